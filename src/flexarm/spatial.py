@@ -1,0 +1,224 @@
+"""Elementary motions: what a turn about, or a slide along, one coordinate axis does to accelerations, wrenches, inertias.
+
+Every step between two bodies of an arm (a tip's deflection and slope, a placement, a joint) is a sequence of these.
+Quantities are lists of scalars (CasADi SX or float): a vector has 3, an acceleration (a, alpha) and a wrench (f, n) have
+6; an inertia is a symmetric 6 x 6 list of rows that maps an acceleration to a wrench. Symmetric entries are computed
+once and stand twice. Working scalar by scalar on coordinate axes is what makes the operation count small: a turn costs
+28 multiplications where the product X' I X of full 6 x 6 matrices costs 432.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, final
+
+import casadi as ca
+
+Scalar = Any
+"""A CasADi SX of size 1, or a float."""
+
+Vector = list
+Matrix = list
+
+
+def zeros(rows: int, columns: int) -> Matrix:
+    """Rows of float zeros."""
+    return [[0.0] * columns for _ in range(rows)]
+
+
+def dot(a: Iterable, b: Iterable) -> Scalar:
+    """Sum of a_i b_i; terms that are zero cost nothing."""
+    return sum((x * y for x, y in zip(a, b, strict=True) if not (is_zero(x) or is_zero(y))), 0.0)
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """a x b."""
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def added(a: Iterable, b: Iterable) -> Vector:
+    """a + b."""
+    return [y if is_zero(x) else x if is_zero(y) else x + y for x, y in zip(a, b, strict=True)]
+
+
+def scaled(factor: Scalar, a: Iterable) -> Vector:
+    """factor a."""
+    return [factor * x for x in a]
+
+
+def product(M: Matrix, x: Vector) -> Vector:
+    """M x."""
+    return [dot(row, x) for row in M]
+
+
+def transposed(M: Matrix) -> Matrix:
+    """M'."""
+    return [list(column) for column in zip(*M, strict=True)]
+
+
+def is_zero(x: Scalar) -> bool:
+    """Whether x is the constant zero."""
+    return x == 0.0 if isinstance(x, int | float) else x.is_zero()
+
+
+def centripetal(w: Vector) -> Matrix:
+    """The symmetric matrix of r -> w x (w x r)."""
+    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
+    return [[-(yy + zz), xy, xz], [xy, -(xx + zz), yz], [xz, yz, -(xx + yy)]]
+
+
+@final
+@dataclass(frozen=True)
+class Slide:
+    """The frame moves by `value` along its axis `axis` (0, 1 or 2) at `rate`."""
+
+    axis: int
+    value: Scalar
+    rate: Scalar = 0.0
+
+    @property
+    def direction(self) -> int:
+        """The component of an acceleration or a wrench that belongs to this motion's own coordinate."""
+        return self.axis
+
+    @property
+    def shift(self) -> Vector:
+        """Where the moved frame's origin lies in the frame before."""
+        return [self.value if c == self.axis else 0.0 for c in range(3)]
+
+    def angular_velocity(self, w: Vector) -> Vector:
+        """w of the moved frame."""
+        return w
+
+    def acceleration(self, x: Vector) -> Vector:
+        """Acceleration of the moved frame, from that of the frame before, at rest: a + alpha x d."""
+        k, i, j = _axes(self.axis)
+        y = list(x)
+        y[i] = x[i] + x[3 + j] * self.value
+        y[j] = x[j] - x[3 + i] * self.value
+        return y
+
+    def bias(self, w: Vector) -> Vector:
+        """Acceleration that velocities alone cause, in the axes of the frame before: w x (w x d) + 2 w x d_dot."""
+        k, i, j = _axes(self.axis)
+        column = [row[k] * self.value for row in centripetal(w)]
+        column[i] += 2 * (w[j] * self.rate)
+        column[j] -= 2 * (w[i] * self.rate)
+        return [*column, 0.0, 0.0, 0.0]
+
+    def wrench(self, f: Vector) -> Vector:
+        """A wrench carried back to the frame before: n + d x f."""
+        k, i, j = _axes(self.axis)
+        g = list(f)
+        g[3 + i] = f[3 + i] - self.value * f[j]
+        g[3 + j] = f[3 + j] + self.value * f[i]
+        return g
+
+    def inertia(self, I: Matrix) -> Matrix:
+        """An inertia carried back to the frame before: X' I X, 11 multiplications."""
+        k, i, j = _axes(self.axis)
+        d = self.value
+        B = [row[3:] for row in I[:3]]
+        for r in range(3):  # B - A [d]x
+            B[r][i] = I[r][3 + i] - I[r][j] * d
+            B[r][j] = I[r][3 + j] + I[r][i] * d
+        C = [row[3:] for row in I[3:]]
+        C[i][i] = I[3 + i][3 + i] - d * (B[j][i] + I[j][3 + i])
+        C[j][j] = I[3 + j][3 + j] + d * (B[i][j] + I[i][3 + j])
+        C[i][j] = C[j][i] = I[3 + i][3 + j] + d * (I[i][3 + i] - B[j][j])
+        C[i][k] = C[k][i] = I[3 + i][3 + k] - d * B[j][k]
+        C[j][k] = C[k][j] = I[3 + j][3 + k] + d * B[i][k]
+        return assembled([row[:3] for row in I[:3]], B, C)
+
+
+@final
+@dataclass(frozen=True)
+class Turn:
+    """The frame turns by the angle `value` about its axis `axis` (0, 1 or 2) at `rate`."""
+
+    axis: int
+    value: Scalar
+    rate: Scalar = 0.0
+
+    def __post_init__(self) -> None:
+        cos, sin = (ca.cos(self.value), ca.sin(self.value))
+        object.__setattr__(self, "cos", cos)
+        object.__setattr__(self, "sin", sin)
+
+    @property
+    def direction(self) -> int:
+        """The component of an acceleration or a wrench that belongs to this motion's own coordinate."""
+        return 3 + self.axis
+
+    @property
+    def shift(self) -> Vector:
+        """Where the turned frame's origin lies in the frame before."""
+        return [0.0, 0.0, 0.0]
+
+    def _out(self, v: Vector) -> Vector:
+        k, i, j = _axes(self.axis)
+        r = list(v)
+        r[i] = self.cos * v[i] + self.sin * v[j]
+        r[j] = self.cos * v[j] - self.sin * v[i]
+        return r
+
+    def _back(self, v: Vector) -> Vector:
+        k, i, j = _axes(self.axis)
+        r = list(v)
+        r[i] = self.cos * v[i] - self.sin * v[j]
+        r[j] = self.sin * v[i] + self.cos * v[j]
+        return r
+
+    def angular_velocity(self, w: Vector) -> Vector:
+        """w of the turned frame, in its own axes."""
+        r = self._out(w)
+        r[self.axis] = r[self.axis] + self.rate
+        return r
+
+    def acceleration(self, x: Vector) -> Vector:
+        """Acceleration of the turned frame, from that of the frame before, at rest."""
+        return self._out(x[:3]) + self._out(x[3:])
+
+    def bias(self, w: Vector) -> Vector:
+        """Acceleration that velocities alone cause, in the axes of the frame before, whose angular velocity is w: w x rate."""
+        k, i, j = _axes(self.axis)
+        c = [0.0] * 6
+        c[3 + i] = w[j] * self.rate
+        c[3 + j] = -(w[i] * self.rate)
+        return c
+
+    def wrench(self, f: Vector) -> Vector:
+        """A wrench carried back to the frame before."""
+        return self._back(f[:3]) + self._back(f[3:])
+
+    def inertia(self, I: Matrix) -> Matrix:
+        """An inertia carried back to the frame before: 28 multiplications."""
+        A, B, C = [row[:3] for row in I[:3]], [row[3:] for row in I[:3]], [row[3:] for row in I[3:]]
+        return assembled(self._tensor(A, symmetric=True), self._tensor(B, symmetric=False), self._tensor(C, symmetric=True))
+
+    def _tensor(self, S: Matrix, symmetric: bool) -> Matrix:
+        """R S R'."""
+        k, i, j = _axes(self.axis)
+        T = [list(row) for row in S]
+        h = self.sin * (S[i][i] - S[j][j]) + self.cos * (S[i][j] + S[j][i])  # uses cos^2 + sin^2 = 1
+        T[i][i] = S[i][i] - self.sin * h
+        T[j][j] = S[j][j] + self.sin * h
+        T[i][j] = self.cos * h - S[j][i]
+        T[j][i] = T[i][j] if symmetric else self.cos * h - S[i][j]
+        T[i][k] = self.cos * S[i][k] - self.sin * S[j][k]
+        T[j][k] = self.sin * S[i][k] + self.cos * S[j][k]
+        T[k][i] = T[i][k] if symmetric else self.cos * S[k][i] - self.sin * S[k][j]
+        T[k][j] = T[j][k] if symmetric else self.sin * S[k][i] + self.cos * S[k][j]
+        return T
+
+
+def assembled(A: Matrix, B: Matrix, C: Matrix) -> Matrix:
+    """The 6 x 6 inertia of its blocks: force from a, force from alpha, moment from alpha."""
+    return [[*A[r], *B[r]] for r in range(3)] + [[B[0][r], B[1][r], B[2][r], *C[r]] for r in range(3)]
+
+
+def _axes(k: int) -> tuple[int, int, int]:
+    return k, (k + 1) % 3, (k + 2) % 3
+
+
+Motion = Slide | Turn

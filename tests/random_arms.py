@@ -1,0 +1,166 @@
+"""Random arms and states in general position, one seed a case.
+
+    arm = random_arm(7)                      # anything: beams, rigid links, all joints, hubs, payload, gravity, damping
+    arm = random_arm(7, rigid=True)          # rigid links and rigid joints only
+    q, qd, u = random_state(arm, 7)
+
+Every arm has a positive definite mass matrix: a link that turns about its own neutral axis has a hub, an elastic joint
+a rotor.
+"""
+
+import numpy as np
+from oracle import DIRECTIONS, names
+
+from flexarm import arm as fa
+
+AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0))
+
+
+def random_arm(seed, *, links=None, rigid=False, planar=False, elastic=None, damping=True, gravity=True, payload=None):
+    """A general arm drawn from `seed`.
+
+    links     how many (otherwise 2 to 4)
+    rigid     no beams
+    planar    revolute joints about z, bending along y, everything in the plane x y
+    elastic   True: every joint elastic; False: none; None: some (none if `rigid`)
+    damping   False: none anywhere
+    gravity   False: none
+    payload   True or False; None: most arms have one
+    """
+    rng = np.random.default_rng([seed, 2024])
+    count = links if links is not None else int(rng.integers(2, 5))
+    if elastic is None:
+        share = 0.0 if rigid else 0.35
+    else:
+        share = 1.0 if elastic else 0.0
+    kinds = [random_kind(rng, planar) for _ in range(count)]
+    if all(kind == "fixed" for kind in kinds):
+        kinds[-1] = "revolute"
+    beams = [not rigid and rng.random() < 0.7 for _ in range(count)]
+    if not rigid and not any(beams):
+        beams[0] = True
+    chain = []
+    for i, (kind, beam) in enumerate(zip(kinds, beams, strict=True), start=1):
+        joint = random_joint(rng, kind, planar, share, damping)
+        body = random_beam(rng, planar, damping) if beam else random_rigid(rng, planar)
+        turns_about_itself = kind == "revolute" and joint.axis[0] == 1
+        hub = random_hub(rng, planar) if turns_about_itself or rng.random() < 0.7 else {}
+        chain.append(fa.Link(name=f"link{i}", joint=joint, body=body, placement=random_pose(rng, planar), **hub))
+    load = random_payload(rng, planar)
+    g = 9.81 * unit(rng, planar) if gravity else np.zeros(3)
+    carries = rng.random() < 0.75 if payload is None else payload
+    return fa.Arm(name=f"random {seed}", links=tuple(chain), payload=load if carries else None, gravity=numbers(g))
+
+
+def random_state(arm, seed):
+    """q, qd, u in general position: joint coordinates of 1, flexible ones of 0.05, rates and inputs of 1."""
+    rng = np.random.default_rng([seed, 4096])
+    coordinates = names(arm)
+    flexible = np.array([name.split(".")[-1].startswith(DIRECTIONS) for name in coordinates])
+    size = np.where(flexible, 0.05, 1.0)
+    q = size * rng.uniform(0.4, 1.3, len(size)) * rng.choice([-1, 1], len(size))
+    for i, name in enumerate(coordinates):  # a motor stays within reach of its joint
+        if name.endswith(".motor"):
+            q[i] = q[coordinates.index(name.replace(".motor", ".joint"))] + rng.uniform(0.05, 0.3)
+    qd = rng.uniform(0.4, 1.3, len(size)) * rng.choice([-1, 1], len(size))
+    u = rng.uniform(-2, 2, sum(link.joint.type != "fixed" for link in arm.links))
+    return q, qd, u
+
+
+def random_kind(rng, planar):
+    if planar:
+        return "revolute"
+    return str(rng.choice(["revolute", "prismatic", "fixed"], p=[0.7, 0.18, 0.12]))
+
+
+def random_joint(rng, kind, planar, share, damping):
+    if kind == "fixed":
+        return fa.Fixed()
+    joint = fa.Revolute if kind == "revolute" else fa.Prismatic
+    if planar:
+        axis = (0.0, 0.0, 1.0)
+    else:
+        axis = numbers(unit(rng)) if rng.random() < 0.6 else AXES[rng.integers(len(AXES))]
+    is_elastic = rng.random() < share
+    has_rotor = is_elastic or rng.random() < 0.5
+    rotor = {"rotor_inertia": rng.uniform(0.005, 0.05), "gear_ratio": rng.uniform(1, 5)} if has_rotor else {}
+    loss = {"damping": rng.uniform(0.05, 0.5)} if damping else {}
+    spring = {"stiffness": rng.uniform(50, 200)} if is_elastic else {}
+    if is_elastic and damping:
+        spring["spring_damping"] = rng.uniform(0.1, 1)
+    return joint(axis=axis, **rotor, **loss, **spring)
+
+
+def random_beam(rng, planar, damping):
+    most = {"y": 2, "z": 0, "torsion": 0, "axial": 0} if planar else {"y": 2, "z": 2, "torsion": 2, "axial": 2}
+    modes = {d: int(rng.integers(0, n + 1)) for d, n in most.items()}
+    if not any(modes.values()):
+        modes["y"] = 1
+    modes = {d: n for d, n in modes.items() if n}
+    EI_y, EI_z = rng.uniform(5, 40, 2)
+    given = {"EI": EI_y if set(modes) <= {"y"} and rng.random() < 0.5 else {"y": EI_y, "z": EI_z}}
+    if "torsion" in modes:
+        given["GJ"] = rng.uniform(5, 40)
+    if "axial" in modes:
+        given["EA"] = rng.uniform(1e3, 1e4)
+    if "torsion" in modes or rng.random() < 0.3:
+        given["polar_inertia"] = rng.uniform(1e-3, 1e-2)
+    if damping and rng.random() < 0.8:
+        ratios = tuple(rng.uniform(0.005, 0.05, sum(modes.values())).tolist())
+        given["damping"] = ratios[0] if rng.random() < 0.5 else ratios
+    length = rng.uniform(0.4, 1.5)
+    mass = rng.uniform(0.3, 3)
+    given |= {"mass": mass} if rng.random() < 0.5 else {"mass_per_length": mass / length}
+    return fa.Beam(length=length, modes=modes, **given)
+
+
+def random_rigid(rng, planar):
+    length, mass = rng.uniform(0.3, 1.2), rng.uniform(0.5, 4)
+    if rng.random() < 0.25:
+        return fa.Rigid(length=length, mass=mass)
+    com = rng.uniform(-0.2, 0.2, 3) + np.array([length / 2, 0, 0])
+    if planar:
+        com[2] = 0
+    return fa.Rigid(length=length, mass=mass, com=numbers(com), inertia=random_inertia(rng, mass * length**2, planar))
+
+
+def random_hub(rng, planar):
+    mass = rng.uniform(0.1, 1)
+    return {"hub_mass": mass, "hub_inertia": random_inertia(rng, 0.1 * mass, planar)}
+
+
+def random_payload(rng, planar):
+    mass = rng.uniform(0.1, 1)
+    return fa.Payload(mass=mass, inertia=random_inertia(rng, 0.1 * mass, planar))
+
+
+def random_inertia(rng, scale, planar):
+    """One number, three principal values or a full tensor, always of a possible body."""
+    form = rng.integers(2 if planar else 3)
+    if form == 0:
+        return float(scale * rng.uniform(0.1, 0.5))
+    spread = rng.uniform(0.05, 0.3, 3)  # second moments along three axes
+    principal = scale * (spread.sum() - spread)
+    if form == 1:
+        return numbers(principal)
+    Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    I = Q @ np.diag(principal) @ Q.T
+    return tuple(numbers(row) for row in (I + I.T) / 2)
+
+
+def random_pose(rng, planar):
+    xyz, rpy = rng.uniform(-0.3, 0.3, 3), rng.uniform(-1.2, 1.2, 3)
+    if planar:
+        xyz[2], rpy[:2] = 0, 0
+    return fa.Pose(xyz=numbers(xyz), rpy=numbers(rpy))
+
+
+def unit(rng, planar=False):
+    v = rng.normal(size=3)
+    if planar:
+        v[2] = 0
+    return v / np.linalg.norm(v)
+
+
+def numbers(v):
+    return tuple(float(x) for x in v)

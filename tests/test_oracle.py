@@ -1,0 +1,390 @@
+"""The oracle itself, against closed forms, identities and Pinocchio: no mechanics of the package takes part."""
+
+import numpy as np
+import pytest
+from oracle import Lagrangian
+from random_arms import random_arm, random_state
+from scipy.spatial.transform import Rotation
+
+from flexarm import arm as fa
+
+ROUNDING = 1e-12  # relative: some thousand operations in double precision
+DIFFERENCES = 1e-8  # relative: sixth-order central differences with a step of 2e-3
+BETA = np.array([1.8751040687119611, 4.694091132974175, 7.854757438237613])  # cos b cosh b = -1
+SEEDS = range(12)
+
+
+def assert_close(actual, expected, tolerance=ROUNDING):
+    """Equal to `tolerance` of the largest entry: small entries of a large matrix carry its rounding."""
+    scale = max(1.0, np.max(np.abs(expected)))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * scale)
+
+
+def slope(f, h=2e-3):
+    """df/ds at s = 0 by sixth-order central differences."""
+    return sum(c * (f(i * h) - f(-i * h)) for i, c in [(1, 3 / 4), (2, -3 / 20), (3, 1 / 60)]) / h
+
+
+def tip_slope(beta):
+    """Of a clamped-free mode on the unit interval, 1 at the tip."""
+    return beta * (np.cosh(beta) + np.cos(beta)) / (np.sinh(beta) + np.sin(beta))
+
+
+def single(joint, body, **more):
+    arm_fields = {name: more.pop(name) for name in ("gravity", "payload") if name in more}
+    return fa.Arm(name="one link", links=(fa.Link(name="link", joint=joint, body=body, **more),), **arm_fields)
+
+
+# Closed forms
+
+
+def test_two_link_textbook_arm():
+    l1, m1, c1, I1, m2, c2, I2, g = 0.7, 2.0, 0.3, 0.11, 1.3, 0.25, 0.07, 9.81
+    z = fa.Revolute(axis=(0, 0, 1))
+    arm = fa.Arm(
+        name="2R",
+        links=(
+            fa.Link(name="a", joint=z, body=fa.Rigid(length=l1, mass=m1, com=(c1, 0, 0), inertia=I1)),
+            fa.Link(name="b", joint=z, body=fa.Rigid(length=0.5, mass=m2, com=(c2, 0, 0), inertia=I2)),
+        ),
+        gravity=(0, -g, 0),
+    )
+    q, qd = np.array([0.4, -1.1]), np.array([0.9, -1.7])
+    a, b, d = I1 + I2 + m1 * c1**2 + m2 * (l1**2 + c2**2), m2 * l1 * c2, I2 + m2 * c2**2
+    cos, sin = np.cos(q[1]), np.sin(q[1])
+    oracle = Lagrangian(arm)
+    assert oracle.coordinates == ("a.joint", "b.joint")
+    assert_close(oracle.mass_matrix(q), [[a + 2 * b * cos, d + b * cos], [d + b * cos, d]])
+    assert_close(oracle.bias(q, qd), [-b * sin * (2 * qd[0] * qd[1] + qd[1] ** 2), b * sin * qd[0] ** 2])
+    far = m2 * c2 * g * np.cos(q.sum())
+    assert_close(oracle.gravity_force(q), [(m1 * c1 + m2 * l1) * g * np.cos(q[0]) + far, far])
+
+
+def test_rotating_rod_with_rotor_and_payload():
+    m, L, g, mp, Ip, G, Ir = 1.7, 0.8, 9.81, 0.4, 0.03, 3.0, 0.02
+    joint = fa.Revolute(axis=(0, 0, 1), rotor_inertia=Ir, gear_ratio=G, damping=0.3)
+    arm = single(joint, fa.Rigid(length=L, mass=m), gravity=(0, -g, 0), payload=fa.Payload(mass=mp, inertia=Ip))
+    oracle = Lagrangian(arm)
+    q, qd, u = np.array([0.6]), np.array([1.3]), np.array([0.9])
+    M = m * L**2 / 3 + mp * L**2 + Ip + G**2 * Ir
+    weight = (m / 2 + mp) * g * L
+    assert_close(oracle.mass_matrix(q), [[M]])
+    assert_close(oracle.bias(q, qd), [0])
+    assert_close(oracle.forward_dynamics(q, qd, u), (u - 0.3 * qd - weight * np.cos(q)) / M)
+    assert_close(oracle.energy(q, qd), [M * qd[0] ** 2 / 2, weight * np.sin(q[0])])
+
+
+def test_inertia_about_a_general_axis():
+    """A body with a full tensor, a hub and an axis in general position: M = axis . I axis about the joint."""
+    axis = np.array([1.0, -2.0, 3.0]) / np.sqrt(14)
+    com = np.array([0.3, -0.2, 0.1])
+    I = np.array([[0.5, 0.05, -0.02], [0.05, 0.6, 0.04], [-0.02, 0.04, 0.7]])
+    hub = np.diag([0.2, 0.25, 0.3])
+    body = fa.Rigid(length=0.5, mass=2.0, com=com, inertia=I)
+    arm = single(fa.Revolute(axis=axis), body, hub_mass=5.0, hub_inertia=(0.2, 0.25, 0.3))
+    oracle = Lagrangian(arm)
+    about_joint = I + 2.0 * (com @ com * np.eye(3) - np.outer(com, com)) + hub
+    assert_close(oracle.mass_matrix([0.9]), [[axis @ about_joint @ axis]])
+    turned = np.eye(4)
+    turned[:3, :3] = Rotation.from_rotvec(0.9 * axis).as_matrix()
+    turned[:3, 3] = turned[:3, 0] * 0.5
+    assert_close(oracle.tip([0.9]), turned)
+
+
+def test_pendulum_on_a_cart():
+    m1, m2, L, g = 1.2, 0.7, 0.9, 9.81
+    arm = fa.Arm(
+        name="cart",
+        links=(
+            fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(length=0.1, mass=m1)),
+            fa.Link(name="rod", joint=fa.Revolute(axis=(0, 0, 1)), body=fa.Rigid(length=L, mass=m2)),
+        ),
+        gravity=(0, -g, 0),
+    )
+    q, qd, s, c = np.array([0.3, 0.8]), np.array([0.5, -1.4]), np.sin(0.8), np.cos(0.8)
+    oracle = Lagrangian(arm)
+    assert_close(oracle.mass_matrix(q), [[m1 + m2, -m2 * L / 2 * s], [-m2 * L / 2 * s, m2 * L**2 / 3]])
+    assert_close(oracle.bias(q, qd), [-m2 * L / 2 * c * qd[1] ** 2, 0])
+    assert_close(oracle.gravity_force(q), [0, m2 * g * L / 2 * c])
+
+
+def test_elastic_joint():
+    joint = fa.Revolute(
+        axis=(0, 0, 1), rotor_inertia=0.02, gear_ratio=2.0, damping=0.3, stiffness=90.0, spring_damping=0.7
+    )
+    oracle = Lagrangian(single(joint, fa.Rigid(length=1.0, mass=3.0)))
+    assert oracle.coordinates == ("link.joint", "link.motor")
+    q, qd = np.array([0.4, 0.6]), np.array([1.0, -0.5])
+    assert_close(oracle.mass_matrix(q), np.diag([1.0, 0.08]))
+    assert_close(oracle.stiffness_force(q), [-90 * 0.2, 90 * 0.2])
+    assert_close(oracle.damping_force(q, qd), [0.3 + 0.7 * 1.5, -0.7 * 1.5])
+    assert_close(oracle.input_matrix(q), [[0], [1]])
+    assert_close(oracle.energy(q, qd)[1], 90 * 0.2**2 / 2)
+
+
+def test_frequencies_of_a_clamped_beam():
+    m, L, EI_y, EI_z, GJ, EA, rho_Ip, zeta = 0.6, 1.3, 4.0, 7.0, 3.0, 900.0, 0.004, 0.03
+    body = fa.Beam(
+        length=L,
+        mass_per_length=m,
+        EI={"y": EI_y, "z": EI_z},
+        GJ=GJ,
+        EA=EA,
+        polar_inertia=rho_Ip,
+        modes={"y": 3, "z": 2, "torsion": 2, "axial": 1},
+        damping=zeta,
+    )
+    oracle = Lagrangian(single(fa.Fixed(), body))
+    names = ("y1", "y2", "y3", "z1", "z2", "torsion1", "torsion2", "axial1")
+    assert oracle.coordinates == tuple(f"link.{name}" for name in names)
+    zero, quarter = np.zeros(8), np.pi / 2
+    M = oracle.mass_matrix(zero)
+    K = np.column_stack([oracle.stiffness_force(e) for e in np.eye(8)])
+    omega = np.array([
+        *(BETA**2 * np.sqrt(EI_y / m) / L**2),
+        *(BETA[:2] ** 2 * np.sqrt(EI_z / m) / L**2),
+        *(quarter * np.array([1, 3]) * np.sqrt(GJ / rho_Ip) / L),
+        quarter * np.sqrt(EA / m) / L,
+    ])  # fmt: skip
+    masses = np.array([m * L / 4] * 5 + [rho_Ip * L / 2] * 2 + [m * L / 2])
+    assert_close(M, np.diag(masses))
+    assert_close(K, np.diag(masses * omega**2))
+    assert_close(oracle.damping_force(zero, np.ones(8)), 2 * zeta * omega * masses)
+
+
+def test_beam_on_a_turning_hub():
+    """One mode in the plane: integrals of phi^2 and x phi are 1/4 and (+-)1/beta^2 for clamped-free modes."""
+    m, L, mp, Ip, hub = 0.5, 1.4, 0.3, 0.02, 0.05
+    body = fa.Beam(length=L, mass_per_length=m, EI=5.0, modes={"y": 2})
+    more = {"hub_mass": 1.0, "hub_inertia": hub, "payload": fa.Payload(mass=mp, inertia=Ip)}
+    oracle = Lagrangian(single(fa.Revolute(axis=(0, 0, 1)), body, **more))
+    eta, rates = np.array([0.06, -0.02]), np.array([0.7, -0.4])
+    q, qd = np.array([0.8, *eta]), np.array([1.6, *rates])
+    s = tip_slope(BETA[:2]) / L
+    coupling = m * L**2 * np.array([1, -1]) / BETA[:2] ** 2 + mp * L + Ip * s
+    flexible = m * L / 4 * np.eye(2) + mp * np.ones((2, 2)) + Ip * np.outer(s, s)
+    still = m * L / 4 * np.eye(2) + mp * np.ones((2, 2))  # part that moves with the deflection
+    M = np.zeros((3, 3))
+    M[0, 0] = m * L**3 / 3 + hub + mp * L**2 + Ip + eta @ still @ eta
+    M[0, 1:] = M[1:, 0] = coupling
+    M[1:, 1:] = flexible
+    assert_close(oracle.mass_matrix(q), M)
+    assert_close(oracle.bias(q, qd), [2 * qd[0] * (eta @ still @ rates), *(-(qd[0] ** 2) * (still @ eta))])
+
+
+def test_section_spin_of_a_twisting_beam():
+    L, rho_Ip = 0.9, 0.006
+    body = fa.Beam(length=L, mass=0.4, EI=5.0, GJ=3.0, polar_inertia=rho_Ip, modes={"torsion": 1})
+    oracle = Lagrangian(single(fa.Revolute(axis=(1, 0, 0)), body))
+    M = rho_Ip * L * np.array([[1, 2 / np.pi], [2 / np.pi, 1 / 2]])
+    assert_close(oracle.mass_matrix([0.7, 0.3]), M)
+    assert_close(oracle.bias([0.7, 0.3], [1.2, -0.8]), [0, 0])
+
+
+def test_tip_of_a_bent_beam():
+    L, xyz, angles = 1.1, (0.2, -0.1, 0.3), (0.4, -0.7, 1.1)
+    body = fa.Beam(
+        length=L,
+        mass=1.0,
+        EI={"y": 1.0, "z": 2.0},
+        GJ=1.0,
+        EA=10.0,
+        polar_inertia=0.01,
+        modes={"y": 1, "z": 1, "torsion": 1, "axial": 1},
+    )
+    placement = fa.Pose(xyz=xyz, rpy=angles)
+    oracle = Lagrangian(single(fa.Prismatic(axis=(0, 0.6, 0.8)), body, placement=placement))
+    q = np.array([0.5, 0.05, -0.08, 0.3, 0.02])
+    placed = Rotation.from_euler("ZYX", angles[::-1])
+    at_tip = tip_slope(BETA[0])
+    bent = Rotation.from_euler("ZYX", [at_tip * 0.05 / L, at_tip * 0.08 / L, 0.3])
+    p = np.array(xyz) + placed.apply(0.5 * np.array([0, 0.6, 0.8]) + [L + 0.02, 0.05, -0.08])
+    expected = np.block([[(placed * bent).as_matrix(), p[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
+    assert_close(oracle.tip(q), expected)
+
+
+# Identities
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mass_matrix_is_symmetric_and_positive(seed):
+    arm = random_arm(seed)
+    q, qd, _ = random_state(arm, seed)
+    oracle = Lagrangian(arm)
+    M = oracle.mass_matrix(q)
+    assert oracle.coordinates == arm.coordinates
+    assert_close(M, M.T)
+    assert np.linalg.eigvalsh(M)[0] > 0
+    assert_close(oracle.energy(q, qd)[0], qd @ M @ qd / 2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_power_is_the_rate_of_energy(seed):
+    arm = random_arm(seed)
+    oracle = Lagrangian(arm)
+    q, qd, u = random_state(arm, seed)
+    qdd = oracle.forward_dynamics(q, qd, u)
+    step = 1 / max(1.0, np.max(np.abs(qdd)))  # qdd may be large where a mode is stiff
+
+    def energy(s):
+        return sum(oracle.energy(q + s * step * qd, qd + s * step * qdd))
+
+    supplied = qd @ (oracle.input_matrix(q) @ u - oracle.damping_force(q, qd))
+    T, V = oracle.energy(q, qd)
+    assert abs(slope(energy) / step - supplied) < DIFFERENCES * (abs(T) + abs(V)) / step
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mass_rate_minus_twice_coriolis_is_skew(seed):
+    """C = 1/2 d(bias)/d(qd) (Lin & Lewis, theorem 1); the difference quotient of a quadratic function is exact."""
+    arm = random_arm(seed)
+    oracle = Lagrangian(arm)
+    q, qd, _ = random_state(arm, seed)
+    M_rate = slope(lambda s: oracle.mass_matrix(q + s * qd))
+    C = np.column_stack([(oracle.bias(q, qd + e) - oracle.bias(q, qd - e)) / 4 for e in np.eye(len(q))])
+    assert_close(C @ qd, oracle.bias(q, qd))
+    skew = M_rate - 2 * C
+    np.testing.assert_allclose(skew + skew.T, 0, atol=DIFFERENCES * np.max(np.abs(C)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_forces_are_slopes_of_the_potential(seed):
+    arm = random_arm(seed)
+    oracle = Lagrangian(arm)
+    q, qd, _ = random_state(arm, seed)
+    V = oracle.energy(q, qd)[1]
+    force = np.array([slope(lambda s, e=e: oracle.energy(q + s * e, qd)[1]) for e in np.eye(len(q))])
+    np.testing.assert_allclose(
+        force, oracle.gravity_force(q) + oracle.stiffness_force(q), atol=DIFFERENCES * max(abs(V), np.abs(force).max())
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_turning_the_base_changes_nothing(seed):
+    arm = random_arm(seed)
+    q, qd, _ = random_state(arm, seed)
+    turn = Rotation.from_euler("ZYX", [0.7, -0.4, 1.2])
+    first = arm.links[0]
+    placement = fa.Pose(
+        xyz=turn.apply(first.placement.xyz),
+        rpy=(turn * Rotation.from_euler("ZYX", first.placement.rpy[::-1])).as_euler("ZYX")[::-1],
+    )
+    links = (first.replace(placement=placement), *arm.links[1:])
+    turned = Lagrangian(arm.replace(links=links, gravity=turn.apply(arm.gravity)))
+    oracle = Lagrangian(arm)
+    assert_close(turned.mass_matrix(q), oracle.mass_matrix(q))
+    assert_close(turned.bias(q, qd), oracle.bias(q, qd))
+    assert_close(turned.gravity_force(q), oracle.gravity_force(q))
+    assert_close(turned.tip(q)[:3], turn.as_matrix() @ oracle.tip(q)[:3])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_more_gauss_points_change_nothing(seed):
+    arm = random_arm(seed)
+    q, qd, u = random_state(arm, seed)
+    fine, oracle = Lagrangian(arm, points=28), Lagrangian(arm)
+    assert_close(fine.mass_matrix(q), oracle.mass_matrix(q))
+    assert_close(fine.bias(q, qd), oracle.bias(q, qd))
+    assert_close(fine.gravity_force(q), oracle.gravity_force(q))
+    assert_close(fine.stiffness_force(q), oracle.stiffness_force(q))
+
+
+# Another library
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rigid_arms_agree_with_pinocchio(seed):
+    pin = pytest.importorskip("pinocchio")
+    arm = random_arm(seed, rigid=True)
+    model, tip, rotors = pinocchio_arm(pin, arm)
+    data = model.createData()
+    q, qd, u = random_state(arm, seed)
+    oracle = Lagrangian(arm)
+    qdd = oracle.forward_dynamics(q, qd, u)
+    weight = pin.computeGeneralizedGravity(model, data, q).copy()
+    assert_close(oracle.mass_matrix(q), symmetric(pin.crba(model, data, q)) + np.diag(rotors))
+    assert_close(oracle.gravity_force(q), weight)
+    assert_close(oracle.bias(q, qd), pin.nonLinearEffects(model, data, q, qd) - weight)
+    assert_close(pin.rnea(model, data, q, qd, qdd) + rotors * qdd, u - oracle.damping_force(q, qd))
+    pin.forwardKinematics(model, data, q)
+    assert_close(oracle.tip(q), (data.oMi[model.njoints - 1] * tip).homogeneous)
+
+
+def pinocchio_arm(pin, arm):
+    """The model, the pose of the tip in the last joint and the rotors' inertias of an arm of rigid links."""
+    model = pin.Model()
+    model.gravity.linear = np.array(arm.gravity)
+    parent, tip, rotors = 0, pin.SE3.Identity(), []
+
+    def tensor(value):
+        value = np.asarray(value, float)
+        return value * np.eye(3) if value.ndim == 0 else np.diag(value) if value.ndim == 1 else value
+
+    for link in arm.links:
+        joint, body = link.joint, link.body
+        placement = pin.SE3(pin.rpy.rpyToMatrix(*link.placement.rpy), np.array(link.placement.xyz))
+        base = tip * placement
+        if joint.type != "fixed":
+            kind = pin.JointModelRevoluteUnaligned if joint.type == "revolute" else pin.JointModelPrismaticUnaligned
+            parent = model.addJoint(parent, kind(np.array(joint.axis)), base, link.name)
+            base = pin.SE3.Identity()
+            rotors.append(joint.gear_ratio**2 * joint.rotor_inertia)
+        com = np.array([body.length / 2, 0, 0] if body.com is None else body.com)
+        rod = np.diag([0, 1, 1]) * body.mass * body.length**2 / 12
+        I = rod if body.inertia is None else tensor(body.inertia)
+        model.appendBodyToJoint(parent, pin.Inertia(body.mass, com, I), base)
+        model.appendBodyToJoint(parent, pin.Inertia(link.hub_mass, np.zeros(3), tensor(link.hub_inertia)), base)
+        tip = base * pin.SE3(np.eye(3), np.array([body.length, 0, 0]))
+    if arm.payload is not None:
+        model.appendBodyToJoint(parent, pin.Inertia(arm.payload.mass, np.zeros(3), tensor(arm.payload.inertia)), tip)
+    return model, tip, np.array(rotors)
+
+
+# What the oracle will not answer, and what the random arms promise
+
+
+def test_unknown_descriptions_are_refused():
+    class Shapes:
+        def basis(self): ...
+
+    beam = fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": 1}, shapes=Shapes())
+    with pytest.raises(NotImplementedError, match="link 'link': the oracle has no shapes"):
+        Lagrangian(single(fa.Fixed(), beam))
+
+    class Telescope:
+        type, model_fields = "telescope", {}
+
+    arm = single(fa.Fixed(), beam).model_copy(
+        update={"links": (random_arm(1).links[0].model_copy(update={"joint": Telescope()}),)}
+    )
+    with pytest.raises(NotImplementedError, match="link 'link1': the oracle has no telescope"):
+        Lagrangian(arm)
+
+
+def test_random_arms_keep_to_their_options():
+    for seed in SEEDS:
+        assert all(link.body.type == "rigid" for link in random_arm(seed, rigid=True).links)
+        assert len(random_arm(seed, links=5).links) == 5
+        plane = random_arm(seed, planar=True, elastic=True)
+        tip = Lagrangian(plane).tip(random_state(plane, seed)[0])
+        assert_close(tip[2], [0, 0, 1, 0])
+        assert all(link.joint.stiffness is not None for link in plane.links)
+        assert not np.any(random_arm(seed, gravity=False).gravity)
+        free = random_arm(seed, damping=False)
+        assert not np.any(Lagrangian(free).D)
+
+
+def test_random_arms_cover_the_kinds():
+    arms = [random_arm(seed) for seed in SEEDS]
+    links = [link for arm in arms for link in arm.links]
+    assert {link.joint.type for link in links} == {"revolute", "prismatic", "fixed"}
+    assert {link.body.type for link in links} == {"beam", "rigid"}
+    assert {arm.payload is None for arm in arms} == {True, False}
+    coordinates = {name.split(".")[1] for arm in arms for name in Lagrangian(arm).coordinates}
+    directions = {f"{d}{k}" for d in ("y", "z", "torsion", "axial") for k in (1, 2)}
+    assert coordinates == directions | {"joint", "motor"}
+
+
+def symmetric(upper):
+    """The matrix whose upper triangle is given (older Pinocchio fills nothing else)."""
+    return np.triu(upper) + np.triu(upper, 1).T
