@@ -1,0 +1,315 @@
+"""Checked fields: what a description is made of, and how a wrong value becomes one line in the reader's words.
+
+The checks are functions of our own rather than pydantic's: a message then carries the unit of its field, and nothing is
+coerced silently (a quoted number or a `true` is not a mass).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+
+from flexarm.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+Vector = tuple[float, float, float]
+Rule = tuple[str, Callable[[float], bool]]
+
+FINITE: Rule = ("finite", lambda x: True)
+POSITIVE: Rule = ("positive", lambda x: x > 0)
+NOT_NEGATIVE: Rule = ("zero or positive", lambda x: x >= 0)
+NOT_ZERO: Rule = ("different from zero", lambda x: x != 0)
+
+
+class Fault(ValueError):
+    """What is wrong with a `part` (`"y"`, `"[2]"`) of the value under validation, or with all of it (`""`).
+
+    `message` continues the part's name: "is -1.0 kg; it must be positive". One that is a sentence by itself has
+    `sentence=True`. `where` says whose part it is if that is not where the fault was found.
+    """
+
+    def __init__(self, part: str, message: str, sentence: bool = False, where: str = ""):
+        super().__init__(message)
+        self.part, self.message, self.sentence, self.where = part, message, sentence, where
+
+
+def shown(value: object) -> str:
+    """A value as it stands in a message: its repr on one line, shortened."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def choices(*names: str) -> str:
+    """Names as they stand in a message: a, b or c."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def with_unit(value: object, unit: str) -> str:
+    return f"{value} {unit}".rstrip()
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def checked_number(value: object, unit: str = "", rule: Rule = FINITE, part: str = "") -> float:
+    """The value as a finite float that keeps the rule; raises `Fault`."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise Fault(part, f"is {shown(value)}; it must be " + (f"a number in {unit}" if unit else "a number"))
+    try:
+        x = float(value)
+    except OverflowError:
+        x = math.inf
+    if not math.isfinite(x):
+        raise Fault(part, f"is {with_unit(x, unit)}; it must be finite")
+    if not rule[1](x):
+        raise Fault(part, f"is {with_unit(x, unit)}; it must be {rule[0]}")
+    return x
+
+
+def checked_list(value: object, what: str, part: str = "") -> list:
+    """The items of a list, a tuple or an array; raises `Fault`."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        raise Fault(part, f"is {shown(value)}; it must be {what}")
+    return list(value)
+
+
+def checked_keys(value: Mapping, allowed: tuple[str, ...]) -> None:
+    """Raises `Fault` where a table has a key that is not allowed."""
+    for key in value:
+        if key not in allowed:
+            raise Fault("", f"has the unknown key {shown(key)}; allowed are {', '.join(allowed)}")
+
+
+def number(unit: str, rule: Rule = FINITE) -> BeforeValidator:
+    """A field that is one finite number."""
+    return BeforeValidator(lambda value: checked_number(value, unit, rule))
+
+
+def optional_number(unit: str, rule: Rule = FINITE) -> BeforeValidator:
+    """A field that is one finite number, or None."""
+    return BeforeValidator(lambda value: None if value is None else checked_number(value, unit, rule))
+
+
+def checked_vector(value: object, unit: str) -> tuple[float, ...]:
+    items = checked_list(value, "a list of three numbers")
+    if len(items) != 3:
+        raise Fault("", f"has {len(items)} entries; it must have three")
+    return tuple(checked_number(item, unit, part=f"[{i}]") for i, item in enumerate(items))
+
+
+def vector(unit: str) -> BeforeValidator:
+    """A field that is three finite numbers."""
+    return BeforeValidator(lambda value: checked_vector(value, unit))
+
+
+def optional_vector(unit: str) -> BeforeValidator:
+    """A field that is three finite numbers, or None."""
+    return BeforeValidator(lambda value: None if value is None else checked_vector(value, unit))
+
+
+def _unit_vector(value: object) -> tuple[float, ...]:
+    axis = checked_vector(value, "")
+    norm = math.hypot(*axis)
+    if abs(norm - 1.0) > 1e-6:
+        raise Fault("", f"is {shown(axis)}, of length {norm:.6g}; it must be a unit vector")
+    return tuple(a / norm for a in axis)
+
+
+unit_vector = BeforeValidator(_unit_vector)
+
+
+def checked_integer(value: object, most: int, part: str = "") -> int:
+    """The value as an integer from 0 to `most`; raises `Fault`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) <= most:
+        raise Fault(part, f"is {shown(value)}; it must be an integer from 0 to {most}")
+    return int(value)
+
+
+def tensor(inertia: Any) -> np.ndarray:
+    """Inertia tensor of any of the three ways to write one: a number, three principal values, three rows.
+
+    Parameters
+    ----------
+    inertia : float, (3,) or (3, 3)
+        [kg m^2]
+
+    Returns
+    -------
+    ndarray, (3, 3)
+        [kg m^2]
+    """
+    given = np.asarray(inertia, dtype=float)
+    return given.copy() if given.ndim == 2 else np.diag(np.broadcast_to(given, 3))
+
+
+Inertia = float | tuple[float, float, float] | tuple[tuple[float, float, float], ...]
+
+
+def _inertia(value: object) -> Any:
+    """The value as a number, a tuple of three, or three such tuples; symmetric and positive semidefinite."""
+    unit, allowed = "kg m^2", "one number, three principal values or a 3 x 3 tensor"
+    if isinstance(value, Real):
+        return checked_number(value, unit, NOT_NEGATIVE)
+    rows = checked_list(value, allowed)
+    if len(rows) != 3:
+        raise Fault("", f"has {len(rows)} entries; it must be {allowed}")
+    if not any(isinstance(row, list | tuple | np.ndarray) for row in rows):
+        return tuple(checked_number(row, unit, NOT_NEGATIVE, f"[{i}]") for i, row in enumerate(rows))
+    full = []
+    for i, given in enumerate(rows):
+        row = checked_list(given, "a row of three numbers", f"[{i}]")
+        if len(row) != 3:
+            raise Fault(f"[{i}]", f"has {len(row)} entries; it must be a row of three numbers")
+        full.append(tuple(checked_number(entry, unit, part=f"[{i}][{j}]") for j, entry in enumerate(row)))
+    array = np.array(full)
+    scale = abs(array).max()
+    if abs(array - array.T).max() > 1e-12 * scale:
+        raise Fault("", f"is {full}; it must be symmetric")
+    smallest = np.linalg.eigvalsh(array).min()
+    if smallest < -1e-12 * scale:
+        raise Fault("", f"has the principal value {with_unit(float(smallest), unit)}; none may be negative")
+    return tuple(full)
+
+
+inertia = BeforeValidator(_inertia)
+optional_inertia = BeforeValidator(lambda value: None if value is None else _inertia(value))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise Fault("", f"is {shown(value)}; it must be a text")
+    return value
+
+
+def _title(value: object) -> str:
+    line = _text(value)
+    if not line.strip() or not line.isprintable():
+        raise Fault("", f"is {shown(value)}; it must be one line and not empty")
+    return line
+
+
+def _label(value: object) -> str:
+    name = _title(value)
+    if "." in name or any(c.isspace() for c in name):
+        raise Fault("", f"is {shown(value)}; it must have no dots and no spaces")
+    return name
+
+
+text, title, label = BeforeValidator(_text), BeforeValidator(_title), BeforeValidator(_label)
+
+
+def kind(*classes: type[BaseModel]) -> BeforeValidator:
+    """A field that holds one of several classes, told apart by the key `type`."""
+    tags = [cls.model_fields["type"].default for cls in classes]
+
+    def check(value: object) -> object:
+        if isinstance(value, Mapping):
+            if "type" not in value:
+                raise Fault("type", f"is missing; it must be {choices(*map(repr, tags))}")
+            if value["type"] not in tags:
+                raise Fault("type", f"is {shown(value['type'])}; it must be {choices(*map(repr, tags))}")
+        elif not isinstance(value, classes):
+            names = choices(*(cls.__name__ for cls in classes))
+            raise Fault("", f"is {shown(value)}; it must be a {names}")
+        return value
+
+    return BeforeValidator(check)
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+
+
+class _OneLine(ModelMetaclass):
+    """Turns pydantic's report into one line of ours.
+
+    It stands at the call of the class and not in `__init__`: pydantic calls a custom `__init__` for nested tables too,
+    and an error raised there would no longer know in which link it happened.
+    """
+
+    def __call__(cls, *args: object, **data: Any) -> Any:
+        if args:
+            raise DescriptionError(f"{cls.__name__}: give its fields by name, as in {cls.__name__}(field=value)")
+        try:
+            return super().__call__(**data)
+        except ValidationError as error:
+            line = _line(cls.__name__, data, error)
+        raise DescriptionError(line)
+
+
+class Described(BaseModel, metaclass=_OneLine):
+    """A frozen part of a description: unknown keys are refused, and every error is one line."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keys_are_known(cls, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            for key in data:
+                if key not in cls.model_fields:
+                    names = ", ".join(name for name in cls.model_fields if name != "type")
+                    allowed = f"allowed are {names}" if names else "allowed is only type"
+                    raise Fault("", f"unknown key {shown(key)}; {allowed}", sentence=True)
+        return data
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Pydantic's own refusal is a report of several lines.
+        raise DescriptionError(f"{type(self).__name__}: {name} cannot be changed; use replace({name}=...) for a copy")
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed, validated like a new one."""
+        return type(self)(**{**dict(self), **changes})
+
+
+def _line(root: str, data: Mapping, error: ValidationError) -> str:
+    """The first error of a report, said as "where: field is value; it must be ..."."""
+    errors = error.errors(include_url=False)
+    fault = _fault(errors[0])
+    where, field = _place(root, data, errors[0]["loc"])
+    if fault.part:
+        field = fault.part if not field else field + ("" if fault.part.startswith("[") else ".") + fault.part
+    # "link 'a': mass is ...", "link 'a': joint: unknown key ...", "link 1 is ...", "Beam: unknown key ..."
+    subject = f"{fault.where or where}: {field}" if field else where
+    line = f"{subject}{': ' if fault.sentence else ' '}{fault.message}"
+    return line + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else "")
+
+
+def _place(root: str, data: Mapping, loc: tuple[int | str, ...]) -> tuple[str, str]:
+    """Whose field it is and how the user calls it: ("link 'forearm'", "joint.axis")."""
+    where = root
+    if root == "Link":
+        where = _link(data, "Link")
+    elif len(loc) > 1 and loc[0] == "links":
+        number = int(loc[1])
+        where, loc = _link(data["links"][number], f"link {number + 1}"), loc[2:]
+    # A union puts the tag of the chosen class behind the field's name.
+    names = [str(name) for before, name in zip((None, *loc), loc, strict=False) if before not in _TAGGED]
+    return where, ".".join(name for name in names if name != "body" or loc == ("body",))
+
+
+_TAGGED = ("joint", "body", "section")
+
+
+def _link(data: Any, otherwise: str) -> str:
+    name = data.get("name") if isinstance(data, Mapping) else None
+    return f"link {shown(name)}" if isinstance(name, str) and name else otherwise
+
+
+def _fault(error: Any) -> Fault:
+    context = error.get("ctx", {})
+    if isinstance(context.get("error"), Fault):
+        return context["error"]
+    if error["type"] == "missing":
+        return Fault("", "is missing")
+    wanted = context.get("expected") or f"a {context.get('class_name')}"
+    return Fault("", f"is {shown(error['input'])}; it must be {wanted}")
