@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import casadi as ca
 
-PIECE = 1000
+PIECE = 500
 """Instructions in one function."""
 
 FAST = "reassoc nsz contract arcp"
@@ -315,3 +315,10 @@ def batch(n_in: int, n_out: int, lanes: int) -> str:
     lines += ["done:", f"  %following = add i64 %first, {lanes}", "  %again = icmp slt i64 %following, %rows"]
     lines += ["  br i1 %again, label %block, label %end", "end:", "  ret void", "}"]
     return "\n".join(lines)
+
+
+def operations(function: ca.Function) -> tuple[int, int]:
+    """Multiplications (squares and divisions among them) and additions of the program; changes of sign are not counted."""
+    ids = [function.instruction_id(k) for k in range(function.n_instructions())]
+    multiplications = sum(op in (ca.OP_MUL, ca.OP_SQ, ca.OP_DIV, ca.OP_INV) for op in ids)
+    return multiplications, sum(op in (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE) for op in ids)

@@ -1,0 +1,96 @@
+"""What can be asked of a model at a state, as expressions: one function a quantity, named as `Model` names it.
+
+Each takes the chain and lists of scalars and returns a list of scalars, or a list of rows.
+"""
+
+from flexarm import dynamics as dy
+from flexarm.chain import Chain
+from flexarm.dynamics import forward_dynamics_dense as dense
+from flexarm.dynamics import mass_matrix, stiffness_force
+from flexarm.spatial import Matrix, Vector, added, dot, scaled
+
+__all__ = ["mass_matrix", "stiffness_force"]
+
+
+def bias(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Coriolis and centrifugal force."""
+    return dy.inertial_force(chain, q, qd, _none(chain), (0.0, 0.0, 0.0))
+
+
+def gravity_force(chain: Chain, q: Vector) -> Vector:
+    """dV/dq of gravity."""
+    return dy.inertial_force(chain, q, _none(chain), _none(chain), chain.gravity)
+
+
+def damping_force(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Force of bearings, springs and links."""
+    return dy.damping_force(chain, qd)
+
+
+def input_matrix(chain: Chain, q: Vector) -> Matrix:
+    """B: generalized force = B u."""
+    return [[float(coordinate == row) for coordinate in chain.actuated] for row in range(chain.size)]
+
+
+def forward_dynamics(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
+    """Acceleration, by recursion."""
+    return dy.forward_dynamics(chain, q, qd, _applied(chain, q, qd, u))
+
+
+def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
+    """Acceleration, from the whole inertia matrix."""
+    return dense(chain, q, qd, _applied(chain, q, qd, u))
+
+
+def inverse_dynamics(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector:
+    """Generalized force that gives the acceleration qdd."""
+    return added(dy.inertial_force(chain, q, qd, qdd, chain.gravity), _passive(chain, q, qd))
+
+
+def energy(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Kinetic and potential energy."""
+    return [dy.kinetic_energy(chain, q, qd), dy.potential_energy(chain, q)]
+
+
+def frames(chain: Chain, q: Vector) -> Matrix:
+    """Poses (4, 4) of the bodies' base frames side by side; the last is the tip."""
+    return _side_by_side(dy.frames(chain, q))
+
+
+def tip(chain: Chain, q: Vector) -> Matrix:
+    """Pose (4, 4) of the payload frame."""
+    return _side_by_side(dy.frames(chain, q)[-1:])
+
+
+def deflections(chain: Chain, q: Vector) -> Matrix:
+    """For each link its six tip functions, less their values at rest."""
+    links = list(zip(chain.bodies, chain.eta, strict=True))[:-1]
+    return [added(body.tip(q[eta]), scaled(-1.0, body.tip([0.0] * body.size))) for body, eta in links]
+
+
+def state_rate(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
+    """What a simulation integrates: qd, qdd, the inputs' power, the power lost in dampers."""
+    power = dot(u, [qd[coordinate] for coordinate in chain.actuated])
+    return [*qd, *forward_dynamics(chain, q, qd, u), power, dot(qd, dy.damping_force(chain, qd))]
+
+
+def restoring_force(chain: Chain, q: Vector) -> Vector:
+    """dV/dq of everything: springs, strain, gravity."""
+    return added(stiffness_force(chain, q), gravity_force(chain, q))
+
+
+def _none(chain: Chain) -> Vector:
+    return [0.0] * chain.size
+
+
+def _passive(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    return added(stiffness_force(chain, q), dy.damping_force(chain, qd))
+
+
+def _applied(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
+    return added(dy.input_force(chain, u), scaled(-1, _passive(chain, q, qd)))
+
+
+def _side_by_side(found: list[dy.Frame]) -> Matrix:
+    rows = [[x for frame in found for x in (*frame.R[r], frame.p[r])] for r in range(3)]
+    return [*rows, [0.0, 0.0, 0.0, 1.0] * len(found)]
