@@ -17,12 +17,17 @@ from flexarm.arm import (
 )
 from flexarm.catalogue import bundled, load
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.inputs import Cycloidal, Piecewise, RigidInverseDynamics, Table, bang_bang
 from flexarm.model import Model
+from flexarm.simulate import simulate
+from flexarm.version import __version__
 
 __all__ = [
+    "__version__",
     "Arm",
     "Beam",
     "Box",
+    "Cycloidal",
     "DescriptionError",
     "Fixed",
     "FlexarmError",
@@ -30,13 +35,18 @@ __all__ = [
     "Material",
     "Model",
     "Payload",
+    "Piecewise",
     "Pose",
     "Prismatic",
     "Revolute",
     "Rigid",
+    "RigidInverseDynamics",
     "Rod",
     "SimulationError",
+    "Table",
     "Tube",
+    "bang_bang",
     "bundled",
     "load",
+    "simulate",
 ]

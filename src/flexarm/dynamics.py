@@ -2,8 +2,8 @@
 
 Every function is pure: a chain and symbolic states in, expressions out. Notation: w angular velocity and x acceleration
 (a, alpha) of a frame, in its own axes; f wrench (force, moment); I inertia; s the six tip functions of a body. Linear
-velocity never appears: a is the classical acceleration of a frame's origin, and a frame that moves at a constant velocity
-is as good as one at rest. Gravity is an acceleration of the base.
+velocity never appears: a is the classical acceleration of a frame's origin, and a frame that moves at a constant
+velocity is as good as one at rest. Gravity is an acceleration of the base.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from flexarm.chain import Chain
+from flexarm.chain import Chain, Step
 from flexarm.links import Body
 from flexarm.spatial import Matrix, Motion, Scalar, Vector, added, cross, dot, product, scaled, transposed, zeros
 
@@ -81,9 +81,7 @@ def outward(chain: Chain, q: Vector, qd: Vector) -> tuple[list[Moving], list[lis
         bias: Vector = AT_REST
         way = []
         for step in segment.steps:
-            value = step.offset + sum(sign * s[t] for t, sign in step.tips) + sum(sign * q[j] for j, sign in step.joints)
-            rate = sum(sign * sd[t] for t, sign in step.tips) + sum(sign * qd[j] for j, sign in step.joints)
-            motion = step.motion(step.axis, value, rate)
+            motion = step.motion(step.axis, step.offset + _moved(step, s, q), _moved(step, sd, qd))
             bias = added(bias, motion.bias(w))
             bias[motion.direction] = bias[motion.direction] + sum(sign * sdd[t] for t, sign in step.tips)
             way.append(Hop(motion, AT_REST, step.tips, step.joints))
@@ -100,6 +98,11 @@ def outward(chain: Chain, q: Vector, qd: Vector) -> tuple[list[Moving], list[lis
     return bodies, ways
 
 
+def _moved(step: Step, s: Vector, q: Vector) -> Scalar:
+    """What tip functions (or their derivatives) and joint coordinates (or rates) add to an elementary motion."""
+    return sum(sign * s[t] for t, sign in step.tips) + sum(sign * q[j] for j, sign in step.joints)
+
+
 # -- inverse dynamics --------------------------------------------------------------------------------------------------
 
 
@@ -111,8 +114,8 @@ def inertial_force(chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: It
     wrenches = []
     for here, way, eta in zip(bodies, ways, chain.eta, strict=True):
         for hop in way:
-            x = hop.motion.acceleration(added(x, hop.bias))
-            x = _with_own(hop, x, s_ddot, qdd)
+            x = _plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
+            x = _plus(hop, x, hop.joints, qdd)
         s_ddot = product(here.s_eta, qdd[eta])
         wrenches.append(added(here.h, product(here.M, x + qdd[eta])))
 
@@ -135,13 +138,11 @@ def inertial_force(chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: It
     return force
 
 
-def _with_own(hop: Hop, x: Vector, s_ddot: Vector, qdd: Vector) -> Vector:
-    """Acceleration x of the moved frame with that of the hop's own coordinates added."""
+def _plus(hop: Hop, x: Vector, parts: tuple[tuple[int, int], ...], values: Vector) -> Vector:
+    """x with the hop's own motion added: of some coordinates, each with its sign, along the hop's direction."""
     x, k = list(x), hop.motion.direction
-    for t, sign in hop.tips:
-        x[k] = x[k] + sign * s_ddot[t]
-    for j, sign in hop.joints:
-        x[k] = x[k] + sign * qdd[j]
+    for c, sign in parts:
+        x[k] = x[k] + sign * values[c]
     return x
 
 
@@ -175,10 +176,11 @@ def substitute(pivots: list[tuple[Vector, Scalar]], x: Vector) -> Vector:
 
 
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vector:
-    """Accelerations under a generalized force (inputs, springs and dampers): O(n) (Mohan & Saha section 5, eqs. 37 to 42).
+    """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5, eqs. 37 to 42).
 
-    The inward pass carries the articulated inertia I and the wrench b left to accelerate it. At a joint its coordinate is
-    eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is eliminated with them.
+    The inward pass carries the articulated inertia I and the wrench b left to accelerate it. At a joint its coordinate
+    is eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is eliminated with
+    them.
     """
     bodies, ways = outward(chain, q, qd)
     I, b = zeros(6, 6), AT_REST
@@ -189,7 +191,8 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vect
         right = added(force[eta], product(transposed(here.s_eta), b_tip))
         right = added([*b, *right], scaled(-1, here.h))
         I, b, flexible = eliminate(G, right, 6)
-        H, D, b_tip, tips = zeros(6, 6), zeros(6, 6), [0.0] * 6, []
+        H, D, b_tip = zeros(6, 6), zeros(6, 6), [0.0] * 6
+        tips: list[int] = []  # tip functions met so far
         joint: list[tuple[Vector, Scalar]] = []
         for hop in reversed(way):
             k = hop.motion.direction
@@ -213,10 +216,10 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vect
     s_ddot: Vector = AT_REST
     for here, way, eta, (flexible, joint) in zip(bodies, ways, chain.eta, reversed(solved), strict=True):
         for hop in way:
-            x = hop.motion.acceleration(added(x, hop.bias))
+            x = _plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
             for j, _ in hop.joints:
                 qdd[j] = substitute(joint, x)[6]
-            x = _with_own(hop, x, s_ddot, qdd)
+            x = _plus(hop, x, hop.joints, qdd)
         qdd[eta] = substitute(flexible, x)[6:]
         s_ddot = product(here.s_eta, qdd[eta])
     for motor, J in chain.motor_coordinates:
@@ -260,8 +263,8 @@ def mass_matrix(chain: Chain, q: Vector) -> Matrix:
             for other in own:
                 put(c, other, G[6 + c - eta.start][6 + other - eta.start])
         I = [row[:6] for row in G[:6]]
-        H, D, tips = zeros(6, 6), zeros(6, 6), []
-        on_tip = {}
+        H, D, on_tip = zeros(6, 6), zeros(6, 6), {}
+        tips: list[int] = []
         for hop in reversed(way):
             k = hop.motion.direction
             for j, sign in hop.joints:
@@ -373,7 +376,8 @@ def kinetic_energy(chain: Chain, q: Vector, qd: Vector) -> Scalar:
     sd: Vector = AT_REST
     for here, way, eta in zip(bodies, ways, chain.eta, strict=True):
         for hop in way:
-            twist = _with_own(hop, hop.motion.acceleration(twist), sd, qd)
+            twist = _plus(hop, hop.motion.acceleration(twist), hop.tips, sd)
+            twist = _plus(hop, twist, hop.joints, qd)
         y = twist + qd[eta]
         T = T + 0.5 * dot(y, product(here.M, y))
         sd = here.sd

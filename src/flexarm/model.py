@@ -32,6 +32,7 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "tip": (("q",), (4, 4)),
     "deflections": (("q",), ("links", 6)),
     "state_rate": ((*STATE, "u"), ("2n + 2",)),
+    "observed": (STATE, ("5 + 6 links",)),
 }
 """Arguments and shape of every quantity in the module `quantities`."""
 
@@ -40,9 +41,9 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
 class Model:
     """An arm's equations of motion, M(q) qdd + bias + damping + stiffness + gravity = B(q) u.
 
-    Every argument is an array of its last axis' size: q, qd and qdd have n numbers, in the order of `coordinates`, u has m,
-    in the order of `inputs`. Axes before the last mean many states at once and appear in the result; arguments with fewer
-    are used for all of them. Nothing is traced or compiled before it is called.
+    The last axis of q, qd and qdd has n numbers, in the order of `coordinates`, that of u has m, in the order of
+    `inputs`. Axes before the last mean many states at once and appear in the result; arguments with fewer are used for
+    all of them. Nothing is traced or compiled before it is called.
 
     Parameters
     ----------
@@ -60,12 +61,13 @@ class Model:
         self.arm = arm
         self.coordinates = arm.coordinates
         self.inputs = arm.inputs
-        self._sizes: dict[str | int, int] = {
+        self._sizes: dict[str, int] = {
             "n": len(arm.coordinates),
             "m": len(arm.inputs),
             "bodies": len(arm.links) + 1,
             "links": len(arm.links),
             "2n + 2": 2 * len(arm.coordinates) + 2,
+            "5 + 6 links": 5 + 6 * len(arm.links),
         }
         self._kernels: dict[str, Kernel] = {}
         self._functions: dict[str, Any] = {}
@@ -127,7 +129,7 @@ class Model:
         return self._evaluate("frames", q)
 
     def deflections(self, q: Array) -> Array:
-        """For each link the displacement of its tip along its axes x, y, z [m], slopes in y and z, torsion [rad], (links, 6)."""
+        """For each link its tip's displacement along x, y, z [m], slopes in y and z, and torsion [rad], (links, 6)."""
         return self._evaluate("deflections", q)
 
     # -- analysis
@@ -188,7 +190,8 @@ class Model:
             from flexarm import quantities
 
             symbols = {a: ca.SX.sym(a, self._sizes["m" if a == "u" else "n"]) for a in QUANTITIES[name][0]}
-            value = getattr(quantities, name)(self._chain, *([x[i] for i in range(x.numel())] for x in symbols.values()))
+            scalars = [[x[i] for i in range(x.numel())] for x in symbols.values()]
+            value = getattr(quantities, name)(self._chain, *scalars)
             rows = [ca.horzcat(*row) if isinstance(row, list) else row for row in value]
             expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*rows))))
             self._functions[name] = ca.Function(name, list(symbols.values()), [expression], list(symbols), [name])
@@ -244,7 +247,7 @@ class Model:
                 raise DescriptionError(f"{name}: axes before the last do not fit together: {given}") from None
             rows = np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in arguments], axis=-1)
             result = kernel.many(np.ascontiguousarray(rows.reshape(-1, rows.shape[-1])))
-        shape = tuple(self._sizes.get(s, s) for s in sizes)
+        shape = tuple(s if isinstance(s, int) else self._sizes[s] for s in sizes)
         if len(shape) == 1:
             return result.reshape(*batch, *shape)
         return result.reshape(*batch, *shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)  # CasADi counts down columns

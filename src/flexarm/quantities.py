@@ -74,6 +74,12 @@ def state_rate(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
     return [*qd, *forward_dynamics(chain, q, qd, u), power, dot(qd, dy.damping_force(chain, qd))]
 
 
+def observed(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """What a result shows beside the state: tip position, kinetic and potential energy, each link's deflections."""
+    place = dy.frames(chain, q)[-1].p
+    return [*place, *energy(chain, q, qd), *(x for row in deflections(chain, q) for x in row)]
+
+
 def restoring_force(chain: Chain, q: Vector) -> Vector:
     """dV/dq of everything: springs, strain, gravity."""
     return added(stiffness_force(chain, q), gravity_force(chain, q))

@@ -1,0 +1,358 @@
+"""Simulation: an arm's motion under inputs, with an account of its energy."""
+
+
+import threading
+import time as clock
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from typing import Any
+
+import numpy as np
+
+from flexarm import solvers
+from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.inputs import Input, Reference, as_input, reference_values
+from flexarm.loops import Plan
+from flexarm.model import Model
+from flexarm.version import __version__
+
+Array = np.ndarray
+Progress = Callable[[float], None]
+"""Called now and then with the time reached [s]."""
+
+@dataclass
+class _Run:
+    """What has been computed so far."""
+
+    t: list[Array] = field(default_factory=list)
+    x: list[Array] = field(default_factory=list)
+    steps: int = 0
+    failure: str = ""
+    interrupted: bool = False
+
+
+def simulate(
+    model: Model,
+    until: float,
+    u: Any = None,
+    q0: Any = None,
+    qd0: Any = None,
+    method: str = "dop853",
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    samples: int = 1001,
+    step: float | None = None,
+    reference: Reference | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """The motion of an arm from t = 0, as an `xarray.Dataset` on a uniform grid of times.
+
+    Parameters
+    ----------
+    model : Model
+    until : float
+        End [s].
+    u : numbers, function or input
+        (m,) constant; `Piecewise`, `bang_bang`, `Table`, `RigidInverseDynamics`; or a Python function u(t) or u(t, q, qd).
+    q0, qd0 : (n,)
+        Coordinates and rates at t = 0; default zero.
+    method : str
+        "dop853" (default), "rk45", "tsit5", "vern7", "vern8" (explicit); "radau", "bdf", "lsoda" (stiff); all compiled.
+        "scipy-dop853", "scipy-radau", ...: SciPy's, slower, the implicit ones with the exact Jacobian. "rk4": fixed steps
+        of length `step`. "auto": chosen by the spectrum of the arm linearised at the start; the result says which.
+    rtol, atol : float
+        Tolerances of every coordinate and rate.
+    samples : int
+        Number of times in the result, both ends included.
+    reference : Reference, optional
+        A desired motion of the joints, kept beside the result as `q_ref`.
+    progress : callable, optional
+        Called with the time reached, about ten times a second.
+
+    Returns
+    -------
+    xarray.Dataset
+        q, qd (time, coordinate); u (time, input); tip (time, axis) [m]; deflection (time, link, axis) [m] and tip_angle
+        (time, link, angle) [rad] of each link's tip in its own frame; kinetic, potential, work, dissipated [J], power [W]
+        (time). energy_error = kinetic + potential - work + dissipated, less its value at the start: the integrator's
+        error. Its largest relative size is the attribute `energy_drift`. The arm, the method and the statistics are
+        attributes too.
+
+    Raises
+    ------
+    DescriptionError
+        Something asked for is not possible.
+    SimulationError
+        The run diverged, could not meet its tolerance or met a NaN. The message says when and which coordinate; the part
+        before is in its `result`. Ctrl-C instead ends the run with a warning and returns what there is.
+    """
+    n = len(model.coordinates)
+    drive = as_input(u, model)
+    x0 = np.concatenate([_initial("q0", q0, n, model), _initial("qd0", qd0, n, model), np.zeros(2)])
+    _check(until, method, rtol, atol, samples, step)
+    times = np.linspace(0.0, float(until), int(samples))
+    chosen, why = choose_method(model, x0, until, rtol) if method == "auto" else (method, "as asked")
+
+    began = clock.perf_counter()
+    rate = model.kernel("state_rate").code
+    compiled = clock.perf_counter()
+    plan = Plan(rate.addresses["evaluate"], 2 * n, len(model.inputs), powers=2)
+    # the energies ride along without steering the step: their tolerance is infinite
+    atols = np.concatenate([np.full(2 * n, float(atol)), np.full(2, 1e300)])
+
+    def solve(t0: float, start: Array, ends: Array) -> solvers.Stretch:
+        if chosen in solvers.FIXED:
+            return solvers.rk4(plan, t0, start, ends, float(step or 0.0))
+        if chosen in solvers.SCIPY:
+            return solvers.scipy(chosen, plan, t0, start, ends, rtol, atols, _jacobian(model, plan))
+        return solvers.cyrk(chosen, plan, t0, start, ends, rtol, atols)
+
+    run = _integrate(model, plan, drive, times, x0, solve, progress)
+    finished = clock.perf_counter()
+    statistics = {
+        "method": chosen,
+        "method_reason": why,
+        "rtol": float(rtol),
+        "atol": float(atol),
+        "step": float(step or 0.0),
+        "steps": run.steps,
+        "evaluations": plan.evaluations,
+        "compile_seconds": compiled - began,
+        "solve_seconds": finished - compiled,
+        "status": run.failure or ("interrupted" if run.interrupted else "completed"),
+    }
+    result = _dataset(model, drive, reference, np.concatenate(run.t), np.concatenate(run.x), statistics)
+    if plan.failure is not None and not isinstance(plan.failure, FlexarmError | KeyboardInterrupt):
+        raise plan.failure
+    if run.failure:
+        raise SimulationError(run.failure, result)
+    if run.interrupted:
+        warnings.warn(f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s", stacklevel=2)
+    return result
+
+
+# -- before ------------------------------------------------------------------------------------------------------------
+
+
+def _initial(name: str, value: Any, n: int, model: Model) -> Array:
+    if value is None:
+        return np.zeros(n)
+    try:
+        x = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise DescriptionError(f"{name} is not an array of numbers") from None
+    if x.shape != (n,):
+        raise DescriptionError(f"{name} has shape {x.shape}; it must have {n} numbers: {', '.join(model.coordinates)}")
+    if not np.isfinite(x).all():
+        raise DescriptionError(f"{name} contains NaN or infinity")
+    return x
+
+
+def _check(until: float, method: str, rtol: float, atol: float, samples: int, step: float | None) -> None:
+    if not (np.isfinite(until) and until > 0):
+        raise DescriptionError(f"until is {until} s; it must be positive")
+    if method not in (*solvers.METHODS, "auto"):
+        raise DescriptionError(f"unknown method {method!r}; allowed are auto, {', '.join(solvers.METHODS)}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not (np.isfinite(value) and value > 0):
+            raise DescriptionError(f"{name} is {value}; it must be positive")
+    if int(samples) != samples or samples < 2:
+        raise DescriptionError(f"samples is {samples}; it must be a whole number, at least 2")
+    if method in solvers.FIXED and not (step is not None and np.isfinite(step) and 0 < step <= until):
+        raise DescriptionError(f"step is {step}; {method} needs a positive step [s], no longer than the run")
+    if method not in solvers.FIXED and step is not None:
+        raise DescriptionError(f"step is {step}; {method} chooses its own steps: leave it out, or use method 'rk4'")
+
+
+def choose_method(model: Model, x0: Array, until: float, rtol: float) -> tuple[str, str]:
+    """A method and the reason: explicit unless the fastest mode would force far more steps than the motion needs."""
+    n = len(model.coordinates)
+    q = x0[:n]
+    M = model.mass_matrix(q)
+    K = np.array(model._slope("restoring_force", 0)(q))
+    D = np.array(model._slope("damping_force", 1)(q, np.zeros(n)))
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    fastest = float(np.abs(np.linalg.eigvals(A)).max())
+    evaluations = 12 * until * fastest / 4  # DOP853 is stable to about |h lambda| = 4 to 6
+    reason = f"fastest eigenvalue {fastest:.3g} rad/s, about {evaluations:.1g} evaluations if explicit"
+    if evaluations < 3e6:
+        return "dop853", reason
+    return ("radau" if rtol < 1e-6 else "lsoda"), reason
+
+
+# -- during ------------------------------------------------------------------------------------------------------------
+
+
+def _integrate(
+    model: Model, plan: Plan, drive: Input, times: Array, x0: Array, solve: Callable, progress: Progress | None
+) -> _Run:
+    """Stretch after stretch, from each jump of the input to the next."""
+    until = float(times[-1])
+    jumps = drive.jumps()
+    corners = [0.0, *np.unique(jumps[(jumps > 0) & (jumps < until)]).tolist(), until]
+    run = _Run(t=[times[:1]], x=[x0[None, :]])
+    x = x0
+    for a, b in zip(corners[:-1], corners[1:], strict=True):
+        drive.feed(plan, model, a)
+        inside = times[(times > a) & (times < b)]
+        ends = np.append(inside, b)
+        stretch, run.interrupted = _watched(plan, lambda a=a, x=x, ends=ends: solve(a, x, ends), progress)
+        run.steps += stretch.steps
+        wanted = np.isin(ends[: len(stretch.x)], times)
+        run.t.append(ends[: len(stretch.x)][wanted])
+        run.x.append(stretch.x[wanted])
+        if len(stretch.x) < len(ends):
+            if not run.interrupted:
+                run.failure = _diagnosis(model, plan, stretch.message)
+            break
+        x = stretch.x[-1]
+    return run
+
+
+def _watched(plan: Plan, solve: Callable[[], solvers.Stretch], progress: Progress | None) -> tuple[solvers.Stretch, bool]:
+    """Run a solver in a thread, so that this one can show progress, catch Ctrl-C and see a motion that has diverged."""
+    done: list[solvers.Stretch] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            done.append(solve())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    interrupted = False
+    while thread.is_alive():
+        try:
+            thread.join(0.1)
+            if progress is not None and thread.is_alive():
+                progress(plan.time)
+            if not np.abs(plan.buffer).max() < solvers.DIVERGED:
+                plan.stop()
+        except KeyboardInterrupt:
+            interrupted = True
+            plan.stop()
+    if failed:
+        raise failed[0]
+    return done[0], interrupted or isinstance(plan.failure, KeyboardInterrupt)
+
+
+def _diagnosis(model: Model, plan: Plan, message: str) -> str:
+    """When and where a run failed, from the state it last tried."""
+    if isinstance(plan.failure, FlexarmError):
+        return str(plan.failure)
+    n = len(model.coordinates)
+    names = [*model.coordinates, *(f"the rate of {name}" for name in model.coordinates)]
+    x = plan.buffer[1 : 1 + 2 * n]
+    where = f"at t = {plan.time:.6g} s"
+    reason = f" ({message})" if message else ""
+    bad = np.flatnonzero(~np.isfinite(x))
+    if len(bad):
+        return f"stopped {where}: {names[bad[0]]} is not a number{reason}"
+    if np.abs(x).max() >= solvers.DIVERGED:
+        return f"diverged {where}: {names[int(np.argmax(np.abs(x)))]} grew beyond {solvers.DIVERGED:g}{reason}"
+    rate = model.kernel("state_rate").one(np.ascontiguousarray(plan.buffer[1:]))[: 2 * n]
+    bad = np.flatnonzero(~np.isfinite(rate))
+    if len(bad):
+        return f"stopped {where}: the acceleration of {model.coordinates[bad[0] % n]} is not a number{reason}"
+    fastest = int(np.argmax(np.abs(rate[n:])))
+    name = model.coordinates[fastest]
+    return f"could not meet the tolerance {where}: {name} accelerates at {rate[n + fastest]:.3g}{reason}"
+
+
+def _jacobian(model: Model, plan: Plan) -> Callable[[float, Array], Array]:
+    """The exact Jacobian of the right-hand side at constant u, for SciPy's implicit solvers."""
+    n = len(model.coordinates)
+
+    def jacobian(t: float, x: Array) -> Array:
+        J = np.zeros((2 * n + 2, 2 * n + 2))
+        J[:n, n : 2 * n] = np.eye(n)
+        for i in (0, 1):
+            J[n : 2 * n, i * n : (i + 1) * n] = model._slope("forward_dynamics", i)(x[:n], x[n : 2 * n], plan.u)
+        return J
+
+    return jacobian
+
+
+# -- after -------------------------------------------------------------------------------------------------------------
+
+
+def _dataset(model: Model, drive: Input, reference: Reference | None, t: Array, x: Array, statistics: dict) -> Any:
+    import xarray as xr
+
+    n, arm = len(model.coordinates), model.arm
+    q, qd = x[:, :n], x[:, n : 2 * n]
+    work, dissipated = x[:, 2 * n], x[:, 2 * n + 1]
+    observed = model.kernel("observed").many(np.ascontiguousarray(x[:, : 2 * n]))
+    kinetic, potential = observed[:, 3], observed[:, 4]
+    deflections = observed[:, 5:].reshape(len(t), len(arm.links), 6)
+    u = drive.values(model, t, q, qd)
+    B = model.input_matrix(q)
+    balance = kinetic + potential - work + dissipated
+    error = balance - balance[0]
+    scale = float(np.max(kinetic + np.abs(potential - potential[0]) + np.abs(work) + dissipated, initial=0.0))
+
+    units = {"q": "rad or m", "qd": "rad/s or m/s", "u": "N m or N", "tip": "m", "deflection": "m", "tip_angle": "rad"}
+    units |= {name: "J" for name in ("kinetic", "potential", "work", "dissipated", "energy_error")} | {"power": "W"}
+    data: dict[str, Any] = {
+        "q": (("time", "coordinate"), q),
+        "qd": (("time", "coordinate"), qd),
+        "u": (("time", "input"), u),
+        "tip": (("time", "axis"), observed[:, :3]),
+        "deflection": (("time", "link", "axis"), deflections[..., :3]),
+        "tip_angle": (("time", "link", "angle"), deflections[..., 3:]),
+        "kinetic": ("time", kinetic),
+        "potential": ("time", potential),
+        "work": ("time", work),
+        "dissipated": ("time", dissipated),
+        "power": ("time", np.einsum("tij,tj,ti->t", B, u, qd)),
+        "energy_error": ("time", error),
+    }
+    if reference is not None:
+        joints = [name for name in model.coordinates if name.endswith(".joint")]
+        data["q_ref"] = (("time", "joint"), reference_values(reference, t))
+        units["q_ref"] = "rad or m"
+    coords: dict[str, Any] = {
+        "time": ("time", t, {"units": "s"}),
+        "coordinate": list(model.coordinates),
+        "unit": ("coordinate", coordinate_units(model)),
+        "input": list(model.inputs),
+        "axis": ["x", "y", "z"],
+        "link": [link.name for link in arm.links],
+        "angle": ["slope_y", "slope_z", "torsion"],
+    }
+    if reference is not None:
+        coords["joint"] = joints
+    attributes = {
+        "title": f"{arm.name}: simulated motion",
+        "arm": arm.canonical(),
+        "input_description": drive.described(),
+        "rotor_convention": "relative",
+        "energy_drift": float(np.max(np.abs(error), initial=0.0)) / scale if scale > 0 else 0.0,
+        "energy_scale": scale,
+        "flexarm_version": __version__,
+        **statistics,
+    }
+    dataset = xr.Dataset(data, coords=coords, attrs=attributes)
+    for name, unit in units.items():
+        if name in dataset:
+            dataset[name].attrs["units"] = unit
+    return dataset
+
+
+def coordinate_units(model: Model) -> list[str]:
+    """"rad" or "m" for each coordinate."""
+    kinds = {link.name: link.joint.type for link in model.arm.links}
+
+    def unit(name: str) -> str:
+        link, part = name.split(".")
+        if part in ("joint", "motor"):
+            return "m" if kinds[link] == "prismatic" else "rad"
+        return "rad" if part.startswith("torsion") else "m"
+
+    return [unit(name) for name in model.coordinates]
+
+
