@@ -19,6 +19,8 @@ from flexarm.catalogue import bundled, load
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.inputs import Cycloidal, Piecewise, RigidInverseDynamics, Table, bang_bang
 from flexarm.model import Model
+from flexarm.results import load_result, save_result
+from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.simulate import simulate
 from flexarm.version import __version__
 
@@ -41,12 +43,17 @@ __all__ = [
     "Revolute",
     "Rigid",
     "RigidInverseDynamics",
+    "Scenario",
     "Rod",
     "SimulationError",
     "Table",
     "Tube",
     "bang_bang",
     "bundled",
+    "bundled_scenarios",
     "load",
+    "load_result",
+    "load_scenario",
+    "save_result",
     "simulate",
 ]

@@ -25,9 +25,10 @@ from flexarm.fields import (
     tensor,
 )
 from flexarm.sections import Material, Section
+from flexarm.shapes import FAMILIES
 
 DIRECTIONS = ("y", "z", "torsion", "axial")
-KNOWN_SHAPES = ("clamped-free",)
+KNOWN_SHAPES = tuple(FAMILIES)
 MOST_MODES = 40
 
 

@@ -9,17 +9,18 @@ import numpy as np
 
 from flexarm.arm import Arm, Link
 from flexarm.links import Body, body, payload
-from flexarm.spatial import Slide, Turn
+from flexarm.spatial import Motion, Slide, Turn
 
+TIP: tuple[tuple[type[Motion], int, int], ...]
 TIP = ((Slide, 0, 1), (Slide, 1, 1), (Slide, 2, 1), (Turn, 2, 1), (Turn, 1, -1), (Turn, 0, 1))
 """Motion, axis and sign of a body's six tip functions, base frame to distal frame: p, then Rz Ry(-) Rx."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One elementary motion: a constant part, tip functions of the body before, a joint coordinate, with their signs."""
+    """One elementary motion: a constant part, tip functions of the body before, joint coordinates, and their signs."""
 
-    motion: type[Slide] | type[Turn]
+    motion: type[Motion]
     axis: int
     offset: float = 0.0
     tips: tuple[tuple[int, int], ...] = ()
@@ -119,7 +120,7 @@ def _segment(tip: list[Step], link: Link, coordinate: int) -> Segment:
 
 
 def _alignment(axis: np.ndarray) -> tuple[int, int, float, float]:
-    """k, sign, alpha, beta such that axis = sign R_k(alpha) R_j(beta) e_k, where j = k - 1 is the axis that turns k to k + 1.
+    """k, sign, alpha, beta such that axis = sign R_k(alpha) R_j(beta) e_k; turning about j = k - 1 takes k to k + 1.
 
     k is the axis' largest component, so that coordinate axes need no turn at all.
     """
@@ -160,8 +161,7 @@ def _merged(steps: list[Step]) -> list[Step]:
             continue
         if merged and (merged[-1].motion, merged[-1].axis) == (step.motion, step.axis):
             last = merged.pop()
-            step = Step(step.motion, step.axis, last.offset + step.offset, last.tips + step.tips, last.joints + step.joints)
+            tips, joints = last.tips + step.tips, last.joints + step.joints
+            step = Step(step.motion, step.axis, last.offset + step.offset, tips, joints)
         merged.append(step)
     return merged
-
-

@@ -117,6 +117,19 @@ def optional_vector(unit: str) -> BeforeValidator:
     return BeforeValidator(lambda value: None if value is None else checked_vector(value, unit))
 
 
+def checked_numbers(value: object, unit: str = "", rule: Rule = FINITE, part: str = "") -> tuple[float, ...]:
+    """The value as a tuple of one or more finite numbers that keep the rule; raises `Fault`."""
+    items = checked_list(value, "a list of numbers", part)
+    if not items:
+        raise Fault(part, "is empty; it must have at least one number")
+    return tuple(checked_number(item, unit, rule, f"{part}[{i}]") for i, item in enumerate(items))
+
+
+def numbers(unit: str = "", rule: Rule = FINITE) -> BeforeValidator:
+    """A field that is a list of finite numbers."""
+    return BeforeValidator(lambda value: checked_numbers(value, unit, rule))
+
+
 def _unit_vector(value: object) -> tuple[float, ...]:
     axis = checked_vector(value, "")
     norm = math.hypot(*axis)
@@ -297,7 +310,7 @@ def _place(root: str, data: Mapping, loc: tuple[int | str, ...]) -> tuple[str, s
     return where, ".".join(name for name in names if name != "body" or loc == ("body",))
 
 
-_TAGGED = ("joint", "body", "section")
+_TAGGED = ("joint", "body", "section", "input", "reference")
 
 
 def _link(data: Any, otherwise: str) -> str:

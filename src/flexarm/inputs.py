@@ -74,6 +74,10 @@ class Piecewise:
 
     def described(self) -> str:
         """E.g. piecewise constant, 3 values from 0 s to 1 s."""
+        if not self.values_.any():
+            return "none"
+        if len(self.times) == 1 and np.isneginf(self.times[0]):
+            return f"constant {self.values_[0].tolist()}"
         return f"piecewise constant, {len(self.times)} values from {self.times[0]:g} s to {self.times[-1]:g} s"
 
 
@@ -252,7 +256,7 @@ class Cycloidal:
 
     def described(self) -> str:
         """Rates and periods."""
-        return json.dumps(["cycloidal", self.rates, self.periods])
+        return f"a cycloidal motion, rates {list(self.rates)}, periods {list(self.periods)}"
 
 
 def reference_values(reference: Reference, t: Array) -> Array:

@@ -6,12 +6,14 @@ This is all the dynamics ever asks of a link; a new kind of link is a new functi
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from flexarm.arm import DIRECTIONS, Beam, Link, Payload, Rigid, tensor
 from flexarm.shapes import FixedFree, family, quadrature
 from flexarm.spatial import Matrix, Scalar, Vector, cross, dot, product, zeros
+
 
 @dataclass(frozen=True)
 class Body:
@@ -40,8 +42,8 @@ class Body:
 
 def body(link: Link) -> Body:
     """The mechanics of a described link, its hub included."""
-    make = {"beam": beam, "rigid": rigid}[link.body.type]
-    return _with_hub(make(link.body), link.hub_mass, tensor(link.hub_inertia))
+    make: dict[str, Callable[[Any], Body]] = {"beam": beam, "rigid": rigid}
+    return _with_hub(make[link.body.type](link.body), link.hub_mass, tensor(link.hub_inertia))
 
 
 def rigid(description: Rigid) -> Body:
@@ -105,9 +107,9 @@ def beam(description: Beam) -> Body:
     weights = weights * length
 
     fields = [Field(0, length * x, None)]
-    for axis, direction in ((1, 0), (2, 1), (0, 3)):
-        phi = bases[direction].values(x)
-        fields += [Field(axis, phi[:, j], start[direction] + j) for j in range(counts[direction])]
+    for axis, d in ((1, 0), (2, 1), (0, 3)):
+        phi = bases[d].values(x)
+        fields += [Field(axis, phi[:, j], start[d] + j) for j in range(counts[d])]
     f = np.column_stack([field.values for field in fields])
     first = _without_rounding(description.m * weights @ f).tolist()
     second = _without_rounding(description.m * (f.T * weights) @ f).tolist()

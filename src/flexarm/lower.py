@@ -69,7 +69,7 @@ def program(function: ca.Function) -> list[Instruction]:
         return len(code) - 1
 
     def once(op: int | str, args: tuple, index: int = 0) -> int:
-        key = (op, args, index)
+        key = (op, *map(repr, args), index)  # 2 is a position, 2.0 a constant, and 2 == 2.0
         if key not in known:
             known[key] = put(op, args, index)
         return known[key]
@@ -120,10 +120,8 @@ def ir(code: list[Instruction], lanes: int) -> str:
     calls = [f"  call void @piece{n}(ptr %in, ptr %out, ptr %work)" for n in range(len(pieces))]
     lines = ["define void @evaluate(ptr noalias %in, ptr noalias %out) {"]
     lines += [f"  %work = alloca [{max(1, len(slot))} x {T}]", *calls, "  ret void", "}"]
-    defined = [
-        f"define internal void @piece{n}(ptr noalias %in, ptr noalias %out, ptr noalias %work) noinline {{\n{body}\n  ret void\n}}"
-        for n, body in enumerate(pieces)
-    ]
+    head = "define internal void @piece{}(ptr noalias %in, ptr noalias %out, ptr noalias %work) noinline"
+    defined = [f"{head.format(n)} {{\n{body}\n  ret void\n}}" for n, body in enumerate(pieces)]
     return "\n".join([*lines, *defined, _sincos(lanes, T)])
 
 
@@ -197,10 +195,12 @@ def constant(value: float, lanes: int) -> str:
 
 
 # sin and cos on (-pi/4, pi/4): the polynomials of fdlibm (k_sin.c, k_cos.c), error below 1e-17
-SIN = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06)
-SIN += (-1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01)
-COS = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07)
-COS += (2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02)
+# fmt: off
+SIN = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
+       -1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01)
+COS = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07,
+       2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02)
+# fmt: on
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17)  # pi/2 to 106 bits
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it leaves the nearest integer in the low bits
 
@@ -270,7 +270,7 @@ def _sincos(lanes: int, T: str) -> str:
 
 
 def batch(n_in: int, n_out: int, lanes: int) -> str:
-    """IR of `void batch(ptr in, ptr out, i64 rows)`: `evaluate` for every row of row-major arrays, `lanes` rows at a time.
+    """IR of `void batch(ptr in, ptr out, i64 rows)`: `evaluate` for each row of row-major arrays, `lanes` at a time.
 
     The last block repeats the last row where rows run out; the same numbers are then stored twice.
     """
@@ -288,7 +288,8 @@ def batch(n_in: int, n_out: int, lanes: int) -> str:
                 f"  %{label}n{lane} = add i64 %{label}m{lane}, {lane}",
                 f"  %{label}b{lane} = getelementptr double, ptr {'%x' if load else '%y'}, i64 %{label}n{lane}",
             ]
-            source, target = (f"%{label}p{lane}", f"%{label}b{lane}") if load else (f"%{label}b{lane}", f"%{label}p{lane}")
+            outside, inside = f"%{label}p{lane}", f"%{label}b{lane}"
+            source, target = (outside, inside) if load else (inside, outside)
             lines += [f"  %{label}v{lane} = load double, ptr {source}", f"  store double %{label}v{lane}, ptr {target}"]
         lines += [f"  %{label}next = add i64 %{label}i, 1", f"  %{label}more = icmp slt i64 %{label}next, {count}"]
         return lines
@@ -318,7 +319,7 @@ def batch(n_in: int, n_out: int, lanes: int) -> str:
 
 
 def operations(function: ca.Function) -> tuple[int, int]:
-    """Multiplications (squares and divisions among them) and additions of the program; changes of sign are not counted."""
+    """Multiplications (squares and divisions among them) and additions of the program; a change of sign is none."""
     ids = [function.instruction_id(k) for k in range(function.n_instructions())]
     multiplications = sum(op in (ca.OP_MUL, ca.OP_SQ, ca.OP_DIV, ca.OP_INV) for op in ids)
     return multiplications, sum(op in (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE) for op in ids)

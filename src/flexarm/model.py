@@ -141,19 +141,24 @@ class Model:
         gravity then has a frequency 0 for each actuator. A direction in which the arm would fall, omega^2 < 0, comes as
         -sqrt(-omega^2).
         """
+        return self.modes(q, locked)[0]
+
+    def modes(self, q: Array, locked: bool = True) -> tuple[Array, Array]:
+        """Natural frequencies (k,) as `frequencies` gives them, and the modes (n, k): coordinates, with M-norm 1."""
         q = self._argument("q", q)
         if q.ndim != 1:
-            raise DescriptionError("frequencies: q has more than one axis; give one configuration")
-        M = self.mass_matrix(q)
-        K = np.array(self._slope("restoring_force", 0)(q))
-        if locked:
-            held = set(self.input_matrix(q).nonzero()[0].tolist())
-            free = [i for i in range(len(q)) if i not in held]
-            M, K = M[np.ix_(free, free)], K[np.ix_(free, free)]
+            raise DescriptionError("modes: q has more than one axis; give one configuration")
+        n = len(q)
+        held = set(self.input_matrix(q).nonzero()[0].tolist()) if locked else set()
+        free = [i for i in range(n) if i not in held]
+        M = self.mass_matrix(q)[np.ix_(free, free)]
+        K = np.array(self._slope("restoring_force", 0)(q))[np.ix_(free, free)]
         C = np.linalg.inv(np.linalg.cholesky(M))
-        omega2 = np.linalg.eigvalsh(C @ ((K + K.T) / 2) @ C.T)
+        omega2, V = np.linalg.eigh(C @ ((K + K.T) / 2) @ C.T)
         omega2[np.abs(omega2) < 1e-12 * np.abs(omega2).max(initial=0.0)] = 0.0
-        return np.sign(omega2) * np.sqrt(np.abs(omega2))
+        shapes = np.zeros((n, len(free)))
+        shapes[free] = C.T @ V
+        return np.sign(omega2) * np.sqrt(np.abs(omega2)), shapes
 
     def linearize(self, q: Array, qd: Array, u: Array) -> Any:
         """The arm near a state, as a `control.StateSpace`: states (q, qd), inputs u, outputs (q, qd), all deviations.
@@ -254,7 +259,10 @@ class Model:
 
     def _argument(self, name: str, value: Any) -> Array:
         try:
-            x = np.asarray(value, dtype=float)
+            x = np.asarray(value)
+            if x.dtype.kind not in "biuf":
+                raise TypeError
+            x = x.astype(float, copy=False)
         except (TypeError, ValueError):
             raise DescriptionError(f"{name} is not an array of numbers") from None
         size = self._sizes["m" if name == "u" else "n"]

@@ -1,8 +1,8 @@
 """Machine code: LLVM IR compiled in the process, without a system compiler, and kept on disk.
 
-A kernel is found on disk by what it is made from, so nothing is compiled twice. Files are written whole (a temporary file,
-then a rename), so two processes may write the same kernel at once; each carries its own digest, and one that is damaged or
-unreadable is built again.
+A kernel is found on disk by what it is made from, so nothing is compiled twice. Files are written whole (a temporary
+file, then a rename), so two processes may write the same kernel at once; each carries its own digest, and one that is
+damaged or unreadable is built again.
 """
 
 import ctypes

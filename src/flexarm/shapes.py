@@ -69,7 +69,8 @@ class FixedFree:
         return Basis(count, partial(_fixed_free, np.arange(1, 2 * count, 2) * (np.pi / 2)))
 
 
-FAMILIES = {kind.name: kind for kind in (ClampedFree, FixedFree)}
+FAMILIES = {kind.name: kind for kind in (ClampedFree,)}
+"""Families for bending, by name. Torsion and stretch have their own, FixedFree."""
 
 
 def family(shapes):
@@ -109,8 +110,8 @@ def quadrature(*bases: Basis) -> tuple[np.ndarray, np.ndarray]:
     # cos(2 pi t + c), t in (-1, 1), which 16 points integrate to 1e-19. Finite elements are as short already.
     count = max((basis.count for basis in bases), default=0)
     breaks = np.unique(np.concatenate([(0.0, 1.0), *(basis.breaks for basis in bases)]))
-    edges = [a + (b - a) * np.arange(n) / n for a, b in pairwise(breaks) for n in [_pieces(b - a, count)]]
-    edges = np.append(np.concatenate(edges), 1.0)
+    panels = [a + (b - a) * np.arange(n) / n for a, b in pairwise(breaks) for n in [_pieces(b - a, count)]]
+    edges = np.append(np.concatenate(panels), 1.0)
     t, weights = np.polynomial.legendre.leggauss(16)
     half, middle = np.diff(edges) / 2, (edges[1:] + edges[:-1]) / 2
     return (middle[:, None] + half[:, None] * t).ravel(), (half[:, None] * weights).ravel()

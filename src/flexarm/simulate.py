@@ -16,6 +16,7 @@ from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.inputs import Input, Reference, as_input, reference_values
 from flexarm.loops import Plan
 from flexarm.model import Model
+from flexarm.progress import Bar
 from flexarm.version import __version__
 
 Array = np.ndarray
@@ -45,7 +46,8 @@ def simulate(
     samples: int = 1001,
     step: float | None = None,
     reference: Reference | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
+    name: str = "",
 ) -> Any:
     """The motion of an arm from t = 0, as an `xarray.Dataset` on a uniform grid of times.
 
@@ -68,8 +70,11 @@ def simulate(
         Number of times in the result, both ends included.
     reference : Reference, optional
         A desired motion of the joints, kept beside the result as `q_ref`.
-    progress : callable, optional
-        Called with the time reached, about ten times a second.
+    progress : bool or callable
+        True: a bar in the terminal if the run lasts longer than a second. A function is called with the time reached [s],
+        about ten times a second.
+    name : str
+        What the result is called in its attributes; default the arm's name.
 
     Returns
     -------
@@ -109,9 +114,14 @@ def simulate(
             return solvers.scipy(chosen, plan, t0, start, ends, rtol, atols, _jacobian(model, plan))
         return solvers.cyrk(chosen, plan, t0, start, ends, rtol, atols)
 
-    run = _integrate(model, plan, drive, times, x0, solve, progress)
+    bar = Bar(float(until), model.arm.name)
+    try:
+        run = _integrate(model, plan, drive, times, x0, solve, bar if progress is True else progress or None)
+    finally:
+        bar.close()
     finished = clock.perf_counter()
     statistics = {
+        "name": name or model.arm.name,
         "method": chosen,
         "method_reason": why,
         "rtol": float(rtol),

@@ -1,14 +1,14 @@
-"""Elementary motions: what a turn about, or a slide along, one coordinate axis does to accelerations, wrenches, inertias.
+"""Elementary motions: what a turn about, or a slide along, a coordinate axis does to accelerations, wrenches, inertias.
 
 Every step between two bodies of an arm (a tip's deflection and slope, a placement, a joint) is a sequence of these.
-Quantities are lists of scalars (CasADi SX or float): a vector has 3, an acceleration (a, alpha) and a wrench (f, n) have
-6; an inertia is a symmetric 6 x 6 list of rows that maps an acceleration to a wrench. Symmetric entries are computed
-once and stand twice. Working scalar by scalar on coordinate axes is what makes the operation count small: a turn costs
-28 multiplications where the product X' I X of full 6 x 6 matrices costs 432.
+Quantities are lists of scalars (CasADi SX or float): a vector has 3, an acceleration (a, alpha) and a wrench (f, n)
+have 6; an inertia is a symmetric 6 x 6 list of rows that maps an acceleration to a wrench. Symmetric entries are
+computed once and stand twice. Working scalar by scalar on coordinate axes is what makes the operation count small: a
+turn costs 28 multiplications where the product X' I X of full 6 x 6 matrices costs 432.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import casadi as ca
@@ -139,11 +139,12 @@ class Turn:
     axis: int
     value: Scalar
     rate: Scalar = 0.0
+    cos: Scalar = field(init=False, repr=False)
+    sin: Scalar = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        cos, sin = (ca.cos(self.value), ca.sin(self.value))
-        object.__setattr__(self, "cos", cos)
-        object.__setattr__(self, "sin", sin)
+        object.__setattr__(self, "cos", ca.cos(self.value))
+        object.__setattr__(self, "sin", ca.sin(self.value))
 
     @property
     def direction(self) -> int:
@@ -180,7 +181,7 @@ class Turn:
         return self._out(x[:3]) + self._out(x[3:])
 
     def bias(self, w: Vector) -> Vector:
-        """Acceleration that velocities alone cause, in the axes of the frame before, whose angular velocity is w: w x rate."""
+        """Acceleration that velocities alone cause, in the axes of the frame before: w x rate, w of that frame."""
         k, i, j = _axes(self.axis)
         c = [0.0] * 6
         c[3 + i] = w[j] * self.rate
@@ -194,9 +195,9 @@ class Turn:
     def inertia(self, I: Matrix) -> Matrix:
         """An inertia carried back to the frame before: 28 multiplications."""
         A, B, C = [row[:3] for row in I[:3]], [row[3:] for row in I[:3]], [row[3:] for row in I[3:]]
-        return assembled(self._tensor(A, symmetric=True), self._tensor(B, symmetric=False), self._tensor(C, symmetric=True))
+        return assembled(self._tensor(A), self._tensor(B, symmetric=False), self._tensor(C))
 
-    def _tensor(self, S: Matrix, symmetric: bool) -> Matrix:
+    def _tensor(self, S: Matrix, symmetric: bool = True) -> Matrix:
         """R S R'."""
         k, i, j = _axes(self.axis)
         T = [list(row) for row in S]

@@ -1,0 +1,232 @@
+"""The command line: list, show, simulate, modes."""
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Serial manipulators whose links and joints bend: described in a file, derived, compiled, simulated.",
+    epilog="Errors are one line, with exit status 2.",
+)
+
+ArmName = Annotated[str, typer.Argument(metavar="ARM", help="Name of a bundled arm, or path of an arm's .toml file.")]
+
+
+@app.command("list")
+def list_() -> None:
+    """List the bundled arms and scenarios."""
+    from rich.table import Table
+
+    from flexarm.catalogue import bundled, load
+    from flexarm.scenario import bundled_scenarios, load_scenario
+
+    for title, names, get in (("arms", bundled(), load), ("scenarios", bundled_scenarios(), load_scenario)):
+        table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+        table.add_column("name", style="bold")
+        table.add_column("what it is")
+        for name in names:
+            table.add_row(name, get(name).description)  # type: ignore[operator]
+        _print(table)
+    _print("\nNext: flexarm show ARM, flexarm modes ARM, flexarm simulate SCENARIO; each has --help.")
+
+
+@app.command()
+def show(arm: ArmName) -> None:
+    """Show an arm: links, coordinates, frequencies, and what its equations cost to evaluate."""
+    import numpy as np
+    from rich.table import Table
+
+    from flexarm.catalogue import load
+    from flexarm.model import Model
+    from flexarm.simulate import coordinate_units
+
+    model = Model(load(arm))
+    described = model.arm
+    _print(f"{described.name}: {described.description}\n", style="bold")
+    links = Table("link", "joint", "body", "length [m]", "mass [kg]", "modes", box=None, padding=(0, 2, 0, 0))
+    for link in described.links:
+        counts = getattr(link.body, "counts", {})
+        modes = ", ".join(f"{n} {direction}" for direction, n in counts.items() if n)
+        kind = link.joint.type + (" elastic" if link.elastic else "")
+        mass = link.body.total_mass + link.hub_mass
+        links.add_row(link.name, kind, link.body.type, f"{link.body.length:g}", f"{mass:g}", modes or "-")
+    _print(links)
+    total = sum(link.body.total_mass + link.hub_mass for link in described.links)
+    payload = described.payload.mass if described.payload else 0.0
+    _print(f"\ntotal mass {total + payload:g} kg, payload {payload:g} kg, gravity {list(described.gravity)} m/s^2")
+    units = coordinate_units(model)
+    _print(f"\n{len(units)} coordinates: " + ", ".join(f"{c} [{u}]" for c, u in zip(model.coordinates, units, strict=True)))
+    _print(f"{len(model.inputs)} inputs: {', '.join(model.inputs) or '-'}")
+    q = np.zeros(len(units))
+    _print("\nnatural frequencies at q = 0 [rad/s]")
+    _print(f"  actuators locked: {_numbers(model.frequencies(q))}")
+    _print(f"  actuators free:   {_numbers(model.frequencies(q, locked=False))}")
+    _print("\noperations of forward dynamics")
+    for name, label in (("forward_dynamics", "recursive"), ("forward_dynamics_dense", "dense")):
+        facts = model.kernel(name).code.facts
+        a, b = facts["multiplications"], facts["additions"]
+        _print(f"  {label + ':':10} {a} multiplications, {b} additions, {a + b} in all")
+
+
+@app.command()
+def modes(
+    arm: ArmName,
+    free: Annotated[bool, typer.Option("--free", help="Let the actuators move; otherwise they are locked.")] = False,
+    at: Annotated[
+        list[str] | None, typer.Option("--at", metavar="NAME=VALUE", help="A coordinate that is not zero; repeatable.")
+    ] = None,
+) -> None:
+    """List the natural modes of an arm about a configuration: frequency, and the coordinates that take part."""
+    import numpy as np
+    from rich.table import Table
+
+    from flexarm.catalogue import load
+    from flexarm.model import Model
+
+    model = Model(load(arm))
+    q = np.zeros(len(model.coordinates))
+    for setting in at or []:
+        name, equals, value = setting.partition("=")
+        if name not in model.coordinates:
+            raise DescriptionError(f"--at {setting}: no coordinate {name!r}; there are {', '.join(model.coordinates)}")
+        try:
+            q[model.coordinates.index(name)] = float(value)
+        except ValueError:
+            raise DescriptionError(f"--at {setting}: {value!r} is not a number; write NAME=VALUE") from None
+    omega, shapes = model.modes(q, locked=not free)
+    table = Table("mode", "[rad/s]", "[Hz]", "coordinates, relative", box=None, padding=(0, 2, 0, 0))
+    for i, w in enumerate(omega):
+        shape = shapes[:, i] / np.abs(shapes[:, i]).max()
+        shape = shape * np.sign(shape[np.argmax(np.abs(shape))])
+        leading = [j for j in np.argsort(-np.abs(shape)) if abs(shape[j]) >= 0.05][:5]
+        parts = ", ".join(f"{shape[j]:+.2f} {model.coordinates[j]}" for j in leading)
+        table.add_row(str(i + 1), f"{w:.5g}", f"{w / (2 * np.pi):.5g}", parts)
+    _print(f"{model.arm.name}, actuators {'free' if free else 'locked'}, q = {_numbers(q)}\n", style="bold")
+    _print(table)
+
+
+@app.command()
+def simulate(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="Name of a bundled scenario, or path of a .toml file.")],
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path(),
+    method: Annotated[str | None, typer.Option(help="Instead of the scenario's: dop853, radau, lsoda, auto, ...")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Instead of the scenario's.")] = None,
+    until: Annotated[float | None, typer.Option(help="End of the run [s], instead of the scenario's.")] = None,
+    samples: Annotated[int | None, typer.Option(help="Times in the result, instead of the scenario's.")] = None,
+    plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
+) -> None:
+    """Run a scenario: writes NAME.nc (NetCDF) and NAME.png, prints a summary and the energy audit."""
+    import time
+
+    from flexarm.scenario import load_scenario
+
+    began = time.perf_counter()
+    chosen = load_scenario(scenario)
+    if method is not None or rtol is not None:
+        changes = {name: value for name, value in (("method", method), ("rtol", rtol)) if value is not None}
+        chosen = chosen.replace(solver=chosen.solver.replace(**changes))
+    changes = {name: value for name, value in (("until", until), ("samples", samples)) if value is not None}
+    chosen = chosen.replace(**changes) if changes else chosen
+    failure: SimulationError | None = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an interruption is said below
+        try:
+            result = chosen.run()
+        except SimulationError as error:
+            failure, result = error, error.result
+    written = _write(result, out / chosen.name, plot)
+    _summary(result, time.perf_counter() - began, written)
+    if failure is not None:
+        _fail(f"{failure}; the part before is in {written[0]}")
+    if result.attrs["status"] == "interrupted":
+        _fail(f"interrupted at t = {float(result.time[-1]):.6g} s; the part before is in {written[0]}", status=130)
+
+
+def _write(result: Any, stem: Path, plot: bool) -> list[Path]:
+    from flexarm.results import save_result
+
+    written = [save_result(result, stem.with_name(stem.name + ".nc"))]
+    if plot:
+        from flexarm.plots import draw, save_figure
+
+        written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))
+    return written
+
+
+def _summary(result: Any, seconds: float, written: list[Path]) -> None:
+    import numpy as np
+    from rich.table import Table
+
+    a = result.attrs
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="bold")
+    table.add_column()
+    n = result.sizes["coordinate"]
+    table.add_row("arm", f"{a['title'].partition(':')[0]}, {n} coordinates, {result.sizes['input']} inputs")
+    table.add_row("input", a["input_description"])
+    step = f", fixed step {a['step']:g} s" if a["step"] else f", rtol {a['rtol']:g}, atol {a['atol']:g}"
+    table.add_row("solver", f"{a['method']} ({a['method_reason']}){step}")
+    table.add_row("time", f"{result.time.values[0]:g} to {result.time.values[-1]:g} s, {result.sizes['time']} samples")
+    table.add_row("effort", f"{a['steps']} steps, {a['evaluations']} evaluations")
+    table.add_row("took", f"{a['compile_seconds']:.2f} s compiling, {a['solve_seconds']:.3f} s solving, {seconds:.2f} s in all")
+    joints = [str(c) for c in result.coordinate.values if str(c).endswith(".joint")]
+    for i, name in enumerate(joints):
+        q = result.q.sel(coordinate=name).values
+        unit = str(result.unit.sel(coordinate=name).values)
+        line = f"{q[0]:.4g} to {q[-1]:.4g} {unit}"
+        if "q_ref" in result:
+            line += f", off the reference by {np.abs(q - result.q_ref.values[:, i]).max():.3g} at most"
+        table.add_row(name, line)
+    for i, link in enumerate(result.link.values):
+        largest = np.linalg.norm(result.deflection.values[:, i], axis=-1).max()
+        if largest > 0:
+            table.add_row(f"{link} tip", f"deflection {1e3 * largest:.4g} mm at most")
+    last = result.isel(time=-1)
+    balance = " ".join(f"{name} {float(last[name]):.6g} J," for name in ("kinetic", "potential", "work", "dissipated"))
+    table.add_row("energy at end", balance.rstrip(","))
+    table.add_row("energy audit", f"largest drift {a['energy_drift']:.2e} of {a['energy_scale']:.4g} J")
+    table.add_row("written", ", ".join(str(path) for path in written))
+    _print(f"{a['name']}: {a['status']}", style="bold")
+    _print(table)
+
+
+def _numbers(values: Any) -> str:
+    return " ".join(f"{x:.5g}" for x in values) or "-"
+
+
+def _print(thing: Any, style: str | None = None) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    console.print(thing, soft_wrap=not console.is_terminal, style=style)
+
+
+def _fail(message: str, status: int = 2) -> NoReturn:
+    print("flexarm: " + " ".join(message.split()), file=sys.stderr)
+    raise SystemExit(status)
+
+
+def main() -> None:
+    """Entry point: every error a user can cause is one line on stderr and exit status 2."""
+    click_exception = typer.BadParameter.__mro__[2]  # of click, or of typer's own copy of it
+    try:
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except FlexarmError as error:
+        _fail(str(error))
+    except click_exception as error:
+        _fail(error.format_message())  # type: ignore[attr-defined]
+    except (typer.Abort, KeyboardInterrupt):
+        _fail("interrupted", status=130)
+    raise SystemExit(status if isinstance(status, int) else 0)
+
+
+if __name__ == "__main__":
+    main()
