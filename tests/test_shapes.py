@@ -210,10 +210,15 @@ def test_a_basis_travels_to_another_process():
     np.testing.assert_array_equal(copy.values([0.2, 0.7], 1), basis.values([0.2, 0.7], 1))
 
 
-@pytest.mark.parametrize("name", ["clamped-free", "fixed-free"])
+@pytest.mark.parametrize("name", shapes.FAMILIES)
 def test_a_family_has_a_name(name):
     assert shapes.family(name) == shapes.FAMILIES[name]()
     assert shapes.family(name).name == name
+
+
+def test_a_rod_does_not_bend():
+    with pytest.raises(DescriptionError, match="shapes 'fixed-free': unknown; allowed are 'clamped-free'"):
+        shapes.family("fixed-free")
 
 
 def test_an_object_with_a_basis_is_a_family():
