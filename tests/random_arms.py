@@ -2,6 +2,7 @@
 
     arm = random_arm(7)                      # anything: beams, rigid links, all joints, hubs, payload, gravity, damping
     arm = random_arm(7, rigid=True)          # rigid links and rigid joints only
+    arm = random_arm(7, telescope=True)      # the same arm, one link of which telescopes
     q, qd, u = random_state(arm, 7)
 
 Every arm has a positive definite mass matrix: a link that turns about its own neutral axis has a hub, an elastic joint
@@ -12,20 +13,45 @@ import numpy as np
 from oracle import DIRECTIONS, names
 
 from flexarm import arm as fa
+from flexarm.shapes import family
 
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0))
 
 
-def random_arm(seed, *, links=None, rigid=False, planar=False, elastic=None, damping=True, gravity=True, payload=None):
-    """A general arm drawn from `seed`.
+def random_arm(
+    seed,
+    *,
+    links=None,
+    rigid=False,
+    planar=False,
+    elastic=None,
+    damping=True,
+    gravity=True,
+    payload=None,
+    rotor="relative",
+    telescope=False,
+    convection="material",
+    families=None,
+    tapered=False,
+    foreshortening=False,
+    chord=False,
+):
+    """A general arm drawn from `seed`. The options from `rotor` on change the arm they find and draw no other.
 
-    links     how many (otherwise 2 to 4)
-    rigid     no beams
-    planar    revolute joints about z, bending along y, everything in the plane x y
-    elastic   True: every joint elastic; False: none; None: some (none if `rigid`)
-    damping   False: none anywhere
-    gravity   False: none
-    payload   True or False; None: most arms have one
+    links           how many (otherwise 2 to 4)
+    rigid           no beams
+    planar          revolute joints about z, bending along y, everything in the plane x y
+    elastic         True: every joint elastic; False: none; None: some (none if `rigid`)
+    damping         False: none anywhere
+    gravity         False: none
+    payload         True or False; None: most arms have one
+    rotor           "absolute": every moving joint has a rotor, counted so
+    telescope       True: one link telescopes
+    convection      of that telescope
+    families        what to draw the `shapes` of each beam from, a telescope's too
+    tapered         True: every beam that does not telescope is tapered
+    foreshortening  True: in every beam that does not telescope
+    chord           True: on every beam
     """
     rng = np.random.default_rng([seed, 2024])
     count = links if links is not None else int(rng.integers(2, 5))
@@ -49,16 +75,38 @@ def random_arm(seed, *, links=None, rigid=False, planar=False, elastic=None, dam
     load = random_payload(rng, planar)
     g = 9.81 * unit(rng, planar) if gravity else np.zeros(3)
     carries = rng.random() < 0.75 if payload is None else payload
+    rng = np.random.default_rng([seed, 1024])
+    if telescope:
+        i = int(rng.integers(count))
+        chain[i] = telescoping(rng, chain[i], planar, rigid, share, damping, convection)
+    for i, link in enumerate(chain):
+        joint, body, slides = link.joint, link.body, link.joint.type == "telescope"
+        if rotor == "absolute" and joint.type != "fixed":
+            motor = {} if joint.rotor_inertia else {"rotor_inertia": rng.uniform(0.005, 0.05), "gear_ratio": 3.0}
+            joint = joint.replace(rotor=rotor, **motor)
+        if body.type == "beam":
+            if tapered and not slides:
+                body = taper(rng, body)
+            if families is not None:
+                body = of_family(body, families[rng.integers(len(families))])
+            body = body.replace(foreshortening=foreshortening and not slides, next_joint="chord" if chord else "slope")
+        chain[i] = link.replace(joint=joint, body=body)
     return fa.Arm(name=f"random {seed}", links=tuple(chain), payload=load if carries else None, gravity=numbers(g))
 
 
 def random_state(arm, seed):
-    """q, qd, u in general position: joint coordinates of 1, flexible ones of 0.05, rates and inputs of 1."""
+    """q, qd, u in general position: joint coordinates of 1, flexible ones of 0.05, rates and inputs of 1.
+
+    A telescope is out by 0.35 to 0.9 of its length.
+    """
     rng = np.random.default_rng([seed, 4096])
     coordinates = names(arm)
     flexible = np.array([name.split(".")[-1].startswith(DIRECTIONS) for name in coordinates])
     size = np.where(flexible, 0.05, 1.0)
     q = size * rng.uniform(0.4, 1.3, len(size)) * rng.choice([-1, 1], len(size))
+    for link in arm.links:
+        if link.joint.type == "telescope":
+            q[coordinates.index(f"{link.name}.joint")] = rng.uniform(0.35, 0.9) * link.body.length
     for i, name in enumerate(coordinates):  # a motor stays within reach of its joint
         if name.endswith(".motor"):
             q[i] = q[coordinates.index(name.replace(".motor", ".joint"))] + rng.uniform(0.05, 0.3)
@@ -112,6 +160,42 @@ def random_beam(rng, planar, damping):
     mass = rng.uniform(0.3, 3)
     given |= {"mass": mass} if rng.random() < 0.5 else {"mass_per_length": mass / length}
     return fa.Beam(length=length, modes=modes, **given)
+
+
+def telescoping(rng, link, planar, rigid, share, damping, convection):
+    """The link with a telescope for a joint and a beam that bends only, or not at all."""
+    drive = dict(random_joint(rng, "prismatic", planar, share, damping))
+    modes = {} if rigid else {"y": int(rng.integers(1, 3))} | ({} if planar else {"z": int(rng.integers(1, 3))})
+    EI_y, EI_z = rng.uniform(5, 40, 2)
+    given = {"EI": {"y": EI_y, "z": EI_z}, "mass": rng.uniform(0.3, 3), "polar_inertia": rng.uniform(1e-3, 1e-2)}
+    if damping:
+        given["damping"] = rng.uniform(0.005, 0.05)
+    body = fa.Beam(length=rng.uniform(0.8, 1.5), modes=modes, **given)
+    joint = {"free_length": rng.uniform(0.4, 0.7)} if rng.random() < 0.5 else {}
+    joint |= {name: drive[name] for name in drive if name not in ("type", "axis")}
+    return link.replace(joint=fa.Telescope(convection=convection, **joint), body=body)
+
+
+def of_family(beam, shapes):
+    """The beam with these shapes, and one mode more where the family cannot do without."""
+    refusal = getattr(family(shapes), "refusal", lambda count: None)
+    modes = {d: n + bool(d in "yz" and refusal(n)) for d, n in beam.counts.items() if n}
+    damping = beam.damping_ratios[0] if any(beam.damping_ratios) else 0.0
+    return beam.replace(shapes=shapes, modes=modes, damping=damping)
+
+
+def taper(rng, beam):
+    """The beam with a section that narrows, one of three, hollow or not."""
+    material = fa.Material(E=3e8, density=2700.0, poisson=0.35)
+    form = rng.integers(3)
+    if form == 0:
+        base, tip = (fa.Rod(diameter=d) for d in rng.uniform(0.025, 0.04, 2))
+    elif form == 1:
+        base, tip = (fa.Tube(outer_diameter=d, thickness=0.2 * d) for d in rng.uniform(0.03, 0.04, 2))
+    else:
+        base, tip = (fa.Box(width=w, height=h) for w, h in rng.uniform(0.025, 0.04, (2, 2)))
+    given = dict.fromkeys(("mass", "mass_per_length", "EI", "GJ", "EA", "polar_inertia"))
+    return beam.replace(material=material, section=base, section_tip=tip, **given)
 
 
 def random_rigid(rng, planar):

@@ -23,6 +23,7 @@ from flexarm.arm import (
     Revolute,
     Rigid,
     Rod,
+    Telescope,
     Tube,
     tensor,
 )
@@ -214,6 +215,44 @@ def test_an_axis_is_normalised():
     assert math.hypot(*axis) == pytest.approx(1.0, rel=EXACT)
 
 
+@pytest.mark.parametrize(
+    ("section", "tip"),
+    [(Rod(diameter=0.07), Rod(diameter=0.03)), (Box(width=0.05, height=0.08), Box(width=0.06, height=0.02)),
+     (Tube(outer_diameter=0.09, thickness=0.013), Tube(outer_diameter=0.06, thickness=0.002)),
+     (Box(width=0.05, height=0.08, thickness=0.006), Box(width=0.05, height=0.04, thickness=0.003))],
+)  # fmt: skip
+def test_a_tapered_beam(section, tip):
+    """Dimensions go linearly from base to tip; mass, centre and inertia are integrals by the midpoint rule."""
+    beam = Beam(length=2.0, material=ALUMINIUM, section=section, section_tip=tip)
+    x = (np.arange(2000) + 0.5) / 2000
+    p = beam.profile(x)
+    for i in (0, 700, 1999):
+        size = {
+            name: (1 - x[i]) * value + x[i] * getattr(tip, name) for name, value in section if name != "type" and value
+        }
+        here = Beam(length=2.0, material=ALUMINIUM, section=type(section)(**size))
+        wanted = (here.m, *(here.stiffness[d] for d in ("y", "z", "torsion", "axial")), here.rho_Ip)
+        assert [getattr(p, name)[i] for name in ("m", "EI_y", "EI_z", "GJ", "EA", "rho_Ip")] == pytest.approx(wanted)
+    base = beam.replace(section_tip=None)
+    assert (beam.m, beam.stiffness, beam.rho_Ip) == (base.m, base.stiffness, base.rho_Ip)
+    assert beam.total_mass == pytest.approx(2.0 * p.m.mean(), rel=1e-6)
+    rigid, s = beam.rigid(), 2.0 * x
+    center = (p.m @ s) / p.m.sum()
+    assert rigid.mass == pytest.approx(beam.total_mass, rel=EXACT) and rigid.length == 2.0
+    assert rigid.com == pytest.approx((center, 0, 0), rel=1e-6)
+    assert rigid.inertia == pytest.approx((p.rho_Ip.mean() * 2.0, *[p.m @ (s - center) ** 2 / 1000] * 2), rel=1e-6)
+
+
+def test_the_profile_of_a_uniform_beam():
+    beam = Beam(length=2.0, mass=3.0, EI={"y": 4.0}, modes={"y": 1})
+    p = beam.profile([0.0, 0.3, 1.0])
+    assert p.m.tolist() == [1.5] * 3 and p.EI_y.tolist() == [4.0] * 3
+    assert p.EI_z.tolist() == p.GJ.tolist() == p.EA.tolist() == p.rho_Ip.tolist() == [0.0] * 3
+    given = Beam(length=2.0, material=ALUMINIUM, section=TUBE, section_tip={**TUBE, "thickness": 0.002}, EI=7.0)
+    assert given.profile([0.0, 1.0]).EI_y.tolist() == [7.0, 7.0], "a stiffness given beside sections wins everywhere"
+    assert given.profile(np.zeros(0)).m.shape == (0,)
+
+
 # -- arms --------------------------------------------------------------------------------------------------------------
 
 
@@ -255,6 +294,26 @@ def test_the_rigid_arm(mixed):
     assert rigid.rigid() == rigid
 
 
+def test_a_telescope():
+    body = Beam(length=1.3, mass=0.5, EI=10, modes={"y": 2, "z": 1}, damping=[0.1, 0.2, 0.3], shapes="clamped-mass")
+    links = [Link(name="a", body=RIGID), Link(name="b", joint=Telescope(free_length=0.4), body=body),
+             Link(name="c", joint={"type": "telescope", "total_length": 1.3, "stiffness": 1, "rotor_inertia": 1},
+                  body=body)]  # fmt: skip
+    arm = Arm(name="x", links=links)
+    assert arm.coordinates[:3] == ("a.joint", "b.joint", "c.joint") and arm.inputs == ("a.joint", "b.joint", "c.motor")
+    assert arm.rest == (0.0, 0.4, 1.3, *[0.0] * 6, 1.3), "a motor rests where its joint does"
+    assert [link.free_length for link in arm.links] == [None, 0.4, 1.3]
+    rigid = arm.rigid()
+    assert rigid.coordinates == rigid.inputs == ("a.joint", "b.joint", "c.joint") and rigid.rest == (0, 0.4, 1.3)
+    assert isinstance(rigid.links[1].joint, Telescope) and rigid.links[1].body.counts["y"] == 0
+    assert rigid.links[1].body.total_mass == 0.5 and rigid.rigid() == rigid
+    assert Arm.from_json(arm.canonical()) == arm
+
+
+def test_an_arm_without_telescopes_rests_at_zero(mixed):
+    assert mixed.rest == (0.0,) * len(mixed.coordinates)
+
+
 def test_canonical_round_trip(mixed):
     text = mixed.canonical()
     again = Arm.from_json(text)
@@ -286,7 +345,8 @@ def test_a_family_object_is_written_as_a_digest():
     arm = with_family(Family(3))
     assert arm.links[0].body.shapes == Family(3)
     assert arm.canonical() == with_family(Family(3)).canonical() != with_family(Family(4)).canonical()
-    assert message(Arm.from_json, arm.canonical()).startswith("link 'a': shapes is {'family': ")
+    wanted = "link 'a': shapes.family is 'test_arm.Family'; known are "
+    assert message(Arm.from_json, arm.canonical()).startswith(wanted)
 
 
 def test_a_family_object_that_cannot_be_written():
@@ -356,7 +416,7 @@ FOREARM = [
     ({"body": {**BEAM, "damping": {"y": [0.1, "a"]}}}, "damping.y[1] is 'a'; it must be a number"),
     ({"body": {**BEAM, "damping": {"x": 0.1}}}, "damping has the unknown key 'x'; allowed are y, z, torsion, axial"),
     ({"body": {**BEAM, "lenght": 1}}, "unknown key 'lenght'; allowed are length, mass, mass_per_length, EI, GJ, EA, "
-     "polar_inertia, modes, shapes, damping, material, section"),
+     "polar_inertia, modes, shapes, damping, material, section, section_tip, foreshortening, next_joint"),
     ({"body": {"type": "beam", "mass": 1.0, "EI": 1.0}}, "length is missing"),
     ({"body": {"type": "bem"}}, "body.type is 'bem'; it must be 'beam' or 'rigid'"),
     ({"body": {"length": 1}}, "body.type is missing; it must be 'beam' or 'rigid'"),
@@ -425,9 +485,47 @@ FOREARM = [
     ({"joint": {"type": "prismatic", "spring_damping": 1}},
      "joint.spring_damping is 1.0 N s/m; without stiffness it must be 0"),
     ({"joint": {"type": "fixed", "axis": [0, 0, 1]}}, "joint: unknown key 'axis'; allowed is only type"),
-    ({"joint": {"type": "ball"}}, "joint.type is 'ball'; it must be 'revolute', 'prismatic' or 'fixed'"),
-    ({"joint": {"axis": [0, 0, 1]}}, "joint.type is missing; it must be 'revolute', 'prismatic' or 'fixed'"),
-    ({"joint": "revolute"}, "joint is 'revolute'; it must be a Revolute, Prismatic or Fixed"),
+    ({"joint": {"type": "ball"}}, "joint.type is 'ball'; it must be 'revolute', 'prismatic', 'telescope' or 'fixed'"),
+    ({"joint": {"axis": [0, 0, 1]}},
+     "joint.type is missing; it must be 'revolute', 'prismatic', 'telescope' or 'fixed'"),
+    ({"joint": {"type": "revolute", "rotor": "fixed"}},
+     "joint.rotor is 'fixed'; it must be 'relative' or 'absolute'"),
+    # telescope
+    ({"joint": {"type": "telescope", "free_length": 0}}, "joint.free_length is 0.0 m; it must be positive"),
+    ({"joint": {"type": "telescope", "free_length": 2.5}},
+     "joint.free_length is 2.5 m; it must be at most the total length, 2.0 m"),
+    ({"joint": {"type": "telescope", "free_length": 2.5, "total_length": 2.2}},
+     "joint.free_length is 2.5 m; it must be at most the total length, 2.2 m"),
+    ({"joint": {"type": "telescope", "total_length": 2.2}},
+     "joint.total_length is 2.2 m; it must be the length of the body, 2.0 m"),
+    ({"joint": {"type": "telescope", "axis": [1, 0, 0]}}, "joint: unknown key 'axis'; allowed are total_length, "
+     "free_length, rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, convection"),
+    ({"joint": {"type": "telescope", "convection": "none"}},
+     "joint.convection is 'none'; it must be 'material' or 'paper'"),
+    ({"joint": {"type": "telescope", "stiffness": 1}},
+     "joint.rotor_inertia is 0.0 kg m^2; a joint with stiffness has a motor, so it must be positive"),
+    ({"joint": {"type": "telescope"}, "body": RIGID},
+     "body is a Rigid; a telescope needs a Beam (modes = {} for a rigid one)"),
+    ({"joint": {"type": "telescope"}, "body": {**BEAM, "GJ": 1, "modes": {"torsion": 2}}},
+     "modes.torsion is 2; the beam of a telescope bends only, so it must be 0"),
+    ({"joint": {"type": "telescope"}, "body": {**BEAM, "EA": 1, "modes": {"axial": 1}}},
+     "modes.axial is 1; the beam of a telescope bends only, so it must be 0"),
+    ({"joint": {"type": "telescope"}, "body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": TUBE,
+                                               "section_tip": TUBE}},
+     "section_tip is given; the beam of a telescope must be uniform"),
+    # tapered beams and the ways to join
+    ({"body": {**BEAM, "section_tip": TUBE}}, "section is missing; a section_tip needs a section beside it"),
+    ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": TUBE,
+               "section_tip": {"type": "rod", "diameter": 1}}},
+     "section_tip.type is 'rod'; it must be that of section, 'tube'"),
+    ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": TUBE,
+               "section_tip": {**TUBE, "thickness": 0}}}, "section_tip.thickness is 0.0 m; it must be positive"),
+    ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": {"type": "box", "width": 1, "height": 1},
+               "section_tip": {"type": "box", "width": 1, "height": 1, "thickness": 0.1}}},
+     "section_tip.thickness must be given where section has it, and only there"),
+    ({"body": {**BEAM, "next_joint": "tip"}}, "next_joint is 'tip'; it must be 'slope' or 'chord'"),
+    ({"body": {**BEAM, "foreshortening": 1}}, "foreshortening is 1; it must be true or false"),
+    ({"joint": "revolute"}, "joint is 'revolute'; it must be a Revolute, Prismatic, Telescope or Fixed"),
 ]  # fmt: skip
 
 

@@ -304,11 +304,16 @@ def curved_body(body):
         return [x + x * x / 2 for x in xi]
 
     def inertia(xi):
-        scale = [1.0] * 6 + [1 + x for x in xi]
+        scale = [1.0] * 7 + [1 + x for x in xi]
         M = body.inertia(eta(xi))
         return [[scale[r] * M[r][c] * scale[c] for c in range(len(M))] for r in range(len(M))]
 
-    return Body(body.size, inertia, lambda xi: body.strain(eta(xi)), body.damping, lambda xi: body.tip(eta(xi)))
+    return replace(
+        body,
+        inertia=inertia,
+        potential=lambda q, xi: body.potential(q, eta(xi)),
+        tip=lambda xi: body.tip(eta(xi)),
+    )
 
 
 def evaluated(quantity, chain, *arguments):

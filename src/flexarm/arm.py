@@ -7,7 +7,7 @@ that names the link and the field and says what is allowed.
 import hashlib
 import json
 import pickle
-from math import cos, sin
+from math import cos, isclose, sin
 from typing import Annotated, Any, Literal, Self, final
 
 import numpy as np
@@ -33,6 +33,7 @@ from flexarm.fields import (
     vector,
 )
 from flexarm.sections import Box, Material, Rod, Tube
+from flexarm.shapes import FreeForm
 
 __all__ = [
     "DIRECTIONS",
@@ -50,6 +51,7 @@ __all__ = [
     "Revolute",
     "Rigid",
     "Rod",
+    "Telescope",
     "Tube",
     "tensor",
 ]
@@ -86,7 +88,7 @@ class Pose(Described):
 # -- joints ------------------------------------------------------------------------------------------------------------
 
 
-def _check_spring(joint: "Revolute | Prismatic", unit: str) -> None:
+def _check_spring(joint: "Revolute | Prismatic | Telescope", unit: str) -> None:
     if joint.stiffness is None and joint.spring_damping > 0:
         raise Fault("spring_damping", f"is {joint.spring_damping} {unit}; without stiffness it must be 0")
     if joint.stiffness is not None and joint.rotor_inertia <= 0:
@@ -111,6 +113,9 @@ class Revolute(Described):
         Of the transmission [N m/rad]. With it the joint is elastic and the motor has a coordinate of its own.
     spring_damping : float
         Of the transmission [N m s/rad].
+    rotor : "relative" or "absolute"
+        Kinetic energy of the rotor: 1/2 G^2 I_r times the square of the joint's rate, or 1/2 I_r (w . axis + G rate)^2
+        with w the angular velocity of the link that carries the motor.
     """
 
     type: Literal["revolute"] = "revolute"
@@ -120,6 +125,7 @@ class Revolute(Described):
     damping: Annotated[float, number("N m s/rad", NOT_NEGATIVE)] = 0.0
     stiffness: Annotated[float | None, optional_number("N m/rad", POSITIVE)] = None
     spring_damping: Annotated[float, number("N m s/rad", NOT_NEGATIVE)] = 0.0
+    rotor: Literal["relative", "absolute"] = "relative"
 
     @model_validator(mode="after")
     def _spring_has_a_motor(self) -> Self:
@@ -145,6 +151,9 @@ class Prismatic(Described):
         Of the transmission [N/m]. With it the joint is elastic and the motor has a coordinate of its own.
     spring_damping : float
         Of the transmission [N s/m].
+    rotor : "relative" or "absolute"
+        Kinetic energy of the rotor: 1/2 G^2 I_r times the square of the joint's rate, or 1/2 I_r (w . axis + G rate)^2
+        with w the angular velocity of the link that carries the motor.
     """
 
     type: Literal["prismatic"] = "prismatic"
@@ -154,11 +163,66 @@ class Prismatic(Described):
     damping: Annotated[float, number("N s/m", NOT_NEGATIVE)] = 0.0
     stiffness: Annotated[float | None, optional_number("N/m", POSITIVE)] = None
     spring_damping: Annotated[float, number("N s/m", NOT_NEGATIVE)] = 0.0
+    rotor: Literal["relative", "absolute"] = "relative"
 
     @model_validator(mode="after")
     def _spring_has_a_motor(self) -> Self:
         _check_spring(self, "N s/m")
         return self
+
+
+@final
+class Telescope(Described):
+    """A hub out of which the link's beam slides along its own x; the joint coordinate is the free length [m].
+
+    The base frame stays at the hub's mouth. The body must be a uniform `Beam` that bends only (or has no modes).
+
+    Parameters
+    ----------
+    total_length : float, optional
+        Of the beam, the part still in the hub included [m]. Default, and only value: the length of the body.
+    free_length : float, optional
+        Nominal free length [m], where no configuration is given. Default: the total length.
+    rotor_inertia : float
+        Of the motor about its own axis, I_r [kg m^2].
+    gear_ratio : float
+        Turning of the motor per length of the slide, G [rad/m]: the joint feels the mass G^2 I_r.
+    damping : float
+        Viscous, on the link side [N s/m].
+    stiffness : float, optional
+        Of the transmission [N/m]. With it the joint is elastic and the motor has a coordinate of its own.
+    spring_damping : float
+        Of the transmission [N s/m].
+    rotor : "relative" or "absolute"
+        Kinetic energy of the rotor: 1/2 G^2 I_r times the square of the joint's rate, or 1/2 I_r (w . axis + G rate)^2
+        with w the angular velocity of the link that carries the motor.
+    convection : "material" or "paper"
+        Velocity of a point of the moving beam: the derivative at a fixed particle, or at a fixed place, as Theodore &
+        Ghosal's eq. 24 has it.
+    """
+
+    type: Literal["telescope"] = "telescope"
+    total_length: Annotated[float | None, optional_number("m", POSITIVE)] = None
+    free_length: Annotated[float | None, optional_number("m", POSITIVE)] = None
+    rotor_inertia: Annotated[float, number("kg m^2", NOT_NEGATIVE)] = 0.0
+    gear_ratio: Annotated[float, number("rad/m", NOT_ZERO)] = 1.0
+    damping: Annotated[float, number("N s/m", NOT_NEGATIVE)] = 0.0
+    stiffness: Annotated[float | None, optional_number("N/m", POSITIVE)] = None
+    spring_damping: Annotated[float, number("N s/m", NOT_NEGATIVE)] = 0.0
+    rotor: Literal["relative", "absolute"] = "relative"
+    convection: Literal["material", "paper"] = "material"
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        _check_spring(self, "N s/m")
+        if self.total_length is not None:
+            _check_free_length(self.free_length, self.total_length)
+        return self
+
+
+def _check_free_length(free: float | None, total: float, part: str = "free_length") -> None:
+    if free is not None and free > total:
+        raise Fault(part, f"is {free} m; it must be at most the total length, {total} m")
 
 
 @final
@@ -171,7 +235,11 @@ class Fixed(Described):
 # -- the arm -----------------------------------------------------------------------------------------------------------
 
 
-Joint = Annotated[Revolute | Prismatic | Fixed, Field(discriminator="type"), kind(Revolute, Prismatic, Fixed)]
+Joint = Annotated[
+    Revolute | Prismatic | Telescope | Fixed,
+    Field(discriminator="type"),
+    kind(Revolute, Prismatic, Telescope, Fixed),
+]
 Body = Annotated[Beam | Rigid, Field(discriminator="type"), kind(Beam, Rigid)]
 
 
@@ -183,7 +251,7 @@ class Link(Described):
     ----------
     name : str
         Names the link's coordinates; no dots, no spaces.
-    joint : Revolute, Prismatic or Fixed
+    joint : Revolute, Prismatic, Telescope or Fixed
     body : Beam or Rigid
     placement : Pose
         Of the joint frame in the tip frame of the previous link (of the first link, in the base frame).
@@ -200,20 +268,49 @@ class Link(Described):
     hub_mass: Annotated[float, number("kg", NOT_NEGATIVE)] = 0.0
     hub_inertia: Annotated[Inertia, fields.inertia] = 0.0
 
+    @model_validator(mode="after")
+    def _fits_its_telescope(self) -> Self:
+        joint, body = self.joint, self.body
+        if not isinstance(joint, Telescope):
+            return self
+        if not isinstance(body, Beam):
+            raise Fault("body", f"is a {type(body).__name__}; a telescope needs a Beam (modes = {{}} for a rigid one)")
+        if body.section_tip is not None:
+            raise Fault("section_tip", "is given; the beam of a telescope must be uniform")
+        for direction in ("torsion", "axial"):
+            if body.counts[direction]:
+                count = body.counts[direction]
+                raise Fault(f"modes.{direction}", f"is {count}; the beam of a telescope bends only, so it must be 0")
+        if joint.total_length is not None and not isclose(joint.total_length, body.length, rel_tol=1e-12):
+            message = f"is {joint.total_length} m; it must be the length of the body, {body.length} m"
+            raise Fault("joint.total_length", message)
+        _check_free_length(joint.free_length, body.length, "joint.free_length")
+        return self
+
+    @property
+    def free_length(self) -> float | None:
+        """Of a telescope, its nominal free length [m], given or by default; else None."""
+        if not isinstance(self.joint, Telescope):
+            return None
+        return self.body.length if self.joint.free_length is None else self.joint.free_length
+
     @property
     def elastic(self) -> bool:
         """Whether the joint is elastic, so that the motor has a coordinate of its own."""
         return not isinstance(self.joint, Fixed) and self.joint.stiffness is not None
 
     def rigid(self) -> "Link":
-        """The same link with a uniform rigid rod for a beam, and a stiff transmission."""
+        """The same link with a rigid rod for a beam, and a stiff transmission.
+
+        A telescope stays one: its beam keeps no modes.
+        """
         joint, body = self.joint, self.body
         if not isinstance(joint, Fixed):
             joint = joint.replace(stiffness=None, spring_damping=0.0)
-        if isinstance(body, Beam):
-            rod = body.total_mass * body.length**2 / 12
-            principal = (body.rho_Ip * body.length, rod, rod)
-            body = Rigid(length=body.length, mass=body.total_mass, inertia=principal)
+        if isinstance(joint, Telescope) and isinstance(body, Beam):
+            body = body.replace(modes={}, damping=0.0)
+        elif isinstance(body, Beam):
+            body = body.rigid()
         return self.replace(joint=joint, body=body)
 
 
@@ -291,6 +388,17 @@ class Arm(Described):
         moving = [link for link in self.links if not isinstance(link.joint, Fixed)]
         return tuple(f"{link.name}.{'motor' if link.elastic else 'joint'}" for link in moving)
 
+    @property
+    def rest(self) -> tuple[float, ...]:
+        """The coordinates at rest: zeros, but the nominal free length of a telescope (and its motor, if elastic)."""
+        lengths = {
+            f"{link.name}.{kind}": link.free_length
+            for link in self.links
+            for kind in ("joint", "motor")
+            if link.free_length is not None
+        }
+        return tuple(lengths.get(name, 0.0) for name in self.coordinates)
+
     def rigid(self) -> "Arm":
         """The same arm with rigid links and rigid joints: masses, hubs, rotors and joint damping are kept."""
         return self.replace(links=[link.rigid() for link in self.links])
@@ -316,6 +424,8 @@ class Arm(Described):
 
 def _written(thing: Any) -> dict:
     """A part as a table of its fields; a family object by its class and a digest: enough to tell two apart."""
+    if isinstance(thing, FreeForm):
+        return thing.written()
     if isinstance(thing, Described):
         return dict(thing)
     name = f"{type(thing).__module__}.{type(thing).__qualname__}"

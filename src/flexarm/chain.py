@@ -1,15 +1,16 @@
 """An arm as the dynamics sees it: bodies, and the elementary motions that lead from one to the next."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from math import acos, atan2
 
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import Arm, Link
-from flexarm.links import Body, body, payload
-from flexarm.spatial import Motion, Slide, Turn
+from flexarm.arm import Arm, Beam, Fixed, Link, Telescope
+from flexarm.links import Body, Loads, body, payload
+from flexarm.shapes import TipLoad
+from flexarm.spatial import Matrix, Motion, Slide, Turn, Vector
 
 TIP: tuple[tuple[type[Motion], int, int], ...]
 TIP = ((Slide, 0, 1), (Slide, 1, 1), (Slide, 2, 1), (Turn, 2, 1), (Turn, 1, -1), (Turn, 0, 1))
@@ -46,77 +47,112 @@ class Chain:
 
     Attributes
     ----------
-    joints : number of joint coordinates, the first of all coordinates
-    eta : slice of each body's flexible coordinates among all coordinates
-    motors : position of each elastic joint's joint coordinate; motor k has coordinate `size - len(motors) + k`
-    spring, spring_damping, damping : per joint coordinate; spring is 0 where the joint is not elastic
-    rotor : inertia on each joint coordinate; an elastic joint's is on its motor coordinate, `motor_inertia`
-    actuated : coordinate each input acts on
+    own : for each body the positions of (its joint's coordinate or None, *eta) among all coordinates
+    size : number of coordinates
+    driven : the bodies that have an actuator, in the order of the inputs
     """
 
     bodies: tuple[Body, ...]
     segments: tuple[Segment, ...]
+    own: tuple[tuple[int | None, ...], ...]
     size: int
-    joints: int
-    eta: tuple[slice, ...]
-    motors: tuple[int, ...]
-    spring: tuple[float, ...]
-    spring_damping: tuple[float, ...]
-    damping: tuple[float, ...]
-    rotor: tuple[float, ...]
-    motor_inertia: tuple[float, ...]
-    actuated: tuple[int, ...]
+    driven: tuple[int, ...]
     gravity: tuple[float, float, float]
 
     @property
-    def motor_coordinates(self) -> list[tuple[int, float]]:
-        """Coordinate and inertia of each motor."""
-        return list(enumerate(self.motor_inertia, self.size - len(self.motors)))
+    def rest(self) -> list[float]:
+        """Coordinates where no configuration is given."""
+        q = [0.0] * self.size
+        for link, own in zip(self.bodies, self.own, strict=True):
+            put(q, own, [0.0, *link.rest])
+        return q
+
+
+def taken(values: Vector, own: tuple[int | None, ...]) -> Vector:
+    """A body's share of a vector over all coordinates: that of its joint (0 where it has none), then that of eta."""
+    return [0.0 if n is None else values[n] for n in own]
+
+
+def put(values: Vector, own: tuple[int | None, ...], share: Vector) -> None:
+    """The opposite of `taken`."""
+    for n, x in zip(own, share, strict=True):
+        if n is not None:
+            values[n] = x
+
+
+def positions(own: Iterable[int | None]) -> list[int]:
+    """The positions among all coordinates, without those that are not there."""
+    return [n for n in own if n is not None]
 
 
 def chain(arm: Arm) -> Chain:
-    """The chain of a described arm."""
-    bodies = [*(body(link) for link in arm.links), payload(arm.payload)]
-    joints = [link.joint for link in arm.links if link.joint.type != "fixed"]
-    ends = np.cumsum([len(joints), *(b.size for b in bodies)]).tolist()
-    motors = [i for i, joint in enumerate(joints) if joint.stiffness is not None]
-    reflected = [joint.gear_ratio**2 * joint.rotor_inertia for joint in joints]
-    segments, coordinate = [], 0
-    for i, link in enumerate(arm.links):
-        segments.append(_segment(_tip_steps(bodies[i - 1]) if i else [], link, coordinate))
-        coordinate += link.joint.type != "fixed"
-    segments.append(Segment((*_merged(_tip_steps(bodies[-2])), Step(Slide, 0)), ()))
-    return Chain(
-        bodies=tuple(bodies),
-        segments=tuple(segments),
-        size=ends[-1] + len(motors),
-        joints=len(joints),
-        eta=tuple(slice(a, b) for a, b in pairwise(ends)),
-        motors=tuple(motors),
-        spring=tuple(joint.stiffness or 0.0 for joint in joints),
-        spring_damping=tuple(joint.spring_damping for joint in joints),
-        damping=tuple(joint.damping for joint in joints),
-        rotor=tuple(0.0 if i in motors else J for i, J in enumerate(reflected)),
-        motor_inertia=tuple(reflected[i] for i in motors),
-        actuated=tuple(ends[-1] + motors.index(i) if i in motors else i for i in range(len(joints))),
-        gravity=arm.gravity,
-    )
+    """The chain of a described arm, built from the tip inward: a link's shapes may depend on what it carries."""
+    own, size = _numbered(arm)
+    bodies = [payload(arm.payload)]
+    carried = bodies[0].inertia([])
+    made: list[Body] = []
+    for link in reversed(arm.links):
+        made.append(body(link, _loads(carried)))
+        carried = _carried(made[-1], link, carried)
+    bodies = [*reversed(made), *bodies]
+    tips = [[], *(_tip_steps(b) for b in bodies[:-1])]
+    segments = [_segment(tip, link, joint) for tip, link, (joint, *_) in zip(tips, arm.links, own, strict=False)]
+    segments.append(Segment((*_merged(tips[-1]), Step(Slide, 0)), ()))
+    driven = [i for i, b in enumerate(bodies) if b.drive.any()]
+    return Chain(tuple(bodies), tuple(segments), tuple(own), size, tuple(driven), arm.gravity)
 
 
-def _segment(tip: list[Step], link: Link, coordinate: int) -> Segment:
+def _numbered(arm: Arm) -> tuple[list[tuple[int | None, ...]], int]:
+    """Positions of each link's coordinates, and their number: joints first, then flexible ones, motors last."""
+    position = {name: i for i, name in enumerate(arm.coordinates)}
+    own: list[tuple[int | None, ...]] = []
+    for link in arm.links:
+        joint = position.get(f"{link.name}.joint")
+        counts = link.body.counts if isinstance(link.body, Beam) else {}
+        eta = [position[f"{link.name}.{d}{j}"] for d, n in counts.items() for j in range(1, n + 1)]
+        eta += [position[f"{link.name}.motor"]] if link.elastic else []
+        own.append((None, joint, *eta) if link.joint.type == "telescope" else (joint, *eta))
+    return [*own, (None,)], len(position)
+
+
+def _loads(carried: Matrix) -> Loads:
+    """What lies beyond a tip, the arm stretched out (Subudhi & Morris eqs. 47, 48), from its inertia in that frame."""
+    mass = float(carried[0][0])
+    along_y = TipLoad(mass=mass, inertia=float(carried[5][5]), first_moment=float(carried[1][5]))
+    along_z = TipLoad(mass=mass, inertia=float(carried[4][4]), first_moment=-float(carried[2][4]))
+    return {"y": along_y, "z": along_z}
+
+
+def _carried(body: Body, link: Link, beyond: Matrix) -> Matrix:
+    """Inertia of a link and all beyond it, at rest, in the frame its placement refers to."""
+    rest = list(body.rest)
+    tip = [(motion, axis, sign * value) for (motion, axis, sign), value in zip(TIP, body.tip(rest), strict=True)]
+    outer, own = _inward(tip, beyond), body.inertia(rest)
+    return _inward(_placement(link), [[float(own[r][c]) + outer[r][c] for c in range(6)] for r in range(6)])
+
+
+def _inward(steps: list[tuple[type[Motion], int, float]], I: Matrix) -> Matrix:
+    for motion, axis, value in reversed(steps):
+        I = [[float(x) for x in row] for row in motion(axis, float(value)).inertia(I)]
+    return I
+
+
+def _placement(link: Link) -> list[tuple[type[Motion], int, float]]:
+    (x, y, z), (roll, pitch, yaw) = link.placement.xyz, link.placement.rpy
+    return [(Slide, 0, x), (Slide, 1, y), (Slide, 2, z), (Turn, 2, yaw), (Turn, 1, pitch), (Turn, 0, roll)]
+
+
+def _segment(tip: list[Step], link: Link, coordinate: int | None) -> Segment:
     """Tip of the body before, placement, and the joint: its axis turned onto a coordinate axis and back."""
-    x, y, z = link.placement.xyz
-    roll, pitch, yaw = link.placement.rpy
-    before = [Step(Slide, 0, x), Step(Slide, 1, y), Step(Slide, 2, z)]
-    before += [Step(Turn, 2, yaw), Step(Turn, 1, pitch), Step(Turn, 0, roll)]
-    if link.joint.type == "fixed":
-        return Segment((*_merged([*tip, *before]), Step(Slide, 0)), ())
+    before = [*tip, *(Step(motion, axis, value) for motion, axis, value in _placement(link))]
+    if coordinate is None or isinstance(link.joint, Fixed | Telescope):
+        return Segment((*_merged(before), Step(Slide, 0)), ())
     k, sign, alpha, beta = _alignment(np.array(link.joint.axis))
     j = (k + 2) % 3
     moving = Step(Turn if link.joint.type == "revolute" else Slide, k, joints=((coordinate, sign),))
     before += [Step(Turn, k, alpha), Step(Turn, j, beta), moving]
     after = [Step(Turn, j, -beta), Step(Turn, k, -alpha)]
-    return Segment(tuple(_merged([*tip, *before])), tuple(_merged(after)))
+    return Segment(tuple(_merged(before)), tuple(_merged(after)))
 
 
 def _alignment(axis: np.ndarray) -> tuple[int, int, float, float]:
@@ -136,7 +172,7 @@ def _alignment(axis: np.ndarray) -> tuple[int, int, float, float]:
 
 def _tip_steps(body: Body) -> list[Step]:
     """The tip's six motions; those that do not depend on the body's coordinates are constant."""
-    here = body.tip([0.0] * body.size)
+    here = body.tip(list(body.rest))
     moves = _dependence(body)
     return [
         Step(motion, axis, 0.0 if moves[t] else sign * here[t], tips=((t, sign),) if moves[t] else ())

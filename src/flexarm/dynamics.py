@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from flexarm.chain import Chain, Step
+from flexarm.chain import Chain, Step, positions, put, taken
 from flexarm.links import Body
 from flexarm.spatial import Matrix, Motion, Scalar, Vector, added, cross, dot, product, scaled, transposed, zeros
 
@@ -23,7 +23,7 @@ AT_REST = [0.0] * 6
 
 @dataclass(frozen=True)
 class Moving:
-    """A body at a state: inertia M, velocity wrench h, tip functions s with rates, and their derivatives."""
+    """A body at a state: inertia M and velocity wrench h over (v, w, r, eta), tip functions s, their derivatives."""
 
     M: Matrix
     h: Vector
@@ -35,29 +35,31 @@ class Moving:
     """ds/deta, (6, k)."""
 
 
-def moving(body: Body, eta: Vector, etad: Vector, w: Vector) -> Moving:
-    """The body's terms in the equations of motion at a state; none of them is derived by hand.
+def moving(body: Body, own: Vector, own_rate: Vector, w: Vector) -> Moving:
+    """The body's terms in the equations of motion at a state, own = (q, eta); none of them is derived by hand.
 
-    With y = (0, w, eta_dot) held fixed while differentiating and p = M y, the velocity wrench h is
+    With y = (0, w, r, eta_dot) held fixed while differentiating and p = M y, the velocity wrench h is
 
         force     (dp_v/deta) eta_dot + w x p_v
         moment    (dp_w/deta) eta_dot + w x p_w
+        joint     (dp_r/deta) eta_dot
         flexible  (dp_eta/deta) eta_dot - 1/2 d(y' M y)/deta
     """
     k = body.size
-    z, zd, omega = ca.SX.sym("eta", k), ca.SX.sym("etad", k), ca.SX.sym("w", 3)
+    z, zd, omega, rate = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("w", 3), ("r", 1)))
     M = body.inertia(entries(z))
-    y = [0.0, 0.0, 0.0, *entries(omega), *entries(zd)]
+    y = [0.0, 0.0, 0.0, *entries(omega), rate, *entries(zd)]
     p = ca.vertcat(*product(M, y))
     p_rate = ca.jtimes(p, z, zd)
     gyroscopic = cross(entries(omega), entries(p[:3])) + cross(entries(omega), entries(p[3:6]))
-    h = p_rate + ca.vertcat(*gyroscopic, -ca.gradient(ca.dot(ca.vertcat(*y), p) / 2, z))
+    h = p_rate + ca.vertcat(*gyroscopic, 0.0, -ca.gradient(ca.dot(ca.vertcat(*y), p) / 2, z))
     s = ca.vertcat(*body.tip(entries(z)))
     s_eta = ca.jacobian(s, z)
     sd = ca.mtimes(s_eta, zd)
     terms = [matrix(M), h, s, sd, ca.jtimes(sd, z, zd), s_eta]
-    function = ca.Function("moving", [z, zd, omega], [ca.densify(term) for term in terms])
-    M_, h_, s_, sd_, sdd_, s_eta_ = function(ca.vertcat(*eta), ca.vertcat(*etad), ca.vertcat(*w))
+    function = ca.Function("moving", [z, zd, omega, rate], [ca.densify(term) for term in terms])
+    arguments = (own[1:], own_rate[1:], w, own_rate[:1])
+    M_, h_, s_, sd_, sdd_, s_eta_ = function(*(ca.vertcat(*x) for x in arguments))
     return Moving(_rows(M_), entries(h_), entries(s_), entries(sd_), entries(sdd_), _rows(s_eta_))
 
 
@@ -77,7 +79,7 @@ def outward(chain: Chain, q: Vector, qd: Vector) -> tuple[list[Moving], list[lis
     w: Vector = [0.0] * 3
     s, sd, sdd = AT_REST, AT_REST, AT_REST
     bodies, ways = [], []
-    for body, segment, eta in zip(chain.bodies, chain.segments, chain.eta, strict=True):
+    for body, segment, own in zip(chain.bodies, chain.segments, chain.own, strict=True):
         bias: Vector = AT_REST
         way = []
         for step in segment.steps:
@@ -91,7 +93,7 @@ def outward(chain: Chain, q: Vector, qd: Vector) -> tuple[list[Moving], list[lis
             motion = step.motion(step.axis, step.offset)
             way.append(Hop(motion, AT_REST, (), ()))
             w = motion.angular_velocity(w)
-        here = moving(body, q[eta], qd[eta], w)
+        here = moving(body, taken(q, own), taken(qd, own), w)
         s, sd, sdd = here.s, here.sd, here.sdd
         bodies.append(here)
         ways.append(way)
@@ -111,30 +113,29 @@ def inertial_force(chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: It
     bodies, ways = outward(chain, q, qd)
     x: Vector = [*(-g for g in gravity), 0.0, 0.0, 0.0]
     s_ddot: Vector = AT_REST
-    wrenches = []
-    for here, way, eta in zip(bodies, ways, chain.eta, strict=True):
+    demands = []
+    for here, way, own in zip(bodies, ways, chain.own, strict=True):
         for hop in way:
             x = _plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
             x = _plus(hop, x, hop.joints, qdd)
-        s_ddot = product(here.s_eta, qdd[eta])
-        wrenches.append(added(here.h, product(here.M, x + qdd[eta])))
+        share = taken(qdd, own)
+        s_ddot = product(here.s_eta, share[1:])
+        demands.append(added(here.h, product(here.M, x + share)))
 
     force: Vector = [0.0] * chain.size
     f: Vector = AT_REST
     on_tip: Vector = [0.0] * 6
-    for here, way, eta, own in reversed(list(zip(bodies, ways, chain.eta, wrenches, strict=True))):
-        f = added(f, own[:6])
-        force[eta] = added(own[6:], product(transposed(here.s_eta), on_tip))
+    for here, way, own, demand in reversed(list(zip(bodies, ways, chain.own, demands, strict=True))):
+        f = added(f, demand[:6])
+        put(force, own, [demand[6], *added(demand[7:], product(transposed(here.s_eta), on_tip))])
         on_tip = [0.0] * 6
         for hop in reversed(way):
             k = hop.motion.direction
             for j, sign in hop.joints:
-                force[j] = sign * f[k] + chain.rotor[j] * qdd[j]
+                force[j] = force[j] + sign * f[k]
             f = hop.motion.wrench(f)
             for t, sign in hop.tips:
                 on_tip[t] = sign * f[k]
-    for motor, J in chain.motor_coordinates:
-        force[motor] = J * qdd[motor]
     return force
 
 
@@ -185,22 +186,23 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vect
     bodies, ways = outward(chain, q, qd)
     I, b = zeros(6, 6), AT_REST
     H, D, b_tip = zeros(6, 6), zeros(6, 6), AT_REST
+    tips: list[int]
     solved = []
-    for here, way, eta in reversed(list(zip(bodies, ways, chain.eta, strict=True))):
-        G = _extended(I, H, D, here)
-        right = added(force[eta], product(transposed(here.s_eta), b_tip))
-        right = added([*b, *right], scaled(-1, here.h))
-        I, b, flexible = eliminate(G, right, 6)
-        H, D, b_tip = zeros(6, 6), zeros(6, 6), [0.0] * 6
-        tips: list[int] = []  # tip functions met so far
+    for here, way, own in reversed(list(zip(bodies, ways, chain.own, strict=True))):
+        share = taken(force, own)
+        right = [*b, share[0], *added(share[1:], product(transposed(here.s_eta), b_tip))]
+        G, right, flexible = eliminate(_extended(I, H, D, here), added(right, scaled(-1, here.h)), 7)
+        I, b, direct, own_inertia, own_force = [row[:6] for row in G[:6]], right[:6], G[6][:6], G[6][6], right[6]
+        H, D, b_tip, tips = zeros(6, 6), zeros(6, 6), [0.0] * 6, []
         joint: list[tuple[Vector, Scalar]] = []
         for hop in reversed(way):
             k = hop.motion.direction
-            for j, sign in hop.joints:
-                U = scaled(sign, I[k])
-                G = [[*row, u] for row, u in zip(I, U, strict=True)] + [[*U, sign * U[k] + chain.rotor[j]]]
-                I, b, joint = eliminate(G, [*b, force[j] + sign * b[k]], 6)
-            I, b = hop.motion.inertia(I), hop.motion.wrench(b)
+            for _, sign in hop.joints:
+                U = added(scaled(sign, I[k]), direct)
+                d = sign * (U[k] + direct[k]) + own_inertia
+                G = [[*row, u] for row, u in zip(I, U, strict=True)] + [[*U, d]]
+                I, b, joint = eliminate(G, [*b, own_force + sign * b[k]], 6)
+            I, b, direct = hop.motion.inertia(I), hop.motion.wrench(b), hop.motion.wrench(direct)
             for t in tips:
                 H[t] = hop.motion.wrench(H[t])
             b = added(b, scaled(-1, product(I, hop.bias)))
@@ -214,26 +216,27 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vect
     qdd: Vector = [0.0] * chain.size
     x: Vector = [*(-g for g in chain.gravity), 0.0, 0.0, 0.0]
     s_ddot: Vector = AT_REST
-    for here, way, eta, (flexible, joint) in zip(bodies, ways, chain.eta, reversed(solved), strict=True):
+    for here, way, own, (flexible, joint) in zip(bodies, ways, chain.own, reversed(solved), strict=True):
         for hop in way:
             x = _plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
             for j, _ in hop.joints:
                 qdd[j] = substitute(joint, x)[6]
             x = _plus(hop, x, hop.joints, qdd)
-        qdd[eta] = substitute(flexible, x)[6:]
-        s_ddot = product(here.s_eta, qdd[eta])
-    for motor, J in chain.motor_coordinates:
-        qdd[motor] = force[motor] / J
+        share = taken(qdd, own)[:1]
+        share = substitute(flexible, x + share)[6:]
+        put(qdd, own, share)
+        s_ddot = product(here.s_eta, share[1:])
     return qdd
 
 
 def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
-    """Inertia over (x, eta): the body's own, and what hangs on its tip (columns H and D of the tip functions)."""
+    """Inertia over (x, r, eta): the body's own, and what hangs on its tip (columns H and D of the tip functions)."""
     s = transposed(here.s_eta)  # (k, 6)
     beside = [[dot(row, h) for h in transposed(H)] for row in s]  # (k, 6)
     below = [[dot(row, product(D, other)) for other in s] for row in s]
     k = len(s)
-    outer = [[*I[r], *(beside[c][r] for c in range(k))] for r in range(6)] + [[*beside[c], *below[c]] for c in range(k)]
+    outer = [[*I[r], 0.0, *(beside[c][r] for c in range(k))] for r in range(6)] + [[0.0] * (7 + k)]
+    outer += [[*beside[c], 0.0, *below[c]] for c in range(k)]
     return [added(mine, theirs) for mine, theirs in zip(here.M, outer, strict=True)]
 
 
@@ -245,34 +248,36 @@ def mass_matrix(chain: Chain, q: Vector) -> Matrix:
     bodies, ways = outward(chain, q, [0.0] * chain.size)
     M = zeros(chain.size, chain.size)
 
-    def put(r: int, c: int, value: Scalar) -> None:
+    def put_in(r: int, c: int, value: Scalar) -> None:
         M[r][c] = M[c][r] = value
 
     I, H, D = zeros(6, 6), zeros(6, 6), zeros(6, 6)
+    tips: list[int]
     wrench: dict[int, Vector] = {}  # of a unit acceleration of each coordinate met so far, at the present frame
     on_tip: dict[int, Vector] = {}  # what each exerts on the tip functions of the body at hand
-    for here, way, eta in reversed(list(zip(bodies, ways, chain.eta, strict=True))):
-        own = range(eta.start, eta.stop)
+    for here, way, own in reversed(list(zip(bodies, ways, chain.own, strict=True))):
+        eta = positions(own[1:])
         s = transposed(here.s_eta)
         for n in wrench:
-            for c, row in zip(own, s, strict=True):
-                put(n, c, dot(row, on_tip[n]))
+            for c, row in zip(eta, s, strict=True):
+                put_in(n, c, dot(row, on_tip[n]))
         G = _extended(I, H, D, here)
-        for c in own:
-            wrench[c] = G[6 + c - eta.start][:6]
-            for other in own:
-                put(c, other, G[6 + c - eta.start][6 + other - eta.start])
-        I = [row[:6] for row in G[:6]]
-        H, D, on_tip = zeros(6, 6), zeros(6, 6), {}
-        tips: list[int] = []
+        for i, c in enumerate(eta, start=7):
+            wrench[c] = G[i][:6]
+            for j, other in enumerate(eta, start=7):
+                put_in(c, other, G[i][j])
+        I, direct, own_inertia = [row[:6] for row in G[:6]], G[6][:6], G[6][6]
+        beside = dict(zip(eta, G[6][7:], strict=True))  # what eta's accelerations exert on the joint directly
+        H, D, tips = zeros(6, 6), zeros(6, 6), []
+        on_tip = {}
         for hop in reversed(way):
             k = hop.motion.direction
             for j, sign in hop.joints:
-                wrench[j] = scaled(sign, I[k])
                 for n, f in wrench.items():
-                    put(n, j, sign * f[k])
-                put(j, j, M[j][j] + chain.rotor[j])
-            I = hop.motion.inertia(I)
+                    put_in(n, j, sign * f[k] + beside.get(n, 0.0))
+                wrench[j] = added(scaled(sign, I[k]), direct)
+                put_in(j, j, sign * (wrench[j][k] + direct[k]) + own_inertia)
+            I, direct = hop.motion.inertia(I), hop.motion.wrench(direct)
             wrench = {n: hop.motion.wrench(f) for n, f in wrench.items()}
             for t in tips:
                 H[t] = hop.motion.wrench(H[t])
@@ -284,8 +289,6 @@ def mass_matrix(chain: Chain, q: Vector) -> Matrix:
                 for n, f in wrench.items():
                     on_tip.setdefault(n, [0.0] * 6)[t] = sign * f[k]
         on_tip = {n: on_tip.get(n, [0.0] * 6) for n in wrench}
-    for motor, J in chain.motor_coordinates:
-        put(motor, motor, J)
     return M
 
 
@@ -302,33 +305,30 @@ def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, force: Vector) -
 def stiffness_force(chain: Chain, q: Vector) -> Vector:
     """dV/dq of the links' strain and of the joints' springs."""
     force: Vector = [0.0] * chain.size
-    for body, eta in zip(chain.bodies, chain.eta, strict=True):
-        z = ca.SX.sym("eta", body.size)
-        slope = ca.Function("slope", [z], [ca.densify(ca.gradient(ca.SX(body.strain(entries(z))), z))])
-        force[eta] = entries(slope(ca.vertcat(*q[eta])))
-    for (motor, _), j in zip(chain.motor_coordinates, chain.motors, strict=True):
-        force[motor] = chain.spring[j] * (q[motor] - q[j])
-        force[j] = -force[motor]
+    for body, own in zip(chain.bodies, chain.own, strict=True):
+        z = ca.SX.sym("own", 1 + body.size)
+        V = ca.SX(body.potential(z[0], entries(z[1:])))
+        slope = ca.Function("slope", [z], [ca.densify(ca.gradient(V, z))])
+        put(force, own, entries(slope(ca.vertcat(*taken(q, own)))))
     return force
 
 
 def damping_force(chain: Chain, qd: Vector) -> Vector:
     """D qd: bearings, links and the joints' springs."""
-    force: Vector = [d * rate for d, rate in zip(chain.damping, qd, strict=False)] + [0.0] * (chain.size - chain.joints)
-    for body, eta in zip(chain.bodies, chain.eta, strict=True):
-        force[eta] = product(body.damping, qd[eta])
-    for (motor, _), j in zip(chain.motor_coordinates, chain.motors, strict=True):
-        force[motor] = chain.spring_damping[j] * (qd[motor] - qd[j])
-        force[j] = force[j] - force[motor]
-    return force
-
-
-def input_force(chain: Chain, u: Vector) -> Vector:
-    """B u."""
     force: Vector = [0.0] * chain.size
-    for coordinate, value in zip(chain.actuated, u, strict=True):
-        force[coordinate] = force[coordinate] + value
+    for body, own in zip(chain.bodies, chain.own, strict=True):
+        put(force, own, product(body.damping.tolist(), taken(qd, own)))
     return force
+
+
+def input_matrix(chain: Chain) -> list[list[float]]:
+    """B, (n, m): generalized force = B u."""
+    columns = []
+    for i in chain.driven:
+        column = [0.0] * chain.size
+        put(column, chain.own[i], chain.bodies[i].drive.tolist())
+        columns.append(column)
+    return [[column[r] for column in columns] for r in range(chain.size)]
 
 
 # -- poses and energies ------------------------------------------------------------------------------------------------
@@ -358,27 +358,25 @@ def frames(chain: Chain, q: Vector) -> list[Frame]:
 def potential_energy(chain: Chain, q: Vector) -> Scalar:
     """Gravity, zero where a mass lies at the base's height, strain, and the joints' springs [J]."""
     bodies, _ = outward(chain, q, [0.0] * chain.size)
-    V: Scalar = sum(body.strain(q[eta]) for body, eta in zip(chain.bodies, chain.eta, strict=True))
+    shares = [taken(q, own) for own in chain.own]
+    V: Scalar = sum(body.potential(share[0], share[1:]) for body, share in zip(chain.bodies, shares, strict=True))
     for here, frame in zip(bodies, frames(chain, q), strict=True):
         m, S = here.M[0][0], [here.M[1][5], here.M[2][3], here.M[0][4]]
         V = V - dot(chain.gravity, added(scaled(m, frame.p), product(frame.R, S)))
-    for (motor, _), j in zip(chain.motor_coordinates, chain.motors, strict=True):
-        V = V + 0.5 * chain.spring[j] * (q[motor] - q[j]) ** 2
     return V
 
 
 def kinetic_energy(chain: Chain, q: Vector, qd: Vector) -> Scalar:
     """Sum of 1/2 y' M y over the bodies, rotors and motors [J]."""
     bodies, ways = outward(chain, q, qd)
-    T: Scalar = sum(0.5 * J * rate**2 for J, rate in zip(chain.rotor, qd, strict=False))
-    T = T + sum(0.5 * J * qd[motor] ** 2 for motor, J in chain.motor_coordinates)
+    T: Scalar = 0.0
     twist: Vector = AT_REST
     sd: Vector = AT_REST
-    for here, way, eta in zip(bodies, ways, chain.eta, strict=True):
+    for here, way, own in zip(bodies, ways, chain.own, strict=True):
         for hop in way:
             twist = _plus(hop, hop.motion.acceleration(twist), hop.tips, sd)
             twist = _plus(hop, twist, hop.joints, qd)
-        y = twist + qd[eta]
+        y = twist + taken(qd, own)
         T = T + 0.5 * dot(y, product(here.M, y))
         sd = here.sd
     return T

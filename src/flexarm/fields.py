@@ -204,6 +204,12 @@ def _text(value: object) -> str:
     return value
 
 
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise Fault("", f"is {shown(value)}; it must be true or false")
+    return bool(value)
+
+
 def _title(value: object) -> str:
     line = _text(value)
     if not line.strip() or not line.isprintable():
@@ -219,6 +225,7 @@ def _label(value: object) -> str:
 
 
 text, title, label = BeforeValidator(_text), BeforeValidator(_title), BeforeValidator(_label)
+flag = BeforeValidator(_flag)
 
 
 def kind(*classes: type[BaseModel]) -> BeforeValidator:
@@ -284,6 +291,19 @@ class Described(BaseModel, metaclass=_OneLine):
         return type(self)(**{**dict(self), **changes})
 
 
+def faulted(cls: type[BaseModel], table: Mapping) -> Any:
+    """An object of the class from a table that stands in a field; raises `Fault` for the part that is wrong."""
+    try:
+        return cls.model_validate(dict(table))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        fault = _fault(first)
+    part = "".join(f".{name}" if isinstance(name, str) else f"[{name}]" for name in first["loc"]).lstrip(".")
+    if fault.part:
+        part += fault.part if fault.part.startswith("[") or not part else f".{fault.part}"
+    raise Fault(part, fault.message, sentence=fault.sentence)
+
+
 def _line(root: str, data: Mapping, error: ValidationError) -> str:
     """The first error of a report, said as "where: field is value; it must be ..."."""
     errors = error.errors(include_url=False)
@@ -310,7 +330,7 @@ def _place(root: str, data: Mapping, loc: tuple[int | str, ...]) -> tuple[str, s
     return where, ".".join(name for name in names if name != "body" or loc == ("body",))
 
 
-_TAGGED = ("joint", "body", "section", "input", "reference")
+_TAGGED = ("joint", "body", "section", "section_tip", "input", "reference")
 
 
 def _link(data: Any, otherwise: str) -> str:

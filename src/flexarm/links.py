@@ -1,49 +1,78 @@
-"""Links as three functions of their own flexible coordinates: inertia, strain energy, tip.
+"""Links as functions of their own coordinates: inertia, potential, tip; and how the joint drives them.
 
 This is all the dynamics ever asks of a link; a new kind of link is a new function here that returns a `Body`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, pairwise
 
+import casadi as ca
 import numpy as np
 
-from flexarm.arm import DIRECTIONS, Beam, Link, Payload, Rigid, tensor
-from flexarm.shapes import FixedFree, family, quadrature
+from flexarm.arm import DIRECTIONS, Beam, Fixed, Link, Payload, Rigid, Telescope, tensor
+from flexarm.shapes import Basis, FixedFree, TipLoad, fitted, quadrature
 from flexarm.spatial import Matrix, Scalar, Vector, cross, dot, product, zeros
+
+Loads = dict[str, TipLoad]
+"""What a link carries beyond its tip, for bending along y and along z."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """A link, seen from its base frame.
+    """A link and its drive, seen from its base frame, which stands behind the joint.
 
     Attributes
     ----------
     size : int
-        Number k of flexible coordinates eta.
-    inertia : eta -> (6 + k, 6 + k)
-        M(eta): kinetic energy = 1/2 y' M y with y = (v, w, eta_dot); v is the velocity of the base frame's origin.
-    strain : eta -> scalar
-        Strain energy [J].
-    damping : (k, k)
-        Constant matrix D: force D eta_dot.
+        Number k of own coordinates eta: a telescope's length, the flexible ones, the motor of an elastic joint.
+    inertia : eta -> (7 + k, 7 + k)
+        M(eta): kinetic energy = 1/2 y' M y with y = (v, w, r, eta_dot); v is the velocity of the base frame's origin, r
+        the rate of the joint that moves the base frame (it matters to a rotor alone).
+    potential : (q, eta) -> scalar
+        Energy of strain and of the joint's spring [J]; q is the joint's coordinate.
+    damping : (1 + k, 1 + k)
+        Constant matrix D over (r, eta_dot).
+    drive : (1 + k,)
+        What the actuator moves: its power is u (drive . (r, eta_dot)). All zero where there is none.
     tip : eta -> (p_x, p_y, p_z, slope_y, slope_z, torsion)
         The distal frame: moved by p, then turned by Rz(slope_y) Ry(-slope_z) Rx(torsion).
+    rest : (k,)
+        eta where no configuration is given: the telescope's nominal length, else zero.
     """
 
     size: int
     inertia: Callable[[Vector], Matrix]
-    strain: Callable[[Vector], Scalar]
-    damping: Matrix
+    potential: Callable[[Scalar, Vector], Scalar]
+    damping: np.ndarray
+    drive: np.ndarray
     tip: Callable[[Vector], Vector]
+    rest: tuple[float, ...] = ()
+    flexible: tuple[int, ...] = ()
+    """Positions in eta of the amplitudes: what is zero in a body that is not deformed."""
+    limits: tuple[tuple[int, float, float], ...] = ()
+    """Position in eta of what must stay in a range, low excluded: a telescope's length."""
+    root: Callable[[Vector], Vector] = lambda eta: [0.0, 0.0]
+    """Slopes in y and z at the hub; zero where the beam is clamped."""
 
 
-def body(link: Link) -> Body:
-    """The mechanics of a described link, its hub included."""
-    make: dict[str, Callable[[Any], Body]] = {"beam": beam, "rigid": rigid}
-    return _with_hub(make[link.body.type](link.body), link.hub_mass, tensor(link.hub_inertia))
+def undeformed(body: Body, eta: Vector) -> Vector:
+    """eta with the amplitudes zero."""
+    return [0.0 if i in body.flexible else x for i, x in enumerate(eta)]
+
+
+def body(link: Link, loads: Loads) -> Body:
+    """The mechanics of a described link: the body, its hub, its drive."""
+    if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
+        made = telescope(link.body, link.joint, loads)
+    elif isinstance(link.body, Beam):
+        made = beam(link.body, loads)
+    else:
+        made = rigid(link.body)
+    return _with_drive(_with_hub(made, link.hub_mass, tensor(link.hub_inertia)), link)
+
+
+# -- rigid bodies ------------------------------------------------------------------------------------------------------
 
 
 def rigid(description: Rigid) -> Body:
@@ -61,121 +90,378 @@ def payload(description: Payload | None) -> Body:
 
 
 def _lump(m: float, S: np.ndarray, J: np.ndarray, length: float) -> Body:
-    """A body without flexible coordinates: mass, first moment and second moment about its base."""
-    M = _rigid_inertia(m, S.tolist(), J.tolist(), 0)
-    return Body(0, lambda eta: M, lambda eta: 0.0, [], lambda eta: [length, 0.0, 0.0, 0.0, 0.0, 0.0])
+    """A body without coordinates of its own: mass, first moment and second moment about its base."""
+    M = _frame_inertia(m, S.tolist(), J.tolist(), 0)
+    tip = [length, 0.0, 0.0, 0.0, 0.0, 0.0]
+    return Body(0, lambda eta: M, lambda q, eta: 0.0, np.zeros((1, 1)), np.zeros(1), lambda eta: tip)
 
 
-def _with_hub(body: Body, mass: float, inertia: np.ndarray) -> Body:
-    """The body with a hub that rides on the joint: mass and inertia at the base frame's origin."""
-    hub = np.zeros((6, 6))
-    hub[:3, :3] = mass * np.eye(3)
-    hub[3:, 3:] = inertia
+def _frame_inertia(m: Scalar, S: Vector, J: Matrix, size: int) -> Matrix:
+    """The (7 + size) inertia of mass m, first moment S and second moment J; rows of r and eta still empty."""
+    M = zeros(7 + size, 7 + size)
+    for r in range(3):
+        M[r][r] = m
+        M[3 + r][3:6] = J[r]
+    M[0][4] = M[4][0] = S[2]  # force = m a - S x alpha
+    M[0][5] = M[5][0] = -S[1]
+    M[1][3] = M[3][1] = -S[2]
+    M[1][5] = M[5][1] = S[0]
+    M[2][3] = M[3][2] = S[1]
+    M[2][4] = M[4][2] = -S[0]
+    return M
 
-    def with_hub(eta: Vector) -> Matrix:
-        M = [list(row) for row in body.inertia(eta)]
-        for r, c in np.argwhere(hub):
-            M[r][c] = M[r][c] + float(hub[r, c])
-        return M
 
-    return Body(body.size, with_hub, body.strain, body.damping, body.tip)
+# -- bodies whose points are sums of fields ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Field:
-    """One term of a beam's displacement, f(x) times its amplitude, along an axis of the base frame."""
+class Fields:
+    """A body whose points are r = sum f_i(x) z_i along axes a_i, and whose velocities are sum f_i(x) (V eta_dot)_i.
 
-    axis: int
-    values: np.ndarray
-    coordinate: int | None
-    """Position of the amplitude in eta; None for the axis itself, f = x with amplitude 1."""
-
-
-def beam(description: Beam) -> Body:
-    """A beam with assumed modes: r(x) = x e_x + sum phi_j(x) eta_j along y, z and x, and torsion about x.
-
-    M(eta) needs no more than modal integrals over the fields f = (x, phi_1, phi_2, ...): the first moments
-    int m f_i dx, the second moments int m f_i f_j dx, and those of the sections' polar inertia with the torsion shapes.
+    Attributes
+    ----------
+    axis : (fields,)
+        0, 1 or 2.
+    first, second : (fields,), (fields, fields)
+        Modal integrals int m f_i and int m f_i f_j; products of fields along different axes too.
+    mass : float
+        int m.
     """
-    length = description.length
-    bending, rod = family(description.shapes), FixedFree()
-    counts = [description.counts[d] for d in DIRECTIONS]
-    start = np.cumsum([0, *counts]).tolist()
-    k = start[-1]
-    bases = [(bending if d in ("y", "z") else rod).basis(n) for d, n in zip(DIRECTIONS, counts, strict=True)]
-    x, weights = quadrature(*bases)
-    weights = weights * length
 
-    fields = [Field(0, length * x, None)]
-    for axis, d in ((1, 0), (2, 1), (0, 3)):
-        phi = bases[d].values(x)
-        fields += [Field(axis, phi[:, j], start[d] + j) for j in range(counts[d])]
-    f = np.column_stack([field.values for field in fields])
-    first = _without_rounding(description.m * weights @ f).tolist()
-    second = _without_rounding(description.m * (f.T * weights) @ f).tolist()
+    axis: list[int]
+    first: list[float]
+    second: list[list[float]]
+    mass: float
 
-    rho_Ip = description.rho_Ip
-    theta = bases[2].values(x)
-    twist_first = (rho_Ip * weights @ theta).tolist()
-    twist_second = _without_rounding(rho_Ip * (theta.T * weights) @ theta).tolist()
-
-    K = np.zeros((k, k))  # bending strains by curvature, torsion and stretch by slope
-    for d, (direction, order) in enumerate(zip(DIRECTIONS, (2, 2, 1, 1), strict=True)):
-        s = bases[d].values(x, order) / length**order
-        block = slice(start[d], start[d + 1])
-        K[block, block] = _without_rounding(description.stiffness.get(direction, 0.0) * (s.T * weights) @ s)
-
-    def inertia(eta: Vector) -> Matrix:
-        amplitude = [1.0 if field.coordinate is None else eta[field.coordinate] for field in fields]
-
-        def sums(numbers: Vector) -> Vector:
-            """The vector sum of numbers_i amplitude_i over the fields, each along its own axis."""
-            terms = [(n * a, field.axis) for n, a, field in zip(numbers, amplitude, fields, strict=True)]
-            return [sum((t for t, axis in terms if axis == c), 0.0) for c in range(3)]
-
-        S = sums(first)  # int m r
-        G = [sums(row) for row in second]  # int m f_i r
-        Q = [sums([g[c] for g in G]) for c in range(3)]  # int m r r'
+    def inertia(self, z: Vector, V: Matrix, scale: Scalar = 1.0) -> Matrix:
+        """M over (v, w, r, eta_dot), all integrals multiplied by `scale`; V has a row for each field."""
+        z = list(z)
+        S = self._along(self.first, z)  # int m r
+        G = [self._along(row, z) for row in self.second]  # int m f_i r
+        Q = [self._along([g[c] for g in G], z) for c in range(3)]  # int m r r'
         J = [[Q[1][1] + Q[2][2], -Q[0][1], -Q[0][2]], [-Q[0][1], Q[0][0] + Q[2][2], -Q[1][2]]]
         J += [[-Q[0][2], -Q[1][2], Q[0][0] + Q[1][1]]]
-        J[0][0] = J[0][0] + rho_Ip * length
-        M = _rigid_inertia(description.total_mass, S, J, k)
-        for i, field in enumerate(fields):
-            if field.coordinate is None:
-                continue
-            column = 6 + field.coordinate
-            unit = [float(c == field.axis) for c in range(3)]
-            _couple(M, column, [first[i] * u for u in unit] + cross(G[i], unit))
-            for j, other in enumerate(fields):
-                if other.coordinate is not None and other.axis == field.axis:
-                    M[column][6 + other.coordinate] = second[i][j]
-        for j in range(counts[2]):
-            _couple(M, 6 + start[2] + j, [0.0, 0.0, 0.0, twist_first[j], 0.0, 0.0])
-            for i in range(counts[2]):
-                M[6 + start[2] + j][6 + start[2] + i] = twist_second[j][i]
+        k = len(V[0]) if V else 0
+        M = _frame_inertia(self.mass, S, J, k)
+        turned = [cross(g, [float(c == a) for c in range(3)]) for g, a in zip(G, self.axis, strict=True)]
+        for c in range(k):
+            column = [row[c] for row in V]
+            _couple(M, 7 + c, self._along(self.first, column) + [dot([t[d] for t in turned], column) for d in range(3)])
+            same = [self._along(row, column)[a] for row, a in zip(self.second, self.axis, strict=True)]
+            for e in range(c, k):
+                M[7 + c][7 + e] = M[7 + e][7 + c] = dot(same, [row[e] for row in V])
+        return M if isinstance(scale, float) and scale == 1.0 else [[scale * x for x in row] for row in M]
+
+    def _along(self, numbers: Vector, amplitudes: Vector) -> Vector:
+        """The vector sum of numbers_i amplitudes_i, each along its field's axis."""
+        chosen = [[i for i, a in enumerate(self.axis) if a == c] for c in range(3)]
+        return [dot([numbers[i] for i in some], [amplitudes[i] for i in some]) for some in chosen]
+
+
+def _fields(axis: list[int], values: list[np.ndarray], m: np.ndarray) -> Fields:
+    """Fields sampled at quadrature points; m has the mass of each point."""
+    f = np.column_stack(values)
+    first = _without_rounding(m @ f)
+    second = _without_rounding((f.T * m) @ f)
+    return Fields(axis, first.tolist(), second.tolist(), float(m.sum()))
+
+
+def beam(description: Beam, loads: Loads) -> Body:
+    """A beam with assumed modes: r(x) = x e_x + sum phi_j(x) eta_j along y, z and x, and torsion about x.
+
+    With foreshortening, r_x is less by 1/2 int_0^x (u_y'^2 + u_z'^2) (Mohan & Saha eq. 1b, sign corrected): one more
+    field along x for each pair of modes of a plane, with the amplitude -eta_i eta_j.
+    """
+    length = description.length
+    counts, start, bases = _bases(description, loads)
+    k = start[-1]
+    x, weights = quadrature(*bases)
+    along = description.profile(x)
+
+    axis, values = [0], [length * x]
+    place: list[int] = []  # the coordinate of each field of a mode
+    for d, direction in ((1, 0), (2, 1), (0, 3)):
+        phi = bases[direction].values(x)
+        axis += [d] * counts[direction]
+        values += list(phi.T)
+        place += range(start[direction], start[direction + 1])
+    pairs: list[tuple[int, int]] = []
+    for direction in (0, 1) if description.foreshortening else ():
+        pairs += combinations_with_replacement(range(start[direction], start[direction + 1]), 2)
+    shortening = [_shortening(bases, start, i, j, length) for i, j in pairs]
+    axis += [0] * len(pairs)
+    values += [g(x) for g in shortening]
+    fields = _fields(axis, values, along.m * weights * length)
+    ends = [float(g(np.array([1.0]))[0]) for g in shortening]
+
+    theta = bases[2].values(x)
+    polar = along.rho_Ip * weights * length
+    twist = slice(7 + start[2], 7 + start[3])
+    twist_first = (polar @ theta).tolist()
+    twist_second = _without_rounding((theta.T * polar) @ theta).tolist()
+    spin = float(polar.sum())
+
+    stiffness = (along.EI_y, along.EI_z, along.GJ, along.EA)
+    K = _stiffness(bases, start, x, [s * weights * length for s in stiffness], length)
+
+    def inertia(eta: Vector) -> Matrix:
+        z: Vector = [1.0] + [eta[p] for p in place]
+        V = zeros(len(axis), k)
+        for row, p in enumerate(place, start=1):
+            V[row][p] = 1.0
+        for row, (i, j) in enumerate(pairs, start=1 + len(place)):
+            z.append(-(eta[i] * eta[j]))
+            V[row][i] = V[row][i] - eta[j]
+            V[row][j] = V[row][j] - eta[i]
+        M = fields.inertia(z, V)
+        M[3][3] = M[3][3] + spin
+        for r, first, second in zip(range(twist.start, twist.stop), twist_first, twist_second, strict=True):
+            _couple(M, r, [0.0, 0.0, 0.0, first, 0.0, 0.0])
+            M[r][twist] = second
         return M
 
+    tip = _tip(bases, start, length, description.next_joint)
+
+    def shortened_tip(eta: Vector) -> Vector:
+        s = tip(eta)
+        for g, (i, j) in zip(ends, pairs, strict=True):
+            s[0] = s[0] - g * (eta[i] * eta[j])
+        return s
+
+    M_eta = np.array(ca.DM(_dense(inertia([0.0] * k))))[7:, 7:]
+    return Body(
+        size=k,
+        inertia=inertia,
+        potential=lambda q, eta: 0.5 * dot(eta, product(K.tolist(), eta)),
+        damping=_bordered(modal_damping(M_eta, K, np.array(description.damping_ratios), start)),
+        drive=np.zeros(1 + k),
+        tip=shortened_tip,
+        rest=(0.0,) * k,
+        flexible=tuple(range(k)),
+        root=_root(bases, start, length),
+    )
+
+
+def _bases(description: Beam, loads: Loads) -> tuple[list[int], list[int], list[Basis]]:
+    """Number of modes in each direction, where each direction starts in eta, and its shapes."""
+    counts = [description.counts[d] for d in DIRECTIONS]
+    rod = FixedFree()
+    families = [fitted(description.shapes, description, d, loads[d]) for d in ("y", "z")] + [rod, rod]
+    bases = [f.basis(n) for f, n in zip(families, counts, strict=True)]
+    return counts, np.cumsum([0, *counts]).tolist(), bases
+
+
+def _stiffness(
+    bases: list[Basis], start: list[int], x: np.ndarray, weights: list[np.ndarray], length: float
+) -> np.ndarray:
+    """Strain energy's matrix over eta: bending strains by curvature, torsion and stretch by slope."""
+    K = np.zeros((start[-1], start[-1]))
+    for d, (w, order) in enumerate(zip(weights, (2, 2, 1, 1), strict=True)):
+        s = bases[d].values(x, order) / length**order
+        block = slice(start[d], start[d + 1])
+        K[block, block] = _without_rounding((s.T * w) @ s)
+    return K
+
+
+def _tip(bases: list[Basis], start: list[int], length: Scalar, next_joint: str) -> Callable[[Vector], Vector]:
+    """The six tip functions; the next joint's angle is measured from the slope at the tip, or from the chord."""
     ends = [basis.values(1.0)[0].tolist() for basis in bases]
-    slopes = [(basis.values(1.0, 1)[0] / length).tolist() for basis in bases[:2]]
+    slopes = ends[:2] if next_joint == "chord" else [basis.values(1.0, 1)[0].tolist() for basis in bases[:2]]
 
     def tip(eta: Vector) -> Vector:
         y, z, torsion, axial = (eta[a:b] for a, b in pairwise(start))
-        return [
-            length + dot(ends[3], axial),
-            dot(ends[0], y),
-            dot(ends[1], z),
-            dot(slopes[0], y),
-            dot(slopes[1], z),
-            dot(ends[2], torsion),
-        ]
+        p = [length + dot(ends[3], axial), dot(ends[0], y), dot(ends[1], z)]
+        return [*p, dot(slopes[0], y) / length, dot(slopes[1], z) / length, dot(ends[2], torsion)]
 
-    def strain(eta: Vector) -> Scalar:
-        return 0.5 * dot(eta, product(K.tolist(), eta))
+    return tip
 
-    zero = inertia([0.0] * k)
-    M_eta = np.array([row[6:] for row in zero[6:]]).reshape(k, k)
-    D = modal_damping(M_eta, K, np.array(description.damping_ratios), start)
-    return Body(k, inertia, strain, D.tolist(), tip)
+
+def _root(bases: list[Basis], start: list[int], length: float) -> Callable[[Vector], Vector]:
+    """Slopes in y and z at the hub."""
+    slopes = [
+        (_without_rounding(np.append(basis.values(0.0, 1)[0], 1.0))[:-1] / length).tolist() for basis in bases[:2]
+    ]
+    return lambda eta: [dot(slopes[d], eta[start[d] : start[d + 1]]) for d in (0, 1)]
+
+
+def _shortening(
+    bases: list[Basis], start: list[int], i: int, j: int, length: float
+) -> Callable[[np.ndarray], np.ndarray]:
+    """g(x) = int_0^x phi_i' phi_j' ds, or half of it where i = j: -eta_i eta_j g is what the pair takes from r_x."""
+    direction = 0 if j < start[1] else 1
+    basis = bases[direction]
+    t, w = np.polynomial.legendre.leggauss(24)
+
+    def integral(a: float, b: float) -> float:
+        s = basis.values((a + b) / 2 + (b - a) / 2 * t, 1)
+        return float(w @ (s[:, i - start[direction]] * s[:, j - start[direction]])) * (b - a) / 2 / length
+
+    def g(x: np.ndarray) -> np.ndarray:
+        edges = np.unique(np.concatenate([[0.0], x, [e for e in basis.breaks if e < x.max()]]))
+        sums = np.concatenate([[0.0], np.cumsum([integral(a, b) for a, b in pairwise(edges)])])
+        return sums[np.searchsorted(edges, x)] * (0.5 if i == j else 1.0)
+
+    return g
+
+
+# -- the telescope -----------------------------------------------------------------------------------------------------
+
+
+def telescope(description: Beam, joint: Telescope, loads: Loads) -> Body:
+    """A beam that slides out of a hub along its own axis (Theodore & Ghosal 1997); eta = (l, bending amplitudes xi).
+
+    The base frame stays at the hub's mouth. The free part is s = l x, x in (0, 1): r = s e_x + sum psi_j(x) xi_j. A
+    particle keeps its distance from the tip, so its velocity is
+
+        l_dot e_x + sum psi_j xi_dot_j + psi_j' (1 - x) (l_dot / l) xi_j
+
+    The paper's eq. 24 differentiates at fixed s instead: -x psi_j' for (1 - x) psi_j' (convection = "paper"). The part
+    still in the hub, s in (l - l0, 0), moves with l_dot along the axis and turns with the hub (eq. 28).
+    """
+    total, m = description.length, description.m
+    counts, starts, bases = _bases(description, loads)
+    start = [1 + s for s in starts]  # eta[0] is the length
+    k = start[-1]
+    x, weights = quadrature(*bases)
+    modes = [(d, j) for d in (0, 1) for j in range(counts[d])]
+    psi = [bases[d].values(x)[:, j] for d, j in modes]
+    slope = [bases[d].values(x, 1)[:, j] for d, j in modes]
+    carried = [(1.0 - x) * s if joint.convection == "material" else -x * s for s in slope]
+    across = [1 + d for d, _ in modes]
+    fields = _fields([0, 0, *across, *across], [x, np.ones_like(x), *psi, *carried], m * weights)
+
+    def inertia(eta: Vector) -> Matrix:
+        length, xi = eta[0], eta[1:]
+        n = len(modes)
+        z = [length, 0.0, *xi, *([0.0] * n)]
+        V = zeros(2 + 2 * n, k)
+        V[1][0] = 1.0
+        for j in range(n):
+            V[2 + j][1 + j] = 1.0
+            V[2 + n + j][0] = xi[j] / length
+        M = fields.inertia(z, V, scale=length)
+        hidden = total - length
+        turning = m * hidden**3 / 3
+        inside = _frame_inertia(m * hidden, [-(m * hidden**2 / 2), 0.0, 0.0], np.diag([0.0, 1.0, 1.0]).tolist(), k)
+        for r in (4, 5):
+            inside[r][r] = turning
+        inside[0][7] = inside[7][0] = inside[7][7] = m * hidden
+        M = [[a + b for a, b in zip(mine, theirs, strict=True)] for mine, theirs in zip(M, inside, strict=True)]
+        M[3][3] = M[3][3] + description.rho_Ip * total
+        return M
+
+    EI = [description.stiffness.get(d, 0.0) for d in ("y", "z")]
+    none = 0.0 * weights
+    K = _stiffness(bases, starts, x, [EI[0] * weights, EI[1] * weights, none, none], 1.0)  # times xi xi / l^3
+
+    def potential(q: Scalar, eta: Vector) -> Scalar:
+        return 0.5 * dot(eta[1:], product(K.tolist(), eta[1:])) / eta[0] ** 3
+
+    def tip(eta: Vector) -> Vector:
+        return _tip(bases, start, eta[0], description.next_joint)(eta)
+
+    rest = (joint.free_length or total, *([0.0] * (k - 1)))
+    M_rest = np.array(ca.DM(_dense(inertia(list(rest)))))[8:, 8:]
+    D = np.zeros((1 + k, 1 + k))
+    D[2:, 2:] = modal_damping(M_rest, K / rest[0] ** 3, np.array(description.damping_ratios), starts)
+    drive = np.zeros(1 + k)
+    drive[1] = 1.0
+    return Body(k, inertia, potential, D, drive, tip, rest, tuple(range(1, k)), ((0, 0.0, total),))
+
+
+# -- hub and drive -----------------------------------------------------------------------------------------------------
+
+
+def _with_hub(body: Body, mass: float, inertia: np.ndarray) -> Body:
+    """The body with a hub: mass at the base frame's origin, inertia that turns with the root of the beam."""
+    if not mass and not inertia.any():
+        return body
+    k = body.size
+
+    def with_hub(eta: Vector) -> Matrix:
+        M = [list(row) for row in body.inertia(eta)]
+        alpha, beta = body.root(eta)
+        cz, sz, cy, sy = ca.cos(alpha), ca.sin(alpha), ca.cos(beta), ca.sin(beta)
+        R = [[cz * cy, -sz, -cz * sy], [sz * cy, cz, -sz * sy], [sy, 0.0, cy]]  # Rz(alpha) Ry(-beta)
+        slopes = _gradient(body.root, k)
+        rate = [[sz * b for b in slopes[1]], [-cz * b for b in slopes[1]], list(slopes[0])]  # alpha' e_z - beta' Rz e_y
+        W = [[float(r == c) for c in range(3)] + [0.0] + rate[r] for r in range(3)]
+        W = [[dot([R[n][r] for n in range(3)], [W[n][c] for n in range(3)]) for c in range(4 + k)] for r in range(3)]
+        IW = [[dot(inertia[r].tolist(), [W[n][c] for n in range(3)]) for c in range(4 + k)] for r in range(3)]
+        for r in range(3):
+            M[r][r] = M[r][r] + mass
+        for r in range(4 + k):
+            for c in range(4 + k):
+                M[3 + r][3 + c] = M[3 + r][3 + c] + dot([W[n][r] for n in range(3)], [IW[n][c] for n in range(3)])
+        return M
+
+    return replace(body, inertia=with_hub)
+
+
+def _with_drive(body: Body, link: Link) -> Body:
+    """The body with what its joint adds: bearing, actuator, rotor, and the spring and motor of an elastic joint.
+
+    The actuator works on the angle (or length) a . (q, eta): q, and the slopes at a hub that turns with the shapes
+    (Lin & Lewis: B' = [1, phi_1'(0), ...]); for a telescope the length in eta. A rotor's kinetic energy is 1/2 I_r
+    times the square of G times its rate (relative), plus the turning of what carries it (absolute; DESIGN section 4).
+    An elastic joint (Subudhi & Morris) has a motor coordinate theta, last in eta, that the actuator works on.
+    """
+    joint = link.joint
+    if isinstance(joint, Fixed):
+        return body
+    k = body.size
+    a = body.drive.copy()
+    carrier = np.zeros(7 + k)  # turning of the frame before the joint, about its axis, in terms of (v, w, r, eta_dot)
+    axis = np.array([1.0, 0.0, 0.0] if isinstance(joint, Telescope) else joint.axis)
+    carrier[3:6] = axis
+    if not isinstance(joint, Telescope):
+        a[0] = 1.0
+    if joint.type == "revolute":
+        carrier[6] = -1.0
+        slopes = np.array(_gradient(body.root, k)).reshape(2, k)
+        a[1:] = axis[2] * slopes[0] - axis[1] * slopes[1]
+
+    elastic = int(joint.stiffness is not None)
+    n = k + elastic
+    a, carrier = (np.append(v, np.zeros(elastic)) for v in (a, carrier))
+    motor = np.zeros(1 + n)
+    motor[-1] = 1.0
+    driven = motor if elastic else a
+    rate = np.concatenate([np.zeros(6), driven])
+    turning = joint.gear_ratio * rate + (carrier if joint.rotor == "absolute" else 0.0)
+    rotor = joint.rotor_inertia * np.outer(turning, turning)
+    stretch = motor - a
+    D = joint.damping * np.outer(a, a)
+    D[: 1 + k, : 1 + k] += body.damping
+    if elastic:
+        D += joint.spring_damping * np.outer(stretch, stretch)
+
+    def inertia(eta: Vector) -> Matrix:
+        M = zeros(7 + n, 7 + n)
+        for r, row in enumerate(body.inertia(eta[:k])):
+            M[r][: 7 + k] = row
+        for r, c in np.argwhere(rotor):
+            M[r][c] = M[r][c] + float(rotor[r, c])
+        return M
+
+    def potential(q: Scalar, eta: Vector) -> Scalar:
+        V = body.potential(q, eta[:k])
+        return V + 0.5 * (joint.stiffness or 0.0) * dot(stretch.tolist(), [q, *eta]) ** 2
+
+    return Body(
+        size=n,
+        inertia=inertia,
+        potential=potential,
+        damping=D,
+        drive=driven,
+        tip=lambda eta: body.tip(eta[:k]),
+        rest=(*body.rest, *([body.rest[0] if joint.type == "telescope" else 0.0] * elastic)),
+        flexible=body.flexible,
+        limits=body.limits,
+    )
+
+
+# -- small things ------------------------------------------------------------------------------------------------------
 
 
 def modal_damping(M: np.ndarray, K: np.ndarray, ratios: np.ndarray, start: list[int]) -> np.ndarray:
@@ -196,19 +482,19 @@ def modal_damping(M: np.ndarray, K: np.ndarray, ratios: np.ndarray, start: list[
     return D
 
 
-def _rigid_inertia(m: Scalar, S: Vector, J: Matrix, size: int) -> Matrix:
-    """The (6 + size) inertia of mass m, first moment S and second moment J; rows of eta still empty."""
-    M = zeros(6 + size, 6 + size)
-    for r in range(3):
-        M[r][r] = m
-        M[3 + r][3:6] = J[r]
-    M[0][4] = M[4][0] = S[2]  # force = m a - S x alpha
-    M[0][5] = M[5][0] = -S[1]
-    M[1][3] = M[3][1] = -S[2]
-    M[1][5] = M[5][1] = S[0]
-    M[2][3] = M[3][2] = S[1]
-    M[2][4] = M[4][2] = -S[0]
-    return M
+def _gradient(function: Callable[[Vector], Vector], size: int) -> list[list[float]]:
+    """Slopes of a linear function of eta: one row for each of its values."""
+    columns = [function([float(i == j) for i in range(size)]) for j in range(size)]
+    return [[float(column[r]) for column in columns] for r in range(len(function([0.0] * size)))]
+
+
+def _bordered(D: np.ndarray) -> np.ndarray:
+    """D over eta as a matrix over (r, eta)."""
+    return np.pad(D, ((1, 0), (1, 0)))
+
+
+def _dense(M: Matrix) -> list[list[float]]:
+    return [[float(x) for x in row] for row in M]
 
 
 def _couple(M: Matrix, column: int, wrench: Vector) -> None:

@@ -38,6 +38,7 @@ INTRINSICS = {
     ca.OP_FABS: "fabs",
     ca.OP_FMIN: "minnum",
     ca.OP_FMAX: "maxnum",
+    ca.OP_OR: "maxnum",
     ca.OP_COPYSIGN: "copysign",
 }
 INPUT, OUTPUT, INVERSE, SINCOS, PART = "input", "output", "inverse", "sincos", "part"
@@ -178,6 +179,11 @@ def _operation(k: int, op: int | str, index: int, x: list[str], lanes: int, T: s
     if op in COMPARISONS:
         bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
         return f"  %c{k} = fcmp {COMPARISONS[op]} {T} {x[0]}, {x[1]}\n{v} = uitofp {bits} %c{k} to {T}"
+    if op == ca.OP_NOT:
+        bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        return f"  %c{k} = fcmp oeq {T} {x[0]}, {zero}\n{v} = uitofp {bits} %c{k} to {T}"
+    if op == ca.OP_AND:
+        return f"{v} = fmul {T} {x[0]}, {x[1]}"  # truth is 1.0 or 0.0
     if op == ca.OP_IF_ELSE_ZERO:
         bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
         return f"  %c{k} = fcmp une {T} {x[0]}, {zero}\n{v} = select {bits} %c{k}, {T} {x[1]}, {T} {zero}"

@@ -32,6 +32,7 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "tip": (("q",), (4, 4)),
     "deflections": (("q",), ("links", 6)),
     "state_rate": ((*STATE, "u"), ("2n + 2",)),
+    "prescribed_rate": ((*STATE, "u"), ("2n + 2",)),
     "observed": (STATE, ("5 + 6 links",)),
 }
 """Arguments and shape of every quantity in the module `quantities`."""
@@ -155,7 +156,7 @@ class Model:
         K = np.array(self._slope("restoring_force", 0)(q))[np.ix_(free, free)]
         C = np.linalg.inv(np.linalg.cholesky(M))
         omega2, V = np.linalg.eigh(C @ ((K + K.T) / 2) @ C.T)
-        omega2[np.abs(omega2) < 1e-12 * np.abs(omega2).max(initial=0.0)] = 0.0
+        omega2[np.abs(omega2) < 1e-14 * np.abs(omega2).max(initial=0.0)] = 0.0
         shapes = np.zeros((n, len(free)))
         shapes[free] = C.T @ V
         return np.sign(omega2) * np.sqrt(np.abs(omega2)), shapes

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 from typing import Any, final
 
@@ -84,9 +84,8 @@ def _circumstances() -> tuple[str, ...]:
     import llvmlite.binding as llvm
 
     sources = hashlib.sha256()
-    for file in sorted(resources.files("flexarm").iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".py"):
-            sources.update(file.read_bytes())
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        sources.update(file.read_bytes())
     features = llvm.get_host_cpu_features().flatten()
     versions = (metadata.version("casadi"), metadata.version("llvmlite"))
     return (sources.hexdigest(), *versions, llvm.get_host_cpu_name(), features)

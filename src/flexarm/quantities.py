@@ -3,11 +3,14 @@
 Each takes the chain and lists of scalars and returns a list of scalars, or a list of rows.
 """
 
+import casadi as ca
+
 from flexarm import dynamics as dy
-from flexarm.chain import Chain
+from flexarm.chain import Chain, positions, taken
 from flexarm.dynamics import forward_dynamics_dense as dense
 from flexarm.dynamics import mass_matrix, stiffness_force
-from flexarm.spatial import Matrix, Vector, added, dot, scaled
+from flexarm.links import undeformed
+from flexarm.spatial import Matrix, Vector, added, dot, product, scaled, transposed
 
 __all__ = ["mass_matrix", "stiffness_force"]
 
@@ -29,7 +32,7 @@ def damping_force(chain: Chain, q: Vector, qd: Vector) -> Vector:
 
 def input_matrix(chain: Chain, q: Vector) -> Matrix:
     """B: generalized force = B u."""
-    return [[float(coordinate == row) for coordinate in chain.actuated] for row in range(chain.size)]
+    return dy.input_matrix(chain)
 
 
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
@@ -63,15 +66,50 @@ def tip(chain: Chain, q: Vector) -> Matrix:
 
 
 def deflections(chain: Chain, q: Vector) -> Matrix:
-    """For each link its six tip functions, less their values at rest."""
-    links = list(zip(chain.bodies, chain.eta, strict=True))[:-1]
-    return [added(body.tip(q[eta]), scaled(-1.0, body.tip([0.0] * body.size))) for body, eta in links]
+    """For each link its six tip functions, less their values where it is not deformed."""
+    rows = []
+    for body, own in list(zip(chain.bodies, chain.own, strict=True))[:-1]:
+        eta = taken(q, own)[1:]
+        rows.append(added(body.tip(eta), scaled(-1.0, body.tip(undeformed(body, eta)))))
+    return rows
 
 
 def state_rate(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
     """What a simulation integrates: qd, qdd, the inputs' power, the power lost in dampers."""
-    power = dot(u, [qd[coordinate] for coordinate in chain.actuated])
-    return [*qd, *forward_dynamics(chain, q, qd, u), power, dot(qd, dy.damping_force(chain, qd))]
+    power = dot(product(dy.input_matrix(chain), u), qd)
+    return _guarded(chain, q, [*qd, *forward_dynamics(chain, q, qd, u), power, dot(qd, dy.damping_force(chain, qd))])
+
+
+def prescribed_rate(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
+    """The same with the driven coordinates' accelerations u given in place of the inputs.
+
+    Each drive must move one coordinate, not a sum of several. The others follow from their part of the equations,
+    M_ff qdd_f = -(everything else)_f, and the inputs' power from what the driven part then demands.
+    """
+    driven = [next(row for row in range(chain.size) if B[row]) for B in transposed(dy.input_matrix(chain))]
+    free = [n for n in range(chain.size) if n not in driven]
+    qdd = _none(chain)
+    for n, value in zip(driven, u, strict=True):
+        qdd[n] = value
+    M, demand = mass_matrix(chain, q), inverse_dynamics(chain, q, qd, qdd)
+    _, _, pivots = dy.eliminate([[M[r][c] for c in free] for r in free], [-demand[r] for r in free], 0)
+    for n, value in zip(free, dy.substitute(pivots, []), strict=True):
+        qdd[n] = value
+    power = dot(
+        [demand[n] + dot([M[n][f] for f in free], [qdd[f] for f in free]) for n in driven], [qd[n] for n in driven]
+    )
+    return _guarded(chain, q, [*qd, *qdd, power, dot(qd, dy.damping_force(chain, qd))])
+
+
+def _guarded(chain: Chain, q: Vector, rates: Vector) -> Vector:
+    """The rates, or NaN where a telescope's length has left its range: no solver gets past that."""
+    for body, own in zip(chain.bodies, chain.own, strict=True):
+        eta = positions(own[1:])
+        for position, low, high in body.limits:
+            n = eta[position]
+            inside = ca.logic_and(q[n] > low, q[n] <= high)
+            rates[n] = rates[n] + ca.if_else(inside, 0.0, float("nan"))
+    return rates
 
 
 def observed(chain: Chain, q: Vector, qd: Vector) -> Vector:
@@ -94,7 +132,7 @@ def _passive(chain: Chain, q: Vector, qd: Vector) -> Vector:
 
 
 def _applied(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
-    return added(dy.input_force(chain, u), scaled(-1, _passive(chain, q, qd)))
+    return added(product(dy.input_matrix(chain), u), scaled(-1, _passive(chain, q, qd)))
 
 
 def _side_by_side(found: list[dy.Frame]) -> Matrix:

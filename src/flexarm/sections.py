@@ -197,3 +197,9 @@ class Box(Described):
 
 
 Section = Annotated[Rod | Tube | Box, Field(discriminator="type"), kind(Rod, Tube, Box)]
+
+
+def between(base: Rod | Tube | Box, tip: Rod | Tube | Box, x: float) -> Rod | Tube | Box:
+    """The section at x in [0, 1] where every dimension goes linearly from that of `base` to that of `tip`."""
+    dimensions = {name: value for name, value in base if name != "type" and value is not None}
+    return base.replace(**{name: (1 - x) * value + x * getattr(tip, name) for name, value in dimensions.items()})

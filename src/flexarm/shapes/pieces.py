@@ -1,0 +1,147 @@
+"""Bases that know nothing of a frequency: polynomials, finite elements, and the modes of a finite element model."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+from flexarm.fields import Described
+from flexarm.shapes.basis import Basis, scaled
+from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad
+
+
+@final
+class Polynomial(Described):
+    """Polynomials clamped at x = 0, orthogonal over the beam: x^2 P_k(2x - 1), P_k Jacobi's of (0, 4), k = 0, 1, ...
+
+    They span x^2, ..., x^(count + 1). phi(1) = +1 is the largest deflection, and int phi_i phi_j is 1 / (2k + 5) for
+    i = j, else 0: plain powers would give a Hilbert matrix, without a correct digit from 12 of them on.
+    """
+
+    name: ClassVar[str] = "polynomial"
+    family: Literal["polynomial"] = "polynomial"
+
+    def basis(self, count: int) -> Basis:
+        """The `count` polynomials of lowest degree."""
+        edges = (1 - np.cos(np.pi * np.arange(count // 4 + 2) / (count // 4 + 1))) / 2  # zeros crowd at the ends
+        return Basis(count, partial(_polynomials, count), tuple(edges.tolist()))
+
+
+def _polynomials(count, x, n):
+    from scipy.special import eval_jacobi  # late: a description needs no scipy
+
+    k, x = np.arange(count), x[:, None]
+
+    def P(m):
+        """The m-th derivative of P_k(2x - 1)."""
+        factor = np.prod([k + 4.0 + i for i in range(1, m + 1)], axis=0)
+        return np.where(k >= m, factor * eval_jacobi(np.maximum(k - m, 0), m, 4 + m, 2 * x - 1), 0.0)
+
+    value = x**2 * P(n)  # Leibniz
+    if n >= 1:
+        value = value + 2 * n * x * P(n - 1)
+    if n >= 2:
+        value = value + n * (n - 1) * P(n - 2)
+    return value
+
+
+@final
+class Hermite(Described):
+    """Cubic finite elements as a basis, clamped at x = 0: `count` is twice the number of equal elements.
+
+    Coordinates, node by node: the deflection u, and the slope u' times the length of an element; all in metres. The
+    largest deflection of a slope's shape is 4/27 and not 1: its coordinate is the slope itself.
+    """
+
+    name: ClassVar[str] = "hermite"
+    family: Literal["hermite"] = "hermite"
+
+    def refusal(self, count: int) -> str | None:
+        """Why there are not so many functions, or None."""
+        return "an element has two functions, so it must be even" if count % 2 else None
+
+    def basis(self, count: int) -> Basis:
+        """The functions of count / 2 elements; raises `DescriptionError` where count is odd."""
+        if self.refusal(count):
+            raise DescriptionError(f"hermite: count is {count}; {self.refusal(count)}")
+        elements = max(count // 2, 1)
+        function = partial(_hermite, elements) if count else _nothing
+        return Basis(count, function, tuple(np.linspace(0, 1, elements + 1).tolist()))
+
+
+_CUBICS = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float).T
+"""Powers of xi: deflection and slope of the left node, then of the right node."""
+
+
+def _hermite(elements, x, n):
+    e = np.clip(np.floor(x * elements).astype(int), 0, elements - 1)
+    xi = x * elements - e
+    powers = np.arange(4)
+    factor = np.prod([powers - i for i in range(n)], axis=0)
+    derivative = factor * xi[:, None] ** np.maximum(powers - n, 0) * float(elements) ** n
+    values = np.zeros((x.size, 2 * elements + 2))
+    for column in range(4):
+        values[np.arange(x.size), 2 * e + column] = derivative @ _CUBICS[:, column]
+    return values[:, 2:]  # the first node is clamped
+
+
+def _nothing(x, n):
+    return np.zeros((x.size, 0))
+
+
+@final
+class HermiteModes(Carrying):
+    """Modes of the actual beam, tapered or not, clamped at x = 0 and with a rigid body at x = 1.
+
+    The lowest eigenvectors of a fine model of cubic elements; the largest deflection is 1. Fields as in `ClampedMass`.
+    """
+
+    name: ClassVar[str] = "hermite-modes"
+    family: Literal["hermite-modes"] = "hermite-modes"
+
+    def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ModesOf":
+        """The family for a beam (`length`, `profile`) that carries `load` and bends along `direction`."""
+        return ModesOf(beam, direction, self.load(load))
+
+    def basis(self, count: int) -> Basis:
+        """Raises `DescriptionError`: there are no modes without a beam."""
+        raise DescriptionError("hermite-modes: its shapes depend on the beam and its load; fit it to a beam first")
+
+
+@final
+@dataclass(frozen=True)
+class ModesOf:
+    """The modes of one beam in bending along "y" or "z" with a load at its tip."""
+
+    beam: Any
+    direction: str
+    load: TipLoad = NO_LOAD
+    name: ClassVar[str] = "hermite-modes"
+
+    def basis(self, count: int) -> Basis:
+        """The `count` modes of lowest frequency."""
+        elements = max(60, 4 * count)
+        fine = Hermite().basis(2 * elements)
+        # 5 points are exact for what is of 8th degree in an element: mass of fourth, or a stiffness of sixth.
+        t, weights = np.polynomial.legendre.leggauss(5)
+        x = ((np.arange(elements)[:, None] + (1 + t) / 2) / elements).ravel()
+        w = np.tile(weights / 2, elements) / elements
+        profile, L = self.beam.profile(x), self.beam.length
+        phi, curvature = fine.values(x), fine.values(x, 2)
+        tip, slope = fine.values(1.0)[0], fine.values(1.0, 1)[0] / L
+        load = self.load
+        M = (phi.T * (w * profile.m * L)) @ phi + load.mass * np.outer(tip, tip) + load.inertia * np.outer(slope, slope)
+        M += load.first_moment * (np.outer(tip, slope) + np.outer(slope, tip))
+        EI = profile.EI_y if self.direction == "y" else profile.EI_z
+        K = (curvature.T * (w * EI / L**3)) @ curvature
+        # The largest eigenvalues of K^-1 M are the lowest modes: they keep the digits that those of M^-1 K lose.
+        C_inv = np.linalg.inv(np.linalg.cholesky(K))
+        _, V = np.linalg.eigh(C_inv @ M @ C_inv.T)
+        vectors = (C_inv.T @ V)[:, ::-1][:, :count]
+        return scaled(Basis(count, partial(_combined, elements, vectors), fine.breaks))
+
+
+def _combined(elements, vectors, x, n):
+    return _hermite(elements, x, n) @ vectors
