@@ -1,8 +1,8 @@
 """A CasADi SX function as LLVM IR: the straight-line program, split in pieces, for one state or several lanes at once.
 
 Register allocation is quadratic in the length of a block, so the program is cut into functions of `PIECE` instructions;
-values that outlive their piece pass through memory. Sines and cosines come in pairs and are computed in line, without a
-call, so that lanes stay lanes.
+values that outlive their piece pass through memory. What repeats itself becomes a loop of such functions (see `tape`).
+Sines and cosines come in pairs and are computed in line, without a call, so that lanes stay lanes.
 """
 
 import struct
@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import casadi as ca
+import numpy as np
 
-PIECE = 500
+from flexarm.tape import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction, repeats
+
+PIECE = 2000
 """Instructions in one function."""
 
 FAST = "reassoc nsz contract arcp"
@@ -41,17 +44,6 @@ INTRINSICS = {
     ca.OP_OR: "maxnum",
     ca.OP_COPYSIGN: "copysign",
 }
-INPUT, OUTPUT, INVERSE, SINCOS, PART = "input", "output", "inverse", "sincos", "part"
-
-
-@dataclass(frozen=True)
-class Instruction:
-    """One operation; arguments are positions of earlier instructions, or constants (float)."""
-
-    op: int | str
-    args: tuple[int | float, ...]
-    index: int = 0
-    """Which input, output, or half of a pair."""
 
 
 def program(function: ca.Function) -> list[Instruction]:
@@ -103,60 +95,185 @@ def _starts(sizes: list[int]) -> list[int]:
     return [sum(sizes[:i]) for i in range(len(sizes))]
 
 
+@dataclass(frozen=True)
+class Piece:
+    """The instructions of one function; of a loop, those of its first round, `period` before those of the second."""
+
+    span: range
+    rounds: int = 1
+    period: int = 0
+
+
 def ir(code: list[Instruction], lanes: int) -> str:
     """LLVM IR of `void evaluate(ptr in, ptr out)`: in and out hold `lanes` doubles for each number of the program."""
     T = "double" if lanes == 1 else f"<{lanes} x double>"
-    cuts = [0]
+    blocks, slot, size = _layout(code)
+    lines = ["define void @evaluate(ptr noalias %in, ptr noalias %out) {", "entry:"]
+    lines += [f"  %work = alloca [{max(1, size)} x {T}], align 64", "  br label %block0"]
+    functions: list[str] = []
+    before = "entry"
+    for n, pieces in enumerate(blocks):
+        loop = pieces[0].rounds > 1
+        lines.append(f"block{n}:")
+        if loop:
+            lines.append(f"  %round{n} = phi i64 [0, %{before}], [%next{n}, %block{n}]")
+        for piece in pieces:
+            arguments = f"ptr %in, ptr %out, ptr %work, i64 {f'%round{n}' if loop else 0}"
+            lines.append(f"  call void @piece{len(functions)}({arguments})")
+            functions.append(_piece(code, piece, slot, lanes, T, len(functions)))
+        if loop:
+            lines.append(f"  %next{n} = add i64 %round{n}, 1")
+            lines.append(f"  %more{n} = icmp slt i64 %next{n}, {pieces[0].rounds}")
+        condition = f"i1 %more{n}, label %block{n}, " if loop else ""
+        lines.append(f"  br {condition}label %block{n + 1}")
+        before = f"block{n}"
+    lines += [f"block{len(blocks)}:", "  ret void", "}"]
+    return "\n".join([*lines, *functions, _sincos(lanes, T)])
+
+
+def _layout(code: list[Instruction]) -> tuple[list[list[Piece]], dict[int, int], int]:
+    """Pieces in the order in which they run, those of a loop together; a slot of `work` for each value that leaves its
+    piece; the number of slots.
+
+    A loop's values lie round after round, so that another loop that reads them finds them at equal distances.
+    """
+    groups: list[list[Piece]] = []
+    done = 0
+    for repeat in repeats(code):
+        groups += [[Piece(span)] for span in _cut(code, range(done, repeat.start))]
+        first = range(repeat.start, repeat.start + repeat.period)
+        groups.append([Piece(span, repeat.rounds, repeat.period) for span in _cut(code, first)])
+        done = repeat.stop
+    groups += [[Piece(span)] for span in _cut(code, range(done, len(code)))]
+
+    home: list[tuple[int, int, int]] = []  # group, round and piece of each instruction
+    for g, pieces in enumerate(groups):
+        for r in range(pieces[0].rounds):
+            for i, piece in enumerate(pieces):
+                home += [(g, r, i)] * len(piece.span)
+    leaving: list[set[int]] = [set() for _ in groups]  # as they are called in the first round
     for k, instruction in enumerate(code):
-        if k - cuts[-1] >= PIECE and instruction.op != PART:  # the halves of a pair stay with it
-            cuts.append(k)
-    spans = [range(a, b) for a, b in pairwise([*cuts, len(code)])]
+        for a in instruction.args:
+            if isinstance(a, int) and code[a].op != INPUT and home[a] != home[k]:
+                g, r, _ = home[a]
+                leaving[g].add(a - r * groups[g][0].period)
     slot: dict[int, int] = {}
-    for span in spans:
-        for k in span:
-            for a in code[k].args:
-                if isinstance(a, int) and a not in span and code[a].op != INPUT:
-                    slot.setdefault(a, len(slot))
-    pieces = [_piece(code, span, slot, lanes, T) for span in spans]
-    calls = [f"  call void @piece{n}(ptr %in, ptr %out, ptr %work)" for n in range(len(pieces))]
-    lines = ["define void @evaluate(ptr noalias %in, ptr noalias %out) {"]
-    lines += [f"  %work = alloca [{max(1, len(slot))} x {T}]", *calls, "  ret void", "}"]
-    head = "define internal void @piece{}(ptr noalias %in, ptr noalias %out, ptr noalias %work) noinline"
-    defined = [f"{head.format(n)} {{\n{body}\n  ret void\n}}" for n, body in enumerate(pieces)]
-    return "\n".join([*lines, *defined, _sincos(lanes, T)])
+    for pieces, values in zip(groups, leaving, strict=True):
+        for r in range(pieces[0].rounds):
+            slot |= {a + r * pieces[0].period: len(slot) + i for i, a in enumerate(sorted(values))}
+    blocks = [block for pieces in groups for block in _even(code, pieces, slot)]
+    return blocks, slot, len(slot)
 
 
-def _piece(code: list[Instruction], span: range, slot: dict[int, int], lanes: int, T: str) -> str:
-    lines: list[str] = []
-    loaded: dict[int, str] = {}
-    size = 8 * lanes
-
-    def name(a: int | float) -> str:
-        if isinstance(a, float):
-            return constant(a, lanes)
-        if code[a].op == INPUT or a not in span:
-            if a not in loaded:
-                base, index = ("%in", code[a].index) if code[a].op == INPUT else ("%work", slot[a])
-                lines.append(f"  %p{a} = getelementptr i8, ptr {base}, i64 {size * index}")
-                lines.append(f"  %l{a} = load {T}, ptr %p{a}, align 8")
-                loaded[a] = f"%l{a}"
-            return loaded[a]
-        return f"%v{a}"
-
+def _cut(code: list[Instruction], span: range) -> list[range]:
+    cuts = [span.start]
     for k in span:
-        op, index = code[k].op, code[k].index
+        if k - cuts[-1] >= PIECE and code[k].op != PART:  # the halves of a pair stay with it
+            cuts.append(k)
+    return [range(a, b) for a, b in pairwise([*cuts, span.stop]) if b > a]
+
+
+def _even(code: list[Instruction], pieces: list[Piece], slot: dict[int, int]) -> list[list[Piece]]:
+    """A loop over the longest stretch of rounds in which every address grows by equal steps, the others written out."""
+    rounds, period = pieces[0].rounds, pieces[0].period
+    if rounds == 1:
+        return [pieces]
+    shifts = [r * period for r in range(rounds)]
+    addresses: list[list[int]] = []
+    for piece in pieces:
+        for k in piece.span:
+            if code[k].op == OUTPUT:
+                addresses.append([code[k + shift].index for shift in shifts])
+            for j, a in enumerate(code[k].args):
+                if isinstance(a, int) and (code[a].op == INPUT or a not in piece.span):
+                    addresses.append([_place(code, slot, code[k + shift].args[j]) for shift in shifts])
+    uneven = (np.diff(np.array(addresses), 2, axis=1) != 0).any(axis=0)  # at three rounds in a row
+    edges = np.flatnonzero(np.concatenate([[True], uneven, [True]]))
+    longest = int(np.argmax(np.diff(edges)))
+    low, high = int(edges[longest]), int(edges[longest + 1]) + 1
+    if high - low < 3:
+        high = low
+    moved = [[range(p.span.start + shift, p.span.stop + shift) for p in pieces] for shift in shifts]
+    written = [[[Piece(span)] for span in spans] for spans in moved]
+    loop = [[Piece(span, high - low, period) for span in moved[low]]] if high > low else []
+    return [*(block for blocks in written[:low] for block in blocks), *loop, *(b for w in written[high:] for b in w)]
+
+
+def _place(code: list[Instruction], slot: dict[int, int], a: int | float) -> int:
+    """Where an argument from outside its piece lies, in `in` or in `work`."""
+    assert isinstance(a, int)
+    return code[a].index if code[a].op == INPUT else slot[a]
+
+
+def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], lanes: int, T: str, number: int) -> str:
+    """IR of one function, and of the table of those of its constants that differ between rounds."""
+    lines: list[str] = []
+    bases: dict[tuple[str, int], str] = {}
+    loaded: dict[tuple[int, int], str] = {}
+    columns: list[str] = []
+    size = 8 * lanes
+    shifts = [r * piece.period for r in range(piece.rounds)]
+
+    def address(label: str, base: str, first: int, second: int) -> str:
+        """Pointer to a number that is the `first` of its array in the first round, the `second` in the second."""
+        step = second - first
+        if step and (base, step) not in bases:
+            moving = f"%b{len(bases)}"
+            lines.append(f"  {moving}m = mul i64 %round, {size * step}")
+            lines.append(f"  {moving} = getelementptr i8, ptr {base}, i64 {moving}m")
+            bases[base, step] = moving
+        lines.append(f"  {label} = getelementptr i8, ptr {bases.get((base, step), base)}, i64 {size * first}")
+        return label
+
+    def literal(values: list[float]) -> str:
+        """A constant, or the round's one from the table."""
+        if len(set(map(repr, values))) == 1:
+            return constant(values[0], lanes)
+        label = f"%t{len(columns)}"
+        lines.append(f"  {label}p = getelementptr double, ptr @table{number}, i64 {len(columns) * piece.rounds}")
+        lines.append(f"  {label}q = getelementptr double, ptr {label}p, i64 %round")
+        columns.append(", ".join(f"double {constant(value, 1)}" for value in values))
+        if lanes == 1:
+            lines.append(f"  {label} = load double, ptr {label}q")
+        else:
+            lines.append(f"  {label}s = load double, ptr {label}q")
+            lines.append(f"  {label}i = insertelement {T} poison, double {label}s, i64 0")
+            lines.append(f"  {label} = shufflevector {T} {label}i, {T} poison, <{lanes} x i32> zeroinitializer")
+        return label
+
+    def name(k: int, j: int) -> str:
+        a = code[k].args[j]
+        if isinstance(a, float):
+            return literal([float(code[k + shift].args[j]) for shift in shifts])
+        if code[a].op != INPUT and a in piece.span:
+            return f"%v{a}"
+        base = "%in" if code[a].op == INPUT else "%work"
+        key = (a, int(code[k + piece.period].args[j]))
+        if key not in loaded:
+            label = f"%l{len(loaded)}"
+            pointer = address(f"{label}p", base, *(_place(code, slot, b) for b in key))
+            lines.append(f"  {label} = load {T}, ptr {pointer}, align 8")
+            loaded[key] = label
+        return loaded[key]
+
+    for k in piece.span:
+        op, index, after = code[k].op, code[k].index, k + piece.period
         if op == INPUT:
             continue
-        x = [name(a) for a in code[k].args]
+        x = [name(k, j) for j in range(len(code[k].args))]
         if op == OUTPUT:
-            lines.append(f"  %o{k} = getelementptr i8, ptr %out, i64 {size * index}")
-            lines.append(f"  store {T} {x[0]}, ptr %o{k}, align 8")
+            pointer = address(f"%o{k}", "%out", index, code[after].index)
+            lines.append(f"  store {T} {x[0]}, ptr {pointer}, align 8")
             continue
         lines.append(_operation(k, op, index, x, lanes, T))
         if k in slot:
-            lines.append(f"  %s{k} = getelementptr i8, ptr %work, i64 {size * slot[k]}")
-            lines.append(f"  store {T} %v{k}, ptr %s{k}, align 8")
-    return "\n".join(lines)
+            pointer = address(f"%s{k}", "%work", slot[k], slot[after])
+            lines.append(f"  store {T} %v{k}, ptr {pointer}, align 8")
+    kind = f"[{len(columns) * piece.rounds} x double]"
+    table = [f"@table{number} = internal constant {kind} [{', '.join(columns)}]"] if columns else []
+    arguments = "ptr noalias %in, ptr noalias %out, ptr noalias %work, i64 %round"
+    head = f"define internal void @piece{number}({arguments}) noinline {{"
+    return "\n".join([*table, head, *lines, "  ret void", "}"])
 
 
 def _operation(k: int, op: int | str, index: int, x: list[str], lanes: int, T: str) -> str:

@@ -1,0 +1,1 @@
+"""What flexarm costs, measured: `make bench`."""

@@ -1,0 +1,48 @@
+"""Measure everything: `python -m benchmarks`."""
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks import counts, evaluation, report, scaling, slew, start
+
+SUBJECTS = {
+    "counts": counts.measure,
+    "evaluation": evaluation.measure,
+    "start": start.measure,
+    "scaling": scaling.measure,
+    "slew": slew.measure,
+}
+
+
+def main() -> None:
+    """Run the subjects, print their tables, write a page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what flexarm costs.")
+    parser.add_argument("--quick", action="store_true", help="few repeats, no long chains: a minute")
+    parser.add_argument("--only", choices=SUBJECTS, nargs="+", help="these subjects alone")
+    parser.add_argument(
+        "--write", type=Path, default=report.ROOT / "out" / "benchmarks.md", help="the page, in Markdown"
+    )
+    options = parser.parse_args()
+    console = Console()
+    facts = report.circumstances()
+    for name, value in facts:
+        console.print(f"[bold]{name}[/] {value}", highlight=False)
+    tables: list[report.Table] = []
+    for name in options.only or SUBJECTS:
+        with console.status(f"measuring: {name}"):
+            found = SUBJECTS[name](options.quick)
+        for table in found:
+            console.print(table.rich())
+        tables += found
+    repeats = "Times are medians of several repeats, with the range; what is compared was run in turn."
+    if options.quick:
+        repeats += " This was a quick run: few repeats."
+    options.write.parent.mkdir(parents=True, exist_ok=True)
+    options.write.write_text(report.page(facts, tables, repeats), encoding="utf-8")
+    console.print(f"written: {options.write}", highlight=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""The arms that are measured: n like flexible links, each joint's axis across the one before."""
+
+import ctypes
+from collections.abc import Callable
+
+import numpy as np
+
+import flexarm as fa
+from flexarm.native import BATCH, Code
+
+
+def chain(n: int, modes: int = 2) -> fa.Arm:
+    """An arm of n links that bend in two planes, with gravity; `modes` in each plane."""
+    body = fa.Beam(length=1.0, mass=1.5, EI={"y": 1000.0, "z": 1500.0}, modes={"y": modes, "z": modes})
+    axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
+    links = [fa.Link(name=f"link{i}", joint=fa.Revolute(axis=axes[i % 2]), body=body) for i in range(n)]
+    return fa.Arm(name=f"chain of {n}", links=links, gravity=(0.0, 0.0, -9.81))
+
+
+def states(model: fa.Model, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Random q, qd (rows, n) and u (rows, m), small enough that nothing overflows."""
+    random = np.random.default_rng(1)
+    sizes = (len(model.coordinates), len(model.coordinates), len(model.inputs))
+    q, qd, u = (0.1 * random.standard_normal((rows, size)) for size in sizes)
+    return q, qd, u
+
+
+def over_rows(code: Code, x: np.ndarray) -> Callable[[], None]:
+    """A call that evaluates native code for every row of x (rows, n_in), all in machine code."""
+    y = np.empty((len(x), code.facts["n_out"]))
+    run = BATCH(code.addresses["batch"])
+    source, target = (ctypes.c_void_p(a.ctypes.data) for a in (x, y))
+
+    def call() -> None:
+        run(source, target, len(x))
+
+    call.held = (x, y, code)  # type: ignore[attr-defined]
+    return call

@@ -1,0 +1,89 @@
+"""What one evaluation costs: native code alone, called from Python, and CasADi's virtual machine."""
+
+import numpy as np
+
+import flexarm as fa
+from benchmarks.chains import chain, over_rows, states
+from benchmarks.report import Table, spread
+from benchmarks.timing import empty_cache, interleaved
+from flexarm.native import LANES
+
+ROWS = 2048
+ONE, BATCH = 0.6e-6, 0.2e-6  # targets [s]
+
+
+def measure(quick: bool) -> list[Table]:
+    """3 links with 2 + 2 modes."""
+    model = fa.Model(chain(3))
+    q, qd, u = states(model, ROWS)
+    x = np.ascontiguousarray(np.concatenate([q, qd, u], axis=1))
+    recursive, dense, rate = (
+        model.kernel(name) for name in ("forward_dynamics", "forward_dynamics_dense", "state_rate")
+    )
+    function = model.function("forward_dynamics")
+    buffer, evaluate = function.buffer()
+    result = np.empty(len(model.coordinates))
+    inputs = [a[0].copy() for a in (q, qd, u)]
+    for i, a in enumerate(inputs):
+        buffer.set_arg(i, memoryview(a))
+    buffer.set_res(0, memoryview(result))
+    with empty_cache():
+        many = {
+            "qdd": over_rows(recursive.code, x),
+            "qdd lanes": over_rows(recursive.vector_code, x),
+            "dense": over_rows(dense.code, x),
+            "dense lanes": over_rows(dense.vector_code, x),
+            "rate": over_rows(rate.code, x),
+            "rate lanes": over_rows(rate.vector_code, x),
+            "python lanes": lambda: model.forward_dynamics(q, qd, u),
+        }
+    one = {
+        "python": lambda: model.forward_dynamics(*inputs),
+        "kernel": lambda: rate.one(x[0]),
+        "casadi": lambda: function(*inputs),
+        "casadi buffer": evaluate,
+    }
+    samples = interleaved(many | one, 5 if quick else 25)
+    found = {name: [s / ROWS for s in times] if name in many else times for name, times in samples.items()}
+
+    table = Table("One evaluation, 3 links with 2 + 2 modes", ("what", "time a state", "target", "met"))
+    table.compare("forward dynamics, one state after another", found["qdd"], ONE)
+    table.compare(f"forward dynamics, a batch ({LANES} lanes)", found["qdd lanes"], BATCH)
+    table.compare("state rate (what a simulation calls), one state after another", found["rate"], ONE)
+    table.compare(f"state rate, a batch ({LANES} lanes)", found["rate lanes"], BATCH)
+    table.compare("forward dynamics by the dense path, one state after another", found["dense"])
+    table.compare(f"forward dynamics by the dense path, a batch ({LANES} lanes)", found["dense lanes"])
+    table.compare("`model.forward_dynamics`, one state", found["python"])
+    table.compare(f"`model.forward_dynamics`, {ROWS} states in one call", found["python lanes"])
+    table.compare("`Kernel.one` of the state rate", found["kernel"])
+    table.compare("CasADi's virtual machine through `Function`", found["casadi"])
+    table.compare("CasADi's virtual machine through `Function.buffer`", found["casadi buffer"])
+    for text, a, b in (
+        ("dense path / recursion", "dense", "qdd"),
+        ("CasADi through a buffer / native", "casadi buffer", "qdd"),
+        ("one state after another / batch", "qdd", "qdd lanes"),
+    ):
+        ratios = np.divide(found[a], found[b])
+        table.add(text, f"{np.median(ratios):.2f} ({ratios.min():.2f} .. {ratios.max():.2f})", "", "")
+    table.notes.append(
+        f"Rows without Python: machine code over {ROWS} different states, copying in and out included. Ratios: of "
+        f"samples taken one after the other."
+    )
+    return [table, _sizes(quick)]
+
+
+def _sizes(quick: bool) -> Table:
+    """Recursion against the dense path as the chain grows."""
+    table = Table("Recursion and dense path", ("links", "coordinates", "recursion", "dense path", "dense / recursion"))
+    for n in (1, 2, 3, 4, 6) if quick else (1, 2, 3, 4, 6, 8, 12):
+        model = fa.Model(chain(n))
+        x = np.ascontiguousarray(np.concatenate(states(model, 256), axis=1))
+        with empty_cache():
+            calls = {
+                name: over_rows(model.kernel(name).code, x) for name in ("forward_dynamics", "forward_dynamics_dense")
+            }
+        found = interleaved(calls, 5 if quick else 15)
+        recursion, dense = ([s / len(x) for s in times] for times in found.values())
+        ratio = np.median(np.divide(dense, recursion))
+        table.add(n, len(model.coordinates), spread(recursion), spread(dense), f"{ratio:.2f}")
+    return table

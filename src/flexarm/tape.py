@@ -1,0 +1,97 @@
+"""A straight-line program as a list of instructions, and where in it the same work comes again and again.
+
+An arm's links are alike, so that a chain repeats one stretch of operations link after link. Written out, the code of a
+long chain does not fit in the caches of instructions and is fetched anew at each evaluation, which takes longer than
+the arithmetic; as loops, the cost grows linearly with the number of links, and compiling hardly at all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+INPUT, OUTPUT, INVERSE, SINCOS, PART = "input", "output", "inverse", "sincos", "part"
+
+WORTH = 200
+"""Instructions that a loop must save."""
+
+ROUNDS = 4
+"""Rounds that it must have: the first and the last often differ and are split off later."""
+
+WINDOW = (1, 2, 4, 8, 16, 32)
+"""Doublings of the stretch by which repetitions are found: 64 operations."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One operation; arguments are positions of earlier instructions, or constants (float)."""
+
+    op: int | str
+    args: tuple[int | float, ...]
+    index: int = 0
+    """Which input, output, or half of a pair."""
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Instructions start, ..., start + rounds * period - 1: `period` operations, `rounds` times."""
+
+    start: int
+    period: int
+    rounds: int
+
+    @property
+    def stop(self) -> int:
+        """The instruction after the last round."""
+        return self.start + self.rounds * self.period
+
+
+def repeats(code: list[Instruction]) -> list[Repeat]:
+    """Stretches in which the same operations come again and again, in order.
+
+    Operations are the same when they have the same kinds of arguments, and those from within the last period stand
+    equally far back. Constants, inputs, outputs and older arguments may be any.
+    """
+    if len(code) < WORTH + sum(WINDOW):
+        return []
+    kinds, back = _kinds(code)
+    # 1. candidates for periods: distances between equal windows, by hashes of doubled length
+    digest = kinds
+    for width in WINDOW:
+        digest = digest[:-width] * np.uint64(6364136223846793005) + digest[width:] + np.uint64(width)
+    order = np.argsort(digest, kind="stable")
+    gaps, counts = np.unique(np.diff(order)[np.diff(digest[order]) == 0], return_counts=True)
+    # 2. stretches that repeat with each period; the most frequent period chooses first
+    found: list[Repeat] = []
+    free = np.ones(len(code), dtype=bool)
+    for period in gaps[np.argsort(-counts, kind="stable")][:32].tolist():
+        near = np.minimum(back, period)
+        same = (kinds[period:] == kinds[:-period]) & (near[period:] == near[:-period]).all(axis=1)
+        same &= free[period:] & free[:-period]
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], same.view(np.int8), [0]])))
+        for start, stop in edges.reshape(-1, 2).tolist():
+            while code[start].op == PART:  # the halves of a pair stay with it
+                start += 1
+            repeat = Repeat(start, period, (stop - start) // period + 1)
+            if repeat.rounds >= ROUNDS and (repeat.rounds - 1) * period >= WORTH:
+                found.append(repeat)
+                free[start : repeat.stop] = False
+    return sorted(found, key=lambda repeat: repeat.start)
+
+
+def _kinds(code: list[Instruction]) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each operation with its kinds of arguments; how far back each argument stands (others: the most)."""
+    numbers: dict[tuple, int] = {}
+    kinds = np.empty(len(code), dtype=np.uint64)
+    back = np.full((len(code), max(len(instruction.args) for instruction in code)), len(code))
+    for k, instruction in enumerate(code):
+        kind: list[int | str] = [instruction.op, instruction.index if instruction.op == PART else 0]
+        for j, a in enumerate(instruction.args):
+            if isinstance(a, float):
+                kind.append("constant")
+            elif code[a].op == INPUT:
+                kind.append(INPUT)
+            else:
+                kind.append("value")
+                back[k, j] = k - a
+        kinds[k] = numbers.setdefault(tuple(kind), len(numbers))
+    return kinds, back

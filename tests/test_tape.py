@@ -1,0 +1,52 @@
+"""Loops found in a program: they give the numbers of the program written out, and long chains become short code."""
+
+import numpy as np
+import pytest
+
+import flexarm as fa
+from flexarm import lower, native, tape
+
+ROUNDING = 1e-10  # relative: the same operations in the same order, but contracted differently, times the condition
+
+
+def chain(n, alike, planar):
+    random = np.random.default_rng(n)
+    links = []
+    for i in range(n):
+        length, mass, EI = (1.0, 1.0, 1e3) if alike else random.uniform([0.8, 0.5, 500.0], [1.2, 1.5, 2000.0])
+        modes = {"y": 2} if planar else {"y": 2, "z": 1, "torsion": 1}
+        stiffness = {} if planar else {"GJ": 0.4 * EI, "polar_inertia": 0.01}
+        body = fa.Beam(length=length, mass=mass, EI=EI, modes=modes, **stiffness)
+        axis = (0, 0, 1) if planar or i % 2 else (0, 1, 0)
+        links.append(fa.Link(name=f"l{i}", joint=fa.Revolute(axis=axis, damping=0.1), body=body))
+    return fa.Model(fa.Arm(name="chain", links=links, gravity=(0, -9.81, -1), payload=fa.Payload(mass=0.5)))
+
+
+def loops(function):
+    blocks, _, _ = lower._layout(lower.program(function))
+    return [pieces for pieces in blocks if pieces[0].rounds > 1]
+
+
+@pytest.mark.parametrize("lanes", [1, native.LANES])
+@pytest.mark.parametrize("planar", [True, False])
+@pytest.mark.parametrize("alike", [True, False])
+def test_loops_give_the_numbers_of_the_program_written_out(alike, planar, lanes):
+    model = chain(14, alike, planar)
+    function = model.function("state_rate")
+    assert sum(len(piece.span) for pieces in loops(function) for piece in pieces) > 200
+    kernel = model.kernel("state_rate")
+    sizes = [function.nnz_in(i) for i in range(3)]
+    x = 0.1 * np.random.default_rng(1).standard_normal((9, sum(sizes)))
+    y = kernel.many(x) if lanes > 1 else np.array([kernel.one(row) for row in x])
+    for row, result in zip(x, y, strict=True):
+        expected = np.array(function(*np.split(row, np.cumsum(sizes)[:-1]))).ravel()
+        np.testing.assert_allclose(result, expected, rtol=0, atol=ROUNDING * np.abs(expected).max())
+
+
+def test_long_chains_of_like_links_become_short_code():
+    short, long = (len(lower.ir(lower.program(chain(n, True, True).function("forward_dynamics")), 1)) for n in (20, 40))
+    assert long < 1.2 * short
+
+
+def test_a_short_program_has_no_loops():
+    assert tape.repeats(lower.program(chain(2, True, True).function("forward_dynamics"))) == []
