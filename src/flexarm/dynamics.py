@@ -2,7 +2,7 @@
 
 Every function is pure: a chain and symbolic states in, expressions out. Notation: w angular velocity and x acceleration
 (a, alpha) of a frame, in its own axes; f wrench (force, moment); I inertia; s the six tip functions of a body. Linear
-velocity never appears: a is the classical acceleration of a frame's origin, and a frame that moves at a constant
+velocity hardly appears: a is the classical acceleration of a frame's origin, and a frame that moves at a constant
 velocity is as good as one at rest. Gravity is an acceleration of the base.
 """
 
@@ -35,15 +35,18 @@ class Moving:
     """ds/deta, (6, k)."""
 
 
-def moving(body: Body, own: Vector, own_rate: Vector, w: Vector) -> Moving:
+def moving(body: Body, own: Vector, own_rate: Vector, twist: Vector, gravity: Vector) -> Moving:
     """The body's terms in the equations of motion at a state, own = (q, eta); none of them is derived by hand.
 
-    With y = (0, w, r, eta_dot) held fixed while differentiating and p = M y, the velocity wrench h is
+    With y = (v, w, r, eta_dot) held fixed while differentiating and p = M y, the velocity wrench h is
 
         force     (dp_v/deta) eta_dot + w x p_v
         moment    (dp_w/deta) eta_dot + w x p_w
         joint     (dp_r/deta) eta_dot
         flexible  (dp_eta/deta) eta_dot - 1/2 d(y' M y)/deta
+
+    for v = 0, which is no restriction where M_v,eta is the slope of the first moment S: the body then looks the same to
+    an observer in uniform motion. For one that `convects` it does not, and there is more (`_convected`).
     """
     k = body.size
     z, zd, omega, rate = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("w", 3), ("r", 1)))
@@ -58,9 +61,32 @@ def moving(body: Body, own: Vector, own_rate: Vector, w: Vector) -> Moving:
     sd = ca.mtimes(s_eta, zd)
     terms = [matrix(M), h, s, sd, ca.jtimes(sd, z, zd), s_eta]
     function = ca.Function("moving", [z, zd, omega, rate], [ca.densify(term) for term in terms])
-    arguments = (own[1:], own_rate[1:], w, own_rate[:1])
+    arguments = (own[1:], own_rate[1:], twist[3:], own_rate[:1])
     M_, h_, s_, sd_, sdd_, s_eta_ = function(*(ca.vertcat(*x) for x in arguments))
-    return Moving(_rows(M_), entries(h_), entries(s_), entries(sd_), entries(sdd_), _rows(s_eta_))
+    more = _convected(body, own[1:], own_rate[1:], twist, gravity) if body.convects else [0.0] * (7 + k)
+    return Moving(_rows(M_), added(entries(h_), more), entries(s_), entries(sd_), entries(sdd_), _rows(s_eta_))
+
+
+def _convected(body: Body, eta: Vector, etad: Vector, twist: Vector, gravity: Vector) -> Vector:
+    """What v and gravity add to h where the points' velocities are not the rates of their positions.
+
+    With c = M_v,eta eta_dot - dS/dt: moment v x c; flexible d/dt (M_eta,v v) - M_eta,v (a - w x v) - d/deta of
+    v . (M_v,eta eta_dot + w x S), whatever is left of it; and since gravity, an acceleration of the base, acts by
+    M_eta,v where it should by dS/deta, (M_eta,v - dS/deta)' gravity.
+    """
+    k = body.size
+    z, zd, v, w, g = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("v", 3), ("w", 3), ("g", 3)))
+    M = body.inertia(entries(z))
+    S = ca.vertcat(M[1][5], M[2][3], M[0][4])
+    M_v = matrix([row[7:] for row in M[:3]])
+    c = ca.mtimes(M_v, zd) - ca.jtimes(S, z, zd)
+    momentum = ca.mtimes(M_v.T, v)
+    energy = ca.dot(v, ca.mtimes(M_v, zd) + ca.cross(w, S))
+    flexible = ca.jtimes(momentum, z, zd) - ca.mtimes(M_v.T, ca.cross(w, v)) - ca.gradient(energy, z)
+    flexible += ca.mtimes((M_v - ca.jacobian(S, z)).T, g)
+    terms = ca.vertcat(0.0, 0.0, 0.0, ca.cross(v, c), 0.0, flexible)
+    function = ca.Function("convected", [z, zd, v, w, g], [ca.densify(terms)])
+    return entries(function(*(ca.vertcat(*x) for x in (eta, etad, twist[:3], twist[3:], gravity))))
 
 
 @dataclass(frozen=True)
@@ -74,9 +100,12 @@ class Hop:
     joints: tuple[tuple[int, int], ...]
 
 
-def outward(chain: Chain, q: Vector, qd: Vector) -> tuple[list[Moving], list[list[Hop]]]:
-    """First pass: angular velocities; every body at its state, and the motions that lead to it."""
-    w: Vector = [0.0] * 3
+def outward(
+    chain: Chain, q: Vector, qd: Vector, gravity: Iterable[float] = (0.0, 0.0, 0.0)
+) -> tuple[list[Moving], list[list[Hop]]]:
+    """First pass: velocities; every body at its state, and the motions that lead to it."""
+    twist: Vector = AT_REST
+    down: Vector = [0.0, 0.0, 0.0, *gravity]
     s, sd, sdd = AT_REST, AT_REST, AT_REST
     bodies, ways = [], []
     for body, segment, own in zip(chain.bodies, chain.segments, chain.own, strict=True):
@@ -84,16 +113,18 @@ def outward(chain: Chain, q: Vector, qd: Vector) -> tuple[list[Moving], list[lis
         way = []
         for step in segment.steps:
             motion = step.motion(step.axis, step.offset + _moved(step, s, q), _moved(step, sd, qd))
-            bias = added(bias, motion.bias(w))
+            bias = added(bias, motion.bias(twist[3:]))
             bias[motion.direction] = bias[motion.direction] + sum(sign * sdd[t] for t, sign in step.tips)
             way.append(Hop(motion, AT_REST, step.tips, step.joints))
-            w, bias_before, bias = motion.angular_velocity(w), bias, motion.acceleration(bias)
+            twist, down = motion.acceleration(twist), motion.acceleration(down)
+            twist[motion.direction] = twist[motion.direction] + motion.rate
+            bias_before, bias = bias, motion.acceleration(bias)
         way[-1] = Hop(way[-1].motion, bias_before, way[-1].tips, way[-1].joints)
         for step in segment.after:
             motion = step.motion(step.axis, step.offset)
             way.append(Hop(motion, AT_REST, (), ()))
-            w = motion.angular_velocity(w)
-        here = moving(body, taken(q, own), taken(qd, own), w)
+            twist, down = motion.acceleration(twist), motion.acceleration(down)
+        here = moving(body, taken(q, own), taken(qd, own), twist, down[3:])
         s, sd, sdd = here.s, here.sd, here.sdd
         bodies.append(here)
         ways.append(way)
@@ -110,7 +141,8 @@ def _moved(step: Step, s: Vector, q: Vector) -> Scalar:
 
 def inertial_force(chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: Iterable[float]) -> Vector:
     """Generalized force M qdd + velocity terms + gravity, without springs and dampers: Newton and Euler, out and in."""
-    bodies, ways = outward(chain, q, qd)
+    gravity = tuple(gravity)
+    bodies, ways = outward(chain, q, qd, gravity)
     x: Vector = [*(-g for g in gravity), 0.0, 0.0, 0.0]
     s_ddot: Vector = AT_REST
     demands = []
@@ -183,7 +215,7 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vect
     is eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is eliminated with
     them.
     """
-    bodies, ways = outward(chain, q, qd)
+    bodies, ways = outward(chain, q, qd, chain.gravity)
     I, b = zeros(6, 6), AT_REST
     H, D, b_tip = zeros(6, 6), zeros(6, 6), AT_REST
     tips: list[int]

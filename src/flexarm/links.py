@@ -52,6 +52,8 @@ class Body:
     """Positions in eta of the amplitudes: what is zero in a body that is not deformed."""
     limits: tuple[tuple[int, float, float], ...] = ()
     """Position in eta of what must stay in a range, low excluded: a telescope's length."""
+    convects: bool = False
+    """Whether M gives points velocities that are not the rates of their positions."""
     root: Callable[[Vector], Vector] = lambda eta: [0.0, 0.0]
     """Slopes in y and z at the hub; zero where the beam is clamped."""
 
@@ -366,7 +368,18 @@ def telescope(description: Beam, joint: Telescope, loads: Loads) -> Body:
     D[2:, 2:] = modal_damping(M_rest, K / rest[0] ** 3, np.array(description.damping_ratios), starts)
     drive = np.zeros(1 + k)
     drive[1] = 1.0
-    return Body(k, inertia, potential, D, drive, tip, rest, tuple(range(1, k)), ((0, 0.0, total),))
+    return Body(
+        size=k,
+        inertia=inertia,
+        potential=potential,
+        damping=D,
+        drive=drive,
+        tip=tip,
+        rest=rest,
+        flexible=tuple(range(1, k)),
+        limits=((0, 0.0, total),),
+        convects=joint.convection == "paper",
+    )
 
 
 # -- hub and drive -----------------------------------------------------------------------------------------------------
@@ -458,6 +471,7 @@ def _with_drive(body: Body, link: Link) -> Body:
         rest=(*body.rest, *([body.rest[0] if joint.type == "telescope" else 0.0] * elastic)),
         flexible=body.flexible,
         limits=body.limits,
+        convects=body.convects,
     )
 
 

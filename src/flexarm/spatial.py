@@ -86,12 +86,8 @@ class Slide:
         """Where the moved frame's origin lies in the frame before."""
         return [self.value if c == self.axis else 0.0 for c in range(3)]
 
-    def angular_velocity(self, w: Vector) -> Vector:
-        """w of the moved frame."""
-        return w
-
     def acceleration(self, x: Vector) -> Vector:
-        """Acceleration of the moved frame, from that of the frame before, at rest: a + alpha x d."""
+        """Acceleration (or twist) of the moved frame, from that of the frame before, at rest: a + alpha x d."""
         k, i, j = _axes(self.axis)
         y = list(x)
         y[i] = x[i] + x[3 + j] * self.value
@@ -170,14 +166,8 @@ class Turn:
         r[j] = self.sin * v[i] + self.cos * v[j]
         return r
 
-    def angular_velocity(self, w: Vector) -> Vector:
-        """w of the turned frame, in its own axes."""
-        r = self._out(w)
-        r[self.axis] = r[self.axis] + self.rate
-        return r
-
     def acceleration(self, x: Vector) -> Vector:
-        """Acceleration of the turned frame, from that of the frame before, at rest."""
+        """Acceleration (or twist) of the turned frame, from that of the frame before, at rest."""
         return self._out(x[:3]) + self._out(x[3:])
 
     def bias(self, w: Vector) -> Vector:
