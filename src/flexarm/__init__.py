@@ -1,5 +1,6 @@
 """Serial manipulators whose links and joints bend: described in a few lines, derived once, compiled, simulated."""
 
+from flexarm import shapes
 from flexarm.arm import (
     Arm,
     Beam,
@@ -13,6 +14,7 @@ from flexarm.arm import (
     Revolute,
     Rigid,
     Rod,
+    Telescope,
     Tube,
 )
 from flexarm.catalogue import bundled, load
@@ -25,7 +27,6 @@ from flexarm.simulate import simulate
 from flexarm.version import __version__
 
 __all__ = [
-    "__version__",
     "Arm",
     "Beam",
     "Box",
@@ -43,11 +44,13 @@ __all__ = [
     "Revolute",
     "Rigid",
     "RigidInverseDynamics",
-    "Scenario",
     "Rod",
+    "Scenario",
     "SimulationError",
     "Table",
+    "Telescope",
     "Tube",
+    "__version__",
     "bang_bang",
     "bundled",
     "bundled_scenarios",
@@ -55,5 +58,6 @@ __all__ = [
     "load_result",
     "load_scenario",
     "save_result",
+    "shapes",
     "simulate",
 ]

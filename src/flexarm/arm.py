@@ -199,6 +199,9 @@ class Telescope(Described):
     convection : "material" or "paper"
         Velocity of a point of the moving beam: the derivative at a fixed particle, or at a fixed place, as Theodore &
         Ghosal's eq. 24 has it.
+    wave_numbers : "fixed", "solved" or "integrated"
+        Of shapes that depend on the load (clamped-mass): those at the nominal free length, or following the ratio of
+        load and beam as the length changes, from the frequency equation (eq. 9) or its differential form (eq. 11).
     """
 
     type: Literal["telescope"] = "telescope"
@@ -211,6 +214,7 @@ class Telescope(Described):
     spring_damping: Annotated[float, number("N s/m", NOT_NEGATIVE)] = 0.0
     rotor: Literal["relative", "absolute"] = "relative"
     convection: Literal["material", "paper"] = "material"
+    wave_numbers: Literal["fixed", "solved", "integrated"] = "fixed"
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:

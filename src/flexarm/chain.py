@@ -8,7 +8,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm, Beam, Fixed, Link, Telescope
-from flexarm.links import Body, Loads, body, payload
+from flexarm.drive import body
+from flexarm.links import Body, Loads, payload
 from flexarm.shapes import TipLoad
 from flexarm.spatial import Matrix, Motion, Slide, Turn, Vector
 

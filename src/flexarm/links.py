@@ -1,16 +1,16 @@
-"""Links as functions of their own coordinates: inertia, potential, tip; and how the joint drives them.
+"""Links as functions of their own coordinates: inertia, potential, tip.
 
-This is all the dynamics ever asks of a link; a new kind of link is a new function here that returns a `Body`.
+This is all the dynamics ever asks of a link; a new kind of link is a new function that returns a `Body`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations_with_replacement, pairwise
 
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import DIRECTIONS, Beam, Fixed, Link, Payload, Rigid, Telescope, tensor
+from flexarm.arm import DIRECTIONS, Beam, Payload, Rigid, tensor
 from flexarm.shapes import Basis, FixedFree, TipLoad, fitted, quadrature
 from flexarm.spatial import Matrix, Scalar, Vector, cross, dot, product, zeros
 
@@ -63,17 +63,6 @@ def undeformed(body: Body, eta: Vector) -> Vector:
     return [0.0 if i in body.flexible else x for i, x in enumerate(eta)]
 
 
-def body(link: Link, loads: Loads) -> Body:
-    """The mechanics of a described link: the body, its hub, its drive."""
-    if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
-        made = telescope(link.body, link.joint, loads)
-    elif isinstance(link.body, Beam):
-        made = beam(link.body, loads)
-    else:
-        made = rigid(link.body)
-    return _with_drive(_with_hub(made, link.hub_mass, tensor(link.hub_inertia)), link)
-
-
 # -- rigid bodies ------------------------------------------------------------------------------------------------------
 
 
@@ -93,12 +82,12 @@ def payload(description: Payload | None) -> Body:
 
 def _lump(m: float, S: np.ndarray, J: np.ndarray, length: float) -> Body:
     """A body without coordinates of its own: mass, first moment and second moment about its base."""
-    M = _frame_inertia(m, S.tolist(), J.tolist(), 0)
+    M = frame_inertia(m, S.tolist(), J.tolist(), 0)
     tip = [length, 0.0, 0.0, 0.0, 0.0, 0.0]
     return Body(0, lambda eta: M, lambda q, eta: 0.0, np.zeros((1, 1)), np.zeros(1), lambda eta: tip)
 
 
-def _frame_inertia(m: Scalar, S: Vector, J: Matrix, size: int) -> Matrix:
+def frame_inertia(m: Scalar, S: Vector, J: Matrix, size: int) -> Matrix:
     """The (7 + size) inertia of mass m, first moment S and second moment J; rows of r and eta still empty."""
     M = zeros(7 + size, 7 + size)
     for r in range(3):
@@ -144,7 +133,7 @@ class Fields:
         J = [[Q[1][1] + Q[2][2], -Q[0][1], -Q[0][2]], [-Q[0][1], Q[0][0] + Q[2][2], -Q[1][2]]]
         J += [[-Q[0][2], -Q[1][2], Q[0][0] + Q[1][1]]]
         k = len(V[0]) if V else 0
-        M = _frame_inertia(self.mass, S, J, k)
+        M = frame_inertia(self.mass, S, J, k)
         turned = [cross(g, [float(c == a) for c in range(3)]) for g, a in zip(G, self.axis, strict=True)]
         for c in range(k):
             column = [row[c] for row in V]
@@ -160,11 +149,11 @@ class Fields:
         return [dot([numbers[i] for i in some], [amplitudes[i] for i in some]) for some in chosen]
 
 
-def _fields(axis: list[int], values: list[np.ndarray], m: np.ndarray) -> Fields:
+def sampled(axis: list[int], values: list[np.ndarray], m: np.ndarray) -> Fields:
     """Fields sampled at quadrature points; m has the mass of each point."""
     f = np.column_stack(values)
-    first = _without_rounding(m @ f)
-    second = _without_rounding((f.T * m) @ f)
+    first = without_rounding(m @ f)
+    second = without_rounding((f.T * m) @ f)
     return Fields(axis, first.tolist(), second.tolist(), float(m.sum()))
 
 
@@ -175,7 +164,7 @@ def beam(description: Beam, loads: Loads) -> Body:
     field along x for each pair of modes of a plane, with the amplitude -eta_i eta_j.
     """
     length = description.length
-    counts, start, bases = _bases(description, loads)
+    counts, start, bases = bases_of(description, loads)
     k = start[-1]
     x, weights = quadrature(*bases)
     along = description.profile(x)
@@ -193,18 +182,18 @@ def beam(description: Beam, loads: Loads) -> Body:
     shortening = [_shortening(bases, start, i, j, length) for i, j in pairs]
     axis += [0] * len(pairs)
     values += [g(x) for g in shortening]
-    fields = _fields(axis, values, along.m * weights * length)
+    fields = sampled(axis, values, along.m * weights * length)
     ends = [float(g(np.array([1.0]))[0]) for g in shortening]
 
     theta = bases[2].values(x)
     polar = along.rho_Ip * weights * length
     twist = slice(7 + start[2], 7 + start[3])
     twist_first = (polar @ theta).tolist()
-    twist_second = _without_rounding((theta.T * polar) @ theta).tolist()
+    twist_second = without_rounding((theta.T * polar) @ theta).tolist()
     spin = float(polar.sum())
 
     stiffness = (along.EI_y, along.EI_z, along.GJ, along.EA)
-    K = _stiffness(bases, start, x, [s * weights * length for s in stiffness], length)
+    K = stiffness_matrix(bases, start, x, [s * weights * length for s in stiffness], length)
 
     def inertia(eta: Vector) -> Matrix:
         z: Vector = [1.0] + [eta[p] for p in place]
@@ -222,7 +211,7 @@ def beam(description: Beam, loads: Loads) -> Body:
             M[r][twist] = second
         return M
 
-    tip = _tip(bases, start, length, description.next_joint)
+    tip = tip_functions(bases, start, length, description.next_joint)
 
     def shortened_tip(eta: Vector) -> Vector:
         s = tip(eta)
@@ -230,7 +219,7 @@ def beam(description: Beam, loads: Loads) -> Body:
             s[0] = s[0] - g * (eta[i] * eta[j])
         return s
 
-    M_eta = np.array(ca.DM(_dense(inertia([0.0] * k))))[7:, 7:]
+    M_eta = np.array(ca.DM(numbers(inertia([0.0] * k))))[7:, 7:]
     return Body(
         size=k,
         inertia=inertia,
@@ -244,7 +233,7 @@ def beam(description: Beam, loads: Loads) -> Body:
     )
 
 
-def _bases(description: Beam, loads: Loads) -> tuple[list[int], list[int], list[Basis]]:
+def bases_of(description: Beam, loads: Loads) -> tuple[list[int], list[int], list[Basis]]:
     """Number of modes in each direction, where each direction starts in eta, and its shapes."""
     counts = [description.counts[d] for d in DIRECTIONS]
     rod = FixedFree()
@@ -253,7 +242,7 @@ def _bases(description: Beam, loads: Loads) -> tuple[list[int], list[int], list[
     return counts, np.cumsum([0, *counts]).tolist(), bases
 
 
-def _stiffness(
+def stiffness_matrix(
     bases: list[Basis], start: list[int], x: np.ndarray, weights: list[np.ndarray], length: float
 ) -> np.ndarray:
     """Strain energy's matrix over eta: bending strains by curvature, torsion and stretch by slope."""
@@ -261,11 +250,11 @@ def _stiffness(
     for d, (w, order) in enumerate(zip(weights, (2, 2, 1, 1), strict=True)):
         s = bases[d].values(x, order) / length**order
         block = slice(start[d], start[d + 1])
-        K[block, block] = _without_rounding((s.T * w) @ s)
+        K[block, block] = without_rounding((s.T * w) @ s)
     return K
 
 
-def _tip(bases: list[Basis], start: list[int], length: Scalar, next_joint: str) -> Callable[[Vector], Vector]:
+def tip_functions(bases: list[Basis], start: list[int], length: Scalar, next_joint: str) -> Callable[[Vector], Vector]:
     """The six tip functions; the next joint's angle is measured from the slope at the tip, or from the chord."""
     ends = [basis.values(1.0)[0].tolist() for basis in bases]
     slopes = ends[:2] if next_joint == "chord" else [basis.values(1.0, 1)[0].tolist() for basis in bases[:2]]
@@ -280,9 +269,7 @@ def _tip(bases: list[Basis], start: list[int], length: Scalar, next_joint: str) 
 
 def _root(bases: list[Basis], start: list[int], length: float) -> Callable[[Vector], Vector]:
     """Slopes in y and z at the hub."""
-    slopes = [
-        (_without_rounding(np.append(basis.values(0.0, 1)[0], 1.0))[:-1] / length).tolist() for basis in bases[:2]
-    ]
+    slopes = [(without_rounding(np.append(basis.values(0.0, 1)[0], 1.0))[:-1] / length).tolist() for basis in bases[:2]]
     return lambda eta: [dot(slopes[d], eta[start[d] : start[d + 1]]) for d in (0, 1)]
 
 
@@ -306,175 +293,6 @@ def _shortening(
     return g
 
 
-# -- the telescope -----------------------------------------------------------------------------------------------------
-
-
-def telescope(description: Beam, joint: Telescope, loads: Loads) -> Body:
-    """A beam that slides out of a hub along its own axis (Theodore & Ghosal 1997); eta = (l, bending amplitudes xi).
-
-    The base frame stays at the hub's mouth. The free part is s = l x, x in (0, 1): r = s e_x + sum psi_j(x) xi_j. A
-    particle keeps its distance from the tip, so its velocity is
-
-        l_dot e_x + sum psi_j xi_dot_j + psi_j' (1 - x) (l_dot / l) xi_j
-
-    The paper's eq. 24 differentiates at fixed s instead: -x psi_j' for (1 - x) psi_j' (convection = "paper"). The part
-    still in the hub, s in (l - l0, 0), moves with l_dot along the axis and turns with the hub (eq. 28).
-    """
-    total, m = description.length, description.m
-    counts, starts, bases = _bases(description, loads)
-    start = [1 + s for s in starts]  # eta[0] is the length
-    k = start[-1]
-    x, weights = quadrature(*bases)
-    modes = [(d, j) for d in (0, 1) for j in range(counts[d])]
-    psi = [bases[d].values(x)[:, j] for d, j in modes]
-    slope = [bases[d].values(x, 1)[:, j] for d, j in modes]
-    carried = [(1.0 - x) * s if joint.convection == "material" else -x * s for s in slope]
-    across = [1 + d for d, _ in modes]
-    fields = _fields([0, 0, *across, *across], [x, np.ones_like(x), *psi, *carried], m * weights)
-
-    def inertia(eta: Vector) -> Matrix:
-        length, xi = eta[0], eta[1:]
-        n = len(modes)
-        z = [length, 0.0, *xi, *([0.0] * n)]
-        V = zeros(2 + 2 * n, k)
-        V[1][0] = 1.0
-        for j in range(n):
-            V[2 + j][1 + j] = 1.0
-            V[2 + n + j][0] = xi[j] / length
-        M = fields.inertia(z, V, scale=length)
-        hidden = total - length
-        turning = m * hidden**3 / 3
-        inside = _frame_inertia(m * hidden, [-(m * hidden**2 / 2), 0.0, 0.0], np.diag([0.0, 1.0, 1.0]).tolist(), k)
-        for r in (4, 5):
-            inside[r][r] = turning
-        inside[0][7] = inside[7][0] = inside[7][7] = m * hidden
-        M = [[a + b for a, b in zip(mine, theirs, strict=True)] for mine, theirs in zip(M, inside, strict=True)]
-        M[3][3] = M[3][3] + description.rho_Ip * total
-        return M
-
-    EI = [description.stiffness.get(d, 0.0) for d in ("y", "z")]
-    none = 0.0 * weights
-    K = _stiffness(bases, starts, x, [EI[0] * weights, EI[1] * weights, none, none], 1.0)  # times xi xi / l^3
-
-    def potential(q: Scalar, eta: Vector) -> Scalar:
-        return 0.5 * dot(eta[1:], product(K.tolist(), eta[1:])) / eta[0] ** 3
-
-    def tip(eta: Vector) -> Vector:
-        return _tip(bases, start, eta[0], description.next_joint)(eta)
-
-    rest = (joint.free_length or total, *([0.0] * (k - 1)))
-    M_rest = np.array(ca.DM(_dense(inertia(list(rest)))))[8:, 8:]
-    D = np.zeros((1 + k, 1 + k))
-    D[2:, 2:] = modal_damping(M_rest, K / rest[0] ** 3, np.array(description.damping_ratios), starts)
-    drive = np.zeros(1 + k)
-    drive[1] = 1.0
-    return Body(
-        size=k,
-        inertia=inertia,
-        potential=potential,
-        damping=D,
-        drive=drive,
-        tip=tip,
-        rest=rest,
-        flexible=tuple(range(1, k)),
-        limits=((0, 0.0, total),),
-        convects=joint.convection == "paper",
-    )
-
-
-# -- hub and drive -----------------------------------------------------------------------------------------------------
-
-
-def _with_hub(body: Body, mass: float, inertia: np.ndarray) -> Body:
-    """The body with a hub: mass at the base frame's origin, inertia that turns with the root of the beam."""
-    if not mass and not inertia.any():
-        return body
-    k = body.size
-
-    def with_hub(eta: Vector) -> Matrix:
-        M = [list(row) for row in body.inertia(eta)]
-        alpha, beta = body.root(eta)
-        cz, sz, cy, sy = ca.cos(alpha), ca.sin(alpha), ca.cos(beta), ca.sin(beta)
-        R = [[cz * cy, -sz, -cz * sy], [sz * cy, cz, -sz * sy], [sy, 0.0, cy]]  # Rz(alpha) Ry(-beta)
-        slopes = _gradient(body.root, k)
-        rate = [[sz * b for b in slopes[1]], [-cz * b for b in slopes[1]], list(slopes[0])]  # alpha' e_z - beta' Rz e_y
-        W = [[float(r == c) for c in range(3)] + [0.0] + rate[r] for r in range(3)]
-        W = [[dot([R[n][r] for n in range(3)], [W[n][c] for n in range(3)]) for c in range(4 + k)] for r in range(3)]
-        IW = [[dot(inertia[r].tolist(), [W[n][c] for n in range(3)]) for c in range(4 + k)] for r in range(3)]
-        for r in range(3):
-            M[r][r] = M[r][r] + mass
-        for r in range(4 + k):
-            for c in range(4 + k):
-                M[3 + r][3 + c] = M[3 + r][3 + c] + dot([W[n][r] for n in range(3)], [IW[n][c] for n in range(3)])
-        return M
-
-    return replace(body, inertia=with_hub)
-
-
-def _with_drive(body: Body, link: Link) -> Body:
-    """The body with what its joint adds: bearing, actuator, rotor, and the spring and motor of an elastic joint.
-
-    The actuator works on the angle (or length) a . (q, eta): q, and the slopes at a hub that turns with the shapes
-    (Lin & Lewis: B' = [1, phi_1'(0), ...]); for a telescope the length in eta. A rotor's kinetic energy is 1/2 I_r
-    times the square of G times its rate (relative), plus the turning of what carries it (absolute; DESIGN section 4).
-    An elastic joint (Subudhi & Morris) has a motor coordinate theta, last in eta, that the actuator works on.
-    """
-    joint = link.joint
-    if isinstance(joint, Fixed):
-        return body
-    k = body.size
-    a = body.drive.copy()
-    carrier = np.zeros(7 + k)  # turning of the frame before the joint, about its axis, in terms of (v, w, r, eta_dot)
-    axis = np.array([1.0, 0.0, 0.0] if isinstance(joint, Telescope) else joint.axis)
-    carrier[3:6] = axis
-    if not isinstance(joint, Telescope):
-        a[0] = 1.0
-    if joint.type == "revolute":
-        carrier[6] = -1.0
-        slopes = np.array(_gradient(body.root, k)).reshape(2, k)
-        a[1:] = axis[2] * slopes[0] - axis[1] * slopes[1]
-
-    elastic = int(joint.stiffness is not None)
-    n = k + elastic
-    a, carrier = (np.append(v, np.zeros(elastic)) for v in (a, carrier))
-    motor = np.zeros(1 + n)
-    motor[-1] = 1.0
-    driven = motor if elastic else a
-    rate = np.concatenate([np.zeros(6), driven])
-    turning = joint.gear_ratio * rate + (carrier if joint.rotor == "absolute" else 0.0)
-    rotor = joint.rotor_inertia * np.outer(turning, turning)
-    stretch = motor - a
-    D = joint.damping * np.outer(a, a)
-    D[: 1 + k, : 1 + k] += body.damping
-    if elastic:
-        D += joint.spring_damping * np.outer(stretch, stretch)
-
-    def inertia(eta: Vector) -> Matrix:
-        M = zeros(7 + n, 7 + n)
-        for r, row in enumerate(body.inertia(eta[:k])):
-            M[r][: 7 + k] = row
-        for r, c in np.argwhere(rotor):
-            M[r][c] = M[r][c] + float(rotor[r, c])
-        return M
-
-    def potential(q: Scalar, eta: Vector) -> Scalar:
-        V = body.potential(q, eta[:k])
-        return V + 0.5 * (joint.stiffness or 0.0) * dot(stretch.tolist(), [q, *eta]) ** 2
-
-    return Body(
-        size=n,
-        inertia=inertia,
-        potential=potential,
-        damping=D,
-        drive=driven,
-        tip=lambda eta: body.tip(eta[:k]),
-        rest=(*body.rest, *([body.rest[0] if joint.type == "telescope" else 0.0] * elastic)),
-        flexible=body.flexible,
-        limits=body.limits,
-        convects=body.convects,
-    )
-
-
 # -- small things ------------------------------------------------------------------------------------------------------
 
 
@@ -492,11 +310,11 @@ def modal_damping(M: np.ndarray, K: np.ndarray, ratios: np.ndarray, start: list[
         C = np.linalg.cholesky(M[block, block])
         C_inv = np.linalg.inv(C)
         omega2, V = np.linalg.eigh(C_inv @ K[block, block] @ C_inv.T)
-        D[block, block] = _without_rounding(C @ V @ np.diag(2 * ratios[a:b] * np.sqrt(omega2)) @ V.T @ C.T)
+        D[block, block] = without_rounding(C @ V @ np.diag(2 * ratios[a:b] * np.sqrt(omega2)) @ V.T @ C.T)
     return D
 
 
-def _gradient(function: Callable[[Vector], Vector], size: int) -> list[list[float]]:
+def slopes_of(function: Callable[[Vector], Vector], size: int) -> list[list[float]]:
     """Slopes of a linear function of eta: one row for each of its values."""
     columns = [function([float(i == j) for i in range(size)]) for j in range(size)]
     return [[float(column[r]) for column in columns] for r in range(len(function([0.0] * size)))]
@@ -507,7 +325,7 @@ def _bordered(D: np.ndarray) -> np.ndarray:
     return np.pad(D, ((1, 0), (1, 0)))
 
 
-def _dense(M: Matrix) -> list[list[float]]:
+def numbers(M: Matrix) -> list[list[float]]:
     return [[float(x) for x in row] for row in M]
 
 
@@ -516,7 +334,7 @@ def _couple(M: Matrix, column: int, wrench: Vector) -> None:
         M[r][column] = M[column][r] = wrench[r]
 
 
-def _without_rounding(A: np.ndarray) -> np.ndarray:
+def without_rounding(A: np.ndarray) -> np.ndarray:
     """A with entries that are zero but for rounding set to zero: a term that vanishes then costs nothing.
 
     Entries are measured against the diagonal of a square matrix, which is what bounds them, else against the largest.

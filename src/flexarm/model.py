@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.arm import Arm, Beam
 from flexarm.errors import DescriptionError
+from flexarm.fields import Described
 from flexarm.native import Kernel
 from flexarm.shapes import quadrature
 
@@ -222,10 +223,10 @@ class Model:
 
     @cached_property
     def _fingerprint(self) -> str:
-        """Everything the equations depend on. A family object counts by its shapes, not by its name."""
+        """Everything the equations depend on. A family object of the user's own counts by its shapes."""
         digest = hashlib.sha256(self.arm.canonical().encode())
         for link in self.arm.links:
-            if isinstance(link.body, Beam) and not isinstance(link.body.shapes, str):
+            if isinstance(link.body, Beam) and not isinstance(link.body.shapes, str | Described):
                 basis = link.body.shapes.basis(max(link.body.counts.values()))
                 x, w = quadrature(basis)
                 for derivative in range(3):

@@ -2,8 +2,8 @@
 
 A family is a frozen object with a `name` and `basis(count)`, which gives its first `count` shapes as a `Basis`. One
 that depends on the beam, or on what the beam carries, has besides `fitted(beam, direction, load)`, which gives the
-family for one case; one that cannot give every count has `refusal(count)`, which says why. A new family is one class and
-one entry in FAMILIES. A link of length L has phi(s / L), so each d/ds costs a factor 1 / L.
+family for one case; one that cannot give every count has `refusal(count)`, which says why. A new family is one class
+and one entry in FAMILIES. A link of length L has phi(s / L), so each d/ds costs a factor 1 / L.
 """
 
 from collections.abc import Mapping

@@ -142,13 +142,17 @@ class ClampedMass(Carrying):
         """The wave numbers beta of the first modes: (count,)."""
         return loaded_roots(count, *self.ratios)
 
+    def sensitivity_at(self, beta: np.ndarray) -> np.ndarray:
+        """d beta / d (mu, iota, sigma), (count, 3), where beta nearly is a wave number."""
+        return _sensitivity(beta, *self.ratios)
+
     def sensitivity(self, count: int) -> np.ndarray:
         """d beta / d (mu, iota, sigma), (count, 3): with them d beta / dl of a telescoping beam."""
         return _sensitivity(self.roots(count), *self.ratios)
 
-    def basis(self, count: int) -> Basis:
-        """The `count` modes of lowest frequency."""
-        return _loaded_basis(count, *self.ratios)
+    def basis(self, count: int, beta: np.ndarray | None = None) -> Basis:
+        """The `count` modes of lowest frequency; wave numbers found elsewhere (by eq. 11, say) may be given."""
+        return _loaded_basis(count, *self.ratios, beta)
 
 
 @final
@@ -333,8 +337,8 @@ def duncan(z, k):
 # -- the shapes --------------------------------------------------------------------------------------------------------
 
 
-def _loaded_basis(count, mu, iota, sigma):
-    beta = loaded_roots(count, mu, iota, sigma)
+def _loaded_basis(count, mu, iota, sigma, beta=None):
+    beta = loaded_roots(count, mu, iota, sigma) if beta is None else beta
     ones = np.ones(count)
     first, second = (_tip(beta, a * ones, b * ones) for a, b in ((1, 0), (0, 1)))
     # Either condition at the tip gives the mode as a sum of the two solutions clamped at the hub; the one that is
