@@ -1,5 +1,6 @@
 """The command line: list, show, simulate, modes."""
 
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -16,6 +17,9 @@ app = typer.Typer(
     help="Serial manipulators whose links and joints bend: described in a file, derived, compiled, simulated.",
     epilog="Errors are one line, with exit status 2.",
 )
+
+WIDE = 160
+"""Columns of a table where no terminal limits them."""
 
 ArmName = Annotated[str, typer.Argument(metavar="ARM", help="Name of a bundled arm, or path of an arm's .toml file.")]
 
@@ -63,9 +67,11 @@ def show(arm: ArmName) -> None:
     payload = described.payload.mass if described.payload else 0.0
     _print(f"\ntotal mass {total + payload:g} kg, payload {payload:g} kg, gravity {list(described.gravity)} m/s^2")
     units = coordinate_units(model)
-    _print(f"\n{len(units)} coordinates: " + ", ".join(f"{c} [{u}]" for c, u in zip(model.coordinates, units, strict=True)))
+    coordinates = ", ".join(f"{c} [{u}]" for c, u in zip(model.coordinates, units, strict=True))
+    _print(f"\n{len(units)} coordinates: {coordinates}")
     _print(f"{len(model.inputs)} inputs: {', '.join(model.inputs) or '-'}")
     q = np.zeros(len(units))
+    _check_inertia(model, q)
     _print("\nnatural frequencies at q = 0 [rad/s]")
     _print(f"  actuators locked: {_numbers(model.frequencies(q))}")
     _print(f"  actuators free:   {_numbers(model.frequencies(q, locked=False))}")
@@ -101,6 +107,7 @@ def modes(
             q[model.coordinates.index(name)] = float(value)
         except ValueError:
             raise DescriptionError(f"--at {setting}: {value!r} is not a number; write NAME=VALUE") from None
+    _check_inertia(model, q)
     omega, shapes = model.modes(q, locked=not free)
     table = Table("mode", "[rad/s]", "[Hz]", "coordinates, relative", box=None, padding=(0, 2, 0, 0))
     for i, w in enumerate(omega):
@@ -115,26 +122,37 @@ def modes(
 
 @app.command()
 def simulate(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="Name of a bundled scenario, or path of a .toml file.")],
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A bundled one, or path of a .toml file.")],
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path(),
-    method: Annotated[str | None, typer.Option(help="Instead of the scenario's: dop853, radau, lsoda, auto, ...")] = None,
-    rtol: Annotated[float | None, typer.Option(help="Instead of the scenario's.")] = None,
-    until: Annotated[float | None, typer.Option(help="End of the run [s], instead of the scenario's.")] = None,
-    samples: Annotated[int | None, typer.Option(help="Times in the result, instead of the scenario's.")] = None,
+    method: Annotated[str | None, typer.Option(help="Integrator: dop853, radau, lsoda, rk4, auto, ...")] = None,
+    step: Annotated[float | None, typer.Option(help="Of the method rk4 [s].")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
+    until: Annotated[float | None, typer.Option(help="End of the run [s].")] = None,
+    samples: Annotated[int | None, typer.Option(help="Times in the result, both ends included.")] = None,
     plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
 ) -> None:
-    """Run a scenario: writes NAME.nc (NetCDF) and NAME.png, prints a summary and the energy audit."""
+    """Run a scenario: writes NAME.nc (NetCDF) and NAME.png, prints a summary and the energy audit.
+
+    Method, step, tolerance, end and samples are the scenario's where they are not given here.
+    """
     import time
 
     from flexarm.scenario import load_scenario
 
     began = time.perf_counter()
     chosen = load_scenario(scenario)
-    if method is not None or rtol is not None:
-        changes = {name: value for name, value in (("method", method), ("rtol", rtol)) if value is not None}
-        chosen = chosen.replace(solver=chosen.solver.replace(**changes))
-    changes = {name: value for name, value in (("until", until), ("samples", samples)) if value is not None}
-    chosen = chosen.replace(**changes) if changes else chosen
+    solver: dict[str, Any] = {"method": method, "step": step, "rtol": rtol}
+    solver = {name: x for name, x in solver.items() if x is not None}
+    if method not in (None, chosen.solver.method) and step is None:
+        solver["step"] = None  # the scenario's was for its own method
+    whole = {name: x for name, x in (("until", until), ("samples", samples)) if x is not None}
+    try:
+        chosen = chosen.replace(**whole, solver=chosen.solver.replace(**solver))
+    except DescriptionError as error:  # the scenario was right, so it is an option
+        name, _, rest = str(error).partition(": ")[2].removeprefix("solver.").partition(" ")
+        raise DescriptionError(f"--{name} {rest}") from None
+    stem = out / "".join("-" if c in '/\\:*?"<>|' else c for c in chosen.name)
+    _check_folder(out)
     failure: SimulationError | None = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an interruption is said below
@@ -142,12 +160,28 @@ def simulate(
             result = chosen.run()
         except SimulationError as error:
             failure, result = error, error.result
-    written = _write(result, out / chosen.name, plot)
+    written = _write(result, stem, plot)
     _summary(result, time.perf_counter() - began, written)
     if failure is not None:
         _fail(f"{failure}; the part before is in {written[0]}")
     if result.attrs["status"] == "interrupted":
         _fail(f"interrupted at t = {float(result.time[-1]):.6g} s; the part before is in {written[0]}", status=130)
+
+
+def _check_folder(folder: Path) -> None:
+    """Before a long run rather than after it: results can be written there."""
+    present = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not present.is_dir():
+        raise DescriptionError(f"--out {folder}: {present} is not a folder")
+    if not os.access(present, os.W_OK | os.X_OK):
+        raise DescriptionError(f"--out {folder}: {present} cannot be written to")
+
+
+def _check_inertia(model: Any, q: Any) -> None:
+    from flexarm.simulate import without_inertia
+
+    if fault := without_inertia(model, q):
+        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
 
 
 def _write(result: Any, stem: Path, plot: bool) -> list[Path]:
@@ -176,7 +210,8 @@ def _summary(result: Any, seconds: float, written: list[Path]) -> None:
     table.add_row("solver", f"{a['method']} ({a['method_reason']}){step}")
     table.add_row("time", f"{result.time.values[0]:g} to {result.time.values[-1]:g} s, {result.sizes['time']} samples")
     table.add_row("effort", f"{a['steps']} steps, {a['evaluations']} evaluations")
-    table.add_row("took", f"{a['compile_seconds']:.2f} s compiling, {a['solve_seconds']:.3f} s solving, {seconds:.2f} s in all")
+    parts = f"{a['compile_seconds']:.2f} s compiling, {a['solve_seconds']:.3f} s solving"
+    table.add_row("took", f"{parts}, {seconds:.2f} s in all")
     joints = [str(c) for c in result.coordinate.values if str(c).endswith(".joint")]
     for i, name in enumerate(joints):
         q = result.q.sel(coordinate=name).values
@@ -205,8 +240,9 @@ def _numbers(values: Any) -> str:
 def _print(thing: Any, style: str | None = None) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False)
-    console.print(thing, soft_wrap=not console.is_terminal, style=style)
+    wide = None if sys.stdout.isatty() else WIDE
+    console = Console(highlight=False, markup=False, width=wide)
+    console.print(thing, soft_wrap=not console.is_terminal and isinstance(thing, str), style=style)
 
 
 def _fail(message: str, status: int = 2) -> NoReturn:
@@ -216,15 +252,17 @@ def _fail(message: str, status: int = 2) -> NoReturn:
 
 def main() -> None:
     """Entry point: every error a user can cause is one line on stderr and exit status 2."""
-    click_exception = typer.BadParameter.__mro__[2]  # of click, or of typer's own copy of it
+    usage: Any = typer.BadParameter.__mro__[2]  # ClickException, of click or of typer's own copy of it
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except FlexarmError as error:
         _fail(str(error))
-    except click_exception as error:
-        _fail(error.format_message())  # type: ignore[attr-defined]
+    except usage as error:
+        _fail(error.format_message())
     except (typer.Abort, KeyboardInterrupt):
         _fail("interrupted", status=130)
+    if status == 130:  # typer has caught a Ctrl-C itself
+        _fail("interrupted", status)
     raise SystemExit(status if isinstance(status, int) else 0)
 
 

@@ -13,7 +13,8 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.loops import EVALUATE_STAGE, Plan, cubic_table, loops
+from flexarm.fields import POSITIVE, Fault, checked_number, shown
+from flexarm.loops import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.model import Model
 from flexarm.native import Kernel
 
@@ -83,14 +84,17 @@ class Piecewise:
 
 def constant(values: Any) -> Piecewise:
     """The same inputs all the time: (m,), or one number for a single actuator or for all."""
-    return Piecewise([-np.inf], np.atleast_2d(np.asarray(values, dtype=float)))
+    return Piecewise([-np.inf], np.atleast_2d(_numbers("constant: values", values)))
 
 
 def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
-    """`amplitude` (m,) for `duration` from `start`, its opposite for as long, then nothing (Subudhi & Morris section 5)."""
-    amplitude = np.atleast_1d(np.asarray(amplitude, dtype=float))
-    if not duration > 0:
-        raise DescriptionError(f"bang_bang: duration is {duration} s; it must be positive")
+    """`amplitude` (m,) for `duration` from `start`, its opposite for as long, then nothing (Subudhi & Morris, 5)."""
+    amplitude = np.atleast_1d(_numbers("bang_bang: amplitude", amplitude))
+    try:
+        checked_number(duration, "s", POSITIVE, "duration")
+        checked_number(start, "s", part="start")
+    except Fault as fault:
+        raise DescriptionError(f"bang_bang: {fault.part} {fault.message}") from None
     return Piecewise([start, start + duration, start + 2 * duration], [amplitude, -amplitude, 0 * amplitude])
 
 
@@ -116,6 +120,8 @@ class Table:
         times, values = _table(times, values)
         if len(times) < 2:
             raise DescriptionError("Table: it has 1 time; it must have at least 2")
+        if not np.isfinite(times).all():
+            raise DescriptionError("Table: times contain infinity")
         if kind not in ("cubic", "linear"):
             raise DescriptionError(f"Table: kind is {kind!r}; allowed are 'cubic', 'linear'")
         object.__setattr__(self, "times", times)
@@ -123,7 +129,7 @@ class Table:
         object.__setattr__(self, "kind", kind)
 
     def _cubics(self) -> tuple[Array, Array]:
-        """Breaks (intervals + 1,) and coefficients (intervals, m, 4), with an interval on either side that is constant."""
+        """Breaks (intervals + 1,) and coefficients (intervals, m, 4), with a constant interval on either side."""
         if self.kind == "cubic":
             from scipy.interpolate import CubicSpline
 
@@ -166,25 +172,34 @@ class Computed:
     def __init__(self, function: Callable[..., Any]):
         self.function = function
         try:
-            parameters = [
-                p for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind <= 1
-            ]
-            self._state = len(parameters) >= 3
-        except (TypeError, ValueError):
+            parameters = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):  # a built-in function that does not tell
             self._state = True
+            return
+        # np.vectorize and the like take anything, so they are given all there is
+        anything = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        needed = sum(p.kind in plain and p.default is p.empty for p in parameters)
+        if needed not in (1, 3) and not (anything and needed < 3):
+            raise DescriptionError(f"u is {self.described()}, of {needed} arguments; it must be u(t) or u(t, q, qd)")
+        self._state = needed != 1
 
     def jumps(self) -> Array:
         """None that we know of."""
         return np.empty(0)
 
     def _value(self, model: Model, t: float, q: Array, qd: Array) -> Array:
-        u = self.function(t, q, qd) if self._state else self.function(t)
-        u = np.atleast_1d(np.asarray(u, dtype=float))
+        given = self.function(t, q, qd) if self._state else self.function(t)
+        says, names = f"input {self.described()} gave", ", ".join(model.inputs)
+        try:
+            u = np.atleast_1d(np.asarray(given, dtype=float))
+        except (TypeError, ValueError):
+            raise FlexarmError(f"{says} {shown(given)} at t = {t:.6g} s; it must give numbers: {names}") from None
         if u.shape != (len(model.inputs),):
-            names = ", ".join(model.inputs)
-            raise FlexarmError(f"input {self.described()} gave shape {u.shape} at t = {t:.6g} s; it must give {names}")
-        if not np.isfinite(u).all():
-            raise FlexarmError(f"input {self.described()} gave NaN or infinity at t = {t:.6g} s")
+            raise FlexarmError(f"{says} shape {u.shape} at t = {t:.6g} s; it must give {names}")
+        bad = np.flatnonzero(~np.isfinite(u))
+        if len(bad):
+            raise FlexarmError(f"{says} {u[bad[0]]} for {model.inputs[bad[0]]} at t = {t:.6g} s; it must be finite")
         return u
 
     def feed(self, plan: Plan, model: Model, start: float) -> None:
@@ -193,20 +208,31 @@ class Computed:
         buffer, u = plan.buffer, plan.u
 
         def stage(_buffer: int, _u: int, _data: int) -> None:
+            x = buffer[1 : 1 + 2 * n].copy()
+            if plan.stopped or not (np.abs(x) < DIVERGED).all():  # a wild trial: no motion to ask about
+                u[:] = np.nan
+                return
             try:
-                u[:] = self._value(model, float(buffer[0]), buffer[1 : 1 + n].copy(), buffer[1 + n : 1 + 2 * n].copy())
+                u[:] = self._value(model, float(buffer[0]), x[:n], x[n:])
             except BaseException as error:
+                if not isinstance(error, FlexarmError):
+                    error.add_note(f"raised by the input {self.described()} at t = {buffer[0]:.6g} s")
                 plan.failure = plan.failure or error
                 plan.stop()
 
         callback = EVALUATE_STAGE(stage)
-
-
         plan.feed(ctypes.cast(callback, ctypes.c_void_p).value or 0, held=callback)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Called once more at every sample."""
-        return np.array([self._value(model, float(a), b, c) for a, b, c in zip(t, q, qd, strict=True)])
+        """Called once more at every sample; NaN where it gives no numbers, which the run itself may never have met."""
+
+        def value(*state: Any) -> Array:
+            try:
+                return self._value(model, *state)
+            except FlexarmError:
+                return np.full(len(model.inputs), np.nan)
+
+        return np.array([value(float(a), b.copy(), c.copy()) for a, b, c in zip(t, q, qd, strict=True)])
 
     def described(self) -> str:
         """Its name in Python."""
@@ -243,7 +269,8 @@ class Cycloidal:
         object.__setattr__(self, "rates", tuple(float(x) for x in self.rates))
         object.__setattr__(self, "periods", tuple(float(x) for x in self.periods))
         if len(self.rates) != len(self.periods):
-            raise DescriptionError(f"Cycloidal: {len(self.rates)} rates for {len(self.periods)} periods; one of each a joint")
+            counts = f"{len(self.rates)} rates for {len(self.periods)} periods"
+            raise DescriptionError(f"Cycloidal: {counts}; one of each a joint")
         for T in self.periods:
             if not T > 0:
                 raise DescriptionError(f"Cycloidal: a period is {T} s; it must be positive")
@@ -334,23 +361,32 @@ def as_input(u: Any, model: Model) -> Input:
         raise DescriptionError(f"u is a {type(u).__name__}; it must be numbers, an input, or a function of t") from None
     if values.ndim == 0:
         values = np.full(len(model.inputs), float(values))
-    _width("u", values.shape[-1] if values.ndim == 1 else -1, model)
+    if values.ndim > 1:
+        raise DescriptionError(f"u has shape {values.shape}; it must be one number an actuator: {_names(model)}")
+    _width("u", len(values), model)
     if not np.isfinite(values).all():
         raise DescriptionError("u contains NaN or infinity")
     return constant(values)
 
 
+def _names(model: Model) -> str:
+    return ", ".join(model.inputs) or "there is none"
+
+
 def _width(what: str, given: int, model: Model) -> None:
     if given != len(model.inputs):
-        names = ", ".join(model.inputs)
-        raise DescriptionError(f"{what}: {given} columns for {len(model.inputs)} actuators; they must be {names}")
+        raise DescriptionError(f"{what}: {given} columns for {len(model.inputs)} actuators: {_names(model)}")
+
+
+def _numbers(what: str, values: Any) -> Array:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise DescriptionError(f"{what} must be numbers") from None
 
 
 def _table(times: Any, values: Any) -> tuple[Array, Array]:
-    try:
-        times, values = np.atleast_1d(np.asarray(times, dtype=float)), np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise DescriptionError("times and values must be arrays of numbers") from None
+    times, values = np.atleast_1d(_numbers("times", times)), _numbers("values", values)
     values = values[:, None] if values.ndim == 1 else values
     if times.ndim != 1 or values.ndim != 2 or len(times) != len(values) or not len(times):
         raise DescriptionError(f"times has shape {times.shape} and values {values.shape}; they must be (k,) and (k, m)")

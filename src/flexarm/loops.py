@@ -14,7 +14,10 @@ import numpy as np
 from flexarm.native import Address, Code, Source, code
 
 WORDS = ("rate", "stage", "data", "time", "stop", "evaluations", "states", "integrated", "buffer")
-"""Addresses of the kernel and of the input stage, the stage's data; what native code reports and heeds; sizes; scratch."""
+"""Addresses of the kernel, of the input stage and its data; what native code reports and heeds; sizes; scratch."""
+
+DIVERGED = 1e12
+"""A coordinate or a rate beyond this, in SI units, is no motion."""
 
 RHS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 EVALUATE_STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -24,13 +27,14 @@ EVALUATE_STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes
 class Plan:
     """What a right-hand side needs beside t and x: the kernel `rate` (x, u) -> (dx, powers), and where u comes from.
 
-    The buffer holds (t, x, u). Before each evaluation the stage, `void stage(ptr buffer, ptr u, ptr data)`, may write u;
-    a constant input has a stage that does nothing, its u standing in the buffer.
+    The buffer holds (t, x, u). Before each evaluation the stage, `void stage(ptr buffer, ptr u, ptr data)`, may write
+    u; a constant input has a stage that does nothing, its u standing in the buffer.
     """
 
     def __init__(self, rate: Address, states: int, inputs: int, powers: int):
         self._words = np.zeros(len(WORDS), dtype=np.int64)
         self._times = self._words.view(np.float64)
+        self.states = states
         self.buffer = np.zeros(1 + states + inputs)
         self.u = self.buffer[1 + states :]
         self._set("rate", rate)
@@ -68,6 +72,10 @@ class Plan:
         """From now on every rate is NaN, on which any solver gives up."""
         self._set("stop", 1)
 
+    def resume(self) -> None:
+        """Rates are what they are again."""
+        self._set("stop", 0)
+
     def feed(self, stage: Address, data: Address = 0, held: Any = None) -> None:
         """Take u from a stage; `held` is what must stay alive for it."""
         self._set("stage", stage)
@@ -87,7 +95,8 @@ def cubic_table(breaks: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarra
     breaks (intervals + 1,), coefficients (intervals, m, 4). Outside the breaks the first or last cubic goes on.
     """
     breaks, coefficients = np.ascontiguousarray(breaks), np.ascontiguousarray(coefficients)
-    words = np.array([coefficients.shape[0], coefficients.shape[1], breaks.ctypes.data, coefficients.ctypes.data], dtype=np.int64)
+    addresses = (breaks.ctypes.data, coefficients.ctypes.data)
+    words = np.array([*coefficients.shape[:2], *addresses], dtype=np.int64)
     return words, (words, breaks, coefficients)
 
 
@@ -204,7 +213,7 @@ def _module() -> str:
 
 
 class _Callee:
-    """A loaded address that can be called; llvmlite asks for a function's type, which an opaque pointer does not tell."""
+    """A loaded address that can be called, with the function type that llvmlite asks for; a pointer tells none."""
 
     def __init__(self, address: Any, function_type: Any):
         self.type, self.get_reference, self.function_type = address.type, address.get_reference, function_type

@@ -19,7 +19,7 @@ def save_result(result: Any, path: str | PathLike[str]) -> Path:
 
 
 def write_whole(path: str | PathLike[str], write: Callable[[str], object]) -> Path:
-    """Let `write` fill a temporary file beside `path`, then put it in its place; the folder is made where it is missing.
+    """Let `write` fill a temporary file beside `path`, then put it in its place; a missing folder is made.
 
     Raises `DescriptionError` where that cannot be done; nothing half-written is left.
     """

@@ -1,8 +1,9 @@
 """A scenario: an arm, what drives it, for how long, and how it is integrated; from Python or from a TOML file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, final
@@ -21,14 +22,26 @@ from flexarm.simulate import Progress, simulate
 def _rows(value: object) -> tuple[tuple[float, ...], ...]:
     items = fields.checked_list(value, "a list of rows, one number an actuator")
     return tuple(
-        checked_numbers(row, part=f"[{i}]")
-        if isinstance(row, list | tuple)
-        else (checked_number(row, part=f"[{i}]"),)
+        checked_numbers(row, part=f"[{i}]") if isinstance(row, list | tuple) else (checked_number(row, part=f"[{i}]"),)
         for i, row in enumerate(items)
     )
 
 
 rows = BeforeValidator(_rows)
+
+
+def _check_table(times: tuple[float, ...], values: tuple[tuple[float, ...], ...], least: int) -> None:
+    if len(times) != len(values):
+        raise Fault("times", f"has {_count(times)} and values has {len(values)} rows; they must be as many")
+    if len(times) < least:
+        raise Fault("times", f"has {_count(times)}; it must have at least {least}")
+    for i, (before, after) in enumerate(pairwise(times), start=1):
+        if not after > before:
+            raise Fault(f"times[{i}]", f"is {after} s after {before} s; times must increase")
+
+
+def _count(items: Sized) -> str:
+    return f"{len(items)} number{'' if len(items) == 1 else 's'}"
 
 
 # -- references and inputs ---------------------------------------------------------------------------------------------
@@ -46,6 +59,10 @@ class CycloidalMotion(Described):
         """The reference itself."""
         return inputs.Cycloidal(self.rates, self.periods)
 
+    def widths(self) -> dict[str, int]:
+        """How many joints each field is for."""
+        return {"rates": len(self.rates), "periods": len(self.periods)}
+
 
 @final
 class ConstantInput(Described):
@@ -57,6 +74,10 @@ class ConstantInput(Described):
     def made(self, reference: inputs.Reference | None) -> inputs.Input:
         """The input itself."""
         return inputs.constant(self.values)
+
+    def widths(self) -> dict[str, int]:
+        """How many actuators each field is for."""
+        return {"values": len(self.values)}
 
 
 @final
@@ -72,6 +93,10 @@ class BangBangInput(Described):
         """The input itself."""
         return inputs.bang_bang(self.amplitude, self.duration, self.start)
 
+    def widths(self) -> dict[str, int]:
+        """How many actuators each field is for."""
+        return {"amplitude": len(self.amplitude)}
+
 
 @final
 class PiecewiseInput(Described):
@@ -81,9 +106,18 @@ class PiecewiseInput(Described):
     times: Annotated[tuple[float, ...], numbers("s")]
     values: Annotated[tuple[tuple[float, ...], ...], rows]
 
+    @model_validator(mode="after")
+    def _rows_have_times(self) -> Self:
+        _check_table(self.times, self.values, least=1)
+        return self
+
     def made(self, reference: inputs.Reference | None) -> inputs.Input:
         """The input itself."""
         return inputs.Piecewise(self.times, self.values)
+
+    def widths(self) -> dict[str, int]:
+        """How many actuators each field is for."""
+        return {f"values[{i}]": len(row) for i, row in enumerate(self.values)}
 
 
 @final
@@ -95,9 +129,18 @@ class TableInput(Described):
     values: Annotated[tuple[tuple[float, ...], ...], rows]
     interpolation: Literal["cubic", "linear"] = "cubic"
 
+    @model_validator(mode="after")
+    def _rows_have_times(self) -> Self:
+        _check_table(self.times, self.values, least=2)
+        return self
+
     def made(self, reference: inputs.Reference | None) -> inputs.Input:
         """The input itself."""
         return inputs.Table(self.times, self.values, self.interpolation)
+
+    def widths(self) -> dict[str, int]:
+        """How many actuators each field is for."""
+        return {f"values[{i}]": len(row) for i, row in enumerate(self.values)}
 
 
 @final
@@ -110,6 +153,10 @@ class RigidInverseDynamicsInput(Described):
         """The input itself."""
         assert reference is not None  # the scenario has checked
         return inputs.RigidInverseDynamics(reference)
+
+    def widths(self) -> dict[str, int]:
+        """How many actuators each field is for."""
+        return {}
 
 
 _INPUTS = (ConstantInput, BangBangInput, PiecewiseInput, TableInput, RigidInverseDynamicsInput)
@@ -137,30 +184,39 @@ class Solver(Described):
         if self.method not in (*solvers.METHODS, "auto"):
             allowed = ", ".join(("auto", *solvers.METHODS))
             raise Fault("method", f"is {self.method!r}; it must be one of {allowed}")
-        if (self.method in solvers.FIXED) != (self.step is not None):
-            raise Fault("step", f"is {self.step}; method 'rk4' needs one and the others choose their own")
+        if self.method in solvers.FIXED and self.step is None:
+            raise Fault("step", f"is missing; method {self.method!r} needs one")
+        if self.method not in solvers.FIXED and self.step is not None:
+            raise Fault("step", f"is {self.step} s; method {self.method!r} chooses its own: leave it out, or use 'rk4'")
         return self
 
 
 def _values(value: object) -> Any:
-    """A list of numbers, or a table coordinate -> number."""
-    if isinstance(value, Mapping):
-        return {str(name): checked_number(x, part=f"{name}") for name, x in value.items()}
-    return checked_numbers(value)
+    """A list of numbers, or a table coordinate -> number; TOML reads `upper.joint = 1` as a table in a table."""
+    if not isinstance(value, Mapping):
+        return checked_numbers(value)
+    flat: dict[str, Any] = {}
+    for name, x in value.items():
+        flat |= {f"{name}.{part}": y for part, y in x.items()} if isinstance(x, Mapping) else {str(name): x}
+    return {name: checked_number(x, part=name) for name, x in flat.items()}
 
 
 @final
 class Initial(Described):
     """State at t = 0: lists, or tables of the coordinates that are not zero."""
 
-    q: Annotated[Any, BeforeValidator(_values)] = {}
-    qd: Annotated[Any, BeforeValidator(_values)] = {}
+    q: Annotated[Any, BeforeValidator(_values)] = ()
+    qd: Annotated[Any, BeforeValidator(_values)] = ()
 
 
 def _samples(value: object) -> int:
-    count = fields.checked_integer(value, 10_000_000)
+    most = 10_000_000
+    try:
+        count = fields.checked_integer(value, most)
+    except Fault:
+        count = 0
     if count < 2:
-        raise Fault("", f"is {count}; it must be at least 2")
+        raise Fault("", f"is {fields.shown(value)}; it must be an integer from 2 to {most}")
     return count
 
 
@@ -202,22 +258,42 @@ class Scenario(Described):
             raise Fault("arm", f"is {fields.shown(self.arm)}; it must be a name, a path or an Arm")
         if isinstance(self.input, RigidInverseDynamicsInput) and self.reference is None:
             raise Fault("reference", "is missing; the input 'rigid-inverse-dynamics' follows it")
+        if self.solver.step is not None and self.solver.step > self.until:
+            raise Fault("solver.step", f"is {self.solver.step} s; it must be no longer than the run, {self.until} s")
         return self
 
     def loaded_arm(self) -> Arm:
         """The arm itself."""
-        return self.arm if isinstance(self.arm, Arm) else load(self.arm)
+        if isinstance(self.arm, Arm):
+            return self.arm
+        try:
+            return load(self.arm)
+        except DescriptionError as error:
+            raise DescriptionError(f"arm: {error}") from None
+
+    def check(self, arm: Arm) -> None:
+        """Raise `DescriptionError` where inputs, reference or initial state do not fit the arm."""
+        joints = [name for name in arm.coordinates if name.endswith(".joint")]
+        wanted = [("input", self.input, arm.inputs), ("reference", self.reference, tuple(joints))]
+        for key, given, names in wanted:
+            for field, width in given.widths().items() if given else ():
+                if width != len(names):
+                    count = f"{width} number{'' if width == 1 else 's'}"
+                    raise DescriptionError(f"{key}.{field} has {count}; it must have {_listed(names)}")
+        for field, state in (("q", self.initial.q), ("qd", self.initial.qd)):
+            _state(f"initial.{field}", state, arm.coordinates)
 
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> Any:
         """Simulate it; see `simulate`. The result is called by the scenario's name."""
         model = model or Model(self.loaded_arm())
+        self.check(model.arm)
         reference = self.reference.made() if self.reference else None
         return simulate(
             model,
             self.until,
             u=self.input.made(reference) if self.input else None,
-            q0=_state("initial.q", self.initial.q, model),
-            qd0=_state("initial.qd", self.initial.qd, model),
+            q0=_state("initial.q", self.initial.q, model.coordinates),
+            qd0=_state("initial.qd", self.initial.qd, model.coordinates),
             method=self.solver.method,
             rtol=self.solver.rtol,
             atol=self.solver.atol,
@@ -229,16 +305,21 @@ class Scenario(Described):
         )
 
 
-def _state(name: str, given: Any, model: Model) -> Any:
+def _state(name: str, given: Any, coordinates: tuple[str, ...]) -> Any:
+    if not len(given):
+        return None
     if not isinstance(given, Mapping):
-        if len(given) != len(model.coordinates):
-            names = ", ".join(model.coordinates)
-            raise DescriptionError(f"{name} has {len(given)} numbers; it must have {len(model.coordinates)}: {names}")
+        if len(given) != len(coordinates):
+            raise DescriptionError(f"{name} has {_count(given)}; it must have {_listed(coordinates)}")
         return given
-    unknown = [coordinate for coordinate in given if coordinate not in model.coordinates]
+    unknown = [coordinate for coordinate in given if coordinate not in coordinates]
     if unknown:
-        raise DescriptionError(f"{name}: no coordinate {unknown[0]!r}; there are {', '.join(model.coordinates)}")
-    return [given.get(coordinate, 0.0) for coordinate in model.coordinates]
+        raise DescriptionError(f"{name}: no coordinate {unknown[0]!r}; there are {', '.join(coordinates)}")
+    return [given.get(coordinate, 0.0) for coordinate in coordinates]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return f"{len(names)}: {', '.join(names)}" if names else "none: the arm has no actuators"
 
 
 def bundled_scenarios() -> tuple[str, ...]:
@@ -268,6 +349,8 @@ def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
     if folder is not None and isinstance(arm, str) and arm.endswith(".toml"):
         table["arm"] = str(folder / arm)
     try:
-        return Scenario(**table)
+        scenario = Scenario(**table)
+        scenario.check(scenario.loaded_arm())
     except DescriptionError as error:
         raise DescriptionError(f"{printable(given)}: {str(error).removeprefix('Scenario: ')}") from None
+    return scenario

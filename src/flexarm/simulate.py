@@ -1,27 +1,38 @@
 """Simulation: an arm's motion under inputs, with an account of its energy."""
 
-
+import signal
 import threading
 import time as clock
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from flexarm import solvers
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.fields import POSITIVE, Fault, checked_number
 from flexarm.inputs import Input, Reference, as_input, reference_values
-from flexarm.loops import Plan
+from flexarm.loops import DIVERGED, Plan
 from flexarm.model import Model
+from flexarm.native import Code
 from flexarm.progress import Bar
 from flexarm.version import __version__
 
 Array = np.ndarray
 Progress = Callable[[float], None]
 """Called now and then with the time reached [s]."""
+
+GROWN = 1e6
+"""A run that failed from a coordinate or a rate beyond this, in SI units, has diverged."""
+
+Solve = Callable[[float, Array, Array], solvers.Stretch]
+"""From a time and a state there to the times given."""
+
 
 @dataclass
 class _Run:
@@ -32,6 +43,7 @@ class _Run:
     steps: int = 0
     failure: str = ""
     interrupted: bool = False
+    completed: bool = False
 
 
 def simulate(
@@ -57,13 +69,15 @@ def simulate(
     until : float
         End [s].
     u : numbers, function or input
-        (m,) constant; `Piecewise`, `bang_bang`, `Table`, `RigidInverseDynamics`; or a Python function u(t) or u(t, q, qd).
+        (m,) constant; `Piecewise`, `bang_bang`, `Table`, `RigidInverseDynamics`; or a Python function u(t) or
+        u(t, q, qd).
     q0, qd0 : (n,)
         Coordinates and rates at t = 0; default zero.
     method : str
-        "dop853" (default), "rk45", "tsit5", "vern7", "vern8" (explicit); "radau", "bdf", "lsoda" (stiff); all compiled.
-        "scipy-dop853", "scipy-radau", ...: SciPy's, slower, the implicit ones with the exact Jacobian. "rk4": fixed steps
-        of length `step`. "auto": chosen by the spectrum of the arm linearised at the start; the result says which.
+        "dop853" (default), "rk45", "tsit5", "vern7", "vern8" (explicit); "radau", "bdf", "lsoda" (stiff); all
+        compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower, the implicit ones with the exact Jacobian. "rk4":
+        fixed steps no longer than `step`. "auto": chosen by the spectrum of the arm linearised at the start; the result
+        says which, and why.
     rtol, atol : float
         Tolerances of every coordinate and rate.
     samples : int
@@ -71,8 +85,8 @@ def simulate(
     reference : Reference, optional
         A desired motion of the joints, kept beside the result as `q_ref`.
     progress : bool or callable
-        True: a bar in the terminal if the run lasts longer than a second. A function is called with the time reached [s],
-        about ten times a second.
+        True: a bar in the terminal if the run lasts longer than a second. A function is called with the time reached
+        [s], about ten times a second.
     name : str
         What the result is called in its attributes; default the arm's name.
 
@@ -80,28 +94,31 @@ def simulate(
     -------
     xarray.Dataset
         q, qd (time, coordinate); u (time, input); tip (time, axis) [m]; deflection (time, link, axis) [m] and tip_angle
-        (time, link, angle) [rad] of each link's tip in its own frame; kinetic, potential, work, dissipated [J], power [W]
-        (time). energy_error = kinetic + potential - work + dissipated, less its value at the start: the integrator's
-        error. Its largest relative size is the attribute `energy_drift`. The arm, the method and the statistics are
-        attributes too.
+        (time, link, angle) [rad] of each link's tip in its own frame; kinetic, potential, work, dissipated [J], power
+        [W] (time). energy_error = kinetic + potential - work + dissipated, less its value at the start: the
+        integrator's error. Its largest relative size is the attribute `energy_drift`. The arm, the method and the
+        statistics are attributes too.
 
     Raises
     ------
     DescriptionError
         Something asked for is not possible.
     SimulationError
-        The run diverged, could not meet its tolerance or met a NaN. The message says when and which coordinate; the part
-        before is in its `result`. Ctrl-C instead ends the run with a warning and returns what there is.
+        The run diverged, could not meet its tolerance or met a NaN. The message says when and which coordinate; the
+        part before is in its `result`. Ctrl-C instead ends the run with a warning and returns what there is. What a
+        Python function raises comes out as it is.
     """
     n = len(model.coordinates)
     drive = as_input(u, model)
     x0 = np.concatenate([_initial("q0", q0, n, model), _initial("qd0", qd0, n, model), np.zeros(2)])
     _check(until, method, rtol, atol, samples, step)
+    if reference is not None:
+        _check_reference(reference, model)
     times = np.linspace(0.0, float(until), int(samples))
     chosen, why = choose_method(model, x0, until, rtol) if method == "auto" else (method, "as asked")
 
     began = clock.perf_counter()
-    rate = model.kernel("state_rate").code
+    rate = _state_rate(model, x0[:n])
     compiled = clock.perf_counter()
     plan = Plan(rate.addresses["evaluate"], 2 * n, len(model.inputs), powers=2)
     # the energies ride along without steering the step: their tolerance is infinite
@@ -115,30 +132,32 @@ def simulate(
         return solvers.cyrk(chosen, plan, t0, start, ends, rtol, atols)
 
     bar = Bar(float(until), model.arm.name)
-    try:
-        run = _integrate(model, plan, drive, times, x0, solve, bar if progress is True else progress or None)
-    finally:
-        bar.close()
-    finished = clock.perf_counter()
-    statistics = {
-        "name": name or model.arm.name,
-        "method": chosen,
-        "method_reason": why,
-        "rtol": float(rtol),
-        "atol": float(atol),
-        "step": float(step or 0.0),
-        "steps": run.steps,
-        "evaluations": plan.evaluations,
-        "compile_seconds": compiled - began,
-        "solve_seconds": finished - compiled,
-        "status": run.failure or ("interrupted" if run.interrupted else "completed"),
-    }
-    result = _dataset(model, drive, reference, np.concatenate(run.t), np.concatenate(run.x), statistics)
-    if plan.failure is not None and not isinstance(plan.failure, FlexarmError | KeyboardInterrupt):
-        raise plan.failure
+    run = _Run(t=[times[:1]], x=[x0[None, :]])
+    with _ctrl_c(run, plan):
+        try:
+            _integrate(model, plan, drive, times, solve, run, bar if progress is True else progress or None)
+        finally:
+            bar.close()
+        finished = clock.perf_counter()
+        if plan.failure is not None and not isinstance(plan.failure, FlexarmError | KeyboardInterrupt):
+            raise plan.failure
+        statistics = {
+            "name": name or model.arm.name,
+            "method": chosen,
+            "method_reason": why,
+            "rtol": float(rtol),
+            "atol": float(atol),
+            "step": float(step or 0.0),
+            "steps": run.steps,
+            "evaluations": plan.evaluations,
+            "compile_seconds": compiled - began,
+            "solve_seconds": finished - compiled,
+            "status": run.failure or ("completed" if run.completed else "interrupted"),
+        }
+        result = _dataset(model, drive, reference, np.concatenate(run.t), np.concatenate(run.x), statistics)
     if run.failure:
         raise SimulationError(run.failure, result)
-    if run.interrupted:
+    if not run.completed:
         warnings.warn(f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s", stacklevel=2)
     return result
 
@@ -160,26 +179,61 @@ def _initial(name: str, value: Any, n: int, model: Model) -> Array:
     return x
 
 
-def _check(until: float, method: str, rtol: float, atol: float, samples: int, step: float | None) -> None:
-    if not (np.isfinite(until) and until > 0):
-        raise DescriptionError(f"until is {until} s; it must be positive")
+def _check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any) -> None:
+    try:
+        end = checked_number(until, "s", POSITIVE, "until")
+        for name, value in (("rtol", rtol), ("atol", atol)):
+            checked_number(value, "", POSITIVE, name)
+        count = checked_number(samples, part="samples")
+        if step is not None:
+            step = checked_number(step, "s", POSITIVE, "step")
+    except Fault as fault:
+        raise DescriptionError(f"{fault.part} {fault.message}") from None
     if method not in (*solvers.METHODS, "auto"):
         raise DescriptionError(f"unknown method {method!r}; allowed are auto, {', '.join(solvers.METHODS)}")
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if not (np.isfinite(value) and value > 0):
-            raise DescriptionError(f"{name} is {value}; it must be positive")
-    if int(samples) != samples or samples < 2:
+    if count != int(count) or count < 2:
         raise DescriptionError(f"samples is {samples}; it must be a whole number, at least 2")
-    if method in solvers.FIXED and not (step is not None and np.isfinite(step) and 0 < step <= until):
+    if method in solvers.FIXED and (step is None or step > end):
         raise DescriptionError(f"step is {step}; {method} needs a positive step [s], no longer than the run")
     if method not in solvers.FIXED and step is not None:
         raise DescriptionError(f"step is {step}; {method} chooses its own steps: leave it out, or use method 'rk4'")
+
+
+def _check_reference(reference: Reference, model: Model) -> None:
+    joints = _joints(model)
+    given = reference_values(reference, np.zeros(1)).shape[1]
+    if given != len(joints):
+        raise DescriptionError(f"reference moves {given} joints; the arm has {len(joints)}: {', '.join(joints)}")
+
+
+def _joints(model: Model) -> list[str]:
+    return [name for name in model.coordinates if name.endswith(".joint")]
+
+
+def _state_rate(model: Model, q: Array) -> Code:
+    try:
+        return model.kernel("state_rate").code
+    except ZeroDivisionError:  # the tracer has met a constant inertia of zero
+        raise DescriptionError(f"arm {model.arm.name!r}: {without_inertia(model, q)}") from None
+
+
+def without_inertia(model: Model, q: Array) -> str:
+    """What to say of an arm with a coordinate that nothing resists, or "" if there is none."""
+    M = model.mass_matrix(q)
+    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    omega, V = np.linalg.eigh(M / np.outer(scale, scale))
+    if omega[0] > 1e-14 * omega[-1]:
+        return ""
+    name = model.coordinates[int(np.argmax(np.abs(V[:, 0])))]
+    return f"nothing resists the acceleration of {name}; it must move some inertia: of a link, a hub or a rotor"
 
 
 def choose_method(model: Model, x0: Array, until: float, rtol: float) -> tuple[str, str]:
     """A method and the reason: explicit unless the fastest mode would force far more steps than the motion needs."""
     n = len(model.coordinates)
     q = x0[:n]
+    if fault := without_inertia(model, q):
+        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
     M = model.mass_matrix(q)
     K = np.array(model._slope("restoring_force", 0)(q))
     D = np.array(model._slope("damping_force", 1)(q, np.zeros(n)))
@@ -195,33 +249,56 @@ def choose_method(model: Model, x0: Array, until: float, rtol: float) -> tuple[s
 # -- during ------------------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _ctrl_c(run: _Run, plan: Plan) -> Iterator[None]:
+    """Ctrl-C stops the run and lets its result be made; a second one is as always. Another's handler is left alone."""
+
+    def stop(number: int, frame: Any) -> None:
+        if run.interrupted:
+            raise KeyboardInterrupt
+        run.interrupted = True
+        plan.stop()
+
+    in_main = threading.current_thread() is threading.main_thread()
+    ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def _integrate(
-    model: Model, plan: Plan, drive: Input, times: Array, x0: Array, solve: Callable, progress: Progress | None
-) -> _Run:
+    model: Model, plan: Plan, drive: Input, times: Array, solve: Solve, run: _Run, progress: Progress | None
+) -> None:
     """Stretch after stretch, from each jump of the input to the next."""
     until = float(times[-1])
     jumps = drive.jumps()
     corners = [0.0, *np.unique(jumps[(jumps > 0) & (jumps < until)]).tolist(), until]
-    run = _Run(t=[times[:1]], x=[x0[None, :]])
-    x = x0
-    for a, b in zip(corners[:-1], corners[1:], strict=True):
+    x = run.x[0][0]
+    for a, b in pairwise(corners):
         drive.feed(plan, model, a)
         inside = times[(times > a) & (times < b)]
         ends = np.append(inside, b)
-        stretch, run.interrupted = _watched(plan, lambda a=a, x=x, ends=ends: solve(a, x, ends), progress)
+        stretch = _watched(plan, partial(solve, a, x, ends), run, progress)
         run.steps += stretch.steps
         wanted = np.isin(ends[: len(stretch.x)], times)
         run.t.append(ends[: len(stretch.x)][wanted])
         run.x.append(stretch.x[wanted])
         if len(stretch.x) < len(ends):
             if not run.interrupted:
-                run.failure = _diagnosis(model, plan, stretch.message)
-            break
+                t, x = (ends[len(stretch.x) - 1], stretch.x[-1]) if len(stretch.x) else (a, x)
+                run.failure = _diagnosis(model, plan, solve, run, stretch, float(t), x)
+            return
         x = stretch.x[-1]
-    return run
+    run.completed = True
 
 
-def _watched(plan: Plan, solve: Callable[[], solvers.Stretch], progress: Progress | None) -> tuple[solvers.Stretch, bool]:
+def _watched(
+    plan: Plan, solve: Callable[[], solvers.Stretch], run: _Run, progress: Progress | None = None
+) -> solvers.Stretch:
     """Run a solver in a thread, so that this one can show progress, catch Ctrl-C and see a motion that has diverged."""
     done: list[solvers.Stretch] = []
     failed: list[BaseException] = []
@@ -234,43 +311,59 @@ def _watched(plan: Plan, solve: Callable[[], solvers.Stretch], progress: Progres
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    interrupted = False
-    while thread.is_alive():
-        try:
-            thread.join(0.1)
-            if progress is not None and thread.is_alive():
-                progress(plan.time)
-            if not np.abs(plan.buffer).max() < solvers.DIVERGED:
+    strange = 0
+    try:
+        while thread.is_alive():
+            try:
+                thread.join(0.1)
+                if progress is not None and thread.is_alive():
+                    progress(plan.time)
+                # a solver may try a wild state and reject it: believe it when it is there again and again
+                strange = 0 if np.abs(plan.buffer[: 1 + plan.states]).max() < DIVERGED else strange + 1
+                if strange > 2:
+                    plan.stop()
+            except KeyboardInterrupt:
+                if run.interrupted:
+                    raise
+                run.interrupted = True
                 plan.stop()
-        except KeyboardInterrupt:
-            interrupted = True
+    finally:
+        if thread.is_alive():  # what happened is no business of the solver's: let it end
             plan.stop()
     if failed:
         raise failed[0]
-    return done[0], interrupted or isinstance(plan.failure, KeyboardInterrupt)
+    run.interrupted = run.interrupted or isinstance(plan.failure, KeyboardInterrupt)
+    return done[0]
 
 
-def _diagnosis(model: Model, plan: Plan, message: str) -> str:
-    """When and where a run failed, from the state it last tried."""
+def _diagnosis(model: Model, plan: Plan, solve: Solve, run: _Run, stretch: solvers.Stretch, t: float, x: Array) -> str:
+    """When and where a run failed that was last well at t in the state x."""
     if isinstance(plan.failure, FlexarmError):
         return str(plan.failure)
-    n = len(model.coordinates)
-    names = [*model.coordinates, *(f"the rate of {name}" for name in model.coordinates)]
-    x = plan.buffer[1 : 1 + 2 * n]
-    where = f"at t = {plan.time:.6g} s"
-    reason = f" ({message})" if message else ""
-    bad = np.flatnonzero(~np.isfinite(x))
-    if len(bad):
-        return f"stopped {where}: {names[bad[0]]} is not a number{reason}"
-    if np.abs(x).max() >= solvers.DIVERGED:
-        return f"diverged {where}: {names[int(np.argmax(np.abs(x)))]} grew beyond {solvers.DIVERGED:g}{reason}"
-    rate = model.kernel("state_rate").one(np.ascontiguousarray(plan.buffer[1:]))[: 2 * n]
+    reason = f" ({stretch.message})" if stretch.message else ""
+    n, end, diverged = len(model.coordinates), plan.time, stretch.diverged
+    if diverged is not None and not np.isfinite(diverged[1]).all():
+        end, diverged = diverged[0], None
+    if diverged is None and end > t:  # a closer look at the way there
+        plan.resume()
+        closer = np.linspace(t, end, 65)[1:]
+        look = _watched(plan, partial(solve, t, x, closer), run)
+        t, x = (float(closer[len(look.x) - 1]), look.x[-1]) if len(look.x) else (t, x)
+    elif diverged is not None:
+        t, x = diverged
+    size = np.abs(x[: 2 * n])
+    if size.max() > GROWN:
+        names = [*model.coordinates, *(f"the rate of {name}" for name in model.coordinates)]
+        largest = int(np.argmax(size))
+        return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {x[largest]:.3g}{reason}"
+    rate = model.kernel("state_rate").one(np.concatenate([x[: 2 * n], plan.u]))[n : 2 * n]
     bad = np.flatnonzero(~np.isfinite(rate))
     if len(bad):
-        return f"stopped {where}: the acceleration of {model.coordinates[bad[0] % n]} is not a number{reason}"
-    fastest = int(np.argmax(np.abs(rate[n:])))
+        why = without_inertia(model, x[:n]) or f"the acceleration of {model.coordinates[bad[0]]} is not a number"
+        return f"stopped at t = {end:.6g} s: {why}{reason}"
+    fastest = int(np.argmax(np.abs(rate)))
     name = model.coordinates[fastest]
-    return f"could not meet the tolerance {where}: {name} accelerates at {rate[n + fastest]:.3g}{reason}"
+    return f"could not meet the tolerance at t = {end:.6g} s: {name} accelerates at {rate[fastest]:.3g}{reason}"
 
 
 def _jacobian(model: Model, plan: Plan) -> Callable[[float, Array], Array]:
@@ -306,7 +399,7 @@ def _dataset(model: Model, drive: Input, reference: Reference | None, t: Array, 
     scale = float(np.max(kinetic + np.abs(potential - potential[0]) + np.abs(work) + dissipated, initial=0.0))
 
     units = {"q": "rad or m", "qd": "rad/s or m/s", "u": "N m or N", "tip": "m", "deflection": "m", "tip_angle": "rad"}
-    units |= {name: "J" for name in ("kinetic", "potential", "work", "dissipated", "energy_error")} | {"power": "W"}
+    units |= dict.fromkeys(("kinetic", "potential", "work", "dissipated", "energy_error"), "J") | {"power": "W"}
     data: dict[str, Any] = {
         "q": (("time", "coordinate"), q),
         "qd": (("time", "coordinate"), qd),
@@ -322,7 +415,6 @@ def _dataset(model: Model, drive: Input, reference: Reference | None, t: Array, 
         "energy_error": ("time", error),
     }
     if reference is not None:
-        joints = [name for name in model.coordinates if name.endswith(".joint")]
         data["q_ref"] = (("time", "joint"), reference_values(reference, t))
         units["q_ref"] = "rad or m"
     coords: dict[str, Any] = {
@@ -335,7 +427,7 @@ def _dataset(model: Model, drive: Input, reference: Reference | None, t: Array, 
         "angle": ["slope_y", "slope_z", "torsion"],
     }
     if reference is not None:
-        coords["joint"] = joints
+        coords["joint"] = _joints(model)
     attributes = {
         "title": f"{arm.name}: simulated motion",
         "arm": arm.canonical(),
@@ -354,15 +446,13 @@ def _dataset(model: Model, drive: Input, reference: Reference | None, t: Array, 
 
 
 def coordinate_units(model: Model) -> list[str]:
-    """"rad" or "m" for each coordinate."""
+    """Of each coordinate: rad or m."""
     kinds = {link.name: link.joint.type for link in model.arm.links}
 
     def unit(name: str) -> str:
         link, part = name.split(".")
         if part in ("joint", "motor"):
-            return "m" if kinds[link] == "prismatic" else "rad"
+            return "rad" if kinds[link] == "revolute" else "m"
         return "rad" if part.startswith("torsion") else "m"
 
     return [unit(name) for name in model.coordinates]
-
-

@@ -1,7 +1,7 @@
 """Integration of dx/dt = f(t, x) on a plan: CyRK's compiled solvers, SciPy's, and fixed steps.
 
-A solver takes the state at the start of a stretch to the times asked for, the last of which is its end, and returns what
-it reached: on failure fewer rows than times. It never raises for reasons of the motion.
+A solver takes the state at the start of a stretch to the times asked for, the last of which is its end, and returns
+what it reached: on failure fewer rows than times. It never raises for reasons of the motion.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.loops import RHS, Plan, loops
+from flexarm.loops import DIVERGED, RHS, Plan, loops
 
 Array = np.ndarray
 
@@ -27,12 +27,18 @@ CYRK = {
 }
 """CyRK's numbers for its methods (its C++ enumeration ODEMethod)."""
 
-SCIPY = {"scipy-rk45": "RK45", "scipy-dop853": "DOP853", "scipy-radau": "Radau", "scipy-bdf": "BDF", "scipy-lsoda": "LSODA"}
+SCIPY = {
+    "scipy-rk45": "RK45",
+    "scipy-dop853": "DOP853",
+    "scipy-radau": "Radau",
+    "scipy-bdf": "BDF",
+    "scipy-lsoda": "LSODA",
+}
 FIXED = ("rk4",)
 METHODS = (*CYRK, *SCIPY, *FIXED)
 
-DIVERGED = 1e12
-"""A coordinate, a rate or an energy beyond this, in SI units, is no motion."""
+CHUNK = 1000
+"""Fixed steps between two looks at where they lead."""
 
 RK4 = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.c_int64
@@ -41,11 +47,23 @@ RK4 = ctypes.CFUNCTYPE(
 
 @dataclass(frozen=True)
 class Stretch:
-    """What a solver reached: states at the first len(x) times, steps taken, and why it stopped early ("" if not)."""
+    """What a solver reached.
+
+    Attributes
+    ----------
+    x : (k, states)
+        States at the first k of the times asked for.
+    steps : int
+    message : str
+        Why it stopped early, if it did and knows.
+    diverged : (time, state), optional
+        The first state that is no motion.
+    """
 
     x: Array
     steps: int
     message: str = ""
+    diverged: tuple[float, Array] | None = None
 
 
 def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array) -> Stretch:
@@ -68,13 +86,13 @@ def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: floa
         text = ctypes.create_string_buffer(256)
         nb.c_get_msg_buf(result, ctypes.addressof(text), 256)
         message = "" if nb.c_get_success(result) else text.value.decode(errors="replace").rstrip(".")
-        return Stretch(_sane_rows(x), int(nb.c_get_steps(result)), message)
+        return _stretch(plan, times, x, int(nb.c_get_steps(result)), message)
     finally:
         nb.c_free(result)
 
 
 def scipy(
-    method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array, jacobian: Callable[..., Array]
+    method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array, jacobian: Callable
 ) -> Stretch:
     """One of SciPy's solvers around the same right-hand side; the implicit ones with the exact Jacobian."""
     from scipy import integrate
@@ -88,15 +106,18 @@ def scipy(
     steps = 0
     message: str | None = ""
     while solver.status == "running":
-        message = solver.step()
+        try:
+            message = solver.step()
+        except ValueError as error:  # the implicit ones factorize a matrix of NaN
+            return _stretch(plan, times, np.array(rows).reshape(-1, len(x0)), steps, " ".join(str(error).split()))
         if solver.status == "failed":
             break
         steps += 1
         reached = times[len(rows) :][times[len(rows) :] <= solver.t]
         if len(reached):
             rows += list(np.atleast_2d(solver.dense_output()(reached).T))
-    failed = solver.status == "failed"
-    return Stretch(_sane_rows(np.array(rows).reshape(-1, len(x0))), steps, (message or "failed").rstrip(".") if failed else "")
+    reason = (message or "failed").rstrip(".") if solver.status == "failed" else ""
+    return _stretch(plan, times, np.array(rows).reshape(-1, len(x0)), steps, reason)
 
 
 def python_rate(plan: Plan, size: int) -> Callable[[float, Array], Array]:
@@ -118,20 +139,47 @@ def rk4(plan: Plan, t0: float, x0: Array, times: Array, step: float) -> Stretch:
     run = RK4(loops().addresses["rk4"])
     holder = np.array([plan.address], dtype=np.int64)
     x, work = np.array(x0, dtype=float), np.empty(5 * len(x0))
-    rows, total, t = [], 0, t0
+    rows: list[Array] = []
+    total, t = 0, t0
+
+    def advance(t: float, h: float, count: int) -> bool:
+        run(holder.ctypes.data, x.ctypes.data, work.ctypes.data, t, h, count)
+        return not plan.stopped
+
+    def reached(diverged: tuple[float, Array] | None = None) -> Stretch:
+        message = f"a step of {step:g} s is too long" if diverged else ""
+        return Stretch(np.array(rows).reshape(-1, len(x0)), total, message, diverged)
+
     for end in times:
         steps = max(1, int(np.ceil((end - t) / step - 1e-9)))
-        if end > t:
-            run(holder.ctypes.data, x.ctypes.data, work.ctypes.data, t, (end - t) / steps, steps)
-            total += steps
-        if not (np.abs(x) < DIVERGED).all():
-            return Stretch(np.array(rows).reshape(-1, len(x0)), total, f"a step of {step:g} s is too long")
+        h, done = (end - t) / steps, 0
+        while end > t and done < steps:
+            many, before = min(CHUNK, steps - done), x.copy()
+            if not advance(t + done * h, h, many):
+                return reached()
+            if not _is_motion(plan, x):  # again, one by one, to see when
+                x[:], many = before, 0
+                while _is_motion(plan, x):
+                    before = x.copy()
+                    if not advance(t + (done + many) * h, h, 1):
+                        return reached()
+                    many += 1
+                total += many
+                return reached((t + (done + many) * h, x if np.isfinite(x).all() else before))
+            done, total = done + many, total + many
         rows.append(x.copy())
         t = end
-    return Stretch(np.array(rows), total)
+    return reached()
 
 
-def _sane_rows(x: Array) -> Array:
-    """The rows before the first that is not finite or has diverged."""
-    bad = ~(np.abs(x) < DIVERGED).all(axis=1)
-    return x[: int(np.argmax(bad))] if bad.any() else x
+def _is_motion(plan: Plan, x: Array) -> bool:
+    return bool((np.abs(x[: plan.states]) < DIVERGED).all())
+
+
+def _stretch(plan: Plan, times: Array, x: Array, steps: int, message: str) -> Stretch:
+    """With the rows before the first that is no motion."""
+    bad = ~(np.abs(x[:, : plan.states]) < DIVERGED).all(axis=1)
+    if not bad.any():
+        return Stretch(x, steps, message)
+    k = int(np.argmax(bad))
+    return Stretch(x[:k], steps, message, (float(times[k]), x[k]))

@@ -1,0 +1,445 @@
+"""The command line: what it prints and writes, and how it says no: one line on stderr, status 2, nothing written."""
+
+import os
+import pty
+import re
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import flexarm as fa
+from flexarm import cli
+
+ARM = """
+name = "two"
+gravity = [0, 0, -9.81]
+
+[[links]]
+name = "upper"
+joint = { type = "revolute", axis = [0, 1, 0], rotor_inertia = 0.01, gear_ratio = 2.0, stiffness = 80.0 }
+body = { type = "rigid", length = 0.5, mass = 1.0 }
+hub_mass = 0.2
+
+[[links]]
+name = "fore"
+joint = { type = "revolute", axis = [0, 1, 0] }
+body = { type = "beam", length = 0.5, mass = 0.4, EI = 2.0, modes = { z = 2 } }
+
+[payload]
+mass = 0.1
+inertia = 0.005
+"""
+
+SCENARIO = """
+name = "push"
+arm = "arm.toml"
+until = 0.2
+samples = 21
+
+[input]
+type = "bang-bang"
+amplitude = [0.5, 0.1]
+duration = 0.05
+"""
+
+
+def flexarm(*arguments, folder=None, **options):
+    """A process of its own, as a user would start it."""
+    command = [sys.executable, "-m", "flexarm", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60, check=False, **options)
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    """The same in this process, in an empty folder: status, what it printed, what it said on stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["flexarm", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        captured = capsys.readouterr()
+        return ended.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "arm.toml").write_text(ARM)
+    (tmp_path / "push.toml").write_text(SCENARIO)
+    return tmp_path
+
+
+def said_no(status, out, err, *parts):
+    assert status == 2
+    assert out == ""
+    assert err.startswith("flexarm: ") and err.endswith("\n") and err.count("\n") == 1, err
+    assert "Traceback" not in err
+    for part in parts:
+        assert part in err, err
+
+
+# -- what it shows -----------------------------------------------------------------------------------------------------
+
+
+def test_without_a_command_it_helps(call):
+    status, out, err = call()
+    assert status == 0 and err == ""
+    for command in ("list", "show", "modes", "simulate"):
+        assert re.search(rf"^\s+{command}\s", out, re.M)
+
+
+@pytest.mark.parametrize("command", ["list", "show", "modes", "simulate"])
+def test_every_command_has_help(call, command):
+    status, out, _ = call(command, "--help")
+    assert status == 0 and "Usage:" in out and "--help" in out
+
+
+def test_list_names_everything_on_a_line_each(call):
+    status, out, _ = call("list")
+    assert status == 0
+    lines = out.splitlines()
+    for name in (*fa.bundled(), *fa.bundled_scenarios()):
+        assert any(line.startswith(name + " ") for line in lines)
+    for name in fa.bundled():
+        assert any(line.startswith(name) and line.rstrip().endswith(fa.load(name).description) for line in lines)
+
+
+@pytest.mark.parametrize("name", fa.bundled())
+def test_show(call, name):
+    status, out, err = call("show", name)
+    assert status == 0 and err == ""
+    model = fa.Model(fa.load(name))
+    facts = model.kernel("forward_dynamics").code.facts
+    assert f"{len(model.coordinates)} coordinates: " in out
+    assert all(coordinate in out for coordinate in model.coordinates)
+    assert f"recursive: {facts['multiplications']} multiplications, {facts['additions']} additions" in out
+    assert "total mass" in out and "natural frequencies" in out
+
+
+def test_show_counts_masses_and_knows_joints(call, files):
+    _, out, _ = call("show", "arm.toml")
+    assert "total mass 1.7 kg, payload 0.1 kg" in out
+    assert re.search(r"upper\s+revolute elastic\s+rigid\s+0.5\s+1.2\s+-", out)
+    assert re.search(r"fore\s+revolute\s+beam\s+0.5\s+0.4\s+2 z", out)
+    assert "2 inputs: upper.motor, fore.joint" in out
+
+
+def frequencies(out):
+    return [float(match) for match in re.findall(r"^\d+ +(\S+)", out, re.M)]
+
+
+def test_modes_are_the_models(call, files):
+    model = fa.Model(fa.load("arm.toml"))
+    q = np.zeros(5)
+    status, out, _ = call("modes", "arm.toml")
+    assert status == 0
+    assert frequencies(out) == pytest.approx(model.frequencies(q), rel=1e-4)
+    _, out, _ = call("modes", "arm.toml", "--free")
+    assert frequencies(out) == pytest.approx(model.frequencies(q, locked=False), rel=1e-4)
+    q[1] = 1.2
+    _, out, _ = call("modes", "arm.toml", "--at", "fore.joint=1.2", "--free")
+    assert frequencies(out) == pytest.approx(model.frequencies(q, locked=False), rel=1e-4)
+    assert "fore.z1" in out
+
+
+def test_tables_do_not_wrap_where_no_terminal_limits_them(call):
+    _, out, _ = call("modes", "canadarm")
+    assert len(frequencies(out)) == 6
+    assert len(out.splitlines()) == 2 + 1 + 6
+
+
+# -- simulate ----------------------------------------------------------------------------------------------------------
+
+
+def test_simulate_writes_two_files_and_a_summary(files):
+    done = flexarm("simulate", "push.toml", folder=files)
+    assert done.returncode == 0 and done.stderr == ""
+    assert sorted(os.listdir(files)) == ["arm.toml", "push.nc", "push.png", "push.toml"]
+    result = fa.load_result(files / "push.nc")
+    assert result.attrs["name"] == "push" and result.sizes["time"] == 21
+    assert (files / "push.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    for part in ("push: completed", "energy audit", "largest drift", "upper.joint", "fore tip", "push.nc, push.png"):
+        assert part in done.stdout
+    assert f"{result.attrs['energy_drift']:.2e}" in done.stdout
+
+
+def test_options_take_the_place_of_the_scenarios(call, files):
+    status, out, _ = call(
+        "simulate",
+        "push.toml",
+        "--out",
+        "results/new",
+        "--no-plot",
+        "--method",
+        "radau",
+        "--until",
+        "0.1",
+        "--samples",
+        5,
+    )
+    assert status == 0
+    assert os.listdir("results/new") == ["push.nc"]
+    result = fa.load_result("results/new/push.nc")
+    assert result.time.values == pytest.approx(np.linspace(0, 0.1, 5))
+    assert result.attrs["method"] == "radau"
+    call("simulate", "push.toml", "--no-plot", "--rtol", "1e-5", "--method", "auto")
+    result = fa.load_result("push.nc")
+    assert result.attrs["rtol"] == 1e-5 and "eigenvalue" in result.attrs["method_reason"]
+    call("simulate", "push.toml", "--no-plot", "--method", "rk4", "--step", "1e-4")
+    assert fa.load_result("push.nc").attrs["steps"] == 2000
+    (files / "fixed.toml").write_text(SCENARIO + '[solver]\nmethod = "rk4"\nstep = 1e-4\n')
+    assert call("simulate", "fixed.toml", "--no-plot", "--method", "dop853")[0] == 0
+
+
+def test_a_name_is_no_path(call, files):
+    (files / "push.toml").write_text(SCENARIO.replace('"push"', '"../a/b"'))
+    assert call("simulate", "push.toml", "--no-plot", "--out", "here")[0] == 0
+    assert os.listdir("here") == ["..-a-b.nc"]
+
+
+def test_bundled_scenario_by_name(call):
+    status, out, _ = call("simulate", "rigid-two-link", "--until", "0.5")
+    assert status == 0
+    assert sorted(os.listdir()) == ["rigid-two-link.nc", "rigid-two-link.png"]
+
+
+def test_a_run_that_fails_keeps_the_part_before(call, files):
+    """RK4 far beyond its stability."""
+    (files / "push.toml").write_text(SCENARIO.replace("until = 0.2", "until = 20"))
+    status, out, err = call("simulate", "push.toml", "--method", "rk4", "--step", "0.1")
+    assert status == 2
+    assert err.startswith("flexarm: diverged by t = ") and err.count("\n") == 1
+    assert "fore.z" in err and "the part before is in push.nc" in err
+    result = fa.load_result("push.nc")
+    assert 1 <= result.sizes["time"] < 21
+    assert result.attrs["status"].startswith("diverged")
+
+
+# -- how it says no ----------------------------------------------------------------------------------------------------
+
+
+def changed(old, new, what="arm"):
+    def change(text):
+        assert old in text
+        return text.replace(old, new, 1)
+
+    return what, change
+
+
+BAD = {
+    "negative mass": (changed("mass = 1.0", "mass = -1.0"), "link 'upper': mass is -1.0 kg; it must be positive"),
+    "zero mass": (changed("mass = 0.4", "mass = 0"), "link 'fore': mass is 0.0 kg; it must be positive"),
+    "negative hub": (
+        changed("hub_mass = 0.2", "hub_mass = -1"),
+        "link 'upper': hub_mass is -1.0 kg; it must be zero or",
+    ),
+    "negative length": (changed("length = 0.5", "length = -0.5"), "link 'upper': length is -0.5 m; it must be zero or"),
+    "zero length": (
+        changed("length = 0.5, mass = 0.4", "length = 0, mass = 0.4"),
+        "link 'fore': length is 0.0 m; it must be",
+    ),
+    "negative EI": (changed("EI = 2.0", "EI = -2.0"), "link 'fore': EI is -2.0 N m^2; it must be positive"),
+    "zero EI": (changed("EI = 2.0", "EI = 0"), "link 'fore': EI is 0.0 N m^2; it must be positive"),
+    "zero stiffness": (
+        changed("stiffness = 80.0", "stiffness = 0"),
+        "link 'upper': joint.stiffness is 0.0 N m/rad; it",
+    ),
+    "negative stiffness": (
+        changed("stiffness = 80.0", "stiffness = -1"),
+        "link 'upper': joint.stiffness is -1.0 N m/rad",
+    ),
+    "negative payload": (changed("mass = 0.1", "mass = -0.1"), "payload.mass is -0.1 kg; it must be"),
+    "unknown key": (
+        changed("hub_mass", "hubmass"),
+        "link 'upper': unknown key 'hubmass'; allowed are name, joint, body",
+    ),
+    "unknown key of a body": (changed("EI = 2.0", "IE = 2.0"), "link 'fore': unknown key 'IE'; allowed are"),
+    "unknown key of an arm": (changed("gravity", "gravitation"), "unknown key 'gravitation'; allowed are name, links"),
+    "unknown shapes": (changed("EI = 2.0", 'EI = 2.0, shapes = "odd"'), "link 'fore': shapes is 'odd'; "),
+    "unknown body": (changed('type = "beam"', 'type = "rope"'), "link 'fore': body.type is 'rope'; it must be 'beam'"),
+    "unknown joint": (changed('type = "revolute"', 'type = "ball"'), "link 'upper': joint.type is 'ball'; it must be"),
+    "short axis": (
+        changed("axis = [0, 1, 0]", "axis = [0, 1]"),
+        "link 'upper': joint.axis has 2 entries; it must have",
+    ),
+    "long gravity": (
+        changed("gravity = [0, 0, -9.81]", "gravity = [0, 0, 0, 1]"),
+        "gravity has 4 entries; it must have",
+    ),
+    "NaN": (changed("EI = 2.0", "EI = nan"), "link 'fore': EI is nan N m^2; it must be finite"),
+    "infinity": (changed("mass = 1.0", "mass = inf"), "link 'upper': mass is inf kg; it must be finite"),
+    "text": (changed("mass = 1.0", 'mass = "1"'), "link 'upper': mass is '1'; it must be a number in kg"),
+    "twice": (
+        changed('name = "fore"', 'name = "upper"'),
+        "link 'upper': name is given to links 1 and 2; each link needs",
+    ),
+    "truncated": (("arm", lambda text: text[: text.index("EI")]), "not a TOML file"),
+    "no text": (("arm", lambda text: b"\xff\xfe" + text.encode("utf-16-le")), "is not UTF-8 text"),
+    "zero samples": (changed("samples = 21", "samples = 0", "scenario"), "samples is 0; it must be an integer from 2"),
+    "zero time": (changed("until = 0.2", "until = 0", "scenario"), "until is 0.0 s; it must be positive"),
+    "actuators": (
+        changed("[0.5, 0.1]", "[0.5]", "scenario"),
+        "input.amplitude has 1 number; it must have 2: upper.motor",
+    ),
+    "NaN input": (changed("[0.5, 0.1]", "[0.5, nan]", "scenario"), "input.amplitude[1] is nan N m; it must be finite"),
+    "unknown arm": (changed("arm.toml", "canada", "scenario"), "arm: unknown arm 'canada'; bundled are"),
+    "missing arm": (changed("arm.toml", "legs.toml", "scenario"), "legs.toml: cannot be read: No such file"),
+    "truncated scenario": (("scenario", lambda text: text[: text.index("0.1]")]), "not a TOML file"),
+}
+
+
+@pytest.fixture
+def spoilt(files, request):
+    (what, change), line = BAD[request.param]
+    path = files / ("arm.toml" if what == "arm" else "push.toml")
+    text = change(path.read_text())
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return what, line
+
+
+@pytest.mark.parametrize("spoilt", BAD, indirect=True)
+def test_bad_input_is_one_line_with_file_link_and_field(spoilt, call):
+    what, line = spoilt
+    for command in (("show", "arm.toml"), ("modes", "arm.toml"), ("simulate", "push.toml", "--out", "results")):
+        if what == "arm" or command[0] == "simulate":
+            said_no(*call(*command), command[1] + ": ", line)
+    assert sorted(os.listdir()) == ["arm.toml", "push.toml"]
+
+
+@pytest.mark.parametrize("spoilt", ["negative mass", "truncated", "zero samples", "twice"], indirect=True)
+def test_bad_input_in_a_process_of_its_own(spoilt, files):
+    what, line = spoilt
+    done = flexarm("simulate", "push.toml", folder=files)
+    said_no(done.returncode, done.stdout, done.stderr, line, f"{what if what == 'arm' else 'push'}.toml: ")
+    assert sorted(os.listdir(files)) == ["arm.toml", "push.toml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["dance"], ["No such command 'dance'"]),
+        (["--speed"], ["No such option: --speed"]),
+        (["show"], ["Missing argument 'ARM'"]),
+        (["show", "canada"], ["unknown arm 'canada'; bundled are "]),
+        (["show", "canada.toml"], ["canada.toml: cannot be read: No such file"]),
+        (["show", "."], ["."]),
+        (["simulate", "canada"], ["unknown scenario 'canada'; bundled are "]),
+        (["simulate", "canada.toml"], ["canada.toml: cannot be read"]),
+        (["simulate", "arm.toml"], ["arm.toml: this is an arm; a scenario names one by its key 'arm'"]),
+        (["show", "push.toml"], ["push.toml: unknown key 'arm'"]),
+        (["modes", "arm.toml", "--at", "knee=1"], ["--at knee=1: no coordinate 'knee'; there are upper.joint"]),
+        (["modes", "arm.toml", "--at", "fore.joint=x"], ["--at fore.joint=x: 'x' is not a number; write NAME=VALUE"]),
+        (["modes", "arm.toml", "--at", "fore.joint=nan"], ["q contains NaN"]),
+        (["simulate", "push.toml", "--until", "0"], ["--until is 0.0 s; it must be positive"]),
+        (["simulate", "push.toml", "--until", "x"], ["--until", "valid"]),
+        (["simulate", "push.toml", "--samples", "0"], ["--samples is 0; it must be an integer from 2"]),
+        (["simulate", "push.toml", "--rtol", "0"], ["--rtol is 0.0; it must be positive"]),
+        (["simulate", "push.toml", "--method", "euler"], ["--method is 'euler'; it must be one of auto, "]),
+        (["simulate", "push.toml", "--method", "rk4"], ["--step is missing; method 'rk4' needs one"]),
+        (["simulate", "push.toml", "--step", "0.1"], ["--step is 0.1 s; method 'dop853' chooses its own"]),
+        (["simulate", "push.toml", "--method", "rk4", "--step", "1"], ["--step is 1.0 s; it must be no longer than"]),
+        (["simulate", "push.toml", "--out", "arm.toml"], ["--out arm.toml: ", "is not a folder"]),
+        (["simulate", "push.toml", "--out", "arm.toml/results"], ["is not a folder"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) and " " not in value[0] else "",
+)
+def test_what_cannot_be_done_is_one_line(arguments, parts, call, files):
+    said_no(*call(*arguments), *parts)
+    assert sorted(os.listdir()) == ["arm.toml", "push.toml"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_the_right_to_write(call, files):
+    (files / "locked").mkdir(mode=0o555)
+    said_no(*call("simulate", "push.toml", "--out", "locked"), "--out locked: ", "cannot be written to")
+
+
+def test_an_arm_without_inertia(call, files):
+    (files / "arm.toml").write_text(
+        'name = "slender"\n[[links]]\nname = "a"\njoint = { axis = [1, 0, 0], type = "revolute" }\n'
+        'body = { type = "rigid", length = 1, mass = 1 }\n'
+    )
+    (files / "push.toml").write_text('name = "x"\narm = "arm.toml"\nuntil = 1\n')
+    for command in (("modes", "arm.toml"), ("simulate", "push.toml")):
+        said_no(*call(*command), "arm 'slender': nothing resists the acceleration of a.joint")
+    status, _, err = call("show", "arm.toml")
+    assert status == 2 and "nothing resists" in err
+
+
+# -- Ctrl-C, pipes and terminals ---------------------------------------------------------------------------------------
+
+LONG = """
+name = "long"
+arm = "arm.toml"
+until = 1e6
+samples = 1_000_001
+initial = { q.fore.joint = 1.0 }
+"""
+
+
+def test_ctrl_c_writes_what_there_is(files):
+    """In a terminal: the bar appears after a second, then Ctrl-C ends the run and its part is written."""
+    (files / "long.toml").write_text(LONG)
+    parent, child = pty.openpty()
+    command = [sys.executable, "-m", "flexarm", "simulate", "long.toml", "--no-plot"]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
+    process = subprocess.Popen(command, cwd=files, stdout=child, stderr=child, stdin=child, env=environment)
+    os.close(child)
+    seen, deadline, pressed = "", time.monotonic() + 60, False
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([parent], [], [], 0.1)[0]:
+                continue
+            try:
+                seen += os.read(parent, 4096).decode(errors="replace")
+            except OSError:  # the terminal's other end is closed
+                break
+            if "of 1e+06 s" in seen and not pressed:
+                pressed = True
+                process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    finally:
+        process.kill()
+        os.close(parent)
+    assert pressed, "a bar was seen"
+    assert "Traceback" not in seen
+    assert "long: interrupted" in seen
+    assert re.search(r"flexarm: interrupted at t = \S+ s; the part before is in long\.nc", seen)
+    result = fa.load_result(files / "long.nc")
+    assert result.attrs["status"] == "interrupted"
+    assert 2 < result.sizes["time"] < 1_000_001
+    assert result.attrs["energy_drift"] < 1e-3
+    assert sorted(os.listdir(files)) == ["arm.toml", "long.nc", "long.toml", "push.toml"]
+
+
+def test_ctrl_c_elsewhere_is_one_line(call, monkeypatch):
+    def pressed():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("flexarm.catalogue.bundled", pressed)
+    assert call("list") == (130, "", "flexarm: interrupted\n")
+
+
+def test_a_pipe_that_closes_early_is_no_traceback():
+    shown = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m flexarm list | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert shown.stdout.startswith("arms")
+    assert "Traceback" not in shown.stderr
+
+
+def test_the_package_runs_as_a_module():
+    assert flexarm("show", "rigid-two-link").stdout.startswith("rigid-two-link: Two uniform rigid rods")

@@ -1,0 +1,269 @@
+"""Scenarios: the bundled ones run, a file says what Python says, a mistake is one line with its file and key."""
+
+import numpy as np
+import pytest
+
+import flexarm as fa
+from flexarm.scenario import BangBangInput, ConstantInput, CycloidalMotion, PiecewiseInput, Solver, TableInput
+
+HEAD = 'name = "test"\narm = "subudhi-morris"\nuntil = 0.1\nsamples = 11\n'
+COORDINATES = "upper.joint, fore.joint, upper.y1, upper.y2, fore.y1, fore.y2"
+
+ARM = """
+name = "slide"
+[[links]]
+name = "a"
+joint = { type = "prismatic", axis = [1, 0, 0] }
+body = { type = "rigid", length = 1, mass = 2 }
+"""
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fa.Model(fa.load("subudhi-morris"))
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a scenario's text, give its path."""
+
+    def write(text, name="s.toml"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+# -- what runs ---------------------------------------------------------------------------------------------------------
+
+
+def test_bundled_scenarios_are_there():
+    assert {"canadarm", "rigid-two-link", "spatial-6r", "subudhi-morris"} <= set(fa.bundled_scenarios())
+    assert list(fa.bundled_scenarios()) == sorted(fa.bundled_scenarios())
+
+
+@pytest.mark.parametrize("name", fa.bundled_scenarios())
+def test_bundled_scenario_runs(name):
+    scenario = fa.load_scenario(name)
+    assert scenario.name == name and scenario.description
+    result = scenario.replace(until=scenario.until / 50, samples=5).run(progress=False)
+    assert result.attrs["name"] == name and result.attrs["status"] == "completed"
+    assert result.attrs["energy_drift"] < 1e-7
+    assert ("q_ref" in result) == (scenario.reference is not None)
+    driven = scenario.input is not None
+    assert bool(np.abs(result.u).max() > 0) == driven
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.q, b.q)
+    np.testing.assert_array_equal(a.u, b.u)
+    assert a.attrs["input_description"] == b.attrs["input_description"]
+
+
+INPUTS = [
+    ("", None),
+    ('[input]\ntype = "constant"\nvalues = [0.1, -0.2]', [0.1, -0.2]),
+    (
+        '[input]\ntype = "bang-bang"\namplitude = [0.2, 0.1]\nduration = 0.03\nstart = 0.01',
+        fa.bang_bang([0.2, 0.1], 0.03, 0.01),
+    ),
+    (
+        '[input]\ntype = "piecewise"\ntimes = [0, 0.04]\nvalues = [[0.1, 0], [0, 0.1]]',
+        fa.Piecewise([0, 0.04], [[0.1, 0], [0, 0.1]]),
+    ),
+    (
+        '[input]\ntype = "table"\ntimes = [0, 0.04, 0.1]\nvalues = [[0.1, 0], [0, 0.1], [0, 0]]',
+        fa.Table([0, 0.04, 0.1], [[0.1, 0], [0, 0.1], [0, 0]]),
+    ),
+    (
+        '[input]\ntype = "table"\ntimes = [0, 0.1]\nvalues = [[0.1, 0], [0, 0.1]]\ninterpolation = "linear"',
+        fa.Table([0, 0.1], [[0.1, 0], [0, 0.1]], "linear"),
+    ),
+    (
+        '[input]\ntype = "rigid-inverse-dynamics"\n[reference]\nrates = [0.1, 0.2]\nperiods = [0.1, 0.2]',
+        fa.RigidInverseDynamics(fa.Cycloidal([0.1, 0.2], [0.1, 0.2])),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "u"), INPUTS, ids=[text.partition("type = ")[2][:10] for text, _ in INPUTS])
+def test_a_file_says_what_python_says(text, u, file, model):
+    by_file = fa.load_scenario(file(HEAD + text)).run(model, progress=False)
+    same(by_file, fa.simulate(model, 0.1, u=u, samples=11, progress=False))
+
+
+def test_solver_and_initial_state_reach_the_simulation(file, model):
+    text = '[solver]\nmethod = "rk4"\nstep = 1e-4\n[initial]\nq = { "fore.joint" = 0.3 }\nqd = [0.1, 0, 0, 0, 0, 0]'
+    result = fa.load_scenario(file(HEAD + text)).run(model, progress=False)
+    assert (result.attrs["method"], result.attrs["step"]) == ("rk4", 1e-4)
+    assert result.q[0].values.tolist() == [0, 0.3, 0, 0, 0, 0]
+    assert result.qd[0].values.tolist() == [0.1, 0, 0, 0, 0, 0]
+    assert result.sizes["time"] == 11 and result.time[-1] == 0.1
+    text = '[solver]\nmethod = "radau"\nrtol = 1e-5\natol = 1e-6'
+    result = fa.load_scenario(file(HEAD + text)).run(model, progress=False)
+    assert [result.attrs[key] for key in ("method", "rtol", "atol")] == ["radau", 1e-5, 1e-6]
+
+
+@pytest.mark.parametrize(
+    "q", ['q."upper.joint" = 0.4', "q.upper.joint = 0.4", "q = [0.4, 0, 0, 0, 0, 0]", 'q = { "upper.joint" = 0.4 }']
+)
+def test_every_way_to_write_an_initial_state(q, file, model):
+    result = fa.load_scenario(file(HEAD + "[initial]\n" + q)).run(model, progress=False)
+    assert result.q[0].values.tolist() == [0.4, 0, 0, 0, 0, 0]
+
+
+def test_one_column_may_be_a_list_of_numbers(file):
+    text = 'name = "x"\narm = "arm.toml"\nuntil = 1\n[input]\ntype = "table"\ntimes = [0, 1]\nvalues = [4, 4]'
+    file(ARM, "arm.toml")
+    result = fa.load_scenario(file(text)).run(progress=False)
+    assert result.q[-1, 0] == pytest.approx(1.0)  # 2 kg under 4 N for 1 s
+
+
+def test_an_arms_path_is_relative_to_the_scenario(tmp_path, file, monkeypatch):
+    (tmp_path / "arms").mkdir()
+    file(ARM, "arms/slide.toml")
+    path = file('name = "x"\narm = "arms/slide.toml"\nuntil = 1\n')
+    monkeypatch.chdir("/")
+    assert fa.load_scenario(path).run(progress=False).coordinate.values.tolist() == ["a.joint"]
+    assert fa.load_scenario(str(path)).loaded_arm().name == "slide"
+    absolute = file(f'name = "x"\narm = "{tmp_path / "arms" / "slide.toml"}"\nuntil = 1\n', "absolute.toml")
+    assert fa.load_scenario(absolute).loaded_arm().name == "slide"
+    monkeypatch.chdir(tmp_path)
+    assert fa.load_scenario("s.toml").loaded_arm().name == "slide"
+
+
+def test_from_python_with_an_arm():
+    arm = fa.load("rigid-two-link")
+    scenario = fa.Scenario(
+        name="push",
+        arm=arm,
+        until=0.2,
+        samples=3,
+        input=ConstantInput(values=(1.0, 0.0)),
+        solver=Solver(method="radau"),
+    )
+    assert scenario.loaded_arm() is arm
+    assert scenario.run(progress=False).u[0].values.tolist() == [1, 0]
+    for given in (
+        BangBangInput(amplitude=(1.0, 1.0), duration=0.1),
+        PiecewiseInput(times=(0.0,), values=((1.0, 1.0),)),
+        TableInput(times=(0.0, 1.0), values=((1.0, 1.0), (0.0, 0.0))),
+    ):
+        assert scenario.replace(input=given).run(progress=False).u[0].values.tolist() == [1, 1]
+    moved = scenario.replace(reference=CycloidalMotion(rates=(0.1, 0.2), periods=(1.0, 1.0))).run(progress=False)
+    assert moved.q_ref.shape == (3, 2)
+
+
+# -- mistakes ----------------------------------------------------------------------------------------------------------
+
+BANG = '[input]\ntype = "bang-bang"\n'
+PIECES = '[input]\ntype = "piecewise"\n'
+TABLE = '[input]\ntype = "table"\n'
+JOINTS = "upper.joint, fore.joint"
+
+WRONG = [
+    (HEAD + "speed = 1", "unknown key 'speed'; allowed are name, description, arm, until, samples, input, reference"),
+    (
+        HEAD + '[input]\ntype = "bang"',
+        "input.type is 'bang'; it must be 'constant', 'bang-bang', 'piecewise', 'table' or",
+    ),
+    (HEAD + "[input]\namplitude = [1]", "input.type is missing; it must be 'constant', 'bang-bang'"),
+    (HEAD + BANG + "amplitude = [1, nan]\nduration = 1", "input.amplitude[1] is nan N m; it must be finite"),
+    (HEAD + BANG + "amplitude = [1, 2]\nduration = 0", "input.duration is 0.0 s; it must be positive"),
+    (HEAD + BANG + "amplitude = [1, 2]", "input.duration is missing"),
+    (
+        HEAD + BANG + "amplitude = [1, 2]\nduration = 1\nstep = 1",
+        "input: unknown key 'step'; allowed are amplitude, dura",
+    ),
+    (HEAD + BANG + "amplitude = [1]\nduration = 1", f"input.amplitude has 1 number; it must have 2: {JOINTS}"),
+    (HEAD + BANG + "amplitude = []\nduration = 1", "input.amplitude is empty; it must have at least one number"),
+    (HEAD + '[input]\ntype = "constant"\nvalues = [1, 2, 3]', f"input.values has 3 numbers; it must have 2: {JOINTS}"),
+    (HEAD + PIECES + "times = [0, 1]\nvalues = [[1, 2]]", "input.times has 2 numbers and values has 1 rows"),
+    (
+        HEAD + PIECES + "times = [0, 1]\nvalues = [[1, 2], [1]]",
+        f"input.values[1] has 1 number; it must have 2: {JOINTS}",
+    ),
+    (
+        HEAD + PIECES + "times = [1, 0]\nvalues = [[1, 2], [1, 2]]",
+        "input.times[1] is 0.0 s after 1.0 s; times must incr",
+    ),
+    (HEAD + TABLE + "times = [1]\nvalues = [[1, 2]]", "input.times has 1 number; it must have at least 2"),
+    (HEAD + TABLE + "times = [0, 1]\nvalues = [[1, 2], 3]", f"input.values[1] has 1 number; it must have 2: {JOINTS}"),
+    (HEAD + TABLE + "times = [0, 1]\nvalues = [[1, 2], [3, nan]]", "input.values[1][1] is nan; it must be finite"),
+    (HEAD + TABLE + "times = [0, 1]\nvalues = 3", "input.values is 3; it must be a list of rows"),
+    (
+        HEAD + TABLE + 'times = [0, 1]\nvalues = [[1, 2], [3, 4]]\ninterpolation = "none"',
+        "input.interpolation is 'none'; it must be 'cubic' or 'linear'",
+    ),
+    (
+        HEAD + '[input]\ntype = "rigid-inverse-dynamics"',
+        "reference is missing; the input 'rigid-inverse-dynamics' follows",
+    ),
+    (HEAD + "[reference]\nrates = [1]\nperiods = [1, 1]", f"reference.rates has 1 number; it must have 2: {JOINTS}"),
+    (HEAD + "[reference]\nrates = [1, 1]\nperiods = [1, 1, 1]", "reference.periods has 3 numbers; it must have 2"),
+    (HEAD + "[reference]\nrates = [1, 1]\nperiods = [1, 1]\nphase = 1", "reference: unknown key 'phase'; allowed are"),
+    (HEAD + '[solver]\nmethod = "euler"', "solver.method is 'euler'; it must be one of auto, "),
+    (HEAD + '[solver]\nmethod = "rk4"', "solver.step is missing; method 'rk4' needs one"),
+    (HEAD + '[solver]\nmethod = "rk4"\nstep = 0', "solver.step is 0.0 s; it must be positive"),
+    (HEAD + '[solver]\nmethod = "rk4"\nstep = 1', "solver.step is 1.0 s; it must be no longer than the run, 0.1 s"),
+    (HEAD + "[solver]\nstep = 0.1", "solver.step is 0.1 s; method 'dop853' chooses its own"),
+    (HEAD + "[solver]\nrtol = 0", "solver.rtol is 0.0; it must be positive"),
+    (HEAD + "[solver]\ntolerance = 0", "solver: unknown key 'tolerance'; allowed are method, rtol, atol, step"),
+    (HEAD + "[initial]\nq = [1]", f"initial.q has 1 number; it must have 6: {COORDINATES}"),
+    (HEAD + "[initial]\nqd = [0, 0, 0, 0, 0, nan]", "initial.qd[5] is nan; it must be finite"),
+    (HEAD + '[initial]\nq = { "upper.knee" = 1 }', f"initial.q: no coordinate 'upper.knee'; there are {COORDINATES}"),
+    (HEAD + "[initial]\nq.upper.joint = nan", "initial.q.upper.joint is nan; it must be finite"),
+    (HEAD + '[initial]\nq = "rest"', "initial.q is 'rest'; it must be a list of numbers"),
+    (HEAD.replace("11", "0"), "samples is 0; it must be an integer from 2 to"),
+    (HEAD.replace("11", "1"), "samples is 1; it must be an integer from 2 to"),
+    (HEAD.replace("11", "-5"), "samples is -5; it must be an integer from 2 to"),
+    (HEAD.replace("11", "1e3"), "samples is 1000.0; it must be an integer from 2 to"),
+    (HEAD.replace("0.1", "0"), "until is 0.0 s; it must be positive"),
+    (HEAD.replace("0.1", "-1"), "until is -1.0 s; it must be positive"),
+    (HEAD.replace("0.1", "inf"), "until is inf s; it must be finite"),
+    (HEAD.replace('"subudhi-morris"', '"canada"'), "arm: unknown arm 'canada'; bundled are "),
+    (HEAD.replace('"subudhi-morris"', "3"), "arm is 3; it must be a name, a path or an Arm"),
+    ('name = "x"\narm = "canadarm"', "until is missing"),
+    (ARM, "this is an arm; a scenario names one by its key 'arm'"),
+    ("name = ", "not a TOML file: "),
+]
+
+
+@pytest.mark.parametrize(("text", "line"), WRONG, ids=[line[:40] for _, line in WRONG])
+def test_a_mistake_is_one_line_that_names_the_file_and_the_key(text, line, file):
+    path = file(text)
+    with pytest.raises(fa.DescriptionError) as caught:
+        fa.load_scenario(path)
+    assert str(caught.value).startswith(f"{path}: {line}")
+    assert str(caught.value).isprintable()
+
+
+def test_an_arm_that_is_wrong_or_missing_is_named_too(file, tmp_path):
+    path = file('name = "x"\narm = "arm.toml"\nuntil = 1\n')
+    with pytest.raises(fa.DescriptionError) as caught:
+        fa.load_scenario(path)
+    assert str(caught.value) == f"{path}: arm: {tmp_path / 'arm.toml'}: cannot be read: No such file or directory"
+    file(ARM.replace("mass = 2", "mass = -2"), "arm.toml")
+    with pytest.raises(fa.DescriptionError) as caught:
+        fa.load_scenario(path)
+    assert str(caught.value).startswith(f"{path}: arm: {tmp_path / 'arm.toml'}: link 'a': mass is -2.0 kg")
+
+
+def test_unknown_and_missing_scenarios(tmp_path):
+    with pytest.raises(fa.DescriptionError, match="unknown scenario 'slew'; bundled are .*canadarm"):
+        fa.load_scenario("slew")
+    with pytest.raises(fa.DescriptionError, match="cannot be read: No such file"):
+        fa.load_scenario(tmp_path / "slew.toml")
+
+
+def test_a_scenario_in_python_is_checked_against_its_arm_before_it_runs():
+    scenario = fa.Scenario(name="x", arm="canadarm", until=1e9, input=ConstantInput(values=(1.0,)))
+    with pytest.raises(fa.DescriptionError, match=r"^input\.values has 1 number; it must have 3"):
+        scenario.run(progress=False)
+    body = fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": 1})
+    free = fa.Arm(name="b", links=[fa.Link(name="b", joint=fa.Fixed(), body=body)])
+    with pytest.raises(fa.DescriptionError, match=r"^input\.values has 1 number; it must have none"):
+        scenario.replace(arm=free).run(progress=False)
+    with pytest.raises(fa.DescriptionError, match=r"^arm: unknown arm 'x'"):
+        scenario.replace(arm="x").run(progress=False)
