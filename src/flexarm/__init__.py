@@ -19,11 +19,12 @@ from flexarm.arm import (
 )
 from flexarm.catalogue import bundled, load
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
-from flexarm.inputs import Cycloidal, Piecewise, RigidInverseDynamics, Table, bang_bang
+from flexarm.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
 from flexarm.model import Model
 from flexarm.results import load_result, save_result
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.simulate import simulate
+from flexarm.trajectory import Cycloidal, ParabolicBlends
 from flexarm.version import __version__
 
 __all__ = [
@@ -37,9 +38,11 @@ __all__ = [
     "Link",
     "Material",
     "Model",
+    "ParabolicBlends",
     "Payload",
     "Piecewise",
     "Pose",
+    "PrescribedMotion",
     "Prismatic",
     "Revolute",
     "Rigid",

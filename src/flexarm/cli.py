@@ -70,9 +70,9 @@ def show(arm: ArmName) -> None:
     coordinates = ", ".join(f"{c} [{u}]" for c, u in zip(model.coordinates, units, strict=True))
     _print(f"\n{len(units)} coordinates: {coordinates}")
     _print(f"{len(model.inputs)} inputs: {', '.join(model.inputs) or '-'}")
-    q = np.zeros(len(units))
+    q = np.array(described.rest)
     _check_inertia(model, q)
-    _print("\nnatural frequencies at q = 0 [rad/s]")
+    _print("\nnatural frequencies at rest [rad/s]")
     _print(f"  actuators locked: {_numbers(model.frequencies(q))}")
     _print(f"  actuators free:   {_numbers(model.frequencies(q, locked=False))}")
     _print("\noperations of forward dynamics")
@@ -98,7 +98,7 @@ def modes(
     from flexarm.model import Model
 
     model = Model(load(arm))
-    q = np.zeros(len(model.coordinates))
+    q = np.array(model.arm.rest)
     for setting in at or []:
         name, equals, value = setting.partition("=")
         if name not in model.coordinates:

@@ -17,6 +17,7 @@ from flexarm.fields import POSITIVE, Fault, checked_number, shown
 from flexarm.loops import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.model import Model
 from flexarm.native import Kernel
+from flexarm.trajectory import Reference, jumps_of, reference_motion
 
 Array = np.ndarray
 
@@ -35,6 +36,9 @@ class Input(Protocol):
 
     def described(self) -> str:
         """One line for the result's attributes."""
+
+    # An input may say `quantity`, what of the model is integrated (default "state_rate"), and `initial(model)`, where a
+    # run begins if nothing else is asked for.
 
 
 @final
@@ -239,62 +243,6 @@ class Computed:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
 
-class Reference(Protocol):
-    """A motion of the joints, as an expression."""
-
-    def expression(self, t: Any) -> list[Any]:
-        """Joint coordinates at the symbolic time t."""
-
-    def described(self) -> str:
-        """Everything the expression depends on."""
-
-
-@final
-@dataclass(frozen=True)
-class Cycloidal:
-    """theta_i = k_i (t - T_i / pi sin(pi t / T_i)): rest at t = 0, and again at 2 T_i (Mohan & Saha eq. 44).
-
-    Parameters
-    ----------
-    rates : (joints,)
-        Mean rate k [rad/s or m/s].
-    periods : (joints,)
-        T [s].
-    """
-
-    rates: tuple[float, ...]
-    periods: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rates", tuple(float(x) for x in self.rates))
-        object.__setattr__(self, "periods", tuple(float(x) for x in self.periods))
-        if len(self.rates) != len(self.periods):
-            counts = f"{len(self.rates)} rates for {len(self.periods)} periods"
-            raise DescriptionError(f"Cycloidal: {counts}; one of each a joint")
-        for T in self.periods:
-            if not T > 0:
-                raise DescriptionError(f"Cycloidal: a period is {T} s; it must be positive")
-
-    def expression(self, t: Any) -> list[Any]:
-        """Joint coordinates at the symbolic time t."""
-        import casadi as ca
-
-        return [k * (t - T / np.pi * ca.sin(np.pi / T * t)) for k, T in zip(self.rates, self.periods, strict=True)]
-
-    def described(self) -> str:
-        """Rates and periods."""
-        return f"a cycloidal motion, rates {list(self.rates)}, periods {list(self.periods)}"
-
-
-def reference_values(reference: Reference, t: Array) -> Array:
-    """Joint coordinates of a reference at times t: (times, joints)."""
-    import casadi as ca
-
-    s = ca.SX.sym("t")
-    function = ca.Function("reference", [s], [ca.vertcat(*reference.expression(s))])
-    return np.array(function(np.asarray(t)[None, :])).T
-
-
 @final
 @dataclass(frozen=True)
 class RigidInverseDynamics:
@@ -345,6 +293,66 @@ class RigidInverseDynamics:
     def described(self) -> str:
         """With its reference."""
         return f"inverse dynamics of the rigid arm along {self.reference.described()}"
+
+
+@final
+@dataclass(frozen=True)
+class PrescribedMotion:
+    """The joints follow a reference exactly, the rest moves as it must; the forces that takes are the result's u.
+
+    This is what inverse-dynamics control of the joints amounts to when it starts without error (Theodore & Ghosal
+    eqs. 35, 36). Each drive must move its joint alone: an elastic joint's motor, not its joint, is what it moves.
+
+    Parameters
+    ----------
+    reference : Reference
+        A motion of all driven coordinates, in the order of the inputs.
+    """
+
+    reference: Reference
+    quantity = "prescribed_rate"
+
+    def jumps(self) -> Array:
+        """Where the reference's acceleration jumps."""
+        return jumps_of(self.reference)
+
+    def initial(self, model: Model) -> tuple[Array, Array]:
+        """Coordinates and rates at t = 0: rest, but the driven ones on the reference."""
+        q, qd = np.array(model.arm.rest), np.zeros(len(model.coordinates))
+        where = self._driven(model)
+        q[where], qd[where], _ = reference_motion(self.reference, 0.0)
+        return q, qd
+
+    def _driven(self, model: Model) -> list[int]:
+        return [model.coordinates.index(name) for name in model.inputs]
+
+    def _kernel(self, model: Model) -> Kernel:
+        def trace() -> Any:
+            import casadi as ca
+
+            t = ca.SX.sym("t")
+            q = ca.vertcat(*self.reference.expression(t))
+            _width("reference", q.numel(), model)
+            acceleration = ca.jacobian(ca.jacobian(q, t), t)
+            return ca.Function("acceleration", [t], [ca.densify(ca.cse(acceleration))])
+
+        return Kernel(json.dumps(["acceleration", self.reference.described()]), trace)
+
+    def feed(self, plan: Plan, model: Model, start: float) -> None:
+        """Evaluate the compiled accelerations from t, which stands first in the buffer."""
+        compiled = self._kernel(model).code
+        plan.feed(compiled.addresses["evaluate"], held=compiled)
+
+    def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """The forces that the motion takes."""
+        n = len(model.coordinates)
+        a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
+        rates = model.kernel("prescribed_rate").many(np.ascontiguousarray(np.hstack([q, qd, a])))
+        return model.inverse_dynamics(q, qd, rates[:, n : 2 * n])[:, self._driven(model)]
+
+    def described(self) -> str:
+        """With its reference."""
+        return f"whatever moves the joints along {self.reference.described()}"
 
 
 def as_input(u: Any, model: Model) -> Input:

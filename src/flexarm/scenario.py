@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self, final
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from flexarm import fields, inputs, solvers
+from flexarm import fields, inputs, solvers, trajectory
 from flexarm.arm import Arm
 from flexarm.catalogue import load, printable, read_toml
 from flexarm.errors import DescriptionError
@@ -55,9 +55,9 @@ class CycloidalMotion(Described):
     rates: Annotated[tuple[float, ...], numbers("rad/s")]
     periods: Annotated[tuple[float, ...], numbers("s", POSITIVE)]
 
-    def made(self) -> inputs.Reference:
+    def made(self) -> trajectory.Reference:
         """The reference itself."""
-        return inputs.Cycloidal(self.rates, self.periods)
+        return trajectory.Cycloidal(self.rates, self.periods)
 
     def widths(self) -> dict[str, int]:
         """How many joints each field is for."""
@@ -71,7 +71,7 @@ class ConstantInput(Described):
     type: Literal["constant"] = "constant"
     values: Annotated[tuple[float, ...], numbers("N m")]
 
-    def made(self, reference: inputs.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
         """The input itself."""
         return inputs.constant(self.values)
 
@@ -89,7 +89,7 @@ class BangBangInput(Described):
     duration: Annotated[float, number("s", POSITIVE)]
     start: Annotated[float, number("s", FINITE)] = 0.0
 
-    def made(self, reference: inputs.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
         """The input itself."""
         return inputs.bang_bang(self.amplitude, self.duration, self.start)
 
@@ -111,7 +111,7 @@ class PiecewiseInput(Described):
         _check_table(self.times, self.values, least=1)
         return self
 
-    def made(self, reference: inputs.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
         """The input itself."""
         return inputs.Piecewise(self.times, self.values)
 
@@ -134,7 +134,7 @@ class TableInput(Described):
         _check_table(self.times, self.values, least=2)
         return self
 
-    def made(self, reference: inputs.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
         """The input itself."""
         return inputs.Table(self.times, self.values, self.interpolation)
 
@@ -149,7 +149,7 @@ class RigidInverseDynamicsInput(Described):
 
     type: Literal["rigid-inverse-dynamics"] = "rigid-inverse-dynamics"
 
-    def made(self, reference: inputs.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
         """The input itself."""
         assert reference is not None  # the scenario has checked
         return inputs.RigidInverseDynamics(reference)

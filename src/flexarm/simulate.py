@@ -14,18 +14,24 @@ from typing import Any
 import numpy as np
 
 from flexarm import solvers
+from flexarm.arm import Beam, Telescope
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.fields import POSITIVE, Fault, checked_number
-from flexarm.inputs import Input, Reference, as_input, reference_values
+from flexarm.inputs import Input, as_input
 from flexarm.loops import DIVERGED, Plan
 from flexarm.model import Model
 from flexarm.native import Code
 from flexarm.progress import Bar
+from flexarm.telescope import SHORTEST
+from flexarm.trajectory import Reference, reference_values
 from flexarm.version import __version__
 
 Array = np.ndarray
 Progress = Callable[[float], None]
 """Called now and then with the time reached [s]."""
+
+QUASI_STATIC = 0.1
+"""Share of the group velocity above which a telescope's shapes, those of a beam at rest, are poor."""
 
 GROWN = 1e6
 """A run that failed from a coordinate or a rate beyond this, in SI units, has diverged."""
@@ -72,7 +78,7 @@ def simulate(
         (m,) constant; `Piecewise`, `bang_bang`, `Table`, `RigidInverseDynamics`; or a Python function u(t) or
         u(t, q, qd).
     q0, qd0 : (n,)
-        Coordinates and rates at t = 0; default zero.
+        Coordinates and rates at t = 0; default `arm.rest`: zero, but a telescope's nominal length.
     method : str
         "dop853" (default), "rk45", "tsit5", "vern7", "vern8" (explicit); "radau", "bdf", "lsoda" (stiff); all
         compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower, the implicit ones with the exact Jacobian. "rk4":
@@ -110,7 +116,8 @@ def simulate(
     """
     n = len(model.coordinates)
     drive = as_input(u, model)
-    x0 = np.concatenate([_initial("q0", q0, n, model), _initial("qd0", qd0, n, model), np.zeros(2)])
+    start = drive.initial(model) if hasattr(drive, "initial") else (np.array(model.arm.rest), np.zeros(n))
+    x0 = np.concatenate([_initial("q0", q0, start[0], model), _initial("qd0", qd0, start[1], model), np.zeros(2)])
     _check(until, method, rtol, atol, samples, step)
     if reference is not None:
         _check_reference(reference, model)
@@ -118,7 +125,7 @@ def simulate(
     chosen, why = choose_method(model, x0, until, rtol) if method == "auto" else (method, "as asked")
 
     began = clock.perf_counter()
-    rate = _state_rate(model, x0[:n])
+    rate = _rate(model, getattr(drive, "quantity", "state_rate"), x0[:n])
     compiled = clock.perf_counter()
     plan = Plan(rate.addresses["evaluate"], 2 * n, len(model.inputs), powers=2)
     # the energies ride along without steering the step: their tolerance is infinite
@@ -157,6 +164,8 @@ def simulate(
         result = _dataset(model, drive, reference, np.concatenate(run.t), np.concatenate(run.x), statistics)
     if run.failure:
         raise SimulationError(run.failure, result)
+    if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:
+        warnings.warn(f"a telescope moves at {ratio:.2g} of its group velocity: its shapes are poor", stacklevel=2)
     if not run.completed:
         warnings.warn(f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s", stacklevel=2)
     return result
@@ -165,9 +174,10 @@ def simulate(
 # -- before ------------------------------------------------------------------------------------------------------------
 
 
-def _initial(name: str, value: Any, n: int, model: Model) -> Array:
+def _initial(name: str, value: Any, otherwise: Array, model: Model) -> Array:
+    n = len(otherwise)
     if value is None:
-        return np.zeros(n)
+        return otherwise
     try:
         x = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -210,9 +220,9 @@ def _joints(model: Model) -> list[str]:
     return [name for name in model.coordinates if name.endswith(".joint")]
 
 
-def _state_rate(model: Model, q: Array) -> Code:
+def _rate(model: Model, quantity: str, q: Array) -> Code:
     try:
-        return model.kernel("state_rate").code
+        return model.kernel(quantity).code
     except ZeroDivisionError:  # the tracer has met a constant inertia of zero
         raise DescriptionError(f"arm {model.arm.name!r}: {without_inertia(model, q)}") from None
 
@@ -356,6 +366,10 @@ def _diagnosis(model: Model, plan: Plan, solve: Solve, run: _Run, stretch: solve
         names = [*model.coordinates, *(f"the rate of {name}" for name in model.coordinates)]
         largest = int(np.argmax(size))
         return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {x[largest]:.3g}{reason}"
+    for name, (low, total) in _lengths(model).items():
+        length = x[model.coordinates.index(name)]
+        if min(length - low, total - length) < 1e-4 * total:
+            return f"stopped at t = {t:.6g} s: {name}, a free length, would leave its range from {low:g} to {total:g} m"
     rate = model.kernel("state_rate").one(np.concatenate([x[: 2 * n], plan.u]))[n : 2 * n]
     bad = np.flatnonzero(~np.isfinite(rate))
     if len(bad):
@@ -381,6 +395,32 @@ def _jacobian(model: Model, plan: Plan) -> Callable[[float, Array], Array]:
 
 
 # -- after -------------------------------------------------------------------------------------------------------------
+
+
+def _lengths(model: Model) -> dict[str, tuple[float, float]]:
+    """The range of every telescope's free length."""
+    links = [link for link in model.arm.links if isinstance(link.joint, Telescope)]
+    follow = {link.name: link.joint.wave_numbers != "fixed" for link in links}  # type: ignore[union-attr]
+    return {
+        f"{link.name}.joint": (SHORTEST * link.body.length if follow[link.name] else 0.0, link.body.length)
+        for link in links
+    }
+
+
+def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
+    """Largest U / U_g of a run, U_g = sqrt(EI / m) / l at the longest free length (Theodore & Ghosal, section II).
+
+    Shapes that were found for a beam at rest describe a sliding one while this is small. 0 without telescopes.
+    """
+    ratio = 0.0
+    for link in model.arm.links:
+        if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
+            i = model.coordinates.index(f"{link.name}.joint")
+            bending = [link.body.stiffness[d] for d in ("y", "z") if link.body.counts[d]]
+            if bending:
+                U_g = np.sqrt(min(bending) / link.body.m) / np.abs(q[:, i]).max()
+                ratio = max(ratio, float(np.abs(qd[:, i]).max() / U_g))
+    return ratio
 
 
 def _dataset(model: Model, drive: Input, reference: Reference | None, t: Array, x: Array, statistics: dict) -> Any:
@@ -435,6 +475,7 @@ def _dataset(model: Model, drive: Input, reference: Reference | None, t: Array, 
         "rotor_convention": "relative",
         "energy_drift": float(np.max(np.abs(error), initial=0.0)) / scale if scale > 0 else 0.0,
         "energy_scale": scale,
+        "group_velocity_ratio": group_velocity_ratio(model, q, qd),
         "flexarm_version": __version__,
         **statistics,
     }

@@ -20,7 +20,8 @@ from scipy.integrate import solve_ivp
 from flexarm import solvers
 from flexarm.arm import Arm, Beam, Link, Revolute
 from flexarm.catalogue import load
-from flexarm.inputs import Cycloidal, RigidInverseDynamics
+from flexarm.inputs import RigidInverseDynamics
+from flexarm.trajectory import Cycloidal
 from flexarm.loops import Plan
 from flexarm.lower import operations
 from flexarm.model import Model
@@ -660,7 +661,7 @@ def failures(folder: Path, slew: Slew) -> list[Claim]:
             "Figs. 6 to 8",
             "fault tried: blocks I_ij, i > j, without the links' deformation",
             "smooth, peaks after 3.5 s, no result after 5 s",
-            f"{shown.fate}; till {good:.2f} s joint 1 is right to 1e-3 rad, then its acceleration {largest:.0f} times "
+            f"{shown.fate}; until {good:.2f} s joint 1 is right to 1e-3 rad, then its acceleration {largest:.0f} times "
             "too large",
             "explained" if 3.0 < shown.t[-1] < 5.5 and largest > 5 else "not met",
             "looks like the figures: sound while the arm is nearly straight, then peaks, then no factors",
