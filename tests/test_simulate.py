@@ -394,6 +394,13 @@ def test_a_motion_that_grows_without_bound_is_cut_off(rotor, method):
     assert max(asked) < 1e12, "a function is not asked about what is no motion"
 
 
+def test_a_motion_that_has_diverged_is_not_followed_for_hours(pendulum):
+    """So fast a pendulum would take 1e18 steps to the next sample."""
+    line, result = failure(pendulum, 1e6, qd0=[2e12], samples=2)
+    assert line.startswith("diverged by t = ") and "the rate of rod.joint had grown to 2e+12" in line
+    assert result.sizes["time"] == 1
+
+
 def test_a_step_too_long_is_said(canadarm):
     """RK4 is stable to |h omega| = 2.8; the first sample lies 1000 steps and more ahead."""
     line, result = failure(canadarm, 100.0, u=[10, 0, 0], method="rk4", step=0.01, samples=3)

@@ -367,9 +367,10 @@ def _diagnosis(model: Model, plan: Plan, solve: Solve, run: _Run, stretch: solve
         largest = int(np.argmax(size))
         return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {x[largest]:.3g}{reason}"
     for name, (low, total) in _lengths(model).items():
-        length = x[model.coordinates.index(name)]
+        i = model.coordinates.index(name)
+        length = x[i] + x[n + i] * max(end - t, 0.0)
         if min(length - low, total - length) < 1e-4 * total:
-            return f"stopped at t = {t:.6g} s: {name}, a free length, would leave its range from {low:g} to {total:g} m"
+            return f"stopped at t = {end:.6g} s: {name}, a free length, would leave its range from {low:g} to {total:g} m"
     rate = model.kernel("state_rate").one(np.concatenate([x[: 2 * n], plan.u]))[n : 2 * n]
     bad = np.flatnonzero(~np.isfinite(rate))
     if len(bad):

@@ -457,11 +457,12 @@ def _figure_zeros(folder: Path, counts: dict, found: dict, exact: tuple[Array, A
         column[1].set_ylabel("relative error (filled: first, open: second)")
         column[1].set_xlabel("number of modes (hermite: functions)")
         column[1].set_xticks([2, 5, 10, 20], ["2", "5", "10", "20"])
+        column[1].set_xticks([], minor=True)
         for axes in column:
             axes.grid(alpha=0.3)
     panels[0, 0].legend(fontsize="small")
     figure.suptitle("Lin & Lewis 4.2: zeros belong to the output, not to the family")
-    save_figure(figure, folder / "zeros.png")
+    save_figure(figure, folder / "lin-lewis-zeros.png")
 
 
 # -- 4.3: azimuth and elevation ----------------------------------------------------------------------------------------
@@ -565,7 +566,7 @@ def _figure_influence(folder: Path, amplitude: Array, changes: dict[float, Array
     axes.set_title("Lin & Lewis 4.3: what the deflections do", fontsize="medium")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
-    save_figure(figure, folder / "influence.png")
+    save_figure(figure, folder / "lin-lewis-influence.png")
 
 
 # -- 4.4: rigid, flexible, rigid ---------------------------------------------------------------------------------------
@@ -637,7 +638,7 @@ def example_44() -> list[Claim]:
             f"{np.abs(written / wanted - 1).max():.0e}",
             verdict(bool(np.abs(written / wanted - 1).max() < 1e-13), "explained"),
             f"beta L and sigma were rounded before they were used: exact is sigma = {sigma:.6f}. That beta belongs "
-            f"to a load of {load_ratio(BETA):.4f} times the beam's mass. So the odd phi(L) is the textbook form's own value",
+            f"to a load of {load_ratio(BETA):.4f} times the beam's mass. phi(L) is then this form's own value",
         ),
         Claim(
             *("eq. 30", "the second condition on curvature", "phi''(0) = 0", "phi''(L) = 0"),
@@ -848,7 +849,7 @@ def appendix() -> list[Claim]:
             *("Appendix", "M entry by entry, without the inertia of link 3", "10 entries"),
             f"as printed: {', '.join(f'M[{i},{j}]' for i, j in good)}; with the corrections below all ten",
             verdict(all_named, "explained"),
-            f"equal to {rest:.0e} relative, M[1,1] and M[1,2], some of whose coefficients have six digits, to {few:.0e}",
+            f"equal to {rest:.0e} relative, M[1,1] and M[1,2], with some coefficients of six digits, to {few:.0e}",
         ),
         *(
             Claim(
