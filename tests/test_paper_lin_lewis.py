@@ -22,7 +22,7 @@ def run(tmp_path_factory):
 def test_every_claim_is_met_or_explained(run):
     folder, claims = run
     assert [c for c in claims if c.verdict == "not met"] == []
-    assert all(c.note for c in claims if c.verdict == "explained" and not c.where.startswith("Appendix"))
+    assert all(c.note for c in claims if c.verdict == "explained")
     names = {file.name for file in folder.iterdir()}
     assert names == {"lin-lewis-zeros.png", "lin-lewis-influence.png"}
 
@@ -53,7 +53,8 @@ def test_zeros_of_two_modes():
     M, K, B = paper.linear(paper.beam("pinned-pinned", 2))
     np.testing.assert_allclose(paper.zeros(M, K, B, RIGID), [56.42, 163.96], atol=5e-3)
     M[0, 1:] /= 2
-    np.testing.assert_allclose(paper.zeros(M, K, B, RIGID), [58.89 + 76.06j, 58.89 - 76.06j], atol=2e-2)
+    halved = sorted(paper.zeros(M, K, B, RIGID), key=np.imag)
+    np.testing.assert_allclose(halved, [58.89 - 76.06j, 58.89 + 76.06j], atol=2.5e-2)
 
 
 def test_pinned_pinned_zeros_in_closed_form():
@@ -114,7 +115,7 @@ def test_the_catalogue_has_that_mode():
     arm = load("lin-lewis-rfr")
     body = arm.links[1].body
     M = Model(arm).mass_matrix(np.zeros(4))
-    (L1, L2, L3), m3, mp = (link.body.length for link in arm.links), 1.0, 0.6499
+    (_, L2, L3), m3, mp = (link.body.length for link in arm.links), 1.0, 0.6499
     phi, ratio = 0.5497897, L3 / L2
     beam = body.total_mass * 0.0714723 / phi**2
     hand = m3 * L3**2 / 12 / L2**2 + m3 * (1 + ratio / 2) ** 2 + mp * (1 + ratio) ** 2

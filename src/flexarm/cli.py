@@ -1,8 +1,9 @@
-"""The command line: list, show, simulate, modes."""
+"""The command line: list, show, simulate, modes, papers."""
 
 import os
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -182,6 +183,41 @@ def _check_inertia(model: Any, q: Any) -> None:
 
     if fault := without_inertia(model, q):
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
+
+
+@app.command()
+def papers(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAPER]", help="theodore-ghosal, lin-lewis, subudhi-morris or mohan-saha."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the figures and the tables.")] = Path("papers"),
+) -> None:
+    """Reproduce the four papers (or one): draws their figures, prints each claim beside what comes out here."""
+    import time
+
+    from flexarm.papers import markdown, papers, table
+    from flexarm.results import write_whole
+
+    missed = 0
+    for paper in papers(name):
+        began = time.perf_counter()
+        _print(f"{paper.title}\n", style="bold")
+        claims = paper.reproduce(out)
+        _print(table(claims))
+        path = write_whole(out / f"{paper.name}.md", partial(_write_text, markdown(claims)))
+        counts = {
+            verdict: sum(claim.verdict == verdict for claim in claims) for verdict in ("met", "explained", "not met")
+        }
+        missed += counts["not met"]
+        summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        _print(f"{summary}; {time.perf_counter() - began:.1f} s; figures and {path.name} in {out}\n")
+    if missed:
+        _fail(f"{missed} claims are neither met nor explained")
+
+
+def _write_text(text: str, path: str) -> None:
+    Path(path).write_text(text, encoding="utf-8")
 
 
 def _write(result: Any, stem: Path, plot: bool) -> list[Path]:

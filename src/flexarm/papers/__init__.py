@@ -1,5 +1,5 @@
-"""The four papers, reproduced: one module each, with a function `reproduce(folder)` that draws its figures and checks its claims."""
+"""The four papers, reproduced: a module each, whose `reproduce(folder)` draws the figures and checks the claims."""
 
-from flexarm.papers.claims import Claim, Paper, papers
+from flexarm.papers.claims import Claim, Paper, markdown, papers, table
 
-__all__ = ["Claim", "Paper", "papers"]
+__all__ = ["Claim", "Paper", "markdown", "papers", "table"]

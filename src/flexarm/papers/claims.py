@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Literal, final
+from typing import Any, Literal, final
 
 from flexarm.errors import DescriptionError
 
@@ -72,3 +72,20 @@ def papers(name: str | None = None) -> tuple[Paper, ...]:
     if not chosen:
         raise DescriptionError(f"unknown paper {name!r}; there are {', '.join(paper.name for paper in PAPERS)}")
     return chosen
+
+
+def table(claims: list[Claim]) -> Any:
+    """The claims as a table for the terminal."""
+    from rich.table import Table
+
+    drawn = Table("where", "quantity", "printed", "ours", "verdict", "note", show_lines=True)
+    for claim in claims:
+        drawn.add_row(claim.where, claim.quantity, claim.printed, claim.ours, claim.verdict, claim.note)
+    return drawn
+
+
+def markdown(claims: list[Claim]) -> str:
+    """The claims as a Markdown table."""
+    rows = [("where", "quantity", "printed", "ours", "verdict", "note"), ("---",) * 6]
+    rows += [(c.where, c.quantity, c.printed, c.ours, c.verdict, c.note) for c in claims]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
