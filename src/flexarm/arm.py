@@ -171,6 +171,10 @@ class Prismatic(Described):
         return self
 
 
+SHORTEST = 0.1
+"""Share of its total length below which a telescope's shapes that follow the load are not known."""
+
+
 @final
 class Telescope(Described):
     """A hub out of which the link's beam slides along its own x; the joint coordinate is the free length [m].

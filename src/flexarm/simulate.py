@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flexarm import solvers
-from flexarm.arm import Beam, Telescope
+from flexarm.arm import SHORTEST, Beam, Telescope
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.fields import POSITIVE, Fault, checked_number
 from flexarm.inputs import Input, as_input
@@ -22,7 +22,6 @@ from flexarm.loops import DIVERGED, Plan
 from flexarm.model import Model
 from flexarm.native import Code
 from flexarm.progress import Bar
-from flexarm.telescope import SHORTEST
 from flexarm.trajectory import Reference, reference_values
 from flexarm.version import __version__
 

@@ -8,13 +8,10 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.arm import Beam, Telescope
+from flexarm.arm import SHORTEST, Beam, Telescope
 from flexarm.links import Body, Fields, Loads, bases_of, frame_inertia, modal_damping, numbers, without_rounding
 from flexarm.shapes import Basis, ClampedMass, TipLoad, fitted, quadrature
 from flexarm.spatial import Matrix, Scalar, Vector, dot, product, zeros
-
-SHORTEST = 0.1
-"""Share of the total length below which shapes that follow the load are not known."""
 
 TERMS = 40
 """Of the Chebyshev series in the length; modal integrals are smooth in it and need fewer."""
