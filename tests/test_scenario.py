@@ -251,7 +251,7 @@ def test_an_arm_that_is_wrong_or_missing_is_named_too(file, tmp_path):
 
 
 def test_unknown_and_missing_scenarios(tmp_path):
-    with pytest.raises(fa.DescriptionError, match="unknown scenario 'slew'; bundled are .*canadarm"):
+    with pytest.raises(fa.DescriptionError, match=r"unknown scenario 'slew'; bundled are .*canadarm"):
         fa.load_scenario("slew")
     with pytest.raises(fa.DescriptionError, match="cannot be read: No such file"):
         fa.load_scenario(tmp_path / "slew.toml")

@@ -84,7 +84,8 @@ def _circumstances() -> tuple[str, ...]:
     import llvmlite.binding as llvm
 
     sources = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.rglob("*.py")):
+    folder = Path(__file__).parent
+    for file in sorted([*folder.glob("*.py"), *(folder / "shapes").glob("*.py")]):
         sources.update(file.read_bytes())
     features = llvm.get_host_cpu_features().flatten()
     versions = (metadata.version("casadi"), metadata.version("llvmlite"))

@@ -369,7 +369,8 @@ def _diagnosis(model: Model, plan: Plan, solve: Solve, run: _Run, stretch: solve
         i = model.coordinates.index(name)
         length = x[i] + x[n + i] * max(end - t, 0.0)
         if min(length - low, total - length) < 1e-4 * total:
-            return f"stopped at t = {end:.6g} s: {name}, a free length, would leave its range from {low:g} to {total:g} m"
+            allowed = f"its range from {low:g} to {total:g} m"
+            return f"stopped at t = {end:.6g} s: {name}, a free length, would leave {allowed}"
     rate = model.kernel("state_rate").one(np.concatenate([x[: 2 * n], plan.u]))[n : 2 * n]
     bad = np.flatnonzero(~np.isfinite(rate))
     if len(bad):

@@ -21,7 +21,6 @@ from flexarm import solvers
 from flexarm.arm import Arm, Beam, Link, Revolute
 from flexarm.catalogue import load
 from flexarm.inputs import RigidInverseDynamics
-from flexarm.trajectory import Cycloidal
 from flexarm.loops import Plan
 from flexarm.lower import operations
 from flexarm.model import Model
@@ -30,6 +29,7 @@ from flexarm.papers.claims import Claim, Verdict
 from flexarm.plots import save_figure
 from flexarm.shapes import family, quadrature, roots
 from flexarm.simulate import simulate
+from flexarm.trajectory import Cycloidal
 
 Array = np.ndarray
 State = tuple[Array, Array, Array]
