@@ -19,7 +19,6 @@ from scipy.spatial.transform import Rotation
 import flexarm as fa
 from flexarm import lower, quantities, shapes
 from flexarm.chain import chain
-from flexarm.links import Body
 
 FORCES = 5e-13  # relative: some thousand operations; entries of finite elements cancel by a digit
 ACCELERATIONS = 1e-10  # relative: the same, times the condition of the inertia matrix, up to 1e6 where bodies are small
