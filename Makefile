@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraint
 .PHONY: demo test check bench clean
 
 demo: .venv/.ready
-	$(BIN)/flexarm simulate canadarm
+	$(BIN)/flexarm simulate canadarm --out out
 
 test: .venv/.ready-dev
 	$(BIN)/python -m pytest -n 2

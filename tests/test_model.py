@@ -377,3 +377,10 @@ def test_a_motor_and_a_joint_on_their_spring():
     model = fa.Model(fa.Arm(name="x", links=[fa.Link(name="rod", joint=joint, body=fa.Rigid(length=1.0, mass=3.0))]))
     assert model.frequencies([0.4, 0.5]) == pytest.approx([np.sqrt(k / I)])
     assert model.frequencies([0.4, 0.5], locked=False) == pytest.approx([0, np.sqrt(k * (1 / I + 1 / J))], abs=1e-9)
+
+
+def test_modes_of_an_arm_without_inertia():
+    rod = fa.Rigid(length=0.0, mass=1.0)  # turns about an axis through its own mass point
+    model = fa.Model(fa.Arm(name="point", links=[fa.Link(name="point", body=rod)]))
+    with pytest.raises(fa.DescriptionError, match="arm 'point': nothing resists the acceleration"):
+        model.modes([0.0])

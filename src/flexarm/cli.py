@@ -50,8 +50,8 @@ def show(arm: ArmName) -> None:
     from rich.table import Table
 
     from flexarm.catalogue import load
+    from flexarm.dataset import coordinate_units
     from flexarm.model import Model
-    from flexarm.simulate import coordinate_units
 
     model = Model(load(arm))
     described = model.arm

@@ -155,7 +155,11 @@ class Model:
         free = [i for i in range(n) if i not in held]
         M = self.mass_matrix(q)[np.ix_(free, free)]
         K = np.array(self._slope("restoring_force", 0)(q))[np.ix_(free, free)]
-        C = np.linalg.inv(np.linalg.cholesky(M))
+        try:
+            C = np.linalg.inv(np.linalg.cholesky(M))
+        except np.linalg.LinAlgError:
+            message = "nothing resists the acceleration of some coordinate; each must move some inertia"
+            raise DescriptionError(f"arm {self.arm.name!r}: {message}") from None
         omega2, V = np.linalg.eigh(C @ ((K + K.T) / 2) @ C.T)
         omega2[np.abs(omega2) < 1e-14 * np.abs(omega2).max(initial=0.0)] = 0.0
         shapes = np.zeros((n, len(free)))

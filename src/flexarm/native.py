@@ -189,6 +189,7 @@ class Kernel:
 
     def _build(self, lanes: int) -> Source:
         from flexarm import lower
+        from flexarm.lanes import batch
 
         function = self._trace()
         n_in = sum(function.nnz_in(i) for i in range(function.n_in()))
@@ -196,7 +197,7 @@ class Kernel:
         instructions = lower.program(function)
         multiplications, additions = lower.operations(function)
         facts = {"n_in": n_in, "n_out": n_out, "multiplications": multiplications, "additions": additions}
-        text = lower.ir(instructions, lanes) + "\n" + lower.batch(n_in, n_out, lanes)
+        text = lower.ir(instructions, lanes) + "\n" + batch(n_in, n_out, lanes)
         return Source(text, ("evaluate", "batch"), facts)
 
     @property

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from flexarm import solvers
-from flexarm.arm import SHORTEST, Beam, Telescope
+from flexarm.arm import SHORTEST, Telescope
+from flexarm.dataset import dataset, joint_names
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.fields import POSITIVE, Fault, checked_number
 from flexarm.inputs import Input, as_input
@@ -23,7 +24,6 @@ from flexarm.model import Model
 from flexarm.native import Code
 from flexarm.progress import Bar
 from flexarm.trajectory import Reference, reference_values
-from flexarm.version import __version__
 
 Array = np.ndarray
 Progress = Callable[[float], None]
@@ -160,7 +160,7 @@ def simulate(
             "solve_seconds": finished - compiled,
             "status": run.failure or ("completed" if run.completed else "interrupted"),
         }
-        result = _dataset(model, drive, reference, np.concatenate(run.t), np.concatenate(run.x), statistics)
+        result = dataset(model, drive, reference, np.concatenate(run.t), np.concatenate(run.x), statistics)
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:
@@ -209,14 +209,10 @@ def _check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: An
 
 
 def _check_reference(reference: Reference, model: Model) -> None:
-    joints = _joints(model)
+    joints = joint_names(model)
     given = reference_values(reference, np.zeros(1)).shape[1]
     if given != len(joints):
         raise DescriptionError(f"reference moves {given} joints; the arm has {len(joints)}: {', '.join(joints)}")
-
-
-def _joints(model: Model) -> list[str]:
-    return [name for name in model.coordinates if name.endswith(".joint")]
 
 
 def _rate(model: Model, quantity: str, q: Array) -> Code:
@@ -395,9 +391,6 @@ def _jacobian(model: Model, plan: Plan) -> Callable[[float, Array], Array]:
     return jacobian
 
 
-# -- after -------------------------------------------------------------------------------------------------------------
-
-
 def _lengths(model: Model) -> dict[str, tuple[float, float]]:
     """The range of every telescope's free length."""
     links = [link for link in model.arm.links if isinstance(link.joint, Telescope)]
@@ -406,95 +399,3 @@ def _lengths(model: Model) -> dict[str, tuple[float, float]]:
         f"{link.name}.joint": (SHORTEST * link.body.length if follow[link.name] else 0.0, link.body.length)
         for link in links
     }
-
-
-def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
-    """Largest U / U_g of a run, U_g = sqrt(EI / m) / l at the longest free length (Theodore & Ghosal, section II).
-
-    Shapes that were found for a beam at rest describe a sliding one while this is small. 0 without telescopes.
-    """
-    ratio = 0.0
-    for link in model.arm.links:
-        if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
-            i = model.coordinates.index(f"{link.name}.joint")
-            bending = [link.body.stiffness[d] for d in ("y", "z") if link.body.counts[d]]
-            if bending:
-                U_g = np.sqrt(min(bending) / link.body.m) / np.abs(q[:, i]).max()
-                ratio = max(ratio, float(np.abs(qd[:, i]).max() / U_g))
-    return ratio
-
-
-def _dataset(model: Model, drive: Input, reference: Reference | None, t: Array, x: Array, statistics: dict) -> Any:
-    import xarray as xr
-
-    n, arm = len(model.coordinates), model.arm
-    q, qd = x[:, :n], x[:, n : 2 * n]
-    work, dissipated = x[:, 2 * n], x[:, 2 * n + 1]
-    observed = model.kernel("observed").many(np.ascontiguousarray(x[:, : 2 * n]))
-    kinetic, potential = observed[:, 3], observed[:, 4]
-    deflections = observed[:, 5:].reshape(len(t), len(arm.links), 6)
-    u = drive.values(model, t, q, qd)
-    B = model.input_matrix(q)
-    balance = kinetic + potential - work + dissipated
-    error = balance - balance[0]
-    scale = float(np.max(kinetic + np.abs(potential - potential[0]) + np.abs(work) + dissipated, initial=0.0))
-
-    units = {"q": "rad or m", "qd": "rad/s or m/s", "u": "N m or N", "tip": "m", "deflection": "m", "tip_angle": "rad"}
-    units |= dict.fromkeys(("kinetic", "potential", "work", "dissipated", "energy_error"), "J") | {"power": "W"}
-    data: dict[str, Any] = {
-        "q": (("time", "coordinate"), q),
-        "qd": (("time", "coordinate"), qd),
-        "u": (("time", "input"), u),
-        "tip": (("time", "axis"), observed[:, :3]),
-        "deflection": (("time", "link", "axis"), deflections[..., :3]),
-        "tip_angle": (("time", "link", "angle"), deflections[..., 3:]),
-        "kinetic": ("time", kinetic),
-        "potential": ("time", potential),
-        "work": ("time", work),
-        "dissipated": ("time", dissipated),
-        "power": ("time", np.einsum("tij,tj,ti->t", B, u, qd)),
-        "energy_error": ("time", error),
-    }
-    if reference is not None:
-        data["q_ref"] = (("time", "joint"), reference_values(reference, t))
-        units["q_ref"] = "rad or m"
-    coords: dict[str, Any] = {
-        "time": ("time", t, {"units": "s"}),
-        "coordinate": list(model.coordinates),
-        "unit": ("coordinate", coordinate_units(model)),
-        "input": list(model.inputs),
-        "axis": ["x", "y", "z"],
-        "link": [link.name for link in arm.links],
-        "angle": ["slope_y", "slope_z", "torsion"],
-    }
-    if reference is not None:
-        coords["joint"] = _joints(model)
-    attributes = {
-        "title": f"{arm.name}: simulated motion",
-        "arm": arm.canonical(),
-        "input_description": drive.described(),
-        "rotor_convention": ", ".join(sorted({getattr(link.joint, "rotor", "relative") for link in arm.links})),
-        "energy_drift": float(np.max(np.abs(error), initial=0.0)) / scale if scale > 0 else 0.0,
-        "energy_scale": scale,
-        "group_velocity_ratio": group_velocity_ratio(model, q, qd),
-        "flexarm_version": __version__,
-        **statistics,
-    }
-    dataset = xr.Dataset(data, coords=coords, attrs=attributes)
-    for name, unit in units.items():
-        if name in dataset:
-            dataset[name].attrs["units"] = unit
-    return dataset
-
-
-def coordinate_units(model: Model) -> list[str]:
-    """Of each coordinate: rad or m."""
-    kinds = {link.name: link.joint.type for link in model.arm.links}
-
-    def unit(name: str) -> str:
-        link, part = name.split(".")
-        if part in ("joint", "motor"):
-            return "rad" if kinds[link] == "revolute" else "m"
-        return "rad" if part.startswith("torsion") else "m"
-
-    return [unit(name) for name in model.coordinates]
