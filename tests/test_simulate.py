@@ -3,6 +3,7 @@
 import _thread
 import itertools
 import signal
+import sys
 import threading
 import time
 
@@ -673,3 +674,12 @@ def test_what_is_not_possible_is_refused_in_one_line(rotor, given, line):
         run(rotor, **{"until": 1.0, **given})
     assert str(caught.value).startswith(line)
     assert str(caught.value).isprintable()
+
+
+def test_scipy_takes_over_where_cyrk_cannot_be_loaded(monkeypatch):
+    monkeypatch.setitem(sys.modules, "CyRK.nb.numba_solver", None)
+    model = fa.Model(fa.load("rigid-two-link"))
+    result = fa.simulate(model, 0.1)
+    assert result.attrs["method"] == "scipy-dop853"
+    assert "CyRK cannot be loaded" in result.attrs["method_reason"]
+    assert fa.simulate(model, 0.1, method="vern8").attrs["method"] == "scipy-dop853"

@@ -122,6 +122,8 @@ def simulate(
         _check_reference(reference, model)
     times = np.linspace(0.0, float(until), int(samples))
     chosen, why = choose_method(model, x0, until, rtol) if method == "auto" else (method, "as asked")
+    chosen, missing = solvers.available(chosen)
+    why = missing or why
 
     began = clock.perf_counter()
     rate = _rate(model, getattr(drive, "quantity", "state_rate"), x0[:n])

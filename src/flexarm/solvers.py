@@ -7,6 +7,7 @@ what it reached: on failure fewer rows than times. It never raises for reasons o
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,19 @@ class Stretch:
     steps: int
     message: str = ""
     diverged: tuple[float, Array] | None = None
+
+
+def available(method: str) -> tuple[str, str]:
+    """The method, or SciPy's of the same kind where CyRK cannot be loaded, and why ("" if it can)."""
+    if method not in CYRK:
+        return method, ""
+    try:
+        import_module("CyRK.nb.numba_solver")
+    except ImportError as error:  # not installed, or not for this processor
+        explicit = method in ("rk45", "tsit5")
+        kind = method if f"scipy-{method}" in SCIPY else "rk45" if explicit else "dop853"
+        return f"scipy-{kind}", f"CyRK cannot be loaded: {' '.join(str(error).split())}"
+    return method, ""
 
 
 def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array) -> Stretch:

@@ -18,13 +18,13 @@ from scipy.integrate import quad, solve_ivp
 
 from flexarm.arm import Arm, Beam, Pose, Telescope
 from flexarm.catalogue import load
+from flexarm.dataset import group_velocity_ratio
 from flexarm.inputs import PrescribedMotion
 from flexarm.model import Model
 from flexarm.papers.claims import Claim, Verdict
 from flexarm.plots import save_figure
 from flexarm.shapes import ClampedMass
 from flexarm.shapes.loaded import f1, f2, frequency_equation
-from flexarm.dataset import group_velocity_ratio
 from flexarm.simulate import simulate
 from flexarm.trajectory import ParabolicBlends, Reference
 
