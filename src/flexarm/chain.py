@@ -60,14 +60,6 @@ class Chain:
     driven: tuple[int, ...]
     gravity: tuple[float, float, float]
 
-    @property
-    def rest(self) -> list[float]:
-        """Coordinates where no configuration is given."""
-        q = [0.0] * self.size
-        for link, own in zip(self.bodies, self.own, strict=True):
-            put(q, own, [0.0, *link.rest])
-        return q
-
 
 def taken(values: Vector, own: tuple[int | None, ...]) -> Vector:
     """A body's share of a vector over all coordinates: that of its joint (0 where it has none), then that of eta."""
