@@ -6,6 +6,7 @@ import pytest
 import flexarm as fa
 from flexarm.scenario import BangBangInput, ConstantInput, CycloidalMotion, PiecewiseInput, Solver, TableInput
 
+PARABOLIC = "[reference]\ntype = 'parabolic-blends'\nstart = [0, 0]\nend = [1, 1]\nduration = 1.0\n"
 HEAD = 'name = "test"\narm = "subudhi-morris"\nuntil = 0.1\nsamples = 11\n'
 COORDINATES = "upper.joint, fore.joint, upper.y1, upper.y2, fore.y1, fore.y2"
 
@@ -81,7 +82,7 @@ INPUTS = [
         fa.Table([0, 0.1], [[0.1, 0], [0, 0.1]], "linear"),
     ),
     (
-        '[input]\ntype = "rigid-inverse-dynamics"\n[reference]\nrates = [0.1, 0.2]\nperiods = [0.1, 0.2]',
+        '[input]\ntype = "rigid-inverse-dynamics"\n[reference]\ntype = "cycloidal"\nrates = [0.1, 0.2]\nperiods = [0.1, 0.2]',
         fa.RigidInverseDynamics(fa.Cycloidal([0.1, 0.2], [0.1, 0.2])),
     ),
 ]
@@ -166,7 +167,7 @@ WRONG = [
     (HEAD + "speed = 1", "unknown key 'speed'; allowed are name, description, arm, until, samples, input, reference"),
     (
         HEAD + '[input]\ntype = "bang"',
-        "input.type is 'bang'; it must be 'constant', 'bang-bang', 'piecewise', 'table' or",
+        "input.type is 'bang'; it must be 'constant', 'bang-bang', 'piecewise', 'table',",
     ),
     (HEAD + "[input]\namplitude = [1]", "input.type is missing; it must be 'constant', 'bang-bang'"),
     (HEAD + BANG + "amplitude = [1, nan]\nduration = 1", "input.amplitude[1] is nan N m; it must be finite"),
@@ -200,9 +201,22 @@ WRONG = [
         HEAD + '[input]\ntype = "rigid-inverse-dynamics"',
         "reference is missing; the input 'rigid-inverse-dynamics' follows",
     ),
-    (HEAD + "[reference]\nrates = [1]\nperiods = [1, 1]", f"reference.rates has 1 number; it must have 2: {JOINTS}"),
-    (HEAD + "[reference]\nrates = [1, 1]\nperiods = [1, 1, 1]", "reference.periods has 3 numbers; it must have 2"),
-    (HEAD + "[reference]\nrates = [1, 1]\nperiods = [1, 1]\nphase = 1", "reference: unknown key 'phase'; allowed are"),
+    (
+        HEAD + "[reference]\ntype = 'cycloidal'\nrates = [1]\nperiods = [1, 1]",
+        f"reference.rates has 1 number; it must have 2: {JOINTS}",
+    ),
+    (
+        HEAD + "[reference]\ntype = 'cycloidal'\nrates = [1, 1]\nperiods = [1, 1, 1]",
+        "reference.periods has 3 numbers; it must have 2",
+    ),
+    (HEAD + "[reference]\nstart = [0, 0]", "reference.type is missing; it must be 'cycloidal' or 'parabolic-blends'"),
+    (HEAD + PARABOLIC + "blend = 0.6", "reference.blend is 0.6 s; it must be at most half of the duration, 1.0 s"),
+    (HEAD + PARABOLIC.replace("[1, 1]", "[1]") + "blend = 0.1", "reference.end has 1 numbers; it must have as many"),
+    (HEAD + "[input]\ntype = 'prescribed-motion'", "reference is missing; the input 'prescribed-motion' follows it"),
+    (
+        HEAD + "[reference]\ntype = 'cycloidal'\nrates = [1, 1]\nperiods = [1, 1]\nphase = 1",
+        "reference: unknown key 'phase'; allowed are",
+    ),
     (HEAD + '[solver]\nmethod = "euler"', "solver.method is 'euler'; it must be one of auto, "),
     (HEAD + '[solver]\nmethod = "rk4"', "solver.step is missing; method 'rk4' needs one"),
     (HEAD + '[solver]\nmethod = "rk4"\nstep = 0', "solver.step is 0.0 s; it must be positive"),

@@ -65,6 +65,38 @@ class CycloidalMotion(Described):
 
 
 @final
+class ParabolicMotion(Described):
+    """From `start` to `end` with constant acceleration, rate and deceleration."""
+
+    type: Literal["parabolic-blends"] = "parabolic-blends"
+    start: Annotated[tuple[float, ...], numbers("rad")]
+    end: Annotated[tuple[float, ...], numbers("rad")]
+    duration: Annotated[float, number("s", POSITIVE)]
+    blend: Annotated[float, number("s", POSITIVE)]
+
+    @model_validator(mode="after")
+    def _blends_fit(self) -> Self:
+        if 2 * self.blend > self.duration:
+            raise Fault("blend", f"is {self.blend} s; it must be at most half of the duration, {self.duration} s")
+        if len(self.start) != len(self.end):
+            raise Fault("end", f"has {len(self.end)} numbers; it must have as many as start, {len(self.start)}")
+        return self
+
+    def made(self) -> trajectory.Reference:
+        """The reference itself."""
+        return trajectory.ParabolicBlends(self.start, self.end, self.duration, self.blend)
+
+    def widths(self) -> dict[str, int]:
+        """How many joints each field is for."""
+        return {"start": len(self.start), "end": len(self.end)}
+
+
+AnyMotion = Annotated[
+    CycloidalMotion | ParabolicMotion, Field(discriminator="type"), kind(CycloidalMotion, ParabolicMotion)
+]
+
+
+@final
 class ConstantInput(Described):
     """The same force at each actuator all the time."""
 
@@ -159,9 +191,32 @@ class RigidInverseDynamicsInput(Described):
         return {}
 
 
-_INPUTS = (ConstantInput, BangBangInput, PiecewiseInput, TableInput, RigidInverseDynamicsInput)
+@final
+class PrescribedMotionInput(Described):
+    """The joints follow the scenario's reference exactly."""
+
+    type: Literal["prescribed-motion"] = "prescribed-motion"
+
+    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
+        """The input itself."""
+        assert reference is not None  # the scenario has checked
+        return inputs.PrescribedMotion(reference)
+
+    def widths(self) -> dict[str, int]:
+        """How many actuators each field is for."""
+        return {}
+
+
+_INPUTS = (
+    ConstantInput,
+    BangBangInput,
+    PiecewiseInput,
+    TableInput,
+    RigidInverseDynamicsInput,
+    PrescribedMotionInput,
+)
 AnyInput = Annotated[
-    ConstantInput | BangBangInput | PiecewiseInput | TableInput | RigidInverseDynamicsInput,
+    ConstantInput | BangBangInput | PiecewiseInput | TableInput | RigidInverseDynamicsInput | PrescribedMotionInput,
     Field(discriminator="type"),
     kind(*_INPUTS),
 ]
@@ -233,7 +288,7 @@ class Scenario(Described):
         End [s].
     input : ConstantInput, BangBangInput, PiecewiseInput, TableInput or RigidInverseDynamicsInput
         Default: no forces.
-    reference : CycloidalMotion, optional
+    reference : CycloidalMotion or ParabolicMotion, optional
         Motion wanted of the joints.
     samples : int
         Times in the result.
@@ -248,7 +303,7 @@ class Scenario(Described):
     until: Annotated[float, number("s", POSITIVE)]
     samples: Annotated[int, BeforeValidator(_samples)] = 1001
     input: AnyInput | None = None
-    reference: CycloidalMotion | None = None
+    reference: AnyMotion | None = None
     solver: Solver = Solver()
     initial: Initial = Initial()
 
@@ -256,8 +311,8 @@ class Scenario(Described):
     def _is_complete(self) -> Self:
         if not isinstance(self.arm, str | Arm):
             raise Fault("arm", f"is {fields.shown(self.arm)}; it must be a name, a path or an Arm")
-        if isinstance(self.input, RigidInverseDynamicsInput) and self.reference is None:
-            raise Fault("reference", "is missing; the input 'rigid-inverse-dynamics' follows it")
+        if isinstance(self.input, RigidInverseDynamicsInput | PrescribedMotionInput) and self.reference is None:
+            raise Fault("reference", f"is missing; the input {self.input.type!r} follows it")
         if self.solver.step is not None and self.solver.step > self.until:
             raise Fault("solver.step", f"is {self.solver.step} s; it must be no longer than the run, {self.until} s")
         return self
