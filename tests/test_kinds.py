@@ -5,9 +5,13 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 import pytest
+from oracle import load_beyond
+from random_arms import random_arm
 
 import flexarm as fa
+from flexarm import chain as chain_module
 from flexarm import lower
+from flexarm.drive import body
 
 SOLVER = 1e-7  # of the energies of a run at rtol 1e-9
 
@@ -51,13 +55,14 @@ def test_a_spinning_beam_settles_with_foreshortening_and_diverges_without():
     assert abs(below.deflection.sel(axis="y").sel(time=slice(20, 30))).max() < 0.1
 
 
-def telescope_arm(convection="material", wave_numbers="fixed", shapes="clamped-mass", elastic=False):
+def telescope_arm(convection="material", wave_numbers="fixed", shapes="clamped-mass", elastic=False, load_inertia=0.0):
     drive = {"rotor_inertia": 1e-3, "gear_ratio": 20.0, "stiffness": 500.0} if elastic else {}
     joint = fa.Telescope(free_length=0.8, convection=convection, wave_numbers=wave_numbers, **drive)
     beam = fa.Beam(length=1.3, mass=0.43, EI=20.0, modes={"y": 2, "z": 1}, shapes=shapes)
     turn = fa.Link(name="turn", joint=fa.Revolute(axis=(0, 0, 1)), body=fa.Rigid(length=0.1, mass=1.0), hub_inertia=0.1)
     slide = fa.Link(name="slide", joint=joint, body=beam)
-    return fa.Arm(name="slide", links=[turn, slide], payload=fa.Payload(mass=0.08), gravity=(0.0, -3.0, -2.0))
+    payload = fa.Payload(mass=0.08, inertia=load_inertia)
+    return fa.Arm(name="slide", links=[turn, slide], payload=payload, gravity=(0.0, -3.0, -2.0))
 
 
 @pytest.mark.parametrize("wave_numbers", ["fixed", "solved", "integrated"])
@@ -77,7 +82,7 @@ def test_the_energy_of_a_free_telescope_is_conserved(convection, wave_numbers):
 def test_wave_numbers_by_the_differential_form_are_those_of_the_frequency_equation():
     q, qd, u = np.array([0.2, 0.5, 0.01, -0.002, 0.01]), np.array([1.0, 0.5, 0.2, 0.1, -0.1]), np.zeros(2)
     solved, integrated = (
-        fa.Model(telescope_arm(wave_numbers=way)).function("forward_dynamics")(q, qd, u)
+        fa.Model(telescope_arm(wave_numbers=way, load_inertia=0.004)).function("forward_dynamics")(q, qd, u)
         for way in ("solved", "integrated")
     )
     np.testing.assert_allclose(np.array(solved), np.array(integrated), rtol=1e-9)
@@ -115,9 +120,7 @@ def test_kinetic_energy_of_shapes_that_follow_the_length():
 
 def test_a_length_that_leaves_its_range_stops_the_run():
     model = fa.Model(telescope_arm())
-    with pytest.raises(
-        fa.SimulationError, match="a free length, would leave its range from 0 to"
-    ) as e:
+    with pytest.raises(fa.SimulationError, match="a free length, would leave its range from 0 to") as e:
         fa.simulate(model, 5.0, u=[0.0, 30.0])
     lengths = e.value.result.q.sel(coordinate="slide.joint")
     assert len(lengths) > 2
@@ -167,3 +170,18 @@ def test_stiff_elastic_joints_tend_to_rigid_ones():
         for K in (1e5, 1e6, 1e7)
     ]
     np.testing.assert_allclose(np.log10(errors[:-1]) - np.log10(errors[1:]), 1.0, atol=0.1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_loads_for_shapes_are_what_lies_beyond(seed, monkeypatch):
+    """Mass, inertia and first moment for both planes, against point masses placed by the oracle."""
+    arm = random_arm(seed, telescope=seed % 2 == 0)
+    found = []
+    monkeypatch.setattr(chain_module, "body", lambda link, loads: found.append(loads) or body(link, loads))
+    chain_module.chain(arm)
+    for i, loads in enumerate(reversed(found)):
+        mass, first, inertia = load_beyond(arm, i)
+        for direction, axis in (("y", 2), ("z", 1)):
+            load = loads[direction]
+            expected = [mass, inertia[axis, axis], first[0]]
+            np.testing.assert_allclose([load.mass, load.inertia, load.first_moment], expected, rtol=1e-9, atol=1e-12)

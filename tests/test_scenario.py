@@ -82,7 +82,8 @@ INPUTS = [
         fa.Table([0, 0.1], [[0.1, 0], [0, 0.1]], "linear"),
     ),
     (
-        '[input]\ntype = "rigid-inverse-dynamics"\n[reference]\ntype = "cycloidal"\nrates = [0.1, 0.2]\nperiods = [0.1, 0.2]',
+        '[input]\ntype = "rigid-inverse-dynamics"\n'
+        '[reference]\ntype = "cycloidal"\nrates = [0.1, 0.2]\nperiods = [0.1, 0.2]',
         fa.RigidInverseDynamics(fa.Cycloidal([0.1, 0.2], [0.1, 0.2])),
     ),
 ]
