@@ -26,7 +26,7 @@ from flexarm.lower import operations
 from flexarm.model import Model
 from flexarm.native import Code, Kernel
 from flexarm.papers.claims import Claim, Verdict
-from flexarm.plots import save_figure
+from flexarm.papers.panels import Curve, Panel, draw
 from flexarm.shapes import family, quadrature, roots
 from flexarm.simulate import simulate
 from flexarm.trajectory import Cycloidal
@@ -214,7 +214,7 @@ def forced(folder: Path, slew: Slew) -> list[Claim]:
     for i in range(3):
         panels.append(Panel(f"({'abc'[i]}) angle of joint {i + 1}", "rad", _against(t, q[:, i], slew.theta[:, i])))
         panels.append(Panel(f"({'def'[i]}) rate of joint {i + 1}", "rad/s", _against(t, qd[:, i], slew.thetad[:, i])))
-    draw(folder, "fig4", 2, (6, 5), panels)
+    draw(folder, "mohan-saha-fig4", 2, (6, 5), panels)
     panels = []
     for i in range(3):
         curves = [
@@ -222,7 +222,7 @@ def forced(folder: Path, slew: Slew) -> list[Claim]:
             Curve(t, 1e3 * static[:, i], "k--", "without vibration"),
         ]
         panels.append(Panel(f"({'abc'[i]}) link {i + 1}", "tip deflection [mm]", curves))
-    draw(folder, "fig5", 1, (6, 6), panels)
+    draw(folder, "mohan-saha-fig5", 1, (6, 6), panels)
 
     deviation, largest = np.abs(q - slew.theta).max(axis=0), np.abs(tips).max(axis=0)
     expected = np.abs(static).max(axis=0)
@@ -416,9 +416,9 @@ def rounding(folder: Path, slew: Slew) -> list[Claim]:
             Curve(at, np.array([eps * c.condition for c in values]), "k:", "2.2e-16 x condition of M"),
         ]
         panels.append(
-            Panel(name, "relative error of qdd", curves, (1e-15, 1e-8), "log" if "over" in name else "linear")
+            Panel(name, "relative error of qdd", curves, (1e-15, 1e-8), "log" if "over" in name else "linear", "log")
         )
-    draw(folder, "rounding", 2, (8, 6), panels, time=False)
+    draw(folder, "mohan-saha-rounding", 2, (8, 6), panels, below="")
 
     every = list(cases.values())
     gain = [case.dense / case.recursion for case in every]
@@ -575,7 +575,7 @@ def failures(folder: Path, slew: Slew) -> list[Claim]:
     wrong = shown.q[:, 0] - np.interp(shown.t, t, slew.theta[:, 0])
     curves = [Curve(t, errors[0], "C1", "recursion", 3.0), Curve(t, errors[1], "C0", "dense")]
     curves += [Curve(shown.t, wrong, "C3", BLOCK_FAULT), Curve(shown.t[-1:], wrong[-1:], "C3x", "")]
-    draw(folder, "fig6", 1, (6, 3.5), [Panel("", "joint 1, simulated less desired [rad]", curves)])
+    draw(folder, "mohan-saha-fig6", 1, (6, 3.5), [Panel("", "joint 1, simulated less desired [rad]", curves)])
 
     desired = np.einsum("tj,tj->t", u, slew.thetad)
     powers = [np.einsum("tj,tj->t", u, x[:, n : n + 3]) for x in runs]
@@ -585,14 +585,20 @@ def failures(folder: Path, slew: Slew) -> list[Claim]:
         for letter, name, power in zip("ab", ("recursion", "dense"), powers, strict=True)
     ]
     panels[1].curves.append(Curve(shown.t, wrong, "C3", BLOCK_FAULT))
-    draw(folder, "fig7", 2, (8, 3.5), panels)
+    draw(folder, "mohan-saha-fig7", 2, (8, 3.5), panels)
 
     qdd = [getattr(model, path)(x[:, :n], x[:, n:], u)[:, 0] for path, x in zip(PATHS, runs, strict=True)]
     peak = float(np.abs(qdd[0]).max())
     curves = [Curve(shown.t, shown.qdd, "C3", BLOCK_FAULT), Curve(t, qdd[1], "C0", "dense")]
     panels = [Panel("(a) recursion", "acceleration of joint 1 [rad/s$^2$]", [Curve(t, qdd[0], "C0", "recursion")])]
     panels.append(Panel("(b) dense", "", curves))
-    draw(folder, "fig8", 2, (8, 3.5), [Panel(p.title, p.label, p.curves, (-5 * peak, 5 * peak)) for p in panels])
+    draw(
+        folder,
+        "mohan-saha-fig8",
+        2,
+        (8, 3.5),
+        [Panel(p.title, p.label, p.curves, (-5 * peak, 5 * peak)) for p in panels],
+    )
 
     def drift(name: str) -> str:
         """How far a faulty run that did not fail has taken joint 1 away."""
@@ -780,53 +786,5 @@ def _row(values: Array) -> str:
     return ", ".join(f"{v:.3g}" for v in values)
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A line of a picture; one without a label stays out of the legend."""
-
-    x: Array
-    y: Array
-    style: str
-    label: str
-    width: float = 1.0
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A part of a picture; with limits of the vertical axis, logarithmic where both are positive."""
-
-    title: str
-    label: str
-    curves: list[Curve]
-    limits: tuple[float, float] | None = None
-    xscale: str = "linear"
-
-
 def _against(t: Array, simulated: Array, desired: Array) -> list[Curve]:
     return [Curve(t, simulated, "C0", "simulated"), Curve(t, desired, "k--", "desired")]
-
-
-def draw(
-    folder: Path, name: str, columns: int, size: tuple[float, float], panels: list[Panel], time: bool = True
-) -> None:
-    """Panels row by row into `mohan-saha-{name}.png`."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(len(panels) // columns, columns, squeeze=False)
-    for i, (at, panel) in enumerate(zip(axes.ravel(), panels, strict=True)):
-        for curve in panel.curves:
-            at.plot(curve.x, curve.y, curve.style, label=curve.label or None, linewidth=curve.width, markersize=5)
-        at.set_title(panel.title, fontsize="small")
-        at.set_ylabel(panel.label, fontsize="small")
-        at.set_xscale(panel.xscale)
-        at.tick_params(labelsize="small")
-        at.grid(alpha=0.3)
-        if panel.limits:
-            at.set_yscale("log" if panel.limits[0] > 0 else "linear")
-            at.set_ylim(*panel.limits)
-        if i == 0 or len(panel.curves) != len(panels[0].curves):
-            at.legend(fontsize="x-small")
-    for at in axes[-1] if time else []:
-        at.set_xlabel("time [s]", fontsize="small")
-    save_figure(figure, folder / f"mohan-saha-{name}.png")

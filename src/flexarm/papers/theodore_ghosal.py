@@ -6,7 +6,6 @@ M xi_ddot + C xi_dot + K xi = g in the bending amplitudes (eq. 39), is then line
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +21,7 @@ from flexarm.dataset import group_velocity_ratio
 from flexarm.inputs import PrescribedMotion
 from flexarm.model import Model
 from flexarm.papers.claims import Claim, Verdict
-from flexarm.plots import save_figure
+from flexarm.papers.panels import Curve, Panel, draw
 from flexarm.shapes import ClampedMass
 from flexarm.shapes.loaded import f1, f2, frequency_equation
 from flexarm.simulate import simulate
@@ -235,7 +234,7 @@ def wave_numbers(folder: Path, arm: Arm) -> list[Claim]:
     for i in range(2):
         lines = [Curve(t, curves[d][:, i], s, d) for d, s in zip(DIRECTIONS, LINES, strict=True)]
         panels.append(Panel(f"mode {i + 1}", "beta", lines))
-    draw(folder, "fig8", 2, (7, 2.6), panels)
+    draw(folder, "theodore-ghosal-fig8", 2, (7, 2.6), panels)
     rise = curves["extension"][-1] / curves["extension"][0] - 1
     residue = boundary_residue(roots[SHORT], float(ratio(arm, SHORT)))
     return [
@@ -300,7 +299,7 @@ def simulated(folder: Path, flexible: Flexible) -> list[Claim]:
             shown = DIRECTIONS if i == 2 else DIRECTIONS[:1]
             curves = [Curve(t, runs[d][quantity].values[:, i], LINES[DIRECTIONS.index(d)], d) for d in shown]
             panels.append(Panel(name, unit + suffix, curves))
-    draw(folder, "fig4", 2, (6.5, 5.5), panels)
+    draw(folder, "theodore-ghosal-fig4", 2, (6.5, 5.5), panels)
     panels = []
     for d in DIRECTIONS:
         for j in (1, 2):
@@ -311,12 +310,12 @@ def simulated(folder: Path, flexible: Flexible) -> list[Claim]:
                 for n, s, label in zip(names, LINES, labels, strict=True)
             ]
             panels.append(Panel(f"{d}, mode {j}", "amplitude [mm]", curves))
-    draw(folder, "fig5", 2, (6.5, 4.4), panels)
+    draw(folder, "theodore-ghosal-fig5", 2, (6.5, 4.4), panels)
     panels = []
     for i, (name, unit) in enumerate((("joint 1", "N m"), ("joint 2", "N m"), ("link 3", "N"))):
         curves = [Curve(t, runs[d].u.values[:, i], s, d) for d, s in zip(DIRECTIONS, LINES, strict=True)]
         panels.append(Panel(name, f"effort [{unit}]", curves))
-    draw(folder, "efforts", 3, (9, 2.6), panels)
+    draw(folder, "theodore-ghosal-efforts", 3, (9, 2.6), panels)
 
     by_35 = max(decoupled(flexible, runs[d], motion(d)) for d in DIRECTIONS)
     audit = max(runs[d].attrs["energy_drift"] for d in DIRECTIONS)
@@ -423,7 +422,7 @@ def eigenvalues(folder: Path, flexible: Flexible, fixed: Flexible, paper: Flexib
             pair = slice(2 * j, 2 * j + 2)
             panels.append(Panel(name, "real part [1/s]", _planes(t, found.real[:, pair])))
             panels.append(Panel(name, "frequency [rad/s]", _planes(t, found.imag[:, pair])))
-        draw(folder, f"fig{figure}", 2, (7, 4.6), panels)
+        draw(folder, f"theodore-ghosal-fig{figure}", 2, (7, 4.6), panels)
         sums = [x.real.sum(axis=1) for x in (still, other)]
         same = float(np.abs(sums[0] - sums[1]).max() / np.abs(sums[0]).max())
         trace = float(np.abs(sums[0] - modal_rate(fixed, motion(d), t)).max() / np.abs(sums[0]).max())
@@ -499,7 +498,7 @@ def free_vibration(folder: Path, flexible: Flexible) -> list[Claim]:
             Curve(t[::50], 1e3 * frozen, "C3--", "real parts alone", 1.5),
         ]
         panels.append(Panel(d, "deflection of the tip [mm]", curves))
-    draw(folder, "amplitude", 2, (6.5, 2.6), panels)
+    draw(folder, "theodore-ghosal-amplitude", 2, (6.5, 2.6), panels)
     error = max(r[0] for r in results.values())
     ext, ret = (results[d] for d in DIRECTIONS)
     return [
@@ -570,7 +569,7 @@ def elements(folder: Path, arm: Arm, flexible: Flexible, fixed: Flexible) -> lis
         for i, plane in enumerate(("out of plane", "in plane")):
             curves = [Curve(t, 1e3 * b[:, i], "C1", "10 elements", 2.5), Curve(t, 1e3 * a[:, i], "k--", "2 modes", 0.8)]
             panels.append(Panel(f"{d}, {plane}", "deflection of the tip [mm]", curves))
-    draw(folder, "elements", 2, (6.5, 4.2), panels)
+    draw(folder, "theodore-ghosal-elements", 2, (6.5, 4.2), panels)
 
     def series(names: list[str]) -> str:
         return ", ".join(f"{off[name]:.2g}" for name in names)
@@ -646,8 +645,10 @@ def convection(folder: Path, arm: Arm, flexible: Flexible, fixed: Flexible, pape
         q, qd, _ = joints_along(reference, np.linspace(0.0, T, 101))
         x[k] = group_velocity_ratio(fixed.model, _padded(fixed, q), _padded(fixed, qd))
     curves = [Curve(x, slewing, "C0o-", "joints 1, 2 turn"), Curve(x, standing, "C1s-", "joints 1, 2 stand")]
-    panel = Panel("extension, eq. 24 against material", "difference at the tip [percent]", curves, log=True)
-    draw(folder, "convection", 1, (5, 3.2), [panel], "U / U_g")
+    panel = Panel(
+        "extension, eq. 24 against material", "difference at the tip [percent]", curves, xscale="log", yscale="log"
+    )
+    draw(folder, "theodore-ghosal-convection", 1, (5, 3.2), [panel], "U / U_g")
     forces = max(
         float(np.abs(coriolis(one) / coriolis_by_hand(arm, by) - 1).max())
         for one, by in ((fixed, False), (paper, True))
@@ -745,51 +746,6 @@ def stability_analysis() -> list[Claim]:
 # -- pictures and numbers ----------------------------------------------------------------------------------------------
 
 LINES = ("C0", "C3--")
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A line of a picture."""
-
-    x: Array
-    y: Array
-    style: str
-    label: str
-    width: float = 1.2
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A part of a picture."""
-
-    title: str
-    label: str
-    curves: list[Curve]
-    log: bool = False
-
-
-def draw(
-    folder: Path, name: str, columns: int, size: tuple[float, float], panels: list[Panel], below: str = "time [s]"
-) -> None:
-    """Panels row by row into `theodore-ghosal-{name}.png`."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(len(panels) // columns, columns, squeeze=False)
-    for at, panel in zip(axes.ravel(), panels, strict=True):
-        for curve in panel.curves:
-            at.plot(curve.x, curve.y, curve.style, label=curve.label, linewidth=curve.width, markersize=4)
-        at.set_title(panel.title, fontsize="small")
-        at.set_ylabel(panel.label, fontsize="small")
-        at.tick_params(labelsize="small")
-        at.grid(alpha=0.3)
-        if panel.log:
-            at.loglog()
-        if len(panel.curves) > 1:
-            at.legend(fontsize="x-small")
-    for at in axes[-1]:
-        at.set_xlabel(below, fontsize="small")
-    save_figure(figure, folder / f"theodore-ghosal-{name}.png")
 
 
 def _verdict(holds: bool) -> Verdict:

@@ -1,0 +1,60 @@
+"""Pictures made of panels, as the papers have them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+
+from flexarm.plots import save_figure
+
+
+@final
+@dataclass(frozen=True)
+class Curve:
+    """A line of a picture; one without a label stays out of the legend."""
+
+    x: np.ndarray
+    y: np.ndarray
+    style: str
+    label: str
+    width: float = 1.1
+
+
+@final
+@dataclass(frozen=True)
+class Panel:
+    """A part of a picture; limits are those of the vertical axis."""
+
+    title: str
+    label: str
+    curves: list[Curve]
+    limits: tuple[float, float] | None = None
+    xscale: str = "linear"
+    yscale: str = "linear"
+
+
+def draw(
+    folder: Path, name: str, columns: int, size: tuple[float, float], panels: list[Panel], below: str = "time [s]"
+) -> None:
+    """Panels row by row into `{name}.png`; `below` stands under the last row."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(len(panels) // columns, columns, squeeze=False)
+    for i, (at, panel) in enumerate(zip(axes.ravel(), panels, strict=True)):
+        for curve in panel.curves:
+            at.plot(curve.x, curve.y, curve.style, label=curve.label or None, linewidth=curve.width, markersize=4)
+        at.set_title(panel.title, fontsize="small")
+        at.set_ylabel(panel.label, fontsize="small")
+        at.set_xscale(panel.xscale)
+        at.set_yscale(panel.yscale)
+        at.tick_params(labelsize="small")
+        at.grid(alpha=0.3)
+        if panel.limits:
+            at.set_ylim(*panel.limits)
+        if any(curve.label for curve in panel.curves) and (i == 0 or len(panel.curves) > 1):
+            at.legend(fontsize="x-small")
+    for at in axes[-1]:
+        at.set_xlabel(below, fontsize="small")
+    save_figure(figure, folder / f"{name}.png")
