@@ -53,7 +53,8 @@ def draw(
         at.grid(alpha=0.3)
         if panel.limits:
             at.set_ylim(*panel.limits)
-        if any(curve.label for curve in panel.curves) and (i == 0 or len(panel.curves) > 1):
+        told = i > 0 and len(panel.curves) == len(panels[0].curves)  # the first panel's legend serves those like it
+        if not told and any(curve.label for curve in panel.curves):
             at.legend(fontsize="x-small")
     for at in axes[-1]:
         at.set_xlabel(below, fontsize="small")
