@@ -185,3 +185,17 @@ def test_loads_for_shapes_are_what_lies_beyond(seed, monkeypatch):
             load = loads[direction]
             expected = [mass, inertia[axis, axis], first[0]]
             np.testing.assert_allclose([load.mass, load.inertia, load.first_moment], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_prescribed_motion_by_an_implicit_solver_with_its_own_jacobian():
+    blade, spin = rotor_blade(False), fa.PrescribedMotion(SpinUp(2.0, 2.0))
+    explicit = fa.simulate(blade, 2.0, u=spin, samples=11)
+    implicit = fa.simulate(blade, 2.0, u=spin, samples=11, method="scipy-radau", rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(implicit.q, explicit.q, rtol=0, atol=1e-5)
+
+
+def test_only_a_joint_alone_can_be_prescribed():
+    body = fa.Beam(length=1.0, mass=1.0, EI=10.0, modes={"y": 2}, shapes="pinned-pinned")
+    model = fa.Model(fa.Arm(name="pinned", links=[fa.Link(name="link", joint=fa.Revolute(), body=body)]))
+    with pytest.raises(fa.DescriptionError, match=r"input 'link\.joint' moves its joint and the slopes"):
+        fa.simulate(model, 1.0, u=fa.PrescribedMotion(SpinUp(1.0, 1.0)))

@@ -324,6 +324,13 @@ class PrescribedMotion:
         return q, qd
 
     def _driven(self, model: Model) -> list[int]:
+        B = model.input_matrix(np.array(model.arm.rest))
+        for name, moved in zip(model.inputs, np.count_nonzero(B, axis=0), strict=True):
+            if moved > 1:
+                message = (
+                    "moves its joint and the slopes of its link's shapes at the hub; a joint alone can be prescribed"
+                )
+                raise DescriptionError(f"input {name!r} {message}")
         return [model.coordinates.index(name) for name in model.inputs]
 
     def _kernel(self, model: Model) -> Kernel:

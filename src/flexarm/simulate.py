@@ -126,7 +126,8 @@ def simulate(
     why = missing or why
 
     began = clock.perf_counter()
-    rate = _rate(model, getattr(drive, "quantity", "state_rate"), x0[:n])
+    quantity = _quantity(drive)
+    rate = _rate(model, quantity, x0[:n])
     compiled = clock.perf_counter()
     plan = Plan(rate.addresses["evaluate"], 2 * n, len(model.inputs), powers=2)
     # the energies ride along without steering the step: their tolerance is infinite
@@ -136,7 +137,7 @@ def simulate(
         if chosen in solvers.FIXED:
             return solvers.rk4(plan, t0, start, ends, float(step or 0.0))
         if chosen in solvers.SCIPY:
-            return solvers.scipy(chosen, plan, t0, start, ends, rtol, atols, _jacobian(model, plan))
+            return solvers.scipy(chosen, plan, t0, start, ends, rtol, atols, _jacobian(model, plan, quantity))
         return solvers.cyrk(chosen, plan, t0, start, ends, rtol, atols)
 
     bar = Bar(float(until), model.arm.name)
@@ -215,6 +216,11 @@ def _check_reference(reference: Reference, model: Model) -> None:
     given = reference_values(reference, np.zeros(1)).shape[1]
     if given != len(joints):
         raise DescriptionError(f"reference moves {given} joints; the arm has {len(joints)}: {', '.join(joints)}")
+
+
+def _quantity(drive: Input) -> str:
+    """What of the model is integrated under this input."""
+    return getattr(drive, "quantity", "state_rate")
 
 
 def _rate(model: Model, quantity: str, q: Array) -> Code:
@@ -297,7 +303,7 @@ def _integrate(
         if len(stretch.x) < len(ends):
             if not run.interrupted:
                 t, x = (ends[len(stretch.x) - 1], stretch.x[-1]) if len(stretch.x) else (a, x)
-                run.failure = _diagnosis(model, plan, solve, run, stretch, float(t), x)
+                run.failure = _diagnosis(model, _quantity(drive), plan, solve, run, stretch, float(t), x)
             return
         x = stretch.x[-1]
     run.completed = True
@@ -343,7 +349,9 @@ def _watched(
     return done[0]
 
 
-def _diagnosis(model: Model, plan: Plan, solve: Solve, run: _Run, stretch: solvers.Stretch, t: float, x: Array) -> str:
+def _diagnosis(
+    model: Model, quantity: str, plan: Plan, solve: Solve, run: _Run, stretch: solvers.Stretch, t: float, x: Array
+) -> str:
     """When and where a run failed that was last well at t in the state x."""
     if isinstance(plan.failure, FlexarmError):
         return str(plan.failure)
@@ -369,7 +377,7 @@ def _diagnosis(model: Model, plan: Plan, solve: Solve, run: _Run, stretch: solve
         if min(length - low, total - length) < 1e-4 * total:
             allowed = f"its range from {low:g} to {total:g} m"
             return f"stopped at t = {end:.6g} s: {name}, a free length, would leave {allowed}"
-    rate = model.kernel("state_rate").one(np.concatenate([x[: 2 * n], plan.u]))[n : 2 * n]
+    rate = model.kernel(quantity).one(np.concatenate([x[: 2 * n], plan.u]))[n : 2 * n]
     bad = np.flatnonzero(~np.isfinite(rate))
     if len(bad):
         why = without_inertia(model, x[:n]) or f"the acceleration of {model.coordinates[bad[0]]} is not a number"
@@ -379,15 +387,14 @@ def _diagnosis(model: Model, plan: Plan, solve: Solve, run: _Run, stretch: solve
     return f"could not meet the tolerance at t = {end:.6g} s: {name} accelerates at {rate[fastest]:.3g}{reason}"
 
 
-def _jacobian(model: Model, plan: Plan) -> Callable[[float, Array], Array]:
+def _jacobian(model: Model, plan: Plan, quantity: str) -> Callable[[float, Array], Array]:
     """The exact Jacobian of the right-hand side at constant u, for SciPy's implicit solvers."""
     n = len(model.coordinates)
 
     def jacobian(t: float, x: Array) -> Array:
         J = np.zeros((2 * n + 2, 2 * n + 2))
-        J[:n, n : 2 * n] = np.eye(n)
         for i in (0, 1):
-            J[n : 2 * n, i * n : (i + 1) * n] = model._slope("forward_dynamics", i)(x[:n], x[n : 2 * n], plan.u)
+            J[:, i * n : (i + 1) * n] = model._slope(quantity, i)(x[:n], x[n : 2 * n], plan.u)
         return J
 
     return jacobian
