@@ -1,8 +1,8 @@
 """An arm as the dynamics sees it: bodies, and the elementary motions that lead from one to the next."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import acos, atan2
+from math import acos, atan2, pi
 
 import casadi as ca
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from flexarm.arm import Arm, Beam, Fixed, Link, Telescope
 from flexarm.drive import body
 from flexarm.links import Body, Loads, payload
+from flexarm.parameters import Ledger, Name, value_of
 from flexarm.shapes import TipLoad
-from flexarm.spatial import Matrix, Motion, Slide, Turn, Vector
+from flexarm.spatial import Matrix, Motion, Scalar, Slide, Turn, Vector, is_zero
 
 TIP: tuple[tuple[type[Motion], int, int], ...]
 TIP = ((Slide, 0, 1), (Slide, 1, 1), (Slide, 2, 1), (Turn, 2, 1), (Turn, 1, -1), (Turn, 0, 1))
@@ -24,14 +25,14 @@ class Step:
 
     motion: type[Motion]
     axis: int
-    offset: float = 0.0
+    offset: Scalar = 0.0
     tips: tuple[tuple[int, int], ...] = ()
     joints: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_nothing(self) -> bool:
         """Whether the step leaves the frame where it is."""
-        return not (self.offset or self.tips or self.joints)
+        return is_zero(self.offset) and not (self.tips or self.joints)
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,9 @@ class Chain:
     own : for each body the positions of (its joint's coordinate or None, *eta) among all coordinates
     size : number of coordinates
     driven : the bodies that have an actuator, in the order of the inputs
+    gravity : acceleration in the base frame
+    seen : (number of a body, tip functions, their rates) -> what stands for them in all that lies beyond: they
+        themselves, or symbols where closed forms are wanted
     """
 
     bodies: tuple[Body, ...]
@@ -58,7 +62,8 @@ class Chain:
     own: tuple[tuple[int | None, ...], ...]
     size: int
     driven: tuple[int, ...]
-    gravity: tuple[float, float, float]
+    gravity: Vector
+    seen: Callable[[int, Vector, Vector], tuple[Vector, Vector]] = lambda i, s, sd: (s, sd)
 
 
 def taken(values: Vector, own: tuple[int | None, ...]) -> Vector:
@@ -80,19 +85,47 @@ def positions(own: Iterable[int | None]) -> list[int]:
 
 def chain(arm: Arm) -> Chain:
     """The chain of a described arm, built from the tip inward: a link's shapes may depend on what it carries."""
-    own, size = _numbered(arm)
     bodies = [payload(arm.payload)]
     carried = bodies[0].inertia([])
-    made: list[Body] = []
     for link in reversed(arm.links):
-        made.append(body(link, _loads(carried)))
-        carried = _carried(made[-1], link, carried)
-    bodies = [*reversed(made), *bodies]
+        bodies.insert(0, body(link, _loads(carried)))
+        carried = _carried(bodies[0], link, carried)
+    return _assembled(arm, bodies, [value_of] * len(bodies), list(arm.gravity))
+
+
+def named_chain(arm: Arm, ledger: Ledger) -> Chain:
+    """The same chain with symbols for its numbers; shapes are those of the numeric arm."""
+    carried = payload(arm.payload).inertia([])
+    loads: list[Loads] = []
+    for link in reversed(arm.links):
+        loads.insert(0, _loads(carried))
+        carried = _carried(body(link, loads[0]), link, carried)
+    names = [ledger.of(str(i), link.name) for i, link in enumerate(arm.links, start=1)] + [ledger.of("", "payload")]
+    bodies = [body(link, load, name) for link, load, name in zip(arm.links, loads, names, strict=False)]
+    return _assembled(arm, [*bodies, payload(arm.payload, names[-1])], names, _named_gravity(arm, ledger.of("", "")))
+
+
+def _assembled(arm: Arm, bodies: list[Body], names: list[Name], gravity: Vector) -> Chain:
+    own, size = _numbered(arm)
     tips = [[], *(_tip_steps(b) for b in bodies[:-1])]
-    segments = [_segment(tip, link, joint) for tip, link, (joint, *_) in zip(tips, arm.links, own, strict=False)]
+    segments = [
+        _segment(tip, link, joint, name)
+        for tip, link, (joint, *_), name in zip(tips, arm.links, own, names, strict=False)
+    ]
     segments.append(Segment((*_merged(tips[-1]), Step(Slide, 0)), ()))
-    driven = [i for i, b in enumerate(bodies) if b.drive.any()]
-    return Chain(tuple(bodies), tuple(segments), tuple(own), size, tuple(driven), arm.gravity)
+    driven = [i for i, b in enumerate(bodies) if not all(is_zero(x) for x in b.drive)]
+    return Chain(tuple(bodies), tuple(segments), tuple(own), size, tuple(driven), gravity)
+
+
+def _named_gravity(arm: Arm, name: Name) -> Vector:
+    """Gravity's components; one of them alone is g, with its sign."""
+    lone = np.count_nonzero(arm.gravity) == 1
+    return [
+        (np.sign(g) if lone else 1.0)
+        * name("g" if lone else "g" + axis, f"gravity{'.' * (not lone)}{axis * (not lone)}", abs(g) if lone else g,
+               "m/s^2", "gravity" + f" along {axis}" * (not lone))
+        for g, axis in zip(arm.gravity, "xyz", strict=True)
+    ]  # fmt: skip
 
 
 def _numbered(arm: Arm) -> tuple[list[tuple[int | None, ...]], int]:
@@ -121,7 +154,7 @@ def _carried(body: Body, link: Link, beyond: Matrix) -> Matrix:
     rest = list(body.rest)
     tip = [(motion, axis, sign * value) for (motion, axis, sign), value in zip(TIP, body.tip(rest), strict=True)]
     outer, own = _inward(tip, beyond), body.inertia(rest)
-    return _inward(_placement(link), [[float(own[r][c]) + outer[r][c] for c in range(6)] for r in range(6)])
+    return _inward(_placement(link, value_of), [[float(own[r][c]) + outer[r][c] for c in range(6)] for r in range(6)])
 
 
 def _inward(steps: list[tuple[type[Motion], int, float]], I: Matrix) -> Matrix:
@@ -130,17 +163,33 @@ def _inward(steps: list[tuple[type[Motion], int, float]], I: Matrix) -> Matrix:
     return I
 
 
-def _placement(link: Link) -> list[tuple[type[Motion], int, float]]:
-    (x, y, z), (roll, pitch, yaw) = link.placement.xyz, link.placement.rpy
-    return [(Slide, 0, x), (Slide, 1, y), (Slide, 2, z), (Turn, 2, yaw), (Turn, 1, pitch), (Turn, 0, roll)]
+def _placement(link: Link, name: Name) -> list[tuple[type[Motion], int, Scalar]]:
+    where = [
+        name(f"p{axis}", f"placement.xyz.{axis}", value, "m", f"place of the joint along {axis}")
+        for axis, value in zip("xyz", link.placement.xyz, strict=True)
+    ]
+    roll, pitch, yaw = (
+        _named_angle(name, angle, f"placement.rpy.{angle}", value, f"{angle} of the joint")
+        for angle, value in zip(("roll", "pitch", "yaw"), link.placement.rpy, strict=True)
+    )
+    slides: list[tuple[type[Motion], int, Scalar]] = [(Slide, axis, value) for axis, value in enumerate(where)]
+    return [*slides, (Turn, 2, yaw), (Turn, 1, pitch), (Turn, 0, roll)]
 
 
-def _segment(tip: list[Step], link: Link, coordinate: int | None) -> Segment:
+def _named_angle(name: Name, letter: str, field: str, value: float, meaning: str) -> Scalar:
+    """A constant angle; quarter turns have no name."""
+    quarters = value / (pi / 2)
+    return value if quarters == round(quarters) else name(letter, field, value, "rad", meaning)
+
+
+def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) -> Segment:
     """Tip of the body before, placement, and the joint: its axis turned onto a coordinate axis and back."""
-    before = [*tip, *(Step(motion, axis, value) for motion, axis, value in _placement(link))]
+    before = [*tip, *(Step(motion, axis, value) for motion, axis, value in _placement(link, name))]
     if coordinate is None or isinstance(link.joint, Fixed | Telescope):
         return Segment((*_merged(before), Step(Slide, 0)), ())
-    k, sign, alpha, beta = _alignment(np.array(link.joint.axis))
+    k, sign, azimuth, tilt = _alignment(np.array(link.joint.axis))
+    alpha = _named_angle(name, "azimuth", "joint.axis.azimuth", azimuth, "azimuth of the joint's axis")
+    beta = _named_angle(name, "tilt", "joint.axis.tilt", tilt, "tilt of the joint's axis")
     j = (k + 2) % 3
     moving = Step(Turn if link.joint.type == "revolute" else Slide, k, joints=((coordinate, sign),))
     before += [Step(Turn, k, alpha), Step(Turn, j, beta), moving]
@@ -176,7 +225,7 @@ def _tip_steps(body: Body) -> list[Step]:
 def _dependence(body: Body) -> list[bool]:
     """Which of the tip functions depend on the body's coordinates."""
     eta = ca.SX.sym("eta", body.size)
-    return [ca.SX(t).is_constant() is False for t in body.tip([eta[i] for i in range(body.size)])]
+    return [bool(ca.depends_on(ca.SX(t), eta)) for t in body.tip([eta[i] for i in range(body.size)])]
 
 
 def _merged(steps: list[Step]) -> list[Step]:

@@ -3,28 +3,30 @@
 from dataclasses import replace
 
 import casadi as ca
-import numpy as np
 
 from flexarm.arm import Beam, Fixed, Link, Telescope, tensor
-from flexarm.links import Body, Loads, beam, rigid, slopes_of
-from flexarm.spatial import Matrix, Scalar, Vector, dot, zeros
+from flexarm.links import Body, Loads, beam, bordered, named_tensor, rigid, slopes_of
+from flexarm.parameters import Name, value_of
+from flexarm.spatial import Matrix, Scalar, Vector, added, dot, is_zero, scaled
 from flexarm.telescope import telescope
 
 
-def body(link: Link, loads: Loads) -> Body:
+def body(link: Link, loads: Loads, name: Name = value_of) -> Body:
     """The mechanics of a described link: the body, its hub, its drive."""
     if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
-        made = telescope(link.body, link.joint, loads)
+        made = telescope(link.body, link.joint, loads, name)
     elif isinstance(link.body, Beam):
-        made = beam(link.body, loads)
+        made = beam(link.body, loads, name)
     else:
-        made = rigid(link.body)
-    return _with_drive(_with_hub(made, link.hub_mass, tensor(link.hub_inertia)), link)
+        made = rigid(link.body, name)
+    mass = name("mh", "hub_mass", link.hub_mass, "kg", "mass of the hub")
+    inertia = named_tensor(tensor(link.hub_inertia), name, "Ih", "hub_inertia", "moment of inertia of the hub")
+    return _with_drive(_with_hub(made, mass, inertia), link, name)
 
 
-def _with_hub(body: Body, mass: float, inertia: np.ndarray) -> Body:
+def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:
     """The body with a hub: mass at the base frame's origin, inertia that turns with the root of the beam."""
-    if not mass and not inertia.any():
+    if is_zero(mass) and all(is_zero(x) for row in inertia for x in row):
         return body
     k = body.size
 
@@ -37,7 +39,7 @@ def _with_hub(body: Body, mass: float, inertia: np.ndarray) -> Body:
         rate = [[sz * b for b in slopes[1]], [-cz * b for b in slopes[1]], list(slopes[0])]  # alpha' e_z - beta' Rz e_y
         W = [[float(r == c) for c in range(3)] + [0.0] + rate[r] for r in range(3)]
         W = [[dot([R[n][r] for n in range(3)], [W[n][c] for n in range(3)]) for c in range(4 + k)] for r in range(3)]
-        IW = [[dot(inertia[r].tolist(), [W[n][c] for n in range(3)]) for c in range(4 + k)] for r in range(3)]
+        IW = [[dot(inertia[r], [W[n][c] for n in range(3)]) for c in range(4 + k)] for r in range(3)]
         for r in range(3):
             M[r][r] = M[r][r] + mass
         for r in range(4 + k):
@@ -48,7 +50,7 @@ def _with_hub(body: Body, mass: float, inertia: np.ndarray) -> Body:
     return replace(body, inertia=with_hub)
 
 
-def _with_drive(body: Body, link: Link) -> Body:
+def _with_drive(body: Body, link: Link, name: Name) -> Body:
     """The body with what its joint adds: bearing, actuator, rotor, and the spring and motor of an elastic joint.
 
     The actuator works on the angle (or length) a . (q, eta): q, and the slopes at a hub that turns with the shapes
@@ -59,46 +61,48 @@ def _with_drive(body: Body, link: Link) -> Body:
     joint = link.joint
     if isinstance(joint, Fixed):
         return body
-    k = body.size
-    a = body.drive.copy()
-    carrier = np.zeros(7 + k)  # turning of the frame before the joint, about its axis, in terms of (v, w, r, eta_dot)
-    axis = np.array([1.0, 0.0, 0.0] if isinstance(joint, Telescope) else joint.axis)
+    k, turns = body.size, joint.type == "revolute"
+    a = list(body.drive)
+    carrier: Vector = [0.0] * (7 + k)  # turning of the frame before the joint, about its axis, by (v, w, r, eta_dot)
+    axis = [1.0, 0.0, 0.0] if isinstance(joint, Telescope) else list(joint.axis)
     carrier[3:6] = axis
     if not isinstance(joint, Telescope):
         a[0] = 1.0
-    if joint.type == "revolute":
+    if turns:
         carrier[6] = -1.0
-        slopes = np.array(slopes_of(body.root, k)).reshape(2, k)
-        a[1:] = axis[2] * slopes[0] - axis[1] * slopes[1]
+        slopes = slopes_of(body.root, k)
+        a[1:] = added(scaled(axis[2], slopes[0]), scaled(-axis[1], slopes[1]))
+
+    per = "rad" if turns else "m"
+    viscous = "N m s/rad" if turns else "N s/m"
+    rotor_inertia = name("Ir", "rotor_inertia", joint.rotor_inertia, "kg m^2", "moment of inertia of the rotor")
+    gear_ratio = name("G", "gear_ratio", joint.gear_ratio, "" if turns else "rad/m", "gear ratio")
+    stiffness = name("ks", "stiffness", joint.stiffness or 0.0, f"N{' m' * turns}/{per}", "stiffness of the joint")
+    bearing = name("d", "damping", joint.damping, viscous, "viscous damping of the joint")
+    spring = name("ds", "spring_damping", joint.spring_damping, viscous, "viscous damping of the joint's spring")
 
     elastic = int(joint.stiffness is not None)
     n = k + elastic
-    a, carrier = (np.append(v, np.zeros(elastic)) for v in (a, carrier))
-    motor = np.zeros(1 + n)
-    motor[-1] = 1.0
+    a, carrier = a + [0.0] * elastic, carrier + [0.0] * elastic
+    motor = [0.0] * n + [1.0]
     driven = motor if elastic else a
-    rate = np.concatenate([np.zeros(6), driven])
-    turning = joint.gear_ratio * rate + (carrier if joint.rotor == "absolute" else 0.0)
-    rotor = joint.rotor_inertia * np.outer(turning, turning)
-    stretch = motor - a
-    D = joint.damping * np.outer(a, a)
-    D[: 1 + k, : 1 + k] += body.damping
-    if elastic:
-        D += joint.spring_damping * np.outer(stretch, stretch)
+    turning = scaled(gear_ratio, [0.0] * 6 + driven)
+    if joint.rotor == "absolute":
+        turning = added(turning, carrier)
+    stretch = added(motor, scaled(-1.0, a))
+    D = bordered(body.damping, before=0, after=elastic)
+    for drag, moved in ((bearing, a), (spring, stretch)):
+        D = [added(row, scaled(drag * x, moved)) for row, x in zip(D, moved, strict=True)]
 
     def inertia(eta: Vector) -> Matrix:
-        M = zeros(7 + n, 7 + n)
-        for r, row in enumerate(body.inertia(eta[:k])):
-            M[r][: 7 + k] = row
-        for r, c in np.argwhere(rotor):
-            M[r][c] = M[r][c] + float(rotor[r, c])
-        return M
+        M = bordered(body.inertia(eta[:k]), before=0, after=elastic)
+        return [added(row, scaled(rotor_inertia * x, turning)) for row, x in zip(M, turning, strict=True)]
 
     def potential(q: Scalar, eta: Vector) -> Scalar:
-        V = body.potential(q, eta[:k])
-        return V + 0.5 * (joint.stiffness or 0.0) * dot(stretch.tolist(), [q, *eta]) ** 2
+        return body.potential(q, eta[:k]) + 0.5 * stiffness * dot(stretch, [q, *eta]) ** 2
 
-    return Body(
+    return replace(
+        body,
         size=n,
         inertia=inertia,
         potential=potential,
@@ -106,7 +110,6 @@ def _with_drive(body: Body, link: Link) -> Body:
         drive=driven,
         tip=lambda eta: body.tip(eta[:k]),
         rest=(*body.rest, *([body.rest[0] if joint.type == "telescope" else 0.0] * elastic)),
-        flexible=body.flexible,
-        limits=body.limits,
-        convects=body.convects,
+        root=lambda eta: body.root(eta[:k]),
+        bending_moment=lambda x, eta: body.bending_moment(x, eta[:k]),
     )

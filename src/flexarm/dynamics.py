@@ -108,7 +108,7 @@ def outward(
     down: Vector = [0.0, 0.0, 0.0, *gravity]
     s, sd, sdd = AT_REST, AT_REST, AT_REST
     bodies, ways = [], []
-    for body, segment, own in zip(chain.bodies, chain.segments, chain.own, strict=True):
+    for i, (body, segment, own) in enumerate(zip(chain.bodies, chain.segments, chain.own, strict=True)):
         bias: Vector = AT_REST
         way = []
         for step in segment.steps:
@@ -125,7 +125,7 @@ def outward(
             way.append(Hop(motion, AT_REST, (), ()))
             twist, down = motion.acceleration(twist), motion.acceleration(down)
         here = moving(body, taken(q, own), taken(qd, own), twist, down[3:])
-        s, sd, sdd = here.s, here.sd, here.sdd
+        (s, sd), sdd = chain.seen(i, here.s, here.sd), here.sdd
         bodies.append(here)
         ways.append(way)
     return bodies, ways
@@ -349,16 +349,16 @@ def damping_force(chain: Chain, qd: Vector) -> Vector:
     """D qd: bearings, links and the joints' springs."""
     force: Vector = [0.0] * chain.size
     for body, own in zip(chain.bodies, chain.own, strict=True):
-        put(force, own, product(body.damping.tolist(), taken(qd, own)))
+        put(force, own, product(body.damping, taken(qd, own)))
     return force
 
 
-def input_matrix(chain: Chain) -> list[list[float]]:
+def input_matrix(chain: Chain) -> Matrix:
     """B, (n, m): generalized force = B u."""
     columns = []
     for i in chain.driven:
         column = [0.0] * chain.size
-        put(column, chain.own[i], chain.bodies[i].drive.tolist())
+        put(column, chain.own[i], chain.bodies[i].drive)
         columns.append(column)
     return [[column[r] for column in columns] for r in range(chain.size)]
 
@@ -404,13 +404,13 @@ def kinetic_energy(chain: Chain, q: Vector, qd: Vector) -> Scalar:
     T: Scalar = 0.0
     twist: Vector = AT_REST
     sd: Vector = AT_REST
-    for here, way, own in zip(bodies, ways, chain.own, strict=True):
+    for i, (here, way, own) in enumerate(zip(bodies, ways, chain.own, strict=True)):
         for hop in way:
             twist = _plus(hop, hop.motion.acceleration(twist), hop.tips, sd)
             twist = _plus(hop, twist, hop.joints, qd)
         y = twist + taken(qd, own)
         T = T + 0.5 * dot(y, product(here.M, y))
-        sd = here.sd
+        _, sd = chain.seen(i, here.s, here.sd)
     return T
 
 

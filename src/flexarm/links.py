@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, pairwise
 
-import casadi as ca
 import numpy as np
 
 from flexarm.arm import DIRECTIONS, Beam, Payload, Rigid, tensor
+from flexarm.parameters import Name, value_of
 from flexarm.shapes import Basis, FixedFree, TipLoad, fitted, quadrature
-from flexarm.spatial import Matrix, Scalar, Vector, cross, dot, product, zeros
+from flexarm.spatial import Matrix, Scalar, Vector, cross, dot, product, scaled, zeros
 
 Loads = dict[str, TipLoad]
 """What a link carries beyond its tip, for bending along y and along z."""
@@ -44,8 +44,8 @@ class Body:
     size: int
     inertia: Callable[[Vector], Matrix]
     potential: Callable[[Scalar, Vector], Scalar]
-    damping: np.ndarray
-    drive: np.ndarray
+    damping: Matrix
+    drive: Vector
     tip: Callable[[Vector], Vector]
     rest: tuple[float, ...] = ()
     flexible: tuple[int, ...] = ()
@@ -56,6 +56,8 @@ class Body:
     """Whether M gives points velocities that are not the rates of their positions."""
     root: Callable[[Vector], Vector] = lambda eta: [0.0, 0.0]
     """Slopes in y and z at the hub; zero where the beam is clamped."""
+    bending_moment: Callable[[float, Vector], Vector] = lambda x, eta: [0.0, 0.0]
+    """EI times the curvature in y and z at the station x in [0, 1] of the (free) length [N m]."""
 
 
 def undeformed(body: Body, eta: Vector) -> Vector:
@@ -66,25 +68,50 @@ def undeformed(body: Body, eta: Vector) -> Vector:
 # -- rigid bodies ------------------------------------------------------------------------------------------------------
 
 
-def rigid(description: Rigid) -> Body:
+def rigid(description: Rigid, name: Name = value_of) -> Body:
     """A rigid link; its tip lies at (length, 0, 0)."""
-    m, com = description.mass, np.array(description.center)
-    about_base = description.inertia_tensor + m * (com @ com * np.eye(3) - np.outer(com, com))
-    return _lump(m, m * com, about_base, description.length)
+    m = name("m", "mass", description.mass, "kg", "mass")
+    length = name("L", "length", description.length, "m", "length")
+    x, y, z = description.center
+    c = [
+        name("lc", "com.x", x, "m", "centre of mass along x"),
+        name("yc", "com.y", y, "m", "centre of mass along y"),
+        name("zc", "com.z", z, "m", "centre of mass along z"),
+    ]
+    I = named_tensor(description.inertia_tensor, name, "I", "inertia", "moment of inertia about the centre of mass")
+    for r in range(3):
+        for s in range(3):
+            I[r][s] = I[r][s] + m * ((dot(c, c) if r == s else 0.0) - c[r] * c[s])
+    return _lump(m, scaled(m, c), I, length)
 
 
-def payload(description: Payload | None) -> Body:
+def payload(description: Payload | None, name: Name = value_of) -> Body:
     """The body held by the last tip; without mass where there is no payload."""
     if description is None:
-        return _lump(0.0, np.zeros(3), np.zeros((3, 3)), 0.0)
-    return _lump(description.mass, np.zeros(3), tensor(description.inertia), 0.0)
+        return _lump(0.0, [0.0] * 3, zeros(3, 3), 0.0)
+    m = name("mP", "mass", description.mass, "kg", "mass of the payload")
+    I = named_tensor(tensor(description.inertia), name, "IP", "inertia", "moment of inertia of the payload")
+    return _lump(m, [0.0] * 3, I, 0.0)
 
 
-def _lump(m: float, S: np.ndarray, J: np.ndarray, length: float) -> Body:
+def named_tensor(I: np.ndarray, name: Name, letter: str, field: str, meaning: str) -> Matrix:
+    """The entries of a tensor, each named once; one name for principal values that are the same."""
+    lone, unit = np.array_equal(I, np.diag(np.diag(I))) and I[1, 1] == I[2, 2], "kg m^2"
+
+    def entry(r: int, c: int) -> Scalar:
+        if lone and (r == c != 0 or (r == c and I[0, 0] == I[1, 1])):
+            return name(letter, field, I[r, c], unit, meaning)
+        axes = "xyz"[r] + "xyz"[c]
+        return name(letter + axes, f"{field}.{axes}", I[r, c], unit, f"{meaning}, {axes}")
+
+    return [[entry(min(r, c), max(r, c)) for c in range(3)] for r in range(3)]
+
+
+def _lump(m: Scalar, S: Vector, J: Matrix, length: Scalar) -> Body:
     """A body without coordinates of its own: mass, first moment and second moment about its base."""
-    M = frame_inertia(m, S.tolist(), J.tolist(), 0)
+    M = frame_inertia(m, S, J, 0)
     tip = [length, 0.0, 0.0, 0.0, 0.0, 0.0]
-    return Body(0, lambda eta: M, lambda q, eta: 0.0, np.zeros((1, 1)), np.zeros(1), lambda eta: tip)
+    return Body(0, lambda eta: M, lambda q, eta: 0.0, zeros(1, 1), [0.0], lambda eta: tip)
 
 
 def frame_inertia(m: Scalar, S: Vector, J: Matrix, size: int) -> Matrix:
@@ -120,9 +147,9 @@ class Fields:
     """
 
     axis: list[int]
-    first: list[float]
-    second: list[list[float]]
-    mass: float
+    first: Vector
+    second: Matrix
+    mass: Scalar
 
     def inertia(self, z: Vector, V: Matrix, scale: Scalar = 1.0) -> Matrix:
         """M over (v, w, r, eta_dot), all integrals multiplied by `scale`; V has a row for each field."""
@@ -149,51 +176,63 @@ class Fields:
         return [dot([numbers[i] for i in some], [amplitudes[i] for i in some]) for some in chosen]
 
 
-def sampled(axis: list[int], values: list[np.ndarray], m: np.ndarray) -> Fields:
-    """Fields sampled at quadrature points; m has the mass of each point."""
-    f = np.column_stack(values)
-    first = without_rounding(m @ f)
-    second = without_rounding((f.T * m) @ f)
-    return Fields(axis, first.tolist(), second.tolist(), float(m.sum()))
-
-
-def beam(description: Beam, loads: Loads) -> Body:
+def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
     """A beam with assumed modes: r(x) = x e_x + sum phi_j(x) eta_j along y, z and x, and torsion about x.
 
     With foreshortening, r_x is less by 1/2 int_0^x (u_y'^2 + u_z'^2) (Mohan & Saha eq. 1b, sign corrected): one more
     field along x for each pair of modes of a plane, with the amplitude -eta_i eta_j.
     """
-    length = description.length
+    length = name("L", "length", description.length, "m", "length")
+    mass = name("m", "mass", description.total_mass, "kg", "mass")
     counts, start, bases = bases_of(description, loads)
     k = start[-1]
+    modes = labels(counts, bases, description.section_tip is None)
     x, weights = quadrature(*bases)
     along = description.profile(x)
 
-    axis, values = [0], [length * x]
+    # 1. the fields: x, the modes along y, z and x, and what each pair of modes of a plane takes from r_x
+    axis, values, field = [0], [x], ["x"]
     place: list[int] = []  # the coordinate of each field of a mode
     for d, direction in ((1, 0), (2, 1), (0, 3)):
-        phi = bases[direction].values(x)
         axis += [d] * counts[direction]
-        values += list(phi.T)
+        values += list(bases[direction].values(x).T)
         place += range(start[direction], start[direction + 1])
+    field += [modes[p] for p in place]
     pairs: list[tuple[int, int]] = []
     for direction in (0, 1) if description.foreshortening else ():
         pairs += combinations_with_replacement(range(start[direction], start[direction + 1]), 2)
-    shortening = [_shortening(bases, start, i, j, length) for i, j in pairs]
+    shortening = [_shortening(bases, start, i, j) for i, j in pairs]
     axis += [0] * len(pairs)
     values += [g(x) for g in shortening]
-    fields = sampled(axis, values, along.m * weights * length)
-    ends = [float(g(np.array([1.0]))[0]) for g in shortening]
+    field += [f"g{modes[i]}_{modes[j]}" for i, j in pairs]
+    size = [length] + [1.0] * len(place) + [1.0 / length] * len(pairs)
 
-    theta = bases[2].values(x)
-    polar = along.rho_Ip * weights * length
-    twist = slice(7 + start[2], 7 + start[3])
-    twist_first = (polar @ theta).tolist()
-    twist_second = without_rounding((theta.T * polar) @ theta).tolist()
-    spin = float(polar.sum())
+    # 2. modal integrals without dimension, and what they are multiplied with
+    share = along.m * weights / (along.m @ weights)
+    mean, product_ = integrals(np.column_stack(values), share)
+    uniform = description.section_tip is None
+    first = [mass * s * named_mean(name, f, v, uniform) for s, f, v in zip(size, field, mean, strict=True)]
+    second = [
+        [
+            mass * (size[i] * size[j]) * named_product(name, field[i], field[j], product_[i, j], uniform)
+            for j in range(len(size))
+        ]
+        for i in range(len(size))
+    ]
+    fields = Fields(axis, first, second, mass)
 
-    stiffness = (along.EI_y, along.EI_z, along.GJ, along.EA)
-    K = stiffness_matrix(bases, start, x, [s * weights * length for s in stiffness], length)
+    rho_Ip = along.rho_Ip @ weights
+    spin = name("Jx", "polar_inertia", rho_Ip * description.length, "kg m^2", "moment of inertia about the beam's axis")
+    twists = range(start[2], start[3])
+    polar = along.rho_Ip * weights / rho_Ip if rho_Ip else 0.0 * weights
+    mean_twist, product_twist = integrals(bases[2].values(x), polar)
+    twist_first = [spin * named_mean(name, modes[p], v) for p, v in zip(twists, mean_twist, strict=True)]
+    twist_second = [
+        [spin * named_product(name, modes[p], modes[r], v) for r, v in zip(twists, row, strict=True)]
+        for p, row in zip(twists, product_twist, strict=True)
+    ]
+
+    stiffness = _stiffness(description, name, bases, start, x, weights, modes, length)
 
     def inertia(eta: Vector) -> Matrix:
         z: Vector = [1.0] + [eta[p] for p in place]
@@ -206,31 +245,105 @@ def beam(description: Beam, loads: Loads) -> Body:
             V[row][j] = V[row][j] - eta[i]
         M = fields.inertia(z, V)
         M[3][3] = M[3][3] + spin
-        for r, first, second in zip(range(twist.start, twist.stop), twist_first, twist_second, strict=True):
-            _couple(M, r, [0.0, 0.0, 0.0, first, 0.0, 0.0])
-            M[r][twist] = second
+        for r, p in enumerate(twists):
+            _couple(M, 7 + p, [0.0, 0.0, 0.0, twist_first[r], 0.0, 0.0])
+            M[7 + p][7 + twists.start : 7 + twists.stop] = twist_second[r]
         return M
 
-    tip = tip_functions(bases, start, length, description.next_joint)
+    tip = tip_functions(bases, start, length, description.next_joint, name, modes)
+    drawn = [
+        name(f"g_{f[1:]}", f"tip_shortening.{f[1:]}", float(g(np.ones(1))[0]), "", f"{_spelled(f)} at the tip") / length
+        for f, g in zip(field[1 + len(place) :], shortening, strict=True)
+    ]
 
     def shortened_tip(eta: Vector) -> Vector:
         s = tip(eta)
-        for g, (i, j) in zip(ends, pairs, strict=True):
+        for g, (i, j) in zip(drawn, pairs, strict=True):
             s[0] = s[0] - g * (eta[i] * eta[j])
         return s
 
-    M_eta = np.array(ca.DM(numbers(inertia([0.0] * k))))[7:, 7:]
+    M_eta = np.zeros((k, k))
+    same = np.equal.outer(axis[1 : 1 + len(place)], axis[1 : 1 + len(place)])
+    M_eta[np.ix_(place, place)] = description.total_mass * (same * product_[1 : 1 + len(place), 1 : 1 + len(place)])
+    M_eta[twists.start : twists.stop, twists.start : twists.stop] = rho_Ip * description.length * product_twist
+    K = _stiffness(description, value_of, bases, start, x, weights, modes, description.length)
+    D = modal_damping(M_eta, np.array(K).reshape(k, k), np.array(description.damping_ratios), start)
+
+    def bending_moment(station: float, eta: Vector) -> Vector:
+        at = description.profile(station)
+        return [
+            float(EI[0])
+            * dot((bases[d].values(station, 2)[0] / description.length**2).tolist(), eta[start[d] : start[d + 1]])
+            for d, EI in ((0, at.EI_y), (1, at.EI_z))
+        ]
+
     return Body(
         size=k,
         inertia=inertia,
-        potential=lambda q, eta: 0.5 * dot(eta, product(K.tolist(), eta)),
-        damping=_bordered(modal_damping(M_eta, K, np.array(description.damping_ratios), start)),
-        drive=np.zeros(1 + k),
+        potential=lambda q, eta: 0.5 * dot(eta, product(stiffness, eta)),
+        damping=bordered(named_damping(D, name, coordinate_labels(counts))),
+        drive=[0.0] * (1 + k),
         tip=shortened_tip,
         rest=(0.0,) * k,
         flexible=tuple(range(k)),
-        root=_root(bases, start, length),
+        root=_root(bases, start, length, name, modes),
+        bending_moment=bending_moment,
     )
+
+
+def labels(counts: list[int], bases: list[Basis], uniform: bool) -> list[str]:
+    """What names the shape of each mode: its number, behind y or z where the planes' shapes or sections differ."""
+    x = np.linspace(0.0, 1.0, 7)
+    n = min(counts[:2])
+    alike = n == 0 or (uniform and np.array_equal(bases[0].values(x)[:, :n], bases[1].values(x)[:, :n]))
+    return _numbered(["", "", "t", "x"] if alike else ["y", "z", "t", "x"], counts)
+
+
+def coordinate_labels(counts: list[int]) -> list[str]:
+    """What names each amplitude: its number, behind the direction where there is more than one."""
+    return _numbered(["y", "z", "t", "x"] if np.count_nonzero(counts) > 1 else [""] * 4, counts)
+
+
+def _numbered(marks: list[str], counts: list[int]) -> list[str]:
+    return [f"{mark}{j}" for mark, count in zip(marks, counts, strict=True) for j in range(1, count + 1)]
+
+
+def integrals(f: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted means of fields sampled at quadrature points (points, fields), and of their products."""
+    return without_rounding(weights @ f), without_rounding((f.T * weights) @ f)
+
+
+def named_mean(name: Name, field: str, value: float, uniform: bool = False) -> Scalar:
+    """The mean of a field; of x and of 1, where the beam is uniform, it is known."""
+    if uniform and field in ("x", "one"):
+        return 0.5 if field == "x" else 1.0
+    return name(f"a_{field}", f"mean.{field}", float(value), "", f"mean of {_spelled(field)}")
+
+
+def named_product(name: Name, one: str, other: str, value: float, uniform: bool = False) -> Scalar:
+    """The mean of a product of two fields; with x itself a first moment, with 1 a mean."""
+    if other == "one" or (other == "x" and one != "one"):
+        one, other = other, one
+    if one == "one":
+        return named_mean(name, other, value, uniform)
+    if one == other == "x" and uniform:
+        return 1.0 / 3.0
+    if one == "x" != other:
+        return name(f"b_{other}", f"moment.{other}", float(value), "", f"mean of x {_spelled(other)}")
+    one, other = sorted((one, other), key=_order)
+    meaning = f"mean of {_spelled(one)} {_spelled(other)}"
+    return name(f"c_{one}_{other}", f"product.{one}.{other}", float(value), "", meaning)
+
+
+def _order(label: str) -> tuple[str, int]:
+    """Labels in the order of their modes."""
+    digits = "".join(filter(str.isdigit, label))
+    return label.rstrip("0123456789_"), int(digits or 0)
+
+
+def _spelled(field: str) -> str:
+    kinds = {"g": "int_0^x phi' phi' of ", "s": "what sliding makes of phi_"}
+    return field if field == "x" else kinds.get(field[0], "phi_") + field.lstrip("gs")
 
 
 def bases_of(description: Beam, loads: Loads) -> tuple[list[int], list[int], list[Basis]]:
@@ -242,48 +355,107 @@ def bases_of(description: Beam, loads: Loads) -> tuple[list[int], list[int], lis
     return counts, np.cumsum([0, *counts]).tolist(), bases
 
 
-def stiffness_matrix(
-    bases: list[Basis], start: list[int], x: np.ndarray, weights: list[np.ndarray], length: float
-) -> np.ndarray:
+def _stiffness(
+    description: Beam,
+    name: Name,
+    bases: list[Basis],
+    start: list[int],
+    x: np.ndarray,
+    weights: np.ndarray,
+    modes: list[str],
+    length: Scalar,
+) -> Matrix:
     """Strain energy's matrix over eta: bending strains by curvature, torsion and stretch by slope."""
-    K = np.zeros((start[-1], start[-1]))
-    for d, (w, order) in enumerate(zip(weights, (2, 2, 1, 1), strict=True)):
-        s = bases[d].values(x, order) / length**order
-        block = slice(start[d], start[d + 1])
-        K[block, block] = without_rounding((s.T * w) @ s)
+    K = zeros(start[-1], start[-1])
+    along = description.profile(x)
+    for d, (values, order) in enumerate(zip((along.EI_y, along.EI_z, along.GJ, along.EA), (2, 2, 1, 1), strict=True)):
+        here = range(start[d], start[d + 1])
+        if not here:
+            continue
+        rigidity = named_stiffness(description, name, d)
+        s = bases[d].values(x, order)
+        share = values / description.stiffness[DIRECTIONS[d]] * weights
+        for i, row in zip(here, without_rounding((s.T * share) @ s), strict=True):
+            for j, value in zip(here, row, strict=True):
+                K[i][j] = rigidity / length ** (2 * order - 1) * named_curvature(name, modes[i], modes[j], value, order)
     return K
 
 
-def tip_functions(bases: list[Basis], start: list[int], length: Scalar, next_joint: str) -> Callable[[Vector], Vector]:
+def named_stiffness(description: Beam, name: Name, direction: int) -> Scalar:
+    """EI, GJ or EA; one name for EI that is the same in both planes."""
+    known = description.stiffness
+    symbol, field, unit, meaning = (
+        ("EIy", "EI.y", "N m^2", "bending stiffness along y"),
+        ("EIz", "EI.z", "N m^2", "bending stiffness along z"),
+        ("GJ", "GJ", "N m^2", "torsional stiffness"),
+        ("EA", "EA", "N", "axial stiffness"),
+    )[direction]
+    value = known[DIRECTIONS[direction]]
+    bent = [known[d] for d in DIRECTIONS[:2] if description.counts[d]]
+    if direction < 2 and bent.count(value) == len(bent):
+        symbol, field, meaning = "EI", "EI", "bending stiffness"
+    return name(symbol, field, value, unit, meaning)
+
+
+def named_curvature(name: Name, one: str, other: str, value: float, order: int = 2) -> Scalar:
+    """The integral of a product of the shapes' second derivatives (of first ones, for torsion and stretch)."""
+    one, other = sorted((one, other), key=_order)
+    prime = "'" * order
+    meaning = f"int phi_{one}{prime} phi_{other}{prime}"
+    return name(f"k_{one}_{other}", f"curvature.{one}.{other}", float(value), "", meaning)
+
+
+def tip_functions(
+    bases: list[Basis], start: list[int], length: Scalar, next_joint: str, name: Name, modes: list[str]
+) -> Callable[[Vector], Vector]:
     """The six tip functions; the next joint's angle is measured from the slope at the tip, or from the chord."""
-    ends = [basis.values(1.0)[0].tolist() for basis in bases]
-    slopes = ends[:2] if next_joint == "chord" else [basis.values(1.0, 1)[0].tolist() for basis in bases[:2]]
+    ends = tip_deflections(name, modes, np.concatenate([basis.values(1.0)[0] for basis in bases]))
+    slopes = tip_slopes(name, modes[: start[2]], np.concatenate([basis.values(1.0, 1)[0] for basis in bases[:2]]))
+    if next_joint == "chord":
+        slopes = ends[: start[2]]
 
     def tip(eta: Vector) -> Vector:
-        y, z, torsion, axial = (eta[a:b] for a, b in pairwise(start))
-        p = [length + dot(ends[3], axial), dot(ends[0], y), dot(ends[1], z)]
-        return [*p, dot(slopes[0], y) / length, dot(slopes[1], z) / length, dot(ends[2], torsion)]
+        y, z, torsion, axial = ((eta[a:b], ends[a:b]) for a, b in pairwise(start))
+        p = [length + dot(*axial), dot(*y), dot(*z)]
+        slope = [dot(slopes[a:b], eta[a:b]) / length for a, b in pairwise(start[:3])]
+        return [*p, *slope, dot(*torsion)]
 
     return tip
 
 
-def _root(bases: list[Basis], start: list[int], length: float) -> Callable[[Vector], Vector]:
+def tip_deflections(name: Name, modes: list[str], values: np.ndarray) -> Vector:
+    """phi(1) of the modes."""
+    return [name(f"phi_{m}", f"tip.{m}", float(v), "", f"phi_{m}(1)") for m, v in zip(modes, values, strict=True)]
+
+
+def tip_slopes(name: Name, modes: list[str], values: np.ndarray) -> Vector:
+    """phi'(1) of the modes."""
+    return [
+        name(f"dphi_{m}", f"tip_slope.{m}", float(v), "", f"phi_{m}'(1)") for m, v in zip(modes, values, strict=True)
+    ]
+
+
+def _root(
+    bases: list[Basis], start: list[int], length: Scalar, name: Name, modes: list[str]
+) -> Callable[[Vector], Vector]:
     """Slopes in y and z at the hub."""
-    slopes = [(without_rounding(np.append(basis.values(0.0, 1)[0], 1.0))[:-1] / length).tolist() for basis in bases[:2]]
-    return lambda eta: [dot(slopes[d], eta[start[d] : start[d + 1]]) for d in (0, 1)]
+    values = [without_rounding(np.append(basis.values(0.0, 1)[0], 1.0))[:-1] for basis in bases[:2]]
+    slopes = [
+        name(f"dphi0_{m}", f"root_slope.{m}", float(v), "", f"phi_{m}'(0)")
+        for m, v in zip(modes, np.concatenate(values), strict=False)
+    ]
+    return lambda eta: [dot(slopes[a:b], eta[a:b]) / length for a, b in pairwise(start[:3])]
 
 
-def _shortening(
-    bases: list[Basis], start: list[int], i: int, j: int, length: float
-) -> Callable[[np.ndarray], np.ndarray]:
-    """g(x) = int_0^x phi_i' phi_j' ds, or half of it where i = j: -eta_i eta_j g is what the pair takes from r_x."""
+def _shortening(bases: list[Basis], start: list[int], i: int, j: int) -> Callable[[np.ndarray], np.ndarray]:
+    """g(x) = int_0^x phi_i' phi_j' dx, or half of it where i = j: the pair takes eta_i eta_j g / L from r_x."""
     direction = 0 if j < start[1] else 1
     basis = bases[direction]
     t, w = np.polynomial.legendre.leggauss(24)
 
     def integral(a: float, b: float) -> float:
         s = basis.values((a + b) / 2 + (b - a) / 2 * t, 1)
-        return float(w @ (s[:, i - start[direction]] * s[:, j - start[direction]])) * (b - a) / 2 / length
+        return float(w @ (s[:, i - start[direction]] * s[:, j - start[direction]])) * (b - a) / 2
 
     def g(x: np.ndarray) -> np.ndarray:
         edges = np.unique(np.concatenate([[0.0], x, [e for e in basis.breaks if e < x.max()]]))
@@ -314,19 +486,29 @@ def modal_damping(M: np.ndarray, K: np.ndarray, ratios: np.ndarray, start: list[
     return D
 
 
-def slopes_of(function: Callable[[Vector], Vector], size: int) -> list[list[float]]:
+def named_damping(D: np.ndarray, name: Name, modes: list[str]) -> Matrix:
+    """The entries of the modal damping matrix."""
+    return [
+        [
+            name(f"d_{modes[min(i, j)]}_{modes[max(i, j)]}", f"modal_damping.{modes[min(i, j)]}.{modes[max(i, j)]}",
+                 float(D[i, j]), "N s/m", "modal damping")
+            for j in range(len(D))
+        ]
+        for i in range(len(D))
+    ]  # fmt: skip
+
+
+def slopes_of(function: Callable[[Vector], Vector], size: int) -> Matrix:
     """Slopes of a linear function of eta: one row for each of its values."""
     columns = [function([float(i == j) for i in range(size)]) for j in range(size)]
-    return [[float(column[r]) for column in columns] for r in range(len(function([0.0] * size)))]
+    return [[column[r] for column in columns] for r in range(len(function([0.0] * size)))]
 
 
-def _bordered(D: np.ndarray) -> np.ndarray:
-    """D over eta as a matrix over (r, eta)."""
-    return np.pad(D, ((1, 0), (1, 0)))
-
-
-def numbers(M: Matrix) -> list[list[float]]:
-    return [[float(x) for x in row] for row in M]
+def bordered(D: Matrix, before: int = 1, after: int = 0) -> Matrix:
+    """The matrix with empty rows and columns before it and after it."""
+    size = before + len(D) + after
+    rows = [[*[0.0] * before, *row, *[0.0] * after] for row in D]
+    return zeros(before, size) + rows + zeros(after, size)
 
 
 def _couple(M: Matrix, column: int, wrench: Vector) -> None:

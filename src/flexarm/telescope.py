@@ -1,17 +1,36 @@
 """Beams that slide out of a hub (Theodore & Ghosal 1997); their shapes may follow the load as the length changes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, final
 
-import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from flexarm.arm import SHORTEST, Beam, Telescope
-from flexarm.links import Body, Fields, Loads, bases_of, frame_inertia, modal_damping, numbers, without_rounding
+from flexarm.links import (
+    Body,
+    Fields,
+    Loads,
+    bases_of,
+    bordered,
+    coordinate_labels,
+    frame_inertia,
+    labels,
+    modal_damping,
+    named_curvature,
+    named_damping,
+    named_mean,
+    named_product,
+    named_stiffness,
+    tip_deflections,
+    tip_slopes,
+    without_rounding,
+)
+from flexarm.parameters import Name, value_of
 from flexarm.shapes import Basis, ClampedMass, TipLoad, fitted, quadrature
-from flexarm.spatial import Matrix, Scalar, Vector, dot, product, zeros
+from flexarm.spatial import Matrix, Scalar, Vector, dot, product, scaled, zeros
 
 TERMS = 40
 """Of the Chebyshev series in the length; modal integrals are smooth in it and need fewer."""
@@ -52,7 +71,7 @@ def interpolated(low: float, high: float, nodes: np.ndarray, values: np.ndarray)
     return Series(low, high, c[: needed[-1] + 1 if len(needed) else 1])
 
 
-def telescope(description: Beam, joint: Telescope, loads: Loads) -> Body:
+def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = value_of) -> Body:
     """A beam that slides out of a hub along its own axis (Theodore & Ghosal 1997); eta = (l, bending amplitudes xi).
 
     The base frame stays at the hub's mouth. The free part is s = l x, x in (0, 1): r = s e_x + sum psi_j(x, l) xi_j. A
@@ -64,43 +83,47 @@ def telescope(description: Beam, joint: Telescope, loads: Loads) -> Body:
     still in the hub, s in (l - l0, 0), moves with l_dot along the axis and turns with the hub (eq. 28).
 
     Shapes depend on l where `wave_numbers` follow the ratio of load and beam (eqs. 9, 11); modal integrals are then
-    Chebyshev series in l, from `SHORTEST` of the total length on. Such a shape is scaled to a largest deflection of 1
-    at the nominal length and keeps the integral of its square, so that it changes smoothly.
+    Chebyshev series in l, from `SHORTEST` of the total length on, and have no names. Such a shape is scaled to a
+    largest deflection of 1 at the nominal length and keeps the integral of its square, so that it changes smoothly.
     """
-    total, m = description.length, description.m
-    rest = joint.free_length or total
+    mass = name("m", "mass", description.total_mass, "kg", "mass")
+    total = name("L", "length", description.length, "m", "length")
+    m = mass / total
+    rest = joint.free_length or description.length
     at, lengths, low = _shapes_along(description, joint, loads, rest)
-    counts, starts, _ = bases_of(description, loads)
-    start = [1 + s for s in starts]  # eta[0] is the length
+    counts, starts, bases = bases_of(description, loads)
     modes = [d for d in (0, 1) for _ in range(counts[d])]
-    n, k = len(modes), start[-1]
+    n, k = len(modes), 1 + starts[-1]
+    mode = labels(counts, bases, True)
 
     # 1. fields at the quadrature points: x, 1, psi_j, and what of psi_j the sliding carries along, over xi_j l_dot / l
-    x, weights = at.x, m * at.weights
+    x = at.x
     carried = (1.0 - x if joint.convection == "material" else -x)[:, None]
     axis = [0, 0, *(1 + d for d in modes), *(1 + d for d in modes)]
+    field = ["x", "one", *mode, *(f"s{label}" for label in mode)]
     change = at.values.slope()
     tables = []
     for length in lengths:
         psi, slope = (np.array(s.at(length)).reshape(len(x), n) for s in (at.values, at.slopes))
         moving = carried * slope + length * np.array(change.at(length)).reshape(len(x), n)
         f = np.column_stack([x, np.ones_like(x), psi, moving])
-        first, second = without_rounding(weights @ f), without_rounding((f.T * weights) @ f)
+        first, second = without_rounding(at.weights @ f), without_rounding((f.T * at.weights) @ f)
         curvature = np.array(at.curvatures.at(length)).reshape(len(x), n)
-        EI = np.array([description.stiffness.get("yz"[d], 0.0) for d in modes])
-        planes = np.equal.outer(modes, modes)
-        K = without_rounding(planes * EI * ((curvature.T * at.weights) @ curvature))  # times xi xi / l^3
+        K = np.equal.outer(modes, modes) * without_rounding((curvature.T * at.weights) @ curvature)
         tables.append(np.concatenate([first, second.ravel(), K.ravel()]))
-    integrals = interpolated(low, total, lengths, np.array(tables))
+    series = interpolated(low, description.length, lengths, np.array(tables))
     size = 2 + 2 * n
+    constant = _named_integrals(series.coefficients[0].tolist(), name, field, mode)
+    EI = [named_stiffness(description, name, d) for d in modes]
 
     def modal(length: Scalar) -> tuple[Fields, Matrix]:
-        """The fields' integrals and the strain energy's matrix at a length."""
-        numbers_ = integrals.at(length)
-        first, rest_ = numbers_[:size], numbers_[size:]
-        second = [rest_[r * size : (r + 1) * size] for r in range(size)]
+        """The fields' integrals and the strain energy's matrix at a length, before both are scaled with it."""
+        numbers = constant if len(lengths) == 1 else series.at(length)
+        first, rest_ = numbers[:size], numbers[size:]
+        second = [scaled(m, rest_[r * size : (r + 1) * size]) for r in range(size)]
         stiff = rest_[size * size :]
-        return Fields(axis, first, second, m), [stiff[r * n : (r + 1) * n] for r in range(n)]
+        K = [scaled(EI[r], stiff[r * n : (r + 1) * n]) for r in range(n)]
+        return Fields(axis, scaled(m, first), second, m), K
 
     def inertia(eta: Vector) -> Matrix:
         length, xi = eta[0], eta[1:]
@@ -118,39 +141,61 @@ def telescope(description: Beam, joint: Telescope, loads: Loads) -> Body:
             inside[r][r] = turning
         inside[0][7] = inside[7][0] = inside[7][7] = m * hidden
         M = [[a + b for a, b in zip(mine, theirs, strict=True)] for mine, theirs in zip(M, inside, strict=True)]
-        M[3][3] = M[3][3] + description.rho_Ip * total
+        M[3][3] = M[3][3] + spin
         return M
+
+    polar = description.rho_Ip * description.length
+    spin = name("Jx", "polar_inertia", polar, "kg m^2", "moment of inertia about the beam's axis")
 
     def potential(q: Scalar, eta: Vector) -> Scalar:
         return 0.5 * dot(eta[1:], product(modal(eta[0])[1], eta[1:])) / eta[0] ** 3
 
+    ends = at.ends.coefficients[0]
+    fixed = tip_deflections(name, mode, ends[:n]) + tip_slopes(name, mode, ends[n:])
+
     def tip(eta: Vector) -> Vector:
-        ends = at.ends.at(eta[0])
-        deflection, slope = ends[:n], ends[n:]
+        values = fixed if len(lengths) == 1 else at.ends.at(eta[0])
+        deflection, slope = values[:n], values[n:]
         if description.next_joint == "chord":
             slope = deflection
         u, angle = ([dot(c[a:b], eta[1 + a : 1 + b]) for a, b in pairwise(starts[:3])] for c in (deflection, slope))
         return [eta[0], *u, angle[0] / eta[0], angle[1] / eta[0], 0.0]
 
-    eta_rest = [rest, *([0.0] * n)]
-    M_rest = np.array(ca.DM(numbers(inertia(eta_rest))))[8:, 8:]
-    K_rest = np.array(numbers(modal(rest)[1])).reshape(n, n) / rest**3
-    D = np.zeros((1 + k, 1 + k))
-    D[2:, 2:] = modal_damping(M_rest, K_rest, np.array(description.damping_ratios), starts)
-    drive = np.zeros(1 + k)
-    drive[1] = 1.0
+    def bending_moment(station: float, eta: Vector) -> Vector:
+        psi = at.curvatures_at(station).at(eta[0])
+        moment = [EI[j] * psi[j] * eta[1 + j] / eta[0] ** 2 for j in range(n)]
+        return [sum((moment[j] for j in range(n) if modes[j] == d), 0.0) for d in (0, 1)]
+
+    at_rest = np.array(series.at(rest))[size:]
+    second = description.m * rest * at_rest[: size * size].reshape(size, size)[2 : 2 + n, 2 : 2 + n]
+    M_rest = np.equal.outer(modes, modes) * second
+    rigidity = np.array([description.stiffness["yz"[d]] for d in modes])
+    K_rest = rigidity * at_rest[size * size :].reshape(n, n) / rest**3
+    D = modal_damping(M_rest, K_rest, np.array(description.damping_ratios), starts)
     return Body(
         size=k,
         inertia=inertia,
         potential=potential,
-        damping=D,
-        drive=drive,
+        damping=bordered(named_damping(D, name, coordinate_labels(counts)), before=2),
+        drive=[0.0, 1.0] + [0.0] * n,
         tip=tip,
-        rest=tuple(eta_rest),
+        rest=(rest, *([0.0] * n)),
         flexible=tuple(range(1, k)),
-        limits=((0, low if len(lengths) > 1 else 0.0, total),),
+        limits=((0, low if len(lengths) > 1 else 0.0, description.length),),
         convects=joint.convection == "paper",
+        bending_moment=bending_moment,
     )
+
+
+def _named_integrals(values: list[float], name: Name, fields: list[str], modes: list[str]) -> Vector:
+    """Modal integrals that do not change with the length, in the order of the tables, each by its name."""
+    size = len(fields)
+    first, second, K = values[:size], values[size : size + size**2], values[size + size**2 :]
+    found = [named_mean(name, f, v, True) for f, v in zip(fields, first, strict=True)]
+    pairs = [(one, other) for one in fields for other in fields]
+    found += [named_product(name, one, other, v, True) for (one, other), v in zip(pairs, second, strict=True)]
+    pairs = [(one, other) for one in modes for other in modes]
+    return found + [named_curvature(name, one, other, v) for (one, other), v in zip(pairs, K, strict=True)]
 
 
 # -- shapes along the length -------------------------------------------------------------------------------------------
@@ -168,6 +213,8 @@ class Along:
     curvatures: Series
     ends: Series
     """Deflections, then slopes, of all modes at the tip."""
+    curvatures_at: Callable[[float], Series]
+    """Curvatures of all modes at a station."""
 
 
 def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float) -> tuple[Along, np.ndarray, float]:
@@ -185,17 +232,26 @@ def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float
 
     planes = [along(d, n) if follows else [f.basis(n)] for d, n, f in zip("yz", counts, families, strict=True)]
     x, weights = quadrature(*(plane[0] for plane in planes))
-    samples: list[list[np.ndarray]] = [[], [], [], []]
     at_rest = [f.basis(n).values(x) for f, n in zip(families, counts, strict=True)]
-    for i in range(len(lengths)):
-        scale = [_scale(plane[i].values(x), known, weights) for plane, known in zip(planes, at_rest, strict=True)]
-        for order in range(3):
-            rows = [plane[i].values(x, order) * c for plane, c in zip(planes, scale, strict=True)]
-            samples[order].append(np.column_stack(rows).ravel())
-        ends = [plane[i].values(1.0, order)[0] * c for order in (0, 1) for plane, c in zip(planes, scale, strict=True)]
-        samples[3].append(np.concatenate(ends))
-    values, slopes, curvatures, ends_ = (interpolated(low, total, lengths, np.array(s)) for s in samples)
-    return Along(x, weights, values, slopes, curvatures, ends_), lengths, low
+    scale = [
+        [_scale(plane[i].values(x), known, weights) for plane, known in zip(planes, at_rest, strict=True)]
+        for i in range(len(lengths))
+    ]
+
+    def series(points: np.ndarray | float, order: int) -> Series:
+        rows = [
+            np.column_stack(
+                [plane[i].values(points, order) * c for plane, c in zip(planes, scale[i], strict=True)]
+            ).ravel()
+            for i in range(len(lengths))
+        ]
+        return interpolated(low, total, lengths, np.array(rows))
+
+    tips = [series(1.0, order).coefficients for order in (0, 1)]
+    terms = max(len(c) for c in tips)
+    ends = Series(low, total, np.hstack([np.pad(c, ((0, terms - len(c)), (0, 0))) for c in tips]))
+    along_x = Along(x, weights, series(x, 0), series(x, 1), series(x, 2), ends, lambda station: series(station, 2))
+    return along_x, lengths, low
 
 
 def _family(description: Beam, direction: str, load: TipLoad, length: float) -> Any:
