@@ -1,5 +1,7 @@
 """Serial manipulators whose links and joints bend: described in a few lines, derived once, compiled, simulated."""
 
+from typing import TYPE_CHECKING, Any
+
 from flexarm import shapes
 from flexarm.arm import (
     Arm,
@@ -27,12 +29,16 @@ from flexarm.simulate import simulate
 from flexarm.trajectory import Cycloidal, ParabolicBlends
 from flexarm.version import __version__
 
+if TYPE_CHECKING:
+    from flexarm.symbolic import Equations, equations
+
 __all__ = [
     "Arm",
     "Beam",
     "Box",
     "Cycloidal",
     "DescriptionError",
+    "Equations",
     "Fixed",
     "FlexarmError",
     "Link",
@@ -57,6 +63,7 @@ __all__ = [
     "bang_bang",
     "bundled",
     "bundled_scenarios",
+    "equations",
     "load",
     "load_result",
     "load_scenario",
@@ -64,3 +71,11 @@ __all__ = [
     "shapes",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Equations", "equations"):  # late: they need CasADi, which takes longer to import than all the rest
+        from flexarm import symbolic
+
+        return getattr(symbolic, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

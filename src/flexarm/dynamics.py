@@ -60,9 +60,8 @@ def moving(body: Body, own: Vector, own_rate: Vector, twist: Vector, gravity: Ve
     s_eta = ca.jacobian(s, z)
     sd = ca.mtimes(s_eta, zd)
     terms = [matrix(M), h, s, sd, ca.jtimes(sd, z, zd), s_eta]
-    function = ca.Function("moving", [z, zd, omega, rate], [ca.densify(term) for term in terms])
     arguments = (own[1:], own_rate[1:], twist[3:], own_rate[:1])
-    M_, h_, s_, sd_, sdd_, s_eta_ = function(*(ca.vertcat(*x) for x in arguments))
+    M_, h_, s_, sd_, sdd_, s_eta_ = _at([z, zd, omega, rate], arguments, terms)
     more = _convected(body, own[1:], own_rate[1:], twist, gravity) if body.convects else [0.0] * (7 + k)
     return Moving(_rows(M_), added(entries(h_), more), entries(s_), entries(sd_), entries(sdd_), _rows(s_eta_))
 
@@ -85,8 +84,8 @@ def _convected(body: Body, eta: Vector, etad: Vector, twist: Vector, gravity: Ve
     flexible = ca.jtimes(momentum, z, zd) - ca.mtimes(M_v.T, ca.cross(w, v)) - ca.gradient(energy, z)
     flexible += ca.mtimes((M_v - ca.jacobian(S, z)).T, g)
     terms = ca.vertcat(0.0, 0.0, 0.0, ca.cross(v, c), 0.0, flexible)
-    function = ca.Function("convected", [z, zd, v, w, g], [ca.densify(terms)])
-    return entries(function(*(ca.vertcat(*x) for x in (eta, etad, twist[:3], twist[3:], gravity))))
+    (found,) = _at([z, zd, v, w, g], (eta, etad, twist[:3], twist[3:], gravity), [terms])
+    return entries(found)
 
 
 @dataclass(frozen=True)
@@ -340,8 +339,8 @@ def stiffness_force(chain: Chain, q: Vector) -> Vector:
     for body, own in zip(chain.bodies, chain.own, strict=True):
         z = ca.SX.sym("own", 1 + body.size)
         V = ca.SX(body.potential(z[0], entries(z[1:])))
-        slope = ca.Function("slope", [z], [ca.densify(ca.gradient(V, z))])
-        put(force, own, entries(slope(ca.vertcat(*taken(q, own)))))
+        (slope,) = _at([z], [taken(q, own)], [ca.gradient(V, z)])
+        put(force, own, entries(slope))
     return force
 
 
@@ -412,6 +411,11 @@ def kinetic_energy(chain: Chain, q: Vector, qd: Vector) -> Scalar:
         T = T + 0.5 * dot(y, product(here.M, y))
         _, sd = chain.seen(i, here.s, here.sd)
     return T
+
+
+def _at(symbols: list[ca.SX], values: Iterable[Vector], terms: list[ca.SX]) -> list[ca.SX]:
+    """The terms with values in place of the symbols."""
+    return ca.substitute([ca.densify(term) for term in terms], symbols, [ca.SX(ca.vertcat(*x)) for x in values])
 
 
 def entries(x: ca.SX) -> Vector:

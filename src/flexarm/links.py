@@ -526,4 +526,4 @@ def without_rounding(A: np.ndarray) -> np.ndarray:
         size = np.outer(d, d)
     else:
         size = np.abs(A).max(initial=0.0) * np.ones_like(A)
-    return np.where(np.abs(A) <= 1e-13 * size, 0.0, A)
+    return np.where(np.abs(A) <= 1e-12 * size, 0.0, A)

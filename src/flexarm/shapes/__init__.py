@@ -12,6 +12,7 @@ from typing import Any
 from flexarm.errors import DescriptionError
 from flexarm.fields import Described, Fault, faulted, shown
 from flexarm.shapes.basis import Basis, quadrature, scaled
+from flexarm.shapes.closed import ClosedForm, Constant, closed_form, constants, rational
 from flexarm.shapes.freeform import FreeForm
 from flexarm.shapes.loaded import NO_LOAD, ClampedLoaded, ClampedMass, TipLoad, f1, f2, frequency_equation, loaded_roots
 from flexarm.shapes.pieces import Hermite, HermiteModes, ModesOf, Polynomial
@@ -25,6 +26,8 @@ __all__ = [
     "ClampedLoaded",
     "ClampedMass",
     "ClampedPinned",
+    "ClosedForm",
+    "Constant",
     "FixedFree",
     "FreeForm",
     "Hermite",
@@ -35,6 +38,8 @@ __all__ = [
     "Polynomial",
     "TipLoad",
     "checked",
+    "closed_form",
+    "constants",
     "f1",
     "f2",
     "family",
@@ -43,6 +48,7 @@ __all__ = [
     "loaded_roots",
     "pinned_roots",
     "quadrature",
+    "rational",
     "roots",
     "scaled",
 ]
