@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import counts, evaluation, report, scaling, slew, start
+from benchmarks import closed_forms, counts, evaluation, report, scaling, slew, start
 
 SUBJECTS = {
     "counts": counts.measure,
@@ -13,6 +13,7 @@ SUBJECTS = {
     "start": start.measure,
     "scaling": scaling.measure,
     "slew": slew.measure,
+    "closed_forms": closed_forms.measure,
 }
 
 

@@ -1,4 +1,7 @@
-"""Every example runs, and so do every Python block and every `flexarm` command of the README."""
+"""Every example runs, and so do the Python blocks and the `flexarm` commands of the README and of some pages.
+
+On a page the blocks are one program: a later one uses what an earlier one has made.
+"""
 
 import re
 import shlex
@@ -19,19 +22,30 @@ EXPECTED = {
 }
 
 
-def blocks(language):
-    """The fenced blocks of the README in a language."""
-    text = README.read_text() if README.exists() else ""
+PAGES = [README, ROOT / "docs" / "equations.md"]
+
+
+def blocks(language, page=README):
+    """The fenced blocks of a page in a language."""
+    text = page.read_text() if page.exists() else ""
     return re.findall(rf"^```(?:{language})\n(.*?)^```", text, re.M | re.S)
 
 
-def commands():
-    """`flexarm ...` in the README, on a line of a block (fenced or indented), after a prompt or not."""
-    text = README.read_text() if README.exists() else ""
+def commands(page):
+    """`flexarm ...` in a page, on a line of a block (fenced or indented), after a prompt or not."""
+    text = page.read_text() if page.exists() else ""
     indented = re.findall(r"^(?: {4}|\t)(.*)$", text, re.M)
-    fenced = [line for block in blocks("|sh|bash|console|shell|text") for line in block.splitlines()]
+    fenced = [line for block in blocks("|sh|bash|console|shell|text", page) for line in block.splitlines()]
     lines = [line.strip().removeprefix("$ ").removeprefix(".venv/bin/") for line in indented + fenced]
     return sorted({line.partition("#")[0].strip() for line in lines if line.startswith("flexarm ")})
+
+
+def write_files(page, folder):
+    """The files that a reader would have made of the TOML blocks."""
+    for toml in blocks("toml", page):
+        name = re.match(r"# (\S+\.toml)", toml)
+        if name:
+            (folder / name[1]).write_text(toml)
 
 
 def run(arguments, folder):
@@ -68,11 +82,16 @@ def test_python_block_of_the_readme(code, tmp_path):
     run(["block.py"], tmp_path)
 
 
-@pytest.mark.parametrize("command", commands())
-def test_command_of_the_readme(command, tmp_path):
-    # a file the reader would have made is a Python block's or a TOML block's
-    for toml in blocks("toml"):
-        name = re.match(r"# (\S+\.toml)", toml)
-        if name:
-            (tmp_path / name[1]).write_text(toml)
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.stem)
+def test_python_blocks_of_a_page(page, tmp_path):
+    write_files(page, tmp_path)
+    code = blocks("python", page)
+    assert code
+    (tmp_path / "blocks.py").write_text("\n".join(code))
+    run(["-W", "error", "blocks.py"], tmp_path)
+
+
+@pytest.mark.parametrize(("page", "command"), [(page, c) for page in PAGES for c in commands(page)])
+def test_command_of_a_page(page, command, tmp_path):
+    write_files(page, tmp_path)
     run(["-m", *shlex.split(command)], tmp_path)

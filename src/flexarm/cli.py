@@ -1,4 +1,4 @@
-"""The command line: list, show, simulate, modes, papers."""
+"""The command line: list, show, modes, derive, simulate, papers."""
 
 import os
 import sys
@@ -40,7 +40,9 @@ def list_() -> None:
         for name in names:
             table.add_row(name, get(name).description)  # type: ignore[operator]
         _print(table)
-    _print("\nNext: flexarm show ARM, flexarm modes ARM, flexarm simulate SCENARIO; each has --help.")
+    _print(
+        "\nNext: flexarm show ARM, flexarm modes ARM, flexarm derive ARM, flexarm simulate SCENARIO; each has --help."
+    )
 
 
 @app.command()
@@ -119,6 +121,58 @@ def modes(
         table.add_row(str(i + 1), f"{w:.5g}", f"{w / (2 * np.pi):.5g}", parts)
     _print(f"{model.arm.name}, actuators {'free' if free else 'locked'}, q = {_numbers(q)}\n", style="bold")
     _print(table)
+
+
+@app.command()
+def derive(
+    arm: ArmName,
+    latex: Annotated[Path | None, typer.Option(help="Write a LaTeX document.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write a Markdown document.")] = None,
+    python: Annotated[Path | None, typer.Option(help="Write a Python module that needs NumPy.")] = None,
+    c: Annotated[Path | None, typer.Option(help="Folder for C sources: header, function, test.")] = None,
+    matlab: Annotated[Path | None, typer.Option(help="Folder for a MATLAB or Octave function.")] = None,
+    numbers: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME[=VALUE]", help="A parameter that shall be a number; patterns; repeatable."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Go on where the closed forms will be very large.")] = False,
+) -> None:
+    """Derive the equations of motion in closed form; print them, or write them as a document or as source code."""
+    import time
+
+    from flexarm.catalogue import load
+    from flexarm.results import write_whole
+    from flexarm.symbolic import equations
+
+    began = time.perf_counter()
+    found = equations(load(arm), dict(map(_setting, numbers or [])), however_large=yes)
+    for path in (latex, markdown, python):
+        _check_folder((path or Path()).parent)
+    for folder in (c, matlab):
+        _check_folder(folder or Path())
+    texts = {latex: found.latex, markdown: found.markdown, python: found.python}
+    files = {path: make() for path, make in texts.items() if path is not None}
+    if c is not None:
+        files |= {c / name: text for name, text in found.c().items()}
+    if matlab is not None:
+        text = found.matlab()
+        files[matlab / f"{found.identifier}.m"] = text
+    if files:
+        for path, text in files.items():
+            write_whole(path, partial(_write_text, text))
+        if note := found.without_closed_forms:
+            _print(note)
+        _print(f"written: {', '.join(map(str, files))}; {time.perf_counter() - began:.2f} s")
+    else:
+        _print(found.text(), style=None)
+
+
+def _setting(text: str) -> tuple[str, float | None]:
+    name, equals, value = text.partition("=")
+    try:
+        return name, float(value) if equals else None
+    except ValueError:
+        raise DescriptionError(f"--set {text}: {value!r} is not a number; write NAME or NAME=VALUE") from None
 
 
 @app.command()

@@ -35,6 +35,14 @@ class Parameter:
     unit: str
     meaning: str
 
+    @property
+    def modal(self) -> bool:
+        """Whether it is a number of the mode shapes alone: an integral of theirs, or a value at an end."""
+        return not self.unit and self.symbol.partition("_")[0] in MODAL
+
+
+MODAL = ("a", "b", "c", "k", "phi", "dphi", "dphi0", "g")
+"""Letters of mean, first moment, product, curvature product, tip deflection and slope, root slope, shortening."""
 
 Name = Callable[[str, str, float, str, str], Scalar]
 """(letter and labels, field, value, unit, meaning) of a number of one link -> what stands for it."""

@@ -9,6 +9,7 @@ turn costs 28 multiplications where the product X' I X of full 6 x 6 matrices co
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import pi
 from typing import Any, final
 
 import casadi as ca
@@ -139,8 +140,9 @@ class Turn:
     sin: Scalar = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cos", ca.cos(self.value))
-        object.__setattr__(self, "sin", ca.sin(self.value))
+        c, s = _quarter(self.value) or (ca.cos(self.value), ca.sin(self.value))
+        object.__setattr__(self, "cos", c)
+        object.__setattr__(self, "sin", s)
 
     @property
     def direction(self) -> int:
@@ -206,6 +208,13 @@ class Turn:
 def assembled(A: Matrix, B: Matrix, C: Matrix) -> Matrix:
     """The 6 x 6 inertia of its blocks: force from a, force from alpha, moment from alpha."""
     return [[*A[r], *B[r]] for r in range(3)] + [[B[0][r], B[1][r], B[2][r], *C[r]] for r in range(3)]
+
+
+def _quarter(angle: Scalar) -> tuple[float, float] | None:
+    """Cosine and sine of a constant number of quarter turns, without rounding."""
+    if not isinstance(angle, int | float) or (quarters := round(angle / (pi / 2))) * (pi / 2) != angle:
+        return None
+    return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
 
 
 def _axes(k: int) -> tuple[int, int, int]:

@@ -15,33 +15,17 @@ import casadi as ca
 
 from flexarm.arm import Arm, Beam, Telescope
 from flexarm.errors import DescriptionError
+from flexarm.exports import MATRICES, check, identifier, program
+from flexarm.formats import Program, c, latex, markdown, matlab, python, text
 from flexarm.forms import Form, Writer, collected
-from flexarm.harmonics import Element, Ring, TooManyTerms, translated
+from flexarm.harmonics import Element, Ring, Term, TooManyTerms, plus, times, translated
 from flexarm.parameters import Parameter
+from flexarm.regressor import Regressor, base, chosen
 from flexarm.shapes import ClosedForm, FixedFree, closed_form, family
 from flexarm.traced import Traced, trace
 
-MATRICES = ("M", "D", "damping", "U", "G", "B")
-"""The matrices of the equations of motion; G is a column."""
-
 LARGEST = 5000
 """Terms in the pose of the tip beyond which closed forms are hardly of use: inertia has about their square."""
-
-_TRACED = {
-    "M": "inertia",
-    "D": "coriolis",
-    "U": "stiffness",
-    "damping": "damping",
-    "G": "gravity",
-    "B": "input",
-    "bias": "bias",
-    "stiffness_force": "stiffness_force",
-    "energy": "energy",
-    "tip": "tip",
-    "jacobian": "jacobian",
-    "tips": "tips",
-    "tip_rates": "tip_rates",
-}
 
 
 def equations(
@@ -214,6 +198,100 @@ class Equations:
         known = {p.symbol for p in self.parameters}
         return {symbol: form for symbol, form in _closed_forms(self.arm).items() if symbol in known}
 
+    def regressor(self, names: Iterable[str] = ()) -> Regressor:
+        """Y and p with M qdd + (D + C) qd + stiffness force + G = Y p + rest.
+
+        Parameters
+        ----------
+        names : parameters, by symbol, field or pattern
+            In which the equations are to be written; they must be linear in them. None: the fewest combinations of all
+            parameters that the motion can tell apart (base parameters), and no rest.
+
+        Raises
+        ------
+        DescriptionError
+            When a name fits no parameter, or the equations are not linear in those chosen.
+        """
+        terms = [self._ring.terms(x) for x in self._demand()]
+
+        def collect(some: list[Term]) -> Form:
+            return collected(some, (), self._order)
+
+        names = list(names)
+        if not names:
+            return base(terms, {p.symbol for p in self.parameters}, self._writer, collect)
+        known = [(p.symbol, p.name) for p in self.parameters]
+        return chosen(terms, names, known, self._writer, collect)
+
+    def _demand(self) -> list[Element]:
+        """The generalized force of a motion: (n,)."""
+        n = len(self.coordinates)
+        M, C = self.elements("M"), self.elements("damping")
+        rates = [self._ring.symbol(name) for name in self.rates]
+        accelerations = [self._ring.symbol(name.replace("d_", "dd_", 1)) for name in self.rates]
+        force = []
+        for r in range(n):
+            total = plus(plus(self.elements("bias")[r], self.elements("stiffness_force")[r]), self.elements("G")[r])
+            for k in range(n):
+                total = plus(total, times(M[k * n + r], accelerations[k]))
+                total = plus(total, times(C[k * n + r], rates[k]))
+            force.append(total)
+        return force
+
+    # -- formats
+
+    @property
+    def identifier(self) -> str:
+        """The name of the function in source code."""
+        return identifier(self.arm)
+
+    @property
+    def without_closed_forms(self) -> str:
+        """A line on links whose modal integrals are numbers because their shapes have no closed forms; or nothing."""
+        closed = self.closed_forms
+        lone = {p.name.split(".")[0] for p in self.parameters if p.modal and p.symbol not in closed}
+        beams = [(link.name, link.body) for link in self.arm.links if link.name in lone and isinstance(link.body, Beam)]
+        if not beams:
+            return ""
+        kinds = [(name, "tapered" if beam.section_tip else family(beam.shapes).name) for name, beam in beams]
+        families = ", ".join(f"{name} ({kind})" for name, kind in kinds)
+        return f"no closed forms for the modal integrals of {families}: they are symbols with numeric values"
+
+    def text(self) -> str:
+        """The matrices entry by entry, for a terminal; SymPy reads the right-hand sides."""
+        return text(self)
+
+    def latex(self) -> str:
+        """A LaTeX document with all of it, ready to compile; it needs amsmath."""
+        return latex(self)
+
+    def markdown(self) -> str:
+        """The same in Markdown, with formulas between dollars."""
+        return markdown(self)
+
+    def python(self, parts: Sequence[str] = MATRICES) -> str:
+        """A Python module that needs NumPy: a function of q, qd and the parameters that gives the matrices `parts`.
+
+        Source code is written from the recursion's program, where what is common is shared, not from the closed forms:
+        it is short for any arm.
+        """
+        return python(self._program(parts))
+
+    def matlab(self, parts: Sequence[str] = MATRICES) -> str:
+        """A MATLAB or Octave function of q, qd and the parameters that gives the matrices `parts`."""
+        return matlab(self._program(parts))
+
+    def c(self, parts: Sequence[str] = MATRICES) -> dict[str, str]:
+        """C sources by file name: a header, the function, and a program that tests it.
+
+        The test compares with the numbers of the native model at a random state.
+        """
+        state, expected = check(self._traced, self.arm, parts, self.numbers)
+        return c(self._program(parts), state, expected)
+
+    def _program(self, parts: Sequence[str]) -> Program:
+        return program(self._traced, self.arm, parts, self.numbers)
+
     # -- what printing and the regressor need
 
     def forms(self, name: str) -> list[list[Form]]:
@@ -265,12 +343,12 @@ class Equations:
         return [p.symbol for p in self.parameters if p.unit.startswith(("kg", "N"))]
 
     def _translated(self, name: str, largest: int | None = None) -> list[Element]:
-        expression = ca.cse(ca.densify(getattr(self._traced, _TRACED[name])))
+        expression = ca.cse(ca.densify(self._traced.part(name)))
         function = ca.Function(name, list(self._traced.arguments), [expression])
         return translated(function, self._traced.names, self._ring, largest)[0]
 
     def _shape(self, name: str) -> tuple[int, int]:
-        shape: tuple[int, int] = getattr(self._traced, _TRACED[name]).shape
+        shape: tuple[int, int] = self._traced.part(name).shape
         return shape
 
     def _matrix(self, name: str) -> Any:

@@ -57,6 +57,11 @@ class Traced:
         """Their names, laid end to end."""
         return (*self.coordinates, *self.rates, *self.stand_ins, *self.stand_in_rates, *(p.symbol for p in self.named))
 
+    def part(self, name: str) -> ca.SX:
+        """One of the expressions below, by the letter it has in the equations of motion or by its name."""
+        letters = {"M": "inertia", "D": "coriolis", "U": "stiffness", "G": "gravity", "B": "input"}
+        return getattr(self, letters.get(name, name))
+
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Those of the named numbers that the equations depend on."""
