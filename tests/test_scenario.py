@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexarm as fa
+from flexarm import trajectory
 from flexarm.scenario import BangBangInput, ConstantInput, CycloidalMotion, PiecewiseInput, Solver, TableInput
 
 PARABOLIC = "[reference]\ntype = 'parabolic-blends'\nstart = [0, 0]\nend = [1, 1]\nduration = 1.0\n"
@@ -86,6 +87,21 @@ INPUTS = [
         '[reference]\ntype = "cycloidal"\nrates = [0.1, 0.2]\nperiods = [0.1, 0.2]',
         fa.RigidInverseDynamics(fa.Cycloidal([0.1, 0.2], [0.1, 0.2])),
     ),
+    (
+        '[input]\ntype = "prescribed-motion"\n'
+        '[reference]\ntype = "quintic"\nstart = [0, 0.1]\nend = [0.1, 0.2]\nduration = 0.08',
+        fa.PrescribedMotion(trajectory.Quintic([0, 0.1], [0.1, 0.2], 0.08)),
+    ),
+    (
+        '[input]\ntype = "prescribed-motion"\n'
+        '[reference]\ntype = "minimum-jerk"\npoints = [[0, 0], [0.1, 0.2], [0.05, 0]]\ntimes = [0, 0.04, 0.08]',
+        fa.PrescribedMotion(trajectory.MinimumJerk([[0, 0], [0.1, 0.2], [0.05, 0]], [0, 0.04, 0.08])),
+    ),
+    (
+        '[input]\ntype = "prescribed-motion"\n'
+        '[reference]\ntype = "task-line"\nstart = [0.7, 0.1]\nend = [0.69, 0.13]\nduration = 0.08\nq0 = [0, -1]',
+        fa.PrescribedMotion(trajectory.TaskLine(fa.load("subudhi-morris"), (0.7, 0.1), (0.69, 0.13), 0.08, q0=(0, -1))),
+    ),
 ]
 
 
@@ -93,6 +109,74 @@ INPUTS = [
 def test_a_file_says_what_python_says(text, u, file, model):
     by_file = fa.load_scenario(file(HEAD + text)).run(model, progress=False)
     same(by_file, fa.simulate(model, 0.1, u=u, samples=11, progress=False))
+
+
+QUINTIC = "[reference]\ntype = 'quintic'\nstart = [0, 0]\nend = [0.3, 0.2]\nduration = 0.08\n"
+LINE = "[reference]\ntype = 'task-line'\nend = [0.69, 0.13]\nduration = 0.08\n"
+
+SHAPERS = [
+    ('{ kind = "zvd" }', {}, None),
+    ('{ kind = "zv", modes = 2, locked = false }', {"kind": "zv", "modes": 2, "locked": False}, None),
+    ('{ kind = "ei", tolerance = 0.02, at = { fore.joint = 0.9 } }', {"kind": "ei", "tolerance": 0.02}, [0.3, 0.9]),
+    ('{ kind = "zv", at = [0.1, 0.7, 0, 0, 0, 0] }', {"kind": "zv"}, [0.1, 0.7]),
+]
+
+
+@pytest.mark.parametrize(("table", "given", "joints"), SHAPERS, ids=[table for table, _, _ in SHAPERS])
+def test_a_reference_may_be_shaped(table, given, joints, file, model):
+    """By default for the configuration in which the reference ends."""
+    scenario = fa.load_scenario(file(HEAD + QUINTIC + f"shaper = {table}\n"))
+    q = np.array([*(joints or [0.3, 0.2]), 0, 0, 0, 0])
+    expected = trajectory.shaper(model, q, **given)
+    reference = scenario.motion(model)
+    assert reference.reference == trajectory.Quintic([0, 0], [0.3, 0.2], 0.08)
+    assert reference.shaper == expected
+    result = scenario.run(model, progress=False)
+    assert result.q_ref.values == pytest.approx(trajectory.reference_values(reference, result.time.values))
+
+
+def test_the_motor_of_an_elastic_joint_ends_where_its_joint_does(file):
+    head = HEAD.replace("subudhi-morris", "subudhi-morris-elastic")
+    scenario = fa.load_scenario(file(head + QUINTIC + 'shaper = { kind = "zv" }'))
+    model = fa.Model(scenario.loaded_arm())
+    q = np.array([0.3, 0.2, 0, 0, 0, 0, 0.3, 0.2])
+    assert scenario.motion(model).shaper == trajectory.shaper(model, q, "zv")
+
+
+def test_a_telescope_is_shaped_at_its_length(file):
+    motion = QUINTIC.replace("[0, 0]", "[0, 0, 0.3]").replace("[0.3, 0.2]", "[0.3, 0.2, 0.9]")
+    text = HEAD.replace("subudhi-morris", "theodore-ghosal") + motion + 'shaper = { kind = "zv" }'
+    scenario = fa.load_scenario(file(text))
+    model = fa.Model(scenario.loaded_arm())
+    q = np.array([0.3, 0.2, 0.9, 0, 0, 0, 0])
+    assert scenario.motion(model).shaper.times == pytest.approx(trajectory.shaper(model, q, "zv").times)
+
+
+def test_a_line_begins_where_q0_is(file, model):
+    scenario = fa.load_scenario(file(HEAD + LINE + "q0 = [0.1, -0.9]"))
+    begin = trajectory.reference_values(scenario.motion(model), [0.0])[0]
+    assert begin == pytest.approx([0.1, -0.9], abs=1e-8)
+
+
+def test_no_reference_is_no_motion(file, model):
+    assert fa.load_scenario(file(HEAD)).motion(model) is None
+
+
+RUNS_WRONG = [
+    (
+        QUINTIC + 'shaper = { kind = "zv", modes = 5 }',
+        "reference: shaper: modes is 5; it must be an integer from 1 to 4",
+    ),
+    (LINE + "start = [0.7, 0.1]\naxes = 'yz'", "reference: TaskLine: arm 'subudhi-morris' "),
+    (LINE + "start = [2, 2]", "reference: TaskLine: arm 'subudhi-morris' reaches no farther than 0 % of the line"),
+]
+
+
+@pytest.mark.parametrize(("text", "line"), RUNS_WRONG, ids=[line[:40] for _, line in RUNS_WRONG])
+def test_what_only_the_equations_can_tell_is_said_before_the_run(text, line, file, model):
+    with pytest.raises(fa.DescriptionError) as caught:
+        fa.load_scenario(file(HEAD + text)).run(model, progress=False)
+    assert str(caught.value).startswith(line) and str(caught.value).isprintable()
 
 
 def test_solver_and_initial_state_reach_the_simulation(file, model):
@@ -163,6 +247,7 @@ BANG = '[input]\ntype = "bang-bang"\n'
 PIECES = '[input]\ntype = "piecewise"\n'
 TABLE = '[input]\ntype = "table"\n'
 JOINTS = "upper.joint, fore.joint"
+JERK = "[reference]\ntype = 'minimum-jerk'\npoints = [[0, 0], [1, 1]]\n"
 
 WRONG = [
     (HEAD + "speed = 1", "unknown key 'speed'; allowed are name, description, arm, until, samples, input, reference"),
@@ -210,7 +295,52 @@ WRONG = [
         HEAD + "[reference]\ntype = 'cycloidal'\nrates = [1, 1]\nperiods = [1, 1, 1]",
         "reference.periods has 3 numbers; it must have 2",
     ),
-    (HEAD + "[reference]\nstart = [0, 0]", "reference.type is missing; it must be 'cycloidal' or 'parabolic-blends'"),
+    (
+        HEAD + "[reference]\nstart = [0, 0]",
+        "reference.type is missing; it must be 'cycloidal', 'parabolic-blends', 'quintic', 'minimum-jerk' or '",
+    ),
+    (HEAD + QUINTIC.replace("[0.3, 0.2]", "[1]"), "reference.end has 1 numbers; it must have as many as start, 2"),
+    (
+        HEAD + QUINTIC.replace("[0.3, 0.2]", "[1]").replace("[0, 0]", "[1]"),
+        f"reference.start has 1 number; it must have 2: {JOINTS}",
+    ),
+    (HEAD + QUINTIC.replace("0.08", "0"), "reference.duration is 0.0 s; it must be positive"),
+    (HEAD + QUINTIC + "shaper = { modes = 2 }", "reference.shaper.kind is missing"),
+    (HEAD + QUINTIC + "shaper = { kind = 'zdv' }", "reference.shaper.kind is 'zdv'; it must be 'zv', 'zvd' or 'ei'"),
+    (HEAD + QUINTIC + "shaper = { kind = 'zv', mode = 2 }", "reference.shaper: unknown key 'mode'; allowed are kind,"),
+    (
+        HEAD + QUINTIC + "shaper = { kind = 'zv', modes = 0 }",
+        "reference.shaper.modes is 0; it must be an integer from 1",
+    ),
+    (
+        HEAD + QUINTIC + "shaper = { kind = 'zv', modes = '1' }",
+        "reference.shaper.modes is '1'; it must be an integer fro",
+    ),
+    (HEAD + QUINTIC + "shaper = { kind = 'zv', locked = 1 }", "reference.shaper.locked is 1; it must be true or false"),
+    (
+        HEAD + QUINTIC + "shaper = { kind = 'ei', tolerance = 1 }",
+        "reference.shaper.tolerance is 1.0; it must be positive and at most 0.1",
+    ),
+    (
+        HEAD + QUINTIC + "shaper = { kind = 'zv', at = [1] }",
+        f"reference.shaper.at has 1 number; it must have 6: {COORDINATES}",
+    ),
+    (
+        HEAD + QUINTIC + "shaper = { kind = 'zv', at = { knee.joint = 1 } }",
+        f"reference.shaper.at: no coordinate 'knee.joint'; there are {COORDINATES}",
+    ),
+    (HEAD + JERK + "times = [0, 1, 2]", "reference.times has 3 numbers and points has 2 rows; they must be as many"),
+    (HEAD + JERK + "times = [1, 1]", "reference.times[1] is 1.0 s after 1.0 s; times must increase"),
+    (
+        HEAD + JERK.replace("[1, 1]", "[1]") + "times = [1, 2]",
+        f"reference.points[1] has 1 number; it must have 2: {JOINTS}",
+    ),
+    (HEAD + LINE, "reference.start is missing; without it q0 says where the tip is"),
+    (HEAD + LINE + "start = [1, 1]\naxes = 'x'", "reference.axes is 'x'; it must name as many as end has numbers, 2"),
+    (HEAD + LINE + "start = [1]", f"reference.start has 1 number; it must have 2: {JOINTS}"),
+    (HEAD + LINE + "start = [1, nan]", "reference.start[1] is nan m; it must be finite"),
+    (HEAD + LINE + "q0 = 1", "reference.q0 is 1; it must be a list of numbers"),
+    (HEAD + LINE + "start = [1, 1]\ntolerance = 0", "reference.tolerance is 0.0 m; it must be positive"),
     (HEAD + PARABOLIC + "blend = 0.6", "reference.blend is 0.6 s; it must be at most half of the duration, 1.0 s"),
     (HEAD + PARABOLIC.replace("[1, 1]", "[1]") + "blend = 0.1", "reference.end has 1 numbers; it must have as many"),
     (HEAD + "[input]\ntype = 'prescribed-motion'", "reference is missing; the input 'prescribed-motion' follows it"),

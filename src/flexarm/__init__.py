@@ -26,14 +26,31 @@ from flexarm.model import Model
 from flexarm.results import load_result, save_result
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.simulate import simulate
-from flexarm.trajectory import Cycloidal, ParabolicBlends
+from flexarm.trajectory import (
+    EI,
+    ZV,
+    ZVD,
+    BangBang,
+    Cycloidal,
+    MinimumJerk,
+    ParabolicBlends,
+    Quintic,
+    Shaper,
+    TaskLine,
+    shaped,
+    shaper,
+)
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
     from flexarm.symbolic import Equations, equations
 
 __all__ = [
+    "EI",
+    "ZV",
+    "ZVD",
     "Arm",
+    "BangBang",
     "Beam",
     "Box",
     "Cycloidal",
@@ -43,6 +60,7 @@ __all__ = [
     "FlexarmError",
     "Link",
     "Material",
+    "MinimumJerk",
     "Model",
     "ParabolicBlends",
     "Payload",
@@ -50,13 +68,16 @@ __all__ = [
     "Pose",
     "PrescribedMotion",
     "Prismatic",
+    "Quintic",
     "Revolute",
     "Rigid",
     "RigidInverseDynamics",
     "Rod",
     "Scenario",
+    "Shaper",
     "SimulationError",
     "Table",
+    "TaskLine",
     "Telescope",
     "Tube",
     "__version__",
@@ -68,6 +89,8 @@ __all__ = [
     "load_result",
     "load_scenario",
     "save_result",
+    "shaped",
+    "shaper",
     "shapes",
     "simulate",
 ]

@@ -85,7 +85,8 @@ def _circumstances() -> tuple[str, ...]:
 
     sources = hashlib.sha256()
     folder = Path(__file__).parent
-    for file in sorted([*folder.glob("*.py"), *(folder / "shapes").glob("*.py")]):
+    parts = (folder, folder / "shapes", folder / "trajectory", folder / "control")
+    for file in sorted(file for part in parts for file in part.glob("*.py")):
         sources.update(file.read_bytes())
     features = llvm.get_host_cpu_features().flatten()
     versions = (metadata.version("casadi"), metadata.version("llvmlite"))

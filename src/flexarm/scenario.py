@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, final
 
+import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from flexarm import fields, inputs, solvers, trajectory
@@ -30,9 +31,9 @@ def _rows(value: object) -> tuple[tuple[float, ...], ...]:
 rows = BeforeValidator(_rows)
 
 
-def _check_table(times: tuple[float, ...], values: tuple[tuple[float, ...], ...], least: int) -> None:
+def _check_table(times: tuple[float, ...], values: Sized, least: int, called: str = "values") -> None:
     if len(times) != len(values):
-        raise Fault("times", f"has {_count(times)} and values has {len(values)} rows; they must be as many")
+        raise Fault("times", f"has {_count(times)} and {called} has {len(values)} rows; they must be as many")
     if len(times) < least:
         raise Fault("times", f"has {_count(times)}; it must have at least {least}")
     for i, (before, after) in enumerate(pairwise(times), start=1):
@@ -44,7 +45,72 @@ def _count(items: Sized) -> str:
     return f"{len(items)} number{'' if len(items) == 1 else 's'}"
 
 
-# -- references and inputs ---------------------------------------------------------------------------------------------
+# -- references --------------------------------------------------------------------------------------------------------
+
+
+def _values(value: object) -> Any:
+    """A list of numbers, or a table coordinate -> number; TOML reads `upper.joint = 1` as a table in a table."""
+    if not isinstance(value, Mapping):
+        return checked_numbers(value)
+    flat: dict[str, Any] = {}
+    for name, x in value.items():
+        flat |= {f"{name}.{part}": y for part, y in x.items()} if isinstance(x, Mapping) else {str(name): x}
+    return {name: checked_number(x, part=name) for name, x in flat.items()}
+
+
+_MOST_MODES = 100
+
+
+def _modes(value: object) -> int:
+    count = fields.checked_integer(value, _MOST_MODES)
+    if not count:
+        raise Fault("", f"is 0; it must be an integer from 1 to {_MOST_MODES}")
+    return count
+
+
+@final
+class ShaperTable(Described):
+    """A shaper for the arm's slowest modes, which a reference is convolved with.
+
+    Parameters
+    ----------
+    kind : "zv", "zvd", "ei"
+    modes : int
+        How many modes.
+    at : list or table
+        The configuration whose frequencies count; a table names the coordinates that differ from the default, where the
+        reference is at the end of the run, and nothing bent.
+    locked : bool
+        Frequencies with the joints held, or free.
+    tolerance : float
+        Of "ei".
+    """
+
+    kind: Literal["zv", "zvd", "ei"]
+    modes: Annotated[int, BeforeValidator(_modes)] = 1
+    at: Annotated[Any, BeforeValidator(_values)] = ()
+    locked: Annotated[bool, fields.flag] = True
+    tolerance: Annotated[float, number("", trajectory.shapers.TOLERABLE)] = 0.05
+
+    def check(self, coordinates: tuple[str, ...]) -> None:
+        """Raise `DescriptionError` where the configuration is not the arm's."""
+        _state("reference.shaper.at", self.at, coordinates)
+
+    def made(self, model: Model, reference: trajectory.Reference, until: float) -> trajectory.Shaper:
+        """The shaper itself."""
+        q = dict(zip(model.coordinates, model.arm.rest, strict=True))
+        ends = trajectory.reference_values(reference, np.array([until]))[0].tolist()
+        for joint, end in zip((name for name in q if name.endswith(".joint")), ends, strict=True):
+            motor = joint.removesuffix(".joint") + ".motor"
+            q |= {joint: end, motor: end} if motor in q else {joint: end}
+        q |= self.at if isinstance(self.at, Mapping) else dict(zip(q, self.at, strict=False))
+        where = np.array(list(q.values()))
+        return trajectory.shaper(model, where, self.kind, self.modes, self.locked, self.tolerance)
+
+
+def _check_ends(start: tuple[float, ...], end: tuple[float, ...]) -> None:
+    if len(start) != len(end):
+        raise Fault("end", f"has {len(end)} numbers; it must have as many as start, {len(start)}")
 
 
 @final
@@ -54,8 +120,9 @@ class CycloidalMotion(Described):
     type: Literal["cycloidal"] = "cycloidal"
     rates: Annotated[tuple[float, ...], numbers("rad/s")]
     periods: Annotated[tuple[float, ...], numbers("s", POSITIVE)]
+    shaper: ShaperTable | None = None
 
-    def made(self) -> trajectory.Reference:
+    def made(self, arm: Arm) -> trajectory.Reference:
         """The reference itself."""
         return trajectory.Cycloidal(self.rates, self.periods)
 
@@ -73,16 +140,16 @@ class ParabolicMotion(Described):
     end: Annotated[tuple[float, ...], numbers("rad")]
     duration: Annotated[float, number("s", POSITIVE)]
     blend: Annotated[float, number("s", POSITIVE)]
+    shaper: ShaperTable | None = None
 
     @model_validator(mode="after")
     def _blends_fit(self) -> Self:
         if 2 * self.blend > self.duration:
             raise Fault("blend", f"is {self.blend} s; it must be at most half of the duration, {self.duration} s")
-        if len(self.start) != len(self.end):
-            raise Fault("end", f"has {len(self.end)} numbers; it must have as many as start, {len(self.start)}")
+        _check_ends(self.start, self.end)
         return self
 
-    def made(self) -> trajectory.Reference:
+    def made(self, arm: Arm) -> trajectory.Reference:
         """The reference itself."""
         return trajectory.ParabolicBlends(self.start, self.end, self.duration, self.blend)
 
@@ -91,9 +158,96 @@ class ParabolicMotion(Described):
         return {"start": len(self.start), "end": len(self.end)}
 
 
+@final
+class QuinticMotion(Described):
+    """From `start` to `end`, rate and acceleration continuous (Subudhi & Morris eq. 71)."""
+
+    type: Literal["quintic"] = "quintic"
+    start: Annotated[tuple[float, ...], numbers("rad")]
+    end: Annotated[tuple[float, ...], numbers("rad")]
+    duration: Annotated[float, number("s", POSITIVE)]
+    shaper: ShaperTable | None = None
+
+    @model_validator(mode="after")
+    def _ends_fit(self) -> Self:
+        _check_ends(self.start, self.end)
+        return self
+
+    def made(self, arm: Arm) -> trajectory.Reference:
+        """The reference itself."""
+        return trajectory.Quintic(self.start, self.end, self.duration)
+
+    def widths(self) -> dict[str, int]:
+        """How many joints each field is for."""
+        return {"start": len(self.start), "end": len(self.end)}
+
+
+@final
+class MinimumJerkMotion(Described):
+    """Through `points` at `times`, with the least jerk, from rest to rest."""
+
+    type: Literal["minimum-jerk"] = "minimum-jerk"
+    points: Annotated[tuple[tuple[float, ...], ...], rows]
+    times: Annotated[tuple[float, ...], numbers("s")]
+    shaper: ShaperTable | None = None
+
+    @model_validator(mode="after")
+    def _points_have_times(self) -> Self:
+        _check_table(self.times, self.points, least=2, called="points")
+        return self
+
+    def made(self, arm: Arm) -> trajectory.Reference:
+        """The reference itself."""
+        return trajectory.MinimumJerk(self.points, self.times)
+
+    def widths(self) -> dict[str, int]:
+        """How many joints each field is for."""
+        return {f"points[{i}]": len(point) for i, point in enumerate(self.points)}
+
+
+@final
+class TaskLineMotion(Described):
+    """The tip of the rigid arm along a straight line, with the timing of a quintic.
+
+    Without `start` it begins where the tip is at `q0`.
+    """
+
+    type: Literal["task-line"] = "task-line"
+    start: Annotated[tuple[float, ...], numbers("m")] | None = None
+    end: Annotated[tuple[float, ...], numbers("m")]
+    duration: Annotated[float, number("s", POSITIVE)]
+    axes: Annotated[str, fields.text] = "xy"
+    q0: Annotated[tuple[float, ...], numbers("rad")] | None = None
+    tolerance: Annotated[float, number("m", POSITIVE)] = 1e-9
+    shaper: ShaperTable | None = None
+
+    @model_validator(mode="after")
+    def _begins_somewhere(self) -> Self:
+        if self.start is None and self.q0 is None:
+            raise Fault("start", "is missing; without it q0 says where the tip is")
+        if len(self.axes) != len(self.end):
+            raise Fault("axes", f"is {self.axes!r}; it must name as many as end has numbers, {len(self.end)}")
+        return self
+
+    def made(self, arm: Arm) -> trajectory.Reference:
+        """The reference itself."""
+        return trajectory.TaskLine(arm, self.start, self.end, self.duration, self.axes, self.q0, self.tolerance)
+
+    def widths(self) -> dict[str, int]:
+        """How many joints each field is for."""
+        given = {"start": self.start, "end": self.end, "q0": self.q0}
+        return {name: len(values) for name, values in given.items() if values is not None}
+
+
+_MOTIONS = (CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion, TaskLineMotion)
 AnyMotion = Annotated[
-    CycloidalMotion | ParabolicMotion, Field(discriminator="type"), kind(CycloidalMotion, ParabolicMotion)
+    CycloidalMotion | ParabolicMotion | QuinticMotion | MinimumJerkMotion | TaskLineMotion,
+    Field(discriminator="type"),
+    kind(*_MOTIONS),
 ]
+
+
+# -- inputs ------------------------------------------------------------------------------------------------------------
 
 
 @final
@@ -246,16 +400,6 @@ class Solver(Described):
         return self
 
 
-def _values(value: object) -> Any:
-    """A list of numbers, or a table coordinate -> number; TOML reads `upper.joint = 1` as a table in a table."""
-    if not isinstance(value, Mapping):
-        return checked_numbers(value)
-    flat: dict[str, Any] = {}
-    for name, x in value.items():
-        flat |= {f"{name}.{part}": y for part, y in x.items()} if isinstance(x, Mapping) else {str(name): x}
-    return {name: checked_number(x, part=name) for name, x in flat.items()}
-
-
 @final
 class Initial(Described):
     """State at t = 0: lists, or tables of the coordinates that are not zero."""
@@ -288,8 +432,8 @@ class Scenario(Described):
         End [s].
     input : ConstantInput, BangBangInput, PiecewiseInput, TableInput or RigidInverseDynamicsInput
         Default: no forces.
-    reference : CycloidalMotion or ParabolicMotion, optional
-        Motion wanted of the joints.
+    reference : CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion or TaskLineMotion, optional
+        Motion wanted of the joints, with a `shaper` or without.
     samples : int
         Times in the result.
     solver : Solver
@@ -335,14 +479,28 @@ class Scenario(Described):
                 if width != len(names):
                     count = f"{width} number{'' if width == 1 else 's'}"
                     raise DescriptionError(f"{key}.{field} has {count}; it must have {_listed(names)}")
+        if self.reference and self.reference.shaper:
+            self.reference.shaper.check(arm.coordinates)
         for field, state in (("q", self.initial.q), ("qd", self.initial.qd)):
             _state(f"initial.{field}", state, arm.coordinates)
+
+    def motion(self, model: Model) -> trajectory.Reference | None:
+        """The reference itself, shaped if it is to be; it must have passed `check`."""
+        if self.reference is None:
+            return None
+        try:
+            reference = self.reference.made(model.arm)
+            if self.reference.shaper is None:
+                return reference
+            return trajectory.shaped(reference, self.reference.shaper.made(model, reference, self.until))
+        except DescriptionError as error:
+            raise DescriptionError(f"reference: {error}") from None
 
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> Any:
         """Simulate it; see `simulate`. The result is called by the scenario's name."""
         model = model or Model(self.loaded_arm())
         self.check(model.arm)
-        reference = self.reference.made() if self.reference else None
+        reference = self.motion(model)
         return simulate(
             model,
             self.until,

@@ -1,0 +1,237 @@
+"""Motions given joint by joint: cycloids, parabolic blends, quintics, way-points."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import factorial
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+from flexarm.fields import POSITIVE, Fault, checked_list, checked_number, checked_numbers
+from flexarm.trajectory.reference import Array, check_pairs, refused, share
+
+
+@final
+@dataclass(frozen=True)
+class Cycloidal:
+    """theta_i = k_i (t - T_i / pi sin(pi t / T_i)): rest at t = 0, and again at 2 T_i (Mohan & Saha eq. 44).
+
+    Parameters
+    ----------
+    rates : (joints,)
+        Mean rate k [rad/s or m/s].
+    periods : (joints,)
+        T [s].
+    """
+
+    rates: tuple[float, ...]
+    periods: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rates", tuple(float(x) for x in self.rates))
+        object.__setattr__(self, "periods", tuple(float(x) for x in self.periods))
+        check_pairs("Cycloidal", self.rates, self.periods, ("rates", "periods"))
+        for T in self.periods:
+            if not T > 0:
+                raise DescriptionError(f"Cycloidal: a period is {T} s; it must be positive")
+
+    def expression(self, t: Any) -> list[Any]:
+        """Joint coordinates at the symbolic time t."""
+        import casadi as ca
+
+        return [k * (t - T / np.pi * ca.sin(np.pi / T * t)) for k, T in zip(self.rates, self.periods, strict=True)]
+
+    def described(self) -> str:
+        """Rates and periods."""
+        return f"a cycloidal motion, rates {list(self.rates)}, periods {list(self.periods)}"
+
+
+@final
+@dataclass(frozen=True)
+class ParabolicBlends:
+    """Linear segments with parabolic blends: from rest to rest, at constant acceleration, rate, deceleration.
+
+    Parameters
+    ----------
+    start, end : (joints,)
+        [rad] or [m].
+    duration : float
+        Of the motion [s]; before it the joints stand at `start`, after it at `end`.
+    blend : float
+        Of each blend [s], at most half the duration.
+    """
+
+    start: tuple[float, ...]
+    end: tuple[float, ...]
+    duration: float
+    blend: float
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            object.__setattr__(self, name, tuple(float(x) for x in getattr(self, name)))
+        check_pairs("ParabolicBlends", self.start, self.end, ("starts", "ends"))
+        if not 0 < 2 * self.blend <= self.duration:
+            raise DescriptionError(
+                f"ParabolicBlends: blend is {self.blend} s; it must be positive and at most half of {self.duration} s"
+            )
+
+    def expression(self, t: Any) -> list[Any]:
+        """Joint coordinates at the symbolic time t."""
+        import casadi as ca
+
+        T, b = self.duration, self.blend
+        rate = 1 / (T - b)  # of the straight part, for a way of 1
+        into, out = rate * t**2 / (2 * b), 1 - rate * (T - t) ** 2 / (2 * b)
+        way = ca.if_else(t < b, into, ca.if_else(t < T - b, rate * (t - b / 2), out))
+        way = ca.if_else(t < 0, 0, ca.if_else(t < T, way, 1))
+        return [a + (z - a) * way for a, z in zip(self.start, self.end, strict=True)]
+
+    def jumps(self) -> Array:
+        """Where the acceleration jumps."""
+        return np.array([0.0, self.blend, self.duration - self.blend, self.duration])
+
+    def described(self) -> str:
+        """Ends and times."""
+        ends = f"from {list(self.start)} to {list(self.end)}"
+        return f"parabolic blends {ends} in {self.duration!r} s, blends of {self.blend!r} s"
+
+
+def BangBang(start: Any, end: Any, duration: float) -> ParabolicBlends:
+    """One acceleration for half the duration, its opposite for the other: what a bound on acceleration allows soonest.
+
+    Over a way d the acceleration is 4 d / duration^2. These are parabolic blends that leave no straight part.
+
+    Parameters
+    ----------
+    start, end : (joints,)
+        [rad] or [m].
+    duration : float
+        [s]
+    """
+    with refused("BangBang"):
+        a, z = checked_numbers(start, part="start"), checked_numbers(end, part="end")
+        T = checked_number(duration, "s", POSITIVE, "duration")
+    check_pairs("BangBang", a, z, ("starts", "ends"))
+    return ParabolicBlends(a, z, T, T / 2)
+
+
+def quintic(s: Any) -> Any:
+    """10 s^3 - 15 s^4 + 6 s^5: 0 to 1 as s goes from 0 to 1, at rest and without acceleration at both."""
+    return s**3 * (10 - s * (15 - 6 * s))
+
+
+@final
+@dataclass(frozen=True)
+class Quintic:
+    """q = a + (b - a)(10 s^3 - 15 s^4 + 6 s^5), s = t / duration: from rest to rest (Subudhi & Morris eq. 71).
+
+    Rate and acceleration are continuous everywhere. The rate is largest at half time, 1.875 (b - a) / duration; the
+    acceleration at s = 1/2 -+ sqrt(3) / 6, +-5.774 (b - a) / duration^2.
+
+    Parameters
+    ----------
+    start, end : (joints,)
+        [rad] or [m].
+    duration : float
+        Of the motion [s]; before it the joints stand at `start`, after it at `end`.
+    """
+
+    start: tuple[float, ...]
+    end: tuple[float, ...]
+    duration: float
+
+    def __post_init__(self) -> None:
+        with refused("Quintic"):
+            for name in ("start", "end"):
+                object.__setattr__(self, name, checked_numbers(getattr(self, name), part=name))
+            object.__setattr__(self, "duration", checked_number(self.duration, "s", POSITIVE, "duration"))
+        check_pairs("Quintic", self.start, self.end, ("starts", "ends"))
+
+    def expression(self, t: Any) -> list[Any]:
+        """Joint coordinates at the symbolic time t."""
+        way = quintic(share(t, 0.0, self.duration))
+        return [a + (b - a) * way for a, b in zip(self.start, self.end, strict=True)]
+
+    def described(self) -> str:
+        """Ends and duration."""
+        return f"a quintic from {list(self.start)} to {list(self.end)} in {self.duration!r} s"
+
+
+@final
+@dataclass(frozen=True)
+class MinimumJerk:
+    """Through way-points at given times with the least integral of jerk squared, from rest to rest.
+
+    Rest means no rate and no acceleration; both are free at the points between. By the calculus of variations the sixth
+    derivative vanishes between the points and the fourth is continuous at them: a spline of degree five with four
+    continuous derivatives. Two points give `Quintic` (Flash & Hogan 1985).
+
+    Parameters
+    ----------
+    points : (k, joints)
+        Two at least [rad] or [m]; (k,) for one joint. Before the first time and after the last the joints stand there.
+    times : (k,)
+        Increasing [s].
+    """
+
+    points: tuple[tuple[float, ...], ...]
+    times: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        with refused("MinimumJerk"):
+            object.__setattr__(self, "times", checked_times(self.times))
+            object.__setattr__(self, "points", checked_points(self.points))
+        if len(self.points) != len(self.times):
+            counts = f"{len(self.points)} points for {len(self.times)} times"
+            raise DescriptionError(f"MinimumJerk: {counts}; one of each")
+
+    def pieces(self) -> Array:
+        """Coefficients (k - 1, 6, joints) of each piece, the highest power first, in the share of its time passed."""
+        from scipy.interpolate import make_interp_spline
+
+        times, points = np.array(self.times), np.array(self.points)
+        rest = [(d, np.zeros(points.shape[1])) for d in (1, 2)]
+        spline = make_interp_spline(times, points, k=5, bc_type=(rest, rest))
+        h = np.diff(times)[:, None]
+        return np.stack([spline(times[:-1], d) * h**d / factorial(d) for d in range(5, -1, -1)], axis=1)
+
+    def expression(self, t: Any) -> list[Any]:
+        """Joint coordinates at the symbolic time t.
+
+        The way made in each piece, summed: each is a polynomial in a variable that stands at 0 before its piece and at
+        1 after it. A program without branches computes every piece anyway, so a tree of `if_else` would save nothing
+        and choose six coefficients a joint where this chooses one variable for all.
+        """
+        q: list[Any] = list(self.points[0])
+        for (begin, end), piece in zip(pairwise(self.times), self.pieces(), strict=True):
+            s = share(t, begin, end)
+            for i, c in enumerate(piece.T):
+                q[i] = q[i] + s * (c[4] + s * (c[3] + s * (c[2] + s * (c[1] + s * c[0]))))
+        return q
+
+    def described(self) -> str:
+        """Points and times."""
+        return f"minimum jerk through {[list(p) for p in self.points]} at {list(self.times)} s"
+
+
+def checked_times(value: object) -> tuple[float, ...]:
+    """Two or more increasing times; raises `Fault`."""
+    times = checked_numbers(value, "s", part="times")
+    if len(times) < 2:
+        raise Fault("times", "has 1 number; it must have at least 2")
+    for i, (before, after) in enumerate(pairwise(times), start=1):
+        if not after > before:
+            raise Fault(f"times[{i}]", f"is {after} s after {before} s; times must increase")
+    return times
+
+
+def checked_points(value: object) -> tuple[tuple[float, ...], ...]:
+    """Rows of equal length, a row being a number where there is one joint; raises `Fault`."""
+    rows = []
+    for i, row in enumerate(checked_list(value, "a list of points", "points")):
+        point = row if isinstance(row, list | tuple | np.ndarray) else [row]
+        rows.append(checked_numbers(point, part=f"points[{i}]"))
+        if len(rows[i]) != len(rows[0]):
+            raise Fault(f"points[{i}]", f"is for {len(rows[i])} joints and points[0] for {len(rows[0])}")
+    return tuple(rows)

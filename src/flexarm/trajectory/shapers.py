@@ -1,0 +1,286 @@
+"""Input shapers: a command cut into impulses whose vibrations cancel."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+from flexarm.fields import POSITIVE, Fault, Rule, checked_number, checked_numbers, shown
+from flexarm.model import Model
+from flexarm.trajectory.reference import Array, Reference, jumps_of, reference_motion, refused
+
+
+@final
+@dataclass(frozen=True)
+class Shaper:
+    """Impulses with which a command is convolved: `A_1 r(t - t_1) + A_2 r(t - t_2) + ...`.
+
+    A product of two shapers is their convolution; it cancels what either cancels.
+
+    Parameters
+    ----------
+    times : (k,)
+        Increasing, the first not negative [s].
+    amplitudes : (k,)
+        Their sum is 1, so that the command ends where it would.
+    """
+
+    times: tuple[float, ...]
+    amplitudes: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        with refused("Shaper"):
+            for name, unit in (("times", "s"), ("amplitudes", "")):
+                object.__setattr__(self, name, checked_numbers(getattr(self, name), unit, part=name))
+            if len(self.times) != len(self.amplitudes):
+                raise Fault("times", f"has {len(self.times)} numbers and amplitudes has {len(self.amplitudes)}")
+            if self.times[0] < 0 or not (np.diff(self.times) > 0).all():
+                raise Fault("times", f"is {shown(list(self.times))}; they must increase from 0 or later")
+            if abs(sum(self.amplitudes) - 1) > 1e-9:
+                raise Fault("amplitudes", f"has the sum {sum(self.amplitudes):.9g}; it must be 1")
+
+    @property
+    def impulses(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Times and amplitudes."""
+        return self.times, self.amplitudes
+
+    @property
+    def duration(self) -> float:
+        """By how much a shaped motion ends later [s]."""
+        return self.times[-1]
+
+    def __mul__(self, other: "Shaper") -> "Shaper":
+        times = np.add.outer(self.times, other.times).ravel()
+        amplitudes = np.multiply.outer(self.amplitudes, other.amplitudes).ravel()
+        order = np.argsort(times, kind="stable")
+        times, amplitudes = times[order], amplitudes[order]
+        new = np.diff(times, prepend=-np.inf) > 1e-12 * times[-1]  # impulses at one time are one impulse
+        return Shaper(times[new].tolist(), np.add.reduceat(amplitudes, np.flatnonzero(new)).tolist())
+
+    def residual(self, frequency: Any, damping_ratio: float = 0.0) -> Array:
+        """Vibration that the impulses leave in an oscillator, as a share of what one impulse of the same sum starts.
+
+        `V = exp(-zeta omega t_k) |sum A_i exp((zeta + j sqrt(1 - zeta^2)) omega t_i)|` (Singer & Seering 1990): the
+        amplitude when the last impulse has come. `frequency`: omega of any shape [rad/s].
+        """
+        omega = np.asarray(frequency, dtype=float)
+        z = damping_ratio
+        late = omega[..., None] * (np.array(self.times) - self.times[-1])
+        return np.abs(np.exp((z + 1j * np.sqrt(1 - z * z)) * late) @ np.array(self.amplitudes))
+
+    def described(self) -> str:
+        """Its impulses."""
+        return f"impulses {list(self.amplitudes)} at {list(self.times)} s"
+
+
+# -- kinds -------------------------------------------------------------------------------------------------------------
+
+UNDERDAMPED: Rule = ("at least 0 and less than 1", lambda x: 0 <= x < 1)
+MOST_DAMPED: Rule = ("from 0 to 0.4; ZV and ZVD take more", lambda x: 0 <= x <= 0.4)
+TOLERABLE: Rule = ("positive and at most 0.1", lambda x: 0 < x <= 0.1)
+
+
+def ZV(frequency: float, damping_ratio: float = 0.0) -> Shaper:
+    """Zero vibration: two impulses half a damped period apart (Singer & Seering 1990).
+
+    Parameters
+    ----------
+    frequency : float
+        Undamped, omega [rad/s].
+    damping_ratio : float
+        zeta, less than 1.
+    """
+    half, z = _half_period("ZV", frequency, damping_ratio, UNDERDAMPED)
+    K = np.exp(-np.pi * z / np.sqrt(1 - z * z))  # what half a period leaves of an oscillation
+    return Shaper((0.0, half), (1 / (1 + K), K / (1 + K)))
+
+
+def ZVD(frequency: float, damping_ratio: float = 0.0) -> Shaper:
+    """Zero vibration and zero derivative to the frequency: ZV with itself, three impulses (Singer & Seering 1990).
+
+    Parameters
+    ----------
+    frequency : float
+        Undamped, omega [rad/s].
+    damping_ratio : float
+        zeta, less than 1.
+    """
+    once = ZV(frequency, damping_ratio)
+    return once * once
+
+
+def EI(frequency: float, damping_ratio: float = 0.0, tolerance: float = 0.05) -> Shaper:
+    """Extra-insensitive: `tolerance` at the modelled frequency for none on either side (Singhose et al. 1994).
+
+    Three impulses over one damped period. Undamped they are `(1 + V) / 4, (1 - V) / 2, (1 + V) / 4`, half a period
+    apart. Damped, the definition is solved: residual V at the frequency, zero at two others, one above and one below,
+    with the same damping ratio. (Singhose, Seering & Singer 1996 have polynomials fitted to the solution; they are off
+    by up to 3e-3.)
+
+    Parameters
+    ----------
+    frequency : float
+        Undamped, omega [rad/s].
+    damping_ratio : float
+        zeta, at most 0.4: beyond, the frequency above wanders off.
+    tolerance : float
+        V, as `Shaper.residual` has it; at most 0.1.
+    """
+    half, z = _half_period("EI", frequency, damping_ratio, MOST_DAMPED)
+    with refused("EI"):
+        V = checked_number(tolerance, "", TOLERABLE, "tolerance")
+    a, c, middle = _extra_insensitive(z, V)
+    return Shaper((0.0, 2 * half * middle, 2 * half), (a, 1 - a - c, c))
+
+
+def _half_period(kind: str, frequency: float, damping_ratio: float, damped: Rule) -> tuple[float, float]:
+    """Half a damped period [s], and the damping ratio."""
+    with refused(kind):
+        omega = checked_number(frequency, "rad/s", POSITIVE, "frequency")
+        z = checked_number(damping_ratio, "", damped, "damping_ratio")
+    return float(np.pi / (omega * np.sqrt(1 - z * z))), z
+
+
+def _extra_insensitive(zeta: float, V: float) -> tuple[float, float, float]:
+    """First and last amplitude, and the middle time in damped periods, by continuation from zeta = 0."""
+    from scipy.optimize import root
+
+    def faults(x: Array, z: float) -> list[float]:
+        a, c, middle, below, above = x  # frequencies as shares of the modelled one
+        pole = 2 * np.pi * (z / np.sqrt(1 - z * z) + 1j)
+
+        def left(omega: float) -> complex:
+            s = omega * pole
+            return a * np.exp(-s) + (1 - a - c) * np.exp(s * (middle - 1)) + c
+
+        return [abs(left(1.0)) - V, *(part for f in map(left, (below, above)) for part in (f.real, f.imag))]
+
+    aside = np.arccos((1 - V) / (1 + V)) / np.pi
+    x = np.array([(1 + V) / 4, (1 + V) / 4, 0.5, 1 - aside, 1 + aside])
+    for z in np.linspace(0.0, zeta, 2 + int(zeta / 0.02))[1:]:
+        x = root(faults, x, args=(z,), tol=1e-13).x
+    return float(x[0]), float(x[1]), float(x[2])
+
+
+# -- an arm's own ------------------------------------------------------------------------------------------------------
+
+
+def vibrations(model: Model, q: Array, locked: bool = True) -> tuple[Array, Array]:
+    """Undamped frequencies [rad/s] and damping ratios of the modes that oscillate about q, the slowest first.
+
+    They are |lambda| and -Re lambda / |lambda| for the eigenvalues of the linear model at rest; `locked` as in
+    `Model.frequencies`. Without damping they are its frequencies.
+    """
+    omega, shapes = model.modes(q, locked)
+    n = len(model.coordinates)
+    damping = model.damping_force(np.broadcast_to(np.asarray(q, dtype=float), (n, n)), np.eye(n)).T
+    C = shapes.T @ damping @ shapes
+    if not C.any():
+        return omega[omega > 0], np.zeros(int((omega > 0).sum()))
+    size = np.abs(omega)  # states (size x, x_dot): the matrix is then well scaled
+    poles = np.linalg.eigvals(np.block([[np.zeros_like(C), np.diag(size)], [-np.diag(omega), -C]]))
+    poles = poles[poles.imag > 1e-7 * np.abs(poles).max()]  # one of each pair
+    poles = poles[np.argsort(np.abs(poles))]
+    return np.abs(poles), np.maximum(-poles.real / np.abs(poles), 0.0)
+
+
+def shaper(
+    model: Model, q: Array, kind: str = "zvd", modes: int = 1, locked: bool = True, tolerance: float = 0.05
+) -> Shaper:
+    """A shaper for the slowest modes of an arm about a configuration: the product of one for each.
+
+    Parameters
+    ----------
+    model : Model
+    q : (n,)
+        Where the vibration is to vanish: the configuration at the end of the motion, as a rule.
+    kind : "zv", "zvd", "ei"
+    modes : int
+        How many modes.
+    locked : bool
+        With the actuated coordinates held, as under `PrescribedMotion` or stiff joint controllers; False for
+        torques.
+    tolerance : float
+        Of "ei", for each mode.
+
+    Raises
+    ------
+    DescriptionError
+        When the kind is unknown, or fewer modes oscillate.
+    """
+    kinds = {"zv": ZV, "zvd": ZVD, "ei": lambda omega, zeta: EI(omega, zeta, tolerance)}
+    if not isinstance(kind, str) or kind.lower() not in kinds:
+        raise DescriptionError(f"shaper: kind is {shown(kind)}; it must be one of {', '.join(kinds)}")
+    omega, zeta = vibrations(model, q, locked)
+    if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or not 1 <= modes <= len(omega):
+        there = f"it must be an integer from 1 to {len(omega)}" if len(omega) else "none oscillates"
+        raise DescriptionError(f"shaper: modes is {shown(modes)}; {there}")
+    product = Shaper((0.0,), (1.0,))
+    for pair in zip(omega[:modes].tolist(), zeta[:modes].tolist(), strict=True):
+        product = product * kinds[kind.lower()](*pair)
+    return product
+
+
+# -- shaping -----------------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True)
+class Shaped:
+    """A reference convolved with a shaper. Each copy of it stands at its beginning, t = 0, until its impulse comes.
+
+    Parameters
+    ----------
+    reference : Reference
+    shaper : Shaper
+    """
+
+    reference: Reference
+    shaper: Shaper
+
+    def expression(self, t: Any) -> list[Any]:
+        """Joint coordinates at the symbolic time t."""
+        import casadi as ca
+
+        def copy(late: float, amplitude: float) -> list[Any]:
+            return [amplitude * x for x in self.reference.expression(ca.if_else(t < late, 0, t - late))]
+
+        copies = [copy(*impulse) for impulse in zip(*self.shaper.impulses, strict=True)]
+        return [sum(parts[1:], parts[0]) for parts in zip(*copies, strict=True)]
+
+    def jumps(self) -> Array:
+        """Where the acceleration jumps: those of the reference, and its beginning, once for each impulse."""
+        own = jumps_of(self.reference)
+        begins = reference_motion(self.reference, 0.0)[2].any() or (own == 0).any()
+        own = np.append(own[own > 0], 0.0) if begins else own[own > 0]
+        return np.unique(np.add.outer(np.array(self.shaper.times), own))
+
+    def described(self) -> str:
+        """The reference and the impulses."""
+        return f"{self.reference.described()}, shaped by {self.shaper.described()}"
+
+
+def shaped(given: Any, shaper: Shaper) -> Any:
+    """A reference, or an input of steps (`Piecewise`, `bang_bang`), convolved with a shaper; the same kind of thing."""
+    if not isinstance(shaper, Shaper):
+        raise DescriptionError(f"shaped: shaper is {shown(shaper)}; it must be a Shaper, such as ZV(frequency)")
+    if hasattr(given, "expression"):
+        return Shaped(given, shaper)
+    # Inputs stand above this module, which therefore knows one of steps by what it is made of: times and values alone.
+    made_of = [f.name for f in fields(given)] if is_dataclass(given) and not isinstance(given, type) else []
+    if made_of == ["times", "values_"]:
+        return type(given)(*_shaped_steps(given.times, given.values_, shaper))
+    message = "it must be a reference or a Piecewise input"
+    raise DescriptionError(f"shaped: cannot shape {shown(given)}; {message}")
+
+
+def _shaped_steps(times: Array, values: Array, shaper: Shaper) -> tuple[Array, Array]:
+    """Times and values of the convolution of a piecewise constant function, zero before its first time."""
+    steps = np.diff(values, axis=0, prepend=np.zeros((1, values.shape[1])))
+    when = np.add.outer(np.array(shaper.times), times).ravel()
+    heights = np.multiply.outer(np.array(shaper.amplitudes), steps).reshape(len(when), -1)
+    unique, where = np.unique(when, return_inverse=True)
+    sums = np.zeros((len(unique), values.shape[1]))
+    np.add.at(sums, where, heights)
+    return unique, np.cumsum(sums, axis=0)
