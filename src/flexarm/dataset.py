@@ -29,8 +29,10 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
     return ratio
 
 
-def dataset(model: Model, drive: Input, reference: Reference | None, t: Array, x: Array, statistics: dict) -> Any:
-    """The result of a run: states x (times, 2n + 2) at times t, with energies, deflections, inputs; see `simulate`."""
+def dataset(
+    model: Model, drive: Input, reference: Reference | None, t: Array, x: Array, u: Array, statistics: dict
+) -> Any:
+    """The result of a run: states x (times, 2n + 2) and inputs u at times t, and what follows from them."""
     import xarray as xr
 
     n, arm = len(model.coordinates), model.arm
@@ -39,7 +41,6 @@ def dataset(model: Model, drive: Input, reference: Reference | None, t: Array, x
     observed = model.kernel("observed").many(np.ascontiguousarray(x[:, : 2 * n]))
     kinetic, potential = observed[:, 3], observed[:, 4]
     deflections = observed[:, 5:].reshape(len(t), len(arm.links), 6)
-    u = drive.values(model, t, q, qd)
     B = model.input_matrix(q)
     balance = kinetic + potential - work + dissipated
     error = balance - balance[0]

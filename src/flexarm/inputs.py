@@ -13,6 +13,7 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.feedback import feedback
 from flexarm.fields import POSITIVE, Fault, checked_number, shown
 from flexarm.loops import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.model import Model
@@ -363,11 +364,13 @@ class PrescribedMotion:
 
 
 def as_input(u: Any, model: Model) -> Input:
-    """Numbers are constant inputs, a callable is called, an input is itself, None is no input."""
+    """Numbers are constant inputs, a callable is called, a controller closes the loop, None is no input."""
     if u is None:
         return constant(np.zeros(len(model.inputs)))
     if hasattr(u, "feed") and hasattr(u, "jumps"):
         return u
+    if hasattr(u, "law") or hasattr(u, "feedback"):
+        return feedback(u, model)
     if callable(u):
         return Computed(u)
     try:

@@ -17,9 +17,10 @@ from flexarm import solvers
 from flexarm.arm import SHORTEST, Telescope
 from flexarm.dataset import dataset, joint_names
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.feedback import Feedback, SampledFeedback, closed_loop_rate
 from flexarm.fields import POSITIVE, Fault, checked_number
 from flexarm.inputs import Input, as_input
-from flexarm.loops import DIVERGED, Plan
+from flexarm.loops import DIVERGED, Plan, loops
 from flexarm.model import Model
 from flexarm.native import Code
 from flexarm.progress import Bar
@@ -45,6 +46,8 @@ class _Run:
 
     t: list[Array] = field(default_factory=list)
     x: list[Array] = field(default_factory=list)
+    held: list[tuple[float, Array]] = field(default_factory=list)
+    """When a sampled controller was called, and what the arm then got."""
     steps: int = 0
     failure: str = ""
     interrupted: bool = False
@@ -114,37 +117,46 @@ def simulate(
         Python function raises comes out as it is.
     """
     n = len(model.coordinates)
+    _check(until, method, rtol, atol, samples, step)
     drive = as_input(u, model)
     start = drive.initial(model) if hasattr(drive, "initial") else (np.array(model.arm.rest), np.zeros(n))
-    x0 = np.concatenate([_initial("q0", q0, start[0], model), _initial("qd0", qd0, start[1], model), np.zeros(2)])
-    _check(until, method, rtol, atol, samples, step)
+    memory = np.array(drive.law.memory) if isinstance(drive, Feedback) else np.empty(0)
+    starts = (_initial("q0", q0, start[0], model), _initial("qd0", qd0, start[1], model), memory, np.zeros(2))
+    x0 = np.concatenate(starts)
+    if isinstance(drive, Feedback | SampledFeedback):
+        reference = reference or getattr(u, "reference", None)
     if reference is not None:
         _check_reference(reference, model)
     times = np.linspace(0.0, float(until), int(samples))
-    chosen, why = choose_method(model, x0, until, rtol) if method == "auto" else (method, "as asked")
+    if method == "auto" and isinstance(drive, SampledFeedback):
+        chosen, step, why = between_samples(model, x0, drive.period)
+    else:
+        chosen, why = choose_method(model, x0, until, rtol) if method == "auto" else (method, "as asked")
     chosen, missing = solvers.available(chosen)
     why = missing or why
 
     began = clock.perf_counter()
     quantity = _quantity(drive)
-    rate = _rate(model, quantity, x0[:n])
+    rate = _rate(model, quantity, x0[:n], len(memory))
     compiled = clock.perf_counter()
-    plan = Plan(rate.addresses["evaluate"], 2 * n, len(model.inputs), powers=2)
+    plan = Plan(rate.addresses["evaluate"], 2 * n + len(memory), len(model.inputs) + len(memory), powers=2)
     # the energies ride along without steering the step: their tolerance is infinite
-    atols = np.concatenate([np.full(2 * n, float(atol)), np.full(2, 1e300)])
+    atols = np.concatenate([np.full(plan.states, float(atol)), np.full(2, 1e300)])
 
     def solve(t0: float, start: Array, ends: Array) -> solvers.Stretch:
         if chosen in solvers.FIXED:
             return solvers.rk4(plan, t0, start, ends, float(step or 0.0))
         if chosen in solvers.SCIPY:
-            return solvers.scipy(chosen, plan, t0, start, ends, rtol, atols, _jacobian(model, plan, quantity))
+            jacobian = None if isinstance(drive, Feedback) else _jacobian(model, plan, quantity)
+            return solvers.scipy(chosen, plan, t0, start, ends, rtol, atols, jacobian)
         return solvers.cyrk(chosen, plan, t0, start, ends, rtol, atols)
 
     bar = Bar(float(until), model.arm.name)
     run = _Run(t=[times[:1]], x=[x0[None, :]])
     with _ctrl_c(run, plan):
         try:
-            _integrate(model, plan, drive, times, solve, run, bar if progress is True else progress or None)
+            integrate = _integrate_sampled if isinstance(drive, SampledFeedback) else _integrate
+            integrate(model, plan, drive, times, solve, run, bar if progress is True else progress or None)
         finally:
             bar.close()
         finished = clock.perf_counter()
@@ -163,7 +175,9 @@ def simulate(
             "solve_seconds": finished - compiled,
             "status": run.failure or ("completed" if run.completed else "interrupted"),
         }
-        result = dataset(model, drive, reference, np.concatenate(run.t), np.concatenate(run.x), statistics)
+        t, x = np.concatenate(run.t), np.concatenate(run.x)
+        z, x = x[:, 2 * n : -2], np.delete(x, np.s_[2 * n : x.shape[1] - 2], axis=1)
+        result = dataset(model, drive, reference, t, x, _inputs(model, drive, run, t, x, z), statistics)
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:
@@ -223,9 +237,9 @@ def _quantity(drive: Input) -> str:
     return getattr(drive, "quantity", "state_rate")
 
 
-def _rate(model: Model, quantity: str, q: Array) -> Code:
+def _rate(model: Model, quantity: str, q: Array, memory: int) -> Code:
     try:
-        return model.kernel(quantity).code
+        return model.kernel(quantity).code if not memory else closed_loop_rate(model, memory).code
     except ZeroDivisionError:  # the tracer has met a constant inertia of zero
         raise DescriptionError(f"arm {model.arm.name!r}: {without_inertia(model, q)}") from None
 
@@ -243,6 +257,16 @@ def without_inertia(model: Model, q: Array) -> str:
 
 def choose_method(model: Model, x0: Array, until: float, rtol: float) -> tuple[str, str]:
     """A method and the reason: explicit unless the fastest mode would force far more steps than the motion needs."""
+    fastest = _fastest(model, x0)
+    evaluations = 12 * until * fastest / 4  # DOP853 is stable to about |h lambda| = 4 to 6
+    reason = f"fastest eigenvalue {fastest:.3g} rad/s, about {evaluations:.1g} evaluations if explicit"
+    if evaluations < 3e6:
+        return "dop853", reason
+    return ("radau" if rtol < 1e-6 else "lsoda"), reason
+
+
+def _fastest(model: Model, x0: Array) -> float:
+    """Size of the largest eigenvalue of the arm about the start, without inputs [rad/s]."""
     n = len(model.coordinates)
     q = x0[:n]
     if fault := without_inertia(model, q):
@@ -251,12 +275,14 @@ def choose_method(model: Model, x0: Array, until: float, rtol: float) -> tuple[s
     K = np.array(model._slope("restoring_force", 0)(q))
     D = np.array(model._slope("damping_force", 1)(q, np.zeros(n)))
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
-    fastest = float(np.abs(np.linalg.eigvals(A)).max())
-    evaluations = 12 * until * fastest / 4  # DOP853 is stable to about |h lambda| = 4 to 6
-    reason = f"fastest eigenvalue {fastest:.3g} rad/s, about {evaluations:.1g} evaluations if explicit"
-    if evaluations < 3e6:
-        return "dop853", reason
-    return ("radau" if rtol < 1e-6 else "lsoda"), reason
+    return float(np.abs(np.linalg.eigvals(A)).max())
+
+
+def between_samples(model: Model, x0: Array, period: float) -> tuple[str, float, str]:
+    """Method, step and reason for the stretches between samples: too short for a method that chooses its steps."""
+    fastest = _fastest(model, x0)
+    step = period / np.ceil(period * fastest / 0.1)
+    return "rk4", float(step), f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
 
 
 # -- during ------------------------------------------------------------------------------------------------------------
@@ -303,10 +329,59 @@ def _integrate(
         if len(stretch.x) < len(ends):
             if not run.interrupted:
                 t, x = (ends[len(stretch.x) - 1], stretch.x[-1]) if len(stretch.x) else (a, x)
-                run.failure = _diagnosis(model, _quantity(drive), plan, solve, run, stretch, float(t), x)
+                run.failure = _diagnosis(model, drive, plan, solve, run, stretch, float(t), x)
             return
         x = stretch.x[-1]
     run.completed = True
+
+
+def _integrate_sampled(
+    model: Model, plan: Plan, drive: SampledFeedback, times: Array, solve: Solve, run: _Run, progress: Progress | None
+) -> None:
+    """Stretch after stretch, from each sample of the controller to the next; in between its output is held."""
+    until, period = float(times[-1]), drive.period
+    count = int(np.ceil(until / period - 1e-9))
+    corners = np.append(period * np.arange(count), until)
+    first = np.searchsorted(times, corners, side="right")
+    plan.feed(loops().addresses["nothing"])
+    sampled, x, shown = drive.started(), run.x[0][0], clock.perf_counter()
+    for k in range(count):
+        a, b = float(corners[k]), corners[k + 1]
+        try:
+            plan.u[:] = sampled(a, x)
+        except FlexarmError as error:
+            run.failure = str(error)
+            return
+        run.held.append((a, plan.u.copy()))
+        wanted = times[first[k] : first[k + 1]]
+        on_time = len(wanted) > 0 and wanted[-1] == b
+        ends = wanted if on_time else np.append(wanted, b)
+        stretch = solve(a, x, ends)
+        run.steps += stretch.steps
+        rows = stretch.x[: len(wanted)]
+        run.t.append(wanted[: len(rows)])
+        run.x.append(rows)
+        if len(stretch.x) < len(ends):
+            if not run.interrupted:
+                t, x = (ends[len(stretch.x) - 1], stretch.x[-1]) if len(stretch.x) else (a, x)
+                run.failure = _diagnosis(model, drive, plan, solve, run, stretch, float(t), x)
+            return
+        x = stretch.x[-1]
+        if progress is not None and clock.perf_counter() - shown > 0.1:
+            shown = clock.perf_counter()
+            progress(float(b))
+    run.completed = True
+
+
+def _inputs(model: Model, drive: Input, run: _Run, t: Array, x: Array, z: Array) -> Array:
+    """u at the times of the result; from the right where it jumps."""
+    n = len(model.coordinates)
+    if isinstance(drive, Feedback):
+        return drive.values(model, t, x[:, :n], x[:, n : 2 * n], z)
+    if not isinstance(drive, SampledFeedback):
+        return drive.values(model, t, x[:, :n], x[:, n : 2 * n])
+    held_times, held = (np.array(part) for part in zip(*run.held, strict=True))
+    return held[np.searchsorted(held_times, t + 1e-9 * drive.period, side="right") - 1]
 
 
 def _watched(
@@ -350,7 +425,7 @@ def _watched(
 
 
 def _diagnosis(
-    model: Model, quantity: str, plan: Plan, solve: Solve, run: _Run, stretch: solvers.Stretch, t: float, x: Array
+    model: Model, drive: Input, plan: Plan, solve: Solve, run: _Run, stretch: solvers.Stretch, t: float, x: Array
 ) -> str:
     """When and where a run failed that was last well at t in the state x."""
     if isinstance(plan.failure, FlexarmError):
@@ -377,7 +452,11 @@ def _diagnosis(
         if min(length - low, total - length) < 1e-4 * total:
             allowed = f"its range from {low:g} to {total:g} m"
             return f"stopped at t = {end:.6g} s: {name}, a free length, would leave {allowed}"
-    rate = model.kernel(quantity).one(np.concatenate([x[: 2 * n], plan.u]))[n : 2 * n]
+    u = plan.u[: len(model.inputs)]
+    if isinstance(drive, Feedback) and not np.isfinite(u).all() and np.isfinite(x).all():
+        i = int(np.argmin(np.isfinite(u)))
+        return f"stopped at t = {end:.6g} s: controller {drive.name} gave {u[i]} for {model.inputs[i]}"
+    rate = model.kernel(_quantity(drive)).one(np.concatenate([x[: 2 * n], u]))[n : 2 * n]
     bad = np.flatnonzero(~np.isfinite(rate))
     if len(bad):
         why = without_inertia(model, x[:n]) or f"the acceleration of {model.coordinates[bad[0]]} is not a number"

@@ -106,9 +106,9 @@ def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: floa
 
 
 def scipy(
-    method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array, jacobian: Callable
+    method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array, jacobian: Callable | None
 ) -> Stretch:
-    """One of SciPy's solvers around the same right-hand side; the implicit ones with the exact Jacobian."""
+    """One of SciPy's solvers around the same right-hand side; the implicit ones with the exact Jacobian, if given."""
     from scipy import integrate
 
     rate = python_rate(plan, len(x0))
