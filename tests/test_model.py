@@ -11,6 +11,7 @@ from random_arms import random_arm, random_state
 import flexarm as fa
 from flexarm import native
 from flexarm.model import QUANTITIES
+from flexarm.sensors import Accelerometer, Encoder, StrainGauge, Tachometer, TipDeflection, TipPosition, outputs
 
 ROUNDING = 1e-12  # relative: the same program, its sums in another order
 DIFFERENCES = 1e-6  # relative: sixth-order central differences with a step of 1e-3
@@ -327,6 +328,84 @@ def test_the_signals_of_a_linear_model_have_names(model):
     plain = [name.replace(".", "_") for name in ARM.coordinates]
     assert linear.state_labels == linear.output_labels == [*plain, *(f"{name}_rate" for name in plain)]
     assert linear.input_labels == ["u_" + name.replace(".", "_") for name in ARM.inputs]
+
+
+def everything_measured(arm):
+    """A sensor of every kind, wherever it fits."""
+    some = [Accelerometer(), Accelerometer(frame="base", gravity=False, name="base"), TipPosition()]
+    for link in arm.links:
+        if link.joint.type != "fixed":
+            some += [Encoder(coordinate=f"{link.name}.drive"), Tachometer(coordinate=f"{link.name}.hub")]
+        if link.body.type == "beam":
+            some.append(TipDeflection(link=link.name, axis="slope_y"))
+            some += [StrainGauge(link=link.name, at=0.3, plane=d) for d in "yz" if link.body.counts[d]]
+    return some
+
+
+@pytest.mark.parametrize(("seed", "options"), [(2, {}), (7, {"elastic": True}), (6, {"telescope": True})])
+def test_a_linear_model_has_the_slopes_of_its_outputs(seed, options):
+    arm = random_arm(seed, links=2, **options)
+    model = fa.Model(arm)
+    q, qd, u = random_state(arm, seed)
+    n = len(q)
+    sensors = everything_measured(arm)
+    linear = model.linearize(q, qd, u, outputs=sensors)
+    measured = outputs(model, sensors)
+    C = slopes(lambda x: measured.values(x[:n], x[n:], u), np.append(q, qd))
+    D = slopes(lambda v: measured.values(q, qd, v), u)
+    assert tuple(linear.output_labels) == measured.names
+    for row in range(len(C)):
+        assert_close(np.append(linear.C[row], linear.D[row]), np.append(C[row], D[row]), DIFFERENCES)
+    plain = model.linearize(q, qd, u)
+    np.testing.assert_array_equal(linear.A, plain.A)
+    np.testing.assert_array_equal(linear.B, plain.B)
+    felt_at_once = np.abs(linear.D[:6]).max() > 1e-3
+    assert felt_at_once != ("elastic" in options)  # a motor first has to wind its spring
+
+
+def test_a_linear_model_follows_small_motions():
+    """A pulse of torque at both joints; the error is of second order in it, relative to what it moves of first."""
+    model = fa.Model(fa.load("subudhi-morris"))
+    n = len(model.coordinates)
+    sensors = [
+        TipPosition(axes="xy"),
+        StrainGauge(link="upper"),
+        Encoder(coordinate="fore.drive"),
+        Accelerometer(axes="y"),
+    ]
+    q = np.zeros(n)
+    q[:2] = 0.3, 0.9
+    linear = model.linearize(q, np.zeros(n), np.zeros(2), outputs=sensors)
+    start = outputs(model, sensors).values(q, np.zeros(n), np.zeros(2))
+    t = np.linspace(0.0, 0.5, 2001)
+    pulse = np.where(t < 0.2, np.sin(np.pi * t / 0.2) ** 2, 0.0)[:, None] * [1.0, -0.6]
+    errors = []
+    for size in (1e-2, 1e-3, 1e-4):
+        drive = fa.Table(t, size * pulse, kind="linear")
+        run = fa.simulate(model, 0.5, drive, q0=q, samples=len(t), rtol=1e-11, atol=1e-15, progress=False)
+        y = outputs(model, sensors).values(run.q.values, run.qd.values, run.u.values) - start
+        linear_y = control.forced_response(linear, t, size * pulse.T).outputs.T
+        errors.append(np.abs(y - linear_y).max(axis=0) / np.abs(linear_y).max(axis=0))
+    assert np.max(errors[0]) < 0.1
+    assert np.max(errors[2]) < 1e-3
+    for less, more in ((1, 0), (2, 1)):
+        assert np.all(errors[less] < 0.15 * errors[more])
+
+
+def test_outputs_at_the_door(model):
+    state = arguments("forward_dynamics")
+    with refused(r"outputs is 'tip'; it must be a list of sensors"):
+        model.linearize(*state, outputs="tip")
+    with refused("outputs: two signals are called 'tip_x'; give one of the sensors a name"):
+        model.linearize(*state, outputs=[TipPosition(), TipPosition(axes="x")])
+
+
+def test_signals_are_identifiers():
+    link = fa.Link(name="1-a", body=fa.Rigid(length=1.0, mass=1.0))
+    model = fa.Model(fa.Arm(name="odd", links=[link]))
+    linear = model.linearize([0.0], [0.0], [0.0])
+    assert linear.state_labels == ["_1_a_joint", "_1_a_joint_rate"]
+    assert linear.input_labels == ["u_1_a_joint"]
 
 
 def test_a_linear_model_of_an_undamped_arm_vibrates_at_its_frequencies():

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.arm import Beam, Telescope
-from flexarm.inputs import Input
+from flexarm.inputs import Drive
 from flexarm.model import Model
 from flexarm.trajectory import Reference, reference_values
 from flexarm.version import __version__
@@ -30,7 +30,7 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
 
 
 def dataset(
-    model: Model, drive: Input, reference: Reference | None, t: Array, x: Array, u: Array, statistics: dict
+    model: Model, drive: Drive, reference: Reference | None, t: Array, x: Array, u: Array, statistics: dict
 ) -> Any:
     """The result of a run: states x (times, 2n + 2) and inputs u at times t, and what follows from them."""
     import xarray as xr

@@ -18,6 +18,7 @@ from flexarm.fields import NOT_NEGATIVE, POSITIVE, Fault, checked_number
 from flexarm.loops import Plan
 from flexarm.model import Model
 from flexarm.native import Kernel
+from flexarm.trajectory import reference_motion
 
 Array = np.ndarray
 Vector = list
@@ -170,7 +171,7 @@ class Sampled:
             facts=inner.facts if inner else {},
         )
         function = None if inner else self.controller
-        return SampledFeedback(law, model, named(self.controller), period, function, self.seed)
+        return SampledFeedback(law, model, named(self.controller), period, function, self.seed, self.reference)
 
 
 @final
@@ -181,6 +182,7 @@ class Feedback:
     law: Law
     model: Model
     name: str
+    reference: Any = None
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -190,6 +192,10 @@ class Feedback:
     def jumps(self) -> Array:
         """Those of the reference."""
         return self.law.jumps
+
+    def initial(self, model: Model) -> tuple[Array, Array]:
+        """At rest, on the reference if there is one."""
+        return initial(model, self.reference)
 
     def feed(self, plan: Plan, model: Model, start: float) -> None:
         """Evaluate the law from the buffer, which holds t and the state, into that of u and dz/dt."""
@@ -218,10 +224,15 @@ class SampledFeedback:
     function: Any = None
     """Python's, in place of the law's u; the law is then what lies behind it."""
     seed: int = 0
+    reference: Any = None
 
     def jumps(self) -> Array:
         """None but the samples themselves."""
         return np.empty(0)
+
+    def initial(self, model: Model) -> tuple[Array, Array]:
+        """At rest, on the reference if there is one."""
+        return initial(model, self.reference)
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -323,4 +334,24 @@ def feedback(controller: Any, model: Model) -> Any:
     """The input that a run needs: of a sampled controller, or of one that works all the time."""
     if hasattr(controller, "feedback"):
         return controller.feedback(model)
-    return Feedback(controller.law(model), model, named(controller))
+    return Feedback(controller.law(model), model, named(controller), getattr(controller, "reference", None))
+
+
+def initial(model: Model, reference: Any) -> tuple[Array, Array]:
+    """Where a closed loop begins if nothing else is said."""
+    if reference is None:
+        return np.array(model.arm.rest), np.zeros(len(model.coordinates))
+    return on_reference(model, reference)
+
+
+def on_reference(model: Model, reference: Any) -> tuple[Array, Array]:
+    """Coordinates and rates at t = 0: rest, but joints, and motors, where a reference of all of them is."""
+    q, qd = np.array(model.arm.rest), np.zeros(len(model.coordinates))
+    start, rate, _ = reference_motion(reference, 0.0)
+    joints = [name for name in model.coordinates if name.endswith(".joint")]
+    for name, x, xd in zip(joints, start, rate, strict=True):
+        for member in (name, name.replace(".joint", ".motor")):
+            if member in model.coordinates:
+                i = model.coordinates.index(member)
+                q[i], qd[i] = x, xd
+    return q, qd

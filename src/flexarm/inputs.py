@@ -13,12 +13,12 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.feedback import feedback
+from flexarm.feedback import Feedback, SampledFeedback, feedback, on_reference
 from flexarm.fields import POSITIVE, Fault, checked_number, shown
 from flexarm.loops import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.model import Model
 from flexarm.native import Kernel
-from flexarm.trajectory import Reference, jumps_of, reference_motion
+from flexarm.trajectory import Reference, jumps_of
 
 Array = np.ndarray
 
@@ -318,11 +318,8 @@ class PrescribedMotion:
         return jumps_of(self.reference)
 
     def initial(self, model: Model) -> tuple[Array, Array]:
-        """Coordinates and rates at t = 0: rest, but the driven ones on the reference."""
-        q, qd = np.array(model.arm.rest), np.zeros(len(model.coordinates))
-        where = self._driven(model)
-        q[where], qd[where], _ = reference_motion(self.reference, 0.0)
-        return q, qd
+        """Coordinates and rates at t = 0: rest, but joints and motors on the reference."""
+        return on_reference(model, self.reference)
 
     def _driven(self, model: Model) -> list[int]:
         B = model.input_matrix(np.array(model.arm.rest))
@@ -363,7 +360,11 @@ class PrescribedMotion:
         return f"whatever moves the joints along {self.reference.described()}"
 
 
-def as_input(u: Any, model: Model) -> Input:
+Drive = Input | Feedback | SampledFeedback
+"""What moves an arm in a run: an input, or a closed loop."""
+
+
+def as_input(u: Any, model: Model) -> Drive:
     """Numbers are constant inputs, a callable is called, a controller closes the loop, None is no input."""
     if u is None:
         return constant(np.zeros(len(model.inputs)))

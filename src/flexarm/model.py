@@ -2,14 +2,16 @@
 
 import hashlib
 import json
+import re
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 
 from flexarm.arm import Arm, Beam
 from flexarm.errors import DescriptionError
-from flexarm.fields import Described
+from flexarm.fields import Described, shown
 from flexarm.native import Kernel
 from flexarm.shapes import quadrature
 
@@ -34,9 +36,29 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "deflections": (("q",), ("links", 6)),
     "state_rate": ((*STATE, "u"), ("2n + 2",)),
     "prescribed_rate": ((*STATE, "u"), ("2n + 2",)),
+    "prescribed_force": ((*STATE, "u"), ("m",)),
     "observed": (STATE, ("5 + 6 links",)),
 }
 """Arguments and shape of every quantity in the module `quantities`."""
+
+
+class Sensor(Protocol):
+    """What the model asks of an output; the module `sensors` has the usual ones."""
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """Names of its signals; raises `DescriptionError` where the arm has not what it measures."""
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """Its signals at a state, from lists of scalars."""
+
+    def described(self) -> str:
+        """Everything the expression depends on, beside the arm."""
+
+
+def signal(name: str) -> str:
+    """A coordinate's name, or any other, as that of a signal: a valid identifier."""
+    plain = re.sub(r"\W", "_", name)
+    return plain if plain.isidentifier() else f"_{plain}"
 
 
 @final
@@ -166,12 +188,24 @@ class Model:
         shapes[free] = C.T @ V
         return np.sign(omega2) * np.sqrt(np.abs(omega2)), shapes
 
-    def linearize(self, q: Array, qd: Array, u: Array) -> Any:
-        """The arm near a state, as a `control.StateSpace`: states (q, qd), inputs u, outputs (q, qd), all deviations.
+    def linearize(self, q: Array, qd: Array, u: Array, outputs: Sequence[Sensor] | None = None) -> Any:
+        """The arm near a state, as a `control.StateSpace`: states (q, qd), inputs u, outputs y, all deviations.
 
-        The matrices are exact derivatives of the equations of motion. Where qdd is not zero at the state, the deviation
-        is from the motion through it. Signals have the coordinates' names with `_` for `.`: `upper_joint`,
-        `upper_joint_rate`; inputs those of the actuators with `u_` before them: `u_upper_joint`.
+        The matrices are exact derivatives of the equations of motion and of the outputs. Where qdd is not zero at the
+        state, the deviation is from the motion through it. Signals have the coordinates' names with `_` for `.`:
+        `upper_joint`, `upper_joint_rate`; inputs those of the actuators with `u_` before them: `u_upper_joint`.
+
+        Parameters
+        ----------
+        q, qd, u : (n,), (n,), (m,)
+            The state and the inputs there.
+        outputs : list of Sensor, optional
+            What is measured, see the module `sensors`; default all of q, then all of qd.
+
+        Raises
+        ------
+        DescriptionError
+            Also where a sensor does not fit the arm, or two signals have one name.
         """
         import control
 
@@ -180,11 +214,69 @@ class Model:
         slopes = [np.array(self._slope("forward_dynamics", i)(*arguments)) for i in range(3)]
         A = np.block([[np.zeros((n, n)), np.eye(n)], [slopes[0], slopes[1]]])
         B = np.vstack([np.zeros((n, m)), slopes[2]])
-        plain = [name.replace(".", "_") for name in self.coordinates]
+        plain = [signal(name) for name in self.coordinates]
         states = [*plain, *(f"{name}_rate" for name in plain)]
-        inputs = ["u_" + name.replace(".", "_") for name in self.inputs]
-        C, D = np.eye(2 * n), np.zeros((2 * n, m))
-        return control.StateSpace(A, B, C, D, inputs=inputs, outputs=states, states=states)
+        inputs = ["u_" + re.sub(r"\W", "_", name) for name in self.inputs]
+        if outputs is None:
+            C, D, names = np.eye(2 * n), np.zeros((2 * n, m)), states
+        else:
+            names = list(self.output_names(outputs))
+            qdd = np.array(self.function("forward_dynamics")(*arguments)).ravel()
+            y_q, y_qd, y_qdd = self.output_slopes(outputs, arguments[0], arguments[1], qdd)
+            C = np.hstack([y_q + y_qdd @ slopes[0], y_qd + y_qdd @ slopes[1]])
+            D = y_qdd @ slopes[2]
+        return control.StateSpace(A, B, C, D, inputs=inputs, outputs=names, states=states)
+
+    # -- outputs
+
+    def output_names(self, outputs: Sequence[Sensor]) -> tuple[str, ...]:
+        """Names of the outputs' signals in order; raises `DescriptionError` where two are the same."""
+        if not isinstance(outputs, list | tuple) or not outputs:
+            raise DescriptionError(f"outputs is {shown(outputs)}; it must be a list of sensors")
+        for each in outputs:
+            if not hasattr(each, "expression"):
+                raise DescriptionError(f"outputs: {shown(each)} is no sensor")
+        names = [name for each in outputs for name in each.names(self.arm)]
+        for name in names:
+            if names.count(name) > 1:
+                raise DescriptionError(f"outputs: two signals are called {name!r}; give one of the sensors a name")
+        return tuple(names)
+
+    def output_function(self, outputs: Sequence[Sensor]) -> Any:
+        """The CasADi Function y(q, qd, qdd) of outputs; nothing is eliminated, so qdd may be that of any motion."""
+        key = self._output_key(outputs)
+        if key not in self._functions:
+            import casadi as ca
+
+            names = ("q", "qd", "qdd")
+            symbols = [ca.SX.sym(name, self._sizes["n"]) for name in names]
+            scalars = [[x[i] for i in range(x.numel())] for x in symbols]
+            y = [value for each in outputs for value in each.expression(self.arm, self._chain, *scalars)]
+            expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*y))))
+            self._functions[key] = ca.Function("outputs", symbols, [expression], list(names), ["y"])
+        return self._functions[key]
+
+    def output_slopes(self, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
+        """dy/dq, dy/dqd and dy/dqdd of outputs, (p, n) each: exact derivatives at a state and an acceleration."""
+        key = self._output_key(outputs) + " slopes"
+        if key not in self._functions:
+            import casadi as ca
+
+            y = self.output_function(outputs)
+            x = y.sx_in()
+            self._functions[key] = ca.Function("slopes", x, [ca.densify(ca.jacobian(y(*x), each)) for each in x])
+        return tuple(np.array(x) for x in self._functions[key](q, qd, qdd))
+
+    def output_kernel(self, outputs: Sequence[Sensor]) -> Kernel:
+        """The compiled form of `output_function`: q, qd, qdd laid end to end in, y out."""
+        key = self._output_key(outputs)
+        if key not in self._kernels:
+            self._kernels[key] = Kernel(json.dumps([key, self._fingerprint]), lambda: self.output_function(outputs))
+        return self._kernels[key]
+
+    def _output_key(self, outputs: Sequence[Sensor]) -> str:
+        self.output_names(outputs)
+        return json.dumps(["outputs", *([type(each).__qualname__, each.described()] for each in outputs)])
 
     # -- tracing and compiling
 
@@ -245,8 +337,13 @@ class Model:
 
     def _evaluate(self, name: str, *values: Any) -> Array:
         names, sizes = QUANTITIES[name]
+        return self._called(name, self.kernel(name), names, sizes, values)
+
+    def _called(
+        self, name: str, kernel: Kernel, names: tuple[str, ...], sizes: tuple[str | int, ...], values: Sequence[Any]
+    ) -> Array:
+        """What a kernel gives for arguments of these names, in the shape of `sizes`."""
         arguments = [self._argument(a, x) for a, x in zip(names, values, strict=True)]
-        kernel = self.kernel(name)
         if all(x.ndim == 1 for x in arguments):
             batch: tuple[int, ...] = ()
             result = kernel.one(np.concatenate(arguments))

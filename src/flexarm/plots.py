@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arm import Beam, Telescope
 from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.sensors import coordinate_unit
 
 
 def draw(result: Any) -> Any:
@@ -100,6 +103,171 @@ def _units(result: Any, names: list[str]) -> str:
     """Of coordinates or of inputs: rad, m, or both."""
     units = dict(zip(map(str, result.coordinate.values), map(str, result.unit.values), strict=True))
     return " or ".join(sorted({units[name] for name in names}, reverse=True)) or "rad"
+
+
+# -- modes -------------------------------------------------------------------------------------------------------------
+
+STATIONS = 101
+"""Points on each neutral axis; curvature is integrated between them by the trapezoidal rule."""
+
+
+def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
+    """The neutral axis of every link, deformed, in the base frame: (points, 3) each [m].
+
+    The deflection is what the curvature of the assumed shapes integrates to, so it is one for all families. Raises
+    `DescriptionError` for a q that does not fit the arm.
+    """
+    frames = model.frames(q)
+    q = np.asarray(q, dtype=float)
+    x = np.linspace(0.0, 1.0, STATIONS)
+    found = []
+    for i, (link, own) in enumerate(zip(model.arm.links, model._chain.own, strict=False)):
+        share = np.array([0.0 if n is None else q[n] for n in own])
+        curvature, root, tip = (np.array(value) for value in _bending(model, i)(share[1:]))
+        length = float(tip[0, 0]) if isinstance(link.joint, Telescope) else float(link.body.length)
+        h = length / (STATIONS - 1)
+        slope = root.ravel() + _summed(curvature, h)
+        points = np.column_stack([x * tip[0, 0], _summed(slope, h)])
+        found.append(points @ frames[i, :3, :3].T + frames[i, :3, 3])
+    return found
+
+
+def _summed(values: np.ndarray, h: float) -> np.ndarray:
+    """Integrals from the first row to each row."""
+    return np.vstack([np.zeros(values.shape[1]), np.cumsum((values[1:] + values[:-1]) * h / 2, axis=0)])
+
+
+def _bending(model: Model, i: int) -> Any:
+    """CasADi Function of a link's eta: curvature in y and z at the stations, slopes at the hub, tip functions."""
+    import casadi as ca
+
+    key = f"bending of link {i}"
+    if key not in model._functions:
+        body, link = model._chain.bodies[i], model.arm.links[i]
+        eta = ca.SX.sym("eta", body.size)
+        z = [eta[k] for k in range(body.size)]
+        rows = []
+        for x in np.linspace(0.0, 1.0, STATIONS):
+            moment = body.bending_moment(float(x), z)
+            EI = [1.0, 1.0]
+            if isinstance(link.body, Beam):
+                along = link.body.profile(x)
+                EI = [float(along.EI_y[0]), float(along.EI_z[0])]
+            rows.append(ca.horzcat(*(m / e if e else 0.0 for m, e in zip(moment, EI, strict=True))))
+        values = (ca.vertcat(*rows), ca.horzcat(*body.root(z)), ca.vertcat(*body.tip(z)))
+        model._functions[key] = ca.Function("bending", [eta], [ca.densify(ca.SX(v)) for v in values])
+    return model._functions[key]
+
+
+def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> Any:
+    """A figure of an arm's lowest modes about a configuration: neutral axes at rest and at either end of the swing.
+
+    Each mode is seen along the base axis in whose plane it moves most; the swing is a tenth of the arm's size. Modes
+    without restoring force are left out. Raises `DescriptionError` where there are none.
+
+    Parameters
+    ----------
+    q : (n,)
+    count : int
+        At most so many.
+    locked : bool
+        Whether the drives are held, as in `Model.frequencies`.
+    """
+    from matplotlib.figure import Figure
+
+    omega, phi = model.modes(q, locked)
+    chosen = np.flatnonzero(omega > 0)[: int(count)]
+    if not len(chosen):
+        raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates" + " with the drives held" * locked)
+    q = np.asarray(q, dtype=float)
+    still = np.array(neutral_axes(model, q))  # (links, points, 3)
+    size = float(np.ptp(np.vstack([*still, np.zeros(3)]), axis=0).max())
+    columns = min(3, len(chosen))
+    rows = -(-len(chosen) // columns)
+    figure = Figure(figsize=(3.4 * columns, 2.9 * rows + 0.4), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, k in zip(panels, chosen, strict=False):
+        step = 1e-4 * phi[:, k]
+        moved = np.array(neutral_axes(model, q + step)) - np.array(neutral_axes(model, q - step))
+        moved *= (
+            0.1 * size / max(float(np.linalg.norm(moved, axis=-1).max()), 1e-300)
+        )  # displacements, so no link turns
+        a, b = _plane(moved.reshape(-1, 3), still.reshape(-1, 3))
+        for side, style in ((0, "0.6"), (-1, "C0:"), (1, "C0-")):
+            for line in still + side * moved:
+                axes.plot(line[:, a], line[:, b], style, linewidth=1.5)
+        axes.plot(still[:, 0, a], still[:, 0, b], "o", color="0.3", markersize=4)
+        axes.set_title(f"mode {k + 1}: {omega[k]:.4g} rad/s", fontsize="small")
+        axes.set_xlabel(f"{'xyz'[a]} [m]", fontsize="small")
+        axes.set_ylabel(f"{'xyz'[b]} [m]", fontsize="small")
+        axes.tick_params(labelsize="small")
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.margins(0.08)
+        axes.grid(alpha=0.3)
+    for axes in panels[len(chosen) :]:
+        axes.set_axis_off()
+    figure.suptitle(f"{model.arm.name}: modes, drives {'held' if locked else 'free'}", fontsize="medium")
+    return figure
+
+
+def _plane(moved: np.ndarray, still: np.ndarray) -> tuple[int, int]:
+    """The base plane in which points move most; where several are alike, the one that shows most of the arm."""
+    way = (moved**2).sum(axis=0)
+    extent = np.ptp(still, axis=0)
+    planes = [(0, 1), (0, 2), (1, 2)]
+    scores = [(round((way[a] + way[b]) / way.sum(), 2), extent[a] + extent[b]) for a, b in planes]
+    return planes[scores.index(max(scores))]
+
+
+def draw_frequencies(
+    model: Model, coordinate: str, values: Any, q: Any = None, count: int = 6, locked: bool = True
+) -> Any:
+    """A figure of an arm's lowest frequencies as one of its coordinates takes values, the others as in q.
+
+    Parameters
+    ----------
+    coordinate : str
+        Of the arm, as "fore.joint" or a telescope's "slide.joint".
+    values : (k,)
+        [rad] or [m].
+    q : (n,), optional
+        Default: at rest.
+    count, locked
+        As in `draw_modes`.
+
+    Raises
+    ------
+    DescriptionError
+        For an unknown coordinate, or values that are not numbers.
+    """
+    from matplotlib.figure import Figure
+
+    if coordinate not in model.coordinates:
+        raise DescriptionError(f"unknown coordinate {coordinate!r}; known are {', '.join(model.coordinates)}")
+    q = np.array(model.arm.rest if q is None else q, dtype=float)
+    try:
+        x = np.atleast_1d(np.asarray(values, dtype=float))
+    except (TypeError, ValueError):
+        raise DescriptionError("values is not an array of numbers") from None
+    rows = []
+    for value in x:
+        q[model.coordinates.index(coordinate)] = value
+        rows.append(model.frequencies(q, locked))
+    omega = np.array(rows)[:, : int(count)]
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    for k, line in enumerate(omega.T):
+        style = "." if len(x) == 1 else ("-", "--")[k % 2]  # of two equal ones both are seen
+        axes.plot(x, line, style, label=f"mode {k + 1}")
+    axes.set_xlabel(f"{coordinate} [{coordinate_unit(model.arm, coordinate)}]")
+    axes.set_ylabel("frequency [rad/s]")
+    if omega.size and omega.min() > 0 and omega.max() > 20 * omega.min():
+        axes.set_yscale("log")
+    axes.grid(alpha=0.3, which="both")
+    if omega.size:
+        axes.legend(fontsize="small")
+    axes.set_title(f"{model.arm.name}: drives {'held' if locked else 'free'}", fontsize="medium")
+    return figure
 
 
 def save_figure(figure: Any, path: str | PathLike[str]) -> Path:

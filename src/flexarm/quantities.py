@@ -86,19 +86,37 @@ def prescribed_rate(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
     Each drive must move one coordinate, not a sum of several. The others follow from their part of the equations,
     M_ff qdd_f = -(everything else)_f, and the inputs' power from what the driven part then demands.
     """
-    driven = [next(row for row in range(chain.size) if B[row]) for B in transposed(dy.input_matrix(chain))]
+    qdd, force = _prescribed(chain, q, qd, u)
+    driven = _driven(chain)
+    power = dot([force[n] for n in driven], [qd[n] for n in driven])
+    return _guarded(chain, q, [*qd, *qdd, power, dot(qd, dy.damping_force(chain, qd))])
+
+
+def prescribed_force(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
+    """The inputs that give the driven coordinates the accelerations u, the others moving as they must."""
+    _, force = _prescribed(chain, q, qd, u)
+    return [force[n] for n in _driven(chain)]
+
+
+def _driven(chain: Chain) -> list[int]:
+    """The coordinate that each input moves; each must move one, not a sum of several."""
+    return [next(row for row in range(chain.size) if B[row]) for B in transposed(dy.input_matrix(chain))]
+
+
+def _prescribed(chain: Chain, q: Vector, qd: Vector, u: Vector) -> tuple[Vector, Vector]:
+    """Accelerations, and generalized forces, when the driven coordinates accelerate by u."""
+    driven = _driven(chain)
     free = [n for n in range(chain.size) if n not in driven]
     qdd = _none(chain)
     for n, value in zip(driven, u, strict=True):
         qdd[n] = value
-    M, demand = mass_matrix(chain, q), inverse_dynamics(chain, q, qd, qdd)
-    _, _, pivots = dy.eliminate([[M[r][c] for c in free] for r in free], [-demand[r] for r in free], 0)
+    M, force = mass_matrix(chain, q), inverse_dynamics(chain, q, qd, qdd)
+    _, _, pivots = dy.eliminate([[M[r][c] for c in free] for r in free], [-force[r] for r in free], 0)
     for n, value in zip(free, dy.substitute(pivots, []), strict=True):
         qdd[n] = value
-    power = dot(
-        [demand[n] + dot([M[n][f] for f in free], [qdd[f] for f in free]) for n in driven], [qd[n] for n in driven]
-    )
-    return _guarded(chain, q, [*qd, *qdd, power, dot(qd, dy.damping_force(chain, qd))])
+    for n in driven:
+        force[n] = force[n] + dot([M[n][f] for f in free], [qdd[f] for f in free])
+    return qdd, force
 
 
 def _guarded(chain: Chain, q: Vector, rates: Vector) -> Vector:

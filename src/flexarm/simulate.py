@@ -19,7 +19,7 @@ from flexarm.dataset import dataset, joint_names
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.feedback import Feedback, SampledFeedback, closed_loop_rate
 from flexarm.fields import POSITIVE, Fault, checked_number
-from flexarm.inputs import Input, as_input
+from flexarm.inputs import Drive, Input, as_input
 from flexarm.loops import DIVERGED, Plan, loops
 from flexarm.model import Model
 from flexarm.native import Code
@@ -155,8 +155,11 @@ def simulate(
     run = _Run(t=[times[:1]], x=[x0[None, :]])
     with _ctrl_c(run, plan):
         try:
-            integrate = _integrate_sampled if isinstance(drive, SampledFeedback) else _integrate
-            integrate(model, plan, drive, times, solve, run, bar if progress is True else progress or None)
+            shown = bar if progress is True else progress or None
+            if isinstance(drive, SampledFeedback):
+                _integrate_sampled(model, plan, drive, times, solve, run, shown)
+            else:
+                _integrate(model, plan, drive, times, solve, run, shown)
         finally:
             bar.close()
         finished = clock.perf_counter()
@@ -232,7 +235,7 @@ def _check_reference(reference: Reference, model: Model) -> None:
         raise DescriptionError(f"reference moves {given} joints; the arm has {len(joints)}: {', '.join(joints)}")
 
 
-def _quantity(drive: Input) -> str:
+def _quantity(drive: Drive) -> str:
     """What of the model is integrated under this input."""
     return getattr(drive, "quantity", "state_rate")
 
@@ -310,7 +313,7 @@ def _ctrl_c(run: _Run, plan: Plan) -> Iterator[None]:
 
 
 def _integrate(
-    model: Model, plan: Plan, drive: Input, times: Array, solve: Solve, run: _Run, progress: Progress | None
+    model: Model, plan: Plan, drive: Input | Feedback, times: Array, solve: Solve, run: _Run, progress: Progress | None
 ) -> None:
     """Stretch after stretch, from each jump of the input to the next."""
     until = float(times[-1])
@@ -373,15 +376,15 @@ def _integrate_sampled(
     run.completed = True
 
 
-def _inputs(model: Model, drive: Input, run: _Run, t: Array, x: Array, z: Array) -> Array:
+def _inputs(model: Model, drive: Drive, run: _Run, t: Array, x: Array, z: Array) -> Array:
     """u at the times of the result; from the right where it jumps."""
     n = len(model.coordinates)
     if isinstance(drive, Feedback):
         return drive.values(model, t, x[:, :n], x[:, n : 2 * n], z)
-    if not isinstance(drive, SampledFeedback):
-        return drive.values(model, t, x[:, :n], x[:, n : 2 * n])
-    held_times, held = (np.array(part) for part in zip(*run.held, strict=True))
-    return held[np.searchsorted(held_times, t + 1e-9 * drive.period, side="right") - 1]
+    if isinstance(drive, SampledFeedback):
+        held_times, held = (np.array(part) for part in zip(*run.held, strict=True))
+        return held[np.searchsorted(held_times, t + 1e-9 * drive.period, side="right") - 1]
+    return drive.values(model, t, x[:, :n], x[:, n : 2 * n])
 
 
 def _watched(
@@ -425,7 +428,7 @@ def _watched(
 
 
 def _diagnosis(
-    model: Model, drive: Input, plan: Plan, solve: Solve, run: _Run, stretch: solvers.Stretch, t: float, x: Array
+    model: Model, drive: Drive, plan: Plan, solve: Solve, run: _Run, stretch: solvers.Stretch, t: float, x: Array
 ) -> str:
     """When and where a run failed that was last well at t in the state x."""
     if isinstance(plan.failure, FlexarmError):

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from flexarm.errors import DescriptionError
+from flexarm.feedback import Law
+from flexarm.fields import shown
 from flexarm.model import Model
 from flexarm.spatial import Vector
 from flexarm.trajectory import Reference
@@ -32,15 +34,17 @@ def gain(what: str, value: Any, rows: int, columns: int | None = None) -> Array:
 
 
 def motion(reference: Reference, t: Any, count: int) -> tuple[Vector, Vector, Vector]:
-    """Coordinates, rates and accelerations of a reference for `count` joints at the symbolic time t."""
+    """Coordinates, rates and accelerations of a reference for `count` joints at the time t, a number or symbolic."""
     import casadi as ca
 
-    found = reference.expression(t)
+    s = ca.SX.sym("t")
+    found = reference.expression(s)
     if len(found) != count:
         raise DescriptionError(f"the reference moves {len(found)} joints; the arm has {count} actuators")
     q = ca.vertcat(*found)
-    qd = ca.jacobian(q, t)
-    return tuple([x[i] for i in range(count)] for x in (q, qd, ca.jacobian(qd, t)))  # type: ignore[return-value]
+    qd = ca.jacobian(q, s)
+    values = ca.Function("motion", [s], [ca.densify(ca.SX(x)) for x in (q, qd, ca.jacobian(qd, s))])(ca.SX(t))
+    return tuple(ca.vertsplit(x) for x in values)  # type: ignore[return-value]
 
 
 def actuated(model: Model, vector: Vector) -> Vector:
@@ -60,3 +64,37 @@ def rigid_arm(model: Model) -> Model:
 def times(K: Array, x: Vector) -> Vector:
     """K x; entries that are zero cost nothing."""
     return [sum((float(k) * a for k, a in zip(row, x, strict=True) if k), 0.0) for row in K]
+
+
+def demanded(reference: Reference, t: Any, y: Vector, yd: Vector, Kp: Array, Kd: Array) -> Vector:
+    """rdd + Kd (rd - yd) + Kp (r - y): the acceleration with which the error obeys e'' + Kd e' + Kp e = 0."""
+    r, rd, rdd = motion(reference, t, len(y))
+    e = times(Kp, [a - b for a, b in zip(r, y, strict=True)])
+    ed = times(Kd, [a - b for a, b in zip(rd, yd, strict=True)])
+    return [a + b + c for a, b, c in zip(rdd, ed, e, strict=True)]
+
+
+def limits(what: str, value: Any, count: int) -> list[float]:
+    """A limit for each actuator, of one positive number or one each."""
+    try:
+        given = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise DescriptionError(f"{what} is not an array of numbers") from None
+    if given.shape not in ((), (count,)) or not (given > 0).all():
+        raise DescriptionError(f"{what} is {shown(value)}; it must be one positive number, or {count}, one an actuator")
+    return np.broadcast_to(given, (count,)).tolist()
+
+
+def clipped(u: Vector, limit: list[float]) -> Vector:
+    """u, cut off where its size passes the limit; a NaN stays one, which minimum and maximum would hide."""
+    import casadi as ca
+
+    return [ca.if_else(x > a, a, ca.if_else(x < -a, -a, x)) for x, a in zip(u, limit, strict=True)]
+
+
+def inner_law(outer: str, controller: Any, model: Model, period: float | None) -> Law:
+    """The law of the controller that another one contains."""
+    if not hasattr(controller, "law"):
+        kind = type(controller).__name__
+        raise DescriptionError(f"{outer}: controller is a {kind}; it must be a controller, not yet sampled")
+    return controller.law(model, period)

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from scipy.integrate import quad, solve_ivp
 
+from flexarm import analysis
 from flexarm.arm import Arm, Beam, Pose, Telescope
 from flexarm.catalogue import load
 from flexarm.dataset import group_velocity_ratio
@@ -90,33 +91,21 @@ class Flexible:
     @cached_property
     def functions(self) -> tuple[Any, Any]:
         """CasADi Functions of the joints' q, qd, qdd: M, C, K, g side by side; and of q: the tip's deflection by xi."""
-        n, r = self.size, self.joints
-        given = [ca.SX.sym(name, r) for name in ("q", "qd", "qdd")]
-        xi = [ca.SX.sym(name, n) for name in ("xi", "xid", "xidd")]
-        force = self.model.function("inverse_dynamics")
-        demand = force(*(ca.vertcat(a, b) for a, b in zip(given, xi, strict=True)))[r:]
-        tip = self.model.function("deflections")(ca.vertcat(given[0], xi[0]))[-1, 1:3]
-        K, C, M, D = (ca.jacobian(a, b) for a, b in zip((*[demand] * 3, tip), (*xi, xi[0]), strict=True))
-        values = ca.substitute([ca.horzcat(M, C, K, -demand), D], xi, [ca.DM.zeros(n)] * 3)
-        at_rest = [ca.cse(ca.densify(x)) for x in values]
-        return ca.Function("matrices", given, at_rest[:1]), ca.Function("tip", given[:1], at_rest[1:])
+        r = self.joints
+        q = ca.SX.sym("q", r)
+        xi = ca.SX.sym("xi", self.size)
+        tip = self.model.function("deflections")(ca.vertcat(q, xi))[-1, 1:3]
+        (D,) = ca.substitute([ca.jacobian(tip, xi)], [xi], [ca.DM.zeros(self.size)])
+        at_rest = ca.Function("tip", [q], [ca.cse(ca.densify(D))])
+        return analysis.flexible_equations(self.model, straight=True), at_rest
 
-    def along(self, reference: Reference, t: Array) -> list[Array]:
+    def along(self, reference: Reference, t: Array) -> tuple[Array, ...]:
         """M, C, K (times, k, k) and g (times, k) along a motion."""
-        n, count = self.size, len(t)
-        values = np.array(self.functions[0].map(count)(*joints_along(reference, t)))
-        blocks = np.moveaxis(values.reshape(n, count, 3 * n + 1), 1, 0)
-        return [blocks[..., :n], blocks[..., n : 2 * n], blocks[..., 2 * n : 3 * n], blocks[..., 3 * n]]
+        return analysis.equations_along(self.functions[0], *(x.T for x in joints_along(reference, t)))
 
     def eigenvalues(self, reference: Reference, t: Array) -> Array:
         """At each time those of positive frequency, lowest first: (times, k)."""
-        n = self.size
-        A = np.zeros((len(t), 2 * n, 2 * n))
-        M, C, K, _ = self.along(reference, t)
-        A[:, :n, n:] = np.eye(n)
-        A[:, n:] = -np.linalg.solve(M, np.concatenate([K, C], axis=2))
-        found = np.linalg.eigvals(A)
-        return np.take_along_axis(found, np.argsort(found.imag, axis=1), axis=1)[:, n:]
+        return analysis.quadratic_eigenvalues(*self.along(reference, t)[:3])
 
     def run(
         self, reference: Reference, until: float = DURATION, steps: int = 2000, every: int = 2, xi0: Any = None

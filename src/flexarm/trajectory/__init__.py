@@ -1,5 +1,6 @@
 """References: motions of the joints, as expressions in t, and input shapers."""
 
+from flexarm.trajectory.compensated import TipCompensated
 from flexarm.trajectory.lines import TaskLine
 from flexarm.trajectory.motions import BangBang, Cycloidal, MinimumJerk, ParabolicBlends, Quintic
 from flexarm.trajectory.reference import Reference, jumps_of, reference_motion, reference_values
@@ -18,6 +19,7 @@ __all__ = [
     "Shaped",
     "Shaper",
     "TaskLine",
+    "TipCompensated",
     "jumps_of",
     "reference_motion",
     "reference_values",

@@ -1,0 +1,59 @@
+"""A controller that knows another arm than the one it runs."""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from flexarm.control.gains import inner_law
+from flexarm.errors import DescriptionError
+from flexarm.feedback import Controller, Law
+from flexarm.model import Model
+from flexarm.spatial import Vector
+
+
+@final
+@dataclass(frozen=True)
+class DesignedFor:
+    """A controller designed for a nominal arm, on whatever arm it then runs: what it does not know, it must bear.
+
+    Coordinates go by their names, so the nominal arm may have fewer modes than the real one. It must have the same
+    actuators.
+
+    Parameters
+    ----------
+    controller : Controller
+    model : Model
+        Of the nominal arm.
+    """
+
+    controller: Controller
+    model: Model
+
+    @property
+    def reference(self) -> Any:
+        """The controller's, if it has one."""
+        return getattr(self.controller, "reference", None)
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The nominal arm's law, whatever the model; raises `DescriptionError` where that lacks a coordinate."""
+        nominal = self.model
+        for what, known, given in (
+            ("coordinate", nominal.coordinates, model.coordinates),
+            ("actuator", nominal.inputs, model.inputs),
+        ):
+            if missing := [name for name in known if name not in given]:
+                where = f"arm {model.arm.name!r} has no {what} {missing[0]!r}"
+                raise DescriptionError(f"DesignedFor: {where}; the controller was designed for one")
+        if len(nominal.inputs) != len(model.inputs):
+            more = next(name for name in model.inputs if name not in nominal.inputs)
+            raise DescriptionError(
+                f"DesignedFor: actuator {more!r} is not one of the arm the controller was designed for"
+            )
+        inner = inner_law("DesignedFor", self.controller, nominal, period)
+        seen = [model.coordinates.index(name) for name in nominal.coordinates]
+
+        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
+            return inner.expression(t, [q[i] for i in seen], [qd[i] for i in seen], z, noise)
+
+        key = json.dumps(["DesignedFor", nominal._fingerprint, inner.key])
+        return replace(inner, expression=expression, key=key)

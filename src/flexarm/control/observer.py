@@ -1,0 +1,197 @@
+"""A Kalman filter between sensors and a controller that wants the whole state."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from scipy import linalg
+
+from flexarm.analysis import equilibrium
+from flexarm.control.gains import gain, inner_law, times
+from flexarm.errors import DescriptionError
+from flexarm.feedback import Controller, Law, initial
+from flexarm.model import Model
+from flexarm.spatial import Vector
+
+Array = np.ndarray
+
+MOST_STEPS = 50
+"""Each is four evaluations of the arm's motion in the compiled law."""
+
+
+@final
+@dataclass(frozen=True)
+class Observed:
+    """A controller that sees what a Kalman filter makes of sensors: estimates of all coordinates and rates.
+
+        d/dt x^ = f(x^, u) + L (y - h(x^)),    sampled: x^ <- x^ + L (y - h(x^)), then along f(., u) for a period
+
+    f is the arm's own motion, L the steady gain for the arm linearised about a configuration. Along f the sampled
+    filter goes in steps of Runge and Kutta's method that its fastest mode can bear. (One step with the exponential of
+    the linearised arm would be cheaper, but is unstable as soon as the arm leaves the configuration.)
+
+    Parameters
+    ----------
+    controller : Controller
+        Of the whole state.
+    sensors : list of sensors
+        Encoders, tachometers, strain gauges, tip positions; with their `noise` and `resolution`. Accelerometers are
+        refused: what they see jumps with u.
+    process : float, (m,) or (m, m)
+        Standard deviation of the random torque that the filter reckons with at each actuator [N m].
+    unmodelled : float
+        The same as an acceleration of every coordinate [rad/s^2 or m/s^2]: what the model does not know.
+    configuration : (n,), optional
+        About which the gain is found; default where the controller's reference is at the start, else `arm.rest`.
+    sampled_at : float
+        Period that is reckoned with when the loop is continuous [s].
+
+    Raises
+    ------
+    DescriptionError
+        When a sensor has neither noise nor resolution, samples at another period than the controller, or measures an
+        acceleration; when the sensors cannot tell a motion that does not die out by itself.
+    """
+
+    controller: Controller
+    sensors: Sequence[Any]
+    process: Any = 0.1
+    unmodelled: float = 1.0
+    configuration: Any = None
+    sampled_at: float = 1e-3
+
+    @property
+    def reference(self) -> Any:
+        """The controller's, if it has one."""
+        return getattr(self.controller, "reference", None)
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model; its memory is the controller's and the estimate x^."""
+        sensors = tuple(self.sensors)
+        names = model.output_names(sensors)
+        sigma = self._noise(model, sensors, period)
+        inner = inner_law("Observed", self.controller, model, period)
+        n, m = len(model.coordinates), len(model.inputs)
+        W = gain("Observed: process", self.process, m)
+        start = np.concatenate(initial(model, self.reference))
+        q = np.array(self.configuration, dtype=float) if self.configuration is not None else start[:n]
+        L, fastest, poles = _gain(model, sensors, q, W, float(self.unmodelled), sigma, period, self.sampled_at)
+        steps = 0 if period is None else _steps(period, fastest)
+        measured, motion = model.output_function(sensors), model.function("forward_dynamics")
+        resolution = [float(each.resolution) for each in sensors for _ in each.names(model.arm)]
+
+        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
+            import casadi as ca
+
+            own, x = z[: -2 * n], z[-2 * n :]
+            h = ca.vertsplit(measured(ca.vertcat(*x[:n]), ca.vertcat(*x[n:]), ca.DM.zeros(n)))
+            y = ca.vertsplit(measured(ca.vertcat(*q), ca.vertcat(*qd), ca.DM.zeros(n)))
+            if period is not None:
+                y = [a + b for a, b in zip(y, noise[-len(y) :], strict=True)]
+                y = [r * ca.floor(a / r + 0.5) if r else a for a, r in zip(y, resolution, strict=True)]
+            mended = times(L, [a - b for a, b in zip(y, h, strict=True)])
+            if period is not None:
+                x = [a + b for a, b in zip(x, mended, strict=True)]
+            u, following = inner.expression(t, x[:n], x[n:], own, noise[: len(noise) - len(y)])
+
+            def rate(x: Any) -> Any:
+                return ca.vertcat(x[n:], motion(x[:n], x[n:], ca.vertcat(*u)))
+
+            state = ca.vertcat(*x)
+            if period is None:
+                return u, [*following, *ca.vertsplit(rate(state) + ca.vertcat(*mended))]
+            for _ in range(steps):
+                state = _runge_kutta(rate, state, period / steps)
+            return u, [*following, *ca.vertsplit(state)]
+
+        key = json.dumps(
+            ["Observed", [each.described() for each in sensors], L.tolist(), period, resolution, inner.key]
+        )
+        noise = (*inner.noise, *sigma["noise"]) if period is not None else inner.noise
+        facts = {**inner.facts, "observer_poles": poles, "measured": list(names)}
+        return Law(expression, key, (*inner.memory, *start.tolist()), noise, inner.jumps, facts)
+
+    def _noise(self, model: Model, sensors: Sequence[Any], period: float | None) -> dict[str, Array]:
+        """Standard deviations: of the noise, and with the rounding, of each signal."""
+        noise, all_ = [], []
+        for each in sensors:
+            kind = type(each).__name__
+            if kind == "Accelerometer":
+                raise DescriptionError("Observed: an Accelerometer is among the sensors; what it sees jumps with u")
+            if each.sample_time is not None and each.sample_time != period:
+                when = "continuously" if period is None else f"every {period:g} s"
+                raise DescriptionError(f"Observed: {kind} samples every {each.sample_time:g} s, the controller {when}")
+            sigma = float(np.hypot(each.noise, each.resolution / np.sqrt(12)))
+            if not sigma:
+                raise DescriptionError(f"Observed: {kind} has neither noise nor resolution; the filter needs one")
+            count = len(each.names(model.arm))
+            noise += [each.noise] * count
+            all_ += [sigma] * count
+        return {"noise": np.array(noise), "all": np.array(all_)}
+
+
+def _gain(
+    model: Model,
+    sensors: Sequence[Any],
+    q: Array,
+    W: Array,
+    unmodelled: float,
+    sigma: dict[str, Array],
+    period: float | None,
+    sampled_at: float,
+) -> tuple[Array, float, list[complex]]:
+    """The steady Kalman gain, the arm's fastest eigenvalue, and the estimate's poles (of z where sampled)."""
+    n = len(model.coordinates)
+    q, u = equilibrium(model, q)
+    system = model.linearize(q, np.zeros(n), u, outputs=sensors)
+    A, B, C = (np.asarray(part) for part in (system.A, system.B, system.C))
+    T = sampled_at if period is None else period
+    pushed = np.zeros((2 * n, n))
+    pushed[n:] = unmodelled * np.eye(n)
+    Q = (B @ W @ W.T @ B.T + pushed @ pushed.T) * T  # white over a period: intensities
+    R = np.diag(sigma["all"] ** 2)
+    Phi = linalg.expm(T * A)
+    try:
+        if period is None:
+            P = linalg.solve_continuous_are(A.T, C.T, Q, R * T)
+            L = P @ C.T @ np.linalg.inv(R * T)
+            poles = np.linalg.eigvals(A - L @ C)
+        else:
+            # van Loan: the noise that a period gathers
+            gathered = linalg.expm(T * np.block([[-A, Q], [np.zeros_like(A), A.T]]))
+            Qd = gathered[2 * n :, 2 * n :].T @ gathered[: 2 * n, 2 * n :]
+            P = linalg.solve_discrete_are(Phi.T, C.T, (Qd + Qd.T) / 2, R)
+            L = P @ C.T @ np.linalg.inv(C @ P @ C.T + R)
+            poles = np.linalg.eigvals(Phi - Phi @ L @ C)
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise _no_filter(" ".join(str(error).split())) from None
+    decay = np.abs(poles) - 1 if period is not None else poles.real / np.abs(poles).max()
+    if not (decay < -1e-8).all():
+        raise _no_filter("an estimate would not settle")
+    return L, float(np.abs(np.linalg.eigvals(A)).max()), sorted(poles.tolist(), key=lambda s: (abs(s), s.imag))
+
+
+def _steps(period: float, fastest: float) -> int:
+    """Steps of Runge and Kutta's method in a period, each of one radian of the fastest mode at most."""
+    steps = max(1, int(np.ceil(period * fastest)))
+    if steps > MOST_STEPS:
+        raise DescriptionError(
+            f"Observed: {steps} steps of the filter in a period of {period:g} s, for the mode at {fastest:.3g} rad/s; "
+            f"at most {MOST_STEPS} are possible: sample faster, or design for an arm with fewer modes (DesignedFor)"
+        )
+    return steps
+
+
+def _runge_kutta(rate: Any, x: Any, h: float) -> Any:
+    k1 = rate(x)
+    k2 = rate(x + h / 2 * k1)
+    k3 = rate(x + h / 2 * k2)
+    return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + rate(x + h * k3))
+
+
+def _no_filter(why: str) -> DescriptionError:
+    return DescriptionError(
+        f"Observed: no steady filter: {why}; the sensors must see every motion that does not die out"
+    )

@@ -1,0 +1,93 @@
+"""Damping of a link by the rate of its bending moment."""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
+
+import numpy as np
+
+from flexarm.arm import Link
+from flexarm.control.gains import gain, inner_law
+from flexarm.errors import DescriptionError
+from flexarm.feedback import Controller, Law
+from flexarm.model import Model
+from flexarm.sensors import StrainGauge
+from flexarm.spatial import Vector
+
+
+@final
+@dataclass(frozen=True)
+class StrainRate:
+    """What a controller gives, and on the actuator of a link K dM/dt: M is a bending moment in the link.
+
+    M is counted as the torque with which the beam turns its hub about the joint's axis (or, where the joint slides, in
+    the sense of the force that would bend it so). A hub that yields to it at the right time takes energy out of the
+    first mode: m (eta_dd + omega^2 eta) = -b theta_dd, so an acceleration theta_dd = c eta_d is a damper. Positive K
+    damps. Several links: one `StrainRate` in another.
+
+    Parameters
+    ----------
+    controller : Controller
+    K : float
+        [s]
+    link : str
+    at : float
+        Station of the gauge on the link's length, 0 at the hub, 1 at the tip.
+    plane : "y" or "z"
+        Direction of the deflection; the link's joint must move it there.
+    """
+
+    controller: Controller
+    K: float
+    link: str
+    at: float = 0.0
+    plane: Literal["y", "z"] = "y"
+
+    @property
+    def reference(self) -> Any:
+        """The controller's, if it has one."""
+        return getattr(self.controller, "reference", None)
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model; raises `DescriptionError` where the link does not bend so, or its joint cannot act."""
+        K = float(gain("StrainRate: K", self.K, 1)[0, 0])
+        inner = inner_law("StrainRate", self.controller, model, period)
+        gauge = StrainGauge(link=self.link, at=self.at, plane=self.plane)
+        rate = self._rate(model, gauge)
+        link = next(each for each in model.arm.links if each.name == self.link)
+        K *= self._sense(link)
+        actuator = [name.split(".")[0] for name in model.inputs].index(self.link)
+
+        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
+            import casadi as ca
+
+            u, following = inner.expression(t, q, qd, z, noise)
+            u = list(u)
+            u[actuator] = u[actuator] + K * rate(ca.vertcat(*q), ca.vertcat(*qd))
+            return u, following
+
+        return replace(inner, expression=expression, key=json.dumps(["StrainRate", K, gauge.described(), inner.key]))
+
+    def _rate(self, model: Model, gauge: StrainGauge) -> Any:
+        """dM/dt as a CasADi Function of q and qd: they may be estimates, so it is differentiated in its own symbols."""
+        import casadi as ca
+
+        n = len(model.coordinates)
+        q, qd = ca.SX.sym("q", n), ca.SX.sym("qd", n)
+        M = model.output_function([gauge])(q, 0, 0)
+        rate = ca.Function("rate", [q, qd], [ca.densify(ca.jtimes(M, q, qd))])
+        slope = ca.Function("slope", [q], [ca.densify(ca.jacobian(M, q))])
+        if not np.array(slope(np.array(model.arm.rest))).any():
+            raise DescriptionError(f"StrainRate: the shapes of link {self.link!r} carry no moment at {self.at:g}")
+        return rate
+
+    def _sense(self, link: Link) -> float:
+        """1 or -1, as the joint moves the link in the plane along the deflection or against it."""
+        kind = link.joint.type
+        _, y, z = getattr(link.joint, "axis", (0.0, 0.0, 0.0))
+        along = {"revolute": {"y": z, "z": -y}}.get(kind, {"y": y, "z": z})[self.plane]
+        if along == 0.0:
+            raise DescriptionError(
+                f"StrainRate: the {kind} joint of link {link.name!r} does not move it along {self.plane}"
+            )
+        return float(np.sign(along))

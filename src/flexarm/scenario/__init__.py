@@ -1,0 +1,233 @@
+"""A scenario: an arm, what drives it, for how long, and how it is integrated; from Python or from a TOML file."""
+
+from importlib import resources
+from importlib.resources.abc import Traversable
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Annotated, Any, Self, final
+
+from pydantic import BeforeValidator, model_validator
+
+from flexarm import fields, solvers, trajectory
+from flexarm.arm import Arm
+from flexarm.catalogue import load, printable, read_toml
+from flexarm.errors import DescriptionError
+from flexarm.fields import POSITIVE, Described, Fault, number
+from flexarm.model import Model
+from flexarm.scenario.controllers import ControllerTable, made
+from flexarm.scenario.forces import (
+    AnyInput,
+    BangBangInput,
+    ConstantInput,
+    PiecewiseInput,
+    PrescribedMotionInput,
+    RigidInverseDynamicsInput,
+    TableInput,
+)
+from flexarm.scenario.motions import AnyMotion, CycloidalMotion, ParabolicMotion
+from flexarm.scenario.tables import listed, state, values
+from flexarm.simulate import Progress, simulate
+
+__all__ = [
+    "BangBangInput",
+    "ConstantInput",
+    "CycloidalMotion",
+    "Initial",
+    "ParabolicMotion",
+    "PiecewiseInput",
+    "PrescribedMotionInput",
+    "RigidInverseDynamicsInput",
+    "Scenario",
+    "Solver",
+    "TableInput",
+    "bundled_scenarios",
+    "load_scenario",
+]
+
+
+@final
+class Solver(Described):
+    """How to integrate; the fields are arguments of `simulate`."""
+
+    method: str = "dop853"
+    rtol: Annotated[float, number("", POSITIVE)] = 1e-8
+    atol: Annotated[float, number("", POSITIVE)] = 1e-10
+    step: Annotated[float | None, fields.optional_number("s", POSITIVE)] = None
+
+    @model_validator(mode="after")
+    def _method_exists(self) -> Self:
+        if self.method not in (*solvers.METHODS, "auto"):
+            allowed = ", ".join(("auto", *solvers.METHODS))
+            raise Fault("method", f"is {self.method!r}; it must be one of {allowed}")
+        if self.method in solvers.FIXED and self.step is None:
+            raise Fault("step", f"is missing; method {self.method!r} needs one")
+        if self.method not in solvers.FIXED and self.step is not None:
+            raise Fault("step", f"is {self.step} s; method {self.method!r} chooses its own: leave it out, or use 'rk4'")
+        return self
+
+
+@final
+class Initial(Described):
+    """State at t = 0: lists, or tables of the coordinates that are not zero."""
+
+    q: Annotated[Any, BeforeValidator(values)] = ()
+    qd: Annotated[Any, BeforeValidator(values)] = ()
+
+
+def _samples(value: object) -> int:
+    most = 10_000_000
+    try:
+        count = fields.checked_integer(value, most)
+    except Fault:
+        count = 0
+    if count < 2:
+        raise Fault("", f"is {fields.shown(value)}; it must be an integer from 2 to {most}")
+    return count
+
+
+@final
+class Scenario(Described):
+    """An arm in motion.
+
+    Parameters
+    ----------
+    name : str
+    arm : str or Arm
+        Name of a bundled arm, path of an arm's .toml (from a scenario file: relative to that file), or the arm itself.
+    until : float
+        End [s].
+    input : ConstantInput, BangBangInput, PiecewiseInput, TableInput or RigidInverseDynamicsInput
+        Default: no forces.
+    reference : CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion or TaskLineMotion, optional
+        Motion wanted of the joints, with a `shaper` or without.
+    controller : dict, optional
+        In place of an input: `type`, the controller's class in lower case with hyphens ("joint-pd", "composite"); its
+        fields by their names in Python; tables `integral` and `strain_rate` for what goes around it; `nominal`, the arm
+        it is designed for, if that is another one; `period` and what else `Sampled` takes, if it is sampled.
+    samples : int
+        Times in the result.
+    solver : Solver
+    initial : Initial
+    description : str
+    """
+
+    name: Annotated[str, fields.title]
+    description: Annotated[str, fields.text] = ""
+    arm: Any
+    until: Annotated[float, number("s", POSITIVE)]
+    samples: Annotated[int, BeforeValidator(_samples)] = 1001
+    input: AnyInput | None = None
+    reference: AnyMotion | None = None
+    controller: ControllerTable | None = None
+    solver: Solver = Solver()
+    initial: Initial = Initial()
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if not isinstance(self.arm, str | Arm):
+            raise Fault("arm", f"is {fields.shown(self.arm)}; it must be a name, a path or an Arm")
+        if isinstance(self.input, RigidInverseDynamicsInput | PrescribedMotionInput) and self.reference is None:
+            raise Fault("reference", f"is missing; the input {self.input.type!r} follows it")
+        if self.controller is not None and self.input is not None:
+            raise Fault("controller", "is given beside an input; give one of them")
+        if self.controller is not None and self.reference is None:
+            raise Fault("reference", f"is missing; the controller {self.controller['type']!r} follows it")
+        if self.solver.step is not None and self.solver.step > self.until:
+            raise Fault("solver.step", f"is {self.solver.step} s; it must be no longer than the run, {self.until} s")
+        return self
+
+    def loaded_arm(self) -> Arm:
+        """The arm itself."""
+        if isinstance(self.arm, Arm):
+            return self.arm
+        try:
+            return load(self.arm)
+        except DescriptionError as error:
+            raise DescriptionError(f"arm: {error}") from None
+
+    def check(self, arm: Arm) -> None:
+        """Raise `DescriptionError` where inputs, reference or initial state do not fit the arm."""
+        joints = [name for name in arm.coordinates if name.endswith(".joint")]
+        wanted = [("input", self.input, arm.inputs), ("reference", self.reference, tuple(joints))]
+        for key, given, names in wanted:
+            for field, width in given.widths().items() if given else ():
+                if width != len(names):
+                    count = f"{width} number{'' if width == 1 else 's'}"
+                    raise DescriptionError(f"{key}.{field} has {count}; it must have {listed(names)}")
+        if self.reference and self.reference.shaper:
+            self.reference.shaper.check(arm.coordinates)
+        for field, given in (("q", self.initial.q), ("qd", self.initial.qd)):
+            state(f"initial.{field}", given, arm.coordinates)
+
+    def motion(self, model: Model) -> trajectory.Reference | None:
+        """The reference itself, shaped if it is to be; it must have passed `check`."""
+        if self.reference is None:
+            return None
+        try:
+            reference = self.reference.made(model.arm)
+            if self.reference.shaper is None:
+                return reference
+            return trajectory.shaped(reference, self.reference.shaper.made(model, reference, self.until))
+        except DescriptionError as error:
+            raise DescriptionError(f"reference: {error}") from None
+
+    def _driven(self, reference: trajectory.Reference | None) -> Any:
+        """What moves the arm: an input, a controller, or nothing."""
+        if self.controller is not None and reference is not None:
+            return made(self.controller, reference)
+        return self.input.made(reference) if self.input else None
+
+    def run(self, model: Model | None = None, progress: Progress | bool = True) -> Any:
+        """Simulate it; see `simulate`. The result is called by the scenario's name."""
+        model = model or Model(self.loaded_arm())
+        self.check(model.arm)
+        reference = self.motion(model)
+        return simulate(
+            model,
+            self.until,
+            u=self._driven(reference),
+            q0=state("initial.q", self.initial.q, model.coordinates, model.arm.rest),
+            qd0=state("initial.qd", self.initial.qd, model.coordinates),
+            method=self.solver.method,
+            rtol=self.solver.rtol,
+            atol=self.solver.atol,
+            samples=self.samples,
+            step=self.solver.step,
+            reference=reference,
+            progress=progress,
+            name=self.name,
+        )
+
+
+def bundled_scenarios() -> tuple[str, ...]:
+    """Names of the scenarios that come with the package, sorted."""
+    files = (resources.files("flexarm.catalogue") / "scenarios").iterdir()
+    return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
+
+
+def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
+    """A bundled scenario by its name, or one from the path of a .toml file.
+
+    Raises `DescriptionError`, one line that begins with the file's name.
+    """
+    given = fspath(name_or_path)
+    file: Traversable = Path(given)
+    folder: Path | None = Path(given).parent
+    if isinstance(name_or_path, str) and Path(given).name == given and not given.endswith(".toml"):
+        if given not in bundled_scenarios():
+            known = ", ".join(bundled_scenarios())
+            raise DescriptionError(f"unknown scenario {given!r}; bundled are {known}, or give the path of a .toml file")
+        given += ".toml"
+        file, folder = resources.files("flexarm.catalogue") / "scenarios" / given, None
+    table = read_toml(file, given)
+    if "links" in table:
+        raise DescriptionError(f"{printable(given)}: this is an arm; a scenario names one by its key 'arm'")
+    arm = table.get("arm")
+    if folder is not None and isinstance(arm, str) and arm.endswith(".toml"):
+        table["arm"] = str(folder / arm)
+    try:
+        scenario = Scenario(**table)
+        scenario.check(scenario.loaded_arm())
+    except DescriptionError as error:
+        raise DescriptionError(f"{printable(given)}: {str(error).removeprefix('Scenario: ')}") from None
+    return scenario

@@ -1,0 +1,89 @@
+"""The controller in a scenario's file: its type, its gains by their names in Python, and how it is sampled."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from flexarm import control
+from flexarm.catalogue import load
+from flexarm.errors import DescriptionError
+from flexarm.fields import Fault, shown
+from flexarm.model import Model
+from flexarm.trajectory import Reference
+
+SAMPLING = ("period", "delay", "limit", "rate_limit", "seed")
+ADDED = {"integral": "Integral", "strain_rate": "StrainRate"}
+"""Tables within a controller's, and what they put around it."""
+
+
+def _kebab(name: str) -> str:
+    words = "".join(f"-{c}" if c.isupper() and not name[i - 1 : i].isupper() else c for i, c in enumerate(name))
+    return words.strip("-").lower()
+
+
+def kinds() -> dict[str, Any]:
+    """Controllers that follow a reference, by the name of their type in a file: "joint-pd", "composite"."""
+    classes: list[Any] = [getattr(control, name) for name in control.__all__]
+    found: list[Any] = [c for c in classes if dataclasses.is_dataclass(c) and "reference" in _fields(c)]
+    return {_kebab(c.__name__): c for c in found}
+
+
+def _fields(kind: Any) -> dict[str, dataclasses.Field]:
+    return {field.name: field for field in dataclasses.fields(kind)}
+
+
+def _checked(value: object) -> Any:
+    """The table as it is, its keys checked."""
+    if not isinstance(value, Mapping):
+        raise Fault("", f'is {shown(value)}; it must be a table such as {{type = "joint-pd", Kp = 10.0, Kd = 2.0}}')
+    known = kinds()
+    name = value.get("type")
+    if name not in known:
+        given = "is missing" if name is None else f"is {shown(name)}"
+        raise Fault("type", f"{given}; known are {', '.join(known)}")
+    sampling = SAMPLING if "period" in value else ("period",)
+    _check_keys(value, known[name], ("reference",), ("type", "nominal", *sampling, *ADDED))
+    for key, kind in ADDED.items():
+        if key in value:
+            if not isinstance(value[key], Mapping):
+                raise Fault(key, f"is {shown(value[key])}; it must be a table")
+            _check_keys(value[key], getattr(control, kind), ("controller",), (), f"{key}.")
+    return dict(value)
+
+
+def _check_keys(given: Mapping, kind: Any, own: tuple[str, ...], more: tuple[str, ...], part: str = "") -> None:
+    fields = {name: field for name, field in _fields(kind).items() if name not in own}
+    for key in given:
+        if key not in (*fields, *more):
+            raise Fault(f"{part}{key}", f"is unknown; allowed are {', '.join((*fields, *more))}")
+    for name, field in fields.items():
+        missing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if missing and name not in given:
+            raise Fault(f"{part}{name}", "is missing")
+
+
+ControllerTable = Annotated[Any, BeforeValidator(_checked)]
+
+
+def made(table: Mapping[str, Any], reference: Reference) -> Any:
+    """The controller itself.
+
+    Raises
+    ------
+    DescriptionError
+        Where a value is not possible, beginning with "controller".
+    """
+    own = {k: v for k, v in table.items() if k not in ("type", "nominal", *SAMPLING, *ADDED)}
+    try:
+        controller = kinds()[table["type"]](reference=reference, **own)
+        for key, kind in ADDED.items():
+            if key in table:
+                controller = getattr(control, kind)(controller=controller, **table[key])
+        if "nominal" in table:
+            controller = control.DesignedFor(controller, Model(load(table["nominal"])))
+        sampling = {k: table[k] for k in SAMPLING if k in table}
+        return control.Sampled(controller, **sampling) if sampling else controller
+    except DescriptionError as error:
+        raise DescriptionError(f"controller: {error}") from None

@@ -1,0 +1,201 @@
+"""References in a scenario's file."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, final
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+
+from flexarm import fields, trajectory
+from flexarm.arm import Arm
+from flexarm.fields import POSITIVE, Described, Fault, kind, number, numbers
+from flexarm.model import Model
+from flexarm.scenario.tables import check_table, rows, state, values
+
+_MOST_MODES = 100
+
+
+def _modes(value: object) -> int:
+    count = fields.checked_integer(value, _MOST_MODES)
+    if not count:
+        raise Fault("", f"is 0; it must be an integer from 1 to {_MOST_MODES}")
+    return count
+
+
+@final
+class ShaperTable(Described):
+    """A shaper for the arm's slowest modes, which a reference is convolved with.
+
+    Parameters
+    ----------
+    kind : "zv", "zvd", "ei"
+    modes : int
+        How many modes.
+    at : list or table
+        The configuration whose frequencies count; a table names the coordinates that differ from the default, where the
+        reference is at the end of the run, and nothing bent.
+    locked : bool
+        Frequencies with the joints held, or free.
+    tolerance : float
+        Of "ei".
+    """
+
+    kind: Literal["zv", "zvd", "ei"]
+    modes: Annotated[int, BeforeValidator(_modes)] = 1
+    at: Annotated[Any, BeforeValidator(values)] = ()
+    locked: Annotated[bool, fields.flag] = True
+    tolerance: Annotated[float, number("", trajectory.shapers.TOLERABLE)] = 0.05
+
+    def check(self, coordinates: tuple[str, ...]) -> None:
+        """Raise `DescriptionError` where the configuration is not the arm's."""
+        state("reference.shaper.at", self.at, coordinates)
+
+    def made(self, model: Model, reference: trajectory.Reference, until: float) -> trajectory.Shaper:
+        """The shaper itself."""
+        q = dict(zip(model.coordinates, model.arm.rest, strict=True))
+        ends = trajectory.reference_values(reference, np.array([until]))[0].tolist()
+        for joint, end in zip((name for name in q if name.endswith(".joint")), ends, strict=True):
+            motor = joint.removesuffix(".joint") + ".motor"
+            q |= {joint: end, motor: end} if motor in q else {joint: end}
+        q |= self.at if isinstance(self.at, Mapping) else dict(zip(q, self.at, strict=False))
+        where = np.array(list(q.values()))
+        return trajectory.shaper(model, where, self.kind, self.modes, self.locked, self.tolerance)
+
+
+def _check_ends(start: tuple[float, ...], end: tuple[float, ...]) -> None:
+    if len(start) != len(end):
+        raise Fault("end", f"has {len(end)} numbers; it must have as many as start, {len(start)}")
+
+
+@final
+class CycloidalMotion(Described):
+    """theta_i = k_i (t - T_i / pi sin(pi t / T_i)) for each joint (Mohan & Saha eq. 44)."""
+
+    type: Literal["cycloidal"] = "cycloidal"
+    rates: Annotated[tuple[float, ...], numbers("rad/s")]
+    periods: Annotated[tuple[float, ...], numbers("s", POSITIVE)]
+    shaper: ShaperTable | None = None
+
+    def made(self, arm: Arm) -> trajectory.Reference:
+        """The reference itself."""
+        return trajectory.Cycloidal(self.rates, self.periods)
+
+    def widths(self) -> dict[str, int]:
+        """How many joints each field is for."""
+        return {"rates": len(self.rates), "periods": len(self.periods)}
+
+
+@final
+class ParabolicMotion(Described):
+    """From `start` to `end` with constant acceleration, rate and deceleration."""
+
+    type: Literal["parabolic-blends"] = "parabolic-blends"
+    start: Annotated[tuple[float, ...], numbers("rad")]
+    end: Annotated[tuple[float, ...], numbers("rad")]
+    duration: Annotated[float, number("s", POSITIVE)]
+    blend: Annotated[float, number("s", POSITIVE)]
+    shaper: ShaperTable | None = None
+
+    @model_validator(mode="after")
+    def _blends_fit(self) -> Self:
+        if 2 * self.blend > self.duration:
+            raise Fault("blend", f"is {self.blend} s; it must be at most half of the duration, {self.duration} s")
+        _check_ends(self.start, self.end)
+        return self
+
+    def made(self, arm: Arm) -> trajectory.Reference:
+        """The reference itself."""
+        return trajectory.ParabolicBlends(self.start, self.end, self.duration, self.blend)
+
+    def widths(self) -> dict[str, int]:
+        """How many joints each field is for."""
+        return {"start": len(self.start), "end": len(self.end)}
+
+
+@final
+class QuinticMotion(Described):
+    """From `start` to `end`, rate and acceleration continuous (Subudhi & Morris eq. 71)."""
+
+    type: Literal["quintic"] = "quintic"
+    start: Annotated[tuple[float, ...], numbers("rad")]
+    end: Annotated[tuple[float, ...], numbers("rad")]
+    duration: Annotated[float, number("s", POSITIVE)]
+    shaper: ShaperTable | None = None
+
+    @model_validator(mode="after")
+    def _ends_fit(self) -> Self:
+        _check_ends(self.start, self.end)
+        return self
+
+    def made(self, arm: Arm) -> trajectory.Reference:
+        """The reference itself."""
+        return trajectory.Quintic(self.start, self.end, self.duration)
+
+    def widths(self) -> dict[str, int]:
+        """How many joints each field is for."""
+        return {"start": len(self.start), "end": len(self.end)}
+
+
+@final
+class MinimumJerkMotion(Described):
+    """Through `points` at `times`, with the least jerk, from rest to rest."""
+
+    type: Literal["minimum-jerk"] = "minimum-jerk"
+    points: Annotated[tuple[tuple[float, ...], ...], rows]
+    times: Annotated[tuple[float, ...], numbers("s")]
+    shaper: ShaperTable | None = None
+
+    @model_validator(mode="after")
+    def _points_have_times(self) -> Self:
+        check_table(self.times, self.points, least=2, called="points")
+        return self
+
+    def made(self, arm: Arm) -> trajectory.Reference:
+        """The reference itself."""
+        return trajectory.MinimumJerk(self.points, self.times)
+
+    def widths(self) -> dict[str, int]:
+        """How many joints each field is for."""
+        return {f"points[{i}]": len(point) for i, point in enumerate(self.points)}
+
+
+@final
+class TaskLineMotion(Described):
+    """The tip of the rigid arm along a straight line, with the timing of a quintic.
+
+    Without `start` it begins where the tip is at `q0`.
+    """
+
+    type: Literal["task-line"] = "task-line"
+    start: Annotated[tuple[float, ...], numbers("m")] | None = None
+    end: Annotated[tuple[float, ...], numbers("m")]
+    duration: Annotated[float, number("s", POSITIVE)]
+    axes: Annotated[str, fields.text] = "xy"
+    q0: Annotated[tuple[float, ...], numbers("rad")] | None = None
+    tolerance: Annotated[float, number("m", POSITIVE)] = 1e-9
+    shaper: ShaperTable | None = None
+
+    @model_validator(mode="after")
+    def _begins_somewhere(self) -> Self:
+        if self.start is None and self.q0 is None:
+            raise Fault("start", "is missing; without it q0 says where the tip is")
+        if len(self.axes) != len(self.end):
+            raise Fault("axes", f"is {self.axes!r}; it must name as many as end has numbers, {len(self.end)}")
+        return self
+
+    def made(self, arm: Arm) -> trajectory.Reference:
+        """The reference itself."""
+        return trajectory.TaskLine(arm, self.start, self.end, self.duration, self.axes, self.q0, self.tolerance)
+
+    def widths(self) -> dict[str, int]:
+        """How many joints each field is for."""
+        given = {"start": self.start, "end": self.end, "q0": self.q0}
+        return {name: len(values) for name, values in given.items() if values is not None}
+
+
+_MOTIONS = (CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion, TaskLineMotion)
+AnyMotion = Annotated[
+    CycloidalMotion | ParabolicMotion | QuinticMotion | MinimumJerkMotion | TaskLineMotion,
+    Field(discriminator="type"),
+    kind(*_MOTIONS),
+]

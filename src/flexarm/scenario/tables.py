@@ -1,0 +1,68 @@
+"""What tables of numbers in a scenario's file may be."""
+
+from collections.abc import Mapping, Sequence, Sized
+from itertools import pairwise
+from typing import Any
+
+from pydantic import BeforeValidator
+
+from flexarm import fields
+from flexarm.errors import DescriptionError
+from flexarm.fields import Fault, checked_number, checked_numbers
+
+
+def _rows(value: object) -> tuple[tuple[float, ...], ...]:
+    items = fields.checked_list(value, "a list of rows, one number an actuator")
+    return tuple(
+        checked_numbers(row, part=f"[{i}]") if isinstance(row, list | tuple) else (checked_number(row, part=f"[{i}]"),)
+        for i, row in enumerate(items)
+    )
+
+
+rows = BeforeValidator(_rows)
+
+
+def check_table(times: tuple[float, ...], values: Sized, least: int, called: str = "values") -> None:
+    """Raise `Fault` where rows and times do not fit together."""
+    if len(times) != len(values):
+        raise Fault("times", f"has {count(times)} and {called} has {len(values)} rows; they must be as many")
+    if len(times) < least:
+        raise Fault("times", f"has {count(times)}; it must have at least {least}")
+    for i, (before, after) in enumerate(pairwise(times), start=1):
+        if not after > before:
+            raise Fault(f"times[{i}]", f"is {after} s after {before} s; times must increase")
+
+
+def count(items: Sized) -> str:
+    """How many numbers, in words."""
+    return f"{len(items)} number{'' if len(items) == 1 else 's'}"
+
+
+def values(value: object) -> Any:
+    """A list of numbers, or a table coordinate -> number; TOML reads `upper.joint = 1` as a table in a table."""
+    if not isinstance(value, Mapping):
+        return checked_numbers(value)
+    flat: dict[str, Any] = {}
+    for name, x in value.items():
+        flat |= {f"{name}.{part}": y for part, y in x.items()} if isinstance(x, Mapping) else {str(name): x}
+    return {name: checked_number(x, part=name) for name, x in flat.items()}
+
+
+def state(name: str, given: Any, coordinates: tuple[str, ...], rest: Sequence[float] | None = None) -> Any:
+    """Coordinates or rates from a list, or from a table of those that differ from `rest` (default zero)."""
+    if not len(given):
+        return None
+    if not isinstance(given, Mapping):
+        if len(given) != len(coordinates):
+            raise DescriptionError(f"{name} has {count(given)}; it must have {listed(coordinates)}")
+        return given
+    unknown = [coordinate for coordinate in given if coordinate not in coordinates]
+    if unknown:
+        raise DescriptionError(f"{name}: no coordinate {unknown[0]!r}; there are {', '.join(coordinates)}")
+    others = rest or [0.0] * len(coordinates)
+    return [given.get(coordinate, x) for coordinate, x in zip(coordinates, others, strict=True)]
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """How many names, and which."""
+    return f"{len(names)}: {', '.join(names)}" if names else "none: the arm has no actuators"

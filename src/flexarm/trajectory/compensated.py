@@ -1,0 +1,109 @@
+"""The joints' motion that brings the tip of the bending arm where the rigid arm's would be."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.trajectory.lines import check_axes
+from flexarm.trajectory.reference import Array, Reference, jumps_of, refused
+
+STEPS = 2
+"""Newton steps; with the deflection small the second is already below what quasi-static leaves out."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TipCompensated:
+    """A reference corrected for the deflection that its own motion causes, so that the tip follows it.
+
+    Links and springs are taken to bend as under the inertia and gravity forces of the wanted motion at each instant,
+    without vibrating (quasi-static): K eta = -(forces on eta along the motion with eta = 0), and a spring carries the
+    joint's torque. The joints then turn so that the bent arm's tip is where the rigid arm's would be. What comes out is
+    what the actuators' encoders shall see: at an elastic joint the motor's angle, with the spring's twist in it.
+
+    Parameters
+    ----------
+    reference : Reference
+        Of the joints of the rigid arm.
+    model : Model
+    axes : str
+        Coordinates of the tip that shall be right, as many as there are joints.
+
+    Raises
+    ------
+    DescriptionError
+        When the axes are not as many as the joints, or the arm has a telescope.
+    """
+
+    reference: Reference
+    model: Model
+    axes: str = "xy"
+
+    def __post_init__(self) -> None:
+        arm = self.model.arm
+        with refused("TipCompensated"):
+            check_axes(self.axes, tuple(name for name in arm.coordinates if name.endswith(".joint")))
+        if any(link.joint.type == "telescope" for link in arm.links):
+            raise DescriptionError("TipCompensated: the arm has a telescope, whose stiffness changes along the motion")
+
+    def expression(self, t: Any) -> list[Any]:
+        """Actuator coordinates at the symbolic time t."""
+        import casadi as ca
+
+        model = self.model
+        names, n = model.coordinates, len(model.coordinates)
+        joints = [i for i, name in enumerate(names) if name.endswith(".joint")]
+        motors = {names.index(name): names.index(name.replace(".motor", ".joint")) for name in names if "motor" in name}
+        elastic = [i for i in range(n) if i not in joints and i not in motors]
+        given = self.reference.expression(t)
+        if len(given) != len(joints):
+            raise DescriptionError(f"TipCompensated: the reference moves {len(given)} joints of {len(joints)}")
+
+        # 1. the forces along the motion of the arm that does not bend
+        r = ca.vertcat(*given)
+        rd = ca.jacobian(r, t)
+        rdd = ca.jacobian(rd, t)
+
+        def whole(values: Any) -> Any:
+            x = [0.0] * n
+            for k, i in enumerate(joints):
+                x[i] = values[k]
+            for i, joint in motors.items():
+                x[i] = x[joint]
+            return ca.vertcat(*x)
+
+        force = model.function("inverse_dynamics")(whole(r), whole(rd), whole(rdd))
+
+        # 2. the deflection under them
+        q0 = np.array(model.arm.rest)
+        K = np.array(model._slope("stiffness_force", 0)(q0))
+        bent = ca.SX(whole(r))
+        if elastic:
+            bent[elastic] = -ca.mtimes(np.linalg.inv(K[np.ix_(elastic, elastic)]), force[elastic])
+
+        # 3. joints that bring the tip back
+        rows = ["xyz".index(axis) for axis in self.axes]
+        q = ca.SX.sym("q", n)
+        place = model.function("tip")(q)[rows, 3]
+        tip = ca.Function("place", [q], [place])
+        slope = ca.Function("slope", [q], [ca.jacobian(place, q)[:, joints]])
+        goal = tip(whole(r))
+        for _ in range(STEPS):
+            step = ca.solve(slope(bent), goal - tip(bent))
+            for k, i in enumerate(joints):
+                bent[i] = bent[i] + step[k]
+        for i, joint in motors.items():
+            bent[i] = bent[joint] + force[joint] / float(K[i, i])
+        B = model.input_matrix(q0)
+        return [ca.dot(ca.DM(column), bent) for column in B.T]
+
+    def jumps(self) -> Array:
+        """Those of the reference."""
+        return jumps_of(self.reference)
+
+    def described(self) -> str:
+        """The reference, and the arm it was corrected for."""
+        return f"{self.reference.described()}, tip compensated along {self.axes} ({self.model._fingerprint})"
