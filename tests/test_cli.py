@@ -15,6 +15,7 @@ import pytest
 
 import flexarm as fa
 from flexarm import cli
+from flexarm.symbolic import equations
 
 ARM = """
 name = "two"
@@ -92,11 +93,11 @@ def said_no(status, out, err, *parts):
 def test_without_a_command_it_helps(call):
     status, out, err = call()
     assert status == 0 and err == ""
-    for command in ("list", "show", "modes", "simulate"):
+    for command in ("list", "show", "modes", "derive", "simulate"):
         assert re.search(rf"^\s+{command}\s", out, re.M)
 
 
-@pytest.mark.parametrize("command", ["list", "show", "modes", "simulate"])
+@pytest.mark.parametrize("command", ["list", "show", "modes", "derive", "simulate"])
 def test_every_command_has_help(call, command):
     status, out, _ = call(command, "--help")
     assert status == 0 and "Usage:" in out and "--help" in out
@@ -221,6 +222,168 @@ def test_a_run_that_fails_keeps_the_part_before(call, files):
     result = fa.load_result("push.nc")
     assert 1 <= result.sizes["time"] < 21
     assert result.attrs["status"].startswith("diverged")
+
+
+# -- derive ------------------------------------------------------------------------------------------------------------
+
+
+def test_derive_prints(call, files):
+    """What the library's own text is, and nothing else; nothing is written."""
+    for name in ("arm.toml", "rigid-two-link"):
+        status, out, err = call("derive", name)
+        assert status == 0 and err == ""
+        assert out == equations(fa.load(name)).text() + "\n"
+    assert "  M[1,2] = I_2 + lc_2*m_2*(L_1*cos(q_2) + lc_2)\n" in out
+    assert sorted(os.listdir(files)) == ["arm.toml", "push.toml"]
+
+
+def test_derive_writes_every_format(call, files):
+    """In one go, into folders that are made; the texts are the library's own."""
+    status, out, err = call(
+        "derive", "arm.toml", "--latex", "new/two.tex", "--markdown", "two.md", "--python", "two.py", "--c", "c",
+        "--matlab", "new/m",
+    )  # fmt: skip
+    assert status == 0 and err == ""
+    names = "new/two.tex, two.md, two.py, c/two.h, c/two.c, c/two_test.c, new/m/two.m"
+    assert re.fullmatch(rf"written: {re.escape(names)}; \d+\.\d\d s\n", out)
+    found = equations(fa.load("arm.toml"))
+    expected = {"new/two.tex": found.latex(), "two.md": found.markdown(), "two.py": found.python()}
+    expected |= {f"c/{name}": text for name, text in found.c().items()} | {"new/m/two.m": found.matlab()}
+    assert {name: (files / name).read_text(encoding="utf-8") for name in names.split(", ")} == expected
+    written = {str(path.relative_to(files)) for path in files.rglob("*") if path.is_file()}
+    assert written == {*expected, "arm.toml", "push.toml"}
+
+
+@pytest.mark.parametrize("option", ["--latex", "--markdown", "--python", "--c", "--matlab"])
+def test_derive_writes_one_format(call, files, option):
+    status, out, err = call("derive", "arm.toml", option, "there")
+    assert status == 0 and err == ""
+    written = sorted(str(path.relative_to(files)) for path in files.rglob("*") if path.is_file())
+    names = {"--c": ["there/two.c", "there/two.h", "there/two_test.c"], "--matlab": ["there/two.m"]}
+    assert written == sorted(["arm.toml", "push.toml", *names.get(option, ["there"])])
+    assert "M[1,1]" not in out
+
+
+def test_derive_replaces_what_was_there(call, files):
+    (files / "two.py").write_text("old")
+    assert call("derive", "arm.toml", "--python", "two.py")[0] == 0
+    assert "def two(q, qd, p=PARAMETERS):" in (files / "two.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("settings", "numbers"),
+    [
+        (["m_1=2.5"], {"m_1": 2.5}),
+        (["fore.mass"], {"m_2": 0.4}),
+        (["L_*"], {"L_1": 0.5, "L_2": 0.5}),
+        (["*.mass=3", "payload.mass=1e-3"], {"m_1": 3.0, "m_2": 3.0, "mP": 1e-3}),
+        (["m_2=0"], {"m_2": 0.0}),
+    ],
+)
+def test_derive_with_numbers(call, files, settings, numbers):
+    """By symbol, by field, by pattern, with the arm's value or another; they are symbols no more."""
+    arguments = [part for setting in settings for part in ("--set", setting)]
+    status, out, err = call("derive", "arm.toml", *arguments)
+    assert status == 0 and err == ""
+    assert out == equations(fa.load("arm.toml"), numbers).text() + "\n"
+    assert not any(re.search(rf"\b{name}\b", out) for name in numbers)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("nowhere",), ("unknown arm 'nowhere'; bundled are canadarm, ",)),
+        (("nowhere.toml",), ("nowhere.toml",)),
+        (("arm.toml", "--set", "m_9"), ("no parameter 'm_9'; there are ", "m_1 (upper.mass), ", "mP (payload.mass)")),
+        (("arm.toml", "--set", "m_9=1"), ("no parameter 'm_9'; there are ",)),
+        (("arm.toml", "--set", "m_1=heavy"), ("--set m_1=heavy: 'heavy' is not a number; write NAME or NAME=VALUE",)),
+        (("arm.toml", "--set", "m_1="), ("--set m_1=: '' is not a number; write NAME or NAME=VALUE",)),
+        (("arm.toml", "--set", "m_1=nan"), ("'m_1' is nan; it must be finite",)),
+        (("arm.toml", "--set", "m_1=inf"), ("'m_1' is inf; it must be finite",)),
+        (("arm.toml", "--set", "L_2=0"), ("the equations divide by L_2, which is 0",)),
+        (("arm.toml", "--set", "L_2=0", "--python", "x.py"), ("Python: the equations contain inf",)),
+        (("arm.toml", "--set"), ("--set",)),
+        (("arm.toml", "--pdf", "x"), ("No such option",)),
+        ((), ("Missing argument 'ARM'",)),
+        (("spatial-6r",), ("arm 'spatial-6r' is too large for closed forms: ", "(--yes) goes on")),
+        (("spatial-6r", "--latex", "x.tex"), ("arm 'spatial-6r' is too large for closed forms: ",)),
+        (("slide.toml",), ("link 'fore': joint.wave_numbers is 'solved'", "'fixed' has, and source code needs none")),
+    ],
+)
+def test_derive_says_no(call, files, arguments, parts):
+    slide = ARM.replace('type = "revolute", axis = [0, 1, 0] }', 'type = "telescope", wave_numbers = "solved" }')
+    (files / "slide.toml").write_text(slide.replace("modes = { z = 2 }", 'modes = { z = 1 }, shapes = "clamped-mass"'))
+    said_no(*call("derive", *arguments), *parts)
+    assert sorted(os.listdir(files)) == ["arm.toml", "push.toml", "slide.toml"]
+
+
+def test_derive_says_which_integrals_have_no_closed_form(call):
+    note = "no closed forms for the modal integrals of middle (clamped-loaded): they are symbols with numeric values\n"
+    assert call("derive", "lin-lewis-rfr")[1].endswith("\n" + note)
+    assert call("derive", "lin-lewis-rfr", "--latex", "x.tex")[1].startswith(note + "written: x.tex; ")
+
+
+def test_derive_refuses_an_arm_that_does_not_move(call, files):
+    (files / "still.toml").write_text(
+        'name = "still"\n[[links]]\nname = "a"\njoint = { type = "fixed" }\n'
+        'body = { type = "rigid", length = 1, mass = 1 }\n'
+    )
+    said_no(*call("derive", "still.toml"), "arm 'still': nothing moves; it needs a joint or a link with modes")
+
+
+def test_derive_goes_on_where_it_is_told_to(call, files, monkeypatch):
+    monkeypatch.setattr("flexarm.symbolic.LARGEST", 10)
+    said_no(*call("derive", "arm.toml"), "arm 'two' is too large for closed forms: ", "more than 10 terms")
+    status, out, _ = call("derive", "arm.toml", "--yes")
+    assert status == 0 and "M[1,1] = " in out
+
+
+@pytest.mark.parametrize("option", ["--latex", "--markdown", "--python", "--c", "--matlab"])
+def test_derive_looks_where_it_writes_before_it_derives(call, files, monkeypatch, option):
+    """A file in the place of a folder: the message names the option, and no equations were derived for it."""
+
+    def derived(*_):
+        raise AssertionError("derived")
+
+    for form in ("latex", "markdown", "python", "c", "matlab"):
+        monkeypatch.setattr(f"flexarm.symbolic.Equations.{form}", derived)
+    where = "arm.toml" if option in ("--c", "--matlab") else "arm.toml/x"
+    said_no(*call("derive", "arm.toml", option, where), f"{option} arm.toml: arm.toml is not a folder")
+    if option not in ("--c", "--matlab"):
+        (files / "folder").mkdir()
+        said_no(*call("derive", "arm.toml", option, "folder"), f"{option} folder: folder is a folder")
+        (files / "folder").rmdir()
+    assert (files / "arm.toml").read_text() == ARM
+    assert sorted(os.listdir(files)) == ["arm.toml", "push.toml"]
+
+
+def test_derive_writes_no_two_documents_to_one_place(call, files):
+    said_no(*call("derive", "arm.toml", "--latex", "x", "--markdown", "x"), "two documents would be written there")
+    assert sorted(os.listdir(files)) == ["arm.toml", "push.toml"]
+
+
+def test_derive_leaves_nothing_half_written(call, files, monkeypatch):
+    """When a later format cannot be made, nothing has been written of the earlier ones."""
+
+    def fails(*_):
+        raise fa.FlexarmError("no C today")
+
+    monkeypatch.setattr("flexarm.symbolic.Equations.c", fails)
+    said_no(*call("derive", "arm.toml", "--latex", "x.tex", "--c", "c"), "no C today")
+    assert sorted(os.listdir(files)) == ["arm.toml", "push.toml"]
+
+
+@pytest.mark.parametrize("option", [(), ("--latex", "open/x.tex")])
+def test_derive_needs_no_right_to_write_elsewhere(call, files, monkeypatch, option):
+    """A folder is looked at only where something will be written there."""
+    (files / "open").mkdir()
+    monkeypatch.setattr("os.access", lambda path, mode: str(path).endswith("open"))
+    assert call("derive", "arm.toml", *option)[0] == 0
+
+
+def test_derive_needs_the_right_to_write(call, files, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    said_no(*call("derive", "arm.toml", "--latex", "x.tex"), "--latex .: ", "cannot be written to")
 
 
 # -- how it says no ----------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ EXPECTED = {
 }
 
 
-PAGES = [README, ROOT / "docs" / "equations.md"]
+PAGES = [README, *(ROOT / "docs" / f"{name}.md" for name in ("equations", "analysis", "sensors", "references"))]
 
 
 def blocks(language, page=README):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from flexarm import shapes
+from flexarm import analysis, control, shapes
 from flexarm.arm import (
     Arm,
     Beam,
@@ -25,6 +25,16 @@ from flexarm.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Ta
 from flexarm.model import Model
 from flexarm.results import load_result, save_result
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
+from flexarm.sensors import (
+    Accelerometer,
+    Encoder,
+    StrainGauge,
+    Tachometer,
+    TipDeflection,
+    TipPosition,
+    outputs,
+    sampled,
+)
 from flexarm.simulate import simulate
 from flexarm.trajectory import (
     EI,
@@ -37,6 +47,7 @@ from flexarm.trajectory import (
     Quintic,
     Shaper,
     TaskLine,
+    TipCompensated,
     shaped,
     shaper,
 )
@@ -49,12 +60,14 @@ __all__ = [
     "EI",
     "ZV",
     "ZVD",
+    "Accelerometer",
     "Arm",
     "BangBang",
     "Beam",
     "Box",
     "Cycloidal",
     "DescriptionError",
+    "Encoder",
     "Equations",
     "Fixed",
     "FlexarmError",
@@ -76,18 +89,27 @@ __all__ = [
     "Scenario",
     "Shaper",
     "SimulationError",
+    "StrainGauge",
     "Table",
+    "Tachometer",
     "TaskLine",
     "Telescope",
+    "TipCompensated",
+    "TipDeflection",
+    "TipPosition",
     "Tube",
     "__version__",
+    "analysis",
     "bang_bang",
     "bundled",
     "bundled_scenarios",
+    "control",
     "equations",
     "load",
     "load_result",
     "load_scenario",
+    "outputs",
+    "sampled",
     "save_result",
     "shaped",
     "shaper",

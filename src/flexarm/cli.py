@@ -1,4 +1,4 @@
-"""The command line: list, show, modes, derive, simulate, papers."""
+"""The command line: list, show, modes, derive, simulate, compare, papers."""
 
 import os
 import sys
@@ -92,6 +92,7 @@ def modes(
     at: Annotated[
         list[str] | None, typer.Option("--at", metavar="NAME=VALUE", help="A coordinate that is not zero; repeatable.")
     ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the modes into this .png.")] = None,
 ) -> None:
     """List the natural modes of an arm about a configuration: frequency, and the coordinates that take part."""
     import numpy as np
@@ -121,6 +122,10 @@ def modes(
         table.add_row(str(i + 1), f"{w:.5g}", f"{w / (2 * np.pi):.5g}", parts)
     _print(f"{model.arm.name}, actuators {'free' if free else 'locked'}, q = {_numbers(q)}\n", style="bold")
     _print(table)
+    if plot is not None:
+        from flexarm.plots import draw_modes, save_figure
+
+        _print(f"\nwritten: {save_figure(draw_modes(model, q, locked=not free), plot)}")
 
 
 @app.command()
@@ -146,10 +151,17 @@ def derive(
 
     began = time.perf_counter()
     found = equations(load(arm), dict(map(_setting, numbers or [])), however_large=yes)
-    for path in (latex, markdown, python):
-        _check_folder((path or Path()).parent)
-    for folder in (c, matlab):
-        _check_folder(folder or Path())
+    asked = {"--latex": latex, "--markdown": markdown, "--python": python}
+    for option, path in asked.items():
+        if path is not None:
+            _check_folder(path.parent, option)
+            if path.is_dir():
+                raise DescriptionError(f"{option} {path}: {path} is a folder")
+            if [*asked.values()].count(path) > 1:
+                raise DescriptionError(f"{option} {path}: two documents would be written there")
+    for option, folder in (("--c", c), ("--matlab", matlab)):
+        if folder is not None:
+            _check_folder(folder, option)
     texts = {latex: found.latex, markdown: found.markdown, python: found.python}
     files = {path: make() for path, make in texts.items() if path is not None}
     if c is not None:
@@ -223,13 +235,44 @@ def simulate(
         _fail(f"interrupted at t = {float(result.time[-1]):.6g} s; the part before is in {written[0]}", status=130)
 
 
-def _check_folder(folder: Path) -> None:
+@app.command()
+def compare(
+    scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO...", help="Bundled, or paths of .toml files.")],
+    after: Annotated[float, typer.Option(help="Time from the arrival to where vibration is measured [s].")] = 0.0,
+) -> None:
+    """Run scenarios that follow a reference and compare them: settling, overshoot, vibration, torque, energy."""
+    from rich.table import Table
+
+    from flexarm.performance import performance
+    from flexarm.scenario import load_scenario
+
+    columns = ("error at arrival", "settling [s]", "overshoot [%]", "residual [mm]", "peak input", "energy [J]")
+    table = Table("scenario", *columns, box=None, padding=(0, 2, 0, 0))
+    for name in scenarios:
+        chosen = load_scenario(name)
+        try:
+            found = performance(chosen.run(), after=after)
+        except DescriptionError as error:
+            raise DescriptionError(f"{name}: {error}") from None
+        numbers = (
+            f"{found.error:.3g}",
+            "never" if found.settling == float("inf") else f"{found.settling:.3g}",
+            f"{100 * found.overshoot:.3g}",
+            f"{1e3 * found.residual:.3g}",
+            f"{found.peak:.4g}",
+            f"{found.energy:.4g}",
+        )
+        table.add_row(chosen.name, *numbers)
+    _print(table)
+
+
+def _check_folder(folder: Path, option: str = "--out") -> None:
     """Before a long run rather than after it: results can be written there."""
     present = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not present.is_dir():
-        raise DescriptionError(f"--out {folder}: {present} is not a folder")
+        raise DescriptionError(f"{option} {folder}: {present} is not a folder")
     if not os.access(present, os.W_OK | os.X_OK):
-        raise DescriptionError(f"--out {folder}: {present} cannot be written to")
+        raise DescriptionError(f"{option} {folder}: {present} cannot be written to")
 
 
 def _check_inertia(model: Any, q: Any) -> None:

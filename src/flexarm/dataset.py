@@ -7,6 +7,7 @@ import numpy as np
 from flexarm.arm import Beam, Telescope
 from flexarm.inputs import Drive
 from flexarm.model import Model
+from flexarm.sensors import coordinate_unit
 from flexarm.trajectory import Reference, reference_values
 from flexarm.version import __version__
 
@@ -96,15 +97,7 @@ def dataset(
 
 def coordinate_units(model: Model) -> list[str]:
     """Of each coordinate: rad or m."""
-    kinds = {link.name: link.joint.type for link in model.arm.links}
-
-    def unit(name: str) -> str:
-        link, part = name.split(".")
-        if part in ("joint", "motor"):
-            return "rad" if kinds[link] == "revolute" else "m"
-        return "rad" if part.startswith("torsion") else "m"
-
-    return [unit(name) for name in model.coordinates]
+    return [coordinate_unit(model.arm, name) for name in model.coordinates]
 
 
 def joint_names(model: Model) -> list[str]:

@@ -59,16 +59,27 @@ def program(traced: Traced, arm: Arm, parts: Sequence[str], numbers: Mapping[str
     name = identifier(arm)
     results = ca.cse([ca.densify(x) for x in expressions])
     square = ("M", "D", "C", "U", "B", "T", "J")
-    shapes: dict[str, tuple[int, ...]] = {n: x.shape for n, x in zip(names, results, strict=True) if n in square}
+    shapes: dict[str, tuple[int, ...]] = {
+        n: x.shape if n in square else (x.shape[0],) for n, x in zip(names, results, strict=True)
+    }
     return Program(
         name=name,
-        title=f"Equations of motion of {arm.name}: M qdd + (D + C) qd + U q + G = B u",
+        title=f"Equations of motion of {arm.name}: M qdd + (D + C) qd + {'f' if _varies(arm) else 'U q'} + G = B u",
         function=ca.Function(name, list(inputs.values()), results, list(inputs), names),
         parameters=kept,
         entries={"q": arm.coordinates, "qd": arm.coordinates},
         notes={name: NOTES[part] for name, part in zip(names, parts, strict=True)},
         shapes=shapes,
     )
+
+
+def matrices(arm: Arm) -> tuple[str, ...]:
+    """What is written out if nothing else is asked for: of a telescope the force of strain too, which is not U q."""
+    return (*MATRICES, "stiffness_force") if _varies(arm) else MATRICES
+
+
+def _varies(arm: Arm) -> bool:
+    return any(link.joint.type == "telescope" for link in arm.links)
 
 
 def identifier(arm: Arm) -> str:

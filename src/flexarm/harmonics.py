@@ -120,9 +120,9 @@ class Ring:
         for key, c in element.items():
             harmonic = _low(key, border)
             if harmonic >= 0:
-                twice = 2.0 if harmonic else 1.0
-                found[(key - harmonic) >> border, harmonic] = (twice * c.real, -twice * c.imag)
-        terms = []
+                along, across = (2.0 * c.real, -2.0 * c.imag) if harmonic else (c.real, 0.0)
+                found[(key - harmonic) >> border, harmonic] = (along, across)
+        sums: dict[tuple, Fraction | float] = {}
         for (power, harmonic), (along, across) in found.items():
             coefficient, powers = Fraction(1), []
             for place, exponent in _fields(power):
@@ -137,13 +137,16 @@ class Ring:
                 angles, across = tuple((name, -k) for name, k in angles), -across
             for kind, c in (("cos" if angles else "", along), ("sin", across)):
                 if c:
-                    terms.append(Term(_times(coefficient, c), tuple(powers), kind, angles))
-        return terms
+                    same = (tuple(powers), kind, angles)
+                    value = _times(coefficient, c)
+                    sums[same] = sums[same] + value if same in sums else value
+        return [Term(c, *key) for key, c in sums.items() if c]
 
     def with_values(self, element: Element, values: Mapping[str, float]) -> Element:
         """The element with numbers for some symbols."""
         turned = [(BITS * i, values[name]) for i, name in enumerate(self.angles) if name in values]
         powers = [(place, values[name]) for name, place in self._places.items() if name in values]
+        names = {place: name for name, place in self._places.items()}
         if not (turned or powers):
             return element
         found: Element = {}
@@ -151,6 +154,8 @@ class Ring:
             for place, value in powers:
                 exponent = _at(key, place)
                 if exponent:
+                    if exponent < 0 and not value:
+                        raise NoClosedForm(f"the equations divide by {names[place]}, which is 0")
                     c *= value**exponent
                     key -= exponent << place
             for place, value in turned:
@@ -160,6 +165,19 @@ class Ring:
                     key -= k << place
             found[key] = found.get(key, 0.0) + c
         return {key: c for key, c in found.items() if c}
+
+    def substituted(self, element: Element, name: str, value: Element) -> Element:
+        """The element with a sum in place of a symbol, but within sines and cosines."""
+        if name not in self._places:
+            return element
+        place, parts = self._places[name], dict[int, Element]()
+        for key, c in element.items():
+            exponent = _at(key, place)
+            parts.setdefault(exponent, {})[key - (exponent << place)] = c
+        total: Element = {}
+        for exponent, part in parts.items():
+            total = plus(total, times(part, power(value, exponent)))
+        return total
 
     def slope(self, element: Element, name: str) -> Element:
         """The derivative to a symbol that is no angle."""
@@ -289,6 +307,8 @@ def translated(
             if key not in pairs:
                 pairs[key] = ring.sine_and_cosine(argument)
             register[target[0]] = pairs[key][op == ca.OP_COS]
+        elif op == ca.OP_DIV and register[where[1]].keys() == {0}:  # a third is exact, which 1/3 as a float is not
+            register[target[0]] = times(register[where[0]], ring.constant(1.0 / register[where[1]][0].real))
         elif op in OPERATIONS:
             register[target[0]] = OPERATIONS[op](*(register[w] for w in where))
         elif op in (ca.OP_POW, ca.OP_CONSTPOW):

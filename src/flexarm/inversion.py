@@ -45,13 +45,13 @@ class Inversion:
     @property
     def minimum_phase(self) -> bool:
         """Whether no zero lies in the right half plane."""
-        return not (self.zeros.real > 0).any()
+        return not _right(self.zeros).any()
 
     def described(self) -> str:
         """One line on the phase and on the lead."""
         if self.minimum_phase:
             return "minimum phase: the input begins with the output"
-        right = ", ".join(f"{z.real:.4g}" for z in self.zeros[self.zeros.real > 0])
+        right = ", ".join(f"{z.real:.4g}" for z in self.zeros[_right(self.zeros)])
         return f"non-minimum phase, zeros at {right} 1/s: the input begins {self.lead:.3g} s before the output"
 
 
@@ -123,3 +123,8 @@ def stable_inversion(system: Any, times: Array, y: Array, before: float | None =
     begun = np.abs(u).max(axis=1) > SEEN * np.abs(u).max()
     lead = max(0.0, float(times[0] - time[int(np.argmax(begun))]))
     return Inversion(time, u, x, rising, found, lead)
+
+
+def _right(s: Array) -> Array:
+    """Which zeros lie in the right half plane, rounding aside."""
+    return s.real > 1e-6 * np.abs(s)

@@ -310,7 +310,7 @@ def _numbered(marks: list[str], counts: list[int]) -> list[str]:
 
 def integrals(f: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weighted means of fields sampled at quadrature points (points, fields), and of their products."""
-    return without_rounding(weights @ f), without_rounding((f.T * weights) @ f)
+    return without_rounding(weights @ f), without_rounding(_symmetric((f.T * weights) @ f))
 
 
 def named_mean(name: Name, field: str, value: float, uniform: bool = False) -> Scalar:
@@ -375,7 +375,7 @@ def _stiffness(
         rigidity = named_stiffness(description, name, d)
         s = bases[d].values(x, order)
         share = values / description.stiffness[DIRECTIONS[d]] * weights
-        for i, row in zip(here, without_rounding((s.T * share) @ s), strict=True):
+        for i, row in zip(here, without_rounding(_symmetric((s.T * share) @ s)), strict=True):
             for j, value in zip(here, row, strict=True):
                 K[i][j] = rigidity / length ** (2 * order - 1) * named_curvature(name, modes[i], modes[j], value, order)
     return K
@@ -514,6 +514,10 @@ def bordered(D: Matrix, before: int = 1, after: int = 0) -> Matrix:
 def _couple(M: Matrix, column: int, wrench: Vector) -> None:
     for r in range(6):
         M[r][column] = M[column][r] = wrench[r]
+
+
+def _symmetric(A: np.ndarray) -> np.ndarray:
+    return (A + A.T) / 2
 
 
 def without_rounding(A: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ linear relations, and so between the columns of Y; without a choice the paramete
 that the motion can tell apart (base parameters), found exactly.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -41,9 +41,17 @@ class Regressor:
 
 
 def chosen(
-    rows: list[list[Term]], names: Iterable[str], known: Iterable[tuple[str, str]], writer: Writer, collect: Collect
+    rows: list[list[Term]],
+    names: Iterable[str],
+    known: Iterable[tuple[str, str]],
+    within: Mapping[str, set[str]],
+    writer: Writer,
+    collect: Collect,
 ) -> Regressor:
-    """The regressor for chosen parameters, by symbol, field or pattern; each must enter linearly."""
+    """The regressor for chosen parameters, by symbol, field or pattern; each must enter linearly.
+
+    `within` has the symbols in what an angle stands for.
+    """
     import sympy as sp
 
     pairs = list(known)
@@ -58,6 +66,10 @@ def chosen(
     rest: list[list[Term]] = [[] for _ in rows]
     for r, terms in enumerate(rows):
         for term in terms:
+            angles = {name for angle, _ in term.angles for name in (angle, *within.get(angle, ()))}
+            if hidden := [name for name in symbols if name in angles]:
+                chosen_ = ", ".join(symbols)
+                raise DescriptionError(f"the equations are not linear in {chosen_}: they have {hidden[0]} in an angle")
             inside = [(name, e) for name, e in term.powers if name in symbols]
             if not inside:
                 rest[r].append(term)
@@ -105,14 +117,24 @@ def base(rows: list[list[Term]], parameters: set[str], writer: Writer, collect: 
 
     # 3. tau = sum over independent products of (what belongs to them) (their functions)
     columns = [
-        [collect([Term(c, m[1], m[2], m[3]) for m, c in table[product].items() if m[0] == r]) for product in members]
+        [
+            collect([Term(_short(c), m[1], m[2], m[3]) for m, c in table[product].items() if m[0] == r])
+            for product in members
+        ]
         for r in range(len(rows))
     ]
     Y = sp.Matrix(len(rows), len(members), lambda r, c: writer.expression(columns[r][c]))
-    combinations = [collect([Term(c, product, "", ()) for product, c in parts.items()]) for parts in members.values()]
+    combinations = [
+        collect([Term(_short(c), product, "", ()) for product, c in parts.items()]) for parts in members.values()
+    ]
     return Regressor(
         Y, sp.Matrix(len(members), 1, [writer.expression(f) for f in combinations]), sp.zeros(len(rows), 1)
     )
+
+
+def _short(c: Fraction) -> Fraction | float:
+    """A number to be read: what came from a float that is no simple fraction goes back to one."""
+    return c if c.denominator <= 2**20 else float(c)
 
 
 def _subtract(line: dict[Any, Fraction], factor: Fraction, other: dict[Any, Fraction]) -> None:

@@ -9,13 +9,14 @@ They come from the functions that give a model its numbers, traced with symbols 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
+from math import isfinite
 from typing import Any, final
 
 import casadi as ca
 
 from flexarm.arm import Arm, Beam, Telescope
 from flexarm.errors import DescriptionError
-from flexarm.exports import MATRICES, check, identifier, program
+from flexarm.exports import check, identifier, matrices, program
 from flexarm.formats import Program, c, latex, markdown, matlab, python, text
 from flexarm.forms import Form, Writer, collected
 from flexarm.harmonics import Element, Ring, Term, TooManyTerms, plus, times, translated
@@ -63,6 +64,8 @@ def _chosen(parameters: Sequence[Parameter], given: Mapping[str, float | None]) 
         if not fitting:
             known = ", ".join(f"{p.symbol} ({p.name})" for p in parameters)
             raise DescriptionError(f"no parameter {pattern!r}; there are {known}")
+        if value is not None and not isfinite(value):
+            raise DescriptionError(f"parameter {pattern!r} is {value}; it must be finite")
         values |= {p.symbol: p.value if value is None else float(value) for p in fitting}
     return values
 
@@ -167,7 +170,7 @@ class Equations:
         """Velocity and angular velocity of the payload frame in base axes, by the coordinates' rates: (6, n)."""
         return self._matrix("jacobian")
 
-    @cached_property
+    @property
     def definitions(self) -> dict[Any, Any]:
         """What the symbols of tip deflections and angles, and of their rates, stand for."""
         return {self._writer.symbol(name): self._writer.expression(form) for name, form in self.stand_ins().items()}
@@ -212,7 +215,16 @@ class Equations:
         DescriptionError
             When a name fits no parameter, or the equations are not linear in those chosen.
         """
-        terms = [self._ring.terms(x) for x in self._demand()]
+        meant = dict(zip(self._traced.stand_ins, self.elements("tips"), strict=True))
+        meant |= zip(self._traced.stand_in_rates, self.elements("tip_rates"), strict=True)
+        force = self._demand()
+        for name, value in meant.items():
+            force = [self._ring.substituted(x, name, value) for x in force]
+        terms = [self._ring.terms(x) for x in force]
+        meant |= {name: dict(rest) for rest, name in self._ring.named.items()}
+        within = {
+            name: {x for term in self._ring.terms(value) for x, _ in term.powers} for name, value in meant.items()
+        }
 
         def collect(some: list[Term]) -> Form:
             return collected(some, (), self._order)
@@ -221,7 +233,7 @@ class Equations:
         if not names:
             return base(terms, {p.symbol for p in self.parameters}, self._writer, collect)
         known = [(p.symbol, p.name) for p in self.parameters]
-        return chosen(terms, names, known, self._writer, collect)
+        return chosen(terms, names, known, within, self._writer, collect)
 
     def _demand(self) -> list[Element]:
         """The generalized force of a motion: (n,)."""
@@ -269,25 +281,26 @@ class Equations:
         """The same in Markdown, with formulas between dollars."""
         return markdown(self)
 
-    def python(self, parts: Sequence[str] = MATRICES) -> str:
+    def python(self, parts: Sequence[str] | None = None) -> str:
         """A Python module that needs NumPy: a function of q, qd and the parameters that gives the matrices `parts`.
 
         Source code is written from the recursion's program, where what is common is shared, not from the closed forms:
         it is short for any arm.
         """
-        return python(self._program(parts))
+        return python(self._program(parts or matrices(self.arm)))
 
-    def matlab(self, parts: Sequence[str] = MATRICES) -> str:
+    def matlab(self, parts: Sequence[str] | None = None) -> str:
         """A MATLAB or Octave function of q, qd and the parameters that gives the matrices `parts`."""
-        return matlab(self._program(parts))
+        return matlab(self._program(parts or matrices(self.arm)))
 
-    def c(self, parts: Sequence[str] = MATRICES) -> dict[str, str]:
+    def c(self, parts: Sequence[str] | None = None) -> dict[str, str]:
         """C sources by file name: a header, the function, and a program that tests it.
 
         The test compares with the numbers of the native model at a random state.
         """
-        state, expected = check(self._traced, self.arm, parts, self.numbers)
-        return c(self._program(parts), state, expected)
+        parts = parts or matrices(self.arm)
+        made = self._program(parts)
+        return c(made, *check(self._traced, self.arm, parts, self.numbers))
 
     def _program(self, parts: Sequence[str]) -> Program:
         return program(self._traced, self.arm, parts, self.numbers)
@@ -303,6 +316,8 @@ class Equations:
 
     def stand_ins(self) -> dict[str, Form]:
         """Symbols of tip deflections and angles and of their rates, and what they stand for."""
+        for name in ("M", "D", "G"):  # a sum within a sine gets its name where it is first met
+            self.elements(name)
         names = [*self._traced.stand_ins, *self._traced.stand_in_rates]
         found = [self._collected(x) for x in (*self.elements("tips"), *self.elements("tip_rates"))]
         named = {

@@ -17,6 +17,7 @@ from flexarm.links import (
     bordered,
     coordinate_labels,
     frame_inertia,
+    integrals,
     labels,
     modal_damping,
     named_curvature,
@@ -26,7 +27,6 @@ from flexarm.links import (
     named_stiffness,
     tip_deflections,
     tip_slopes,
-    without_rounding,
 )
 from flexarm.parameters import Name, value_of
 from flexarm.shapes import Basis, ClampedMass, TipLoad, fitted, quadrature
@@ -107,9 +107,9 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         psi, slope = (np.array(s.at(length)).reshape(len(x), n) for s in (at.values, at.slopes))
         moving = carried * slope + length * np.array(change.at(length)).reshape(len(x), n)
         f = np.column_stack([x, np.ones_like(x), psi, moving])
-        first, second = without_rounding(at.weights @ f), without_rounding((f.T * at.weights) @ f)
+        first, second = integrals(f, at.weights)
         curvature = np.array(at.curvatures.at(length)).reshape(len(x), n)
-        K = np.equal.outer(modes, modes) * without_rounding((curvature.T * at.weights) @ curvature)
+        K = np.equal.outer(modes, modes) * integrals(curvature, at.weights)[1]
         tables.append(np.concatenate([first, second.ravel(), K.ravel()]))
     series = interpolated(low, description.length, lengths, np.array(tables))
     size = 2 + 2 * n

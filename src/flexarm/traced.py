@@ -18,7 +18,7 @@ from flexarm.links import coordinate_labels
 from flexarm.parameters import Ledger, Parameter
 from flexarm.spatial import Vector, is_zero
 
-TIPS = ("x", "w", "v", "alpha", "beta", "gamma")
+TIPS = ("x", "w", "v", "alpha", "delta", "gamma")
 """Letters of a body's six tip functions: its length, deflections in y and z, slopes in y and z, torsion."""
 
 
@@ -65,7 +65,7 @@ class Traced:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Those of the named numbers that the equations depend on."""
-        parts = (self.inertia, self.gravity, self.stiffness_force, self.damping, self.input, self.tip)
+        parts = (self.inertia, self.gravity, self.stiffness_force, self.damping, self.input, self.energy, self.tip)
         met = {x.name() for part in parts for x in ca.symvar(part)} | {x.name() for x in ca.symvar(self.tips)}
         return tuple(p for p in self.named if p.symbol in met)
 

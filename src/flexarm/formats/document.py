@@ -9,7 +9,7 @@ from flexarm.arm import Arm
 from flexarm.formats.mathematics import entry_lines, matrix, number, symbol
 from flexarm.forms import Form
 from flexarm.parameters import Parameter
-from flexarm.shapes import ClosedForm, Constant
+from flexarm.shapes import ClosedForm
 
 
 class Derived(Protocol):
@@ -77,15 +77,25 @@ MATRICES = {
 """Letters and titles of the matrices, by the attribute's name."""
 
 
+DOLLAR = "\ue000"
+"""A dollar that is no border of a formula; every format has its own way to write it."""
+
+
+def quoted(text: str) -> str:
+    """A user's text, in which a dollar is a dollar."""
+    return text.replace("$", DOLLAR)
+
+
 def document(equations: Derived) -> list[Block]:
     """Everything that is printed of an arm's equations of motion, in order."""
     arm = equations.arm
     present = {name: any(form for row in equations.forms(name) for form in row) for name in MATRICES}
     blocks: list[Block] = [Heading("Coordinates")]
     if arm.description:
-        blocks.insert(0, Paragraph(arm.description + "."))
+        blocks.insert(0, Paragraph(quoted(arm.description.rstrip(".") + ".")))
     rows: list[tuple[str, ...]] = [
-        (f"${symbol(s)}$", name, _meaning(name)) for s, name in zip(equations.coordinates, arm.coordinates, strict=True)
+        (f"${symbol(s)}$", quoted(name), quoted(_meaning(name)))
+        for s, name in zip(equations.coordinates, arm.coordinates, strict=True)
     ]
     blocks += [Table(("symbol", "coordinate", "what it is"), rows)]
     blocks += [Heading("Parameters"), *_parameters(equations)]
@@ -94,6 +104,9 @@ def document(equations: Derived) -> list[Block]:
     for name, (letter, title) in MATRICES.items():
         if present[name]:
             blocks += [Heading(title), *_matrix(letter, equations.forms(name), name)]
+    if present["U"] and _varies(equations):
+        name = "stiffness_force"
+        blocks += [Heading("Force of strain and springs"), *_matrix("f", equations.forms(name), name)]
     blocks += [Heading("Energies"), *_energies(equations)]
     blocks += [Heading("Pose of the tip"), *_pose(equations)]
     return blocks
@@ -115,7 +128,10 @@ def _parameters(equations: Derived) -> list[Block]:
     blocks: list[Block] = []
     rows: list[tuple[str, ...]]
     if physical:
-        rows = [(f"${symbol(p.symbol)}$", p.meaning, p.name, f"${number(p.value)}$", _unit(p.unit)) for p in physical]
+        rows = [
+            (f"${symbol(p.symbol)}$", p.meaning, quoted(p.name), f"${number(p.value)}$", _unit(p.unit))
+            for p in physical
+        ]
         blocks.append(Table(("symbol", "what it is", "name", "value", "unit"), rows))
     if not modal:
         return blocks
@@ -124,19 +140,42 @@ def _parameters(equations: Derived) -> list[Block]:
         text += " Of a tapered beam they are weighted with its mass, and curvatures with its stiffness."
     blocks.append(Paragraph(text))
     closed = equations.closed_forms
+    forms = [(p.symbol.split("_")[1], closed[p.symbol]) for p in modal if p.symbol in closed]
+    met = {(i, c.name): c for i, form in forms for c in form.constants}
+    alike = len({(c.name, c.value) for c in met.values()}) == len({c.name for c in met.values()})
+
+    def written(latex: str, link: str) -> str:
+        return _CONSTANT.sub(lambda found: _marked(found, "" if alike else link), latex)
+
     rows = [
-        (f"${symbol(p.symbol)}$", _integral(p), f"${closed[p.symbol].latex}$" if p.symbol in closed else "none",
+        (f"${symbol(p.symbol)}$", _integral(p),
+         f"${written(closed[p.symbol].latex, p.symbol.split('_')[1])}$" if p.symbol in closed else "none",
          f"${number(p.value)}$")
         for p in modal
     ]  # fmt: skip
     blocks.append(Table(("symbol", "definition", "closed form", "value"), rows))
-    met: dict[str, Constant] = {c.name: c for p in modal if p.symbol in closed for c in closed[p.symbol].constants}
     if met:
-        rows = [(f"${c.latex}$", f"${c.equation_latex}$", f"${number(c.value)}$") for c in met.values()]
-        blocks.append(Table(("constant", "where", "value"), rows))
-    if equations.without_closed_forms:
-        blocks.append(Paragraph(equations.without_closed_forms.capitalize() + "."))
+        lines = {
+            written(c.latex, i): (
+                f"${written(c.latex, i)}$",
+                f"${written(c.equation_latex, i)}$",
+                f"${number(c.value)}$",
+            )
+            for (i, _), c in met.items()
+        }
+        blocks.append(Table(("constant", "where", "value"), list(lines.values())))
+    if note := equations.without_closed_forms:
+        blocks.append(Paragraph(quoted(note[:1].upper() + note[1:]) + "."))
     return blocks
+
+
+_CONSTANT = re.compile(r"(\\beta|\\sigma|(?<![A-Za-z\\])N)_\{(\d+)\}")
+
+
+def _marked(found: re.Match, link: str) -> str:
+    """A constant of a link's shapes, the link's number before the mode's."""
+    labels = [label for label in (link, found[2]) if label]
+    return f"{found[1]}_{{{('' if max(map(len, labels)) == 1 else ',').join(labels)}}}"
 
 
 def _unit(text: str) -> str:
@@ -161,12 +200,14 @@ def _integral(parameter: Parameter) -> str:
 
 
 def _abbreviations(equations: Derived) -> list[Block]:
+    for name in (*MATRICES, "energy", "tip"):  # in them some are first met
+        equations.forms(name)
     stand_ins = equations.stand_ins()
     places = {name: form for name, form in stand_ins.items() if not _is_rate(name)}
     if not places:
         return []
     text = (
-        "Deflections $w$, $v$ and angles $\\alpha$, $\\beta$, $\\gamma$ at the tips of flexible links, in their frames"
+        "Places $x$, $w$, $v$ and angles $\\alpha$, $\\delta$, $\\gamma$ of the tips of flexible links, in their frames"
     )
     text += "; a dot is the rate."
     lines = [line for name, form in places.items() for line in entry_lines(symbol(name), form)]
@@ -185,7 +226,7 @@ def _motion(equations: Derived, present: dict[str, bool]) -> list[Block]:
     if present["damping"]:
         left.append(rf"C\,{rate}")
     if present["U"]:
-        left.append(rf"U\,{q}")
+        left.append(rf"f({q})" if _varies(equations) else rf"U\,{q}")
     if present["G"]:
         left.append(rf"G({q})")
     column = ",".join(symbol(s) for s in equations.coordinates)
@@ -195,9 +236,16 @@ def _motion(equations: Derived, present: dict[str, bool]) -> list[Block]:
         r"$D$ is half the slope of the Coriolis and centrifugal forces in $\dot{\mathbf q}$, so that $\dot M - 2 D$ is "
     )
     text += "skew (Lin and Lewis 1994, Theorem 1). Entries that are not listed are zero."
-    if any(link.joint.type == "telescope" for link in equations.arm.links):
-        text += r" Along a telescope's length $U$ varies, and the force of strain is the slope of the strain energy."
+    if _varies(equations):
+        text += (
+            r" Along a telescope's length $U$ varies: it is the slope of the force $f$ of strain and springs."
+        )
     return [*blocks, Paragraph(text)]
+
+
+def _varies(equations: Derived) -> bool:
+    """Whether the stiffness depends on a telescope's length."""
+    return any(link.joint.type == "telescope" for link in equations.arm.links)
 
 
 def _matrix(letter: str, rows: list[list[Form]], name: str) -> list[Block]:
@@ -236,4 +284,4 @@ def _pose(equations: Derived) -> list[Block]:
 
 def titled(arm: Arm) -> str:
     """The document's title."""
-    return f"Equations of motion: {arm.name}"
+    return quoted(f"Equations of motion: {arm.name}")

@@ -2,7 +2,7 @@
 
 import re
 
-from flexarm.formats.document import Block, Derived, Formulas, Heading, Paragraph, Table, document, titled
+from flexarm.formats.document import DOLLAR, Block, Derived, Formulas, Heading, Paragraph, Table, document, titled
 
 HEAD = r"""\documentclass[11pt,a4paper]{article}
 \usepackage[margin=22mm]{geometry}
@@ -38,11 +38,17 @@ def _block(block: Block) -> str:
 def _table(table: Table) -> str:
     rows = [" & ".join(map(escaped, row)) + r" \\" for row in table.rows]
     head = " & ".join(map(escaped, table.head)) + r" \\ \hline \endhead"
-    return "\n".join([rf"\begin{{longtable}}{{@{{}}{'l' * len(table.head)}@{{}}}}", head, *rows, r"\end{longtable}"])
+    columns = "".join(WIDTHS.get(title, "l") for title in table.head)
+    return "\n".join([rf"\begin{{longtable}}{{@{{}}{columns}@{{}}}}", head, *rows, r"\end{longtable}"])
+
+
+WIDTHS = {"what it is": "p{50mm}", "definition": "p{65mm}"}
+"""Of columns whose lines may be broken."""
 
 
 SPECIAL = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
-           "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}  # fmt: skip
+           "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", DOLLAR: r"\$",
+           "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # fmt: skip
 
 
 def escaped(text: str) -> str:

@@ -1,11 +1,12 @@
 """The equations in Markdown, with formulas between dollars."""
 
-from flexarm.formats.document import Block, Derived, Formulas, Heading, Paragraph, document, titled
+from flexarm.formats.document import DOLLAR, Block, Derived, Formulas, Heading, Paragraph, document, titled
 
 
 def markdown(equations: Derived) -> str:
     """The whole document."""
-    return f"# {titled(equations.arm)}\n\n" + "\n\n".join(_block(block) for block in document(equations)) + "\n"
+    text = f"# {titled(equations.arm)}\n\n" + "\n\n".join(_block(block) for block in document(equations)) + "\n"
+    return text.replace(DOLLAR, r"\$")
 
 
 def _block(block: Block) -> str:

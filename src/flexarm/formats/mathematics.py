@@ -5,12 +5,12 @@ from fractions import Fraction
 
 from flexarm.forms import Form, Product
 
-LINE = 67
+LINE = 64
 """Width of a line of formulas, in about as many letters."""
 SHORT = 30
 """Width of a sum in parentheses that is not broken."""
 
-GREEK = ("alpha", "beta", "gamma", "eta", "theta", "phi", "psi", "sigma")
+GREEK = ("alpha", "gamma", "delta", "eta", "theta", "phi", "psi", "sigma")
 LETTERS = {
     "lc": ("l", "c"), "yc": ("y", "c"), "zc": ("z", "c"), "Ir": ("I", "r"), "ks": ("k", "s"), "ds": ("d", "s"),
     "mh": ("m", "h"), "Jx": ("J", "x"), "px": ("p", "x"), "py": ("p", "y"), "pz": ("p", "z"), "mP": ("m", "P"),
@@ -32,6 +32,8 @@ def symbol(name: str) -> str:
     elif tensor := re.fullmatch(r"(I)([hP]?)([xyz]{2})?", letter):
         body = tensor[1]
         labels = [part for part in (tensor[2], tensor[3]) if part] + labels
+    elif letter == "G":  # G is gravity
+        body = "n"
     elif letter in ("dphi", "dphi0"):
         body, prime = r"\phi", "'"
     elif stiff := re.fullmatch(r"(EI|GJ|EA)([yz]?)", letter):

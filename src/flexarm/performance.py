@@ -1,0 +1,95 @@
+"""What a motion was worth: settling, overshoot, residual vibration, effort."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+
+Array = np.ndarray
+
+AT_REST = 1e-9
+"""Share of its way that a reference may still have to go when it counts as arrived."""
+
+
+@final
+@dataclass(frozen=True)
+class Performance:
+    """Of a run that follows a reference from rest to rest.
+
+    Attributes
+    ----------
+    arrival : float
+        When the reference has arrived [s].
+    error : float
+        Largest error of a joint then [rad or m].
+    settling : float
+        From the arrival until every joint stays within a band about its end [s]; infinite if one never does.
+    overshoot : float
+        Farthest that a joint goes beyond its end, as a share of its way.
+    residual : float
+        Amplitude of the tip after the arrival: half the diagonal of the box in which it stays [m].
+    peak : float
+        Largest input [N m or N].
+    energy : float
+        Integral of the inputs' power, braking counted like driving [J].
+    """
+
+    arrival: float
+    error: float
+    settling: float
+    overshoot: float
+    residual: float
+    peak: float
+    energy: float
+
+
+def performance(result: Any, band: float = 0.02, after: float = 0.0) -> Performance:
+    """How well a result followed its reference.
+
+    Parameters
+    ----------
+    result : xarray.Dataset
+        Of `simulate`, with a reference (`q_ref`).
+    band : float
+        Share of a joint's way within which it counts as settled.
+    after : float
+        Time after the arrival from which on the residual vibration is measured [s].
+
+    Raises
+    ------
+    DescriptionError
+        When the result has no reference, the reference does not move, or the run ends with its arrival.
+    """
+    if "q_ref" not in result:
+        raise DescriptionError("performance: the result has no reference; simulate with one")
+    t = result.time.values
+    wanted = result.q_ref.values
+    joints = [name for name in result.coordinate.values if str(name).endswith(".joint")]
+    q = result.q.sel(coordinate=joints).values
+    way = wanted[-1] - wanted[0]
+    if not way.any():
+        raise DescriptionError("performance: the reference does not move")
+    still = (np.abs(wanted - wanted[-1]) <= AT_REST * np.abs(way).max()).all(axis=1)
+    first = int(np.argmax(still))
+    tail = np.flatnonzero(t >= t[first] + after)
+    if first == len(t) - 1 or len(tail) < 2:
+        raise DescriptionError("performance: the run ends as its reference arrives; simulate longer")
+    moving = way != 0
+    off = np.abs(q - wanted[-1])[:, moving] / np.abs(way[moving])
+    outside = np.flatnonzero((off > band).any(axis=1))
+    last = outside[-1] + 1 if len(outside) else 0
+    settling = np.inf if last == len(t) else max(0.0, float(t[last] - t[first]))
+    beyond = (q - wanted[-1])[:, moving] * np.sign(way[moving]) / np.abs(way[moving])
+    tip = result.tip.values[tail]
+    spread = np.linalg.norm(np.ptp(tip, axis=0)) / 2
+    return Performance(
+        arrival=float(t[first]),
+        error=float(np.abs(q[first] - wanted[first]).max()),
+        settling=settling,
+        overshoot=float(max(0.0, beyond.max())),
+        residual=float(spread),
+        peak=float(np.abs(result.u.values).max()),
+        energy=float(np.trapezoid(np.abs(result.power.values), t)),
+    )

@@ -1,0 +1,762 @@
+"""Closed forms against the native model's numbers, against textbooks term by term, and in themselves.
+
+Numbers: every matrix at random values equals what the model gives. Symbols: Lin & Lewis' Theorem 1, energies, Spong's
+two-link arm, the papers' examples and the printed matrix of Lin & Lewis' appendix, monomial by monomial.
+"""
+
+import casadi as ca
+import numpy as np
+import pytest
+import sympy as sp
+from oracle import clamped_free_root
+from random_arms import random_arm, random_state
+
+import flexarm as fa
+from flexarm.errors import DescriptionError
+from flexarm.papers import lin_lewis as paper
+
+CLOSE = 1e-12  # relative to the largest entry: some thousand operations, in another order
+NAMES = ("M", "D", "damping", "U", "G", "B", "bias", "stiffness_force", "kinetic", "potential", "tip", "jacobian")
+FAMILIES = [
+    {"family": "clamped-mass", "mass": 0.3, "inertia": 0.02, "first_moment": 0.01},
+    {"family": "clamped-loaded", "mass": 0.2},
+    *("pinned-pinned", "pinned-free", "clamped-pinned", "polynomial", "hermite"),
+]
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def straight(arm):
+    """The arm with its joints along coordinate axes and nothing turned: its closed forms are short."""
+    links = []
+    for link in arm.links:
+        joint = link.joint
+        if hasattr(joint, "axis"):
+            k = int(np.argmax(np.abs(joint.axis)))
+            joint = joint.replace(axis=tuple(np.sign(joint.axis[k]) * np.eye(3)[k]))
+        links.append(link.replace(joint=joint, placement=link.placement.replace(rpy=(0.0, 0.0, 0.0))))
+    return arm.replace(links=links)
+
+
+def catalogue(name, **joint):
+    """A bundled arm; a telescope's shapes fixed."""
+    arm = fa.load(name)
+    links = [x.replace(joint=x.joint.replace(**joint)) if x.joint.type == "telescope" else x for x in arm.links]
+    return arm.replace(links=links, gravity=(1.0, -9.81, 0.7))
+
+
+def flat(**options):
+    return lambda seed: random_arm(seed, planar=True, **options)
+
+
+def spatial(**options):
+    return lambda seed: straight(random_arm(seed, **options))
+
+
+ARMS = {
+    "one link": (spatial(links=1), [0, 2, 5]),
+    "slanted": (lambda seed: random_arm(seed, links=1), [3, 6]),
+    "slanted, rigid": (lambda seed: random_arm(seed, links=1, rigid=True), [0, 2]),
+    "two links": (spatial(links=2), [7, 8]),
+    "planar": (flat(links=2), [0, 1]),
+    "planar, three links": (flat(links=3), [3]),
+    "rigid": (spatial(links=3, rigid=True), [0, 1]),
+    "elastic": (spatial(links=2, elastic=True), [0]),
+    "elastic, chord": (flat(links=2, elastic=True, chord=True), [1, 2]),
+    "absolute": (flat(links=2, elastic=True, rotor="absolute"), [0, 1]),
+    "absolute, spatial": (spatial(links=1, elastic=True, rotor="absolute"), [3]),
+    "absolute, rigid joints": (flat(links=2, elastic=False, rotor="absolute"), [1]),
+    "chord": (spatial(links=2, chord=True), [2]),
+    "foreshortening": (spatial(links=1, foreshortening=True), [0, 1]),
+    "foreshortening, planar": (flat(links=2, foreshortening=True), [0]),
+    "tapered": (spatial(links=1, tapered=True), [0]),
+    "families": (flat(links=2, families=FAMILIES), [0, 3, 4, 7]),
+    "families, spatial": (spatial(links=1, families=FAMILIES), [0, 1, 3]),
+    "telescope": (spatial(links=1, telescope=True), [0, 1]),
+    "telescope, planar": (flat(links=2, telescope=True), [2]),
+    "telescope, elastic": (flat(links=2, telescope=True, elastic=True, rotor="absolute"), [1]),
+    "telescope, paper": (spatial(links=1, telescope=True, convection="paper"), [1]),
+    "azimuth-elevation": (lambda seed: catalogue("lin-lewis-azimuth-elevation"), [0]),
+    "rigid-flexible-rigid": (lambda seed: catalogue("lin-lewis-rfr"), [0]),
+    "De Luca & Siciliano": (lambda seed: catalogue("de-luca-siciliano"), [0]),
+}
+CASES = [pytest.param(make, seed, id=f"{name}-{seed}") for name, (make, seeds) in ARMS.items() for seed in seeds]
+
+
+def numeric(eq, expressions, q, qd):
+    """Expressions at a state, with the arm's numbers for its parameters."""
+    values = eq.values
+    symbols = [*map(sp.Symbol, eq.coordinates), *map(sp.Symbol, eq.rates), *values]
+    return sp.lambdify(symbols, list(expressions), cse=True)(*q, *qd, *values.values())
+
+
+def expected(model, q, qd):
+    """All matrices from the model: slopes by CasADi's exact derivatives."""
+
+    def value(name, *arguments):
+        return np.array(model.function(name)(*arguments))
+
+    def slope(f, at):
+        x = ca.SX.sym("x", len(q))
+        return np.array(ca.Function("slope", [x], [ca.densify(ca.jacobian(f(x), x))])(at))
+
+    tip = model.function("tip")
+    columns = slope(lambda x: ca.vec(tip(x)), q).T.reshape(-1, 4, 4).swapaxes(1, 2)
+    turning = columns[:, :3, :3] @ value("tip", q)[:3, :3].T
+    jacobian = np.vstack([columns[:, :3, 3].T, turning[:, 2, 1], turning[:, 0, 2], turning[:, 1, 0]])
+    return {
+        "M": value("mass_matrix", q),
+        "D": slope(lambda x: model.function("bias")(q, x), qd) / 2,
+        "damping": slope(lambda x: model.function("damping_force")(q, x), qd),
+        "U": slope(model.function("stiffness_force"), q),
+        "G": value("gravity_force", q),
+        "B": value("input_matrix", q),
+        "bias": value("bias", q, qd),
+        "stiffness_force": value("stiffness_force", q),
+        "kinetic": value("energy", q, qd)[0],
+        "potential": value("energy", q, qd)[1],
+        "tip": value("tip", q),
+        "jacobian": jacobian,
+    }
+
+
+def assert_close(found, wanted, scale=0.0, message=""):
+    found = np.asarray(found, float).reshape(np.shape(wanted))
+    scale = max(scale, np.max(np.abs(wanted), initial=0.0))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=CLOSE * scale, err_msg=message)
+
+
+@pytest.mark.parametrize(("make", "seed"), CASES)
+def test_numbers(make, seed):
+    """Every closed form equals the native model; every symbol in it is known; D qd is the bias."""
+    arm = make(seed)
+    eq = fa.equations(arm, however_large=True)
+    q, qd, _ = random_state(arm, seed)
+    wanted = expected(fa.Model(arm), q, qd)
+    forms = {name: eq.explicit(getattr(eq, name)) for name in NAMES}
+    known = {*map(sp.Symbol, (*eq.coordinates, *eq.rates)), *eq.values}
+    assert {str(s) for form in forms.values() for s in form.free_symbols - known} == set()
+    found = dict(zip(NAMES, numeric(eq, forms.values(), q, qd), strict=True))
+    force = np.max(np.abs(wanted["M"])) * np.max(np.abs(qd))  # what a bias that cancels is measured against
+    for name in NAMES:
+        scale = {"D": force, "bias": force * np.max(np.abs(qd))}.get(name, 0.0)
+        assert_close(found[name], wanted[name], scale, name)
+    assert_close(found["D"] @ qd, wanted["bias"], force * np.max(np.abs(qd)))
+
+
+SKEW = {
+    "one link": (spatial(links=1), [0, 5]),
+    "slanted": (lambda seed: random_arm(seed, links=1), [3]),
+    "two links": (spatial(links=2), [7]),
+    "elastic, absolute": (flat(links=2, elastic=True, rotor="absolute"), [0]),
+    "foreshortening": (spatial(links=1, foreshortening=True), [0]),
+    "pinned hub": (spatial(links=1, families=["pinned-pinned"]), [0]),
+    "telescope": (spatial(links=1, telescope=True), [1]),
+    "telescope, paper": (spatial(links=1, telescope=True, convection="paper"), [1, 2]),
+    "telescope, paper, planar": (flat(links=2, telescope=True, convection="paper"), [0]),
+    "azimuth-elevation": (lambda seed: catalogue("lin-lewis-azimuth-elevation"), [0]),
+}
+SKEW_CASES = [pytest.param(make, seed, id=f"{name}-{seed}") for name, (make, seeds) in SKEW.items() for seed in seeds]
+
+
+@pytest.mark.parametrize(("make", "seed"), SKEW_CASES)
+def test_mass_rate_less_twice_D_is_skew(make, seed):
+    """Theorem 1. The paper's convection is no exception: its equations are Lagrange's of an energy 1/2 qd' M(q) qd."""
+    arm = make(seed)
+    eq = fa.equations(arm, however_large=True)
+    q, qd, _ = random_state(arm, seed)
+    rate, D = numeric(eq, [eq.rate(eq.M), eq.explicit(eq.D)], q, qd)
+    assert np.abs(D).max() > 0
+    assert_close(rate, rate.T, np.abs(D).max())
+    assert_close(rate - 2 * D, -(rate - 2 * D).T, np.abs(D).max())
+
+
+def test_the_papers_convection_is_another_energy():
+    """What does not hold: 1/2 qd' M qd is not the energy of the particles, though they are in the same places."""
+    arms = [spatial(links=1, telescope=True, convection=c)(1) for c in ("material", "paper")]
+    q, qd, _ = random_state(arms[0], 1)
+    eqs = [fa.equations(one) for one in arms]
+    T, theirs = (numeric(eq, [eq.explicit(eq.kinetic)], q, qd)[0] for eq in eqs)
+    assert abs(T - theirs) > 1e-3 * T
+    assert eqs[0].tip == eqs[1].tip
+
+
+# -- identities in symbols ---------------------------------------------------------------------------------------------
+
+Z = (0.0, 0.0, 1.0)
+
+
+def link(i, body=None, **joint):
+    """A link on a joint about z, with a beam of one mode."""
+    body = fa.Beam(length=0.7 + 0.1 * i, mass=0.4, EI=3.0, modes={"y": 1}) if body is None else body
+    return fa.Link(name=f"link{i}", joint=fa.Revolute(**{"axis": Z} | joint), body=body)
+
+
+def beam(shapes="clamped-free", **modes):
+    return fa.Beam(length=0.8, mass=0.5, EI=3.0, modes=modes, shapes=shapes)
+
+
+def arm(*links):
+    return fa.Arm(name="small", links=links, payload=fa.Payload(mass=0.3, inertia=0.01), gravity=(0.0, -9.81, 0.0))
+
+
+SMALL = {
+    "rigid": fa.load("rigid-two-link"),
+    "one mode": arm(link(1)),
+    "two modes": arm(link(1, beam(y=2))),
+    "pinned-pinned": arm(link(1, beam("pinned-pinned", y=2)).replace(hub_inertia=0.02)),
+    "two links": arm(link(1), link(2)),
+    "elastic joint": arm(link(1), link(2, rotor_inertia=0.02, gear_ratio=3.0, stiffness=50.0, rotor="absolute")),
+    "two links, damped": arm(link(1, damping=0.1), link(2, beam(y=2).replace(damping=0.02), damping=0.2)),
+    "spatial": arm(link(1, beam(y=1, z=1)), link(2, beam(y=1, z=1), axis=(0.0, 1.0, 0.0))).replace(payload=None),
+    "telescope": arm(link(1), fa.Link(name="tube", joint=fa.Telescope(), body=beam(y=1))),
+}
+
+
+@pytest.fixture(scope="module", params=SMALL)
+def small(request):
+    return fa.equations(SMALL[request.param])
+
+
+SAME = {sp.Symbol("a_2_s1"): sp.Symbol("a_2_1")}
+"""The mean of (1 - x) psi' is that of psi: with this, identities hold for a telescope."""
+
+
+def zero(expression):
+    """Whether an expression or a matrix is zero once products are multiplied out."""
+    return sp.expand(expression.subs(SAME)) == 0 * expression
+
+
+def columns(eq):
+    q, qd = (sp.Matrix(sp.symbols(names, seq=True)) for names in (eq.coordinates, eq.rates))
+    return q, qd
+
+
+def test_theorem_1_in_symbols(small):
+    """M is symmetric, D half the slope of the bias, D qd the bias, Mdot - 2 D skew: identically."""
+    _, qd = columns(small)
+    M, D, bias = (small.explicit(X) for X in (small.M, small.D, small.bias))
+    assert small.M == small.M.T
+    assert zero(D - bias.jacobian(qd) / 2)
+    assert zero(D * qd - bias)
+    W = small.rate(M) - 2 * D
+    assert zero(W + W.T)
+
+
+def test_energies_in_symbols(small):
+    """Kinetic energy is 1/2 qd' M qd; forces are slopes of the potential energy."""
+    q, qd = columns(small)
+    assert zero(small.explicit(small.kinetic) - small.explicit((qd.T * small.M * qd)[0]) / 2)
+    force = sp.Matrix([small.explicit(small.potential)]).jacobian(q).T
+    assert zero(force - small.explicit(small.stiffness_force + small.G))
+    assert zero(small.stiffness_force.jacobian(q) - small.U)
+    assert small.damping == small.damping.T
+
+
+def test_gravity_is_the_slope_of_its_energy(small):
+    """The part of the potential energy that is proportional to gravity."""
+    q, _ = columns(small)
+    weight = sp.Symbol("g") * sp.diff(small.explicit(small.potential), sp.Symbol("g"))
+    assert zero(sp.Matrix([weight]).jacobian(q).T - small.explicit(small.G))
+    assert zero(small.G.subs(sp.Symbol("g"), 0))
+
+
+def test_stiffness_is_constant_but_for_a_telescope(small):
+    q, _ = columns(small)
+    slides = any(link.joint.type == "telescope" for link in small.arm.links)
+    assert bool(small.U.free_symbols & set(q)) == slides
+    assert zero(small.U * q - small.stiffness_force) == (not slides)
+
+
+def test_jacobian_is_the_slope_of_the_tip(small):
+    """Velocity: the slope of its place. Angular velocity: W = dR/dq R', skew."""
+    q, _ = columns(small)
+    tip, jacobian = small.explicit(small.tip), small.explicit(small.jacobian)
+    assert zero(tip[:3, 3].jacobian(q) - jacobian[:3, :])
+    for i, x in enumerate(q):
+        x_, y_, z_ = jacobian[3:, i]
+        W = sp.Matrix([[0, -z_, y_], [z_, 0, -x_], [-y_, x_, 0]])
+        difference = sp.diff(tip[:3, :3], x) - W * tip[:3, :3]
+        symbols = sorted(difference.free_symbols, key=str)
+        found = sp.lambdify(symbols, difference, cse=True)(*np.linspace(0.3, 1.4, len(symbols)))
+        np.testing.assert_allclose(found, 0, atol=1e-13)
+
+
+def test_rates_of_the_stand_ins(small):
+    """alphad_1 stands for the rate of what alpha_1 stands for."""
+    names = {str(s): s for s in small.definitions}
+    for name, s in names.items():
+        letter, _, number = name.partition("_")
+        if f"{letter}d_{number}" in names:
+            assert zero(small.rate(s) - small.definitions[names[f"{letter}d_{number}"]])
+    assert ("alpha_1" in names) == ("eta_1_1" in small.coordinates or "eta_1_y1" in small.coordinates)
+
+
+def test_stand_ins_are_what_one_writes():
+    """Angles, and deflections of several modes, stand as symbols in all that lies beyond, and so do their rates."""
+    eq = fa.equations(arm(link(1, beam(y=2)), link(2)))
+    assert {str(s) for s in eq.definitions} == {"w_1", "alpha_1", "alpha_2", "wd_1", "alphad_1", "alphad_2"}
+    found = {str(s) for s in eq.D.free_symbols}
+    assert {"w_1", "alpha_1", "wd_1", "alphad_1"} <= found
+    assert {str(s) for s in eq.tip.free_symbols} == {
+        *("q_1", "q_2", "w_1", "alpha_1", "alpha_2", "eta_2_1", "phi_2_1", "L_1", "L_2")
+    }
+    assert {str(s) for s in eq.M.free_symbols} & {"w_2", "eta_1_1", "eta_1_2"} == {"eta_1_1", "eta_1_2"}
+
+
+def test_rate_of_numbers_and_matrices(small):
+    q, qd = columns(small)
+    assert zero(small.rate(q) - qd)
+    assert zero(small.rate(sp.Matrix([small.explicit(small.potential)])) - sp.Matrix([small.rate(small.potential)]))
+    assert small.rate(sp.Integer(3)) == 0
+
+
+def test_no_number_is_a_float(small):
+    """Coefficients of what has only symbols are whole or fractions: 1/3, not 0.333."""
+    for name in NAMES:
+        assert getattr(small, name).atoms(sp.Float) == set(), name
+
+
+# -- the textbook's two-link arm ---------------------------------------------------------------------------------------
+
+
+def test_rigid_two_link_arm_is_spongs():
+    """Spong & Vidyasagar (1989), section 6.4: d11, d12, d22, h and the matrix of Christoffel symbols, g1, g2."""
+    eq = fa.equations(fa.load("rigid-two-link"))
+    m1, m2, l1, a1, a2, I1, I2, g = sp.symbols("m_1 m_2 L_1 lc_1 lc_2 I_1 I_2 g")
+    q1, q2, q1d, q2d = sp.symbols("q_1 q_2 qd_1 qd_2")
+    d11 = m1 * a1**2 + m2 * (l1**2 + a2**2 + 2 * l1 * a2 * sp.cos(q2)) + I1 + I2
+    d12 = m2 * (a2**2 + l1 * a2 * sp.cos(q2)) + I2
+    d22 = m2 * a2**2 + I2
+    h = -m2 * l1 * a2 * sp.sin(q2)
+    far = m2 * a2 * g * sp.cos(q1 + q2)
+    assert zero(eq.M - sp.Matrix([[d11, d12], [d12, d22]]))
+    assert zero(eq.D - sp.Matrix([[h * q2d, h * (q1d + q2d)], [-h * q1d, 0]]))
+    assert zero(eq.G - sp.Matrix([(m1 * a1 + m2 * l1) * g * sp.cos(q1) + far, far]))
+    assert eq.B == sp.eye(2) and zero(eq.U) and zero(eq.damping)
+    assert {str(s) for s in eq.M.free_symbols} == {"m_1", "m_2", "L_1", "lc_1", "lc_2", "I_1", "I_2", "q_2"}
+    with_subs = (eq.M[0, 0] - d11).subs(eq.values)
+    assert with_subs.is_zero or sp.expand(with_subs) == 0
+
+
+# -- Lin & Lewis: one flexible link ------------------------------------------------------------------------------------
+
+ORDERS = (2, 5, 10, 15)
+
+
+def one_link(shapes, count, payload=True):
+    arm = fa.load("lin-lewis-beam")
+    body = arm.links[0].body.replace(shapes=shapes, modes={"y": count})
+    return arm.replace(links=[arm.links[0].replace(body=body)], payload=arm.payload if payload else None)
+
+
+@pytest.fixture(scope="module", params=["pinned-pinned", "clamped-free"])
+def orders(request):
+    return request.param, {n: fa.equations(one_link(request.param, n)) for n in ORDERS}
+
+
+def test_lower_orders_are_blocks_of_higher_ones(orders):
+    """Lin & Lewis 4.2: M and U of fewer modes are leading blocks, symbol by symbol; M_RR has a term more for each."""
+    _, eqs = orders
+    most = eqs[ORDERS[-1]]
+    M, U = most.explicit(most.M), most.U
+    for n in ORDERS[:-1]:
+        eq, k = eqs[n], n + 1
+        assert eq.U == U[:k, :k] and eq.B == most.B[:k, :]
+        assert eq.M[1:, :] == most.M[1:k, :k]
+        without = {sp.Symbol(f"eta_1_{j}"): 0 for j in range(k, ORDERS[-1] + 1)}
+        assert zero(eq.explicit(eq.M)[0, 0] - M[0, 0].subs(without))
+
+
+def test_structure_of_one_flexible_link(orders):
+    """U diagonal; M_FF that of the beam, diagonal, and that of the tip mass, phi phi'; pinned-pinned has no tip."""
+    shapes, eqs = orders
+    for n, eq in eqs.items():
+        L, m, EI, mP = sp.symbols("L_1 m_1 EI_1 mP")
+        c, k, phi, b, root = (
+            [sp.Symbol(f"{letter}_1_{j}{behind}") for j in range(1, n + 1)]
+            for letter, behind in (("c", "_{}"), ("k", "_{}"), ("phi", ""), ("b", ""), ("dphi0", ""))
+        )
+        c, k = ([sp.Symbol(s.name.format(j)) for j, s in enumerate(x, start=1)] for x in (c, k))
+        assert eq.U == sp.diag(0, *(EI * x / L**3 for x in k))
+        tip = sp.Matrix(phi) if shapes == "clamped-free" else sp.zeros(n, 1)
+        assert zero(eq.M[1:, 1:] - m * sp.diag(*c) - mP * tip * tip.T)
+        assert zero(eq.M[1:, 0] - L * (m * sp.Matrix(b) + mP * tip))
+        assert zero(eq.B[1:, 0] - (sp.Matrix(root) / L if shapes == "pinned-pinned" else sp.zeros(n, 1)))
+        eta = sp.Matrix([sp.Symbol(f"eta_1_{j}") for j in range(1, n + 1)])
+        bent = (eta.T * eq.M[1:, 1:] * eta)[0]
+        assert zero(eq.explicit(eq.M)[0, 0] - bent - m * L**2 / 3 - mP * L**2)
+
+
+def test_numbers_of_one_flexible_link(orders):
+    """Native model; k_jj in closed form: (j pi)^4 / 2 or beta_j^4 / 4."""
+    shapes, eqs = orders
+    for n, eq in eqs.items():
+        model = fa.Model(eq.arm)
+        q, qd, _ = random_state(eq.arm, n)
+        names = ("M", "U", "D", "B", "bias")
+        found = numeric(eq, [eq.explicit(getattr(eq, name)) for name in names], q, qd)
+        wanted = expected(model, q, qd)
+        for name, value in zip(names, found, strict=True):
+            assert_close(value, wanted[name], message=name)
+        j = np.arange(1, n + 1)
+        roots = np.pi * j if shapes == "pinned-pinned" else np.array([float(clamped_free_root(int(i))[0]) for i in j])
+        k = [float(eq.values[sp.Symbol(f"k_1_{i}_{i}")]) for i in j]
+        np.testing.assert_allclose(k, roots**4 / (2 if shapes == "pinned-pinned" else 4), rtol=1e-11)
+
+
+def test_azimuth_and_elevation():
+    """Lin & Lewis 4.3, out of the plane: Theorem 1 in symbols; the azimuth, a symmetry, is in no matrix."""
+    eq = fa.equations(fa.load("lin-lewis-azimuth-elevation"))
+    assert eq.coordinates == ("q_1", "q_2", "eta_2_y1", "eta_2_y2", "eta_2_z1", "eta_2_z2")
+    W = eq.rate(eq.M) - 2 * eq.explicit(eq.D)
+    assert zero(W + W.T)
+    assert sp.Symbol("q_1") not in eq.explicit(eq.M).free_symbols | eq.explicit(eq.D).free_symbols
+    assert sp.Symbol("q_2") in eq.M.free_symbols and sp.Symbol("q_1") in eq.tip.free_symbols
+
+
+# -- Lin & Lewis: the appendix -----------------------------------------------------------------------------------------
+
+PHI, PHI_2, TWICE = 0.5497897482078318, 0.3022687672344311, 1.099579496415663
+SIX_DIGITS = 1.5e-6
+"""Relative: half a unit in the last place of 0.413302 is 1.2e-6; other coefficients have sixteen digits."""
+
+
+def appendix():
+    """Lin & Lewis' inertia matrix, rigid-flexible-rigid, as printed but for the corrections marked; upper triangle.
+
+    Paper's symbols stand for ours: L[i], Lc[i] for L_i, lc_i; ms[i] for m_i; mpd for mP; A[2] ro[2] for m_2 / L_2;
+    Ix[i] for I_i; th[i] for q_i; v[2, 1] for eta_2_1; 0.5497897482078318 v[2, 1] / L[2] for alpha_2.
+    """
+    L1, L2, L3, Lc1, Lc3, ms1, ms3, mpd = sp.symbols("L_1 L_2 L_3 lc_1 lc_3 m_1 m_3 mP")
+    Ix1, Ix3, th2, th3, star, v = sp.symbols("I_1 I_3 q_2 q_3 alpha_2 eta_2_1")
+    ro = sp.Symbol("m_2") / L2
+    c2, s2, c3, s3, c23 = sp.cos(th2), sp.sin(th2), sp.cos(th3 + star), sp.sin(th3 + star), sp.cos(th2 + th3 + star)
+    M = {}
+    M[1, 1] = (
+        Ix1 + Ix3 + mpd * L1**2 + 2 * mpd * c2 * L1 * L2 + mpd * L2**2 + 2 * mpd * c23 * L1 * L3
+        + 2 * mpd * c3 * L2 * L3 + mpd * L3**2 + Lc1**2 * ms1 + L1**2 * ms3 + 2 * c2 * L1 * L2 * ms3 + L2**2 * ms3
+        + 2 * c23 * L1 * Lc3 * ms3 + 2 * c3 * L2 * Lc3 * ms3 + Lc3**2 * ms3 + L1**2 * L2 * ro + c2 * L1 * L2**2 * ro
+        + L2**3 * ro / 3 - 1.09958 * mpd * L1 * s2 * v - 1.09958 * L1 * ms3 * s2 * v
+        - 0.413302 * L1 * L2 * ro * s2 * v + TWICE * mpd * L3 * s3 * v
+        + TWICE * Lc3 * ms3 * s3 * v  # v is missing in print
+        + PHI_2 * mpd * v**2 + PHI_2 * ms3 * v**2 + 0.07147226535009999 * L2 * ro * v**2
+    )  # fmt: skip
+    M[1, 2] = (
+        mpd * c2 * L1 * L2 + mpd * L2**2 + mpd * c23 * L1 * L3 + 2 * mpd * c3 * L2 * L3 + mpd * L3**2
+        + c2 * L1 * L2 * ms3 + L2**2 * ms3
+        + c23 * L1 * Lc3 * ms3  # L[3] in print
+        + 2 * c3 * L2 * Lc3 * ms3 + Lc3**2 * ms3
+        + c2 * L1 * L2**2 * ro / 2  # over L[2] in print
+        + L2**3 * ro / 3 - 0.54979 * mpd * L1 * s2 * v - 0.54979 * L1 * ms3 * s2 * v
+        - 0.206651 * L1 * L2 * ro * s2 * v  # + in print
+        + TWICE * mpd * L3 * s3 * v + TWICE * Lc3 * ms3 * s3 * v
+        + PHI_2 * mpd * v**2 + PHI_2 * ms3 * v**2 + 0.07147226535009999 * L2 * ro * v**2
+    )  # fmt: skip
+    M[1, 3] = (
+        Ix3 + mpd * (c23 * L1 * L3 + c3 * L2 * L3 + L3**2 + PHI * L3 * s3 * v)
+        + ms3 * (c23 * L1 * Lc3 + c3 * L2 * Lc3 + Lc3**2 + PHI * Lc3 * s3 * v)
+    )  # fmt: skip
+    M[1, 4] = 0.2748948741039159 / L2 * (
+        2 * mpd * c2 * L1 * L2 + 2 * mpd * L2**2  # run into one, 2 mpd cos(th2) L[1] L[2]^2, in print
+        + 2 * mpd * c23 * L1 * L3 + 4 * mpd * c3 * L2 * L3 + 2 * mpd * L3**2 + 2 * c2 * L1 * L2 * ms3 + 2 * L2**2 * ms3
+        + 2 * c23 * L1 * Lc3 * ms3 + 4 * c3 * L2 * Lc3 * ms3 + 2 * Lc3**2 * ms3
+        + 0.7517462583877994 * c2 * L1 * L2**2 * ro + 0.5509971691837638 * L2**3 * ro + TWICE * mpd * L3 * s3 * v
+        + TWICE * Lc3 * ms3 * s3 * v
+    )  # fmt: skip
+    M[2, 2] = (
+        mpd * L2**2 + 2 * mpd * c3 * L2 * L3 + mpd * L3**2 + L2**2 * ms3 + 2 * c3 * L2 * Lc3 * ms3 + Lc3**2 * ms3
+        + L2**3 * ro / 3 + TWICE * mpd * L3 * s3 * v + TWICE * Lc3 * ms3 * s3 * v + PHI_2 * mpd * v**2
+        + PHI_2 * ms3 * v**2 + 0.07147226535009999 * L2 * ro * v**2
+    )  # fmt: skip
+    M[2, 3] = (
+        mpd * (c3 * L2 * L3 + L3**2 + PHI * L3 * s3 * v) + ms3 * (c3 * L2 * Lc3 + Lc3**2 + PHI * Lc3 * s3 * v)
+    )  # fmt: skip
+    M[2, 4] = PHI / L2 * (
+        mpd * L2**2 + 2 * mpd * c3 * L2 * L3 + mpd * L3**2 + L2**2 * ms3 + 2 * c3 * L2 * Lc3 * ms3 + Lc3**2 * ms3
+        + 0.2754985845918819 * L2**3 * ro + PHI * mpd * L3 * s3 * v + PHI * Lc3 * ms3 * s3 * v
+    )  # fmt: skip
+    M[3, 3] = Ix3 + mpd * L3**2 + Lc3**2 * ms3
+    M[3, 4] = PHI * mpd * c3 * L3 + PHI * mpd * L3**2 / L2 + PHI * c3 * Lc3 * ms3 + PHI * Lc3**2 * ms3 / L2
+    M[4, 4] = (
+        PHI_2 * mpd + 2 * PHI_2 * mpd * c3 * L3 / L2 + PHI_2 * mpd * L3**2 / L2**2 + PHI_2 * ms3
+        + 2 * PHI_2 * c3 * Lc3 * ms3 / L2
+        + PHI_2 * Lc3**2 * ms3 / L2**2  # L[3] in print
+        + 0.07147226535009999 * L2 * ro
+    )  # fmt: skip
+    return M
+
+
+def link_3_turns():
+    """What print leaves out: link 3 turns with th1 + th2 + th3 and the chord, not with th1 + th3 alone."""
+    whole, printed = [1, 1, 1, PHI / sp.Symbol("L_2")], [1, 0, 1, 0]
+    return {
+        (i, j): sp.Symbol("I_3") * (whole[i - 1] * whole[j - 1] - printed[i - 1] * printed[j - 1])
+        for i in range(1, 5)
+        for j in range(i, 5)
+    }
+
+
+def monomials(expression):
+    return {term: float(c) for term, c in sp.expand(expression).as_coefficients_dict().items()}
+
+
+def test_the_appendix_monomial_by_monomial():
+    """All ten entries: the same products of symbols, with coefficients that are the same to the printed digits."""
+    eq = fa.equations(fa.load("lin-lewis-rfr"))
+    modal = dict(zip(sp.symbols("phi_2_1 a_2_1 b_2_1 c_2_1_1"), (paper.PHI_L, paper.MEAN, paper.MEAN_X,
+                                                               paper.MEAN_SQUARE), strict=True))  # fmt: skip
+    assert zero(eq.definitions[sp.Symbol("alpha_2")] - sp.sympify("phi_2_1 * eta_2_1 / L_2"))
+    turning, printed = link_3_turns(), appendix()
+    assert len(printed) == 10
+    for (i, j), entry in printed.items():
+        ours = monomials(eq.M[i - 1, j - 1].subs(modal))
+        theirs = monomials(entry + turning[i, j])
+        assert ours.keys() == theirs.keys()
+        rtol = SIX_DIGITS if (i, j) in ((1, 1), (1, 2)) else 1e-14
+        for term, c in ours.items():
+            assert theirs[term] == pytest.approx(c, rel=rtol), (i, j, term)
+    assert eq.M == eq.M.T
+
+
+def test_the_appendix_is_transcribed():
+    """The symbols above, with numbers put in, are the reproduction's corrected matrix."""
+    a = paper.random_state(np.random.default_rng(5))
+    values = {f"L_{i}": a.L[i] for i in (1, 2, 3)} | {f"lc_{i}": a.Lc[i] for i in (1, 3)}
+    values |= {f"m_{i}": a.ms[i] for i in (1, 3)} | {f"I_{i}": a.Ix[i] for i in (1, 3)}
+    values |= {"mP": a.mpd, "m_2": a.ro_A * a.L[2], "q_2": a.th2, "q_3": a.th3, "eta_2_1": a.v}
+    values["alpha_2"] = PHI * a.v / a.L[2]
+    wanted, turning = paper.corrected_matrix(a), link_3_turns()
+    for (i, j), entry in appendix().items():
+        assert float((entry + turning[i, j]).subs(values)) == pytest.approx(wanted[i - 1, j - 1], rel=1e-12)
+
+
+# -- De Luca & Siciliano -----------------------------------------------------------------------------------------------
+
+QUOTED = {
+    "f": ((0.48, 1.80), (2.18, 15.91)),
+    "phi": ((0.186, 0.215), (0.883, -0.069)),
+    "dphi": ((0.657, -0.560), (2.641, -10.853)),
+    "a": ((0.007, 0.013), (0.033, 0.054)),
+    "b": ((0.002, 0.004), (0.012, 0.016)),
+}
+"""De Luca & Siciliano (1991): frequencies [Hz], phi, phi' [1/m], int rho phi, int rho x phi, as quoted."""
+
+
+def test_modal_constants_of_de_luca_and_siciliano():
+    """To the digits quoted, in their scale: a mode and the load it was made for have the mass of the link.
+
+    The sign of a mode is free: that of the last is the opposite there. M is that of the modes with their loads where
+    the second link is at a right angle.
+    """
+    arm = fa.load("de-luca-siciliano")
+    eq = fa.equations(arm)
+    at = {sp.Symbol("q_2"): sp.pi / 2} | {sp.Symbol(x): 0 for x in eq.coordinates if x[0] == "e"}
+    M = np.array(eq.explicit(eq.M).subs(at).subs(eq.values), float)
+    U = np.array(eq.U.subs(eq.values), float)
+    for i, j, n in ((1, 1, 2), (1, 2, 3), (2, 1, 4), (2, 2, 5)):
+        mass, length = arm.links[i - 1].body.total_mass, arm.links[i - 1].body.length
+        scale = np.sqrt(mass / M[n, n]) * np.sign(QUOTED["phi"][i - 1][j - 1])
+        found = {"f": np.sqrt(U[n, n] / M[n, n]) / (2 * np.pi)}
+        known = {str(s): v for s, v in eq.values.items()}
+        found |= {"phi": scale * known[f"phi_{i}_{j}"], "dphi": scale * known[f"dphi_{i}_{j}"] / length}
+        if f"a_{i}_{j}" in known:
+            found["a"] = scale * mass * known[f"a_{i}_{j}"]
+        found["b"] = scale * mass * length * known[f"b_{i}_{j}"]
+        for name, x in found.items():
+            digits = 2 if name == "f" else 3
+            assert round(x, digits) == QUOTED[name][i - 1][j - 1], (name, i, j)
+    assert abs(M[2, 3]) < 1e-13 and abs(M[4, 5]) < 1e-13
+
+
+# -- numbers instead of symbols ----------------------------------------------------------------------------------------
+
+
+def two_links():
+    """A planar arm with two beams, one placed at an angle."""
+    first, second = link(1), link(2, beam("pinned-free", y=1))
+    return arm(first, second.replace(placement=fa.Pose(xyz=(0.1, 0.0, 0.0), rpy=(0.0, 0.0, 0.4))))
+
+
+NUMBERS = {
+    "a symbol": (["m_1"], {"m_1"}),
+    "a field": (["link1.mass"], {"m_1"}),
+    "an angle": (["yaw_2"], {"yaw_2"}),
+    "a pattern of symbols": (["phi_*"], {"phi_1_1", "phi_2_1"}),
+    "a pattern of fields": (["payload.*", "gravity"], {"mP", "IP", "g"}),
+    "a link": (["link2.placement.*"], {"px_2", "yaw_2"}),
+    "values": ({"m_1": 2.5, "yaw_2": -0.7}, {"m_1", "yaw_2"}),
+    "some values": ({"link1.mass": None, "EI_?": 4.0}, {"m_1", "EI_1", "EI_2"}),
+    "everything": (["*"], None),
+}
+GIVEN = {"values": {"m_1": 2.5, "yaw_2": -0.7}, "some values": {"EI_1": 4.0, "EI_2": 4.0}}
+
+
+MATRICES = ("M", "D", "G", "U", "B", "damping", "tip", "jacobian", "stiffness_force")
+
+
+@pytest.fixture(scope="module")
+def symbolic():
+    """The closed forms with all their symbols, and all matrices as a function of state and values."""
+    eq = fa.equations(two_links())
+    symbols = sp.symbols([*eq.coordinates, *eq.rates, *(p.symbol for p in eq.parameters)])
+    return eq, sp.lambdify(symbols, [eq.explicit(getattr(eq, name)) for name in MATRICES], cse=True)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_instead_of_symbols(symbolic, name):
+    """The same matrices as with the values put into the symbols."""
+    numbers, gone = NUMBERS[name]
+    whole, function = symbolic
+    eq = fa.equations(two_links(), numbers=numbers)
+    known = {p.symbol: p.value for p in whole.parameters}
+    gone = set(known) if gone is None else gone
+    assert {p.symbol for p in eq.parameters} == known.keys() - gone
+    assert eq.numbers.keys() == gone and not eq.closed_forms.keys() & gone
+    assert eq.numbers == {symbol: GIVEN.get(name, {}).get(symbol, known[symbol]) for symbol in gone}
+    found = [getattr(eq, name) for name in MATRICES]
+    assert not {s.name for X in found for s in eq.explicit(X).free_symbols} & gone
+    q, qd, _ = random_state(eq.arm, 3)
+    wanted = function(*q, *qd, *(known | eq.numbers).values())
+    for name, value, other in zip(MATRICES, numeric(eq, map(eq.explicit, found), q, qd), wanted, strict=True):
+        assert_close(value, other, message=name)
+
+
+def test_everything_a_number():
+    eq = fa.equations(two_links(), numbers=["*"])
+    assert eq.parameters == () and eq.values == {} and eq.closed_forms == {}
+    assert eq.M.free_symbols <= {sp.Symbol(s) for s in (*eq.coordinates, "alpha_1")}
+
+
+@pytest.mark.parametrize("name", ["m_9", "link1.weight", "M_1", "zz*"])
+def test_an_unknown_name_lists_the_parameters(name):
+    with pytest.raises(DescriptionError) as error:
+        fa.equations(two_links(), numbers=["m_1", name])
+    line = str(error.value)
+    assert line.startswith(f"no parameter {name!r}; there are ") and "\n" not in line
+    for p in fa.equations(two_links()).parameters:
+        assert f"{p.symbol} ({p.name})" in line
+
+
+def test_a_number_is_finite():
+    with pytest.raises(DescriptionError, match="parameter 'm_1' is inf; it must be finite"):
+        fa.equations(two_links(), numbers={"m_1": float("inf")})
+
+
+# -- parameters --------------------------------------------------------------------------------------------------------
+
+
+def test_parameters_are_the_arms_numbers():
+    eq = fa.equations(two_links())
+    found = {p.symbol: p for p in eq.parameters}
+    assert (found["m_2"].name, found["m_2"].value, found["m_2"].unit) == ("link2.mass", 0.5, "kg")
+    assert (found["mP"].name, found["mP"].value) == ("payload.mass", 0.3)
+    assert (found["g"].name, found["g"].value, found["g"].unit) == ("gravity", 9.81, "m/s^2")
+    assert (found["yaw_2"].value, found["yaw_2"].unit) == (0.4, "rad")
+    assert all(p.meaning and p.name for p in eq.parameters)
+    assert len({p.name for p in eq.parameters}) == len(found) == len(eq.parameters)
+    assert repr(eq) == f"Equations('small': 4 coordinates, {len(found)} parameters)"
+
+
+def test_hub_mass_of_the_first_link_is_in_its_potential_energy():
+    """A constant, which no force depends on: its symbol is a parameter nevertheless."""
+    eq = fa.equations(arm(link(1).replace(hub_mass=0.3, placement=fa.Pose(xyz=(0.0, 0.2, 0.0)))))
+    left = eq.explicit(eq.potential).free_symbols - {*map(sp.Symbol, eq.coordinates), *eq.values}
+    assert left == set()
+
+
+def test_definitions_grow_with_the_matrices():
+    """A sum within a sine that no angle is gets its name when it is first met; asking before is no harm."""
+    described = arm(link(1, beam("pinned-pinned", y=1, z=1)).replace(hub_inertia=(0.1, 0.2, 0.3)))
+    early, late = fa.equations(described), fa.equations(described)
+    assert "alpha_1" in {s.name for s in early.definitions}
+    for eq in (early, late):
+        assert {s.name for s in eq.M.free_symbols} & {"psi_1", "psi_2"}
+    assert early.definitions == late.definitions
+    assert early.explicit(early.M) == late.explicit(late.M)
+    assert zero(early.rate(early.M) - late.rate(late.M))
+
+
+CLOSED = {
+    "clamped-free": True,
+    "pinned-pinned": True,
+    "pinned-free": True,
+    "clamped-pinned": True,
+    "polynomial": True,
+    "hermite": True,
+    "clamped-mass": False,
+    "clamped-loaded": False,
+}
+
+
+@pytest.mark.parametrize("shapes", CLOSED)
+def test_closed_forms_have_the_parameters_values(shapes):
+    """Of every modal integral where the family has them, to 1e-12; none where it has not; the symbols stay."""
+    body = fa.Beam(length=0.8, mass=0.5, EI={"y": 3.0, "z": 2.0}, modes={"y": 2, "z": 2}, shapes=shapes)
+    eq = fa.equations(arm(link(1, body)))
+    value = {p.symbol: p.value for p in eq.parameters}
+    modal = {s for s in value if s.split("_")[0] in ("a", "b", "c", "k", "phi", "dphi", "dphi0")}
+    assert len(modal) > 6
+    assert eq.closed_forms.keys() == (modal if CLOSED[shapes] else set())
+    for symbol, form in eq.closed_forms.items():
+        assert form.value == pytest.approx(value[symbol], rel=1e-12), symbol
+
+
+def test_closed_forms_of_torsion_and_stretch():
+    body = fa.Beam(length=0.8, mass=0.5, EI=3.0, GJ=1.0, EA=100.0, polar_inertia=1e-3,
+                   modes={"y": 1, "torsion": 2, "axial": 1})  # fmt: skip
+    eq = fa.equations(arm(link(1, body)))
+    value = {p.symbol: p.value for p in eq.parameters}
+    assert {"k_1_t1_t1", "k_1_t2_t2", "k_1_x1_x1", "phi_1_t1", "c_1_x1_x1"} <= eq.closed_forms.keys() & value.keys()
+    for symbol, form in eq.closed_forms.items():
+        assert form.value == pytest.approx(value[symbol], rel=1e-12), symbol
+
+
+def test_a_tapered_beam_has_no_closed_forms():
+    eq = fa.equations(spatial(links=1, tapered=True)(1))
+    assert eq.closed_forms == {} and any(p.symbol.startswith("k_1_") for p in eq.parameters)
+
+
+# -- doors -------------------------------------------------------------------------------------------------------------
+
+
+def test_too_large():
+    """Before anything is derived, were it as small as U."""
+    eq = fa.equations(fa.load("spatial-6r"))
+    with pytest.raises(
+        DescriptionError, match=r"arm 'spatial-6r' is too large for closed forms: .* 5000 terms"
+    ) as error:
+        _ = eq.U
+    assert "\n" not in str(error.value) and "however_large" in str(error.value)
+    with pytest.raises(DescriptionError, match="too large"):
+        _ = eq.definitions
+
+
+def test_however_large():
+    eq = fa.equations(fa.load("spatial-6r"), however_large=True)
+    assert eq.U.shape == (16, 16) and eq.B.shape == (16, 6)
+
+
+def test_shapes_that_follow_the_load_have_none():
+    eq = fa.equations(fa.load("theodore-ghosal"), however_large=True)
+    with pytest.raises(DescriptionError, match=r"link 'slide': joint\.wave_numbers is 'integrated': ") as error:
+        _ = eq.tip
+    assert "\n" not in str(error.value) and "'fixed' has" in str(error.value)
+
+
+def test_theodore_ghosal_with_fixed_shapes():
+    described = catalogue("theodore-ghosal", wave_numbers="fixed")
+    eq = fa.equations(described)
+    q, qd, _ = random_state(described, 1)
+    wanted = expected(fa.Model(described), q, qd)
+    names = ("M", "U", "G", "B", "damping", "tip", "kinetic")
+    for name, found in zip(names, numeric(eq, [eq.explicit(getattr(eq, n)) for n in names], q, qd), strict=True):
+        assert_close(found, wanted[name], message=name)
+
+
+def test_where_nothing_moves():
+    post = fa.Link(name="post", joint=fa.Fixed(), body=fa.Rigid(length=1.0, mass=1.0))
+    still = fa.Arm(name="post", links=[post])
+    with pytest.raises(DescriptionError, match="arm 'post': nothing moves; it needs a joint or a link with modes"):
+        fa.equations(still)
