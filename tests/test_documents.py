@@ -290,10 +290,10 @@ def read(document, found):
         if r"\mathbf" in left + right:
             continue
         read.left.append(left)
-        if entry := re.fullmatch(r"([MDCUGBR])(?:\[(.*)\]|_\{(.*)\})", left):
+        if entry := re.fullmatch(r"([MDCUfGBR])(?:\[(.*)\]|_\{(.*)\})", left):
             letter, whole, index = entry.groups()
             many = n >= 10 and letter != "R"
-            lone = letter == "G" or (letter == "B" and len(found.arm.inputs) == 1)
+            lone = letter in "Gf" or (letter == "B" and len(found.arm.inputs) == 1)
             numbers = (whole or index).split(",") if whole or many else [*index]
             key = (letter, *map(int, [*numbers, 1] if lone and not whole else numbers))
             assert len(key) == 3

@@ -1,8 +1,9 @@
 """Serial manipulators whose links and joints bend: described in a few lines, derived once, compiled, simulated."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from flexarm import analysis, control, shapes
+from flexarm import shapes
 from flexarm.arm import (
     Arm,
     Beam,
@@ -54,6 +55,7 @@ from flexarm.trajectory import (
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
+    from flexarm import analysis, control
     from flexarm.symbolic import Equations, equations
 
 __all__ = [
@@ -119,8 +121,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Equations", "equations"):  # late: they need CasADi, which takes longer to import than all the rest
-        from flexarm import symbolic
-
-        return getattr(symbolic, name)
+    # late: CasADi and SciPy take longer to import than all the rest
+    if name in ("Equations", "equations"):
+        return getattr(import_module("flexarm.symbolic"), name)
+    if name in ("analysis", "control"):
+        return import_module(f"flexarm.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,6 +18,8 @@ from flexarm.errors import FlexarmError
 Element = dict[int, complex]
 
 BITS = 8
+LARGEST = 1 << (BITS - 2)
+"""Power that still leaves an exponent its place."""
 
 
 class NoClosedForm(FlexarmError):
@@ -77,6 +79,11 @@ class Ring:
                 top, bottom = near.numerator, near.denominator
                 return {key: top * c for key, c in self.symbol(f"1/{bottom}").items()}
         return {0: value}
+
+    def inverse(self, element: Element) -> Element:
+        """1 / element, for a product of symbols; a third is exact, which 1/3 as a float is not."""
+        ((key, c),) = inverse(element).items()
+        return times({key: 1.0}, self.constant(c.real))
 
     def sine_and_cosine(self, argument: Element) -> tuple[Element, Element]:
         """sin and cos of a sum of angles, quarter turns, and anything else, which gets a name of its own."""
@@ -271,6 +278,8 @@ def power(a: Element, exponent: float) -> Element:
         raise NoClosedForm(f"a power of {exponent}")
     if exponent < 0:
         return power(inverse(a), -exponent)
+    if exponent >= LARGEST:
+        raise NoClosedForm(f"a power of {exponent:g}")
     result: Element = {0: 1.0}
     for _ in range(int(exponent)):
         result = times(result, a)
@@ -307,8 +316,9 @@ def translated(
             if key not in pairs:
                 pairs[key] = ring.sine_and_cosine(argument)
             register[target[0]] = pairs[key][op == ca.OP_COS]
-        elif op == ca.OP_DIV and register[where[1]].keys() == {0}:  # a third is exact, which 1/3 as a float is not
-            register[target[0]] = times(register[where[0]], ring.constant(1.0 / register[where[1]][0].real))
+        elif op in (ca.OP_DIV, ca.OP_INV):
+            below = ring.inverse(register[where[-1]])
+            register[target[0]] = times(register[where[0]], below) if op == ca.OP_DIV else below
         elif op in OPERATIONS:
             register[target[0]] = OPERATIONS[op](*(register[w] for w in where))
         elif op in (ca.OP_POW, ca.OP_CONSTPOW):
@@ -327,9 +337,7 @@ OPERATIONS: dict[int, Callable[..., Element]] = {
     ca.OP_ADD: plus,
     ca.OP_SUB: lambda a, b: plus(a, negative(b)),
     ca.OP_MUL: times,
-    ca.OP_DIV: lambda a, b: times(a, inverse(b)),
     ca.OP_NEG: negative,
-    ca.OP_INV: inverse,
     ca.OP_SQ: lambda a: times(a, a),
     ca.OP_TWICE: lambda a: times({0: 2.0}, a),
 }

@@ -116,7 +116,7 @@ class Equations:
     def D(self) -> Any:
         """Coriolis matrix D(q, qd), (n, n): half the slope of the bias in qd, so that Mdot - 2 D is skew (Theorem 1).
 
-        Skew but for telescopes with `convection = "paper"`, whose velocities are not those of particles.
+        So it is for telescopes with `convection = "paper"` too, but there 1/2 qd' M qd is not the particles' energy.
         """
         return self._matrix("D")
 

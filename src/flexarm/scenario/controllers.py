@@ -2,11 +2,11 @@
 
 import dataclasses
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexarm import control
 from flexarm.catalogue import load
 from flexarm.errors import DescriptionError
 from flexarm.fields import Fault, shown
@@ -18,6 +18,10 @@ ADDED = {"integral": "Integral", "strain_rate": "StrainRate"}
 """Tables within a controller's, and what they put around it."""
 
 
+def _control() -> Any:
+    return import_module("flexarm.control")  # late: it needs CasADi and SciPy
+
+
 def _kebab(name: str) -> str:
     words = "".join(f"-{c}" if c.isupper() and not name[i - 1 : i].isupper() else c for i, c in enumerate(name))
     return words.strip("-").lower()
@@ -25,6 +29,7 @@ def _kebab(name: str) -> str:
 
 def kinds() -> dict[str, Any]:
     """Controllers that follow a reference, by the name of their type in a file: "joint-pd", "composite"."""
+    control = _control()
     classes: list[Any] = [getattr(control, name) for name in control.__all__]
     found: list[Any] = [c for c in classes if dataclasses.is_dataclass(c) and "reference" in _fields(c)]
     return {_kebab(c.__name__): c for c in found}
@@ -49,7 +54,7 @@ def _checked(value: object) -> Any:
         if key in value:
             if not isinstance(value[key], Mapping):
                 raise Fault(key, f"is {shown(value[key])}; it must be a table")
-            _check_keys(value[key], getattr(control, kind), ("controller",), (), f"{key}.")
+            _check_keys(value[key], getattr(_control(), kind), ("controller",), (), f"{key}.")
     return dict(value)
 
 
@@ -75,6 +80,7 @@ def made(table: Mapping[str, Any], reference: Reference) -> Any:
     DescriptionError
         Where a value is not possible, beginning with "controller".
     """
+    control = _control()
     own = {k: v for k, v in table.items() if k not in ("type", "nominal", *SAMPLING, *ADDED)}
     try:
         controller = kinds()[table["type"]](reference=reference, **own)
