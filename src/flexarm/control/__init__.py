@@ -1,16 +1,22 @@
 """Controllers: each a frozen object that designs a law for a model; one a file."""
 
+from flexarm.control.composite import Composite
 from flexarm.control.computed_torque import ComputedTorque
 from flexarm.control.decoupling import Decoupling
 from flexarm.control.designed_for import DesignedFor
+from flexarm.control.equilibrium import equilibrium
 from flexarm.control.integral import Integral
+from flexarm.control.lqr import LQR
 from flexarm.control.observer import Observed
 from flexarm.control.pd import JointPD
 from flexarm.control.saturated import Saturated
+from flexarm.control.scheduled import ScheduledLQR
 from flexarm.control.strain import StrainRate
 from flexarm.feedback import Law, Sampled
 
 __all__ = [
+    "LQR",
+    "Composite",
     "ComputedTorque",
     "Decoupling",
     "DesignedFor",
@@ -20,5 +26,7 @@ __all__ = [
     "Observed",
     "Sampled",
     "Saturated",
+    "ScheduledLQR",
     "StrainRate",
+    "equilibrium",
 ]

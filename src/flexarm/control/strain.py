@@ -21,9 +21,10 @@ class StrainRate:
     """What a controller gives, and on the actuator of a link K dM/dt: M is a bending moment in the link.
 
     M is counted as the torque with which the beam turns its hub about the joint's axis (or, where the joint slides, in
-    the sense of the force that would bend it so). A hub that yields to it at the right time takes energy out of the
-    first mode: m (eta_dd + omega^2 eta) = -b theta_dd, so an acceleration theta_dd = c eta_d is a damper. Positive K
-    damps. Several links: one `StrainRate` in another.
+    the sense of the force that would bend it so). A mode's amplitude obeys m (eta_dd + omega^2 eta) = -b theta_dd, so
+    that a hub accelerated in proportion to eta_d damps it. Where the rotor's inertia J rules the hub, K > 0 does so, in
+    every mode; where the spring Kp of a PD law does, below sqrt(Kp / J), K < 0 does. Several links: one `StrainRate` in
+    another.
 
     Parameters
     ----------

@@ -1,0 +1,120 @@
+"""Linear-quadratic control about an equilibrium."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.control.equilibrium import Array, checked_joints, equilibrium, joint_positions, motors, rest
+from flexarm.control.gains import motion, times
+from flexarm.control.riccati import effort, energy, linear, optimal, weights
+from flexarm.errors import DescriptionError
+from flexarm.feedback import Law
+from flexarm.fields import POSITIVE, Fault, checked_number
+from flexarm.model import Model
+from flexarm.spatial import Vector
+from flexarm.trajectory import Reference, jumps_of
+
+
+@final
+@dataclass(frozen=True)
+class LQR:
+    """u = u_eq - K (x - x_eq), x = (q, qd), about the equilibrium with the joints as given: the K that minimises the
+    integral of x' Q x + u' R u of the linear model there.
+
+    With a reference, its final configuration is meant, and x_eq moves with it: joints and motors follow, the
+    deflections are always those at the end. The whole state must be known.
+
+    Parameters
+    ----------
+    joints : (m,), optional
+        Joint coordinates, on the links' side, of the equilibrium [rad] or [m]; default where the reference ends.
+    reference : Reference, optional
+        Of all joints.
+    Q : float, (2n,) or (2n, 2n), optional
+        Of the deviations of q, then of qd. Default: diag(K + bandwidth^2 M, M) / 2, an energy: that of motion, that in
+        springs and links, and that in springs which alone would give everything this frequency.
+    R : float, (m,) or (m, m), optional
+        Of u. Default: B' M^-1 B / bandwidth^2, an energy too (see `riccati.effort`).
+    bandwidth : float, optional
+        For the defaults: about that of the joints' motion [rad/s]. Default: the slowest natural frequency with the
+        drives held; a rigid arm has none, so there it must be given, or Q and R.
+    """
+
+    joints: Any = None
+    reference: Reference | None = None
+    Q: Any = None
+    R: Any = None
+    bandwidth: float | None = None
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model; with a period, that of the arm driven through a zero-order hold.
+
+        Its facts are K, the closed loop's `poles` [1/s], and the equilibrium `q`, `u`. Raises `DescriptionError` for
+        weights or joints that do not fit, and for a mode that is not stable and not reached; warns where a period is
+        longer than half that of the fastest mode that is reached.
+        """
+        m, n = len(model.inputs), len(model.coordinates)
+        at = where("LQR", "joints", self.joints, self.reference, model)
+        q0, u0 = equilibrium(model, at)
+        K, poles = regulator("LQR", model, q0, u0, self.Q, self.R, self.bandwidth, period)
+        joints, reference = joint_positions(model), self.reference
+
+        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
+            x = [a - b for a, b in zip([*q, *qd], [*q0, *np.zeros(n)], strict=True)]
+            if reference is not None:
+                r, rd, _ = motion(reference, t, m)
+                moved = [(j, i) for i, j in enumerate(joints)]
+                moved += [(motor, joints.index(j)) for j, motor in motors(model)]
+                for k, i in moved:
+                    x[k], x[n + k] = x[k] - (r[i] - at[i]), x[n + k] - rd[i]
+            return [a - b for a, b in zip(u0, times(K, x), strict=True)], []
+
+        said = reference.described() if reference is not None else "none"
+        key = json.dumps(["LQR", said, K.tolist(), q0.tolist(), u0.tolist()])
+        jumps = jumps_of(reference) if reference is not None else np.empty(0)
+        return Law(expression, key, jumps=jumps, facts={"K": K, "poles": poles, "q": q0, "u": u0})
+
+
+def where(what: str, field: str, joints: Any, reference: Reference | None, model: Model) -> Array:
+    """The joints (m,) of a design: as given, or where the reference comes to rest."""
+    if not model.inputs:
+        raise DescriptionError(f"{what}: arm {model.arm.name!r} has no actuator")
+    if joints is not None:
+        return checked_joints(f"{what}: {field}", joints, model)
+    if reference is None:
+        raise DescriptionError(f"{what}: give {field}, a reference, or both")
+    found = rest(reference)
+    if found is None:
+        raise DescriptionError(f"{what}: the reference never comes to rest; give {field} too")
+    return checked_joints(f"{what}: the reference's end", found[1], model)
+
+
+def regulator(
+    what: str, model: Model, q: Array, u: Array, Q: Any, R: Any, bandwidth: float | None, period: float | None
+) -> tuple[Array, Array]:
+    """K (m, 2n) and the poles [1/s] about an equilibrium."""
+    M = model.mass_matrix(q)
+    if Q is None or R is None:
+        omega = _bandwidth(what, bandwidth, model, q)
+        if Q is None:
+            Q = energy(M, np.array(model._slope("stiffness_force", 0)(q)) + omega**2 * M)
+        if R is None:
+            R = effort(model, q, omega)
+    Q, R = weights(what, Q, R, 2 * len(q), len(u))
+    A, B = linear(model, q, u)
+    return optimal(what, A, B, M, Q, R, model.coordinates, period)
+
+
+def _bandwidth(what: str, given: float | None, model: Model, q: Array) -> float:
+    if given is not None:
+        try:
+            return checked_number(given, "rad/s", POSITIVE, "bandwidth")
+        except Fault as fault:
+            raise DescriptionError(f"{what}: {fault.part} {fault.message}") from None
+    stiff = [omega for omega in model.frequencies(q) if omega > 0]
+    if not stiff:
+        message = f"arm {model.arm.name!r} has no stiffness, so nothing sets the pace"
+        raise DescriptionError(f"{what}: {message}; give bandwidth, or Q and R")
+    return float(stiff[0])

@@ -1,0 +1,139 @@
+"""Optimal state feedback of a linear system in coordinates and rates, and what keeps it from existing."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from flexarm.control.gains import gain
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+
+Array = np.ndarray
+
+UNREACHED = 1e-9
+"""Of the system matrix' size, both in scaled coordinates: an eigenvalue that the inputs move by less stays where it is.
+Rounding leaves 1e-15; a hub's torque reaches the 20th mode of a beam by 1e-6."""
+STABLE = 1e-11
+"""Of the same: a real part that is negative by less is not."""
+ORIGIN = 3e-8
+"""Of the same: an eigenvalue smaller than this is 0, of a double one that rounding has split."""
+
+
+def linear(model: Model, q: Array, u: Array) -> tuple[Array, Array]:
+    """A (2n, 2n) and B (2n, m) of the arm near rest at q under u, for (q, qd): exact derivatives."""
+    n, m = len(q), len(u)
+    q_, qd_, u_ = (np.array(model._slope("forward_dynamics", i)(q, np.zeros(n), u)) for i in range(3))
+    return np.block([[np.zeros((n, n)), np.eye(n)], [q_, qd_]]), np.vstack([np.zeros((n, m)), u_])
+
+
+def energy(M: Array, K: Array) -> Array:
+    """Q for (p, pd) of which x' Q x is the energy, p' K p / 2 + pd' M pd / 2."""
+    zero = np.zeros_like(M)
+    Q = np.block([[K, zero], [zero, M]]) / 2
+    return (Q + Q.T) / 2
+
+
+def effort(model: Model, q: Array, omega: float) -> Array:
+    """R = B' M^-1 B / omega^2: u' R u is twice the energy that u gives the arm, from rest, in the time 1 / omega.
+
+    With an energy for Q, units and the choice of coordinates make no difference: a shape scaled otherwise has the same
+    law. Bryson's rule, by the largest values allowed, would have to know some for every amplitude.
+    """
+    B = model.input_matrix(q)
+    R = B.T @ np.linalg.solve(model.mass_matrix(q), B) / omega**2
+    return (R + R.T) / 2
+
+
+def weights(what: str, Q: Any, R: Any, states: int, inputs: int) -> tuple[Array, Array]:
+    """Q and R as matrices; raises `DescriptionError` unless they are symmetric, Q >= 0 and R > 0."""
+    found = []
+    for name, value, size in (("Q", Q, states), ("R", R, inputs)):
+        W = gain(f"{what}: {name}", value, size)
+        scale = np.abs(W).max()
+        if np.abs(W - W.T).max() > 1e-9 * scale:
+            raise DescriptionError(f"{what}: {name} is not symmetric")
+        W = (W + W.T) / 2
+        d = np.sqrt(np.where(np.diag(W) > 0, np.diag(W), scale or 1.0))
+        least = float(np.linalg.eigvalsh(W / np.outer(d, d))[0])  # units do not matter
+        if least <= (-1e-9 if name == "Q" else 1e-12):
+            must = "be positive semidefinite" if name == "Q" else "be positive definite"
+            raise DescriptionError(f"{what}: {name} must {must}; it has the eigenvalue {np.linalg.eigvalsh(W)[0]:.4g}")
+        found.append(W)
+    return found[0], found[1]
+
+
+def optimal(
+    what: str, A: Array, B: Array, M: Array, Q: Array, R: Array, names: tuple[str, ...], period: float | None
+) -> tuple[Array, Array]:
+    """K (m, 2k) and the closed loop's poles [1/s], of dx/dt = A x + B u under u = -K x, x = (p, pd).
+
+    It minimises the integral of x' Q x + u' R u; with a period, the sum of the same over the samples of the system that
+    is driven through a zero-order hold. M (k, k) is an inertia matrix for p: by it the equations are scaled, and modes
+    have their sizes. `names` are those of p.
+
+    Raises `DescriptionError` where a mode that is not stable cannot be reached, or no stabilising solution is found.
+    """
+    from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
+
+    root = np.sqrt(np.diag(M))
+    omega = float(np.abs(np.linalg.eigvals(A)).max()) or 1.0
+    S = np.concatenate([root * omega, root])  # of x' x then the half is about an energy
+    A, B = S[:, None] * A / S, S[:, None] * B
+    _check_modes(what, A, B, M / np.outer(root, root), names, period)
+    F, G = (A, B) if period is None else held(A, B, period)
+    scaled = Q / np.outer(S, S)
+    try:
+        P = (solve_continuous_are if period is None else solve_discrete_are)(F, G, scaled, R)
+        K = np.linalg.solve(R, G.T @ P) if period is None else np.linalg.solve(R + G.T @ P @ G, G.T @ P @ F)
+    except (LinAlgError, ValueError) as error:
+        raise _unsolved(what, " ".join(str(error).split())) from None
+    poles = np.linalg.eigvals(F - G @ K)
+    if not np.isfinite(poles).all() or not is_stable(poles, period):
+        raise _unsolved(what, "its solution does not stabilise; weigh what is not damped in Q")
+    return K * S, poles if period is None else np.log(poles.astype(complex)) / period
+
+
+def _unsolved(what: str, why: str) -> DescriptionError:
+    return DescriptionError(f"{what}: no solution of Riccati's equation was found: {why}")
+
+
+def held(A: Array, B: Array, period: float) -> tuple[Array, Array]:
+    """x at the next sample of dx/dt = A x + B u, u held between samples: F x + G u, exactly."""
+    from scipy.linalg import expm
+
+    n, m = B.shape
+    both = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * period)
+    return both[:n, :n], both[:n, n:]
+
+
+def is_stable(poles: Array, period: float | None = None) -> bool:
+    """Whether every pole lies in the left half plane or, with a period, every multiplier inside the unit circle."""
+    return bool((poles.real < 0).all() if period is None else (np.abs(poles) < 1).all())
+
+
+def _check_modes(what: str, A: Array, B: Array, M: Array, names: tuple[str, ...], period: float | None) -> None:
+    """Refuse a mode that is not stable and that the inputs do not reach (Popov, Belevitch, Hautus).
+
+    Warn where the period is too long for the fastest one that they do reach. Everything is scaled.
+    """
+    size = float(np.linalg.norm(A, 2)) or 1.0
+    sizes = np.linalg.norm(B, axis=0)
+    B = B * size / np.where(sizes > 0, sizes, 1.0)  # each actuator by itself: newtons and newton metres
+    fastest = 0.0
+    for s in np.linalg.eigvals(A):
+        s = 0.0 if abs(s) < ORIGIN * size else s
+        left, singular, _ = np.linalg.svd(np.hstack([s * np.eye(len(A)) - A, B]))
+        if singular[-1] > UNREACHED * size:
+            fastest = max(fastest, abs(np.imag(s)))
+        elif np.real(s) > -STABLE * size:
+            k = len(names)
+            momentum = left[k:, -1] if np.abs(left[k:, -1]).max() > 1e-3 else left[:k, -1]
+            name = names[int(np.argmax(np.abs(np.linalg.solve(M, momentum))))]
+            at = f"at {abs(np.imag(s)):.4g} rad/s" if abs(np.imag(s)) > 0 else f"that grows with {np.real(s):.4g} 1/s"
+            at = at if s else "without stiffness"
+            message = f"a mode {at}, most of it {name}, is neither stable nor reached by any actuator"
+            raise DescriptionError(f"{what}: {message}; damp it or leave it out")
+    if period is not None and period * fastest > np.pi:
+        half = f"half the fastest controlled mode's, {np.pi / fastest:.4g} s ({fastest:.4g} rad/s)"
+        warnings.warn(f"{what}: period is {period:g} s, longer than {half}; that mode is seen as another", stacklevel=2)

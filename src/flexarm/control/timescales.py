@@ -1,0 +1,220 @@
+"""An arm in two time scales: its joints on the links' side, slow, and what is elastic, fast.
+
+The coordinates are q = T [q_r; zeta], zeta being the amplitudes of the links and, for each elastic joint, the
+deflection of its spring, sigma = theta - q_r. With M' = T' M T = [[A, C'], [C, E]], the equations of motion are
+
+    A q_r'' + C' zeta''                      + h_r = B_r u
+    C q_r'' + E  zeta'' + D_z zeta' + K_z zeta + h_z = B_z u
+
+and K_z alone holds zeta back. An actuator works on its joint or, at an elastic one, on theta = q_r + sigma: B_r = 1.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.control.equilibrium import Array, elastic_positions, equilibrium, joint_positions, motors
+from flexarm.control.gains import motion, times
+from flexarm.model import Model
+from flexarm.spatial import Vector
+from flexarm.trajectory import Reference
+from flexarm.trajectory.reference import share
+
+NEGLECTED = 1e-4
+"""Of a gain's largest value along the reference."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TimeScales:
+    """The change of coordinates q = T [q_r; zeta] of a model, and what follows from it; vectors are lists of scalars.
+
+    Attributes
+    ----------
+    T : (n, n)
+    names : of zeta: amplitudes, then `.spring` for the deflection of each elastic joint
+    """
+
+    model: Model
+    T: Array
+    names: tuple[str, ...]
+
+    @property
+    def slow(self) -> int:
+        """The number of joints."""
+        return len(self.T) - len(self.names)
+
+    def split(self, q: Vector) -> tuple[Vector, Vector]:
+        """q_r and zeta of coordinates, or of their rates."""
+        x = times(np.linalg.inv(self.T), q)
+        return x[: self.slow], x[self.slow :]
+
+    def slow_motion(self, q_r: Vector, q_rd: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """u_s, with which the rigid arm's joints accelerate by v, and the deflection zeta_s that goes with it.
+
+        Both come from one inverse dynamics of the arm with nothing bent, zeta = 0 and accelerations (v, 0): its rows of
+        the joints are u_s, what computed torque gives for `arm.rigid()`, its rows of zeta are Q_z, and what is left
+        of the springs' equations is K_z zeta_s = B_z u_s - Q_z.
+        """
+        import casadi as ca
+
+        r = self.slow
+        undeformed = [ca.vertcat(*times(self.T[:, :r], x)) for x in (q_r, q_rd, v)]
+        force = times(self.T.T, ca.vertsplit(self.model.function("inverse_dynamics")(*undeformed)))
+        u_s = force[:r]
+        load = [a - b for a, b in zip(times(self.input_rows, u_s), force[r:], strict=True)]
+        return u_s, self._deflection(q_r, load)
+
+    @property
+    def input_rows(self) -> Array:
+        """B_z, (k, m): 1 where an actuator works on a spring's motor."""
+        return (self.T.T @ self.model.input_matrix(np.array(self.model.arm.rest)))[self.slow :]
+
+    def _deflection(self, q_r: Vector, load: Vector) -> Vector:
+        """zeta of K_z zeta = load; a telescope's K_z depends on its length."""
+        import casadi as ca
+
+        from flexarm.dynamics import eliminate, substitute
+
+        r, k = self.slow, len(self.names)
+        zeta, joints = ca.SX.sym("zeta", k), ca.SX.sym("q_r", r)
+        x = [*ca.vertsplit(joints), *ca.vertsplit(zeta)]
+        force = times(self.T.T, ca.vertsplit(self.model.function("stiffness_force")(ca.vertcat(*times(self.T, x)))))
+        K = ca.substitute(ca.densify(ca.jacobian(ca.vertcat(*force[r:]), zeta)), zeta, ca.DM.zeros(k))
+        if not ca.depends_on(K, joints):
+            compliance = np.linalg.inv(np.array(ca.evalf(K)))
+            d = np.sqrt(np.abs(np.diag(compliance)))
+            compliance[np.abs(compliance) < 1e-13 * np.outer(d, d)] = 0.0  # of coordinates that have no part in it
+            return times(compliance, load)
+        K = ca.substitute(K, joints, ca.vertcat(*q_r))
+        _, _, pivots = eliminate([[K[i, j] for j in range(k)] for i in range(k)], load, 0)
+        return substitute(pivots, [])
+
+    def slow_coordinates(self, q_r: Vector, *vectors: Vector) -> list[Vector]:
+        """A^-1 C' zeta of each zeta given: what turns q_r into p = q_r + A^-1 C' zeta, with nothing bent.
+
+        A p' = A q_r' + C' zeta' is the momentum that the joints' actuators see. Vibrations have no part in it, and
+        A p'' = u where nothing else acts.
+        """
+        import casadi as ca
+
+        from flexarm.dynamics import eliminate, substitute
+
+        r = self.slow
+        M = self.model.function("mass_matrix")(ca.vertcat(*times(self.T[:, :r], q_r)))
+        rows = ca.mtimes(ca.DM(self.T[:, :r].T), ca.mtimes(M, ca.DM(self.T)))
+        A = [[rows[i, j] for j in range(r)] for i in range(r)]
+        found = []
+        for zeta in vectors:
+            moved = ca.vertsplit(ca.mtimes(rows[:, r:], ca.vertcat(*zeta)))
+            _, _, pivots = eliminate(A, moved, 0)
+            found.append(substitute(pivots, []))
+        return found
+
+    def along(self, reference: Reference, t: Any) -> tuple[Vector, Vector]:
+        """u_s along a reference, and the state (q, qd) that goes with it: zeta = zeta_s, and joints that lie beside the
+        reference by what the deflection, gravity's apart, makes of them, so that p follows it."""
+        import casadi as ca
+
+        m, s = self.slow, ca.SX.sym("t")
+        r, rd, rdd = motion(reference, s, m)
+        u_s, zeta_s = self.slow_motion(r, rd, rdd)
+        bent = [a - b for a, b in zip(zeta_s, self.sag(r), strict=True)]
+        (beside,) = self.slow_coordinates(r, bent)
+        q = ca.vertcat(*times(self.T, [*(a - b for a, b in zip(r, beside, strict=True)), *zeta_s]))
+        found = [ca.vertcat(*u_s), ca.vertcat(q, ca.jacobian(q, s))]
+        u, x = (ca.vertsplit(y) for y in ca.substitute([ca.densify(y) for y in found], [s], [ca.SX(t)]))
+        return u, x
+
+    def sag(self, q_r: Vector) -> Vector:
+        """zeta_s where the joints stand still."""
+        if not any(self.model.arm.gravity):
+            return [0.0] * len(self.names)
+        still = [0.0] * self.slow
+        return self.slow_motion(q_r, still, still)[1]
+
+    def coupling(self, joints: Array) -> Array:
+        """A^-1 C', (m, k), with nothing bent."""
+        r = self.slow
+        M = self.T.T @ self.model.mass_matrix(self.T[:, :r] @ joints) @ self.T
+        return np.linalg.solve(M[:r, :r], M[:r, r:])
+
+    def fast(self, joints: Array) -> tuple[Array, Array, Array, Array]:
+        """M_z, D_z, K_z (k, k) and B_z (k, m) of the vibrations, the joints being free:
+
+            (E - C A^-1 C') zeta'' + (D_z - C A^-1 D_rz) zeta' + K_z zeta = (B_z - C A^-1 B_r) u
+
+        that is M' with q_r'' eliminated, for zeta = 0 and slow variables that stand still (Subudhi & Morris eq. 67).
+        """
+        r, T = self.slow, self.T
+        q = T[:, :r] @ joints
+        M = T.T @ self.model.mass_matrix(q) @ T
+        K = T.T @ np.array(self.model._slope("stiffness_force", 0)(q)) @ T
+        D = T.T @ np.array(self.model._slope("damping_force", 1)(q, 0 * q)) @ T
+        B = T.T @ self.model.input_matrix(q)
+        carried = M[r:, :r] @ np.linalg.inv(M[:r, :r])  # C A^-1
+        inertia = M[r:, r:] - carried @ M[:r, r:]
+        return (inertia + inertia.T) / 2, D[r:, r:] - carried @ D[:r, r:], K[r:, r:], B[r:] - carried @ B[:r]
+
+    def slow_slopes(self, joints: Array) -> tuple[list[Array], list[Array]]:
+        """Slopes of u_s and of zeta_s to q_r, q_rd and v, where the joints stand still."""
+        import casadi as ca
+
+        x = [ca.SX.sym(name, self.slow) for name in ("q_r", "q_rd", "v")]
+        both = [ca.vertcat(*y) for y in self.slow_motion(*(ca.vertsplit(s) for s in x))]
+        slopes = ca.Function("slopes", x, [ca.densify(ca.jacobian(y, s)) for y in both for s in x])
+        found = [np.array(y) for y in slopes(joints, np.zeros(self.slow), np.zeros(self.slow))]
+        return found[:3], found[3:]
+
+    def standing(self, joints: Array) -> tuple[Array, Array]:
+        """u_s and zeta_s where the joints stand still."""
+        import casadi as ca
+
+        x = ca.SX.sym("q_r", self.slow)
+        still = [ca.SX(0.0)] * self.slow
+        both = [ca.densify(ca.vertcat(*y)) for y in self.slow_motion(ca.vertsplit(x), still, still)]
+        u_s, zeta_s = (np.array(y).ravel() for y in ca.Function("standing", [x], both)(joints))
+        return u_s, zeta_s
+
+    def beyond_first_order(self, joints: Array) -> tuple[Array, Array]:
+        """What the equilibrium has that u_s and zeta_s, which are made with nothing bent, have not: of second order in
+        gravity, and zero without it."""
+        if not any(self.model.arm.gravity):
+            return np.zeros(self.slow), np.zeros(len(self.names))
+        q, u = equilibrium(self.model, joints)
+        u_s, zeta_s = self.standing(joints)
+        _, zeta = self.split(q.tolist())
+        return u - u_s, np.array(zeta) - zeta_s
+
+
+def time_scales(model: Model) -> TimeScales:
+    """The time scales of a model."""
+    T = np.eye(len(model.coordinates))
+    for joint, motor in motors(model):
+        T[motor, joint] = 1.0
+    names = [model.coordinates[i].replace(".motor", ".spring") for i in elastic_positions(model)]
+    order = [*joint_positions(model), *elastic_positions(model)]
+    return TimeScales(model, T[:, order], tuple(names))
+
+
+def interpolated(values: list[Array], nodes: Array, t: Any, x: Vector) -> Vector:
+    """A(t) x, where A goes on straight lines from one of the matrices `values` to the next, each at its time.
+
+    What the matrices differ by has few directions, A = A_end + sum a_i(t) V_i by its singular values: each V_i is
+    multiplied by x once, not each of the matrices. Directions below `NEGLECTED` are left out; none is felt at the end.
+    """
+    all_ = np.array(values)
+    passed = [share(t, a, b) for a, b in pairwise(nodes.tolist())]
+    scale = np.abs(all_).max(axis=(0, 1))
+    scale[scale == 0.0] = 1.0  # so that columns of different units count alike
+    differences = ((all_ - all_[-1]) / scale).reshape(len(all_), -1)
+    _, singular, V = np.linalg.svd(differences, full_matrices=False)
+    V = V[singular > NEGLECTED]
+    total = times(all_[-1], x)
+    for direction, way in zip(V, (differences @ V.T).T, strict=True):
+        a = sum((float(step) * (1.0 - s) for step, s in zip(-np.diff(way), passed, strict=True)), 0.0)
+        moved = times(direction.reshape(all_[0].shape) * scale, x)
+        total = [b + a * c for b, c in zip(total, moved, strict=True)]
+    return total
