@@ -24,6 +24,7 @@ from flexarm.catalogue import bundled, load
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
 from flexarm.model import Model
+from flexarm.performance import Performance, performance
 from flexarm.results import load_result, save_result
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.sensors import (
@@ -79,6 +80,7 @@ __all__ = [
     "Model",
     "ParabolicBlends",
     "Payload",
+    "Performance",
     "Piecewise",
     "Pose",
     "PrescribedMotion",
@@ -111,6 +113,7 @@ __all__ = [
     "load_result",
     "load_scenario",
     "outputs",
+    "performance",
     "sampled",
     "save_result",
     "shaped",

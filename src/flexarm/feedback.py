@@ -14,7 +14,7 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.fields import NOT_NEGATIVE, POSITIVE, Fault, checked_number
+from flexarm.fields import NOT_NEGATIVE, POSITIVE, Fault, checked_number, shown
 from flexarm.loops import Plan
 from flexarm.model import Model
 from flexarm.native import Kernel
@@ -82,16 +82,14 @@ class Actuators:
 
     def apply(self, u: Vector, memory: Vector, period: float) -> tuple[Vector, Vector]:
         """What reaches the arm of a command, and the next memory."""
-        import casadi as ca
-
         m, kept = len(u), list(memory)
         if self.limit is not None:
-            u = [ca.fmax(-a, ca.fmin(a, x)) for a, x in zip(_each("limit", self.limit, m), u, strict=True)]
+            u = [_clipped(x, a) for a, x in zip(_each("limit", self.limit, m), u, strict=True)]
         following: Vector = []
         if self.rate_limit is not None:
             last, kept = kept[:m], kept[m:]
             most = [a * period for a in _each("rate_limit", self.rate_limit, m)]
-            u = [b + ca.fmax(-a, ca.fmin(a, x - b)) for a, b, x in zip(most, last, u, strict=True)]
+            u = [b + _clipped(x - b, a) for a, b, x in zip(most, last, u, strict=True)]
             following = list(u)
         under_way = kept + u
         return under_way[:m], following + under_way[m:]
@@ -103,8 +101,19 @@ class Actuators:
         return round(steps)
 
 
+def _clipped(x: Any, limit: float) -> Any:
+    """x, cut off where its size passes the limit; a NaN stays one, which minimum and maximum would hide."""
+    import casadi as ca
+
+    return ca.if_else(x > limit, limit, ca.if_else(x < -limit, -limit, x))
+
+
 def _each(what: str, value: Any, m: int) -> list[float]:
-    values = np.broadcast_to(np.asarray(value, dtype=float), (m,)) if np.ndim(value) == 0 else np.asarray(value, float)
+    try:
+        values = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise DescriptionError(f"{what} is not an array of numbers") from None
+    values = np.broadcast_to(values, (m,)) if values.ndim == 0 else values
     if values.shape != (m,) or not (values > 0).all():
         raise DescriptionError(f"{what} is {value}; it must be one positive number, or {m}, one an actuator")
     return values.tolist()
@@ -187,7 +196,7 @@ class Feedback:
     @cached_property
     def kernel(self) -> Kernel:
         """(t, q, qd, z) -> (u, dz/dt)."""
-        return kernel(self.law, self.model, len(self.model.coordinates))
+        return kernel(self.law, self.model, len(self.model.coordinates), self.name)
 
     def jumps(self) -> Array:
         """Those of the reference."""
@@ -238,7 +247,7 @@ class SampledFeedback:
     def kernel(self) -> Kernel:
         """(t, q, qd, z, noise) -> (u, next z); behind a Python function its u stands for q."""
         size = len(self.model.inputs) if self.function else len(self.model.coordinates)
-        return kernel(self.law, self.model, size)
+        return kernel(self.law, self.model, size, self.name)
 
     def started(self) -> Callable[[float, Array], Array]:
         """u from t and the state (q, qd), called in order of time from the beginning."""
@@ -250,6 +259,7 @@ class SampledFeedback:
         z = given[1 + 2 * size : 1 + 2 * size + memory]
         noise = given[1 + 2 * size + memory :]
         z[:] = self.law.memory
+        _ = self.kernel.code  # what does not fit is refused before the run
         evaluate = self.kernel.one
 
         def sampled(t: float, x: Array) -> Array:
@@ -272,7 +282,12 @@ class SampledFeedback:
 
     def _called(self, t: float, q: Array, qd: Array) -> Array:
         m = len(self.model.inputs)
-        u = np.asarray(self.function(t, q, qd), dtype=float)
+        given = self.function(t, q, qd)
+        try:
+            u = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            message = f"controller {self.name} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
+            raise FlexarmError(f"{message}: {', '.join(self.model.inputs)}") from None
         if u.shape != (m,):
             names = ", ".join(self.model.inputs)
             raise FlexarmError(
@@ -285,7 +300,7 @@ class SampledFeedback:
         return f"{self.name}, sampled every {self.period:g} s"
 
 
-def kernel(law: Law, model: Model, size: int) -> Kernel:
+def kernel(law: Law, model: Model, size: int, name: str = "law") -> Kernel:
     """The law compiled: t, two vectors of `size` numbers, memory and noise laid end to end, to u and memory's."""
 
     def trace() -> Any:
@@ -295,7 +310,7 @@ def kernel(law: Law, model: Model, size: int) -> Kernel:
         symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "z", "noise"), sizes, strict=True)]
         t, *vectors = symbols
         u, following = law.expression(t, *([v[i] for i in range(v.numel())] for v in vectors))
-        check_width(law, model, u)
+        check_width(law, model, u, following, name)
         results = [ca.densify(ca.SX(ca.vertcat(*u, *following)))]
         return ca.Function("law", [ca.vertcat(*symbols)], ca.cse(results))
 
@@ -317,11 +332,14 @@ def closed_loop_rate(model: Model, memory: int) -> Kernel:
     return Kernel(json.dumps(["closed loop rate", model._fingerprint, memory]), trace)
 
 
-def check_width(law: Law, model: Model, u: Vector) -> None:
-    """Refuse a law of another number of actuators."""
+def check_width(law: Law, model: Model, u: Vector, following: Vector, name: str) -> None:
+    """Refuse a law of another number of actuators, or that does not give all of its memory."""
     if len(u) != len(model.inputs):
         names = ", ".join(model.inputs)
-        raise DescriptionError(f"a controller gives {len(u)} inputs; the arm has {len(model.inputs)}: {names}")
+        raise DescriptionError(f"controller {name} gives {len(u)} inputs; the arm has {len(model.inputs)}: {names}")
+    if len(following) != len(law.memory):
+        message = f"controller {name}: its memory has size {len(law.memory)}; it gives {len(following)} for the next"
+        raise DescriptionError(message)
 
 
 def named(controller: Any) -> str:
@@ -349,6 +367,10 @@ def on_reference(model: Model, reference: Any) -> tuple[Array, Array]:
     q, qd = np.array(model.arm.rest), np.zeros(len(model.coordinates))
     start, rate, _ = reference_motion(reference, 0.0)
     joints = [name for name in model.coordinates if name.endswith(".joint")]
+    if len(start) != len(joints):
+        raise DescriptionError(
+            f"reference moves {len(start)} joints; the arm has {len(joints)}: {', '.join(joints)}"
+        )
     for name, x, xd in zip(joints, start, rate, strict=True):
         for member in (name, name.replace(".joint", ".motor")):
             if member in model.coordinates:

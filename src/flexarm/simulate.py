@@ -382,6 +382,8 @@ def _inputs(model: Model, drive: Drive, run: _Run, t: Array, x: Array, z: Array)
     if isinstance(drive, Feedback):
         return drive.values(model, t, x[:, :n], x[:, n : 2 * n], z)
     if isinstance(drive, SampledFeedback):
+        if not run.held:
+            return np.full((len(t), len(model.inputs)), np.nan)
         held_times, held = (np.array(part) for part in zip(*run.held, strict=True))
         return held[np.searchsorted(held_times, t + 1e-9 * drive.period, side="right") - 1]
     return drive.values(model, t, x[:, :n], x[:, n : 2 * n])
@@ -456,9 +458,8 @@ def _diagnosis(
             allowed = f"its range from {low:g} to {total:g} m"
             return f"stopped at t = {end:.6g} s: {name}, a free length, would leave {allowed}"
     u = plan.u[: len(model.inputs)]
-    if isinstance(drive, Feedback) and not np.isfinite(u).all() and np.isfinite(x).all():
-        i = int(np.argmin(np.isfinite(u)))
-        return f"stopped at t = {end:.6g} s: controller {drive.name} gave {u[i]} for {model.inputs[i]}"
+    if isinstance(drive, Feedback) and (fault := _fault(drive, plan, t, x)):
+        return f"stopped at t = {end:.6g} s: controller {drive.name} gave {fault}"
     rate = model.kernel(_quantity(drive)).one(np.concatenate([x[: 2 * n], u]))[n : 2 * n]
     bad = np.flatnonzero(~np.isfinite(rate))
     if len(bad):
@@ -467,6 +468,19 @@ def _diagnosis(
     fastest = int(np.argmax(np.abs(rate)))
     name = model.coordinates[fastest]
     return f"could not meet the tolerance at t = {end:.6g} s: {name} accelerates at {rate[fastest]:.3g}{reason}"
+
+
+def _fault(drive: Feedback, plan: Plan, t: float, x: Array) -> str:
+    """What of a law is not finite at t in the state x, or a little beyond where its motion leads; "" if all is."""
+    n, m = len(drive.model.coordinates), len(drive.model.inputs)
+    ahead = np.append(0.0, 10.0 ** np.arange(-12, -2))
+    ahead *= max(plan.time - t, 1e-9) / ahead[-1]
+    for dt in ahead:
+        given = np.concatenate([[t + dt], x[:n] + dt * x[n : 2 * n], x[n : plan.states]])
+        bad = np.flatnonzero(~np.isfinite(value := drive.kernel.one(given)))
+        if len(bad):
+            return f"{value[bad[0]]} " + (f"for {drive.model.inputs[bad[0]]}" if bad[0] < m else "in its memory")
+    return ""
 
 
 def _jacobian(model: Model, plan: Plan, quantity: str) -> Callable[[float, Array], Array]:

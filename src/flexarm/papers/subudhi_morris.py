@@ -1,8 +1,8 @@
-"""Subudhi & Morris 2002, two flexible links with elastic joints: Table 1, the clamped-mass modes, Figs. 4 to 6.
+"""Subudhi & Morris 2002, two flexible links with elastic joints: Table 1, the clamped-mass modes, Figs. 4 to 8.
 
 The paper gives its responses as curves and what it says of them as words, so the claims here are those words, each put
 beside numbers. How far its small deflections carry is measured on a chain of short beams, whose angles may be large.
-The controller (Figs. 7, 8) is not here.
+The controller (Figs. 7, 8) is in `subudhi_control`.
 """
 
 from dataclasses import dataclass
@@ -36,8 +36,11 @@ LOADS = (TipLoad(M + M_P, M * L**2 / 3 + I_P + M_P * L**2, M * L / 2 + M_P * L),
 
 
 def reproduce(folder: Path) -> list[Claim]:
-    """Draw Figs. 4 to 6 and two of our own into the folder; check what the paper says."""
-    return [*table_1(), *modes(), *model_equations(), *responses(folder), *stiff_joints(), *validity(folder)]
+    """Draw Figs. 4 to 8 and two of our own into the folder; check what the paper says."""
+    from flexarm.papers.subudhi_control import control  # which is made of what is here
+
+    model = [*table_1(), *modes(), *model_equations(), *responses(folder), *stiff_joints(), *validity(folder)]
+    return [*model, *control(folder)]
 
 
 # -- the arms ----------------------------------------------------------------------------------------------------------

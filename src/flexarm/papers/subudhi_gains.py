@@ -1,0 +1,219 @@
+"""Subudhi & Morris 2002: the composite law as eqs. 66 to 70 print it, and the printed fast gains in every reading."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.control import Law, equilibrium
+from flexarm.control.gains import demanded, times
+from flexarm.control.riccati import linear
+from flexarm.control.timescales import TimeScales, time_scales
+from flexarm.model import Model
+from flexarm.papers.claims import Claim
+from flexarm.papers.subudhi_morris import (
+    KS,
+    LOADS,
+    ROTORS,
+    Array,
+    J,
+    M,
+    Rotor,
+    arm,
+    frequencies,
+    numbers,
+    shapes_of,
+    verdict,
+)
+from flexarm.shapes import TipLoad, quadrature
+from flexarm.spatial import Vector
+from flexarm.trajectory import Quintic, jumps_of
+
+END = np.array([np.pi / 2, np.pi / 6])
+ARRIVAL = 2.0
+REFERENCE = Quintic((0.0, 0.0), tuple(END), ARRIVAL)
+"""Eq. 71."""
+KP, KD = 5.0, 2.0
+"""K_ps and K_vs."""
+K_PF = np.array([[4.0, 2.5, 1.3, 1.8, 28.3, 58.26], [0.0, 1.0, 1.0, 0.0, 5.6, 8.6]])
+K_VF = np.array([[8.0, 37.2, 1.5, 28.8, 126.0, 58.03], [4.0, 0.0, 5.0, 3.0, 8.6, 14.7]])
+
+
+# -- the law as printed ------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True)
+class Printed:
+    """Eqs. 66 to 70 as they stand, stable or not: u_s - K_p (zeta - zeta_s) - K_d zeta', see `Composite`.
+
+    Eq. 69 has the links' angles; of elastic joints the rotors' are the same to the order it keeps (`rotors`).
+    """
+
+    K_p: Array
+    K_d: Array
+    rotors: bool = False
+    reference: Quintic = REFERENCE
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model."""
+        scales = time_scales(model)
+
+        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
+            u_s, off, zeta_d = self.parts(scales, t, q, qd)
+            fast = zip(u_s, times(self.K_p, off), times(self.K_d, zeta_d), strict=True)
+            return [a - b - c for a, b, c in fast], []
+
+        key = json.dumps(["Printed", self.reference.described(), self.K_p.tolist(), self.K_d.tolist(), self.rotors])
+        return Law(expression, key, jumps=jumps_of(self.reference))
+
+    def parts(self, scales: TimeScales, t: Any, q: Vector, qd: Vector) -> tuple[Vector, Vector, Vector]:
+        """u_s, zeta - zeta_s and zeta'."""
+        (y, zeta), (yd, zeta_d) = scales.split(q), scales.split(qd)
+        if self.rotors:
+            to_rotors = scales.input_rows.T
+            y, yd = ([a + b for a, b in zip(x, times(to_rotors, z), strict=True)] for x, z in ((y, zeta), (yd, zeta_d)))
+        gains = (KP * np.eye(2), KD * np.eye(2))
+        u_s, zeta_s = scales.slow_motion(y, yd, demanded(self.reference, t, y, yd, *gains))
+        return u_s, [a - b for a, b in zip(zeta, zeta_s, strict=True)], zeta_d
+
+
+ZERO = np.zeros((2, 6))
+
+
+@final
+class Linear:
+    """An elastic arm at rest where the reference ends, with the law as printed around it."""
+
+    def __init__(self, rotor: Rotor, rotors: bool = False, damping: float = 0.0):
+        import casadi as ca
+
+        model = Model(arm(rotor, KS, damping=damping))
+        self.scales = time_scales(model)
+        q, u = equilibrium(model, END)
+        self.A, self.B = linear(model, q, u)
+        n = len(q)
+        x = ca.SX.sym("x", 2 * n)
+        law = Printed(ZERO, ZERO, rotors)
+        parts = law.parts(self.scales, 2 * ARRIVAL, ca.vertsplit(x[:n]), ca.vertsplit(x[n:]))
+        slopes = [ca.densify(ca.jacobian(ca.vertcat(*part), x)) for part in parts]
+        self.slow, self.off, self.rate = (np.array(s) for s in ca.Function("slopes", [x], slopes)(np.r_[q, 0 * q]))
+
+    def poles(self, K_p: Array = ZERO, K_d: Array = ZERO) -> Array:
+        """Of the whole arm [1/s]."""
+        return np.linalg.eigvals(self.A + self.B @ (self.slow - K_p @ self.off - K_d @ self.rate))
+
+    def fast_poles(self, K_p: Array, K_d: Array) -> Array:
+        """Of the fast subsystem, half-way along the reference [1/s]."""
+        M_z, D_z, K_z, B_z = self.scales.fast(END / 2)
+        k = len(M_z)
+        rows = -np.linalg.solve(M_z, np.hstack([K_z + B_z @ K_p, D_z + B_z @ K_d]))
+        return np.linalg.eigvals(np.vstack([np.eye(2 * k)[k:], rows]))
+
+
+def worst(poles: Array) -> complex:
+    """The rightmost, of positive frequency."""
+    s = complex(poles[np.argmax(poles.real)])
+    return complex(s.real, abs(s.imag))
+
+
+def shown(s: complex) -> str:
+    """A pole in words."""
+    return f"{s.real:+.2g} +- {s.imag:.4g}j"
+
+
+# -- the printed fast gains --------------------------------------------------------------------------------------------
+
+ORDERS = {"modes, joints": [0, 1, 2, 3, 4, 5], "joints, modes": [2, 3, 4, 5, 0, 1], "link by link": [0, 1, 3, 4, 2, 5]}
+"""Columns of the print for amplitudes of link 1, of link 2, and joints."""
+SCALES = {"k_c zeta": (1.0, 0.5), "zeta": (0.0, -0.5), "zeta / k_c": (-1.0, -0.5), "zeta, own time": (0.0, 0.0)}
+"""What K_pf multiplies: powers of k_c in K_p and K_d. Rates are those in the fast time sqrt(k_c) t but for the last."""
+
+
+def loads(rotor: Rotor) -> tuple[TipLoad, TipLoad]:
+    """What the links' clamped-mass shapes carry: with an absolute rotor, J_2 too."""
+    first = LOADS[0]
+    return TipLoad(first.mass, first.inertia + J * (rotor == "absolute"), first.first_moment), LOADS[1]
+
+
+@cache
+def amplitude_scale(rotor: Rotor) -> Array:
+    """The paper's amplitudes, int rho phi^2 = m (eq. 40), over those of the bundled arm; 1 for joints."""
+    found = []
+    for load in loads(rotor):
+        basis = shapes_of(load).basis(2)
+        x, w = quadrature(basis)
+        found.append(np.sqrt(w @ basis.values(x) ** 2))
+    return np.concatenate([*found, [1.0, 1.0]])
+
+
+@cache
+def least_stiffness(rotor: Rotor) -> tuple[float, float]:
+    """k_c with omega^2 m for a mode's stiffness, as eq. 46 has it, and with the stiffness itself [N m/rad]."""
+    _, _, K, _ = time_scales(Model(arm(rotor, KS))).fast(END / 2)
+    of_46 = np.concatenate([frequencies(load) for load in loads(rotor)]) ** 2 * M
+    return float(min(*of_46, KS)), float((np.diag(K) / amplitude_scale(rotor) ** 2).min())
+
+
+def reading(order: str, signs: tuple[int, int, int], scale: str, k_c: float, rotor: Rotor) -> tuple[Array, Array]:
+    """K_p and K_d that the printed gains mean; signs are those of K_pf, of K_vf, and of delta against our springs.
+
+    The paper's delta = theta - alpha, link less rotor, is -1 of ours; its u_f = + K_pf x_f + ... has the opposite sign.
+    """
+    columns = amplitude_scale(rotor) * np.r_[np.ones(4), np.full(2, signs[2])]
+    powers = (k_c**power for power in SCALES[scale])
+    K_p, K_d = (-s * a * K[:, ORDERS[order]] * columns for s, a, K in zip(signs, powers, (K_PF, K_VF), strict=False))
+    return K_p, K_d
+
+
+NATURAL = ("modes, joints", (1, 1, -1))
+"""The paper's x_f, its delta, its signs."""
+
+
+@cache
+def readings(rotor: Rotor) -> dict[tuple[Any, ...], tuple[float, float]]:
+    """Largest real parts of the fast subsystem and of the whole arm, for every reading of the printed gains [1/s]."""
+    system = Linear(rotor)
+    stiffnesses = least_stiffness(rotor)
+    found = {}
+    signs = [(a, b, c) for a in (1, -1) for b in (1, -1) for c in (1, -1)]
+    for order, s, scale, k_c in product(ORDERS, signs, SCALES, stiffnesses):
+        if scale == "zeta, own time" and k_c != stiffnesses[0]:
+            continue  # it does not depend on k_c
+        K = reading(order, s, scale, k_c, rotor)
+        found[order, s, scale, k_c] = (worst(system.fast_poles(*K)).real, worst(system.poles(*K)).real)
+    return found
+
+
+def printed_gains() -> list[Claim]:
+    """K_pf and K_vf in every reading."""
+    all_ = {rotor: readings(rotor) for rotor in ROTORS}
+    natural = {key[2:]: found for key, found in all_["relative"].items() if key[:2] == NATURAL}
+    others = sum(fast < 0 for key, (fast, _) in all_["relative"].items() if key[:2] != NATURAL)
+    fast = np.array([both[0] for both in natural.values()])
+    absolute = min(fast for fast, _ in all_["absolute"].values())
+    literal = [natural["k_c zeta", k_c][1] for k_c in least_stiffness("relative")]
+    good = [f"{scale}, k_c = {k_c:.3g} ({both[1]:.2g})" for (scale, k_c), both in natural.items() if both[1] < 0]
+    count = len(all_["relative"])
+    return [
+        Claim(
+            *("Section 6, eq. 70", "printed K_pf, K_vf in the fast subsystem (eq. 67): largest real part [1/s]"),
+            "force x_f to zero",
+            f"x_f = [modes; joints], delta = theta - alpha, signs as printed: {numbers(np.sort(fast), 2)} in the "
+            f"{len(fast)} scalings tried",
+            verdict((fast < 0).all() and absolute > 0),
+            f"relative rotor; of the {count - len(fast)} other orders, signs and scalings {others} are stable. With an "
+            f"absolute rotor none of {count} (least {absolute:+.2g}): the gains were made for a relative one",
+        ),
+        Claim(
+            *("Section 6, eqs. 68 to 70", "the same gains, K_ps and K_vs on the whole arm: largest real part [1/s]"),
+            "used for Figs. 7, 8",
+            f"k_c zeta, as eqs. 61 to 67 have it: {numbers(literal, 2)}; stable for {'; '.join(good)}",
+            "explained",
+            "times k_c they drive the slow motion unstable. They fit zeta itself, with its rate in the fast time and "
+            "k_c = 100, the least of the stiffnesses (eq. 46 would make it 2.1)",
+        ),
+    ]
