@@ -32,7 +32,7 @@ def kinds() -> dict[str, Any]:
     control = _control()
     classes: list[Any] = [getattr(control, name) for name in control.__all__]
     found: list[Any] = [c for c in classes if dataclasses.is_dataclass(c) and "reference" in _fields(c)]
-    return {_kebab(c.__name__): c for c in found}
+    return dict(sorted((_kebab(c.__name__), c) for c in found))
 
 
 def _fields(kind: Any) -> dict[str, dataclasses.Field]:
