@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import closed_forms, counts, evaluation, report, scaling, slew, start
+from benchmarks import closed_forms, closed_loops, counts, evaluation, report, scaling, slew, start
 
 SUBJECTS = {
     "counts": counts.measure,
@@ -14,6 +14,7 @@ SUBJECTS = {
     "scaling": scaling.measure,
     "slew": slew.measure,
     "closed_forms": closed_forms.measure,
+    "closed_loops": closed_loops.measure,
 }
 
 

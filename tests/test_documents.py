@@ -32,6 +32,7 @@ def slides(found):
 def matrices(found):
     return MATRICES | ({"f": "stiffness_force"} if slides(found) else {})
 
+
 # -- arms --------------------------------------------------------------------------------------------------------------
 
 Z, Y, SKEW = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (2 / 7, 3 / 7, 6 / 7)

@@ -18,6 +18,12 @@ README = ROOT / "README.md"
 EXPECTED = {
     "describe_and_simulate.py": ["coordinates: upper.joint, fore.joint, upper.y1", "rad", "mm"],
     "canadarm_slew.py": ["hand.joint: 0.99", "slew.nc", "slew.png"],
+    "closed_forms.py": [
+        "written: de-luca-siciliano.tex",
+        "M[2,2] = ",
+        "skew: True",
+        "the rigid arm has 3 base parameters",
+    ],
     "batch_and_casadi.py": ["(10000, 16)", "symmetric: True", "sags by"],
 }
 

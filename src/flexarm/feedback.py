@@ -368,9 +368,7 @@ def on_reference(model: Model, reference: Any) -> tuple[Array, Array]:
     start, rate, _ = reference_motion(reference, 0.0)
     joints = [name for name in model.coordinates if name.endswith(".joint")]
     if len(start) != len(joints):
-        raise DescriptionError(
-            f"reference moves {len(start)} joints; the arm has {len(joints)}: {', '.join(joints)}"
-        )
+        raise DescriptionError(f"reference moves {len(start)} joints; the arm has {len(joints)}: {', '.join(joints)}")
     for name, x, xd in zip(joints, start, rate, strict=True):
         for member in (name, name.replace(".joint", ".motor")):
             if member in model.coordinates:

@@ -33,6 +33,9 @@ Progress = Callable[[float], None]
 QUASI_STATIC = 0.1
 """Share of the group velocity above which a telescope's shapes, those of a beam at rest, are poor."""
 
+RADIANS = 0.2
+"""Of the fastest mode, in one fixed step between two samples."""
+
 GROWN = 1e6
 """A run that failed from a coordinate or a rate beyond this, in SI units, has diverged."""
 
@@ -284,7 +287,7 @@ def _fastest(model: Model, x0: Array) -> float:
 def between_samples(model: Model, x0: Array, period: float) -> tuple[str, float, str]:
     """Method, step and reason for the stretches between samples: too short for a method that chooses its steps."""
     fastest = _fastest(model, x0)
-    step = period / np.ceil(period * fastest / 0.1)
+    step = period / np.ceil(period * fastest / RADIANS)
     return "rk4", float(step), f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
 
 

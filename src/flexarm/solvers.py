@@ -7,6 +7,7 @@ what it reached: on failure fewer rows than times. It never raises for reasons o
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -150,7 +151,7 @@ def python_rate(plan: Plan, size: int) -> Callable[[float, Array], Array]:
 
 def rk4(plan: Plan, t0: float, x0: Array, times: Array, step: float) -> Stretch:
     """The classical fixed-step method: between two times, equal steps no longer than `step`."""
-    run = RK4(loops().addresses["rk4"])
+    run = _rk4()
     holder = np.array([plan.address], dtype=np.int64)
     x, work = np.array(x0, dtype=float), np.empty(5 * len(x0))
     rows: list[Array] = []
@@ -184,6 +185,11 @@ def rk4(plan: Plan, t0: float, x0: Array, times: Array, step: float) -> Stretch:
         rows.append(x.copy())
         t = end
     return reached()
+
+
+@cache
+def _rk4() -> Callable:
+    return RK4(loops().addresses["rk4"])
 
 
 def _is_motion(plan: Plan, x: Array) -> bool:

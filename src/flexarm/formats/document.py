@@ -237,9 +237,7 @@ def _motion(equations: Derived, present: dict[str, bool]) -> list[Block]:
     )
     text += "skew (Lin and Lewis 1994, Theorem 1). Entries that are not listed are zero."
     if _varies(equations):
-        text += (
-            r" Along a telescope's length $U$ varies: it is the slope of the force $f$ of strain and springs."
-        )
+        text += r" Along a telescope's length $U$ varies: it is the slope of the force $f$ of strain and springs."
     return [*blocks, Paragraph(text)]
 
 
