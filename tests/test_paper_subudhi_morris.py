@@ -31,7 +31,7 @@ def test_no_claim_is_open(reproduced):
 
 def test_the_figures_are_drawn(reproduced):
     folder, _ = reproduced
-    names = {f"subudhi-morris-{name}.png" for name in ("fig4", "fig5", "fig6", "pulse", "validity")}
+    names = {f"subudhi-morris-{name}.png" for name in ("fig4", "fig5", "fig6", "fig7", "fig8", "pulse", "validity")}
     assert {path.name for path in folder.iterdir()} == names
     assert all(path.stat().st_size > 10_000 for path in folder.iterdir())
 

@@ -202,29 +202,29 @@ def figures(folder: Path) -> None:
         "slow law alone, relative": (tracked("relative", "slow"), "C7"),
     }
 
-    def panel(title: str, unit: str, values: Any, first: bool = False) -> Panel:
+    def panel(title: str, unit: str, values: Any, legend: bool = False, reference: bool = False) -> Panel:
         curves = []
         for label, (result, color) in runs.items():
             for y, style in zip(values(result).T, ("", "--"), strict=False):
-                told = label if first and not style else ""
+                told = label if legend and not style else ""
                 curves.append(Curve(result.time.values[::4], y[::4], color + style, told, 0.9))
-        if first:
+        if reference:
             result = tracked("relative")
             curves += [Curve(result.time.values[::4], y[::4], "k:", "", 0.9) for y in result.q_ref.values.T]
-        return Panel(title, unit, curves)
+        return Panel(title, unit, curves, (-45.0, 22.0) if legend else None)  # room for it
 
     def mode(n: int) -> Any:
         return lambda result: 1e3 * result.q.values[:, n : n + 1]
 
     pages = {
         "fig7": [
-            panel("(a) link angles 1, 2 (dashed); reference (dotted)", "rad", lambda r: r.q.values[:, :2], True),
+            panel("(a) link angles 1, 2 (dashed); reference (dotted)", "rad", lambda r: r.q.values[:, :2], False, True),
             panel("(b) joint deflections 1, 2 (dashed)", "mrad", lambda r: 1e3 * spring(r)),
             panel("(c) link 1, mode 1", "mm", mode(2)),
-            panel("(d) link 2, mode 1", "mm", mode(4)),
+            panel("(d) link 2, mode 1", "mm", mode(4), True),
         ],
         "fig8": [
-            panel("(a) link 1, mode 2", "mm", mode(3)),
+            panel("(a) link 1, mode 2 (colours of Fig. 7)", "mm", mode(3)),
             panel("(b) link 2, mode 2", "mm", mode(5)),
             panel("(c) tips of links 1, 2 (dashed)", "mm", lambda r: 1e3 * r.deflection.values[..., 1]),
             panel("(d) torques 1, 2 (dashed)", "N m", lambda r: r.u.values),
