@@ -53,7 +53,7 @@ def test_bundled_scenario_runs(name):
     assert result.attrs["name"] == name and result.attrs["status"] == "completed"
     assert result.attrs["energy_drift"] < 1e-7
     assert ("q_ref" in result) == (scenario.reference is not None)
-    driven = scenario.input is not None
+    driven = scenario.input is not None or scenario.controller is not None
     assert bool(np.abs(result.u).max() > 0) == driven
 
 
