@@ -339,18 +339,15 @@ class Equations:
         """The ring of `elements`."""
         return self._ring
 
-    def order(self) -> dict[str, int]:
-        """In which order symbols stand in a product: parameters, coordinates, rates."""
-        t = self._traced
-        names = [*(p.symbol for p in t.parameters), *t.coordinates, *t.stand_ins, *t.rates, *t.stand_in_rates]
-        return {name: i for i, name in enumerate(names)}
-
     def _collected(self, element: Element) -> Form:
         return collected(self._ring.terms(element), self._leading, self._order)
 
     @cached_property
     def _order(self) -> dict[str, int]:
-        return self.order()
+        """In which order symbols stand in a product: parameters, coordinates, rates."""
+        t = self._traced
+        names = [*(p.symbol for p in t.parameters), *t.coordinates, *t.stand_ins, *t.rates, *t.stand_in_rates]
+        return {name: i for i, name in enumerate(names)}
 
     @cached_property
     def _leading(self) -> list[str]:

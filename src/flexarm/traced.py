@@ -154,7 +154,7 @@ def trace(arm: Arm) -> Traced:
     """The arm's chain with symbols for its numbers."""
     ledger = Ledger()
     chain = named_chain(arm, ledger)
-    coordinates = _symbols(arm, "")
+    coordinates = _symbols(arm)
     q = _column(coordinates)
     tips: list[tuple[int, int, ca.SX]] = []
     for i, (body, own) in enumerate(zip(chain.bodies[:-1], chain.own, strict=False)):
@@ -195,16 +195,16 @@ def _needs_a_name(value: ca.SX, t: int, share: Sequence[ca.SX]) -> bool:
     return len(amplitudes) > (1 if t < 3 else 0)
 
 
-def _symbols(arm: Arm, mark: str) -> tuple[str, ...]:
+def _symbols(arm: Arm) -> tuple[str, ...]:
     """Symbols of the coordinates: q for joints, eta for amplitudes, theta for motors."""
     joints, flexible, motors = [], [], []
     for i, link in enumerate(arm.links, start=1):
         if f"{link.name}.joint" in arm.coordinates:
-            joints.append(f"q{mark}_{i}")
+            joints.append(f"q_{i}")
         if isinstance(link.body, Beam):
-            flexible += [f"eta{mark}_{i}_{label}" for label in coordinate_labels(list(link.body.counts.values()))]
+            flexible += [f"eta_{i}_{label}" for label in coordinate_labels(list(link.body.counts.values()))]
         if link.elastic:
-            motors.append(f"theta{mark}_{i}")
+            motors.append(f"theta_{i}")
     return (*joints, *flexible, *motors)
 
 
