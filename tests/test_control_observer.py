@@ -10,6 +10,7 @@ from flexarm.control import DesignedFor, JointPD, Observed, Sampled
 from flexarm.feedback import feedback
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge
 
+pytestmark = pytest.mark.filterwarnings("ignore:Sampled. period is")  # the fastest mode needs no control here
 PERIOD = 2e-3
 REFERENCE = fa.Quintic((0.0, 0.0), (0.8, 0.4), 1.0)
 

@@ -147,6 +147,33 @@ def test_initial_coordinates_that_are_not_named_rest():
     assert q[0] == 0.2 and q.tolist()[1:] == list(rest[1:])
 
 
+def test_a_period_too_long_for_the_fastest_mode_is_told():
+    """With the number, before the run; a shorter one is silent, and the command says it too."""
+    from flexarm.control import JointPD, Sampled
+
+    model = fa.Model(fa.load("subudhi-morris-elastic"))
+    fastest = model.frequencies(np.zeros(8), locked=False).max()
+    pd = JointPD(fa.Quintic((0, 0), (0.1, 0.1), 0.5), 1.0, 0.5)
+    with pytest.warns(UserWarning, match=rf"period is 0.002 s, longer than half .* \({fastest:.4g} rad/s\)"):
+        fa.simulate(model, 0.01, u=Sampled(pd, 2e-3), method="auto", progress=False)
+    fa.simulate(model, 0.01, u=Sampled(pd, 0.9 * np.pi / fastest), method="auto", progress=False)
+
+
+def test_the_command_tells_it_too(tmp_path):
+    text = """
+name = "slow"
+arm = "subudhi-morris-elastic"
+until = 0.05
+controller = { type = "joint-pd", Kp = 1.0, Kd = 0.5, period = 0.002 }
+reference = { type = "quintic", start = [0, 0], end = [0.1, 0.1], duration = 0.02 }
+"""
+    (tmp_path / "slow.toml").write_text(text)
+    command = [sys.executable, "-m", "flexarm", "simulate", "slow.toml", "--no-plot"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stderr.startswith("flexarm: warning: Sampled: period is 0.002 s, longer than half")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("name", [name for name in bundled_scenarios() if load_scenario(name).controller])
 def test_bundled_closed_loops_arrive(name):
     """At the end the joints are where their reference is; most, with nothing left to vibrate."""

@@ -221,12 +221,15 @@ def simulate(
     stem = out / "".join("-" if c in '/\\:*?"<>|' else c for c in chosen.name)
     _check_folder(out)
     failure: SimulationError | None = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an interruption is said below
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         try:
             result = chosen.run()
         except SimulationError as error:
             failure, result = error, error.result
+    for message in dict.fromkeys(str(warning.message) for warning in told):
+        if not message.startswith("interrupted"):  # that is said below
+            print(f"flexarm: warning: {message}", file=sys.stderr)
     written = _write(result, stem, plot)
     _summary(result, time.perf_counter() - began, written)
     if failure is not None:

@@ -6,6 +6,7 @@ arm; sampled, it is called once a period and its output held, after delay, satur
 """
 
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -179,8 +180,18 @@ class Sampled:
             inner.noise if inner else (),
             facts=inner.facts if inner else {},
         )
+        if inner is None or "poles" not in inner.facts:  # what is designed on the arm has looked at its own modes
+            _warn_of_aliasing(model, period)
         function = None if inner else self.controller
         return SampledFeedback(law, model, named(self.controller), period, function, self.seed, self.reference)
+
+
+def _warn_of_aliasing(model: Model, period: float) -> None:
+    """Warn where a sampled controller sees the arm's fastest mode as another."""
+    omega = model.frequencies(np.array(model.arm.rest), locked=False).max(initial=0.0)
+    if omega * period > np.pi:
+        half = f"half that of the fastest mode, {np.pi / omega:.2g} s ({omega:.4g} rad/s)"
+        warnings.warn(f"Sampled: period is {period:g} s, longer than {half}; it is seen as another", stacklevel=4)
 
 
 @final
