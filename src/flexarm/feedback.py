@@ -85,12 +85,13 @@ class Actuators:
         """What reaches the arm of a command, and the next memory."""
         m, kept = len(u), list(memory)
         if self.limit is not None:
-            u = [_clipped(x, a) for a, x in zip(_each("limit", self.limit, m), u, strict=True)]
+            u = clipped(u, limits("limit", self.limit, m))
         following: Vector = []
         if self.rate_limit is not None:
             last, kept = kept[:m], kept[m:]
-            most = [a * period for a in _each("rate_limit", self.rate_limit, m)]
-            u = [b + _clipped(x - b, a) for a, b, x in zip(most, last, u, strict=True)]
+            most = [a * period for a in limits("rate_limit", self.rate_limit, m)]
+            change = clipped([x - b for x, b in zip(u, last, strict=True)], most)
+            u = [b + x for b, x in zip(last, change, strict=True)]
             following = list(u)
         under_way = kept + u
         return under_way[:m], following + under_way[m:]
@@ -102,22 +103,22 @@ class Actuators:
         return round(steps)
 
 
-def _clipped(x: Any, limit: float) -> Any:
-    """x, cut off where its size passes the limit; a NaN stays one, which minimum and maximum would hide."""
-    import casadi as ca
-
-    return ca.if_else(x > limit, limit, ca.if_else(x < -limit, -limit, x))
-
-
-def _each(what: str, value: Any, m: int) -> list[float]:
+def limits(what: str, value: Any, count: int) -> list[float]:
+    """A limit for each actuator, of one positive number or one each."""
     try:
-        values = np.asarray(value, dtype=float)
+        given = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise DescriptionError(f"{what} is not an array of numbers") from None
-    values = np.broadcast_to(values, (m,)) if values.ndim == 0 else values
-    if values.shape != (m,) or not (values > 0).all():
-        raise DescriptionError(f"{what} is {value}; it must be one positive number, or {m}, one an actuator")
-    return values.tolist()
+    if given.shape not in ((), (count,)) or not (given > 0).all():
+        raise DescriptionError(f"{what} is {shown(value)}; it must be one positive number, or {count}, one an actuator")
+    return np.broadcast_to(given, (count,)).tolist()
+
+
+def clipped(u: Vector, limit: list[float]) -> Vector:
+    """u, cut off where its size passes the limit; a NaN stays one, which minimum and maximum would hide."""
+    import casadi as ca
+
+    return [ca.if_else(x > a, a, ca.if_else(x < -a, -a, x)) for x, a in zip(u, limit, strict=True)]
 
 
 @final
@@ -326,6 +327,15 @@ def kernel(law: Law, model: Model, size: int, name: str = "law") -> Kernel:
         return ca.Function("law", [ca.vertcat(*symbols)], ca.cse(results))
 
     return Kernel(json.dumps(["law", model._fingerprint, law.key, size]), trace)
+
+
+def check_drives(model: Model, before: str, must: str) -> None:
+    """Refuse an arm one of whose actuators moves a sum of coordinates, as a hub that turns with its shapes has."""
+    B = model.input_matrix(np.array(model.arm.rest))
+    for name, moved in zip(model.inputs, np.count_nonzero(B, axis=0), strict=True):
+        if moved > 1:
+            sum_ = "moves its joint and the slopes of its link's shapes at the hub"
+            raise DescriptionError(f"{before}input {name!r} {sum_}; {must}")
 
 
 def closed_loop_rate(model: Model, memory: int) -> Kernel:

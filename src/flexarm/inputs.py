@@ -13,7 +13,7 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.feedback import Feedback, SampledFeedback, feedback, on_reference
+from flexarm.feedback import Feedback, SampledFeedback, check_drives, feedback, on_reference
 from flexarm.fields import POSITIVE, Fault, checked_number, shown
 from flexarm.loops import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.model import Model
@@ -322,13 +322,7 @@ class PrescribedMotion:
         return on_reference(model, self.reference)
 
     def _driven(self, model: Model) -> list[int]:
-        B = model.input_matrix(np.array(model.arm.rest))
-        for name, moved in zip(model.inputs, np.count_nonzero(B, axis=0), strict=True):
-            if moved > 1:
-                message = (
-                    "moves its joint and the slopes of its link's shapes at the hub; a joint alone can be prescribed"
-                )
-                raise DescriptionError(f"input {name!r} {message}")
+        check_drives(model, "", "a joint alone can be prescribed")
         return [model.coordinates.index(name) for name in model.inputs]
 
     def _kernel(self, model: Model) -> Kernel:

@@ -4,11 +4,13 @@ The mechanics of a link is built from numbers that each pass through a `Name` on
 the value, for closed forms a symbol. Zero stays zero, so what is absent costs nothing and is not seen.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 import casadi as ca
 
+from flexarm.errors import DescriptionError
 from flexarm.spatial import Scalar
 
 
@@ -77,3 +79,13 @@ class Ledger:
             return self.symbols[full]
 
         return named
+
+
+def fitting(parameters: Iterable[Parameter], pattern: str) -> list[Parameter]:
+    """Those whose symbol or name a pattern fits; raises `DescriptionError`, which lists them all, if there is none."""
+    known = list(parameters)
+    found = [p for p in known if fnmatchcase(p.symbol, pattern) or fnmatchcase(p.name, pattern)]
+    if not found:
+        there = ", ".join(f"{p.symbol} ({p.name})" for p in known)
+        raise DescriptionError(f"no parameter {pattern!r}; there are {there}")
+    return found

@@ -7,13 +7,13 @@ that the motion can tell apart (base parameters), found exactly.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any, final
 
 from flexarm.errors import DescriptionError
 from flexarm.forms import Form, Writer
 from flexarm.harmonics import Term
+from flexarm.parameters import Parameter, fitting
 
 Product = tuple[tuple[str, int], ...]
 Line = dict[tuple, Fraction]
@@ -43,7 +43,7 @@ class Regressor:
 def chosen(
     rows: list[list[Term]],
     names: Iterable[str],
-    known: Iterable[tuple[str, str]],
+    parameters: Iterable[Parameter],
     within: Mapping[str, set[str]],
     writer: Writer,
     collect: Collect,
@@ -54,14 +54,8 @@ def chosen(
     """
     import sympy as sp
 
-    pairs = list(known)
-    symbols: list[str] = []
-    for pattern in names:
-        fitting = [symbol for symbol, name in pairs if fnmatchcase(symbol, pattern) or fnmatchcase(name, pattern)]
-        if not fitting:
-            there = ", ".join(f"{symbol} ({name})" for symbol, name in pairs)
-            raise DescriptionError(f"no parameter {pattern!r}; there are {there}")
-        symbols += [symbol for symbol in fitting if symbol not in symbols]
+    parameters = list(parameters)
+    symbols = list(dict.fromkeys(p.symbol for pattern in names for p in fitting(parameters, pattern)))
     columns: list[list[list[Term]]] = [[[] for _ in symbols] for _ in rows]
     rest: list[list[Term]] = [[] for _ in rows]
     for r, terms in enumerate(rows):

@@ -333,9 +333,7 @@ def _integrate(
         run.t.append(ends[: len(stretch.x)][wanted])
         run.x.append(stretch.x[wanted])
         if len(stretch.x) < len(ends):
-            if not run.interrupted:
-                t, x = (ends[len(stretch.x) - 1], stretch.x[-1]) if len(stretch.x) else (a, x)
-                run.failure = _diagnosis(model, drive, plan, solve, run, stretch, float(t), x)
+            _fall_short(model, drive, plan, solve, run, stretch, np.append(a, ends), x)
             return
         x = stretch.x[-1]
     run.completed = True
@@ -368,15 +366,23 @@ def _integrate_sampled(
         run.t.append(wanted[: len(rows)])
         run.x.append(rows)
         if len(stretch.x) < len(ends):
-            if not run.interrupted:
-                t, x = (ends[len(stretch.x) - 1], stretch.x[-1]) if len(stretch.x) else (a, x)
-                run.failure = _diagnosis(model, drive, plan, solve, run, stretch, float(t), x)
+            _fall_short(model, drive, plan, solve, run, stretch, np.append(a, ends), x)
             return
         x = stretch.x[-1]
         if progress is not None and clock.perf_counter() - shown > 0.1:
             shown = clock.perf_counter()
             progress(float(b))
     run.completed = True
+
+
+def _fall_short(
+    model: Model, drive: Drive, plan: Plan, solve: Solve, run: _Run, stretch: solvers.Stretch, times: Array, x: Array
+) -> None:
+    """Note why a stretch from x at the first of the times did not reach the last, unless it was interrupted."""
+    if not run.interrupted:
+        reached = len(stretch.x)
+        last = stretch.x[-1] if reached else x
+        run.failure = _diagnosis(model, drive, plan, solve, run, stretch, float(times[reached]), last)
 
 
 def _inputs(model: Model, drive: Drive, run: _Run, t: Array, x: Array, z: Array) -> Array:

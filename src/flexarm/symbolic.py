@@ -7,7 +7,6 @@ They come from the functions that give a model its numbers, traced with symbols 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from functools import cached_property
 from math import isfinite
 from typing import Any, final
@@ -20,7 +19,7 @@ from flexarm.exports import check, identifier, matrices, program
 from flexarm.formats import Program, c, latex, markdown, matlab, python, text
 from flexarm.forms import Form, Writer, collected
 from flexarm.harmonics import Element, Ring, Term, TooManyTerms, plus, times, translated
-from flexarm.parameters import Parameter
+from flexarm.parameters import Parameter, fitting
 from flexarm.regressor import Regressor, base, chosen
 from flexarm.shapes import ClosedForm, FixedFree, closed_form, family
 from flexarm.traced import Traced, trace
@@ -60,13 +59,10 @@ def _chosen(parameters: Sequence[Parameter], given: Mapping[str, float | None]) 
     """Values by symbol of the parameters that the names and patterns fit."""
     values: dict[str, float] = {}
     for pattern, value in given.items():
-        fitting = [p for p in parameters if fnmatchcase(p.symbol, pattern) or fnmatchcase(p.name, pattern)]
-        if not fitting:
-            known = ", ".join(f"{p.symbol} ({p.name})" for p in parameters)
-            raise DescriptionError(f"no parameter {pattern!r}; there are {known}")
+        found = fitting(parameters, pattern)
         if value is not None and not isfinite(value):
             raise DescriptionError(f"parameter {pattern!r} is {value}; it must be finite")
-        values |= {p.symbol: p.value if value is None else float(value) for p in fitting}
+        values |= {p.symbol: p.value if value is None else float(value) for p in found}
     return values
 
 
@@ -232,8 +228,7 @@ class Equations:
         names = list(names)
         if not names:
             return base(terms, {p.symbol for p in self.parameters}, self._writer, collect)
-        known = [(p.symbol, p.name) for p in self.parameters]
-        return chosen(terms, names, known, within, self._writer, collect)
+        return chosen(terms, names, self.parameters, within, self._writer, collect)
 
     def _demand(self) -> list[Element]:
         """The generalized force of a motion: (n,)."""

@@ -4,11 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, final
 
-import numpy as np
-
 from flexarm.control.gains import actuated, demanded, gain
-from flexarm.errors import DescriptionError
-from flexarm.feedback import Law
+from flexarm.feedback import Law, check_drives
 from flexarm.model import Model
 from flexarm.spatial import Vector
 from flexarm.trajectory import Reference, jumps_of
@@ -40,11 +37,7 @@ class Decoupling:
         """The law for a model; raises `DescriptionError` where an actuator moves a sum of coordinates."""
         m = len(model.inputs)
         Kp, Kd = gain("Decoupling: Kp", self.Kp, m), gain("Decoupling: Kd", self.Kd, m)
-        B = model.input_matrix(np.array(model.arm.rest))
-        for name, moved in zip(model.inputs, np.count_nonzero(B, axis=0), strict=True):
-            if moved > 1:
-                message = "moves its joint and the slopes of its link's shapes at the hub; it must move a joint alone"
-                raise DescriptionError(f"Decoupling: input {name!r} {message}")
+        check_drives(model, "Decoupling: ", "it must move a joint alone")
         force = model.function("prescribed_force")
 
         def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:

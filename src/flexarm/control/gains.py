@@ -6,7 +6,6 @@ import numpy as np
 
 from flexarm.errors import DescriptionError
 from flexarm.feedback import Law
-from flexarm.fields import shown
 from flexarm.model import Model
 from flexarm.spatial import Vector
 from flexarm.trajectory import Reference
@@ -72,24 +71,6 @@ def demanded(reference: Reference, t: Any, y: Vector, yd: Vector, Kp: Array, Kd:
     e = times(Kp, [a - b for a, b in zip(r, y, strict=True)])
     ed = times(Kd, [a - b for a, b in zip(rd, yd, strict=True)])
     return [a + b + c for a, b, c in zip(rdd, ed, e, strict=True)]
-
-
-def limits(what: str, value: Any, count: int) -> list[float]:
-    """A limit for each actuator, of one positive number or one each."""
-    try:
-        given = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise DescriptionError(f"{what} is not an array of numbers") from None
-    if given.shape not in ((), (count,)) or not (given > 0).all():
-        raise DescriptionError(f"{what} is {shown(value)}; it must be one positive number, or {count}, one an actuator")
-    return np.broadcast_to(given, (count,)).tolist()
-
-
-def clipped(u: Vector, limit: list[float]) -> Vector:
-    """u, cut off where its size passes the limit; a NaN stays one, which minimum and maximum would hide."""
-    import casadi as ca
-
-    return [ca.if_else(x > a, a, ca.if_else(x < -a, -a, x)) for x, a in zip(u, limit, strict=True)]
 
 
 def inner_law(outer: str, controller: Any, model: Model, period: float | None) -> Law:

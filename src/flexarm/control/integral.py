@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from flexarm.control.gains import actuated, clipped, gain, inner_law, limits, motion, times
+from flexarm.control.gains import actuated, gain, inner_law, motion, times
 from flexarm.errors import DescriptionError
-from flexarm.feedback import Controller, Law
+from flexarm.feedback import Controller, Law, clipped, limits
 from flexarm.model import Model
 from flexarm.spatial import Vector
 

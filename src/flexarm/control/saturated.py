@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from flexarm.control.gains import clipped, inner_law, limits
-from flexarm.feedback import Controller, Law
+from flexarm.control.gains import inner_law
+from flexarm.feedback import Controller, Law, clipped, limits
 from flexarm.model import Model
 from flexarm.spatial import Vector
 
