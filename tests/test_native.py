@@ -3,12 +3,15 @@
 import ctypes
 import multiprocessing
 import os
+import shutil
 import sys
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
 import pytest
 
+import flexarm
 from flexarm import native
 from flexarm.native import Kernel, Source
 
@@ -201,3 +204,21 @@ def test_a_batch_of_any_length(rows):
 
 def test_the_facts_of_a_kernel():
     assert pendulum().code.facts == {"n_in": 2, "n_out": 2, "multiplications": 0, "additions": 0}
+
+
+def test_every_source_file_of_the_package_counts_for_what_is_kept(tmp_path):
+    package = Path(flexarm.__file__).parent
+    copy = tmp_path / "flexarm"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    before = native.sources_digest(copy)
+    assert before == native.sources_digest(package)
+    folders = {file.parent for file in copy.rglob("*.py")}
+    assert len(folders) > 5
+    for folder in folders:
+        changed = next(folder.glob("*.py"))
+        content = changed.read_bytes()
+        changed.write_bytes(content + b"# changed\n")
+        assert native.sources_digest(copy) != before, changed
+        changed.write_bytes(content)
+    changed.rename(changed.with_name("renamed.py"))
+    assert native.sources_digest(copy) != before

@@ -83,14 +83,20 @@ def _circumstances() -> tuple[str, ...]:
     """What else machine code depends on: our own sources, the libraries, the processor."""
     import llvmlite.binding as llvm
 
-    sources = hashlib.sha256()
-    folder = Path(__file__).parent
-    parts = (folder, folder / "shapes", folder / "trajectory", folder / "control")
-    for file in sorted(file for part in parts for file in part.glob("*.py")):
-        sources.update(file.read_bytes())
+    import flexarm
+
+    sources = sources_digest(Path(flexarm.__file__).parent)
     features = llvm.get_host_cpu_features().flatten()
     versions = (metadata.version("casadi"), metadata.version("llvmlite"))
-    return (sources.hexdigest(), *versions, llvm.get_host_cpu_name(), features)
+    return (sources, *versions, llvm.get_host_cpu_name(), features)
+
+
+def sources_digest(folder: Path) -> str:
+    """Of every source file below a folder, with its place: whichever of them changes, nothing kept fits any more."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _read(digest: str) -> tuple[dict[str, Any], bytes] | None:
