@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 import flexarm as fa
-from flexarm.native import BATCH, Code
+from flexarm.native.kernel import BATCH, Code
 
 
 def chain(n: int, modes: int = 2) -> fa.Arm:

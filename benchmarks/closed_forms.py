@@ -12,8 +12,8 @@ import flexarm as fa
 from benchmarks import lagrange
 from benchmarks.report import Table, spread, time
 from benchmarks.timing import timed
-from flexarm.symbolic import equations
-from flexarm.traced import trace
+from flexarm.closed_forms.equations import equations
+from flexarm.closed_forms.traced import trace
 
 Modes = tuple[int, ...]
 ARMS: dict[str, Modes] = {

@@ -10,7 +10,7 @@ import flexarm as fa
 from benchmarks.report import Table, judged, spread, time
 from benchmarks.timing import interleaved
 from flexarm.control import LQR, Composite, ComputedTorque, Decoupling, JointPD, Sampled, ScheduledLQR
-from flexarm.feedback import Feedback
+from flexarm.simulation.feedback import Feedback
 
 ARM = "subudhi-morris-elastic"
 MOST = 3.0  # target: a closed loop's evaluation in units of the open loop's

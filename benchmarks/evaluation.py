@@ -6,7 +6,7 @@ import flexarm as fa
 from benchmarks.chains import chain, over_rows, states
 from benchmarks.report import Table, spread
 from benchmarks.timing import empty_cache, interleaved
-from flexarm.native import LANES
+from flexarm.native.kernel import LANES
 
 ROWS = 2048
 ONE, BATCH = 0.6e-6, 0.2e-6  # targets [s]

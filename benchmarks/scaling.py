@@ -8,8 +8,8 @@ import flexarm as fa
 from benchmarks.chains import chain, over_rows, states
 from benchmarks.report import Table, judged, spread, time
 from benchmarks.timing import empty_cache, interleaved, timed
-from flexarm import lower
-from flexarm.native import LANES
+from flexarm.native import llvm
+from flexarm.native.kernel import LANES
 
 LINKS = (3, 5, 10, 20, 30, 50, 75, 100)
 BUILD = 4.0  # target for 30 links [s]
@@ -33,7 +33,7 @@ def measure(quick: bool) -> list[Table]:
                 found["lanes"][n].append(timed(lambda kernel=kernel: kernel.vector_code))
             models[n] = model  # holds the machine code
     for n, model in models.items():
-        operations[n] = sum(lower.operations(model.function("forward_dynamics")))
+        operations[n] = sum(llvm.operations(model.function("forward_dynamics")))
     rows = {n: max(64, 8 * (800 // n)) for n in sizes}
     for n, model in models.items():
         x = np.ascontiguousarray(np.concatenate(states(model, rows[n]), axis=1))

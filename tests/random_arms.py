@@ -12,7 +12,7 @@ a rotor.
 import numpy as np
 from oracle import DIRECTIONS, names
 
-from flexarm import arm as fa
+from flexarm.description import arm as fa
 from flexarm.shapes import family
 
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0))

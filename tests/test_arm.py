@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from flexarm.arm import (
+from flexarm.catalogue import bundled, load, read_toml
+from flexarm.description.arm import (
     KNOWN_SHAPES,
     Arm,
     Beam,
@@ -27,7 +28,6 @@ from flexarm.arm import (
     Tube,
     tensor,
 )
-from flexarm.catalogue import bundled, load, read_toml
 from flexarm.errors import DescriptionError
 
 EXACT = 1e-13  # relative: a handful of roundings

@@ -15,7 +15,7 @@ import pytest
 
 import flexarm as fa
 from flexarm import cli
-from flexarm.symbolic import equations
+from flexarm.closed_forms.equations import equations
 
 ARM = """
 name = "two"
@@ -332,7 +332,7 @@ def test_derive_refuses_an_arm_that_does_not_move(call, files):
 
 
 def test_derive_goes_on_where_it_is_told_to(call, files, monkeypatch):
-    monkeypatch.setattr("flexarm.symbolic.LARGEST", 10)
+    monkeypatch.setattr("flexarm.closed_forms.equations.LARGEST", 10)
     said_no(*call("derive", "arm.toml"), "arm 'two' is too large for closed forms: ", "more than 10 terms")
     status, out, _ = call("derive", "arm.toml", "--yes")
     assert status == 0 and "M[1,1] = " in out
@@ -346,7 +346,7 @@ def test_derive_looks_where_it_writes_before_it_derives(call, files, monkeypatch
         raise AssertionError("derived")
 
     for form in ("latex", "markdown", "python", "c", "matlab"):
-        monkeypatch.setattr(f"flexarm.symbolic.Equations.{form}", derived)
+        monkeypatch.setattr(f"flexarm.closed_forms.equations.Equations.{form}", derived)
     where = "arm.toml" if option in ("--c", "--matlab") else "arm.toml/x"
     said_no(*call("derive", "arm.toml", option, where), f"{option} arm.toml: arm.toml is not a folder")
     if option not in ("--c", "--matlab"):
@@ -368,7 +368,7 @@ def test_derive_leaves_nothing_half_written(call, files, monkeypatch):
     def fails(*_):
         raise fa.FlexarmError("no C today")
 
-    monkeypatch.setattr("flexarm.symbolic.Equations.c", fails)
+    monkeypatch.setattr("flexarm.closed_forms.equations.Equations.c", fails)
     said_no(*call("derive", "arm.toml", "--latex", "x.tex", "--c", "c"), "no C today")
     assert sorted(os.listdir(files)) == ["arm.toml", "push.toml"]
 

@@ -20,7 +20,7 @@ from flexarm.control import (
     Saturated,
     StrainRate,
 )
-from flexarm.feedback import kernel, on_reference
+from flexarm.simulation.feedback import kernel, on_reference
 
 EXACT = 1e-6  # of an error of 0.1: what integration at rtol 1e-9 leaves of it
 KP = np.array([[30.0, 4.0], [1.0, 20.0]])

@@ -13,7 +13,7 @@ import flexarm as fa
 from flexarm.control import LQR, ScheduledLQR, equilibrium
 from flexarm.control.equilibrium import rest
 from flexarm.control.riccati import optimal
-from flexarm.feedback import Feedback, Sampled
+from flexarm.simulation.feedback import Feedback, Sampled
 from flexarm.trajectory import MinimumJerk, Quintic, shaped, shaper
 
 RICCATI = 1e-6  # of a gain's largest entry: two solvers of one equation, differently scaled, poles from 0 to 2000 rad/s

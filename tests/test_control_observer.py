@@ -7,8 +7,8 @@ import pytest
 
 import flexarm as fa
 from flexarm.control import DesignedFor, JointPD, Observed, Sampled
-from flexarm.feedback import feedback
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge
+from flexarm.simulation.feedback import feedback
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sampled. period is")  # the fastest mode needs no control here
 PERIOD = 2e-3
@@ -39,7 +39,7 @@ class Estimates:
         self.which = which
 
     def law(self, model, period=None):
-        from flexarm.feedback import Law
+        from flexarm.simulation.feedback import Law
 
         return Law(
             lambda t, q, qd, z, noise: ([FAINT * (q + qd)[i] for i in self.which], []), f"estimates {self.which}"

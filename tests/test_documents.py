@@ -12,10 +12,10 @@ import sympy as sp
 from random_arms import random_arm
 
 import flexarm as fa
-from flexarm.formats.mathematics import symbol
+from flexarm.closed_forms.equations import equations
+from flexarm.closed_forms.formats.mathematics import symbol
+from flexarm.closed_forms.traced import trace
 from flexarm.shapes import family
-from flexarm.symbolic import equations
-from flexarm.traced import trace
 
 CLOSE = 1e-12  # of a matrix' largest entry: the same sums, added in another order
 PRINTED = 1e-9  # of the same, where numbers stand among the symbols: ten digits of each are printed

@@ -17,8 +17,10 @@ from random_arms import random_arm, random_state
 from scipy.spatial.transform import Rotation
 
 import flexarm as fa
-from flexarm import lower, quantities, shapes
-from flexarm.chain import chain
+from flexarm import shapes
+from flexarm.mechanics import quantities
+from flexarm.mechanics.chain import chain
+from flexarm.native import llvm as lower
 
 FORCES = 5e-13  # relative: some thousand operations; entries of finite elements cancel by a digit
 ACCELERATIONS = 1e-10  # relative: the same, times the condition of the inertia matrix, up to 1e6 where bodies are small

@@ -13,9 +13,9 @@ from random_arms import random_arm, random_state
 from test_formats import Matrix, translated
 
 import flexarm as fa
+from flexarm.closed_forms.equations import equations
+from flexarm.closed_forms.exports import MATRICES, NOTES
 from flexarm.errors import DescriptionError
-from flexarm.exports import MATRICES, NOTES
-from flexarm.symbolic import equations
 
 CLOSE = 1e-12  # of a part's largest number: the same operations, rounded in another order
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]

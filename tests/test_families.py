@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import eigh
 
 from flexarm import shapes
-from flexarm.arm import Arm, Beam, Box, Link, Material, Rod
+from flexarm.description.arm import Arm, Beam, Box, Link, Material, Rod
 from flexarm.errors import DescriptionError
 from flexarm.shapes import TipLoad, loaded_roots
 

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 import flexarm as fa
+from flexarm.closed_forms.formats import Program, c, matlab, python
+from flexarm.closed_forms.formats.c import C
+from flexarm.closed_forms.formats.matlab import MATLAB
+from flexarm.closed_forms.formats.python import PYTHON
+from flexarm.closed_forms.formats.statements import LONGEST, source
 from flexarm.errors import FlexarmError
-from flexarm.formats import Program, c, matlab, python
-from flexarm.formats.c import C
-from flexarm.formats.matlab import MATLAB
-from flexarm.formats.python import PYTHON
-from flexarm.formats.statements import LONGEST, source
-from flexarm.lower import operations
-from flexarm.parameters import Parameter
+from flexarm.mechanics.parameters import Parameter
+from flexarm.native.llvm import operations
 
 CLOSE = 1e-12  # of an output's largest number: the same operations, rounded in another order
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wshadow", "-pedantic", "-Werror", "-O2"]

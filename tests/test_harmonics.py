@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from flexarm.errors import FlexarmError
-from flexarm.forms import Writer, collected
-from flexarm.harmonics import (
+from flexarm.closed_forms.collect import Writer, collected
+from flexarm.closed_forms.ring import (
     Element,
     NoClosedForm,
     Ring,
@@ -26,6 +25,7 @@ from flexarm.harmonics import (
     times,
     translated,
 )
+from flexarm.errors import FlexarmError
 
 ROUNDING = 1e-13  # relative to the sum of the terms' sizes: some hundred operations
 A, B, C, X, Y, Z = (ca.SX.sym(name) for name in "abcxyz")

@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import flexarm as fa
-from flexarm import inputs, solvers
+from flexarm.simulation import inputs, solvers
 
 EXACT = 1e-12  # polynomials of low degree: a solver of order five and higher makes no error but rounding
 GLOBAL = 1e-6  # a local tolerance of 1e-8 over a second or two

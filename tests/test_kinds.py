@@ -9,9 +9,9 @@ from oracle import load_beyond
 from random_arms import random_arm
 
 import flexarm as fa
-from flexarm import chain as chain_module
-from flexarm import lower
-from flexarm.drive import body
+from flexarm.mechanics import chain as chain_module
+from flexarm.mechanics.drive import body
+from flexarm.native import llvm as lower
 
 SOLVER = 1e-7  # of the energies of a run at rtol 1e-9
 

@@ -7,7 +7,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from flexarm import lower, native
+from flexarm.native import kernel as native
+from flexarm.native import llvm as lower
 
 ULP = 2.0**-53  # relative rounding of one operation
 SINES = 1.5e-16  # absolute: less than a unit in the last place, 2.2e-16 (fdlibm promises as much)

@@ -9,8 +9,8 @@ import pytest
 from random_arms import random_arm, random_state
 
 import flexarm as fa
-from flexarm import native
 from flexarm.model import QUANTITIES
+from flexarm.native import kernel as native
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge, Tachometer, TipDeflection, TipPosition, outputs
 
 ROUNDING = 1e-12  # relative: the same program, its sums in another order

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm import native
-from flexarm.native import Kernel, Source
+from flexarm.native import kernel as native
+from flexarm.native.kernel import Kernel, Source
 
 IR = """define double @answer() {{
   ret double {}

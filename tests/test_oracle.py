@@ -6,7 +6,7 @@ from oracle import Lagrangian, load_beyond
 from random_arms import random_arm, random_state
 from scipy.spatial.transform import Rotation
 
-from flexarm import arm as fa
+from flexarm.description import arm as fa
 from flexarm.shapes import Basis
 
 ROUNDING = 1e-12  # relative: some thousand operations in double precision

@@ -8,8 +8,8 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import flexarm as fa
-from flexarm.inputs import PrescribedMotion
 from flexarm.papers import theodore_ghosal as paper
+from flexarm.simulation.inputs import PrescribedMotion
 
 FIGURES = ("fig4", "fig5", "fig6", "fig7", "fig8", "efforts", "amplitude", "elements", "convection")
 M_L, M, EI = 0.0828, 0.4303 / 1.3, 1165.4916

@@ -7,8 +7,8 @@ import pytest
 import sympy as sp
 
 import flexarm as fa
+from flexarm.closed_forms.equations import equations
 from flexarm.errors import DescriptionError
-from flexarm.symbolic import equations
 
 CLOSE = 1e-12  # of the largest force: the same sums, added in another order
 INDEPENDENT = 1e-8  # of the largest singular value: what smaller ones are is rounding, what larger ones are is not

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import flexarm as fa
-from flexarm.results import write_whole
+from flexarm.simulation.results import write_whole
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,10 @@ import xarray as xr
 from scipy.special import ellipj, ellipk
 
 import flexarm as fa
-from flexarm import progress, quantities, solvers
-from flexarm.simulate import choose_method
+from flexarm.mechanics import quantities
+from flexarm.simulation import solvers
+from flexarm.simulation import watch as progress
+from flexarm.simulation.run import choose_method
 
 G = 9.81
 RTOL, ATOL = 1e-8, 1e-10

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import flexarm as fa
-from flexarm import lower, native, tape
+from flexarm.native import kernel as native
+from flexarm.native import llvm as lower
+from flexarm.native import program as tape
 
 ROUNDING = 1e-10  # relative: the same operations in the same order, but contracted differently, times the condition
 

@@ -530,7 +530,7 @@ def test_a_shaped_torque_has_the_same_impulse_and_shaped_steps():
 
 
 def test_a_constant_torque_shaped_is_itself():
-    from flexarm.inputs import constant
+    from flexarm.simulation.inputs import constant
 
     late = shaped(constant([2.0, 1.0]), ZVD(9.0))
     assert late.times.tolist() == [-np.inf] and late.values_[0] == pytest.approx([2.0, 1.0])

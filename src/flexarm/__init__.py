@@ -4,7 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from flexarm import shapes
-from flexarm.arm import (
+from flexarm.catalogue import bundled, load
+from flexarm.description.arm import (
     Arm,
     Beam,
     Box,
@@ -20,12 +21,8 @@ from flexarm.arm import (
     Telescope,
     Tube,
 )
-from flexarm.catalogue import bundled, load
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
-from flexarm.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
 from flexarm.model import Model
-from flexarm.performance import Performance, performance
-from flexarm.results import load_result, save_result
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.sensors import (
     Accelerometer,
@@ -37,7 +34,10 @@ from flexarm.sensors import (
     outputs,
     sampled,
 )
-from flexarm.simulate import simulate
+from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
+from flexarm.simulation.performance import Performance, performance
+from flexarm.simulation.results import load_result, save_result
+from flexarm.simulation.run import simulate
 from flexarm.trajectory import (
     EI,
     ZV,
@@ -57,7 +57,7 @@ from flexarm.version import __version__
 
 if TYPE_CHECKING:
     from flexarm import analysis, control
-    from flexarm.symbolic import Equations, equations
+    from flexarm.closed_forms.equations import Equations, equations
 
 __all__ = [
     "EI",
@@ -126,7 +126,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # late: CasADi and SciPy take longer to import than all the rest
     if name in ("Equations", "equations"):
-        return getattr(import_module("flexarm.symbolic"), name)
+        return getattr(import_module("flexarm.closed_forms.equations"), name)
     if name in ("analysis", "control"):
         return import_module(f"flexarm.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -52,8 +52,8 @@ def show(arm: ArmName) -> None:
     from rich.table import Table
 
     from flexarm.catalogue import load
-    from flexarm.dataset import coordinate_units
     from flexarm.model import Model
+    from flexarm.simulation.dataset import coordinate_units
 
     model = Model(load(arm))
     described = model.arm
@@ -146,8 +146,8 @@ def derive(
     import time
 
     from flexarm.catalogue import load
-    from flexarm.results import write_whole
-    from flexarm.symbolic import equations
+    from flexarm.closed_forms.equations import equations
+    from flexarm.simulation.results import write_whole
 
     began = time.perf_counter()
     found = equations(load(arm), dict(map(_setting, numbers or [])), however_large=yes)
@@ -246,8 +246,8 @@ def compare(
     """Run scenarios that follow a reference and compare them: settling, overshoot, vibration, torque, energy."""
     from rich.table import Table
 
-    from flexarm.performance import performance
     from flexarm.scenario import load_scenario
+    from flexarm.simulation.performance import performance
 
     columns = ("error at arrival", "settling [s]", "overshoot [%]", "residual [mm]", "peak input", "energy [J]")
     table = Table("scenario", *columns, box=None, padding=(0, 2, 0, 0))
@@ -279,7 +279,7 @@ def _check_folder(folder: Path, option: str = "--out") -> None:
 
 
 def _check_inertia(model: Any, q: Any) -> None:
-    from flexarm.simulate import without_inertia
+    from flexarm.simulation.run import without_inertia
 
     if fault := without_inertia(model, q):
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
@@ -297,7 +297,7 @@ def papers(
     import time
 
     from flexarm.papers import markdown, papers, table
-    from flexarm.results import write_whole
+    from flexarm.simulation.results import write_whole
 
     missed = 0
     for paper in papers(name):
@@ -321,7 +321,7 @@ def _write_text(text: str, path: str) -> None:
 
 
 def _write(result: Any, stem: Path, plot: bool) -> list[Path]:
-    from flexarm.results import save_result
+    from flexarm.simulation.results import save_result
 
     written = [save_result(result, stem.with_name(stem.name + ".nc"))]
     if plot:

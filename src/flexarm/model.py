@@ -9,10 +9,10 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from flexarm.arm import Arm, Beam
+from flexarm.checks import Described, shown
+from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
-from flexarm.fields import Described, shown
-from flexarm.native import Kernel
+from flexarm.native.kernel import Kernel
 from flexarm.shapes import quadrature
 
 Array = np.ndarray
@@ -290,7 +290,7 @@ class Model:
         if name not in self._functions:
             import casadi as ca
 
-            from flexarm import quantities
+            from flexarm.mechanics import quantities
 
             symbols = {a: ca.SX.sym(a, self._sizes["m" if a == "u" else "n"]) for a in QUANTITIES[name][0]}
             scalars = [[x[i] for i in range(x.numel())] for x in symbols.values()]
@@ -313,7 +313,7 @@ class Model:
 
     @cached_property
     def _chain(self) -> Any:
-        from flexarm.chain import chain
+        from flexarm.mechanics.chain import chain
 
         return chain(self.arm)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm import Beam, Telescope
+from flexarm.description.arm import Beam, Telescope
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.sensors import coordinate_unit
@@ -274,7 +274,7 @@ def save_figure(figure: Any, path: str | PathLike[str]) -> Path:
     """Write a figure, whole or not at all; raises `DescriptionError` where it cannot be written."""
     import io
 
-    from flexarm.results import write_whole
+    from flexarm.simulation.results import write_whole
 
     content = io.BytesIO()
     suffix = Path(path).suffix.lstrip(".") or "png"

@@ -17,12 +17,12 @@ from typing import Annotated, Any, Literal, final
 import numpy as np
 from pydantic import BeforeValidator
 
-from flexarm import fields
-from flexarm.arm import Arm, Beam, Fixed, Link
+from flexarm import checks
+from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, POSITIVE, Described, Fault, Rule, number, optional_number, shown
+from flexarm.description.arm import Arm, Beam, Fixed, Link
 from flexarm.errors import DescriptionError
-from flexarm.fields import NOT_NEGATIVE, NOT_ZERO, POSITIVE, Described, Fault, Rule, number, optional_number, shown
 from flexarm.model import Model, Sensor, signal
-from flexarm.native import Kernel
+from flexarm.native.kernel import Kernel
 
 Array = np.ndarray
 
@@ -88,7 +88,7 @@ class Encoder(Sampling):
     """
 
     type: Literal["encoder"] = "encoder"
-    coordinate: Annotated[str, fields.text]
+    coordinate: Annotated[str, checks.text]
 
     def names(self, arm: Arm) -> tuple[str, ...]:
         """One signal, called like the coordinate: `upper_drive`."""
@@ -115,7 +115,7 @@ class Tachometer(Sampling):
     """
 
     type: Literal["tachometer"] = "tachometer"
-    coordinate: Annotated[str, fields.text]
+    coordinate: Annotated[str, checks.text]
 
     def names(self, arm: Arm) -> tuple[str, ...]:
         """One signal: `upper_drive_rate`."""
@@ -151,7 +151,7 @@ class StrainGauge(Sampling):
     """
 
     type: Literal["strain-gauge"] = "strain-gauge"
-    link: Annotated[str, fields.text]
+    link: Annotated[str, checks.text]
     at: Annotated[float, number("", STATION)] = 0.0
     plane: Literal["y", "z"] = "y"
     distance: Annotated[float | None, optional_number("m", NOT_ZERO)] = None
@@ -170,7 +170,7 @@ class StrainGauge(Sampling):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """EI kappa, or -distance kappa."""
-        from flexarm.chain import taken
+        from flexarm.mechanics.chain import taken
 
         i = _place(self, self.link, arm)
         moment = chain.bodies[i].bending_moment(self.at, taken(q, chain.own[i])[1:])["yz".index(self.plane)]
@@ -205,7 +205,7 @@ class TipPosition(Sampling):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """The chosen components."""
-        from flexarm.dynamics import frames
+        from flexarm.mechanics.dynamics import frames
 
         p = frames(chain, q)[-1].p
         return [p["xyz".index(axis)] for axis in self.axes]
@@ -223,7 +223,7 @@ class TipDeflection(Sampling):
     """
 
     type: Literal["tip-deflection"] = "tip-deflection"
-    link: Annotated[str, fields.text]
+    link: Annotated[str, checks.text]
     axis: Literal["x", "y", "z", "slope_y", "slope_z", "torsion"] = "y"
 
     def names(self, arm: Arm) -> tuple[str, ...]:
@@ -239,8 +239,8 @@ class TipDeflection(Sampling):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """A tip function, less its value without deformation."""
-        from flexarm.chain import taken
-        from flexarm.links import undeformed
+        from flexarm.mechanics.chain import taken
+        from flexarm.mechanics.links import undeformed
 
         i = _place(self, self.link, arm)
         body, eta = chain.bodies[i], taken(q, chain.own[i])[1:]
@@ -266,7 +266,7 @@ class Accelerometer(Sampling):
     type: Literal["accelerometer"] = "accelerometer"
     axes: Axes = "xyz"
     frame: Literal["tip", "base"] = "tip"
-    gravity: Annotated[bool, fields.flag] = True
+    gravity: Annotated[bool, checks.flag] = True
 
     def names(self, arm: Arm) -> tuple[str, ...]:
         """`tip_acceleration_x`, ..."""
@@ -280,8 +280,8 @@ class Accelerometer(Sampling):
         """d2p/dt2 - g, by differentiating the position twice; R' of it in the tip's axes."""
         import casadi as ca
 
-        from flexarm.dynamics import entries, frames
-        from flexarm.spatial import added, product, scaled, transposed
+        from flexarm.mechanics.dynamics import entries, frames
+        from flexarm.mechanics.spatial import added, product, scaled, transposed
 
         tip = frames(chain, q)[-1]
         p, x, xd, xdd = (ca.vertcat(*v) for v in (tip.p, q, qd, qdd))
@@ -326,8 +326,8 @@ def _place(sensor: Described, name: str, arm: Arm) -> int:
 
 def _measured(name: str, arm: Arm, chain: Any, q: list) -> Any:
     """A coordinate, or what a drive or a hub turns (or slides) by: linear in q."""
-    from flexarm.chain import taken
-    from flexarm.spatial import dot
+    from flexarm.mechanics.chain import taken
+    from flexarm.mechanics.spatial import dot
 
     if name in arm.coordinates:
         return q[arm.coordinates.index(name)]

@@ -7,9 +7,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from flexarm.arm import Arm
+from flexarm.checks import shown
+from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
-from flexarm.fields import shown
 
 __all__ = ["bundled", "load", "read_toml"]
 

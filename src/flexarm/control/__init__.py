@@ -12,7 +12,7 @@ from flexarm.control.pd import JointPD
 from flexarm.control.saturated import Saturated
 from flexarm.control.scheduled import ScheduledLQR
 from flexarm.control.strain import StrainRate
-from flexarm.feedback import Law, Sampled
+from flexarm.simulation.feedback import Law, Sampled
 
 __all__ = [
     "LQR",

@@ -12,9 +12,9 @@ from flexarm.control.lqr import where
 from flexarm.control.riccati import effort, energy, held, is_stable, linear, optimal, weights
 from flexarm.control.timescales import TimeScales, interpolated, time_scales
 from flexarm.errors import DescriptionError
-from flexarm.feedback import Law
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.spatial import Vector
+from flexarm.simulation.feedback import Law
 from flexarm.trajectory import Reference, jumps_of, reference_values
 
 NODES = 9

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from flexarm.control.gains import actuated, demanded, gain, rigid_arm
-from flexarm.feedback import Law
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.spatial import Vector
+from flexarm.simulation.feedback import Law
 from flexarm.trajectory import Reference, jumps_of
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.checks import Fault, checked_numbers
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.fields import Fault, checked_numbers
 from flexarm.model import Model
 from flexarm.trajectory import Reference, reference_values
 

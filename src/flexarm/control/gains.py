@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from flexarm.errors import DescriptionError
-from flexarm.feedback import Law
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.spatial import Vector
+from flexarm.simulation.feedback import Law
 from flexarm.trajectory import Reference
 
 Array = np.ndarray

@@ -6,9 +6,9 @@ from typing import Any, final
 
 from flexarm.control.gains import actuated, gain, inner_law, motion, times
 from flexarm.errors import DescriptionError
-from flexarm.feedback import Controller, Law, clipped, limits
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.spatial import Vector
+from flexarm.simulation.feedback import Controller, Law, clipped, limits
 
 
 @final

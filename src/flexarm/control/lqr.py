@@ -6,14 +6,14 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.checks import POSITIVE, Fault, checked_number
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, joint_positions, motors, rest
 from flexarm.control.gains import motion, times
 from flexarm.control.riccati import effort, energy, linear, optimal, weights
 from flexarm.errors import DescriptionError
-from flexarm.feedback import Law
-from flexarm.fields import POSITIVE, Fault, checked_number
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.spatial import Vector
+from flexarm.simulation.feedback import Law
 from flexarm.trajectory import Reference, jumps_of
 
 

@@ -11,9 +11,9 @@ from scipy import linalg
 from flexarm.analysis import equilibrium
 from flexarm.control.gains import gain, inner_law, times
 from flexarm.errors import DescriptionError
-from flexarm.feedback import Controller, Law, initial
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.spatial import Vector
+from flexarm.simulation.feedback import Controller, Law, initial
 
 Array = np.ndarray
 

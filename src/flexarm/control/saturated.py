@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flexarm.control.gains import inner_law
-from flexarm.feedback import Controller, Law, clipped, limits
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.spatial import Vector
+from flexarm.simulation.feedback import Controller, Law, clipped, limits
 
 
 @final

@@ -6,15 +6,15 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.checks import POSITIVE, Fault, checked_number, shown
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
 from flexarm.control.gains import times
 from flexarm.control.lqr import regulator
 from flexarm.control.timescales import interpolated, time_scales
 from flexarm.errors import DescriptionError
-from flexarm.feedback import Law
-from flexarm.fields import POSITIVE, Fault, checked_number, shown
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.spatial import Vector
+from flexarm.simulation.feedback import Law
 from flexarm.trajectory import Reference, jumps_of, reference_values
 
 

@@ -6,13 +6,13 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from flexarm.arm import Link
 from flexarm.control.gains import gain, inner_law
+from flexarm.description.arm import Link
 from flexarm.errors import DescriptionError
-from flexarm.feedback import Controller, Law
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
 from flexarm.sensors import StrainGauge
-from flexarm.spatial import Vector
+from flexarm.simulation.feedback import Controller, Law
 
 
 @final

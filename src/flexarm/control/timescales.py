@@ -17,8 +17,8 @@ import numpy as np
 
 from flexarm.control.equilibrium import Array, elastic_positions, equilibrium, joint_positions, motors
 from flexarm.control.gains import motion, times
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.spatial import Vector
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import share
 
@@ -76,7 +76,7 @@ class TimeScales:
         """zeta of K_z zeta = load; a telescope's K_z depends on its length."""
         import casadi as ca
 
-        from flexarm.dynamics import eliminate, substitute
+        from flexarm.mechanics.dynamics import eliminate, substitute
 
         r, k = self.slow, len(self.names)
         zeta, joints = ca.SX.sym("zeta", k), ca.SX.sym("q_r", r)
@@ -100,7 +100,7 @@ class TimeScales:
         """
         import casadi as ca
 
-        from flexarm.dynamics import eliminate, substitute
+        from flexarm.mechanics.dynamics import eliminate, substitute
 
         r = self.slow
         M = self.model.function("mass_matrix")(ca.vertcat(*times(self.T[:, :r], q_r)))

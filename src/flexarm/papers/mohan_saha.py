@@ -17,18 +17,18 @@ import numpy as np
 from scipy import linalg
 from scipy.integrate import solve_ivp
 
-from flexarm import solvers
-from flexarm.arm import Arm, Beam, Link, Revolute
 from flexarm.catalogue import load
-from flexarm.inputs import RigidInverseDynamics
-from flexarm.loops import Plan
-from flexarm.lower import operations
+from flexarm.description.arm import Arm, Beam, Link, Revolute
 from flexarm.model import Model
-from flexarm.native import Code, Kernel
+from flexarm.native.kernel import Code, Kernel
+from flexarm.native.llvm import operations
 from flexarm.papers.claims import Claim, Verdict
 from flexarm.papers.panels import Curve, Panel, draw
 from flexarm.shapes import family, quadrature, roots
-from flexarm.simulate import simulate
+from flexarm.simulation import solvers
+from flexarm.simulation.inputs import RigidInverseDynamics
+from flexarm.simulation.rhs import Plan
+from flexarm.simulation.run import simulate
 from flexarm.trajectory import Cycloidal
 
 Array = np.ndarray

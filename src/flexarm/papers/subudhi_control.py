@@ -28,7 +28,7 @@ from flexarm.papers.subudhi_gains import (
     worst,
 )
 from flexarm.papers.subudhi_morris import KS, ROTORS, Array, Rotor, apart, arm, numbers, run, spring, verdict
-from flexarm.simulate import simulate
+from flexarm.simulation.run import simulate
 from flexarm.trajectory import reference_motion
 
 LATE, UNTIL, PERIOD = ARRIVAL + 1.0, 4.0, 1e-3

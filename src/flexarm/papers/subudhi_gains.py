@@ -12,6 +12,7 @@ from flexarm.control import Law, equilibrium
 from flexarm.control.gains import demanded, times
 from flexarm.control.riccati import linear
 from flexarm.control.timescales import TimeScales, time_scales
+from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
 from flexarm.papers.claims import Claim
 from flexarm.papers.subudhi_morris import (
@@ -29,7 +30,6 @@ from flexarm.papers.subudhi_morris import (
     verdict,
 )
 from flexarm.shapes import TipLoad, quadrature
-from flexarm.spatial import Vector
 from flexarm.trajectory import Quintic, jumps_of
 
 END = np.array([np.pi / 2, np.pi / 6])

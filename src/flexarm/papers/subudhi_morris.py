@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from flexarm.arm import Arm, Fixed, Link, Revolute, Rigid
 from flexarm.catalogue import load
-from flexarm.inputs import Piecewise
+from flexarm.description.arm import Arm, Fixed, Link, Revolute, Rigid
 from flexarm.model import Model
 from flexarm.papers.claims import Claim, Verdict
 from flexarm.plots import save_figure
 from flexarm.shapes import ClampedMass, TipLoad, quadrature
-from flexarm.simulate import simulate
+from flexarm.simulation.inputs import Piecewise
+from flexarm.simulation.run import simulate
 
 Array = np.ndarray
 Rotor = Literal["relative", "absolute"]

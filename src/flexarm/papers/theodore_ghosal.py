@@ -16,16 +16,16 @@ import numpy as np
 from scipy.integrate import quad, solve_ivp
 
 from flexarm import analysis
-from flexarm.arm import Arm, Beam, Pose, Telescope
 from flexarm.catalogue import load
-from flexarm.dataset import group_velocity_ratio
-from flexarm.inputs import PrescribedMotion
+from flexarm.description.arm import Arm, Beam, Pose, Telescope
 from flexarm.model import Model
 from flexarm.papers.claims import Claim, Verdict
 from flexarm.papers.panels import Curve, Panel, draw
 from flexarm.shapes import ClampedMass
 from flexarm.shapes.loaded import f1, f2, frequency_equation
-from flexarm.simulate import simulate
+from flexarm.simulation.dataset import group_velocity_ratio
+from flexarm.simulation.inputs import PrescribedMotion
+from flexarm.simulation.run import simulate
 from flexarm.trajectory import ParabolicBlends, Reference
 
 Array = np.ndarray

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Self, final
 
 from pydantic import BeforeValidator, model_validator
 
-from flexarm import fields, solvers, trajectory
-from flexarm.arm import Arm
+from flexarm import checks, trajectory
 from flexarm.catalogue import load, printable, read_toml
+from flexarm.checks import POSITIVE, Described, Fault, number
+from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
-from flexarm.fields import POSITIVE, Described, Fault, number
 from flexarm.model import Model
 from flexarm.scenario.controllers import ControllerTable, made
 from flexarm.scenario.forces import (
@@ -26,7 +26,8 @@ from flexarm.scenario.forces import (
 )
 from flexarm.scenario.motions import AnyMotion, CycloidalMotion, ParabolicMotion
 from flexarm.scenario.tables import listed, state, values
-from flexarm.simulate import Progress, simulate
+from flexarm.simulation import solvers
+from flexarm.simulation.run import Progress, simulate
 
 __all__ = [
     "BangBangInput",
@@ -52,7 +53,7 @@ class Solver(Described):
     method: str = "dop853"
     rtol: Annotated[float, number("", POSITIVE)] = 1e-8
     atol: Annotated[float, number("", POSITIVE)] = 1e-10
-    step: Annotated[float | None, fields.optional_number("s", POSITIVE)] = None
+    step: Annotated[float | None, checks.optional_number("s", POSITIVE)] = None
 
     @model_validator(mode="after")
     def _method_exists(self) -> Self:
@@ -77,11 +78,11 @@ class Initial(Described):
 def _samples(value: object) -> int:
     most = 10_000_000
     try:
-        count = fields.checked_integer(value, most)
+        count = checks.checked_integer(value, most)
     except Fault:
         count = 0
     if count < 2:
-        raise Fault("", f"is {fields.shown(value)}; it must be an integer from 2 to {most}")
+        raise Fault("", f"is {checks.shown(value)}; it must be an integer from 2 to {most}")
     return count
 
 
@@ -111,8 +112,8 @@ class Scenario(Described):
     description : str
     """
 
-    name: Annotated[str, fields.title]
-    description: Annotated[str, fields.text] = ""
+    name: Annotated[str, checks.title]
+    description: Annotated[str, checks.text] = ""
     arm: Any
     until: Annotated[float, number("s", POSITIVE)]
     samples: Annotated[int, BeforeValidator(_samples)] = 1001
@@ -125,7 +126,7 @@ class Scenario(Described):
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if not isinstance(self.arm, str | Arm):
-            raise Fault("arm", f"is {fields.shown(self.arm)}; it must be a name, a path or an Arm")
+            raise Fault("arm", f"is {checks.shown(self.arm)}; it must be a name, a path or an Arm")
         if isinstance(self.input, RigidInverseDynamicsInput | PrescribedMotionInput) and self.reference is None:
             raise Fault("reference", f"is missing; the input {self.input.type!r} follows it")
         if self.controller is not None and self.input is not None:

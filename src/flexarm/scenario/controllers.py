@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from flexarm.catalogue import load
+from flexarm.checks import Fault, shown
 from flexarm.errors import DescriptionError
-from flexarm.fields import Fault, shown
 from flexarm.model import Model
 from flexarm.trajectory import Reference
 

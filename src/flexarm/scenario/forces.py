@@ -4,9 +4,10 @@ from typing import Annotated, Literal, Self, final
 
 from pydantic import Field, model_validator
 
-from flexarm import inputs, trajectory
-from flexarm.fields import FINITE, POSITIVE, Described, kind, number, numbers
+from flexarm import trajectory
+from flexarm.checks import FINITE, POSITIVE, Described, kind, number, numbers
 from flexarm.scenario.tables import check_table, rows
+from flexarm.simulation import inputs
 
 
 @final

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, Self, final
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from flexarm import fields, trajectory
-from flexarm.arm import Arm
-from flexarm.fields import POSITIVE, Described, Fault, kind, number, numbers
+from flexarm import checks, trajectory
+from flexarm.checks import POSITIVE, Described, Fault, kind, number, numbers
+from flexarm.description.arm import Arm
 from flexarm.model import Model
 from flexarm.scenario.tables import check_table, rows, state, values
 
@@ -16,7 +16,7 @@ _MOST_MODES = 100
 
 
 def _modes(value: object) -> int:
-    count = fields.checked_integer(value, _MOST_MODES)
+    count = checks.checked_integer(value, _MOST_MODES)
     if not count:
         raise Fault("", f"is 0; it must be an integer from 1 to {_MOST_MODES}")
     return count
@@ -43,7 +43,7 @@ class ShaperTable(Described):
     kind: Literal["zv", "zvd", "ei"]
     modes: Annotated[int, BeforeValidator(_modes)] = 1
     at: Annotated[Any, BeforeValidator(values)] = ()
-    locked: Annotated[bool, fields.flag] = True
+    locked: Annotated[bool, checks.flag] = True
     tolerance: Annotated[float, number("", trajectory.shapers.TOLERABLE)] = 0.05
 
     def check(self, coordinates: tuple[str, ...]) -> None:
@@ -170,7 +170,7 @@ class TaskLineMotion(Described):
     start: Annotated[tuple[float, ...], numbers("m")] | None = None
     end: Annotated[tuple[float, ...], numbers("m")]
     duration: Annotated[float, number("s", POSITIVE)]
-    axes: Annotated[str, fields.text] = "xy"
+    axes: Annotated[str, checks.text] = "xy"
     q0: Annotated[tuple[float, ...], numbers("rad")] | None = None
     tolerance: Annotated[float, number("m", POSITIVE)] = 1e-9
     shaper: ShaperTable | None = None

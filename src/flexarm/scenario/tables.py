@@ -6,13 +6,13 @@ from typing import Any
 
 from pydantic import BeforeValidator
 
-from flexarm import fields
+from flexarm import checks
+from flexarm.checks import Fault, checked_number, checked_numbers
 from flexarm.errors import DescriptionError
-from flexarm.fields import Fault, checked_number, checked_numbers
 
 
 def _rows(value: object) -> tuple[tuple[float, ...], ...]:
-    items = fields.checked_list(value, "a list of rows, one number an actuator")
+    items = checks.checked_list(value, "a list of rows, one number an actuator")
     return tuple(
         checked_numbers(row, part=f"[{i}]") if isinstance(row, list | tuple) else (checked_number(row, part=f"[{i}]"),)
         for i, row in enumerate(items)

@@ -9,8 +9,8 @@ and one entry in FAMILIES. A link of length L has phi(s / L), so each d/ds costs
 from collections.abc import Mapping
 from typing import Any
 
+from flexarm.checks import Described, Fault, faulted, shown
 from flexarm.errors import DescriptionError
-from flexarm.fields import Described, Fault, faulted, shown
 from flexarm.shapes.basis import Basis, quadrature, scaled
 from flexarm.shapes.closed import ClosedForm, Constant, closed_form, constants, rational
 from flexarm.shapes.freeform import FreeForm

@@ -18,8 +18,8 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any, final
 
+from flexarm.checks import shown
 from flexarm.errors import DescriptionError
-from flexarm.fields import shown
 from flexarm.shapes.pieces import Hermite, Polynomial
 from flexarm.shapes.uniform import ClampedFree, ClampedPinned, FixedFree, PinnedFree, PinnedPinned, pinned_roots, roots
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
+from flexarm.checks import Described, Fault, checked_list, checked_number, checked_numbers, flag, shown
 from flexarm.errors import DescriptionError
-from flexarm.fields import Described, Fault, checked_list, checked_number, checked_numbers, flag, shown
 from flexarm.shapes.basis import Basis, scaled
 
 FEWEST = 7

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 import numpy as np
 from pydantic import model_validator
 
+from flexarm.checks import NOT_NEGATIVE, Described, Fault, optional_number
 from flexarm.errors import DescriptionError
-from flexarm.fields import NOT_NEGATIVE, Described, Fault, optional_number
 from flexarm.shapes.basis import Basis, scaled
 from flexarm.shapes.uniform import clamped_roots, roots, sine
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
+from flexarm.checks import Described
 from flexarm.errors import DescriptionError
-from flexarm.fields import Described
 from flexarm.shapes.basis import Basis, scaled
 from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from flexarm.fields import Described
+from flexarm.checks import Described
 from flexarm.shapes.basis import Basis, scaled
 
 

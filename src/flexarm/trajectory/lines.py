@@ -6,9 +6,9 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.arm import Arm, Telescope
+from flexarm.checks import POSITIVE, Fault, checked_number, checked_numbers, shown
+from flexarm.description.arm import Arm, Telescope
 from flexarm.errors import DescriptionError
-from flexarm.fields import POSITIVE, Fault, checked_number, checked_numbers, shown
 from flexarm.model import Model
 from flexarm.trajectory.motions import quintic
 from flexarm.trajectory.reference import Array, refused, share

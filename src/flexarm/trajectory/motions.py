@@ -7,8 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.checks import POSITIVE, Fault, checked_list, checked_number, checked_numbers
 from flexarm.errors import DescriptionError
-from flexarm.fields import POSITIVE, Fault, checked_list, checked_number, checked_numbers
 from flexarm.trajectory.reference import Array, check_pairs, refused, share
 
 

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from flexarm.checks import Fault
 from flexarm.errors import DescriptionError
-from flexarm.fields import Fault
 
 Array = np.ndarray
 

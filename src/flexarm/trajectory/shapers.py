@@ -5,8 +5,8 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.checks import POSITIVE, Fault, Rule, checked_number, checked_numbers, shown
 from flexarm.errors import DescriptionError
-from flexarm.fields import POSITIVE, Fault, Rule, checked_number, checked_numbers, shown
 from flexarm.model import Model
 from flexarm.trajectory.reference import Array, Reference, jumps_of, reference_motion, refused
 

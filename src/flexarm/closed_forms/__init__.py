@@ -1,0 +1,1 @@
+"""The equations of motion as expressions to read and export."""

@@ -1,0 +1,155 @@
+"""Sums as a person writes them: terms collected by masses, then by sines and cosines, then by what they share.
+
+A `Form` is a tree of sums and products; it becomes a SymPy expression, LaTeX, or text.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+from flexarm.closed_forms.ring import Term
+
+Atom = str | tuple
+"""A symbol, or a sine or cosine: (kind, angles)."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """coefficient times powers of atoms times a sum, where there is one."""
+
+    coefficient: Fraction | float
+    atoms: tuple[tuple[Atom, int], ...]
+    inner: "tuple[Product, ...]" = ()
+
+
+Form = tuple[Product, ...]
+"""A sum; empty it is zero."""
+
+
+def collected(terms: Sequence[Term], leading: Sequence[str], order: Mapping[str, int]) -> Form:
+    """The sum of the terms, grouped.
+
+    First by the symbols in `leading` (masses, stiffnesses), in that order; then by sines and cosines; then by symbols
+    that many terms share. Factors stand in the `order` of their symbols.
+    """
+
+    def rank(atom: Atom) -> tuple:
+        if isinstance(atom, str):
+            return (0, order.get(atom, len(order)), atom)
+        return (1, len(atom[1]), tuple((order.get(name, 0), -k) for name, k in atom[1]), atom[0])
+
+    def product(coefficient: Any, atoms: Mapping[Atom, int], inner: Form = ()) -> Product:
+        return Product(coefficient, tuple(sorted(atoms.items(), key=lambda item: rank(item[0]))), inner)
+
+    def grouped(some: list[tuple[Any, dict[Atom, int]]], heads: Sequence[str]) -> list[Product]:
+        if len(some) == 1:
+            return [product(*some[0])]
+        for i, head in enumerate(heads):
+            inside = [term for term in some if term[1].get(head, 0) > 0]
+            if inside:
+                outside = [term for term in some if not term[1].get(head, 0) > 0]
+                rest = heads[i + 1 :]
+                return factored(inside, rest) + (grouped(outside, rest) if outside else [])
+        return factored(some, ())
+
+    def factored(some: list[tuple[Any, dict[Atom, int]]], heads: Sequence[str]) -> list[Product]:
+        common = _common([atoms for _, atoms in some])
+        content = _content([c for c, _ in some])
+        if not common and content == 1:
+            return grouped(some, heads) if heads else shared(some)
+        stripped = [
+            (c / content, {a: e - common.get(a, 0) for a, e in atoms.items() if e != common.get(a, 0)})
+            for c, atoms in some
+        ]
+        if len(some) == 1:
+            return [product(content, common)]
+        return [product(content, common, tuple(grouped(stripped, heads)))]
+
+    def shared(some: list[tuple[Any, dict[Atom, int]]]) -> list[Product]:
+        if len(some) == 1:
+            return [product(*some[0])]
+        counts = Counter(atom for _, atoms in some for atom, e in atoms.items() if e > 0)
+        worth = [(n, a) for a, n in counts.items() if n >= (3 if isinstance(a, str) else 2)]
+        if not worth:
+            return [product(c, atoms) for c, atoms in sorted(some, key=lambda term: _size(term[1], rank))]
+        trigonometric = [entry for entry in worth if not isinstance(entry[1], str)]
+        _, best = min(trigonometric or worth, key=lambda entry: (-entry[0], rank(entry[1])))
+        inside = [term for term in some if term[1].get(best, 0) > 0]
+        outside = [term for term in some if not term[1].get(best, 0) > 0]
+        return (shared(outside) if outside else []) + factored(inside, ())
+
+    flat = [(t.coefficient, dict(t.powers) | ({(t.kind, t.angles): 1} if t.kind else {})) for t in terms]
+    return tuple(grouped(flat, leading)) if flat else ()
+
+
+def _size(atoms: Mapping[Atom, int], rank: Any) -> tuple:
+    trig = [a for a in atoms if not isinstance(a, str)]
+    return (bool(trig), sorted(rank(a) for a in atoms if isinstance(a, str)), sorted(rank(a) for a in trig))
+
+
+def _common(some: list[dict[Atom, int]]) -> dict[Atom, int]:
+    """The powers that divide every term."""
+    shared = set(some[0]).intersection(*some[1:])
+    found = {}
+    for atom in shared:
+        exponents = [atoms[atom] for atoms in some]
+        if min(exponents) > 0:
+            found[atom] = min(exponents)
+        elif max(exponents) < 0:
+            found[atom] = max(exponents)
+    return found
+
+
+def _content(some: list[Any]) -> Any:
+    """What every coefficient is a whole multiple of, and their sign where all are negative."""
+    sign = -1 if all(c < 0 for c in some) else 1
+    if len(some) == 1:
+        return some[0]
+    if all(abs(c) == abs(some[0]) for c in some):
+        return sign * abs(some[0])
+    if all(isinstance(c, Fraction) and c.denominator == 1 for c in some):
+        return Fraction(sign * gcd(*(c.numerator for c in some)))
+    return Fraction(sign)
+
+
+# -- SymPy -------------------------------------------------------------------------------------------------------------
+
+
+class Writer:
+    """Forms as SymPy expressions; every symbol is made once, without assumptions."""
+
+    def __init__(self) -> None:
+        import sympy
+
+        self._sympy = sympy
+        self._known: dict[Atom, Any] = {}
+
+    def symbol(self, name: str) -> Any:
+        """The SymPy symbol of this name."""
+        return self._atom(name)
+
+    def expression(self, form: Form) -> Any:
+        """The sum as an expression."""
+        return self._sympy.Add(*map(self._product, form))
+
+    def _product(self, product: Product) -> Any:
+        sp = self._sympy
+        c = product.coefficient
+        number = sp.Rational(c.numerator, c.denominator) if isinstance(c, Fraction) else sp.Float(c)
+        factors = [self._atom(a) if e == 1 else self._atom(a) ** e for a, e in product.atoms]
+        if product.inner:
+            factors.append(self.expression(product.inner))
+        return sp.Mul(number, *factors)
+
+    def _atom(self, atom: Atom) -> Any:
+        if atom not in self._known:
+            if isinstance(atom, str):
+                self._known[atom] = self._sympy.Symbol(atom)
+            else:
+                kind, angles = atom
+                argument = self._sympy.Add(*(k * self._atom(name) for name, k in angles))
+                self._known[atom] = getattr(self._sympy, kind)(argument)
+        return self._known[atom]

@@ -1,0 +1,408 @@
+"""Closed forms of an arm's equations of motion: matrices of SymPy expressions, ready to read, print and export.
+
+    M(q) qdd + (D(q, qd) + C) qd + U q + G(q) = B u
+
+They come from the functions that give a model its numbers, traced with symbols (`traced`), brought to a canonical form
+(`harmonics`) and collected (`forms`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from math import isfinite
+from typing import Any, final
+
+import casadi as ca
+
+from flexarm.closed_forms.collect import Form, Writer, collected
+from flexarm.closed_forms.exports import check, identifier, matrices, program
+from flexarm.closed_forms.formats import Program, c, latex, markdown, matlab, python, text
+from flexarm.closed_forms.regressor import Regressor, base, chosen
+from flexarm.closed_forms.ring import Element, Ring, Term, TooManyTerms, plus, times, translated
+from flexarm.closed_forms.traced import Traced, trace
+from flexarm.description.arm import Arm, Beam, Telescope
+from flexarm.errors import DescriptionError
+from flexarm.mechanics.parameters import Parameter, fitting
+from flexarm.shapes import ClosedForm, FixedFree, closed_form, family
+
+LARGEST = 5000
+"""Terms in the pose of the tip beyond which closed forms are hardly of use: inertia has about their square."""
+
+
+def equations(
+    arm: Arm, numbers: Iterable[str] | Mapping[str, float | None] = (), however_large: bool = False
+) -> "Equations":
+    """The closed forms of an arm's equations of motion.
+
+    Parameters
+    ----------
+    arm : Arm
+    numbers : names of parameters, or a dict of them
+        Those that shall be numbers instead of symbols: the arm's, or, in a dict, those given. A name is that of the
+        symbol ("m_1") or of the field ("upper.mass"), or a pattern ("phi_*", "upper.*").
+    however_large : bool
+        Go on where the equations will be too large to read.
+
+    Raises
+    ------
+    DescriptionError
+        When a name fits no parameter (the message lists them). When a closed form is first asked for: where they will
+        be too large, or where shapes that follow a telescope's load have none.
+    """
+    if not arm.coordinates:
+        raise DescriptionError(f"arm {arm.name!r}: nothing moves; it needs a joint or a link with modes")
+    traced = trace(arm)
+    given = dict(numbers) if isinstance(numbers, Mapping) else dict.fromkeys(numbers)
+    return Equations(arm, traced, _chosen(traced.parameters, given), however_large)
+
+
+def _chosen(parameters: Sequence[Parameter], given: Mapping[str, float | None]) -> dict[str, float]:
+    """Values by symbol of the parameters that the names and patterns fit."""
+    values: dict[str, float] = {}
+    for pattern, value in given.items():
+        found = fitting(parameters, pattern)
+        if value is not None and not isfinite(value):
+            raise DescriptionError(f"parameter {pattern!r} is {value}; it must be finite")
+        values |= {p.symbol: p.value if value is None else float(value) for p in found}
+    return values
+
+
+@final
+class Equations:
+    """M(q) qdd + (D(q, qd) + C) qd + U q + G(q) = B u, in symbols. Made by `equations`.
+
+    Every matrix is a SymPy matrix and is derived when first asked for. Angles and deflections at the tips of flexible
+    links stand as symbols (alpha_1, w_1), their rates too (alphad_1); `definitions` has what they stand for.
+
+    Attributes
+    ----------
+    arm : Arm
+    coordinates, rates : tuple of str
+        Symbols of the coordinates, in the order of `arm.coordinates`, and of their rates.
+    parameters : tuple of Parameter
+        What the other symbols are, with their values; those that were made numbers left out.
+    numbers : dict
+        Values of those that were made numbers.
+    """
+
+    def __init__(self, arm: Arm, traced: Traced, numbers: dict[str, float], however_large: bool = False):
+        self.arm = arm
+        self.coordinates, self.rates = traced.coordinates, traced.rates
+        self.numbers = numbers
+        self.parameters = tuple(p for p in traced.parameters if p.symbol not in numbers)
+        self._traced = traced
+        turning = [p.symbol for p in traced.parameters if p.unit == "rad"]
+        spare = [f"psi_{i}" for i in range(1, 2 * len(arm.links) + 1)]
+        self._ring = Ring((*traced.coordinates, *traced.stand_ins, *turning, *spare))
+        self._writer = Writer()
+        self._checked = however_large
+        self._elements: dict[str, list[Element]] = {}
+        self._forms: dict[str, list[Form]] = {}
+
+    def __repr__(self) -> str:
+        return f"Equations({self.arm.name!r}: {len(self.coordinates)} coordinates, {len(self.parameters)} parameters)"
+
+    # -- the matrices
+
+    @cached_property
+    def M(self) -> Any:
+        """Inertia matrix M(q), (n, n), symmetric (Lin & Lewis, Theorem 1)."""
+        return self._matrix("M")
+
+    @cached_property
+    def D(self) -> Any:
+        """Coriolis matrix D(q, qd), (n, n): half the slope of the bias in qd, so that Mdot - 2 D is skew (Theorem 1).
+
+        So it is for telescopes with `convection = "paper"` too, but there 1/2 qd' M qd is not the particles' energy.
+        """
+        return self._matrix("D")
+
+    @cached_property
+    def U(self) -> Any:
+        """Stiffness matrix, (n, n), the slope of `stiffness_force`: that is U q but for a telescope, whose U varies."""
+        return self._matrix("U")
+
+    @cached_property
+    def damping(self) -> Any:
+        """Damping matrix C, (n, n): bearings, springs of joints, links."""
+        return self._matrix("damping")
+
+    @cached_property
+    def G(self) -> Any:
+        """Gravity force, (n, 1), the slope of the energy of gravity."""
+        return self._matrix("G")
+
+    @cached_property
+    def B(self) -> Any:
+        """Input matrix, (n, m)."""
+        return self._matrix("B")
+
+    @cached_property
+    def bias(self) -> Any:
+        """Coriolis and centrifugal force, (n, 1): D qd."""
+        return self._matrix("bias")
+
+    @cached_property
+    def stiffness_force(self) -> Any:
+        """Slope of the energy of strain and springs, (n, 1)."""
+        return self._matrix("stiffness_force")
+
+    @property
+    def kinetic(self) -> Any:
+        """Kinetic energy."""
+        return self._matrix("energy")[0]
+
+    @property
+    def potential(self) -> Any:
+        """Potential energy: gravity, zero at the base's height, strain, springs."""
+        return self._matrix("energy")[1]
+
+    @cached_property
+    def tip(self) -> Any:
+        """Pose of the payload frame in the base frame, (4, 4)."""
+        return self._matrix("tip")
+
+    @cached_property
+    def jacobian(self) -> Any:
+        """Velocity and angular velocity of the payload frame in base axes, by the coordinates' rates: (6, n)."""
+        return self._matrix("jacobian")
+
+    @property
+    def definitions(self) -> dict[Any, Any]:
+        """What the symbols of tip deflections and angles, and of their rates, stand for."""
+        return {self._writer.symbol(name): self._writer.expression(form) for name, form in self.stand_ins().items()}
+
+    # -- ways to use them
+
+    def explicit(self, expression: Any) -> Any:
+        """The expression (or matrix) with the symbols of tip deflections and angles replaced by what they stand for."""
+        return expression.xreplace(self.definitions)
+
+    def rate(self, expression: Any) -> Any:
+        """The derivative in time of an expression (or matrix) of the coordinates."""
+        import sympy as sp
+
+        explicit = self.explicit(expression)
+        moves = [(sp.Symbol(q), sp.Symbol(qd)) for q, qd in zip(self.coordinates, self.rates, strict=True)]
+        zero = 0 * explicit
+        return sum((sp.diff(explicit, q) * qd for q, qd in moves), zero)
+
+    @property
+    def values(self) -> dict[Any, float]:
+        """Values of the parameters, by SymPy symbol: for `subs`."""
+        return {self._writer.symbol(p.symbol): p.value for p in self.parameters}
+
+    @cached_property
+    def closed_forms(self) -> dict[str, ClosedForm]:
+        """Of the modal integrals that have them, by symbol."""
+        known = {p.symbol for p in self.parameters}
+        return {symbol: form for symbol, form in _closed_forms(self.arm).items() if symbol in known}
+
+    def regressor(self, names: Iterable[str] = ()) -> Regressor:
+        """Y and p with M qdd + (D + C) qd + stiffness force + G = Y p + rest.
+
+        Parameters
+        ----------
+        names : parameters, by symbol, field or pattern
+            In which the equations are to be written; they must be linear in them. None: the fewest combinations of all
+            parameters that the motion can tell apart (base parameters), and no rest.
+
+        Raises
+        ------
+        DescriptionError
+            When a name fits no parameter, or the equations are not linear in those chosen.
+        """
+        meant = dict(zip(self._traced.stand_ins, self.elements("tips"), strict=True))
+        meant |= zip(self._traced.stand_in_rates, self.elements("tip_rates"), strict=True)
+        force = self._demand()
+        for name, value in meant.items():
+            force = [self._ring.substituted(x, name, value) for x in force]
+        terms = [self._ring.terms(x) for x in force]
+        meant |= {name: dict(rest) for rest, name in self._ring.named.items()}
+        within = {
+            name: {x for term in self._ring.terms(value) for x, _ in term.powers} for name, value in meant.items()
+        }
+
+        def collect(some: list[Term]) -> Form:
+            return collected(some, (), self._order)
+
+        names = list(names)
+        if not names:
+            return base(terms, {p.symbol for p in self.parameters}, self._writer, collect)
+        return chosen(terms, names, self.parameters, within, self._writer, collect)
+
+    def _demand(self) -> list[Element]:
+        """The generalized force of a motion: (n,)."""
+        n = len(self.coordinates)
+        M, C = self.elements("M"), self.elements("damping")
+        rates = [self._ring.symbol(name) for name in self.rates]
+        accelerations = [self._ring.symbol(name.replace("d_", "dd_", 1)) for name in self.rates]
+        force = []
+        for r in range(n):
+            total = plus(plus(self.elements("bias")[r], self.elements("stiffness_force")[r]), self.elements("G")[r])
+            for k in range(n):
+                total = plus(total, times(M[k * n + r], accelerations[k]))
+                total = plus(total, times(C[k * n + r], rates[k]))
+            force.append(total)
+        return force
+
+    # -- formats
+
+    @property
+    def identifier(self) -> str:
+        """The name of the function in source code."""
+        return identifier(self.arm)
+
+    @property
+    def without_closed_forms(self) -> str:
+        """A line on links whose modal integrals are numbers because their shapes have no closed forms; or nothing."""
+        closed = self.closed_forms
+        lone = {p.name.split(".")[0] for p in self.parameters if p.modal and p.symbol not in closed}
+        beams = [(link.name, link.body) for link in self.arm.links if link.name in lone and isinstance(link.body, Beam)]
+        if not beams:
+            return ""
+        kinds = [(name, "tapered" if beam.section_tip else family(beam.shapes).name) for name, beam in beams]
+        families = ", ".join(f"{name} ({kind})" for name, kind in kinds)
+        return f"no closed forms for the modal integrals of {families}: they are symbols with numeric values"
+
+    def text(self) -> str:
+        """The matrices entry by entry, for a terminal; SymPy reads the right-hand sides."""
+        return text(self)
+
+    def latex(self) -> str:
+        """A LaTeX document with all of it, ready to compile; it needs amsmath."""
+        return latex(self)
+
+    def markdown(self) -> str:
+        """The same in Markdown, with formulas between dollars."""
+        return markdown(self)
+
+    def python(self, parts: Sequence[str] | None = None) -> str:
+        """A Python module that needs NumPy: a function of q, qd and the parameters that gives the matrices `parts`.
+
+        Source code is written from the recursion's program, where what is common is shared, not from the closed forms:
+        it is short for any arm.
+        """
+        return python(self._program(parts or matrices(self.arm)))
+
+    def matlab(self, parts: Sequence[str] | None = None) -> str:
+        """A MATLAB or Octave function of q, qd and the parameters that gives the matrices `parts`."""
+        return matlab(self._program(parts or matrices(self.arm)))
+
+    def c(self, parts: Sequence[str] | None = None) -> dict[str, str]:
+        """C sources by file name: a header, the function, and a program that tests it.
+
+        The test compares with the numbers of the native model at a random state.
+        """
+        parts = parts or matrices(self.arm)
+        made = self._program(parts)
+        return c(made, *check(self._traced, self.arm, parts, self.numbers))
+
+    def _program(self, parts: Sequence[str]) -> Program:
+        return program(self._traced, self.arm, parts, self.numbers)
+
+    # -- what printing and the regressor need
+
+    def forms(self, name: str) -> list[list[Form]]:
+        """A matrix as collected sums, by rows; `name` is that of the attribute."""
+        if name not in self._forms:
+            self._forms[name] = [self._collected(x) for x in self.elements(name)]
+        rows, columns = self._shape(name)
+        return [self._forms[name][r::rows] for r in range(rows)]
+
+    def stand_ins(self) -> dict[str, Form]:
+        """Symbols of tip deflections and angles and of their rates, and what they stand for."""
+        for name in ("M", "D", "G"):  # a sum within a sine gets its name where it is first met
+            self.elements(name)
+        names = [*self._traced.stand_ins, *self._traced.stand_in_rates]
+        found = [self._collected(x) for x in (*self.elements("tips"), *self.elements("tip_rates"))]
+        named = {
+            name: self._collected(self._ring.with_values(dict(rest), self.numbers))
+            for rest, name in self._ring.named.items()
+        }
+        return dict(zip(names, found, strict=True)) | named
+
+    def elements(self, name: str) -> list[Element]:
+        """The entries of a matrix, columns first, as exact sums over `ring`."""
+        if name not in self._elements:
+            self._check()
+            found = self._translated(name)
+            self._elements[name] = [self._ring.with_values(x, self.numbers) for x in found]
+        return self._elements[name]
+
+    @property
+    def ring(self) -> Ring:
+        """The ring of `elements`."""
+        return self._ring
+
+    def _collected(self, element: Element) -> Form:
+        return collected(self._ring.terms(element), self._leading, self._order)
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        """In which order symbols stand in a product: parameters, coordinates, rates."""
+        t = self._traced
+        names = [*(p.symbol for p in t.parameters), *t.coordinates, *t.stand_ins, *t.rates, *t.stand_in_rates]
+        return {name: i for i, name in enumerate(names)}
+
+    @cached_property
+    def _leading(self) -> list[str]:
+        """Masses, inertias, stiffnesses, dampings: what a sum is grouped by."""
+        return [p.symbol for p in self.parameters if p.unit.startswith(("kg", "N"))]
+
+    def _translated(self, name: str, largest: int | None = None) -> list[Element]:
+        expression = ca.cse(ca.densify(self._traced.part(name)))
+        function = ca.Function(name, list(self._traced.arguments), [expression])
+        return translated(function, self._traced.names, self._ring, largest)[0]
+
+    def _shape(self, name: str) -> tuple[int, int]:
+        shape: tuple[int, int] = self._traced.part(name).shape
+        return shape
+
+    def _matrix(self, name: str) -> Any:
+        import sympy
+
+        rows = [[self._writer.expression(form) for form in row] for row in self.forms(name)]
+        return sympy.Matrix(*self._shape(name), [x for row in rows for x in row])
+
+    def _check(self) -> None:
+        """Before the first closed form: whether there will be one, and its size from that of the tip's pose."""
+        for link in self.arm.links:
+            if isinstance(link.joint, Telescope) and link.joint.wave_numbers != "fixed":
+                way = f"wave_numbers is {link.joint.wave_numbers!r}: shapes that follow the load have no closed forms"
+                raise DescriptionError(f"link {link.name!r}: joint.{way}; 'fixed' has, and source code needs none")
+        if self._checked:
+            return
+        try:
+            terms = sum(map(len, self._translated("tip", LARGEST)))
+        except TooManyTerms:
+            terms = LARGEST + 1
+        if terms > LARGEST:
+            size = f"the pose of its tip alone has more than {LARGEST} terms, the inertia matrix about its square"
+            way = "however_large = True (--yes) goes on, source code needs none"
+            raise DescriptionError(f"arm {self.arm.name!r} is too large for closed forms: {size}; {way}")
+        self._checked = True
+
+
+def _closed_forms(arm: Arm) -> dict[str, ClosedForm]:
+    """Closed forms of modal integrals by symbol, with planes named apart and not; none for a tapered beam."""
+    found: dict[str, ClosedForm | None] = {}
+    for i, link in enumerate(arm.links, start=1):
+        beam = link.body
+        if not isinstance(beam, Beam) or beam.section_tip is not None:
+            continue
+        bent, rod = family(beam.shapes), FixedFree()
+        count = beam.counts
+        most = max(count["y"], count["z"])
+        kinds = [("", bent, most), ("y", bent, count["y"]), ("z", bent, count["z"])]
+        for mark, shapes, n in (*kinds, ("t", rod, count["torsion"]), ("x", rod, count["axial"])):
+            for j in range(1, n + 1):
+                for letter, quantity in _OF_ONE.items():
+                    found[f"{letter}_{i}_{mark}{j}"] = closed_form(shapes, quantity, n, j)
+                for k in range(j, n + 1):
+                    for letter, quantity in _OF_TWO.items():
+                        found[f"{letter}_{i}_{mark}{j}_{mark}{k}"] = closed_form(shapes, quantity, n, j, k)
+    return {symbol: form for symbol, form in found.items() if form is not None}
+
+
+_OF_ONE = {"a": "mean", "b": "moment", "phi": "tip", "dphi": "tip slope", "dphi0": "root slope"}
+_OF_TWO = {"c": "product", "k": "curvature"}

@@ -1,0 +1,67 @@
+"""The equations as a LaTeX document that needs amsmath and nothing else."""
+
+import re
+
+from flexarm.closed_forms.formats.document import (
+    DOLLAR,
+    Block,
+    Derived,
+    Formulas,
+    Heading,
+    Paragraph,
+    Table,
+    document,
+    titled,
+)
+
+HEAD = r"""\documentclass[11pt,a4paper]{article}
+\usepackage[margin=22mm]{geometry}
+\usepackage{amsmath}
+\usepackage{longtable}
+\allowdisplaybreaks
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{1ex}
+"""
+
+
+def latex(equations: Derived) -> str:
+    """The whole document, ready for pdflatex."""
+    body = "\n\n".join(_block(block) for block in document(equations))
+    title = escaped(titled(equations.arm))
+    head = f"{HEAD}\\title{{{title}}}\n\\author{{}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle\n"
+    return f"{head}\n{body}\n\\end{{document}}\n"
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Heading):
+        return rf"\section*{{{escaped(block.text)}}}"
+    if isinstance(block, Paragraph):
+        return escaped(block.text)
+    if isinstance(block, Formulas):
+        lines = block.lines[0] + "".join(
+            (" \\\\\n" if line.startswith("&") else " \\\\[3pt]\n") + line for line in block.lines[1:]
+        )
+        return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}"
+    return _table(block)
+
+
+def _table(table: Table) -> str:
+    rows = [" & ".join(map(escaped, row)) + r" \\" for row in table.rows]
+    head = " & ".join(map(escaped, table.head)) + r" \\ \hline \endhead"
+    columns = "".join(WIDTHS.get(title, "l") for title in table.head)
+    return "\n".join([rf"\begin{{longtable}}{{@{{}}{columns}@{{}}}}", head, *rows, r"\end{longtable}"])
+
+
+WIDTHS = {"what it is": "p{50mm}", "definition": "p{65mm}"}
+"""Of columns whose lines may be broken."""
+
+
+SPECIAL = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
+           "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", DOLLAR: r"\$",
+           "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # fmt: skip
+
+
+def escaped(text: str) -> str:
+    """Text for LaTeX; what stands between dollars is left alone."""
+    parts = re.split(r"(\$[^$]*\$)", text)
+    return "".join(p if p.startswith("$") and len(p) > 1 else "".join(SPECIAL.get(c, c) for c in p) for p in parts)

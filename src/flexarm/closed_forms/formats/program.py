@@ -1,0 +1,97 @@
+"""Equations to be written out: a CasADi function, and what its numbers are."""
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from flexarm.errors import FlexarmError
+from flexarm.mechanics.parameters import Parameter
+
+IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Program:
+    """Equations to be written out as source.
+
+    Attributes
+    ----------
+    name : str
+        Of the function in the source.
+    title : str
+        One line for its head.
+    function : casadi.Function
+        Of SX; every input is a column. The names of its inputs and outputs are those in the source.
+    parameters : tuple of Parameter
+        In the order of the input "p", which stands last in the source and has their values by default.
+    entries : dict
+        Names of the numbers in the other inputs, for comments.
+    notes : dict
+        One line on each input and output, for comments.
+    shapes : dict
+        Of outputs for which CasADi's shape does not say it: a column counts as (rows,), a single number as ().
+
+    Raises
+    ------
+    FlexarmError
+        When a name is no identifier, or what is said of the function does not fit it.
+    """
+
+    name: str
+    title: str
+    function: ca.Function
+    parameters: tuple[Parameter, ...] = ()
+    entries: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = {"p": tuple(self.symbols), **self.entries}
+        known = [*self.function.name_in(), *self.function.name_out()]
+        for name in (self.name, *known, *self.symbols):
+            if not IDENTIFIER.fullmatch(name):
+                self._refuse(f"{name!r} is no identifier; it must be a letter, then letters, digits and _")
+        twice = [name for name, times in Counter(self.symbols).items() if times > 1]
+        if twice:
+            self._refuse(f"two parameters have the symbol {twice[0]!r}")
+        for name in ("p" if self.parameters else "", *self.entries, *self.notes, *self.shapes):
+            if name and name not in known:
+                self._refuse(f"no input or output {name!r}; there are {', '.join(known)}")
+        for i, name in enumerate(self.function.name_in()):
+            rows, columns = self.function.size_in(i)
+            if columns != 1 or rows == 0:
+                self._refuse(f"input {name!r} is {rows} x {columns}; it must be a column with some numbers")
+            if name in names and len(names[name]) != rows:
+                self._refuse(f"input {name!r} has {rows} numbers and {len(names[name])} names")
+        for name, shape in self.outputs.items():
+            rows, columns = self.function.size_out(name)
+            if len(shape) > 2 or math.prod(shape) != rows * columns or 0 in shape:
+                self._refuse(f"output {name!r} is {rows} x {columns}; it cannot have the shape {shape}")
+
+    def _refuse(self, why: str) -> None:
+        raise FlexarmError(f"program {self.name!r}: {why}")
+
+    @property
+    def symbols(self) -> list[str]:
+        """Of the parameters."""
+        return [parameter.symbol for parameter in self.parameters]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Of the inputs, the parameters among them."""
+        return {name: self.function.size1_in(name) for name in self.function.name_in()}
+
+    @property
+    def inputs(self) -> dict[str, int]:
+        """Sizes of the inputs, without the parameters."""
+        return {name: size for name, size in self.sizes.items() if name != "p"}
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the outputs."""
+        sizes = [self.function.size_out(i) for i in range(self.function.n_out())]
+        shapes = [(rows, columns) if columns > 1 else (rows,) if rows > 1 else () for rows, columns in sizes]
+        return dict(zip(self.function.name_out(), shapes, strict=True)) | self.shapes

@@ -1,0 +1,135 @@
+"""Expressions in infix notation, which Python, C and MATLAB nearly share."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+import casadi as ca
+
+from flexarm.errors import FlexarmError
+from flexarm.native.program import INVERSE
+
+OPERATORS: dict[int, str] = {ca.OP_LT: "{0} < {1}", ca.OP_LE: "{0} <= {1}", ca.OP_EQ: "{0} == {1}"}
+FUNCTIONS: dict[int, str] = {
+    getattr(ca, f"OP_{name.upper()}"): f"{name}({{0}})"
+    for name in "sqrt exp log sin cos tan asin acos atan sinh cosh tanh floor ceil".split()
+} | {ca.OP_ATAN2: "atan2({0}, {1})"}
+"""What the languages have in common."""
+
+LOGICAL = (ca.OP_NOT, ca.OP_AND, ca.OP_OR)
+COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE)
+
+
+@dataclass(frozen=True)
+class Language:
+    """What one language writes in its own way.
+
+    Attributes
+    ----------
+    name : str
+    reserved : frozenset of str
+        Names that may not be given.
+    templates : dict
+        Text of each operation that is not plain arithmetic.
+    number : str
+        Template of the number 1 or 0 for a condition.
+    input : Callable
+        (array, index from 0) -> one of its numbers.
+    output : Callable
+        (array, indices from 0) -> one of its entries; no indices mean that it is one number.
+    """
+
+    name: str
+    reserved: frozenset[str]
+    templates: dict[int, str]
+    number: str
+    input: Callable[[str, int], str]
+    output: Callable[[str, tuple[int, ...]], str]
+
+
+class Strength(IntEnum):
+    """How firmly an expression holds together; a negative one is a product behind a minus sign."""
+
+    TRUTH, SUM, NEGATIVE, PRODUCT, ATOM = range(5)
+
+
+class Term(NamedTuple):
+    """An expression."""
+
+    text: str
+    strength: Strength = Strength.ATOM
+
+    @property
+    def negative(self) -> bool:
+        """Whether it stands behind a minus sign."""
+        return self.strength == Strength.NEGATIVE
+
+    @property
+    def inner(self) -> str:
+        """In parentheses if it is a sum."""
+        return f"({self.text})" if self.strength <= Strength.SUM else self.text
+
+    @property
+    def size(self) -> str:
+        """As a factor, without the sign."""
+        return self.inner.removeprefix("-")
+
+
+def constant(value: float, language: Language) -> Term:
+    """A number."""
+    if not math.isfinite(value):
+        raise FlexarmError(f"{language.name}: the equations contain {value}, as after a division by a constant zero")
+    return Term(repr(value + 0.0), Strength.NEGATIVE if value < 0 else Strength.ATOM)  # no -0.0
+
+
+def numeric(term: Term, language: Language) -> Term:
+    """The same, a condition as 1 or 0."""
+    return Term(language.number.format(term.text)) if term.strength == Strength.TRUTH else term
+
+
+def operation(op: int | str, operands: list[Term], language: Language) -> Term:
+    """One operation.
+
+    A reciprocal is a product that begins with 1.0/, and a factor takes the place of the 1.0.
+    """
+    if isinstance(op, int) and op not in (ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_MUL, ca.OP_SQ, ca.OP_TWICE):
+        return _call(op, operands, language)
+    x, *others = (numeric(operand, language) for operand in operands)
+    if op in (ca.OP_ADD, ca.OP_SUB):
+        (y,) = others
+        if (op == ca.OP_SUB) != y.negative:
+            return Term(f"{x.text} - {y.size}", Strength.SUM)
+        tail = y.size if y.negative else y.text
+        if x.negative:
+            return Term(f"{tail} - {x.size}", Strength.SUM)
+        joint = f" - {tail[1:]}" if tail.startswith("-") else f" + {tail}"
+        return Term(x.text + joint, Strength.SUM)
+    if op == ca.OP_NEG:
+        return _product(x.size, not x.negative)
+    if op == INVERSE:
+        divisor = f"({x.size})" if x.strength in (Strength.NEGATIVE, Strength.PRODUCT) else x.size
+        return _product(f"1.0/{divisor}", x.negative)
+    y = others[0] if others else x if op == ca.OP_SQ else Term("2.0")
+    first, second = x.size, y.size
+    if second[0].isdigit() and not second.startswith("1.0/"):
+        first, second = second, first
+    text = first + second.removeprefix("1.0") if second.startswith("1.0/") else f"{first}*{second}"
+    return _product(text, x.negative != y.negative)
+
+
+def _product(text: str, negative: bool) -> Term:
+    return Term(f"-{text}", Strength.NEGATIVE) if negative else Term(text, Strength.PRODUCT)
+
+
+def _call(op: int, operands: list[Term], language: Language) -> Term:
+    """An operation by the language's template; an operator, which has no parentheses, needs them around sums."""
+    if op not in language.templates:
+        names = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
+        raise FlexarmError(f"{language.name}: no way to write the CasADi operation {names[op]}")
+    template = language.templates[op]
+    conditions = len(operands) if op in LOGICAL else 1 if op == ca.OP_IF_ELSE_ZERO else 0
+    terms = [*operands[:conditions], *(numeric(operand, language) for operand in operands[conditions:])]
+    text = template.format(*(term.text if "(" in template else term.inner for term in terms))
+    return Term(text, Strength.TRUTH if op in (*LOGICAL, *COMPARISONS) else Strength.ATOM)

@@ -1,0 +1,1 @@
+"""What a user writes: an arm, its links, joints, bodies, sections; validated once."""

@@ -1,0 +1,205 @@
+"""Materials and cross-sections: the everyday way to say EI, GJ, EA and mass.
+
+The beam's axis is local x. `I_y` is the area moment that resists deflection along y, so that EI["y"] = E I_y: the
+integral of y^2 over the section (handbooks that name the axis of turning call it I_zz).
+"""
+
+from math import pi, tanh
+from typing import Annotated, Literal, Self, final
+
+from pydantic import Field, model_validator
+
+from flexarm.checks import POSITIVE, Described, Fault, Rule, kind, number, optional_number, with_unit
+
+POISSON: Rule = ("above -1 and at most 0.5", lambda x: -1 < x <= 0.5)
+
+
+@final
+class Material(Described):
+    """An isotropic elastic material.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus [N/m^2].
+    density : float
+        [kg/m^3]
+    G : float, optional
+        Shear modulus [N/m^2]; only torsion needs it. Without it, `E / (2 (1 + poisson))`.
+    poisson : float, optional
+        Poisson's ratio, instead of `G`.
+    """
+
+    E: Annotated[float, number("N/m^2", POSITIVE)]
+    density: Annotated[float, number("kg/m^3", POSITIVE)]
+    G: Annotated[float | None, optional_number("N/m^2", POSITIVE)] = None
+    poisson: Annotated[float | None, optional_number("", POISSON)] = None
+
+    @model_validator(mode="after")
+    def _shear_is_given_once(self) -> Self:
+        if self.G is not None and self.poisson is not None:
+            raise Fault("G", "is given beside poisson; give one of them")
+        return self
+
+    @property
+    def shear_modulus(self) -> float | None:
+        """G, given or from Poisson's ratio [N/m^2]; None where neither is known."""
+        if self.G is None and self.poisson is not None:
+            return self.E / (2 * (1 + self.poisson))
+        return self.G
+
+
+@final
+class Rod(Described):
+    """A solid round section of a diameter [m]."""
+
+    type: Literal["rod"] = "rod"
+    diameter: Annotated[float, number("m", POSITIVE)]
+
+    @property
+    def area(self) -> float:
+        """[m^2]"""
+        return pi / 4 * self.diameter**2
+
+    @property
+    def I_y(self) -> float:
+        """Resists deflection along y [m^4]."""
+        return pi / 64 * self.diameter**4
+
+    @property
+    def I_z(self) -> float:
+        """Resists deflection along z [m^4]."""
+        return self.I_y
+
+    @property
+    def J(self) -> float:
+        """Torsion constant [m^4]."""
+        return self.polar
+
+    @property
+    def polar(self) -> float:
+        """I_y + I_z [m^4]: times density, the moment of inertia about the axis per length."""
+        return self.I_y + self.I_z
+
+
+@final
+class Tube(Described):
+    """A round tube of an outer diameter and a wall thickness [m]."""
+
+    type: Literal["tube"] = "tube"
+    outer_diameter: Annotated[float, number("m", POSITIVE)]
+    thickness: Annotated[float, number("m", POSITIVE)]
+
+    @model_validator(mode="after")
+    def _wall_fits(self) -> Self:
+        if self.thickness > self.outer_diameter / 2:
+            most = with_unit(self.outer_diameter / 2, "m")
+            raise Fault("thickness", f"is {self.thickness} m; it must be at most half the outer diameter, {most}")
+        return self
+
+    @property
+    def inner_diameter(self) -> float:
+        """[m]"""
+        return self.outer_diameter - 2 * self.thickness
+
+    @property
+    def area(self) -> float:
+        """[m^2]"""
+        return pi / 4 * (self.outer_diameter**2 - self.inner_diameter**2)
+
+    @property
+    def I_y(self) -> float:
+        """Resists deflection along y [m^4]."""
+        return pi / 64 * (self.outer_diameter**4 - self.inner_diameter**4)
+
+    @property
+    def I_z(self) -> float:
+        """Resists deflection along z [m^4]."""
+        return self.I_y
+
+    @property
+    def J(self) -> float:
+        """Torsion constant [m^4]."""
+        return self.polar
+
+    @property
+    def polar(self) -> float:
+        """I_y + I_z [m^4]: times density, the moment of inertia about the axis per length."""
+        return self.I_y + self.I_z
+
+
+@final
+class Box(Described):
+    """A rectangular section, solid or hollow.
+
+    Parameters
+    ----------
+    width, height : float
+        Outer dimensions along y and along z [m].
+    thickness : float, optional
+        Of the wall, the same on four sides [m]; solid without it.
+    """
+
+    type: Literal["box"] = "box"
+    width: Annotated[float, number("m", POSITIVE)]
+    height: Annotated[float, number("m", POSITIVE)]
+    thickness: Annotated[float | None, optional_number("m", POSITIVE)] = None
+
+    @model_validator(mode="after")
+    def _wall_fits(self) -> Self:
+        smaller = min(self.width, self.height)
+        if self.thickness is not None and self.thickness >= smaller / 2:
+            raise Fault("thickness", f"is {self.thickness} m; it must be less than half the smaller side, {smaller} m")
+        return self
+
+    @property
+    def _hole(self) -> tuple[float, float]:
+        if self.thickness is None:
+            return 0.0, 0.0
+        return self.width - 2 * self.thickness, self.height - 2 * self.thickness
+
+    @property
+    def area(self) -> float:
+        """[m^2]"""
+        w, h = self._hole
+        return self.width * self.height - w * h
+
+    @property
+    def I_y(self) -> float:
+        """Resists deflection along y [m^4]."""
+        w, h = self._hole
+        return (self.height * self.width**3 - h * w**3) / 12
+
+    @property
+    def I_z(self) -> float:
+        """Resists deflection along z [m^4]."""
+        w, h = self._hole
+        return (self.width * self.height**3 - w * h**3) / 12
+
+    @property
+    def J(self) -> float:
+        """Torsion constant [m^4]: Saint-Venant's series if solid, Bredt's formula for thin walls if hollow.
+
+        Source: Timoshenko & Goodier, Theory of Elasticity, sections 109 and 115. Bredt's formula loses accuracy as the
+        wall gets thick; `GJ` of the beam takes a better number.
+        """
+        if self.thickness is not None:
+            w, h = self.width - self.thickness, self.height - self.thickness
+            return 2 * self.thickness * (w * h) ** 2 / (w + h)
+        a, b = max(self.width, self.height), min(self.width, self.height)
+        series = sum(tanh(n * pi * a / (2 * b)) / n**5 for n in range(1, 60, 2))
+        return a * b**3 / 3 * (1 - 192 / pi**5 * b / a * series)
+
+    @property
+    def polar(self) -> float:
+        """I_y + I_z [m^4]: times density, the moment of inertia about the axis per length."""
+        return self.I_y + self.I_z
+
+
+Section = Annotated[Rod | Tube | Box, Field(discriminator="type"), kind(Rod, Tube, Box)]
+
+
+def between(base: Rod | Tube | Box, tip: Rod | Tube | Box, x: float) -> Rod | Tube | Box:
+    """The section at x in [0, 1] where every dimension goes linearly from that of `base` to that of `tip`."""
+    dimensions = {name: value for name, value in base if name != "type" and value is not None}
+    return base.replace(**{name: (1 - x) * value + x * getattr(tip, name) for name, value in dimensions.items()})

@@ -1,0 +1,1 @@
+"""The mechanics: from a description to the recursions and all that can be asked of them, as CasADi expressions."""

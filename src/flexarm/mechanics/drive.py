@@ -1,0 +1,116 @@
+"""What a joint adds to its link: hub, bearing, actuator, rotor, and the spring and motor of an elastic joint."""
+
+from dataclasses import replace
+
+import casadi as ca
+
+from flexarm.description.arm import Beam, Fixed, Link, Telescope, tensor
+from flexarm.mechanics.links import Body, Loads, beam, bordered, named_tensor, rigid, slopes_of
+from flexarm.mechanics.parameters import Name, value_of
+from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, dot, is_zero, scaled
+from flexarm.mechanics.telescope import telescope
+
+
+def body(link: Link, loads: Loads, name: Name = value_of) -> Body:
+    """The mechanics of a described link: the body, its hub, its drive."""
+    if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
+        made = telescope(link.body, link.joint, loads, name)
+    elif isinstance(link.body, Beam):
+        made = beam(link.body, loads, name)
+    else:
+        made = rigid(link.body, name)
+    mass = name("mh", "hub_mass", link.hub_mass, "kg", "mass of the hub")
+    inertia = named_tensor(tensor(link.hub_inertia), name, "Ih", "hub_inertia", "moment of inertia of the hub")
+    return _with_drive(_with_hub(made, mass, inertia), link, name)
+
+
+def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:
+    """The body with a hub: mass at the base frame's origin, inertia that turns with the root of the beam."""
+    if is_zero(mass) and all(is_zero(x) for row in inertia for x in row):
+        return body
+    k = body.size
+
+    def with_hub(eta: Vector) -> Matrix:
+        M = [list(row) for row in body.inertia(eta)]
+        alpha, beta = body.root(eta)
+        cz, sz, cy, sy = ca.cos(alpha), ca.sin(alpha), ca.cos(beta), ca.sin(beta)
+        R = [[cz * cy, -sz, -cz * sy], [sz * cy, cz, -sz * sy], [sy, 0.0, cy]]  # Rz(alpha) Ry(-beta)
+        slopes = slopes_of(body.root, k)
+        rate = [[sz * b for b in slopes[1]], [-cz * b for b in slopes[1]], list(slopes[0])]  # alpha' e_z - beta' Rz e_y
+        W = [[float(r == c) for c in range(3)] + [0.0] + rate[r] for r in range(3)]
+        W = [[dot([R[n][r] for n in range(3)], [W[n][c] for n in range(3)]) for c in range(4 + k)] for r in range(3)]
+        IW = [[dot(inertia[r], [W[n][c] for n in range(3)]) for c in range(4 + k)] for r in range(3)]
+        for r in range(3):
+            M[r][r] = M[r][r] + mass
+        for r in range(4 + k):
+            for c in range(4 + k):
+                M[3 + r][3 + c] = M[3 + r][3 + c] + dot([W[n][r] for n in range(3)], [IW[n][c] for n in range(3)])
+        return M
+
+    return replace(body, inertia=with_hub)
+
+
+def _with_drive(body: Body, link: Link, name: Name) -> Body:
+    """The body with what its joint adds: bearing, actuator, rotor, and the spring and motor of an elastic joint.
+
+    The actuator works on the angle (or length) a . (q, eta): q, and the slopes at a hub that turns with the shapes
+    (Lin & Lewis: B' = [1, phi_1'(0), ...]); for a telescope the length in eta. A rotor's kinetic energy is 1/2 I_r
+    times the square of G times its rate (relative), plus the turning of what carries it (absolute; DESIGN section 4).
+    An elastic joint (Subudhi & Morris) has a motor coordinate theta, last in eta, that the actuator works on.
+    """
+    joint = link.joint
+    if isinstance(joint, Fixed):
+        return body
+    k, turns = body.size, joint.type == "revolute"
+    a = list(body.drive)
+    carrier: Vector = [0.0] * (7 + k)  # turning of the frame before the joint, about its axis, by (v, w, r, eta_dot)
+    axis = [1.0, 0.0, 0.0] if isinstance(joint, Telescope) else list(joint.axis)
+    carrier[3:6] = axis
+    if not isinstance(joint, Telescope):
+        a[0] = 1.0
+    if turns:
+        carrier[6] = -1.0
+        slopes = slopes_of(body.root, k)
+        a[1:] = added(scaled(axis[2], slopes[0]), scaled(-axis[1], slopes[1]))
+
+    per = "rad" if turns else "m"
+    viscous = "N m s/rad" if turns else "N s/m"
+    rotor_inertia = name("Ir", "rotor_inertia", joint.rotor_inertia, "kg m^2", "moment of inertia of the rotor")
+    ratio = joint.gear_ratio if joint.rotor_inertia else 0.0
+    gear_ratio = name("G", "gear_ratio", ratio, "" if turns else "rad/m", "gear ratio")
+    stiffness = name("ks", "stiffness", joint.stiffness or 0.0, f"N{' m' * turns}/{per}", "stiffness of the joint")
+    bearing = name("d", "damping", joint.damping, viscous, "viscous damping of the joint")
+    spring = name("ds", "spring_damping", joint.spring_damping, viscous, "viscous damping of the joint's spring")
+
+    elastic = int(joint.stiffness is not None)
+    n = k + elastic
+    a, carrier = a + [0.0] * elastic, carrier + [0.0] * elastic
+    motor = [0.0] * n + [1.0]
+    driven = motor if elastic else a
+    turning = scaled(gear_ratio, [0.0] * 6 + driven)
+    if joint.rotor == "absolute":
+        turning = added(turning, carrier)
+    stretch = added(motor, scaled(-1.0, a))
+    D = bordered(body.damping, before=0, after=elastic)
+    for drag, moved in ((bearing, a), (spring, stretch)):
+        D = [added(row, scaled(drag * x, moved)) for row, x in zip(D, moved, strict=True)]
+
+    def inertia(eta: Vector) -> Matrix:
+        M = bordered(body.inertia(eta[:k]), before=0, after=elastic)
+        return [added(row, scaled(rotor_inertia * x, turning)) for row, x in zip(M, turning, strict=True)]
+
+    def potential(q: Scalar, eta: Vector) -> Scalar:
+        return body.potential(q, eta[:k]) + 0.5 * stiffness * dot(stretch, [q, *eta]) ** 2
+
+    return replace(
+        body,
+        size=n,
+        inertia=inertia,
+        potential=potential,
+        damping=D,
+        drive=driven,
+        tip=lambda eta: body.tip(eta[:k]),
+        rest=(*body.rest, *([body.rest[0] if joint.type == "telescope" else 0.0] * elastic)),
+        root=lambda eta: body.root(eta[:k]),
+        bending_moment=lambda x, eta: body.bending_moment(x, eta[:k]),
+    )

@@ -1,0 +1,444 @@
+"""The recursions: inverse dynamics, inertia matrix, forward dynamics, energies, over CasADi SX.
+
+Every function is pure: a chain and symbolic states in, expressions out. Notation: w angular velocity and x acceleration
+(a, alpha) of a frame, in its own axes; f wrench (force, moment); I inertia; s the six tip functions of a body. Linear
+velocity hardly appears: a is the classical acceleration of a frame's origin, and a frame that moves at a constant
+velocity is as good as one at rest. Gravity is an acceleration of the base.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import casadi as ca
+
+from flexarm.mechanics.chain import Chain, Step, positions, put, taken
+from flexarm.mechanics.links import Body
+from flexarm.mechanics.spatial import (
+    Matrix,
+    Motion,
+    Scalar,
+    Vector,
+    added,
+    cross,
+    dot,
+    product,
+    scaled,
+    transposed,
+    zeros,
+)
+
+AT_REST = [0.0] * 6
+
+
+# -- bodies ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A body at a state: inertia M and velocity wrench h over (v, w, r, eta), tip functions s, their derivatives."""
+
+    M: Matrix
+    h: Vector
+    s: Vector
+    sd: Vector
+    sdd: Vector
+    """d2s/dt2 at eta_ddot = 0."""
+    s_eta: Matrix
+    """ds/deta, (6, k)."""
+
+
+def moving(body: Body, own: Vector, own_rate: Vector, twist: Vector, gravity: Vector) -> Moving:
+    """The body's terms in the equations of motion at a state, own = (q, eta); none of them is derived by hand.
+
+    With y = (v, w, r, eta_dot) held fixed while differentiating and p = M y, the velocity wrench h is
+
+        force     (dp_v/deta) eta_dot + w x p_v
+        moment    (dp_w/deta) eta_dot + w x p_w
+        joint     (dp_r/deta) eta_dot
+        flexible  (dp_eta/deta) eta_dot - 1/2 d(y' M y)/deta
+
+    for v = 0, which is no restriction where M_v,eta is the slope of the first moment S: the body then looks the same to
+    an observer in uniform motion. For one that `convects` it does not, and there is more (`_convected`).
+    """
+    k = body.size
+    z, zd, omega, rate = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("w", 3), ("r", 1)))
+    M = body.inertia(entries(z))
+    y = [0.0, 0.0, 0.0, *entries(omega), rate, *entries(zd)]
+    p = ca.vertcat(*product(M, y))
+    p_rate = ca.jtimes(p, z, zd)
+    gyroscopic = cross(entries(omega), entries(p[:3])) + cross(entries(omega), entries(p[3:6]))
+    h = p_rate + ca.vertcat(*gyroscopic, 0.0, -ca.gradient(ca.dot(ca.vertcat(*y), p) / 2, z))
+    s = ca.vertcat(*body.tip(entries(z)))
+    s_eta = ca.jacobian(s, z)
+    sd = ca.mtimes(s_eta, zd)
+    terms = [matrix(M), h, s, sd, ca.jtimes(sd, z, zd), s_eta]
+    arguments = (own[1:], own_rate[1:], twist[3:], own_rate[:1])
+    M_, h_, s_, sd_, sdd_, s_eta_ = _at([z, zd, omega, rate], arguments, terms)
+    more = _convected(body, own[1:], own_rate[1:], twist, gravity) if body.convects else [0.0] * (7 + k)
+    return Moving(_rows(M_), added(entries(h_), more), entries(s_), entries(sd_), entries(sdd_), _rows(s_eta_))
+
+
+def _convected(body: Body, eta: Vector, etad: Vector, twist: Vector, gravity: Vector) -> Vector:
+    """What v and gravity add to h where the points' velocities are not the rates of their positions.
+
+    With c = M_v,eta eta_dot - dS/dt: moment v x c; flexible d/dt (M_eta,v v) - M_eta,v (a - w x v) - d/deta of
+    v . (M_v,eta eta_dot + w x S), whatever is left of it; and since gravity, an acceleration of the base, acts by
+    M_eta,v where it should by dS/deta, (M_eta,v - dS/deta)' gravity.
+    """
+    k = body.size
+    z, zd, v, w, g = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("v", 3), ("w", 3), ("g", 3)))
+    M = body.inertia(entries(z))
+    S = ca.vertcat(M[1][5], M[2][3], M[0][4])
+    M_v = matrix([row[7:] for row in M[:3]])
+    c = ca.mtimes(M_v, zd) - ca.jtimes(S, z, zd)
+    momentum = ca.mtimes(M_v.T, v)
+    energy = ca.dot(v, ca.mtimes(M_v, zd) + ca.cross(w, S))
+    flexible = ca.jtimes(momentum, z, zd) - ca.mtimes(M_v.T, ca.cross(w, v)) - ca.gradient(energy, z)
+    flexible += ca.mtimes((M_v - ca.jacobian(S, z)).T, g)
+    terms = ca.vertcat(0.0, 0.0, 0.0, ca.cross(v, c), 0.0, flexible)
+    (found,) = _at([z, zd, v, w, g], (eta, etad, twist[:3], twist[3:], gravity), [terms])
+    return entries(found)
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One elementary motion on the way to a body, at a state."""
+
+    motion: Motion
+    bias: Vector
+    """Acceleration due to velocities gathered since the segment began; zero but at the joint."""
+    tips: tuple[tuple[int, int], ...]
+    joints: tuple[tuple[int, int], ...]
+
+
+def outward(
+    chain: Chain, q: Vector, qd: Vector, gravity: Iterable[float] = (0.0, 0.0, 0.0)
+) -> tuple[list[Moving], list[list[Hop]]]:
+    """First pass: velocities; every body at its state, and the motions that lead to it."""
+    twist: Vector = AT_REST
+    down: Vector = [0.0, 0.0, 0.0, *gravity]
+    s, sd, sdd = AT_REST, AT_REST, AT_REST
+    bodies, ways = [], []
+    for i, (body, segment, own) in enumerate(zip(chain.bodies, chain.segments, chain.own, strict=True)):
+        bias: Vector = AT_REST
+        way = []
+        for step in segment.steps:
+            motion = step.motion(step.axis, step.offset + _moved(step, s, q), _moved(step, sd, qd))
+            bias = added(bias, motion.bias(twist[3:]))
+            bias[motion.direction] = bias[motion.direction] + sum(sign * sdd[t] for t, sign in step.tips)
+            way.append(Hop(motion, AT_REST, step.tips, step.joints))
+            twist, down = motion.acceleration(twist), motion.acceleration(down)
+            twist[motion.direction] = twist[motion.direction] + motion.rate
+            bias_before, bias = bias, motion.acceleration(bias)
+        way[-1] = Hop(way[-1].motion, bias_before, way[-1].tips, way[-1].joints)
+        for step in segment.after:
+            motion = step.motion(step.axis, step.offset)
+            way.append(Hop(motion, AT_REST, (), ()))
+            twist, down = motion.acceleration(twist), motion.acceleration(down)
+        here = moving(body, taken(q, own), taken(qd, own), twist, down[3:])
+        (s, sd), sdd = chain.seen(i, here.s, here.sd), here.sdd
+        bodies.append(here)
+        ways.append(way)
+    return bodies, ways
+
+
+def _moved(step: Step, s: Vector, q: Vector) -> Scalar:
+    """What tip functions (or their derivatives) and joint coordinates (or rates) add to an elementary motion."""
+    return sum(sign * s[t] for t, sign in step.tips) + sum(sign * q[j] for j, sign in step.joints)
+
+
+# -- inverse dynamics --------------------------------------------------------------------------------------------------
+
+
+def inertial_force(chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: Iterable[float]) -> Vector:
+    """Generalized force M qdd + velocity terms + gravity, without springs and dampers: Newton and Euler, out and in."""
+    gravity = tuple(gravity)
+    bodies, ways = outward(chain, q, qd, gravity)
+    x: Vector = [*(-g for g in gravity), 0.0, 0.0, 0.0]
+    s_ddot: Vector = AT_REST
+    demands = []
+    for here, way, own in zip(bodies, ways, chain.own, strict=True):
+        for hop in way:
+            x = _plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
+            x = _plus(hop, x, hop.joints, qdd)
+        share = taken(qdd, own)
+        s_ddot = product(here.s_eta, share[1:])
+        demands.append(added(here.h, product(here.M, x + share)))
+
+    force: Vector = [0.0] * chain.size
+    f: Vector = AT_REST
+    on_tip: Vector = [0.0] * 6
+    for here, way, own, demand in reversed(list(zip(bodies, ways, chain.own, demands, strict=True))):
+        f = added(f, demand[:6])
+        put(force, own, [demand[6], *added(demand[7:], product(transposed(here.s_eta), on_tip))])
+        on_tip = [0.0] * 6
+        for hop in reversed(way):
+            k = hop.motion.direction
+            for j, sign in hop.joints:
+                force[j] = force[j] + sign * f[k]
+            f = hop.motion.wrench(f)
+            for t, sign in hop.tips:
+                on_tip[t] = sign * f[k]
+    return force
+
+
+def _plus(hop: Hop, x: Vector, parts: tuple[tuple[int, int], ...], values: Vector) -> Vector:
+    """x with the hop's own motion added: of some coordinates, each with its sign, along the hop's direction."""
+    x, k = list(x), hop.motion.direction
+    for c, sign in parts:
+        x[k] = x[k] + sign * values[c]
+    return x
+
+
+# -- forward dynamics --------------------------------------------------------------------------------------------------
+
+
+def eliminate(G: Matrix, b: Vector, keep: int) -> tuple[Matrix, Vector, list[tuple[Vector, Scalar]]]:
+    """Solve the last rows of the symmetric system G x = b for their unknowns, in terms of the first `keep`: L D L'.
+
+    Returns what is left of G and b, and the pivots (l, y) in the order of elimination: x_n = y - l . x[:n].
+    """
+    G, b = [list(row) for row in G], list(b)
+    pivots = []
+    for n in reversed(range(keep, len(b))):
+        d = G[n][n]
+        l = [G[n][r] / d for r in range(n)]
+        for r in range(n):
+            for c in range(r, n):
+                G[r][c] = G[c][r] = G[r][c] - l[r] * G[n][c]
+            b[r] = b[r] - l[r] * b[n]
+        pivots.append((l, b[n] / d))
+    return [row[:keep] for row in G[:keep]], b[:keep], pivots
+
+
+def substitute(pivots: list[tuple[Vector, Scalar]], x: Vector) -> Vector:
+    """The unknowns that `eliminate` took out, appended to those it kept."""
+    x = list(x)
+    for l, y in reversed(pivots):
+        x.append(y - dot(l, x))
+    return x
+
+
+def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vector:
+    """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5, eqs. 37 to 42).
+
+    The inward pass carries the articulated inertia I and the wrench b left to accelerate it. At a joint its coordinate
+    is eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is eliminated with
+    them.
+    """
+    bodies, ways = outward(chain, q, qd, chain.gravity)
+    I, b = zeros(6, 6), AT_REST
+    H, D, b_tip = zeros(6, 6), zeros(6, 6), AT_REST
+    tips: list[int]
+    solved = []
+    for here, way, own in reversed(list(zip(bodies, ways, chain.own, strict=True))):
+        share = taken(force, own)
+        right = [*b, share[0], *added(share[1:], product(transposed(here.s_eta), b_tip))]
+        G, right, flexible = eliminate(_extended(I, H, D, here), added(right, scaled(-1, here.h)), 7)
+        I, b, direct, own_inertia, own_force = [row[:6] for row in G[:6]], right[:6], G[6][:6], G[6][6], right[6]
+        H, D, b_tip, tips = zeros(6, 6), zeros(6, 6), [0.0] * 6, []
+        joint: list[tuple[Vector, Scalar]] = []
+        for hop in reversed(way):
+            k = hop.motion.direction
+            for _, sign in hop.joints:
+                U = added(scaled(sign, I[k]), direct)
+                d = sign * (U[k] + direct[k]) + own_inertia
+                G = [[*row, u] for row, u in zip(I, U, strict=True)] + [[*U, d]]
+                I, b, joint = eliminate(G, [*b, own_force + sign * b[k]], 6)
+            I, b, direct = hop.motion.inertia(I), hop.motion.wrench(b), hop.motion.wrench(direct)
+            for t in tips:
+                H[t] = hop.motion.wrench(H[t])
+            b = added(b, scaled(-1, product(I, hop.bias)))
+            for t, sign in hop.tips:
+                tips.append(t)
+                H[t], b_tip[t] = scaled(sign, I[k]), sign * b[k]
+                for other in tips:
+                    D[t][other] = D[other][t] = sign * H[other][k]
+        solved.append((flexible, joint))
+
+    qdd: Vector = [0.0] * chain.size
+    x: Vector = [*(-g for g in chain.gravity), 0.0, 0.0, 0.0]
+    s_ddot: Vector = AT_REST
+    for here, way, own, (flexible, joint) in zip(bodies, ways, chain.own, reversed(solved), strict=True):
+        for hop in way:
+            x = _plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
+            for j, _ in hop.joints:
+                qdd[j] = substitute(joint, x)[6]
+            x = _plus(hop, x, hop.joints, qdd)
+        share = taken(qdd, own)[:1]
+        share = substitute(flexible, x + share)[6:]
+        put(qdd, own, share)
+        s_ddot = product(here.s_eta, share[1:])
+    return qdd
+
+
+def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
+    """Inertia over (x, r, eta): the body's own, and what hangs on its tip (columns H and D of the tip functions)."""
+    s = transposed(here.s_eta)  # (k, 6)
+    beside = [[dot(row, h) for h in transposed(H)] for row in s]  # (k, 6)
+    below = [[dot(row, product(D, other)) for other in s] for row in s]
+    k = len(s)
+    outer = [[*I[r], 0.0, *(beside[c][r] for c in range(k))] for r in range(6)] + [[0.0] * (7 + k)]
+    outer += [[*beside[c], 0.0, *below[c]] for c in range(k)]
+    return [added(mine, theirs) for mine, theirs in zip(here.M, outer, strict=True)]
+
+
+# -- the inertia matrix and the dense path -----------------------------------------------------------------------------
+
+
+def mass_matrix(chain: Chain, q: Vector) -> Matrix:
+    """M(q) by composite bodies (Mohan & Saha eq. 32): the wrench of each unit acceleration, carried to the base."""
+    bodies, ways = outward(chain, q, [0.0] * chain.size)
+    M = zeros(chain.size, chain.size)
+
+    def put_in(r: int, c: int, value: Scalar) -> None:
+        M[r][c] = M[c][r] = value
+
+    I, H, D = zeros(6, 6), zeros(6, 6), zeros(6, 6)
+    tips: list[int]
+    wrench: dict[int, Vector] = {}  # of a unit acceleration of each coordinate met so far, at the present frame
+    on_tip: dict[int, Vector] = {}  # what each exerts on the tip functions of the body at hand
+    for here, way, own in reversed(list(zip(bodies, ways, chain.own, strict=True))):
+        eta = positions(own[1:])
+        s = transposed(here.s_eta)
+        for n in wrench:
+            for c, row in zip(eta, s, strict=True):
+                put_in(n, c, dot(row, on_tip[n]))
+        G = _extended(I, H, D, here)
+        for i, c in enumerate(eta, start=7):
+            wrench[c] = G[i][:6]
+            for j, other in enumerate(eta, start=7):
+                put_in(c, other, G[i][j])
+        I, direct, own_inertia = [row[:6] for row in G[:6]], G[6][:6], G[6][6]
+        beside = dict(zip(eta, G[6][7:], strict=True))  # what eta's accelerations exert on the joint directly
+        H, D, tips = zeros(6, 6), zeros(6, 6), []
+        on_tip = {}
+        for hop in reversed(way):
+            k = hop.motion.direction
+            for j, sign in hop.joints:
+                for n, f in wrench.items():
+                    put_in(n, j, sign * f[k] + beside.get(n, 0.0))
+                wrench[j] = added(scaled(sign, I[k]), direct)
+                put_in(j, j, sign * (wrench[j][k] + direct[k]) + own_inertia)
+            I, direct = hop.motion.inertia(I), hop.motion.wrench(direct)
+            wrench = {n: hop.motion.wrench(f) for n, f in wrench.items()}
+            for t in tips:
+                H[t] = hop.motion.wrench(H[t])
+            for t, sign in hop.tips:
+                tips.append(t)
+                H[t] = scaled(sign, I[k])
+                for other in tips:
+                    D[t][other] = D[other][t] = sign * H[other][k]
+                for n, f in wrench.items():
+                    on_tip.setdefault(n, [0.0] * 6)[t] = sign * f[k]
+        on_tip = {n: on_tip.get(n, [0.0] * 6) for n in wrench}
+    return M
+
+
+def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vector:
+    """The same accelerations from the whole inertia matrix and its factors: O(n^3) (Mohan & Saha section 7.2)."""
+    rest = inertial_force(chain, q, qd, [0.0] * chain.size, chain.gravity)
+    _, _, pivots = eliminate(mass_matrix(chain, q), added(force, scaled(-1, rest)), 0)
+    return substitute(pivots, [])
+
+
+# -- forces that do not come from inertia ------------------------------------------------------------------------------
+
+
+def stiffness_force(chain: Chain, q: Vector) -> Vector:
+    """dV/dq of the links' strain and of the joints' springs."""
+    force: Vector = [0.0] * chain.size
+    for body, own in zip(chain.bodies, chain.own, strict=True):
+        z = ca.SX.sym("own", 1 + body.size)
+        V = ca.SX(body.potential(z[0], entries(z[1:])))
+        (slope,) = _at([z], [taken(q, own)], [ca.gradient(V, z)])
+        put(force, own, entries(slope))
+    return force
+
+
+def damping_force(chain: Chain, qd: Vector) -> Vector:
+    """D qd: bearings, links and the joints' springs."""
+    force: Vector = [0.0] * chain.size
+    for body, own in zip(chain.bodies, chain.own, strict=True):
+        put(force, own, product(body.damping, taken(qd, own)))
+    return force
+
+
+def input_matrix(chain: Chain) -> Matrix:
+    """B, (n, m): generalized force = B u."""
+    columns = []
+    for i in chain.driven:
+        column = [0.0] * chain.size
+        put(column, chain.own[i], chain.bodies[i].drive)
+        columns.append(column)
+    return [[column[r] for column in columns] for r in range(chain.size)]
+
+
+# -- poses and energies ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame in the base frame: its origin p, and for each base axis its components in the frame (the rows of R)."""
+
+    p: Vector
+    R: Matrix
+
+
+def frames(chain: Chain, q: Vector) -> list[Frame]:
+    """The base frame of every body; the last is the tip."""
+    _, ways = outward(chain, q, [0.0] * chain.size)
+    p, R = [0.0] * 3, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    found = []
+    for way in ways:
+        for hop in way:
+            p = added(p, product(R, hop.motion.shift))
+            R = [hop.motion.acceleration([0.0, 0.0, 0.0, *row])[3:] for row in R]
+        found.append(Frame(p, R))
+    return found
+
+
+def potential_energy(chain: Chain, q: Vector) -> Scalar:
+    """Gravity, zero where a mass lies at the base's height, strain, and the joints' springs [J]."""
+    bodies, _ = outward(chain, q, [0.0] * chain.size)
+    shares = [taken(q, own) for own in chain.own]
+    V: Scalar = sum(body.potential(share[0], share[1:]) for body, share in zip(chain.bodies, shares, strict=True))
+    for here, frame in zip(bodies, frames(chain, q), strict=True):
+        m, S = here.M[0][0], [here.M[1][5], here.M[2][3], here.M[0][4]]
+        V = V - dot(chain.gravity, added(scaled(m, frame.p), product(frame.R, S)))
+    return V
+
+
+def kinetic_energy(chain: Chain, q: Vector, qd: Vector) -> Scalar:
+    """Sum of 1/2 y' M y over the bodies, rotors and motors [J]."""
+    bodies, ways = outward(chain, q, qd)
+    T: Scalar = 0.0
+    twist: Vector = AT_REST
+    sd: Vector = AT_REST
+    for i, (here, way, own) in enumerate(zip(bodies, ways, chain.own, strict=True)):
+        for hop in way:
+            twist = _plus(hop, hop.motion.acceleration(twist), hop.tips, sd)
+            twist = _plus(hop, twist, hop.joints, qd)
+        y = twist + taken(qd, own)
+        T = T + 0.5 * dot(y, product(here.M, y))
+        _, sd = chain.seen(i, here.s, here.sd)
+    return T
+
+
+def _at(symbols: list[ca.SX], values: Iterable[Vector], terms: list[ca.SX]) -> list[ca.SX]:
+    """The terms with values in place of the symbols."""
+    return ca.substitute([ca.densify(term) for term in terms], symbols, [ca.SX(ca.vertcat(*x)) for x in values])
+
+
+def entries(x: ca.SX) -> Vector:
+    """The scalars of a column (or row)."""
+    return [x[i] for i in range(x.numel())]
+
+
+def matrix(M: Matrix) -> ca.SX:
+    """An SX of the same rows."""
+    return ca.vertcat(*(ca.horzcat(*row) for row in M))
+
+
+def _rows(M: ca.SX) -> Matrix:
+    return [[M[r, c] for c in range(M.shape[1])] for r in range(M.shape[0])]

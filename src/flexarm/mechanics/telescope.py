@@ -1,0 +1,308 @@
+"""Beams that slide out of a hub (Theodore & Ghosal 1997); their shapes may follow the load as the length changes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from flexarm.description.arm import SHORTEST, Beam, Telescope
+from flexarm.mechanics.links import (
+    Body,
+    Fields,
+    Loads,
+    bases_of,
+    bordered,
+    coordinate_labels,
+    frame_inertia,
+    integrals,
+    labels,
+    modal_damping,
+    named_curvature,
+    named_damping,
+    named_mean,
+    named_product,
+    named_stiffness,
+    tip_deflections,
+    tip_slopes,
+)
+from flexarm.mechanics.parameters import Name, value_of
+from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, product, scaled, zeros
+from flexarm.shapes import Basis, ClampedMass, TipLoad, fitted, quadrature
+
+TERMS = 40
+"""Of the Chebyshev series in the length; modal integrals are smooth in it and need fewer."""
+
+
+@final
+@dataclass(frozen=True)
+class Series:
+    """Numbers as functions of the length: Chebyshev series between two lengths; constants where there is one term."""
+
+    low: float
+    high: float
+    coefficients: np.ndarray
+    """(terms, numbers)"""
+
+    def at(self, length: Scalar) -> Vector:
+        """The numbers at a length, which may be symbolic."""
+        t = (2.0 * length - (self.low + self.high)) / (self.high - self.low)
+        T: Vector = [1.0, t]
+        while len(T) < len(self.coefficients):
+            T.append(2.0 * (t * T[-1]) - T[-2])
+        return [dot(column, T[: len(column)]) for column in self.coefficients.T.tolist()]
+
+    def slope(self) -> "Series":
+        """The derivatives."""
+        if len(self.coefficients) == 1:
+            return Series(self.low, self.high, 0.0 * self.coefficients)
+        return Series(self.low, self.high, chebyshev.chebder(self.coefficients) * 2 / (self.high - self.low))
+
+
+def interpolated(low: float, high: float, nodes: np.ndarray, values: np.ndarray) -> Series:
+    """The series through values (nodes, numbers), without the terms that are rounding."""
+    if len(nodes) == 1:
+        return Series(low, high, values)
+    c = chebyshev.chebfit((2 * nodes - low - high) / (high - low), values, len(nodes) - 1)
+    size = np.abs(values).max(axis=0)
+    needed = np.flatnonzero((np.abs(c) > 1e-14 * size).any(axis=1))
+    return Series(low, high, c[: needed[-1] + 1 if len(needed) else 1])
+
+
+def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = value_of) -> Body:
+    """A beam that slides out of a hub along its own axis (Theodore & Ghosal 1997); eta = (l, bending amplitudes xi).
+
+    The base frame stays at the hub's mouth. The free part is s = l x, x in (0, 1): r = s e_x + sum psi_j(x, l) xi_j. A
+    particle keeps its distance from the tip, so its velocity is
+
+        l_dot e_x + sum psi_j xi_dot_j + (psi_j' (1 - x) / l + d psi_j / dl) l_dot xi_j
+
+    The paper's eq. 24 differentiates at fixed s instead: -x psi_j' for (1 - x) psi_j' (convection = "paper"). The part
+    still in the hub, s in (l - l0, 0), moves with l_dot along the axis and turns with the hub (eq. 28).
+
+    Shapes depend on l where `wave_numbers` follow the ratio of load and beam (eqs. 9, 11); modal integrals are then
+    Chebyshev series in l, from `SHORTEST` of the total length on, and have no names. Such a shape is scaled to a
+    largest deflection of 1 at the nominal length and keeps the integral of its square, so that it changes smoothly.
+    """
+    mass = name("m", "mass", description.total_mass, "kg", "mass")
+    total = name("L", "length", description.length, "m", "length")
+    m = mass / total
+    rest = joint.free_length or description.length
+    at, lengths, low = _shapes_along(description, joint, loads, rest)
+    counts, starts, bases = bases_of(description, loads)
+    modes = [d for d in (0, 1) for _ in range(counts[d])]
+    n, k = len(modes), 1 + starts[-1]
+    mode = labels(counts, bases, True)
+
+    # 1. fields at the quadrature points: x, 1, psi_j, and what of psi_j the sliding carries along, over xi_j l_dot / l
+    x = at.x
+    carried = (1.0 - x if joint.convection == "material" else -x)[:, None]
+    axis = [0, 0, *(1 + d for d in modes), *(1 + d for d in modes)]
+    field = ["x", "one", *mode, *(f"s{label}" for label in mode)]
+    change = at.values.slope()
+    tables = []
+    for length in lengths:
+        psi, slope = (np.array(s.at(length)).reshape(len(x), n) for s in (at.values, at.slopes))
+        moving = carried * slope + length * np.array(change.at(length)).reshape(len(x), n)
+        f = np.column_stack([x, np.ones_like(x), psi, moving])
+        first, second = integrals(f, at.weights)
+        curvature = np.array(at.curvatures.at(length)).reshape(len(x), n)
+        K = np.equal.outer(modes, modes) * integrals(curvature, at.weights)[1]
+        tables.append(np.concatenate([first, second.ravel(), K.ravel()]))
+    series = interpolated(low, description.length, lengths, np.array(tables))
+    size = 2 + 2 * n
+    constant = _named_integrals(series.coefficients[0].tolist(), name, field, mode)
+    EI = [named_stiffness(description, name, d) for d in modes]
+
+    def modal(length: Scalar) -> tuple[Fields, Matrix]:
+        """The fields' integrals and the strain energy's matrix at a length, before both are scaled with it."""
+        numbers = constant if len(lengths) == 1 else series.at(length)
+        first, rest_ = numbers[:size], numbers[size:]
+        second = [scaled(m, rest_[r * size : (r + 1) * size]) for r in range(size)]
+        stiff = rest_[size * size :]
+        K = [scaled(EI[r], stiff[r * n : (r + 1) * n]) for r in range(n)]
+        return Fields(axis, scaled(m, first), second, m), K
+
+    def inertia(eta: Vector) -> Matrix:
+        length, xi = eta[0], eta[1:]
+        z = [length, 0.0, *xi, *([0.0] * n)]
+        V = zeros(size, k)
+        V[1][0] = 1.0
+        for j in range(n):
+            V[2 + j][1 + j] = 1.0
+            V[2 + n + j][0] = xi[j] / length
+        M = modal(length)[0].inertia(z, V, scale=length)
+        hidden = total - length
+        turning = m * hidden**3 / 3
+        inside = frame_inertia(m * hidden, [-(m * hidden**2 / 2), 0.0, 0.0], np.diag([0.0, 1.0, 1.0]).tolist(), k)
+        for r in (4, 5):
+            inside[r][r] = turning
+        inside[0][7] = inside[7][0] = inside[7][7] = m * hidden
+        M = [[a + b for a, b in zip(mine, theirs, strict=True)] for mine, theirs in zip(M, inside, strict=True)]
+        M[3][3] = M[3][3] + spin
+        return M
+
+    polar = description.rho_Ip * description.length
+    spin = name("Jx", "polar_inertia", polar, "kg m^2", "moment of inertia about the beam's axis")
+
+    def potential(q: Scalar, eta: Vector) -> Scalar:
+        return 0.5 * dot(eta[1:], product(modal(eta[0])[1], eta[1:])) / eta[0] ** 3
+
+    ends = at.ends.coefficients[0]
+    fixed = tip_deflections(name, mode, ends[:n]) + tip_slopes(name, mode, ends[n:])
+
+    def tip(eta: Vector) -> Vector:
+        values = fixed if len(lengths) == 1 else at.ends.at(eta[0])
+        deflection, slope = values[:n], values[n:]
+        if description.next_joint == "chord":
+            slope = deflection
+        u, angle = ([dot(c[a:b], eta[1 + a : 1 + b]) for a, b in pairwise(starts[:3])] for c in (deflection, slope))
+        return [eta[0], *u, angle[0] / eta[0], angle[1] / eta[0], 0.0]
+
+    def bending_moment(station: float, eta: Vector) -> Vector:
+        psi = at.curvatures_at(station).at(eta[0])
+        moment = [EI[j] * psi[j] * eta[1 + j] / eta[0] ** 2 for j in range(n)]
+        return [sum((moment[j] for j in range(n) if modes[j] == d), 0.0) for d in (0, 1)]
+
+    at_rest = np.array(series.at(rest))[size:]
+    second = description.m * rest * at_rest[: size * size].reshape(size, size)[2 : 2 + n, 2 : 2 + n]
+    M_rest = np.equal.outer(modes, modes) * second
+    rigidity = np.array([description.stiffness["yz"[d]] for d in modes])
+    K_rest = rigidity * at_rest[size * size :].reshape(n, n) / rest**3
+    D = modal_damping(M_rest, K_rest, np.array(description.damping_ratios), starts)
+    return Body(
+        size=k,
+        inertia=inertia,
+        potential=potential,
+        damping=bordered(named_damping(D, name, coordinate_labels(counts)), before=2),
+        drive=[0.0, 1.0] + [0.0] * n,
+        tip=tip,
+        rest=(rest, *([0.0] * n)),
+        flexible=tuple(range(1, k)),
+        limits=((0, low if len(lengths) > 1 else 0.0, description.length),),
+        convects=joint.convection == "paper",
+        bending_moment=bending_moment,
+    )
+
+
+def _named_integrals(values: list[float], name: Name, fields: list[str], modes: list[str]) -> Vector:
+    """Modal integrals that do not change with the length, in the order of the tables, each by its name."""
+    size = len(fields)
+    first, second, K = values[:size], values[size : size + size**2], values[size + size**2 :]
+    found = [named_mean(name, f, v, True) for f, v in zip(fields, first, strict=True)]
+    pairs = [(one, other) for one in fields for other in fields]
+    found += [named_product(name, one, other, v, True) for (one, other), v in zip(pairs, second, strict=True)]
+    pairs = [(one, other) for one in modes for other in modes]
+    return found + [named_curvature(name, one, other, v) for (one, other), v in zip(pairs, K, strict=True)]
+
+
+# -- shapes along the length -------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True)
+class Along:
+    """Shapes of both planes as functions of the length: at quadrature points (points x modes), and at the tip."""
+
+    x: np.ndarray
+    weights: np.ndarray
+    values: Series
+    slopes: Series
+    curvatures: Series
+    ends: Series
+    """Deflections, then slopes, of all modes at the tip."""
+    curvatures_at: Callable[[float], Series]
+    """Curvatures of all modes at a station."""
+
+
+def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float) -> tuple[Along, np.ndarray, float]:
+    """The shapes, the lengths at which they are known, and the shortest of the range."""
+    total = description.length
+    low = SHORTEST * total
+    counts = [description.counts[d] for d in ("y", "z")]
+    families = [_family(description, d, loads[d], rest) for d in ("y", "z")]
+    follows = joint.wave_numbers != "fixed" and any(isinstance(f, ClampedMass) for f in families)
+    nodes = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)[::-1]
+    lengths = (low + total + (total - low) * nodes) / 2 if follows else np.array([rest])
+
+    def along(d: str, n: int) -> list[Basis]:
+        return _bases(description, joint, d, n, loads[d], rest, lengths)
+
+    planes = [along(d, n) if follows else [f.basis(n)] for d, n, f in zip("yz", counts, families, strict=True)]
+    x, weights = quadrature(*(plane[0] for plane in planes))
+    at_rest = [f.basis(n).values(x) for f, n in zip(families, counts, strict=True)]
+    scale = [
+        [_scale(plane[i].values(x), known, weights) for plane, known in zip(planes, at_rest, strict=True)]
+        for i in range(len(lengths))
+    ]
+
+    def series(points: np.ndarray | float, order: int) -> Series:
+        rows = [
+            np.column_stack(
+                [plane[i].values(points, order) * c for plane, c in zip(planes, scale[i], strict=True)]
+            ).ravel()
+            for i in range(len(lengths))
+        ]
+        return interpolated(low, total, lengths, np.array(rows))
+
+    tips = [series(1.0, order).coefficients for order in (0, 1)]
+    terms = max(len(c) for c in tips)
+    ends = Series(low, total, np.hstack([np.pad(c, ((0, terms - len(c)), (0, 0))) for c in tips]))
+    along_x = Along(x, weights, series(x, 0), series(x, 1), series(x, 2), ends, lambda station: series(station, 2))
+    return along_x, lengths, low
+
+
+def _family(description: Beam, direction: str, load: TipLoad, length: float) -> Any:
+    """The family of a plane for the beam with this free length."""
+    free = description.replace(length=length, mass=None, mass_per_length=description.m, material=None, section=None)
+    return fitted(description.shapes, free, direction, load)
+
+
+def _scale(values: np.ndarray, known: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Factors that give shapes the integral of the square, and the sign, of known ones."""
+    size = np.sqrt((weights @ known**2) / (weights @ values**2))
+    return size * np.where(weights @ (values * known) < 0, -1.0, 1.0)
+
+
+def _bases(
+    description: Beam, joint: Telescope, direction: str, count: int, load: TipLoad, rest: float, lengths: np.ndarray
+) -> list[Basis]:
+    """The shapes at each length, their wave numbers from the frequency equation or integrated from `rest`."""
+    families = [_family(description, direction, load, float(length)) for length in lengths]
+    if joint.wave_numbers == "solved" or not count:
+        return [f.basis(count) for f in families]
+    beta = integrated_wave_numbers(description, direction, load, count, rest, lengths)
+    return [f.basis(count, b) for f, b in zip(families, beta, strict=True)]
+
+
+def integrated_wave_numbers(
+    description: Beam, direction: str, load: TipLoad, count: int, rest: float, lengths: np.ndarray
+) -> np.ndarray:
+    """beta at each length (lengths, count) by the differential form of the frequency equation (eq. 11), from `rest` on.
+
+    In time it reads d beta / dt = (f1 / f2) l_dot; since nothing but l enters, it is integrated over l once and for all
+    instead of being carried as a state of every run.
+    """
+    from scipy.integrate import solve_ivp
+
+    def family(length: float) -> ClampedMass:
+        found = _family(description, direction, load, length)
+        assert isinstance(found, ClampedMass)
+        return found
+
+    def rate(length: float, beta: np.ndarray) -> np.ndarray:
+        mu, iota, sigma = family(length).ratios
+        ratios = np.array([-mu, -3 * iota, -2 * sigma]) / length  # d/dl of M / (m l), I / (m l^3), M_D / (m l^2)
+        return family(length).sensitivity_at(beta) @ ratios
+
+    start = family(rest).roots(count)
+    found = np.empty((len(lengths), count))
+    for side in (lengths <= rest, lengths > rest):
+        ends = np.sort(lengths[side])
+        ends = ends[::-1] if (ends < rest).any() else ends  # outward from `rest` on either side
+        if len(ends):
+            path = solve_ivp(rate, (rest, ends[-1]), start, "DOP853", t_eval=ends, rtol=1e-12, atol=1e-13)
+            found[[int(np.flatnonzero(lengths == e)[0]) for e in ends]] = path.y.T
+    return found

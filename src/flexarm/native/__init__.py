@@ -1,0 +1,1 @@
+"""From a CasADi program to machine code, kept on disk."""

@@ -1,0 +1,318 @@
+"""A CasADi SX function as LLVM IR: the straight-line program, split in pieces, for one state or several lanes at once.
+
+Register allocation is quadratic in the length of a block, so the program is cut into functions of `PIECE` instructions;
+values that outlive their piece pass through memory. What repeats itself becomes a loop of such functions (see `tape`).
+Sines and cosines come in pairs and are computed in line, without a call, so that lanes stay lanes.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+
+from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction, repeats
+from flexarm.native.sincos import constant, sincos
+
+PIECE = 2000
+"""Instructions in one function."""
+
+FAST = "reassoc nsz contract arcp"
+"""Freedoms given to the compiler: NaN and infinity keep their meaning, so that a diverged state can be told."""
+
+BINARY = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul"}
+COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
+INTRINSICS = {
+    ca.OP_SQRT: "sqrt",
+    ca.OP_EXP: "exp",
+    ca.OP_LOG: "log",
+    ca.OP_POW: "pow",
+    ca.OP_CONSTPOW: "pow",
+    ca.OP_TAN: "tan",
+    ca.OP_ASIN: "asin",
+    ca.OP_ACOS: "acos",
+    ca.OP_ATAN: "atan",
+    ca.OP_ATAN2: "atan2",
+    ca.OP_SINH: "sinh",
+    ca.OP_COSH: "cosh",
+    ca.OP_TANH: "tanh",
+    ca.OP_FLOOR: "floor",
+    ca.OP_CEIL: "ceil",
+    ca.OP_FABS: "fabs",
+    ca.OP_FMIN: "minnum",
+    ca.OP_FMAX: "maxnum",
+    ca.OP_OR: "maxnum",
+    ca.OP_COPYSIGN: "copysign",
+}
+
+
+def program(function: ca.Function) -> list[Instruction]:
+    """The function's straight-line program over its arguments laid end to end, and its results likewise.
+
+    A divisor is inverted once, and each sine and cosine of one angle share one instruction.
+    """
+    start_in = _starts([function.nnz_in(i) for i in range(function.n_in())])
+    start_out = _starts([function.nnz_out(i) for i in range(function.n_out())])
+    code: list[Instruction] = []
+    known: dict[tuple, int] = {}
+    register: dict[int, int | float] = {}
+
+    def put(op: int | str, args: tuple, index: int = 0) -> int:
+        code.append(Instruction(op, args, index))
+        return len(code) - 1
+
+    def once(op: int | str, args: tuple, index: int = 0) -> int:
+        key = (op, *map(repr, args), index)  # 2 is a position, 2.0 a constant, and 2 == 2.0
+        if key not in known:
+            known[key] = put(op, args, index)
+        return known[key]
+
+    for k in range(function.n_instructions()):
+        op, where, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+        if op == ca.OP_CONST:
+            register[target[0]] = function.instruction_constant(k)
+        elif op == ca.OP_INPUT:
+            register[target[0]] = put(INPUT, (), start_in[where[0]] + where[1])
+        elif op == ca.OP_OUTPUT:
+            put(OUTPUT, (register[where[0]],), start_out[target[0]] + target[1])
+        else:
+            args = tuple(register[w] for w in where)
+            if op == ca.OP_DIV:
+                value = put(ca.OP_MUL, (args[0], once(INVERSE, args[1:])))
+            elif op == ca.OP_INV:
+                value = once(INVERSE, args)
+            elif op in (ca.OP_SIN, ca.OP_COS):
+                pair = once(SINCOS, args)
+                sine, cosine = (once(PART, (pair,), half) for half in (0, 1))
+                value = sine if op == ca.OP_SIN else cosine
+            else:
+                value = put(op, args)
+            register[target[0]] = value
+    return code
+
+
+def _starts(sizes: list[int]) -> list[int]:
+    return [sum(sizes[:i]) for i in range(len(sizes))]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The instructions of one function; of a loop, those of its first round, `period` before those of the second."""
+
+    span: range
+    rounds: int = 1
+    period: int = 0
+
+
+def ir(code: list[Instruction], lanes: int) -> str:
+    """LLVM IR of `void evaluate(ptr in, ptr out)`: in and out hold `lanes` doubles for each number of the program."""
+    T = "double" if lanes == 1 else f"<{lanes} x double>"
+    blocks, slot, size = _layout(code)
+    lines = ["define void @evaluate(ptr noalias %in, ptr noalias %out) {", "entry:"]
+    lines += [f"  %work = alloca [{max(1, size)} x {T}], align 64", "  br label %block0"]
+    functions: list[str] = []
+    before = "entry"
+    for n, pieces in enumerate(blocks):
+        loop = pieces[0].rounds > 1
+        lines.append(f"block{n}:")
+        if loop:
+            lines.append(f"  %round{n} = phi i64 [0, %{before}], [%next{n}, %block{n}]")
+        for piece in pieces:
+            arguments = f"ptr %in, ptr %out, ptr %work, i64 {f'%round{n}' if loop else 0}"
+            lines.append(f"  call void @piece{len(functions)}({arguments})")
+            functions.append(_piece(code, piece, slot, lanes, T, len(functions)))
+        if loop:
+            lines.append(f"  %next{n} = add i64 %round{n}, 1")
+            lines.append(f"  %more{n} = icmp slt i64 %next{n}, {pieces[0].rounds}")
+        condition = f"i1 %more{n}, label %block{n}, " if loop else ""
+        lines.append(f"  br {condition}label %block{n + 1}")
+        before = f"block{n}"
+    lines += [f"block{len(blocks)}:", "  ret void", "}"]
+    return "\n".join([*lines, *functions, sincos(lanes, T)])
+
+
+def _layout(code: list[Instruction]) -> tuple[list[list[Piece]], dict[int, int], int]:
+    """Pieces in the order in which they run, those of a loop together; a slot of `work` for each value that leaves its
+    piece; the number of slots.
+
+    A loop's values lie round after round, so that another loop that reads them finds them at equal distances.
+    """
+    groups: list[list[Piece]] = []
+    done = 0
+    for repeat in repeats(code):
+        groups += [[Piece(span)] for span in _cut(code, range(done, repeat.start))]
+        first = range(repeat.start, repeat.start + repeat.period)
+        groups.append([Piece(span, repeat.rounds, repeat.period) for span in _cut(code, first)])
+        done = repeat.stop
+    groups += [[Piece(span)] for span in _cut(code, range(done, len(code)))]
+
+    home: list[tuple[int, int, int]] = []  # group, round and piece of each instruction
+    for g, pieces in enumerate(groups):
+        for r in range(pieces[0].rounds):
+            for i, piece in enumerate(pieces):
+                home += [(g, r, i)] * len(piece.span)
+    leaving: list[set[int]] = [set() for _ in groups]  # as they are called in the first round
+    for k, instruction in enumerate(code):
+        for a in instruction.args:
+            if isinstance(a, int) and code[a].op != INPUT and home[a] != home[k]:
+                g, r, _ = home[a]
+                leaving[g].add(a - r * groups[g][0].period)
+    slot: dict[int, int] = {}
+    for pieces, values in zip(groups, leaving, strict=True):
+        for r in range(pieces[0].rounds):
+            slot |= {a + r * pieces[0].period: len(slot) + i for i, a in enumerate(sorted(values))}
+    blocks = [block for pieces in groups for block in _even(code, pieces, slot)]
+    return blocks, slot, len(slot)
+
+
+def _cut(code: list[Instruction], span: range) -> list[range]:
+    cuts = [span.start]
+    for k in span:
+        if k - cuts[-1] >= PIECE and code[k].op != PART:  # the halves of a pair stay with it
+            cuts.append(k)
+    return [range(a, b) for a, b in pairwise([*cuts, span.stop]) if b > a]
+
+
+def _even(code: list[Instruction], pieces: list[Piece], slot: dict[int, int]) -> list[list[Piece]]:
+    """A loop over the longest stretch of rounds in which every address grows by equal steps, the others written out."""
+    rounds, period = pieces[0].rounds, pieces[0].period
+    if rounds == 1:
+        return [pieces]
+    shifts = [r * period for r in range(rounds)]
+    addresses: list[list[int]] = []
+    for piece in pieces:
+        for k in piece.span:
+            if code[k].op == OUTPUT:
+                addresses.append([code[k + shift].index for shift in shifts])
+            for j, a in enumerate(code[k].args):
+                if isinstance(a, int) and (code[a].op == INPUT or a not in piece.span):
+                    addresses.append([_place(code, slot, code[k + shift].args[j]) for shift in shifts])
+    uneven = (np.diff(np.array(addresses), 2, axis=1) != 0).any(axis=0)  # at three rounds in a row
+    edges = np.flatnonzero(np.concatenate([[True], uneven, [True]]))
+    longest = int(np.argmax(np.diff(edges)))
+    low, high = int(edges[longest]), int(edges[longest + 1]) + 1
+    if high - low < 3:
+        high = low
+    moved = [[range(p.span.start + shift, p.span.stop + shift) for p in pieces] for shift in shifts]
+    written = [[[Piece(span)] for span in spans] for spans in moved]
+    loop = [[Piece(span, high - low, period) for span in moved[low]]] if high > low else []
+    return [*(block for blocks in written[:low] for block in blocks), *loop, *(b for w in written[high:] for b in w)]
+
+
+def _place(code: list[Instruction], slot: dict[int, int], a: int | float) -> int:
+    """Where an argument from outside its piece lies, in `in` or in `work`."""
+    assert isinstance(a, int)
+    return code[a].index if code[a].op == INPUT else slot[a]
+
+
+def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], lanes: int, T: str, number: int) -> str:
+    """IR of one function, and of the table of those of its constants that differ between rounds."""
+    lines: list[str] = []
+    bases: dict[tuple[str, int], str] = {}
+    loaded: dict[tuple[int, int], str] = {}
+    columns: list[str] = []
+    size = 8 * lanes
+    shifts = [r * piece.period for r in range(piece.rounds)]
+
+    def address(label: str, base: str, first: int, second: int) -> str:
+        """Pointer to a number that is the `first` of its array in the first round, the `second` in the second."""
+        step = second - first
+        if step and (base, step) not in bases:
+            moving = f"%b{len(bases)}"
+            lines.append(f"  {moving}m = mul i64 %round, {size * step}")
+            lines.append(f"  {moving} = getelementptr i8, ptr {base}, i64 {moving}m")
+            bases[base, step] = moving
+        lines.append(f"  {label} = getelementptr i8, ptr {bases.get((base, step), base)}, i64 {size * first}")
+        return label
+
+    def literal(values: list[float]) -> str:
+        """A constant, or the round's one from the table."""
+        if len(set(map(repr, values))) == 1:
+            return constant(values[0], lanes)
+        label = f"%t{len(columns)}"
+        lines.append(f"  {label}p = getelementptr double, ptr @table{number}, i64 {len(columns) * piece.rounds}")
+        lines.append(f"  {label}q = getelementptr double, ptr {label}p, i64 %round")
+        columns.append(", ".join(f"double {constant(value, 1)}" for value in values))
+        if lanes == 1:
+            lines.append(f"  {label} = load double, ptr {label}q")
+        else:
+            lines.append(f"  {label}s = load double, ptr {label}q")
+            lines.append(f"  {label}i = insertelement {T} poison, double {label}s, i64 0")
+            lines.append(f"  {label} = shufflevector {T} {label}i, {T} poison, <{lanes} x i32> zeroinitializer")
+        return label
+
+    def name(k: int, j: int) -> str:
+        a = code[k].args[j]
+        if isinstance(a, float):
+            return literal([float(code[k + shift].args[j]) for shift in shifts])
+        if code[a].op != INPUT and a in piece.span:
+            return f"%v{a}"
+        base = "%in" if code[a].op == INPUT else "%work"
+        key = (a, int(code[k + piece.period].args[j]))
+        if key not in loaded:
+            label = f"%l{len(loaded)}"
+            pointer = address(f"{label}p", base, *(_place(code, slot, b) for b in key))
+            lines.append(f"  {label} = load {T}, ptr {pointer}, align 8")
+            loaded[key] = label
+        return loaded[key]
+
+    for k in piece.span:
+        op, index, after = code[k].op, code[k].index, k + piece.period
+        if op == INPUT:
+            continue
+        x = [name(k, j) for j in range(len(code[k].args))]
+        if op == OUTPUT:
+            pointer = address(f"%o{k}", "%out", index, code[after].index)
+            lines.append(f"  store {T} {x[0]}, ptr {pointer}, align 8")
+            continue
+        lines.append(_operation(k, op, index, x, lanes, T))
+        if k in slot:
+            pointer = address(f"%s{k}", "%work", slot[k], slot[after])
+            lines.append(f"  store {T} %v{k}, ptr {pointer}, align 8")
+    kind = f"[{len(columns) * piece.rounds} x double]"
+    table = [f"@table{number} = internal constant {kind} [{', '.join(columns)}]"] if columns else []
+    arguments = "ptr noalias %in, ptr noalias %out, ptr noalias %work, i64 %round"
+    head = f"define internal void @piece{number}({arguments}) noinline {{"
+    return "\n".join([*table, head, *lines, "  ret void", "}"])
+
+
+def _operation(k: int, op: int | str, index: int, x: list[str], lanes: int, T: str) -> str:
+    v = f"  %v{k}"
+    if op in BINARY:
+        return f"{v} = {BINARY[op]} {FAST} {T} {x[0]}, {x[1]}"
+    if op == ca.OP_NEG:
+        return f"{v} = fneg {FAST} {T} {x[0]}"
+    if op == ca.OP_SQ:
+        return f"{v} = fmul {FAST} {T} {x[0]}, {x[0]}"
+    if op == ca.OP_TWICE:
+        return f"{v} = fadd {FAST} {T} {x[0]}, {x[0]}"
+    if op == INVERSE:
+        return f"{v} = fdiv {FAST} {T} {constant(1.0, lanes)}, {x[0]}"
+    if op == SINCOS:
+        return f"{v} = call {{{T}, {T}}} @sincos({T} {x[0]})"
+    if op == PART:
+        return f"{v} = extractvalue {{{T}, {T}}} {x[0]}, {index}"
+    zero = constant(0.0, lanes)
+    if op in COMPARISONS:
+        bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        return f"  %c{k} = fcmp {COMPARISONS[op]} {T} {x[0]}, {x[1]}\n{v} = uitofp {bits} %c{k} to {T}"
+    if op == ca.OP_NOT:
+        bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        return f"  %c{k} = fcmp oeq {T} {x[0]}, {zero}\n{v} = uitofp {bits} %c{k} to {T}"
+    if op == ca.OP_AND:
+        return f"{v} = fmul {T} {x[0]}, {x[1]}"  # truth is 1.0 or 0.0
+    if op == ca.OP_IF_ELSE_ZERO:
+        bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        return f"  %c{k} = fcmp une {T} {x[0]}, {zero}\n{v} = select {bits} %c{k}, {T} {x[1]}, {T} {zero}"
+    if op in INTRINSICS:
+        suffix = "f64" if lanes == 1 else f"v{lanes}f64"
+        return f"{v} = call {T} @llvm.{INTRINSICS[op]}.{suffix}({', '.join(f'{T} {a}' for a in x)})"
+    names = {getattr(ca, n): n for n in dir(ca) if n.startswith("OP_")}
+    raise NotImplementedError(f"no native code for the CasADi operation {names.get(op, op)}")
+
+
+def operations(function: ca.Function) -> tuple[int, int]:
+    """Multiplications (squares and divisions among them) and additions of the program; a change of sign is none."""
+    ids = [function.instruction_id(k) for k in range(function.n_instructions())]
+    multiplications = sum(op in (ca.OP_MUL, ca.OP_SQ, ca.OP_DIV, ca.OP_INV) for op in ids)
+    return multiplications, sum(op in (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE) for op in ids)

@@ -1,0 +1,1 @@
+"""Motion in time: inputs, closed loops, solvers, runs and their results."""

@@ -1,0 +1,398 @@
+"""Closed loops: a control law as expressions, compiled beside the arm, continuous or sampled.
+
+A controller is a frozen object with `law(model, period)`; what it designs for a model is a `Law`. In a run the law is
+an input like any other: continuous, it is evaluated with every right-hand side and its memory is integrated with the
+arm; sampled, it is called once a period and its output held, after delay, saturation and rate limit.
+"""
+
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, shown
+from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.model import Model
+from flexarm.native.kernel import Kernel
+from flexarm.simulation.rhs import Plan
+from flexarm.trajectory import reference_motion
+
+Array = np.ndarray
+Vector = list
+Expression = Callable[[Any, Vector, Vector, Vector, Vector], tuple[Vector, Vector]]
+"""(t, q, qd, z, noise) -> (u, dz/dt or the next z), in CasADi scalars."""
+
+
+@final
+@dataclass(frozen=True)
+class Law:
+    """A control law for one model.
+
+    Attributes
+    ----------
+    expression : (t, q, qd, z, noise) -> (u, dz/dt); where the law was asked for with a period, the next z for dz/dt
+    key : str
+        Everything the expression depends on beside the model.
+    memory : z at the start
+    noise : standard deviations of the independent normal numbers that a sampled law gets each time
+    jumps : times at which u is discontinuous [s]
+    facts : what the design found: gains, poles, ratios
+    """
+
+    expression: Expression
+    key: str
+    memory: tuple[float, ...] = ()
+    noise: tuple[float, ...] = ()
+    jumps: Array = field(default_factory=lambda: np.empty(0))
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Controller(Protocol):
+    """What can be designed for a model."""
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for the model; with a period [s], for being called once a period."""
+
+
+@final
+@dataclass(frozen=True)
+class Actuators:
+    """What lies between a sampled law and the arm.
+
+    Parameters
+    ----------
+    delay : float
+        From the sample to its effect, a whole number of periods [s].
+    limit : float or (m,)
+        Of the size of u [N m or N].
+    rate_limit : float or (m,)
+        Of the size of du/dt [N m/s or N/s].
+    """
+
+    delay: float = 0.0
+    limit: Any = None
+    rate_limit: Any = None
+
+    def memory(self, period: float, m: int) -> tuple[float, ...]:
+        """u at rest: the last one where the rate is limited, and those under way."""
+        return (0.0,) * (m * (self._steps(period) + (self.rate_limit is not None)))
+
+    def apply(self, u: Vector, memory: Vector, period: float) -> tuple[Vector, Vector]:
+        """What reaches the arm of a command, and the next memory."""
+        m, kept = len(u), list(memory)
+        if self.limit is not None:
+            u = clipped(u, limits("limit", self.limit, m))
+        following: Vector = []
+        if self.rate_limit is not None:
+            last, kept = kept[:m], kept[m:]
+            most = [a * period for a in limits("rate_limit", self.rate_limit, m)]
+            change = clipped([x - b for x, b in zip(u, last, strict=True)], most)
+            u = [b + x for b, x in zip(last, change, strict=True)]
+            following = list(u)
+        under_way = kept + u
+        return under_way[:m], following + under_way[m:]
+
+    def _steps(self, period: float) -> int:
+        steps = self.delay / period
+        if abs(steps - round(steps)) > 1e-9:
+            raise DescriptionError(f"delay is {self.delay} s; it must be a whole number of periods of {period} s")
+        return round(steps)
+
+
+def limits(what: str, value: Any, count: int) -> list[float]:
+    """A limit for each actuator, of one positive number or one each."""
+    try:
+        given = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise DescriptionError(f"{what} is not an array of numbers") from None
+    if given.shape not in ((), (count,)) or not (given > 0).all():
+        raise DescriptionError(f"{what} is {shown(value)}; it must be one positive number, or {count}, one an actuator")
+    return np.broadcast_to(given, (count,)).tolist()
+
+
+def clipped(u: Vector, limit: list[float]) -> Vector:
+    """u, cut off where its size passes the limit; a NaN stays one, which minimum and maximum would hide."""
+    import casadi as ca
+
+    return [ca.if_else(x > a, a, ca.if_else(x < -a, -a, x)) for x, a in zip(u, limit, strict=True)]
+
+
+@final
+@dataclass(frozen=True)
+class Sampled:
+    """A controller that is called once a period; between two calls its output is held.
+
+    Parameters
+    ----------
+    controller : Controller, or a Python function of t, q, qd that gives u (m,)
+    period : float
+        [s]
+    delay, limit, rate_limit
+        See `Actuators`.
+    seed : int
+        Of the sensors' noise.
+    """
+
+    controller: Any
+    period: float
+    delay: float = 0.0
+    limit: Any = None
+    rate_limit: Any = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        try:
+            checked_number(self.period, "s", POSITIVE, "period")
+            checked_number(self.delay, "s", NOT_NEGATIVE, "delay")
+        except Fault as fault:
+            raise DescriptionError(f"Sampled: {fault.part} {fault.message}") from None
+        if not (hasattr(self.controller, "law") or callable(self.controller)):
+            kind = type(self.controller).__name__
+            raise DescriptionError(
+                f"Sampled: controller is a {kind}; it must be a controller or a function of t, q, qd"
+            )
+
+    @property
+    def reference(self) -> Any:
+        """The controller's, if it has one."""
+        return getattr(self.controller, "reference", None)
+
+    def feedback(self, model: Model) -> "SampledFeedback":
+        """The input that a run needs."""
+        m, period = len(model.inputs), float(self.period)
+        actuators = Actuators(self.delay, self.limit, self.rate_limit)
+        inner = self.controller.law(model, period) if hasattr(self.controller, "law") else None
+        z = inner.memory if inner else ()
+
+        def expression(t: Any, q: Vector, qd: Vector, memory: Vector, noise: Vector) -> tuple[Vector, Vector]:
+            own, beyond = memory[: len(z)], memory[len(z) :]
+            u, following = inner.expression(t, q, qd, own, noise) if inner else (q, [])
+            u, under_way = actuators.apply(u, beyond, period)
+            return u, following + under_way
+
+        law = Law(
+            expression,
+            json.dumps([inner.key if inner else "function", period, repr(actuators)]),
+            (*z, *actuators.memory(period, m)),
+            inner.noise if inner else (),
+            facts=inner.facts if inner else {},
+        )
+        if inner is None or "poles" not in inner.facts:  # what is designed on the arm has looked at its own modes
+            _warn_of_aliasing(model, period)
+        function = None if inner else self.controller
+        return SampledFeedback(law, model, named(self.controller), period, function, self.seed, self.reference)
+
+
+def _warn_of_aliasing(model: Model, period: float) -> None:
+    """Warn where a sampled controller sees the arm's fastest mode as another."""
+    omega = model.frequencies(np.array(model.arm.rest), locked=False).max(initial=0.0)
+    if omega * period > np.pi:
+        half = f"half that of the fastest mode, {np.pi / omega:.2g} s ({omega:.4g} rad/s)"
+        warnings.warn(f"Sampled: period is {period:g} s, longer than {half}; it is seen as another", stacklevel=4)
+
+
+@final
+@dataclass(frozen=True)
+class Feedback:
+    """A continuous law as an input of a run; its memory is part of the state."""
+
+    law: Law
+    model: Model
+    name: str
+    reference: Any = None
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """(t, q, qd, z) -> (u, dz/dt)."""
+        return kernel(self.law, self.model, len(self.model.coordinates), self.name)
+
+    def jumps(self) -> Array:
+        """Those of the reference."""
+        return self.law.jumps
+
+    def initial(self, model: Model) -> tuple[Array, Array]:
+        """At rest, on the reference if there is one."""
+        return initial(model, self.reference)
+
+    def feed(self, plan: Plan, model: Model, start: float) -> None:
+        """Evaluate the law from the buffer, which holds t and the state, into that of u and dz/dt."""
+        code = self.kernel.code
+        plan.feed(code.addresses["evaluate"], held=code)
+
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+        """u at times t and states there."""
+        rows = np.ascontiguousarray(np.hstack([t[:, None], q, qd, z]))
+        return self.kernel.many(rows)[:, : len(model.inputs)]
+
+    def described(self) -> str:
+        """Its name."""
+        return f"{self.name}, continuous"
+
+
+@final
+@dataclass(frozen=True)
+class SampledFeedback:
+    """A sampled law as an input of a run: `start` gives what is called once a period."""
+
+    law: Law
+    model: Model
+    name: str
+    period: float
+    function: Any = None
+    """Python's, in place of the law's u; the law is then what lies behind it."""
+    seed: int = 0
+    reference: Any = None
+
+    def jumps(self) -> Array:
+        """None but the samples themselves."""
+        return np.empty(0)
+
+    def initial(self, model: Model) -> tuple[Array, Array]:
+        """At rest, on the reference if there is one."""
+        return initial(model, self.reference)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """(t, q, qd, z, noise) -> (u, next z); behind a Python function its u stands for q."""
+        size = len(self.model.inputs) if self.function else len(self.model.coordinates)
+        return kernel(self.law, self.model, size, self.name)
+
+    def started(self) -> Callable[[float, Array], Array]:
+        """u from t and the state (q, qd), called in order of time from the beginning."""
+        n, m, memory = len(self.model.coordinates), len(self.model.inputs), len(self.law.memory)
+        rng = np.random.default_rng(self.seed)
+        sigma = np.array(self.law.noise)
+        size = m if self.function else n
+        given = np.zeros(1 + 2 * size + memory + len(sigma))
+        z = given[1 + 2 * size : 1 + 2 * size + memory]
+        noise = given[1 + 2 * size + memory :]
+        z[:] = self.law.memory
+        _ = self.kernel.code  # what does not fit is refused before the run
+        evaluate = self.kernel.one
+
+        def sampled(t: float, x: Array) -> Array:
+            given[0] = t
+            if self.function is None:
+                given[1 : 1 + 2 * n] = x[: 2 * n]
+            else:
+                given[1 : 1 + m] = self._called(t, x[:n].copy(), x[n : 2 * n].copy())
+            if len(sigma):
+                noise[:] = sigma * rng.standard_normal(len(sigma))
+            found = evaluate(given)
+            z[:] = found[m:]
+            if not np.isfinite(found).all():
+                bad = int(np.argmin(np.isfinite(found)))
+                what = f"for {self.model.inputs[bad]}" if bad < m else "in its memory"
+                raise FlexarmError(f"controller {self.name} gave {found[bad]} {what} at t = {t:.6g} s")
+            return found[:m]
+
+        return sampled
+
+    def _called(self, t: float, q: Array, qd: Array) -> Array:
+        m = len(self.model.inputs)
+        given = self.function(t, q, qd)
+        try:
+            u = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            message = f"controller {self.name} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
+            raise FlexarmError(f"{message}: {', '.join(self.model.inputs)}") from None
+        if u.shape != (m,):
+            names = ", ".join(self.model.inputs)
+            raise FlexarmError(
+                f"controller {self.name} gave shape {u.shape} at t = {t:.6g} s; it must give {m}: {names}"
+            )
+        return u
+
+    def described(self) -> str:
+        """Its name and period."""
+        return f"{self.name}, sampled every {self.period:g} s"
+
+
+def kernel(law: Law, model: Model, size: int, name: str = "law") -> Kernel:
+    """The law compiled: t, two vectors of `size` numbers, memory and noise laid end to end, to u and memory's."""
+
+    def trace() -> Any:
+        import casadi as ca
+
+        sizes = (1, size, size, len(law.memory), len(law.noise))
+        symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "z", "noise"), sizes, strict=True)]
+        t, *vectors = symbols
+        u, following = law.expression(t, *([v[i] for i in range(v.numel())] for v in vectors))
+        check_width(law, model, u, following, name)
+        results = [ca.densify(ca.SX(ca.vertcat(*u, *following)))]
+        return ca.Function("law", [ca.vertcat(*symbols)], ca.cse(results))
+
+    return Kernel(json.dumps(["law", model._fingerprint, law.key, size]), trace)
+
+
+def check_drives(model: Model, before: str, must: str) -> None:
+    """Refuse an arm one of whose actuators moves a sum of coordinates, as a hub that turns with its shapes has."""
+    B = model.input_matrix(np.array(model.arm.rest))
+    for name, moved in zip(model.inputs, np.count_nonzero(B, axis=0), strict=True):
+        if moved > 1:
+            sum_ = "moves its joint and the slopes of its link's shapes at the hub"
+            raise DescriptionError(f"{before}input {name!r} {sum_}; {must}")
+
+
+def closed_loop_rate(model: Model, memory: int) -> Kernel:
+    """(q, qd, z, u, dz/dt) -> (qd, qdd, dz/dt, powers): what is integrated where a law has a memory."""
+
+    def trace() -> Any:
+        import casadi as ca
+
+        n, m = len(model.coordinates), len(model.inputs)
+        sizes = {"q": n, "qd": n, "z": memory, "u": m, "zd": memory}
+        x = {name: ca.SX.sym(name, size) for name, size in sizes.items()}
+        rate = model.function("state_rate")(x["q"], x["qd"], x["u"])
+        return ca.Function("closed_loop_rate", list(x.values()), [ca.vertcat(rate[: 2 * n], x["zd"], rate[2 * n :])])
+
+    return Kernel(json.dumps(["closed loop rate", model._fingerprint, memory]), trace)
+
+
+def check_width(law: Law, model: Model, u: Vector, following: Vector, name: str) -> None:
+    """Refuse a law of another number of actuators, or that does not give all of its memory."""
+    if len(u) != len(model.inputs):
+        names = ", ".join(model.inputs)
+        raise DescriptionError(f"controller {name} gives {len(u)} inputs; the arm has {len(model.inputs)}: {names}")
+    if len(following) != len(law.memory):
+        message = f"controller {name}: its memory has size {len(law.memory)}; it gives {len(following)} for the next"
+        raise DescriptionError(message)
+
+
+def named(controller: Any) -> str:
+    """What to call a controller or a function in a message."""
+    kind = type(controller).__name__
+    return str(getattr(controller, "__name__", kind))
+
+
+def feedback(controller: Any, model: Model) -> Any:
+    """The input that a run needs: of a sampled controller, or of one that works all the time."""
+    if hasattr(controller, "feedback"):
+        return controller.feedback(model)
+    return Feedback(controller.law(model), model, named(controller), getattr(controller, "reference", None))
+
+
+def initial(model: Model, reference: Any) -> tuple[Array, Array]:
+    """Where a closed loop begins if nothing else is said."""
+    if reference is None:
+        return np.array(model.arm.rest), np.zeros(len(model.coordinates))
+    return on_reference(model, reference)
+
+
+def on_reference(model: Model, reference: Any) -> tuple[Array, Array]:
+    """Coordinates and rates at t = 0: rest, but joints, and motors, where a reference of all of them is."""
+    q, qd = np.array(model.arm.rest), np.zeros(len(model.coordinates))
+    start, rate, _ = reference_motion(reference, 0.0)
+    joints = [name for name in model.coordinates if name.endswith(".joint")]
+    if len(start) != len(joints):
+        raise DescriptionError(f"reference moves {len(start)} joints; the arm has {len(joints)}: {', '.join(joints)}")
+    for name, x, xd in zip(joints, start, rate, strict=True):
+        for member in (name, name.replace(".joint", ".motor")):
+            if member in model.coordinates:
+                i = model.coordinates.index(member)
+                q[i], qd[i] = x, xd
+    return q, qd

@@ -1,0 +1,410 @@
+"""What drives an arm: constant, piecewise, tabulated, computed by Python, or written as expressions and compiled.
+
+Each input prepares a run by feeding its `Plan` with a stage that writes u, and gives u back at sampled times.
+"""
+
+import ctypes
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from flexarm.checks import POSITIVE, Fault, checked_number, shown
+from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.model import Model
+from flexarm.native.kernel import Kernel
+from flexarm.simulation.feedback import Feedback, SampledFeedback, check_drives, feedback, on_reference
+from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
+from flexarm.trajectory import Reference, jumps_of
+
+Array = np.ndarray
+
+
+class Input(Protocol):
+    """What `simulate` asks of an input."""
+
+    def jumps(self) -> Array:
+        """Times at which u is discontinuous, where a solver must start anew [s]."""
+
+    def feed(self, plan: Plan, model: Model, start: float) -> None:
+        """Make the plan's u right from `start` to the next jump."""
+
+    def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """u at times t, (times, m); from the right at a jump."""
+
+    def described(self) -> str:
+        """One line for the result's attributes."""
+
+    # An input may say `quantity`, what of the model is integrated (default "state_rate"), and `initial(model)`, where a
+    # run begins if nothing else is asked for.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Piecewise:
+    """Constant inputs that change at given times: bang-bang torques, for one.
+
+    Parameters
+    ----------
+    times : (k,)
+        When each value begins, increasing; before the first, u is zero [s].
+    values : (k, m)
+        [N m] at a revolute joint, [N] at a prismatic one. One-dimensional values are for a single actuator.
+    """
+
+    times: Any
+    values_: Any
+
+    def __init__(self, times: Any, values: Any):
+        times, values = _table(times, values)
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "values_", values)
+
+    def jumps(self) -> Array:
+        """The times of the values."""
+        return self.times
+
+    def feed(self, plan: Plan, model: Model, start: float) -> None:
+        """Put the value in force at `start` in its place."""
+        plan.feed(loops().addresses["nothing"])
+        plan.u[:] = self.values(model, np.array([start]), None, None)[0]
+
+    def values(self, model: Model, t: Array, q: Any, qd: Any) -> Array:
+        """The value in force at each time."""
+        _width("values", self.values_.shape[1], model)
+        padded = np.vstack([np.zeros((1, self.values_.shape[1])), self.values_])
+        return padded[np.searchsorted(self.times, t, side="right")]
+
+    def described(self) -> str:
+        """E.g. piecewise constant, 3 values from 0 s to 1 s."""
+        if not self.values_.any():
+            return "none"
+        if len(self.times) == 1 and np.isneginf(self.times[0]):
+            return f"constant {self.values_[0].tolist()}"
+        return f"piecewise constant, {len(self.times)} values from {self.times[0]:g} s to {self.times[-1]:g} s"
+
+
+def constant(values: Any) -> Piecewise:
+    """The same inputs all the time: (m,), or one number for a single actuator or for all."""
+    return Piecewise([-np.inf], np.atleast_2d(_numbers("constant: values", values)))
+
+
+def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
+    """`amplitude` (m,) for `duration` from `start`, its opposite for as long, then nothing (Subudhi & Morris, 5)."""
+    amplitude = np.atleast_1d(_numbers("bang_bang: amplitude", amplitude))
+    try:
+        checked_number(duration, "s", POSITIVE, "duration")
+        checked_number(start, "s", part="start")
+    except Fault as fault:
+        raise DescriptionError(f"bang_bang: {fault.part} {fault.message}") from None
+    return Piecewise([start, start + duration, start + 2 * duration], [amplitude, -amplitude, 0 * amplitude])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Inputs known at given times and interpolated between them; outside, the first and last values hold.
+
+    Parameters
+    ----------
+    times : (k,)
+        Increasing, two at least [s].
+    values : (k, m)
+    kind : "cubic", "linear"
+        A spline with a continuous second derivative, or straight lines. (For steps use `Piecewise`.)
+    """
+
+    times: Any
+    values_: Any
+    kind: str = "cubic"
+
+    def __init__(self, times: Any, values: Any, kind: str = "cubic"):
+        times, values = _table(times, values)
+        if len(times) < 2:
+            raise DescriptionError("Table: it has 1 time; it must have at least 2")
+        if not np.isfinite(times).all():
+            raise DescriptionError("Table: times contain infinity")
+        if kind not in ("cubic", "linear"):
+            raise DescriptionError(f"Table: kind is {kind!r}; allowed are 'cubic', 'linear'")
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "values_", values)
+        object.__setattr__(self, "kind", kind)
+
+    def _cubics(self) -> tuple[Array, Array]:
+        """Breaks (intervals + 1,) and coefficients (intervals, m, 4), with a constant interval on either side."""
+        if self.kind == "cubic":
+            from scipy.interpolate import CubicSpline
+
+            inner = CubicSpline(self.times, self.values_).c.transpose(1, 2, 0)
+        else:
+            slopes = np.diff(self.values_, axis=0) / np.diff(self.times)[:, None]
+            inner = np.stack([0 * slopes, 0 * slopes, slopes, self.values_[:-1]], axis=-1)
+        flat = np.zeros((2, self.values_.shape[1], 4))
+        flat[0, :, 3], flat[1, :, 3] = self.values_[0], self.values_[-1]
+        breaks = np.concatenate([[self.times[0] - 1.0], self.times, [self.times[-1] + 1.0]])
+        return breaks, np.concatenate([flat[:1], inner, flat[1:]])
+
+    def jumps(self) -> Array:
+        """Where the slope jumps: the ends of a spline, every time of straight lines."""
+        return self.times if self.kind == "linear" else self.times[[0, -1]]
+
+    def feed(self, plan: Plan, model: Model, start: float) -> None:
+        """Interpolate natively."""
+        _width("values", self.values_.shape[1], model)
+        words, held = cubic_table(*self._cubics())
+        plan.feed(loops().addresses["table"], words.ctypes.data, held)
+
+    def values(self, model: Model, t: Array, q: Any, qd: Any) -> Array:
+        """The interpolated values."""
+        breaks, coefficients = self._cubics()
+        interval = np.clip(np.searchsorted(breaks, t, side="right") - 1, 0, len(coefficients) - 1)
+        s = (t - breaks[interval])[:, None]
+        c = coefficients[interval]
+        return ((c[..., 0] * s + c[..., 1]) * s + c[..., 2]) * s + c[..., 3]
+
+    def described(self) -> str:
+        """E.g. table of 101 times from 0 s to 1 s, cubic."""
+        return f"table of {len(self.times)} times from {self.times[0]:g} s to {self.times[-1]:g} s, {self.kind}"
+
+
+@final
+class Computed:
+    """Inputs from a Python function u(t) or u(t, q, qd) -> (m,), called at every evaluation."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):  # a built-in function that does not tell
+            self._state = True
+            return
+        # np.vectorize and the like take anything, so they are given all there is
+        anything = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        needed = sum(p.kind in plain and p.default is p.empty for p in parameters)
+        if needed not in (1, 3) and not (anything and needed < 3):
+            raise DescriptionError(f"u is {self.described()}, of {needed} arguments; it must be u(t) or u(t, q, qd)")
+        self._state = needed != 1
+
+    def jumps(self) -> Array:
+        """None that we know of."""
+        return np.empty(0)
+
+    def _value(self, model: Model, t: float, q: Array, qd: Array) -> Array:
+        given = self.function(t, q, qd) if self._state else self.function(t)
+        says, names = f"input {self.described()} gave", ", ".join(model.inputs)
+        try:
+            u = np.atleast_1d(np.asarray(given, dtype=float))
+        except (TypeError, ValueError):
+            raise FlexarmError(f"{says} {shown(given)} at t = {t:.6g} s; it must give numbers: {names}") from None
+        if u.shape != (len(model.inputs),):
+            raise FlexarmError(f"{says} shape {u.shape} at t = {t:.6g} s; it must give {names}")
+        bad = np.flatnonzero(~np.isfinite(u))
+        if len(bad):
+            raise FlexarmError(f"{says} {u[bad[0]]} for {model.inputs[bad[0]]} at t = {t:.6g} s; it must be finite")
+        return u
+
+    def feed(self, plan: Plan, model: Model, start: float) -> None:
+        """Call back from native code; an exception stops the run and is kept in `plan.failure`."""
+        n = len(model.coordinates)
+        buffer, u = plan.buffer, plan.u
+
+        def stage(_buffer: int, _u: int, _data: int) -> None:
+            x = buffer[1 : 1 + 2 * n].copy()
+            if plan.stopped or not (np.abs(x) < DIVERGED).all():  # a wild trial: no motion to ask about
+                u[:] = np.nan
+                return
+            try:
+                u[:] = self._value(model, float(buffer[0]), x[:n], x[n:])
+            except BaseException as error:
+                if not isinstance(error, FlexarmError):
+                    error.add_note(f"raised by the input {self.described()} at t = {buffer[0]:.6g} s")
+                plan.failure = plan.failure or error
+                plan.stop()
+
+        callback = EVALUATE_STAGE(stage)
+        plan.feed(ctypes.cast(callback, ctypes.c_void_p).value or 0, held=callback)
+
+    def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """Called once more at every sample; NaN where it gives no numbers, which the run itself may never have met."""
+
+        def value(*state: Any) -> Array:
+            try:
+                return self._value(model, *state)
+            except FlexarmError:
+                return np.full(len(model.inputs), np.nan)
+
+        return np.array([value(float(a), b.copy(), c.copy()) for a, b, c in zip(t, q, qd, strict=True)])
+
+    def described(self) -> str:
+        """Its name in Python."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+
+@final
+@dataclass(frozen=True)
+class RigidInverseDynamics:
+    """The torques that would move the arm along a reference if it were rigid: inverse dynamics of `arm.rigid()`.
+
+    They are an expression in t, derived from the same recursion as everything else, and compiled.
+
+    Parameters
+    ----------
+    reference : Reference
+        A motion of all joints.
+    """
+
+    reference: Reference
+
+    def jumps(self) -> Array:
+        """None."""
+        return np.empty(0)
+
+    def _kernel(self, model: Model) -> Kernel:
+        rigid = Model(model.arm.rigid())
+        if len(rigid.coordinates) != len(model.inputs):
+            raise DescriptionError(f"arm {model.arm.name!r}: rigid inverse dynamics need one actuator a joint")
+
+        def trace() -> Any:
+            import casadi as ca
+
+            t = ca.SX.sym("t")
+            q = self.reference.expression(t)
+            _width("reference", len(q), model)
+            theta = ca.vertcat(*q)
+            theta_d = ca.jacobian(theta, t)
+            force = rigid.function("inverse_dynamics")(theta, theta_d, ca.jacobian(theta_d, t))
+            return ca.Function("torque", [t], [ca.densify(ca.cse(force))])
+
+        key = json.dumps(["rigid inverse dynamics", rigid.arm.canonical(), self.reference.described()])
+        return Kernel(key, trace)
+
+    def feed(self, plan: Plan, model: Model, start: float) -> None:
+        """Evaluate the compiled torques from t, which stands first in the buffer."""
+        compiled = self._kernel(model).code
+        plan.feed(compiled.addresses["evaluate"], held=compiled)
+
+    def values(self, model: Model, t: Array, q: Any, qd: Any) -> Array:
+        """The torques at times t."""
+        return self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
+
+    def described(self) -> str:
+        """With its reference."""
+        return f"inverse dynamics of the rigid arm along {self.reference.described()}"
+
+
+@final
+@dataclass(frozen=True)
+class PrescribedMotion:
+    """The joints follow a reference exactly, the rest moves as it must; the forces that takes are the result's u.
+
+    This is what inverse-dynamics control of the joints amounts to when it starts without error (Theodore & Ghosal
+    eqs. 35, 36). Each drive must move its joint alone: an elastic joint's motor, not its joint, is what it moves.
+
+    Parameters
+    ----------
+    reference : Reference
+        A motion of all driven coordinates, in the order of the inputs.
+    """
+
+    reference: Reference
+    quantity = "prescribed_rate"
+
+    def jumps(self) -> Array:
+        """Where the reference's acceleration jumps."""
+        return jumps_of(self.reference)
+
+    def initial(self, model: Model) -> tuple[Array, Array]:
+        """Coordinates and rates at t = 0: rest, but joints and motors on the reference."""
+        return on_reference(model, self.reference)
+
+    def _driven(self, model: Model) -> list[int]:
+        check_drives(model, "", "a joint alone can be prescribed")
+        return [model.coordinates.index(name) for name in model.inputs]
+
+    def _kernel(self, model: Model) -> Kernel:
+        def trace() -> Any:
+            import casadi as ca
+
+            t = ca.SX.sym("t")
+            q = ca.vertcat(*self.reference.expression(t))
+            _width("reference", q.numel(), model)
+            acceleration = ca.jacobian(ca.jacobian(q, t), t)
+            return ca.Function("acceleration", [t], [ca.densify(ca.cse(acceleration))])
+
+        return Kernel(json.dumps(["acceleration", self.reference.described()]), trace)
+
+    def feed(self, plan: Plan, model: Model, start: float) -> None:
+        """Evaluate the compiled accelerations from t, which stands first in the buffer."""
+        compiled = self._kernel(model).code
+        plan.feed(compiled.addresses["evaluate"], held=compiled)
+
+    def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """The forces that the motion takes."""
+        n = len(model.coordinates)
+        a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
+        rates = model.kernel("prescribed_rate").many(np.ascontiguousarray(np.hstack([q, qd, a])))
+        return model.inverse_dynamics(q, qd, rates[:, n : 2 * n])[:, self._driven(model)]
+
+    def described(self) -> str:
+        """With its reference."""
+        return f"whatever moves the joints along {self.reference.described()}"
+
+
+Drive = Input | Feedback | SampledFeedback
+"""What moves an arm in a run: an input, or a closed loop."""
+
+
+def as_input(u: Any, model: Model) -> Drive:
+    """Numbers are constant inputs, a callable is called, a controller closes the loop, None is no input."""
+    if u is None:
+        return constant(np.zeros(len(model.inputs)))
+    if hasattr(u, "feed") and hasattr(u, "jumps"):
+        return u
+    if hasattr(u, "law") or hasattr(u, "feedback"):
+        return feedback(u, model)
+    if callable(u):
+        return Computed(u)
+    try:
+        values = np.asarray(u, dtype=float)
+    except (TypeError, ValueError):
+        raise DescriptionError(f"u is a {type(u).__name__}; it must be numbers, an input, or a function of t") from None
+    if values.ndim == 0:
+        values = np.full(len(model.inputs), float(values))
+    if values.ndim > 1:
+        raise DescriptionError(f"u has shape {values.shape}; it must be one number an actuator: {_names(model)}")
+    _width("u", len(values), model)
+    if not np.isfinite(values).all():
+        raise DescriptionError("u contains NaN or infinity")
+    return constant(values)
+
+
+def _names(model: Model) -> str:
+    return ", ".join(model.inputs) or "there is none"
+
+
+def _width(what: str, given: int, model: Model) -> None:
+    if given != len(model.inputs):
+        raise DescriptionError(f"{what}: {given} columns for {len(model.inputs)} actuators: {_names(model)}")
+
+
+def _numbers(what: str, values: Any) -> Array:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise DescriptionError(f"{what} must be numbers") from None
+
+
+def _table(times: Any, values: Any) -> tuple[Array, Array]:
+    times, values = np.atleast_1d(_numbers("times", times)), _numbers("values", values)
+    values = values[:, None] if values.ndim == 1 else values
+    if times.ndim != 1 or values.ndim != 2 or len(times) != len(values) or not len(times):
+        raise DescriptionError(f"times has shape {times.shape} and values {values.shape}; they must be (k,) and (k, m)")
+    if np.isnan(times).any() or not np.isfinite(values).all():
+        raise DescriptionError("times or values contain NaN or infinity")
+    if not (np.diff(times) > 0).all():
+        raise DescriptionError("times must increase")
+    return times, values

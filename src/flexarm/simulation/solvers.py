@@ -1,0 +1,205 @@
+"""Integration of dx/dt = f(t, x) on a plan: CyRK's compiled solvers, SciPy's, and fixed steps.
+
+A solver takes the state at the start of a stretch to the times asked for, the last of which is its end, and returns
+what it reached: on failure fewer rows than times. It never raises for reasons of the motion.
+"""
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from flexarm.simulation.rhs import DIVERGED, RHS, Plan, loops
+
+Array = np.ndarray
+
+CYRK = {
+    "rk45": 4,
+    "dop853": 5,
+    "bdf": 6,
+    "lsoda": 7,
+    "radau": 8,
+    "tsit5": 9,
+    "vern7": 10,
+    "vern8": 11,
+}
+"""CyRK's numbers for its methods (its C++ enumeration ODEMethod)."""
+
+SCIPY = {
+    "scipy-rk45": "RK45",
+    "scipy-dop853": "DOP853",
+    "scipy-radau": "Radau",
+    "scipy-bdf": "BDF",
+    "scipy-lsoda": "LSODA",
+}
+FIXED = ("rk4",)
+METHODS = (*CYRK, *SCIPY, *FIXED)
+
+CHUNK = 1000
+"""Fixed steps between two looks at where they lead."""
+
+RK4 = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.c_int64
+)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What a solver reached.
+
+    Attributes
+    ----------
+    x : (k, states)
+        States at the first k of the times asked for.
+    steps : int
+    message : str
+        Why it stopped early, if it did and knows.
+    diverged : (time, state), optional
+        The first state that is no motion.
+    """
+
+    x: Array
+    steps: int
+    message: str = ""
+    diverged: tuple[float, Array] | None = None
+
+
+def available(method: str) -> tuple[str, str]:
+    """The method, or SciPy's of the same kind where CyRK cannot be loaded, and why ("" if it can)."""
+    if method not in CYRK:
+        return method, ""
+    try:
+        import_module("CyRK.nb.numba_solver")
+    except ImportError as error:  # not installed, or not for this processor
+        explicit = method in ("rk45", "tsit5")
+        kind = method if f"scipy-{method}" in SCIPY else "rk45" if explicit else "dop853"
+        return f"scipy-{kind}", f"CyRK cannot be loaded: {' '.join(str(error).split())}"
+    return method, ""
+
+
+def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array) -> Stretch:
+    """One of CyRK's compiled solvers, loop and all in machine code."""
+    from CyRK.nb import numba_solver as nb
+
+    holder = np.array([plan.address], dtype=np.int64)
+    x0, times, atol = (np.ascontiguousarray(a, dtype=float) for a in (x0, times, atol))
+    rtols = np.full(len(x0), rtol)
+    result = nb.c_numba_cysolve_ivp(
+        *(loops().addresses["rhs"], t0, times[-1], x0.ctypes.data, len(x0), CYRK[method]),
+        *(0, 0, holder.ctypes.data, holder.nbytes, 0, 8000, False, times.ctypes.data, len(times)),
+        *(None, None, 0, rtols.ctypes.data, len(rtols), atol.ctypes.data, len(atol), np.inf, 0.0, True),
+    )
+    try:
+        rows = nb.c_get_size(result)
+        x = np.empty((0, len(x0)))
+        if rows:
+            x = np.ctypeslib.as_array(nb.c_get_y_ptr(result), (rows, len(x0))).copy()
+        text = ctypes.create_string_buffer(256)
+        nb.c_get_msg_buf(result, ctypes.addressof(text), 256)
+        message = "" if nb.c_get_success(result) else text.value.decode(errors="replace").rstrip(".")
+        return _stretch(plan, times, x, int(nb.c_get_steps(result)), message)
+    finally:
+        nb.c_free(result)
+
+
+def scipy(
+    method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array, jacobian: Callable | None
+) -> Stretch:
+    """One of SciPy's solvers around the same right-hand side; the implicit ones with the exact Jacobian, if given."""
+    from scipy import integrate
+
+    rate = python_rate(plan, len(x0))
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol}
+    if method in ("scipy-radau", "scipy-bdf", "scipy-lsoda"):
+        options["jac"] = jacobian
+    solver = getattr(integrate, SCIPY[method])(rate, t0, x0, times[-1], **options)
+    rows: list[Array] = []
+    steps = 0
+    message: str | None = ""
+    while solver.status == "running":
+        try:
+            message = solver.step()
+        except ValueError as error:  # the implicit ones factorize a matrix of NaN
+            return _stretch(plan, times, np.array(rows).reshape(-1, len(x0)), steps, " ".join(str(error).split()))
+        if solver.status == "failed":
+            break
+        steps += 1
+        reached = times[len(rows) :][times[len(rows) :] <= solver.t]
+        if len(reached):
+            rows += list(np.atleast_2d(solver.dense_output()(reached).T))
+    reason = (message or "failed").rstrip(".") if solver.status == "failed" else ""
+    return _stretch(plan, times, np.array(rows).reshape(-1, len(x0)), steps, reason)
+
+
+def python_rate(plan: Plan, size: int) -> Callable[[float, Array], Array]:
+    """The plan's right-hand side as a Python function of t and x."""
+    native = RHS(loops().addresses["rhs"])
+    holder = np.array([plan.address], dtype=np.int64)
+
+    def rate(t: float, x: Array) -> Array:
+        x = np.ascontiguousarray(x)  # implicit solvers pass strided columns
+        dx = np.empty(size)
+        native(dx.ctypes.data, t, x.ctypes.data, holder.ctypes.data, None)
+        return dx
+
+    return rate
+
+
+def rk4(plan: Plan, t0: float, x0: Array, times: Array, step: float) -> Stretch:
+    """The classical fixed-step method: between two times, equal steps no longer than `step`."""
+    run = _rk4()
+    holder = np.array([plan.address], dtype=np.int64)
+    x, work = np.array(x0, dtype=float), np.empty(5 * len(x0))
+    rows: list[Array] = []
+    total, t = 0, t0
+
+    def advance(t: float, h: float, count: int) -> bool:
+        run(holder.ctypes.data, x.ctypes.data, work.ctypes.data, t, h, count)
+        return not plan.stopped
+
+    def reached(diverged: tuple[float, Array] | None = None) -> Stretch:
+        message = f"a step of {step:g} s is too long" if diverged else ""
+        return Stretch(np.array(rows).reshape(-1, len(x0)), total, message, diverged)
+
+    for end in times:
+        steps = max(1, int(np.ceil((end - t) / step - 1e-9)))
+        h, done = (end - t) / steps, 0
+        while end > t and done < steps:
+            many, before = min(CHUNK, steps - done), x.copy()
+            if not advance(t + done * h, h, many):
+                return reached()
+            if not _is_motion(plan, x):  # again, one by one, to see when
+                x[:], many = before, 0
+                while _is_motion(plan, x):
+                    before = x.copy()
+                    if not advance(t + (done + many) * h, h, 1):
+                        return reached()
+                    many += 1
+                total += many
+                return reached((t + (done + many) * h, x if np.isfinite(x).all() else before))
+            done, total = done + many, total + many
+        rows.append(x.copy())
+        t = end
+    return reached()
+
+
+@cache
+def _rk4() -> Callable:
+    return RK4(loops().addresses["rk4"])
+
+
+def _is_motion(plan: Plan, x: Array) -> bool:
+    return bool((np.abs(x[: plan.states]) < DIVERGED).all())
+
+
+def _stretch(plan: Plan, times: Array, x: Array, steps: int, message: str) -> Stretch:
+    """With the rows before the first that is no motion."""
+    bad = ~(np.abs(x[:, : plan.states]) < DIVERGED).all(axis=1)
+    if not bad.any():
+        return Stretch(x, steps, message)
+    k = int(np.argmax(bad))
+    return Stretch(x[:k], steps, message, (float(times[k]), x[k]))
