@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import sympy as sp
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
-TIME = dynamicsymbols._t
+TIME = dynamicsymbols._t  # noqa: SLF001 (its public name for the time)
 
 
 @dataclass(frozen=True)

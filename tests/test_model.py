@@ -35,7 +35,7 @@ def arguments(name, batch=(), seed=7):
 
 def evaluated(model, name, *values):
     """What every public method calls; some quantities have no method."""
-    return model._evaluate(name, *values)
+    return model.evaluate(name, *values)
 
 
 def assert_close(actual, expected, tolerance=ROUNDING):

@@ -23,7 +23,8 @@ def made(q, q_ref, tip=None, u=None):
         "u": (("time", "input"), u[:, None]),
         "power": ("time", u),
     }
-    return xr.Dataset(data, coords={"time": t, "coordinate": ["a.joint"], "joint": ["a.joint"]})
+    names = {"coordinate": ["a.joint"], "role": ("coordinate", ["joint"]), "joint": ["a.joint"]}
+    return xr.Dataset(data, coords={"time": t, **names})
 
 
 T = 1e-3 * np.arange(4001)

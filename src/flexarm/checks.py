@@ -228,22 +228,65 @@ text, title, label = BeforeValidator(_text), BeforeValidator(_title), BeforeVali
 flag = BeforeValidator(_flag)
 
 
-def kind(*classes: type[BaseModel]) -> BeforeValidator:
-    """A field that holds one of several classes, told apart by the key `type`."""
-    tags = [cls.model_fields["type"].default for cls in classes]
+def kind(base: Any) -> BeforeValidator:
+    """A field that holds one of the kinds of a base class: an object, or a table whose key `type` says which.
+
+    Kinds are the classes below the base that have a `type`, wherever they are defined.
+    """
 
     def check(value: object) -> object:
+        kinds = _below(base)
         if isinstance(value, Mapping):
-            if "type" not in value:
-                raise Fault("type", f"is missing; it must be {choices(*map(repr, tags))}")
-            if value["type"] not in tags:
-                raise Fault("type", f"is {shown(value['type'])}; it must be {choices(*map(repr, tags))}")
-        elif not isinstance(value, classes):
-            names = choices(*(cls.__name__ for cls in classes))
-            raise Fault("", f"is {shown(value)}; it must be a {names}")
+            tag = _tag(value, kinds)
+            try:
+                return kinds[tag].model_validate(dict(value))
+            except ValidationError as error:  # the tag goes into the place, as with pydantic's own unions
+                details = [
+                    {name: each[name] for name in ("type", "input", "ctx") if name in each}
+                    | {"loc": (tag, *each["loc"])}
+                    for each in error.errors(include_url=False)
+                ]
+                raise ValidationError.from_exception_data(error.title, details) from None  # type: ignore[arg-type]
+        if not isinstance(value, base):
+            raise Fault("", f"is {shown(value)}; it must be a {choices(*(cls.__name__ for cls in kinds.values()))}")
         return value
 
     return BeforeValidator(check)
+
+
+def one_of(*classes: type[BaseModel]) -> BeforeValidator:
+    """A field that holds one of these classes, told apart by the key `type`."""
+    tags = {cls.model_fields["type"].default: cls for cls in classes}
+
+    def check(value: object) -> object:
+        if isinstance(value, Mapping):
+            _tag(value, tags)
+        elif not isinstance(value, classes):
+            raise Fault("", f"is {shown(value)}; it must be a {choices(*(cls.__name__ for cls in classes))}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _tag(table: Mapping, kinds: Mapping) -> str:
+    """The table's `type`, which must be one of the kinds."""
+    allowed = choices(*map(repr, kinds))
+    if "type" not in table:
+        raise Fault("type", f"is missing; it must be {allowed}")
+    if not isinstance(table["type"], str) or table["type"] not in kinds:
+        raise Fault("type", f"is {shown(table['type'])}; it must be {allowed}")
+    return table["type"]
+
+
+def _below(base: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """The classes below a base that have a `type`, by it, in the order of their definition."""
+    found: dict[str, type[BaseModel]] = {}
+    for cls in base.__subclasses__():
+        own = cls.model_fields.get("type")
+        if own is not None and isinstance(own.default, str):
+            found[own.default] = cls
+        found |= _below(cls)
+    return found
 
 
 # -- models ------------------------------------------------------------------------------------------------------------
@@ -277,7 +320,8 @@ class Described(BaseModel, metaclass=_OneLine):
         if isinstance(data, Mapping):
             for key in data:
                 if key not in cls.model_fields:
-                    names = ", ".join(name for name in cls.model_fields if name != "type")
+                    own = [name for name in cls.model_fields if name in cls.__annotations__]
+                    names = ", ".join(name for name in dict.fromkeys([*own, *cls.model_fields]) if name != "type")
                     allowed = f"allowed are {names}" if names else "allowed is only type"
                     raise Fault("", f"unknown key {shown(key)}; {allowed}", sentence=True)
         return data

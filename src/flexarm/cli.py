@@ -53,7 +53,6 @@ def show(arm: ArmName) -> None:
 
     from flexarm.catalogue import load
     from flexarm.model import Model
-    from flexarm.simulation.dataset import coordinate_units
 
     model = Model(load(arm))
     described = model.arm
@@ -62,14 +61,14 @@ def show(arm: ArmName) -> None:
     for link in described.links:
         counts = getattr(link.body, "counts", {})
         modes = ", ".join(f"{n} {direction}" for direction, n in counts.items() if n)
-        kind = link.joint.type + (" elastic" if link.elastic else "")
+        kind = link.joint.type + (" elastic" if link.joint.elastic else "")
         mass = link.body.total_mass + link.hub_mass
         links.add_row(link.name, kind, link.body.type, f"{link.body.length:g}", f"{mass:g}", modes or "-")
     _print(links)
     total = sum(link.body.total_mass + link.hub_mass for link in described.links)
     payload = described.payload.mass if described.payload else 0.0
     _print(f"\ntotal mass {total + payload:g} kg, payload {payload:g} kg, gravity {list(described.gravity)} m/s^2")
-    units = coordinate_units(model)
+    units = described.units
     coordinates = ", ".join(f"{c} [{u}]" for c, u in zip(model.coordinates, units, strict=True))
     _print(f"\n{len(units)} coordinates: {coordinates}")
     _print(f"{len(model.inputs)} inputs: {', '.join(model.inputs) or '-'}")
@@ -279,7 +278,7 @@ def _check_folder(folder: Path, option: str = "--out") -> None:
 
 
 def _check_inertia(model: Any, q: Any) -> None:
-    from flexarm.simulation.run import without_inertia
+    from flexarm.model.linear import without_inertia
 
     if fault := without_inertia(model, q):
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
@@ -348,7 +347,7 @@ def _summary(result: Any, seconds: float, written: list[Path]) -> None:
     table.add_row("effort", f"{a['steps']} steps, {a['evaluations']} evaluations")
     parts = f"{a['compile_seconds']:.2f} s compiling, {a['solve_seconds']:.3f} s solving"
     table.add_row("took", f"{parts}, {seconds:.2f} s in all")
-    joints = [str(c) for c in result.coordinate.values if str(c).endswith(".joint")]
+    joints = result.coordinate[result.role == "joint"].values.tolist()
     for i, name in enumerate(joints):
         q = result.q.sel(coordinate=name).values
         unit = str(result.unit.sel(coordinate=name).values)

@@ -42,12 +42,11 @@ def draw(result: Any) -> Any:
 
 
 def _draw_joints(axes: Any, result: Any) -> None:
-    names = [str(name) for name in result.coordinate.values if str(name).endswith((".joint", ".motor"))]
-    links = [str(link) for link in result.link.values]
-    for name in names:
-        link, part = name.split(".")
-        style = "-" if part == "joint" else ":"
-        color = f"C{links.index(link) % 10}"
+    drawn = result.coordinate[result.role != "flexible"]
+    names, links = drawn.values.tolist(), result.link.values.tolist()
+    for name, owner, role in zip(names, drawn.owner.values, drawn.role.values, strict=True):
+        style = "-" if role == "joint" else ":"
+        color = f"C{links.index(owner) % 10}"
         axes.plot(result.time, result.q.sel(coordinate=name), style, color=color, label=name)
     if "q_ref" in result:
         for i in range(result.sizes["joint"]):
@@ -60,7 +59,7 @@ def _draw_inputs(axes: Any, result: Any) -> None:
     names = [str(name) for name in result.input.values]
     idle = not np.abs(np.nan_to_num(result.u.values)).max(initial=0.0) > 0
     if idle:
-        names = [str(name) for name in result.coordinate.values if str(name).endswith(".joint")]
+        names = result.coordinate[result.role == "joint"].values.tolist()
     for i, name in enumerate(names):
         values = result.qd.sel(coordinate=name) if idle else result.u[:, i]
         width = 1.5 + 2.0 * (len(names) - 1 - i) / len(names)  # equal inputs are seen behind each other
@@ -121,7 +120,7 @@ def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
     q = np.asarray(q, dtype=float)
     x = np.linspace(0.0, 1.0, STATIONS)
     found = []
-    for i, (link, own) in enumerate(zip(model.arm.links, model._chain.own, strict=False)):
+    for i, (link, own) in enumerate(zip(model.arm.links, model.chain.own, strict=False)):
         share = np.array([0.0 if n is None else q[n] for n in own])
         curvature, root, tip = (np.array(value) for value in _bending(model, i)(share[1:]))
         length = float(tip[0, 0]) if isinstance(link.joint, Telescope) else float(link.body.length)
@@ -139,11 +138,11 @@ def _summed(values: np.ndarray, h: float) -> np.ndarray:
 
 def _bending(model: Model, i: int) -> Any:
     """CasADi Function of a link's eta: curvature in y and z at the stations, slopes at the hub, tip functions."""
-    import casadi as ca
 
-    key = f"bending of link {i}"
-    if key not in model._functions:
-        body, link = model._chain.bodies[i], model.arm.links[i]
+    def trace() -> Any:
+        import casadi as ca
+
+        body, link = model.chain.bodies[i], model.arm.links[i]
         eta = ca.SX.sym("eta", body.size)
         z = [eta[k] for k in range(body.size)]
         rows = []
@@ -155,8 +154,9 @@ def _bending(model: Model, i: int) -> Any:
                 EI = [float(along.EI_y[0]), float(along.EI_z[0])]
             rows.append(ca.horzcat(*(m / e if e else 0.0 for m, e in zip(moment, EI, strict=True))))
         values = (ca.vertcat(*rows), ca.horzcat(*body.root(z)), ca.vertcat(*body.tip(z)))
-        model._functions[key] = ca.Function("bending", [eta], [ca.densify(ca.SX(v)) for v in values])
-    return model._functions[key]
+        return ca.Function("bending", [eta], [ca.densify(ca.SX(v)) for v in values])
+
+    return model.derived(f"bending of link {i}", trace)
 
 
 def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> Any:

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator
 
 from flexarm import checks
 from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, POSITIVE, Described, Fault, Rule, number, optional_number, shown
-from flexarm.description.arm import Arm, Beam, Fixed, Link
+from flexarm.description.arm import Arm, Beam, Link
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor, signal
 from flexarm.native.kernel import Kernel
@@ -302,16 +302,18 @@ OF_THE_STATE = (Encoder, Tachometer, StrainGauge, TipPosition, TipDeflection)
 
 def coordinate_unit(arm: Arm, name: str) -> str:
     """[rad] or [m], of a coordinate, a drive or a hub."""
-    link, part = name.rsplit(".", 1)
-    if part in ("joint", "motor", "drive", "hub"):
-        kinds = {each.name: each.joint.type for each in arm.links}
-        return "rad" if kinds[link] == "revolute" else "m"
-    return "rad" if part.startswith("torsion") else "m"
+    known = {coordinate.name: coordinate.unit for coordinate in arm.layout}
+    return known[name] if name in known else _drives_and_hubs(arm)[name][0].joint.unit
+
+
+def _drives_and_hubs(arm: Arm) -> dict[str, tuple[Link, int, str]]:
+    """What has a name beside the coordinates: link, its position, and which of the two."""
+    moving = [(i, link) for i, link in enumerate(arm.links) if link.joint.moves]
+    return {f"{link.name}.{part}": (link, i, part) for i, link in moving for part in ("drive", "hub")}
 
 
 def _check_coordinate(sensor: Described, name: str, arm: Arm) -> None:
-    moving = [link.name for link in arm.links if not isinstance(link.joint, Fixed)]
-    known = [*(f"{link}.{part}" for link in moving for part in ("drive", "hub")), *arm.coordinates]
+    known = [*_drives_and_hubs(arm), *arm.coordinates]
     if name not in known:
         raise DescriptionError(f"{type(sensor).__name__}: unknown coordinate {name!r}; known are {', '.join(known)}")
 
@@ -331,20 +333,21 @@ def _measured(name: str, arm: Arm, chain: Any, q: list) -> Any:
 
     if name in arm.coordinates:
         return q[arm.coordinates.index(name)]
-    link_name, part = name.rsplit(".", 1)
-    i = [link.name for link in arm.links].index(link_name)
+    link, i, part = _drives_and_hubs(arm)[name]
     body, share = chain.bodies[i], taken(q, chain.own[i])
     if part == "drive":
         return dot(body.drive, share)
-    return _hub(arm.links[i], body, share, q[arm.coordinates.index(f"{link_name}.joint")])
+    joint = next(n for n in arm.joints if arm.layout[n].link == i)
+    return _hub(link, body, share, q[joint])
 
 
 def _hub(link: Link, body: Any, share: list, joint: Any) -> Any:
     """The joint's coordinate, and the slopes at a hub that turns with the shapes, about the joint's axis."""
-    if link.joint.type != "revolute":
+    if not link.joint.turns:
         return joint
     slope_y, slope_z = body.root(share[1:])
-    return joint + link.joint.axis[2] * slope_y - link.joint.axis[1] * slope_z
+    _, y, z = link.joint.direction
+    return joint + z * slope_y - y * slope_z
 
 
 # -- outputs of a model ------------------------------------------------------------------------------------------------
@@ -372,7 +375,7 @@ class Outputs:
             qdd = self.model.forward_dynamics(q, qd, u)
         else:
             qdd = np.zeros(len(self.model.coordinates))
-        return self.model._called("outputs", self._kernel, ("q", "qd", "qdd"), (len(self.names),), (q, qd, qdd))
+        return self.model.called("outputs", self._kernel, ("q", "qd", "qdd"), (len(self.names),), (q, qd, qdd))
 
     @cached_property
     def _kernel(self) -> Kernel:

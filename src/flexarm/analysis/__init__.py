@@ -32,17 +32,17 @@ def equilibrium(model: Model, q: Array) -> tuple[Array, Array]:
     It may be one that the arm falls from: some of `model.frequencies` are then negative. Raises `FlexarmError` where
     none is found.
     """
-    q0 = model._argument("q", q)
+    q0 = model.argument("q", q)
     if q0.ndim != 1:
         raise DescriptionError("equilibrium: q has more than one axis; give one configuration")
     n, m = len(q0), len(model.inputs)
     B = model.input_matrix(q0)
-    slope = model._slope("restoring_force", 0)
+    slope = model.slope("restoring_force", 0)
     x, u = q0.copy(), np.zeros(m)
     for _ in range(50):
         K = np.array(slope(x))
         matrix = np.block([[K, -B], [B.T, np.zeros((m, m))]])
-        rest = np.concatenate([B @ u - model._evaluate("restoring_force", x), np.zeros(m)])  # what drives turn stays
+        rest = np.concatenate([B @ u - model.evaluate("restoring_force", x), np.zeros(m)])  # what drives turn stays
         try:
             step = np.linalg.solve(matrix, rest)
         except np.linalg.LinAlgError:
@@ -204,7 +204,7 @@ def mode_table(model: Model, q: Array, sensors: Sequence[Sensor] | None = None, 
     omega, phi = model.modes(q, locked=False)
     n = len(omega)
     M, B = model.mass_matrix(q), model.input_matrix(q)
-    D = np.array(model._slope("damping_force", 1)(q, np.zeros(n)))
+    D = np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.einsum("ik,ij,jk->k", phi, D, phi) / (2 * np.where(omega > 0, omega, np.nan))
     y: tuple[Array, ...] = (np.eye(n), np.zeros((n, n)), np.zeros((n, n)))
@@ -278,11 +278,13 @@ def flexible_equations(model: Model, straight: bool = False) -> Any:
     casadi.Function
         With one result, M, C, K and g side by side, (k, 3k + 1).
     """
+    where = "straight" if straight else "anywhere"
+    return model.derived(f"flexible equations, {where}", lambda: _flexible_equations(model, straight))
+
+
+def _flexible_equations(model: Model, straight: bool) -> Any:
     import casadi as ca
 
-    key = f"flexible equations, {'straight' if straight else 'anywhere'}"
-    if key in model._functions:
-        return model._functions[key]
     driven, free = _parts(model)
     N = _motions(model)
     inverse = model.function("inverse_dynamics")
@@ -302,9 +304,7 @@ def flexible_equations(model: Model, straight: bool = False) -> Any:
         demand = inverse(*states)
         K, C, M = (ca.mtimes(ca.mtimes(N.T, ca.jacobian(demand, b)), N) for b in states)
         values = [ca.horzcat(M, C, K, -ca.mtimes(N.T, demand))]
-    function = ca.Function("flexible", x, [ca.cse(ca.densify(values[0]))], ["q", "qd", "qdd"], ["equations"])
-    model._functions[key] = function
-    return function
+    return ca.Function("flexible", x, [ca.cse(ca.densify(values[0]))], ["q", "qd", "qdd"], ["equations"])
 
 
 def equations_along(function: Any, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
@@ -367,15 +367,15 @@ def lyapunov_rate(model: Model, q: Array, qd: Array, u: Array | None = None, qdd
     M and K are the blocks of the links' amplitudes, K that of strain alone. Arguments and errors as in
     `frozen_eigenvalues`.
     """
-    import casadi as ca
-
     q, qd, qdd = _trajectory(model, q, qd, u, qdd)
-    key = "lyapunov"
-    if key not in model._functions:
+
+    def trace() -> Any:
+        import casadi as ca
+
         mass, stiff = model.function("mass_matrix"), model.function("stiffness_force")
         n = len(model.coordinates)
         x, v, a = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))
-        F = [i for i, name in enumerate(model.coordinates) if not name.endswith((".joint", ".motor"))]
+        F = list(model.arm.flexible)
         others = [i for i in range(n) if i not in F]
         K = ca.jacobian(stiff(x), x)[F, F]
         V = ca.bilin(mass(x)[F, F], v[F], v[F]) / 2 + ca.bilin(K, x[F], x[F]) / 2
@@ -383,19 +383,19 @@ def lyapunov_rate(model: Model, q: Array, qd: Array, u: Array | None = None, qdd
         moved[others] = v[others]
         K_rate = ca.reshape(ca.jtimes(ca.vec(K), x, moved), K.shape)
         rates = [V, ca.jtimes(V, x, v) + ca.jtimes(V, v, a), ca.bilin(K_rate, x[F], x[F]) / 2]
-        model._functions[key] = ca.Function(key, [x, v, a], [ca.cse(ca.densify(ca.vertcat(*rates)))])
-    values = np.array(model._functions[key].map(len(q))(q.T, qd.T, qdd.T))
-    return LyapunovRate(*values)
+        return ca.Function("lyapunov", [x, v, a], [ca.cse(ca.densify(ca.vertcat(*rates)))])
+
+    return LyapunovRate(*np.array(model.derived("lyapunov", trace).map(len(q))(q.T, qd.T, qdd.T)))
 
 
 def _trajectory(model: Model, q: Array, qd: Array, u: Any, qdd: Any) -> tuple[Array, Array, Array]:
     """q, qd and qdd, (times, n) each."""
     if (u is None) == (qdd is None):
         raise DescriptionError("along a trajectory: give u, or qdd, and not both")
-    q, qd = model._argument("q", q), model._argument("qd", qd)
+    q, qd = model.argument("q", q), model.argument("qd", qd)
     if q.ndim != 2 or qd.shape != q.shape:
         raise DescriptionError(f"along a trajectory: q has shape {q.shape} and qd {qd.shape}; both must be (times, n)")
-    found = model.forward_dynamics(q, qd, u) if qdd is None else model._argument("qdd", qdd)
+    found = model.forward_dynamics(q, qd, u) if qdd is None else model.argument("qdd", qdd)
     return q, qd, np.broadcast_to(found, q.shape)
 
 

@@ -79,7 +79,7 @@ def matrices(arm: Arm) -> tuple[str, ...]:
 
 
 def _varies(arm: Arm) -> bool:
-    return any(link.joint.type == "telescope" for link in arm.links)
+    return any(not link.joint.carries for link in arm.links if link.joint.moves)
 
 
 def identifier(arm: Arm) -> str:
@@ -115,7 +115,7 @@ def _native(model: Model, part: str, q: Array, qd: Array) -> Array:
     slopes = {"U": ("stiffness_force", 0, (q,)), "D": ("bias", 1, (q, qd)), "damping": ("damping_force", 1, (q, qd))}
     if part in slopes:
         quantity, argument, state = slopes[part]
-        return np.array(model._slope(quantity, argument)(*state)) * (0.5 if part == "D" else 1.0)
+        return np.array(model.slope(quantity, argument)(*state)) * (0.5 if part == "D" else 1.0)
     quantities = {"M": "mass_matrix", "G": "gravity_force", "B": "input_matrix"}
     state = (q, qd) if part in ("bias", "energy") else (q,)
     return np.array(getattr(model, quantities.get(part, part))(*state))
@@ -123,7 +123,7 @@ def _native(model: Model, part: str, q: Array, qd: Array) -> Array:
 
 def _jacobian(model: Model, q: Array) -> Array:
     """From the slopes of the tip's pose, whose entries CasADi counts down columns."""
-    slope = np.array(model._slope("tip", 0)(q)).reshape(4, 4, -1, order="F")
+    slope = np.array(model.slope("tip", 0)(q)).reshape(4, 4, -1, order="F")
     R = model.tip(q)[:3, :3]
     turning = np.einsum("ijk,lj->ilk", slope[:3, :3], R)
     return np.vstack([slope[:3, 3], turning[2, 1], turning[0, 2], turning[1, 0]])

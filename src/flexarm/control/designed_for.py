@@ -55,5 +55,5 @@ class DesignedFor:
         def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
             return inner.expression(t, [q[i] for i in seen], [qd[i] for i in seen], z, noise)
 
-        key = json.dumps(["DesignedFor", nominal._fingerprint, inner.key])
+        key = json.dumps(["DesignedFor", nominal.fingerprint, inner.key])
         return replace(inner, expression=expression, key=key)

@@ -28,11 +28,11 @@ def equilibrium(model: Model, joints: Any) -> tuple[Array, Array]:
     for i, motor in motors(model):
         q[motor] = q[i]
     B = model.input_matrix(q)
-    slope = model._slope("restoring_force", 0)
+    slope = model.slope("restoring_force", 0)
     for _ in range(50):
         matrix = np.hstack([np.array(slope(q))[:, free], -B])
         try:
-            step = np.linalg.solve(matrix, B @ u - model._evaluate("restoring_force", q))
+            step = np.linalg.solve(matrix, B @ u - model.evaluate("restoring_force", q))
         except np.linalg.LinAlgError:
             break
         q[free] += step[: n - m]

@@ -99,7 +99,7 @@ def regulator(
     if Q is None or R is None:
         omega = _bandwidth(what, bandwidth, model, q)
         if Q is None:
-            Q = energy(M, np.array(model._slope("stiffness_force", 0)(q)) + omega**2 * M)
+            Q = energy(M, np.array(model.slope("stiffness_force", 0)(q)) + omega**2 * M)
         if R is None:
             R = effort(model, q, omega)
     Q, R = weights(what, Q, R, 2 * len(q), len(u))

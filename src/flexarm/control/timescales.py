@@ -151,8 +151,8 @@ class TimeScales:
         r, T = self.slow, self.T
         q = T[:, :r] @ joints
         M = T.T @ self.model.mass_matrix(q) @ T
-        K = T.T @ np.array(self.model._slope("stiffness_force", 0)(q)) @ T
-        D = T.T @ np.array(self.model._slope("damping_force", 1)(q, 0 * q)) @ T
+        K = T.T @ np.array(self.model.slope("stiffness_force", 0)(q)) @ T
+        D = T.T @ np.array(self.model.slope("damping_force", 1)(q, 0 * q)) @ T
         B = T.T @ self.model.input_matrix(q)
         carried = M[r:, :r] @ np.linalg.inv(M[:r, :r])  # C A^-1
         inertia = M[r:, r:] - carried @ M[:r, r:]

@@ -7,16 +7,16 @@ that names the link and the field and says what is allowed.
 import hashlib
 import json
 import pickle
-from math import cos, isclose, sin
+from dataclasses import dataclass
+from math import cos, sin
 from typing import Annotated, Any, Literal, Self, final
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, model_validator
 
 from flexarm import checks
 from flexarm.checks import (
     NOT_NEGATIVE,
-    NOT_ZERO,
     POSITIVE,
     Described,
     Fault,
@@ -24,13 +24,12 @@ from flexarm.checks import (
     Vector,
     kind,
     number,
-    optional_number,
     shown,
     tensor,
-    unit_vector,
     vector,
 )
-from flexarm.description.bodies import DIRECTIONS, KNOWN_SHAPES, MOST_MODES, Beam, Rigid
+from flexarm.description.bodies import DIRECTIONS, KNOWN_SHAPES, MOST_MODES, Beam, Body, Rigid
+from flexarm.description.joints import Fixed, Joint, Prismatic, Revolute, Telescope
 from flexarm.description.sections import Box, Material, Rod, Tube
 from flexarm.errors import DescriptionError
 from flexarm.shapes import FreeForm
@@ -85,170 +84,7 @@ class Pose(Described):
         )
 
 
-# -- joints ------------------------------------------------------------------------------------------------------------
-
-
-def _check_spring(joint: "Revolute | Prismatic | Telescope", unit: str) -> None:
-    if joint.stiffness is None and joint.spring_damping > 0:
-        raise Fault("spring_damping", f"is {joint.spring_damping} {unit}; without stiffness it must be 0")
-    if joint.stiffness is not None and joint.rotor_inertia <= 0:
-        raise Fault("rotor_inertia", "is 0.0 kg m^2; a joint with stiffness has a motor, so it must be positive")
-
-
-@final
-class Revolute(Described):
-    """A joint that turns about an axis; the body's frame is the joint frame at angle 0.
-
-    Parameters
-    ----------
-    axis : (3,)
-        Unit vector in the joint frame.
-    rotor_inertia : float
-        Of the motor about its own axis, I_r [kg m^2].
-    gear_ratio : float
-        Turns of the motor per turn of the joint, G: the joint feels G^2 I_r.
-    damping : float
-        Viscous, on the link side [N m s/rad].
-    stiffness : float, optional
-        Of the transmission [N m/rad]. With it the joint is elastic and the motor has a coordinate of its own.
-    spring_damping : float
-        Of the transmission [N m s/rad].
-    rotor : "relative" or "absolute"
-        Kinetic energy of the rotor: 1/2 G^2 I_r times the square of the joint's rate, or 1/2 I_r (w . axis + G rate)^2
-        with w the angular velocity of the link that carries the motor.
-    """
-
-    type: Literal["revolute"] = "revolute"
-    axis: Annotated[Vector, unit_vector] = (0.0, 0.0, 1.0)
-    rotor_inertia: Annotated[float, number("kg m^2", NOT_NEGATIVE)] = 0.0
-    gear_ratio: Annotated[float, number("", NOT_ZERO)] = 1.0
-    damping: Annotated[float, number("N m s/rad", NOT_NEGATIVE)] = 0.0
-    stiffness: Annotated[float | None, optional_number("N m/rad", POSITIVE)] = None
-    spring_damping: Annotated[float, number("N m s/rad", NOT_NEGATIVE)] = 0.0
-    rotor: Literal["relative", "absolute"] = "relative"
-
-    @model_validator(mode="after")
-    def _spring_has_a_motor(self) -> Self:
-        _check_spring(self, "N m s/rad")
-        return self
-
-
-@final
-class Prismatic(Described):
-    """A joint that slides along an axis.
-
-    Parameters
-    ----------
-    axis : (3,)
-        Unit vector in the joint frame.
-    rotor_inertia : float
-        Of the motor about its own axis, I_r [kg m^2].
-    gear_ratio : float
-        Turning of the motor per length of the slide, G [rad/m]: the joint feels the mass G^2 I_r.
-    damping : float
-        Viscous, on the link side [N s/m].
-    stiffness : float, optional
-        Of the transmission [N/m]. With it the joint is elastic and the motor has a coordinate of its own.
-    spring_damping : float
-        Of the transmission [N s/m].
-    rotor : "relative" or "absolute"
-        Kinetic energy of the rotor: 1/2 G^2 I_r times the square of the joint's rate, or 1/2 I_r (w . axis + G rate)^2
-        with w the angular velocity of the link that carries the motor.
-    """
-
-    type: Literal["prismatic"] = "prismatic"
-    axis: Annotated[Vector, unit_vector] = (0.0, 0.0, 1.0)
-    rotor_inertia: Annotated[float, number("kg m^2", NOT_NEGATIVE)] = 0.0
-    gear_ratio: Annotated[float, number("rad/m", NOT_ZERO)] = 1.0
-    damping: Annotated[float, number("N s/m", NOT_NEGATIVE)] = 0.0
-    stiffness: Annotated[float | None, optional_number("N/m", POSITIVE)] = None
-    spring_damping: Annotated[float, number("N s/m", NOT_NEGATIVE)] = 0.0
-    rotor: Literal["relative", "absolute"] = "relative"
-
-    @model_validator(mode="after")
-    def _spring_has_a_motor(self) -> Self:
-        _check_spring(self, "N s/m")
-        return self
-
-
-SHORTEST = 0.1
-"""Share of its total length below which a telescope's shapes that follow the load are not known."""
-
-
-@final
-class Telescope(Described):
-    """A hub out of which the link's beam slides along its own x; the joint coordinate is the free length [m].
-
-    The base frame stays at the hub's mouth. The body must be a uniform `Beam` that bends only (or has no modes).
-
-    Parameters
-    ----------
-    total_length : float, optional
-        Of the beam, the part still in the hub included [m]. Default, and only value: the length of the body.
-    free_length : float, optional
-        Nominal free length [m], where no configuration is given. Default: the total length.
-    rotor_inertia : float
-        Of the motor about its own axis, I_r [kg m^2].
-    gear_ratio : float
-        Turning of the motor per length of the slide, G [rad/m]: the joint feels the mass G^2 I_r.
-    damping : float
-        Viscous, on the link side [N s/m].
-    stiffness : float, optional
-        Of the transmission [N/m]. With it the joint is elastic and the motor has a coordinate of its own.
-    spring_damping : float
-        Of the transmission [N s/m].
-    rotor : "relative" or "absolute"
-        Kinetic energy of the rotor: 1/2 G^2 I_r times the square of the joint's rate, or 1/2 I_r (w . axis + G rate)^2
-        with w the angular velocity of the link that carries the motor.
-    convection : "material" or "paper"
-        Velocity of a point of the moving beam: the derivative at a fixed particle, or at a fixed place, as Theodore &
-        Ghosal's eq. 24 has it.
-    wave_numbers : "fixed", "solved" or "integrated"
-        Of shapes that depend on the load (clamped-mass): those at the nominal free length, or following the ratio of
-        load and beam as the length changes, from the frequency equation (eq. 9) or its differential form (eq. 11).
-    """
-
-    type: Literal["telescope"] = "telescope"
-    total_length: Annotated[float | None, optional_number("m", POSITIVE)] = None
-    free_length: Annotated[float | None, optional_number("m", POSITIVE)] = None
-    rotor_inertia: Annotated[float, number("kg m^2", NOT_NEGATIVE)] = 0.0
-    gear_ratio: Annotated[float, number("rad/m", NOT_ZERO)] = 1.0
-    damping: Annotated[float, number("N s/m", NOT_NEGATIVE)] = 0.0
-    stiffness: Annotated[float | None, optional_number("N/m", POSITIVE)] = None
-    spring_damping: Annotated[float, number("N s/m", NOT_NEGATIVE)] = 0.0
-    rotor: Literal["relative", "absolute"] = "relative"
-    convection: Literal["material", "paper"] = "material"
-    wave_numbers: Literal["fixed", "solved", "integrated"] = "fixed"
-
-    @model_validator(mode="after")
-    def _is_possible(self) -> Self:
-        _check_spring(self, "N s/m")
-        if self.total_length is not None:
-            _check_free_length(self.free_length, self.total_length)
-        return self
-
-
-def _check_free_length(free: float | None, total: float, part: str = "free_length") -> None:
-    if free is not None and free > total:
-        raise Fault(part, f"is {free} m; it must be at most the total length, {total} m")
-
-
-@final
-class Fixed(Described):
-    """A joint that does not move: it has no coordinate and no actuator."""
-
-    type: Literal["fixed"] = "fixed"
-
-
 # -- the arm -----------------------------------------------------------------------------------------------------------
-
-
-Joint = Annotated[
-    Revolute | Prismatic | Telescope | Fixed,
-    Field(discriminator="type"),
-    kind(Revolute, Prismatic, Telescope, Fixed),
-]
-Body = Annotated[Beam | Rigid, Field(discriminator="type"), kind(Beam, Rigid)]
 
 
 @final
@@ -270,56 +106,33 @@ class Link(Described):
     """
 
     name: Annotated[str, checks.label]
-    joint: Joint = Revolute()
-    body: Body
+    joint: Annotated[Joint, kind(Joint)] = Revolute()
+    body: Annotated[Body, kind(Body)]
     placement: Pose = Pose()
     hub_mass: Annotated[float, number("kg", NOT_NEGATIVE)] = 0.0
     hub_inertia: Annotated[Inertia, checks.inertia] = 0.0
 
     @model_validator(mode="after")
-    def _fits_its_telescope(self) -> Self:
-        joint, body = self.joint, self.body
-        if not isinstance(joint, Telescope):
-            return self
-        if not isinstance(body, Beam):
-            raise Fault("body", f"is a {type(body).__name__}; a telescope needs a Beam (modes = {{}} for a rigid one)")
-        if body.section_tip is not None:
-            raise Fault("section_tip", "is given; the beam of a telescope must be uniform")
-        for direction in ("torsion", "axial"):
-            if body.counts[direction]:
-                count = body.counts[direction]
-                raise Fault(f"modes.{direction}", f"is {count}; the beam of a telescope bends only, so it must be 0")
-        if joint.total_length is not None and not isclose(joint.total_length, body.length, rel_tol=1e-12):
-            message = f"is {joint.total_length} m; it must be the length of the body, {body.length} m"
-            raise Fault("joint.total_length", message)
-        _check_free_length(joint.free_length, body.length, "joint.free_length")
+    def _joint_fits_body(self) -> Self:
+        self.joint.check(self.body)
         return self
 
     @property
     def free_length(self) -> float | None:
         """Of a telescope, its nominal free length [m], given or by default; else None."""
-        if not isinstance(self.joint, Telescope):
-            return None
-        return self.body.length if self.joint.free_length is None else self.joint.free_length
+        return self.joint.rest(self.body) if isinstance(self.joint, Telescope) else None
 
     @property
     def elastic(self) -> bool:
         """Whether the joint is elastic, so that the motor has a coordinate of its own."""
-        return not isinstance(self.joint, Fixed) and self.joint.stiffness is not None
+        return self.joint.elastic
 
     def rigid(self) -> "Link":
         """The same link with a rigid rod for a beam, and a stiff transmission.
 
         A telescope stays one: its beam keeps no modes.
         """
-        joint, body = self.joint, self.body
-        if not isinstance(joint, Fixed):
-            joint = joint.replace(stiffness=None, spring_damping=0.0)
-        if isinstance(joint, Telescope) and isinstance(body, Beam):
-            body = body.replace(modes={}, damping=0.0)
-        elif isinstance(body, Beam):
-            body = body.rigid()
-        return self.replace(joint=joint, body=body)
+        return self.replace(joint=self.joint.rigid(), body=self.joint.rigid_body(self.body))
 
 
 @final
@@ -344,6 +157,27 @@ def _list_of_links(value: object) -> object:
     if not value:
         raise Fault("", "is empty; an arm has at least one link")
     return value
+
+
+@final
+@dataclass(frozen=True)
+class Coordinate:
+    """One coordinate of an arm.
+
+    Attributes
+    ----------
+    name : str
+        "upper.joint", "upper.y1", "upper.motor".
+    link : int
+        Position of its link in the arm.
+    role : "joint", "flexible" or "motor"
+    unit : "rad" or "m"
+    """
+
+    name: str
+    link: int
+    role: Literal["joint", "flexible", "motor"]
+    unit: str
 
 
 @final
@@ -377,35 +211,72 @@ class Arm(Described):
         return self
 
     @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates in order: joints, flexible coordinates link by link, motors of elastic joints."""
-        joints = [f"{link.name}.joint" for link in self.links if not isinstance(link.joint, Fixed)]
+    def layout(self) -> tuple[Coordinate, ...]:
+        """The coordinates in order: joints, flexible coordinates link by link, motors of elastic joints."""
+        moving = [(i, link) for i, link in enumerate(self.links) if link.joint.moves]
+        joints = [Coordinate(f"{link.name}.joint", i, "joint", link.joint.unit) for i, link in moving]
         flexible = [
-            f"{link.name}.{direction}{j}"
-            for link in self.links
-            if isinstance(link.body, Beam)
+            Coordinate(f"{link.name}.{direction}{j}", i, "flexible", "rad" if direction == "torsion" else "m")
+            for i, link in enumerate(self.links)
             for direction, count in link.body.counts.items()
             for j in range(1, count + 1)
         ]
-        motors = [f"{link.name}.motor" for link in self.links if link.elastic]
+        motors = [
+            Coordinate(f"{link.name}.motor", i, "motor", link.joint.unit) for i, link in moving if link.joint.elastic
+        ]
         return (*joints, *flexible, *motors)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates, in the order of `layout`."""
+        return tuple(coordinate.name for coordinate in self.layout)
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """Positions of the joints among the coordinates, in the order of the links that move."""
+        return self._of_role("joint")
+
+    @property
+    def flexible(self) -> tuple[int, ...]:
+        """Positions of the links' flexible coordinates."""
+        return self._of_role("flexible")
+
+    @property
+    def motors(self) -> tuple[int, ...]:
+        """Positions of the motors of elastic joints."""
+        return self._of_role("motor")
+
+    @property
+    def springs(self) -> tuple[tuple[int, int], ...]:
+        """Positions (joint, motor) of the two sides of each elastic joint's spring."""
+        joint = {self.layout[i].link: i for i in self.joints}
+        return tuple((joint[self.layout[i].link], i) for i in self.motors)
+
+    @property
+    def actuated(self) -> tuple[int, ...]:
+        """For each input the position of its coordinate: the motor of an elastic joint, else the joint."""
+        motor = dict(self.springs)
+        return tuple(motor.get(i, i) for i in self.joints)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the actuators in the order of the links: `.motor` at an elastic joint, else `.joint`."""
-        moving = [link for link in self.links if not isinstance(link.joint, Fixed)]
-        return tuple(f"{link.name}.{'motor' if link.elastic else 'joint'}" for link in moving)
+        return tuple(self.coordinates[i] for i in self.actuated)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Unit of each coordinate: rad or m."""
+        return tuple(coordinate.unit for coordinate in self.layout)
 
     @property
     def rest(self) -> tuple[float, ...]:
         """The coordinates at rest: zeros, but the nominal free length of a telescope (and its motor, if elastic)."""
-        lengths = {
-            f"{link.name}.{kind}": link.free_length
-            for link in self.links
-            for kind in ("joint", "motor")
-            if link.free_length is not None
-        }
-        return tuple(lengths.get(name, 0.0) for name in self.coordinates)
+        links = [self.links[coordinate.link] for coordinate in self.layout]
+        turned = [coordinate.role != "flexible" for coordinate in self.layout]
+        return tuple(link.joint.rest(link.body) if j else 0.0 for link, j in zip(links, turned, strict=True))
+
+    def _of_role(self, role: str) -> tuple[int, ...]:
+        return tuple(i for i, coordinate in enumerate(self.layout) if coordinate.role == role)
 
     def rigid(self) -> "Arm":
         """The same arm with rigid links and rigid joints: masses, hubs, rotors and joint damping are kept."""

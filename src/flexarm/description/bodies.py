@@ -86,8 +86,35 @@ class Profile:
     rho_Ip: np.ndarray
 
 
+class Body(Described):
+    """What every kind of body says of itself; its origin is the joint's, its tip lies along local x.
+
+    Attributes
+    ----------
+    length : float
+        From the origin to the tip [m].
+    """
+
+    type: str
+    length: float
+
+    @property
+    def total_mass(self) -> float:
+        """[kg]"""
+        raise NotImplementedError
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of flexible coordinates in each direction, in their order; torsion's are angles, others lengths."""
+        return {}
+
+    def rigid(self) -> "Body":
+        """What stands for it where nothing bends."""
+        return self
+
+
 @final
-class Beam(Described):
+class Beam(Body):
     """A slender link that bends, twists and stretches; its neutral axis is local x.
 
     It is uniform, or tapered where there is a `section_tip`; then `m`, `rho_Ip` and `stiffness` are those at its base,
@@ -292,7 +319,7 @@ _STIFFNESS = {"y": ("EI.y", "N m^2"), "z": ("EI.z", "N m^2"), "torsion": ("GJ", 
 
 
 @final
-class Rigid(Described):
+class Rigid(Body):
     """A link that does not deform, from its origin to its tip along local x.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self, final
 
 from pydantic import Field, model_validator
 
-from flexarm.checks import POSITIVE, Described, Fault, Rule, kind, number, optional_number, with_unit
+from flexarm.checks import POSITIVE, Described, Fault, Rule, number, one_of, optional_number, with_unit
 
 POISSON: Rule = ("above -1 and at most 0.5", lambda x: -1 < x <= 0.5)
 
@@ -196,7 +196,7 @@ class Box(Described):
         return self.I_y + self.I_z
 
 
-Section = Annotated[Rod | Tube | Box, Field(discriminator="type"), kind(Rod, Tube, Box)]
+Section = Annotated[Rod | Tube | Box, Field(discriminator="type"), one_of(Rod, Tube, Box)]
 
 
 def between(base: Rod | Tube | Box, tip: Rod | Tube | Box, x: float) -> Rod | Tube | Box:

@@ -7,7 +7,7 @@ from math import acos, atan2, pi
 import casadi as ca
 import numpy as np
 
-from flexarm.description.arm import Arm, Beam, Fixed, Link, Telescope
+from flexarm.description.arm import Arm, Link
 from flexarm.mechanics.drive import body
 from flexarm.mechanics.links import Body, Loads, payload
 from flexarm.mechanics.parameters import Ledger, Name, value_of
@@ -130,15 +130,13 @@ def _named_gravity(arm: Arm, name: Name) -> Vector:
 
 def _numbered(arm: Arm) -> tuple[list[tuple[int | None, ...]], int]:
     """Positions of each link's coordinates, and their number: joints first, then flexible ones, motors last."""
-    position = {name: i for i, name in enumerate(arm.coordinates)}
+    layout = arm.layout
     own: list[tuple[int | None, ...]] = []
-    for link in arm.links:
-        joint = position.get(f"{link.name}.joint")
-        counts = link.body.counts if isinstance(link.body, Beam) else {}
-        eta = [position[f"{link.name}.{d}{j}"] for d, n in counts.items() for j in range(1, n + 1)]
-        eta += [position[f"{link.name}.motor"]] if link.elastic else []
-        own.append((None, joint, *eta) if link.joint.type == "telescope" else (joint, *eta))
-    return [*own, (None,)], len(position)
+    for i, link in enumerate(arm.links):
+        mine = [n for n, coordinate in enumerate(layout) if coordinate.link == i]  # joint, flexible ones, motor
+        carried = link.joint.moves and link.joint.carries
+        own.append(tuple(mine) if carried else (None, *mine))
+    return [*own, (None,)], len(layout)
 
 
 def _loads(carried: Matrix) -> Loads:
@@ -185,13 +183,13 @@ def _named_angle(name: Name, letter: str, field: str, value: float, meaning: str
 def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) -> Segment:
     """Tip of the body before, placement, and the joint: its axis turned onto a coordinate axis and back."""
     before = [*tip, *(Step(motion, axis, value) for motion, axis, value in _placement(link, name))]
-    if coordinate is None or isinstance(link.joint, Fixed | Telescope):
+    if coordinate is None:
         return Segment((*_merged(before), Step(Slide, 0)), ())
-    k, sign, azimuth, tilt = _alignment(np.array(link.joint.axis))
+    k, sign, azimuth, tilt = _alignment(np.array(link.joint.direction))
     alpha = _named_angle(name, "azimuth", "joint.axis.azimuth", azimuth, "azimuth of the joint's axis")
     beta = _named_angle(name, "tilt", "joint.axis.tilt", tilt, "tilt of the joint's axis")
     j = (k + 2) % 3
-    moving = Step(Turn if link.joint.type == "revolute" else Slide, k, joints=((coordinate, sign),))
+    moving = Step(Turn if link.joint.turns else Slide, k, joints=((coordinate, sign),))
     before += [Step(Turn, k, alpha), Step(Turn, j, beta), moving]
     after = [Step(Turn, j, -beta), Step(Turn, k, -alpha)]
     return Segment(tuple(_merged(before)), tuple(_merged(after)))

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import casadi as ca
 
-from flexarm.description.arm import Beam, Fixed, Link, Telescope, tensor
+from flexarm.checks import tensor
+from flexarm.description.arm import Beam, Link, Rigid, Telescope
+from flexarm.description.joints import Driven
 from flexarm.mechanics.links import Body, Loads, beam, bordered, named_tensor, rigid, slopes_of
 from flexarm.mechanics.parameters import Name, value_of
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, dot, is_zero, scaled
@@ -17,8 +19,10 @@ def body(link: Link, loads: Loads, name: Name = value_of) -> Body:
         made = telescope(link.body, link.joint, loads, name)
     elif isinstance(link.body, Beam):
         made = beam(link.body, loads, name)
-    else:
+    elif isinstance(link.body, Rigid):
         made = rigid(link.body, name)
+    else:
+        raise TypeError(link.body)
     mass = name("mh", "hub_mass", link.hub_mass, "kg", "mass of the hub")
     inertia = named_tensor(tensor(link.hub_inertia), name, "Ih", "hub_inertia", "moment of inertia of the hub")
     return _with_drive(_with_hub(made, mass, inertia), link, name)
@@ -59,14 +63,14 @@ def _with_drive(body: Body, link: Link, name: Name) -> Body:
     An elastic joint (Subudhi & Morris) has a motor coordinate theta, last in eta, that the actuator works on.
     """
     joint = link.joint
-    if isinstance(joint, Fixed):
+    if not isinstance(joint, Driven):
         return body
-    k, turns = body.size, joint.type == "revolute"
+    k, turns = body.size, joint.turns
     a = list(body.drive)
     carrier: Vector = [0.0] * (7 + k)  # turning of the frame before the joint, about its axis, by (v, w, r, eta_dot)
-    axis = [1.0, 0.0, 0.0] if isinstance(joint, Telescope) else list(joint.axis)
+    axis = list(joint.direction)
     carrier[3:6] = axis
-    if not isinstance(joint, Telescope):
+    if joint.carries:
         a[0] = 1.0
     if turns:
         carrier[6] = -1.0
@@ -82,7 +86,7 @@ def _with_drive(body: Body, link: Link, name: Name) -> Body:
     bearing = name("d", "damping", joint.damping, viscous, "viscous damping of the joint")
     spring = name("ds", "spring_damping", joint.spring_damping, viscous, "viscous damping of the joint's spring")
 
-    elastic = int(joint.stiffness is not None)
+    elastic = int(joint.elastic)
     n = k + elastic
     a, carrier = a + [0.0] * elastic, carrier + [0.0] * elastic
     motor = [0.0] * n + [1.0]
@@ -110,7 +114,7 @@ def _with_drive(body: Body, link: Link, name: Name) -> Body:
         damping=D,
         drive=driven,
         tip=lambda eta: body.tip(eta[:k]),
-        rest=(*body.rest, *([body.rest[0] if joint.type == "telescope" else 0.0] * elastic)),
+        rest=(*body.rest, *([joint.rest(link.body)] * elastic)),
         root=lambda eta: body.root(eta[:k]),
         bending_moment=lambda x, eta: body.bending_moment(x, eta[:k]),
     )

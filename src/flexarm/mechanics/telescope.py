@@ -8,7 +8,8 @@ from typing import Any, final
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.description.arm import SHORTEST, Beam, Telescope
+from flexarm.description.arm import Beam, Telescope
+from flexarm.description.joints import SHORTEST
 from flexarm.mechanics.links import (
     Body,
     Fields,

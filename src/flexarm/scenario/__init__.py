@@ -148,7 +148,7 @@ class Scenario(Described):
 
     def check(self, arm: Arm) -> None:
         """Raise `DescriptionError` where inputs, reference or initial state do not fit the arm."""
-        joints = [name for name in arm.coordinates if name.endswith(".joint")]
+        joints = [arm.coordinates[i] for i in arm.joints]
         wanted = [("input", self.input, arm.inputs), ("reference", self.reference, tuple(joints))]
         for key, given, names in wanted:
             for field, width in given.widths().items() if given else ():

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self, final
 from pydantic import Field, model_validator
 
 from flexarm import trajectory
-from flexarm.checks import FINITE, POSITIVE, Described, kind, number, numbers
+from flexarm.checks import FINITE, POSITIVE, Described, number, numbers, one_of
 from flexarm.scenario.tables import check_table, rows
 from flexarm.simulation import inputs
 
@@ -132,5 +132,5 @@ _INPUTS = (
 AnyInput = Annotated[
     ConstantInput | BangBangInput | PiecewiseInput | TableInput | RigidInverseDynamicsInput | PrescribedMotionInput,
     Field(discriminator="type"),
-    kind(*_INPUTS),
+    one_of(*_INPUTS),
 ]

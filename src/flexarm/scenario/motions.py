@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from flexarm import checks, trajectory
-from flexarm.checks import POSITIVE, Described, Fault, kind, number, numbers
+from flexarm.checks import POSITIVE, Described, Fault, number, numbers, one_of
 from flexarm.description.arm import Arm
 from flexarm.model import Model
 from flexarm.scenario.tables import check_table, rows, state, values
@@ -52,11 +52,12 @@ class ShaperTable(Described):
 
     def made(self, model: Model, reference: trajectory.Reference, until: float) -> trajectory.Shaper:
         """The shaper itself."""
-        q = dict(zip(model.coordinates, model.arm.rest, strict=True))
+        rest = np.array(model.arm.rest)
         ends = trajectory.reference_values(reference, np.array([until]))[0].tolist()
-        for joint, end in zip((name for name in q if name.endswith(".joint")), ends, strict=True):
-            motor = joint.removesuffix(".joint") + ".motor"
-            q |= {joint: end, motor: end} if motor in q else {joint: end}
+        rest[list(model.arm.joints)] = ends
+        for joint, motor in model.arm.springs:
+            rest[motor] = rest[joint]
+        q = dict(zip(model.coordinates, rest.tolist(), strict=True))
         q |= self.at if isinstance(self.at, Mapping) else dict(zip(q, self.at, strict=False))
         where = np.array(list(q.values()))
         return trajectory.shaper(model, where, self.kind, self.modes, self.locked, self.tolerance)
@@ -197,5 +198,5 @@ _MOTIONS = (CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion, 
 AnyMotion = Annotated[
     CycloidalMotion | ParabolicMotion | QuinticMotion | MinimumJerkMotion | TaskLineMotion,
     Field(discriminator="type"),
-    kind(*_MOTIONS),
+    one_of(*_MOTIONS),
 ]

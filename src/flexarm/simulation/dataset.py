@@ -6,7 +6,6 @@ import numpy as np
 
 from flexarm.description.arm import Beam, Telescope
 from flexarm.model import Model
-from flexarm.sensors import coordinate_unit
 from flexarm.simulation.inputs import Drive
 from flexarm.trajectory import Reference, reference_values
 from flexarm.version import __version__
@@ -20,9 +19,9 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
     Shapes that were found for a beam at rest describe a sliding one while this is small. 0 without telescopes.
     """
     ratio = 0.0
-    for link in model.arm.links:
+    for i in model.arm.joints:
+        link = model.arm.links[model.arm.layout[i].link]
         if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
-            i = model.coordinates.index(f"{link.name}.joint")
             bending = [link.body.stiffness[d] for d in ("y", "z") if link.body.counts[d]]
             if bending:
                 U_g = np.sqrt(min(bending) / link.body.m) / np.abs(q[:, i]).max()
@@ -69,14 +68,16 @@ def dataset(
     coords: dict[str, Any] = {
         "time": ("time", t, {"units": "s"}),
         "coordinate": list(model.coordinates),
-        "unit": ("coordinate", coordinate_units(model)),
+        "role": ("coordinate", [coordinate.role for coordinate in arm.layout]),
+        "owner": ("coordinate", [arm.links[coordinate.link].name for coordinate in arm.layout]),
+        "unit": ("coordinate", list(arm.units)),
         "input": list(model.inputs),
         "axis": ["x", "y", "z"],
         "link": [link.name for link in arm.links],
         "angle": ["slope_y", "slope_z", "torsion"],
     }
     if reference is not None:
-        coords["joint"] = joint_names(model)
+        coords["joint"] = [model.coordinates[i] for i in arm.joints]
     attributes = {
         "title": f"{arm.name}: simulated motion",
         "arm": arm.canonical(),
@@ -93,13 +94,3 @@ def dataset(
         if name in result:
             result[name].attrs["units"] = unit
     return result
-
-
-def coordinate_units(model: Model) -> list[str]:
-    """Of each coordinate: rad or m."""
-    return [coordinate_unit(model.arm, name) for name in model.coordinates]
-
-
-def joint_names(model: Model) -> list[str]:
-    """Names of the joint coordinates."""
-    return [name for name in model.coordinates if name.endswith(".joint")]

@@ -326,7 +326,7 @@ def kernel(law: Law, model: Model, size: int, name: str = "law") -> Kernel:
         results = [ca.densify(ca.SX(ca.vertcat(*u, *following)))]
         return ca.Function("law", [ca.vertcat(*symbols)], ca.cse(results))
 
-    return Kernel(json.dumps(["law", model._fingerprint, law.key, size]), trace)
+    return Kernel(json.dumps(["law", model.fingerprint, law.key, size]), trace)
 
 
 def check_drives(model: Model, before: str, must: str) -> None:
@@ -350,7 +350,7 @@ def closed_loop_rate(model: Model, memory: int) -> Kernel:
         rate = model.function("state_rate")(x["q"], x["qd"], x["u"])
         return ca.Function("closed_loop_rate", list(x.values()), [ca.vertcat(rate[: 2 * n], x["zd"], rate[2 * n :])])
 
-    return Kernel(json.dumps(["closed loop rate", model._fingerprint, memory]), trace)
+    return Kernel(json.dumps(["closed loop rate", model.fingerprint, memory]), trace)
 
 
 def check_width(law: Law, model: Model, u: Vector, following: Vector, name: str) -> None:
@@ -387,12 +387,11 @@ def on_reference(model: Model, reference: Any) -> tuple[Array, Array]:
     """Coordinates and rates at t = 0: rest, but joints, and motors, where a reference of all of them is."""
     q, qd = np.array(model.arm.rest), np.zeros(len(model.coordinates))
     start, rate, _ = reference_motion(reference, 0.0)
-    joints = [name for name in model.coordinates if name.endswith(".joint")]
+    joints = list(model.arm.joints)
     if len(start) != len(joints):
-        raise DescriptionError(f"reference moves {len(start)} joints; the arm has {len(joints)}: {', '.join(joints)}")
-    for name, x, xd in zip(joints, start, rate, strict=True):
-        for member in (name, name.replace(".joint", ".motor")):
-            if member in model.coordinates:
-                i = model.coordinates.index(member)
-                q[i], qd[i] = x, xd
+        names = ", ".join(model.coordinates[i] for i in joints)
+        raise DescriptionError(f"reference moves {len(start)} joints; the arm has {len(joints)}: {names}")
+    q[joints], qd[joints] = start, rate
+    for joint, motor in model.arm.springs:
+        q[motor], qd[motor] = q[joint], qd[joint]
     return q, qd

@@ -66,8 +66,7 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0) -> Performa
         raise DescriptionError("performance: the result has no reference; simulate with one")
     t = result.time.values
     wanted = result.q_ref.values
-    joints = [name for name in result.coordinate.values if str(name).endswith(".joint")]
-    q = result.q.sel(coordinate=joints).values
+    q = result.q.values[:, result.role.values == "joint"]
     way = wanted[-1] - wanted[0]
     if not way.any():
         raise DescriptionError("performance: the reference does not move")

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from flexarm.checks import POSITIVE, Fault, checked_number
-from flexarm.description.arm import SHORTEST, Telescope
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.model import Model
+from flexarm.model.linear import without_inertia
 from flexarm.native.kernel import Code
 from flexarm.simulation import solvers
-from flexarm.simulation.dataset import dataset, joint_names
+from flexarm.simulation.dataset import dataset
 from flexarm.simulation.feedback import Feedback, SampledFeedback, closed_loop_rate
 from flexarm.simulation.inputs import Drive, Input, as_input
 from flexarm.simulation.rhs import DIVERGED, Plan, loops
@@ -232,7 +232,7 @@ def _check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: An
 
 
 def _check_reference(reference: Reference, model: Model) -> None:
-    joints = joint_names(model)
+    joints = [model.coordinates[i] for i in model.arm.joints]
     given = reference_values(reference, np.zeros(1)).shape[1]
     if given != len(joints):
         raise DescriptionError(f"reference moves {given} joints; the arm has {len(joints)}: {', '.join(joints)}")
@@ -248,17 +248,6 @@ def _rate(model: Model, quantity: str, q: Array, memory: int) -> Code:
         return model.kernel(quantity).code if not memory else closed_loop_rate(model, memory).code
     except ZeroDivisionError:  # the tracer has met a constant inertia of zero
         raise DescriptionError(f"arm {model.arm.name!r}: {without_inertia(model, q)}") from None
-
-
-def without_inertia(model: Model, q: Array) -> str:
-    """What to say of an arm with a coordinate that nothing resists, or "" if there is none."""
-    M = model.mass_matrix(q)
-    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
-    omega, V = np.linalg.eigh(M / np.outer(scale, scale))
-    if omega[0] > 1e-14 * omega[-1]:
-        return ""
-    name = model.coordinates[int(np.argmax(np.abs(V[:, 0])))]
-    return f"nothing resists the acceleration of {name}; it must move some inertia: of a link, a hub or a rotor"
 
 
 def choose_method(model: Model, x0: Array, until: float, rtol: float) -> tuple[str, str]:
@@ -278,8 +267,8 @@ def _fastest(model: Model, x0: Array) -> float:
     if fault := without_inertia(model, q):
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
     M = model.mass_matrix(q)
-    K = np.array(model._slope("restoring_force", 0)(q))
-    D = np.array(model._slope("damping_force", 1)(q, np.zeros(n)))
+    K = np.array(model.slope("restoring_force", 0)(q))
+    D = np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
     return float(np.abs(np.linalg.eigvals(A)).max())
 
@@ -499,7 +488,7 @@ def _jacobian(model: Model, plan: Plan, quantity: str) -> Callable[[float, Array
     def jacobian(t: float, x: Array) -> Array:
         J = np.zeros((2 * n + 2, 2 * n + 2))
         for i in (0, 1):
-            J[:, i * n : (i + 1) * n] = model._slope(quantity, i)(x[:n], x[n : 2 * n], plan.u)
+            J[:, i * n : (i + 1) * n] = model.slope(quantity, i)(x[:n], x[n : 2 * n], plan.u)
         return J
 
     return jacobian
@@ -507,9 +496,11 @@ def _jacobian(model: Model, plan: Plan, quantity: str) -> Callable[[float, Array
 
 def _lengths(model: Model) -> dict[str, tuple[float, float]]:
     """The range of every telescope's free length."""
-    links = [link for link in model.arm.links if isinstance(link.joint, Telescope)]
-    follow = {link.name: link.joint.wave_numbers != "fixed" for link in links}  # type: ignore[union-attr]
+    from flexarm.mechanics.chain import positions
+
+    names = model.coordinates
     return {
-        f"{link.name}.joint": (SHORTEST * link.body.length if follow[link.name] else 0.0, link.body.length)
-        for link in links
+        names[positions(own[1:])[position]]: (low, high)
+        for body, own in zip(model.chain.bodies, model.chain.own, strict=True)
+        for position, low, high in body.limits
     }

@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.description.joints import Telescope
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory.lines import check_axes
@@ -45,8 +46,8 @@ class TipCompensated:
     def __post_init__(self) -> None:
         arm = self.model.arm
         with refused("TipCompensated"):
-            check_axes(self.axes, tuple(name for name in arm.coordinates if name.endswith(".joint")))
-        if any(link.joint.type == "telescope" for link in arm.links):
+            check_axes(self.axes, tuple(arm.coordinates[i] for i in arm.joints))
+        if any(isinstance(link.joint, Telescope) for link in arm.links):
             raise DescriptionError("TipCompensated: the arm has a telescope, whose stiffness changes along the motion")
 
     def expression(self, t: Any) -> list[Any]:
@@ -54,10 +55,8 @@ class TipCompensated:
         import casadi as ca
 
         model = self.model
-        names, n = model.coordinates, len(model.coordinates)
-        joints = [i for i, name in enumerate(names) if name.endswith(".joint")]
-        motors = {names.index(name): names.index(name.replace(".motor", ".joint")) for name in names if "motor" in name}
-        elastic = [i for i in range(n) if i not in joints and i not in motors]
+        n, joints, elastic = len(model.coordinates), model.arm.joints, list(model.arm.flexible)
+        motors = {motor: joint for joint, motor in model.arm.springs}
         given = self.reference.expression(t)
         if len(given) != len(joints):
             raise DescriptionError(f"TipCompensated: the reference moves {len(given)} joints of {len(joints)}")
@@ -79,7 +78,7 @@ class TipCompensated:
 
         # 2. the deflection under them
         q0 = np.array(model.arm.rest)
-        K = np.array(model._slope("stiffness_force", 0)(q0))
+        K = np.array(model.slope("stiffness_force", 0)(q0))
         bent = ca.SX(whole(r))
         if elastic:
             bent[elastic] = -ca.mtimes(np.linalg.inv(K[np.ix_(elastic, elastic)]), force[elastic])
@@ -106,4 +105,4 @@ class TipCompensated:
 
     def described(self) -> str:
         """The reference, and the arm it was corrected for."""
-        return f"{self.reference.described()}, tip compensated along {self.axes} ({self.model._fingerprint})"
+        return f"{self.reference.described()}, tip compensated along {self.axes} ({self.model.fingerprint})"

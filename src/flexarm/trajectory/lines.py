@@ -144,12 +144,8 @@ class _Tip:
         self.arm, self.axes = arm, axes
         self._place = ca.Function("place", [q], [place])
         self._both = ca.Function("both", [q], [place, ca.densify(ca.jacobian(place, q))])
-        self._most = {
-            i: link.body.length
-            for i, name in enumerate(arm.coordinates)
-            for link in arm.links
-            if isinstance(link.joint, Telescope) and name == f"{link.name}.joint"
-        }
+        links = [(i, arm.links[arm.layout[i].link]) for i in arm.joints]
+        self._most = {i: link.body.length for i, link in links if isinstance(link.joint, Telescope)}
 
     def place(self, q: Array) -> Array:
         """(joints,) -> (axes,), or (N, joints) -> (N, axes)."""
@@ -183,7 +179,7 @@ class _Tip:
     def guesses(self, q0: Any) -> list[Array]:
         """Where to search: the given configuration, then a bent one, then others."""
         rest = np.array(self.arm.rest)
-        turning = np.array([link.joint.type == "revolute" for link in self.arm.links if link.joint.type != "fixed"])
+        turning = np.array([link.joint.turns for link in self.arm.links if link.joint.moves])
         rng = np.random.default_rng(0)
         bent = [rest + 0.5 * turning, *(rest + rng.uniform(-2.5, 2.5, len(rest)) * turning for _ in range(8))]
         return bent if q0 is None else [np.array(q0), *bent]

@@ -2,18 +2,26 @@
 
 import hashlib
 import json
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import Described, shown
+from flexarm.checks import Described
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
+from flexarm.model import linear
+from flexarm.model import outputs as outputs_
+from flexarm.model.outputs import Sensor
 from flexarm.native.kernel import Kernel
 from flexarm.shapes import quadrature
+
+if TYPE_CHECKING:
+    import casadi as ca
+    from control import StateSpace
+
+    from flexarm.mechanics.chain import Chain
 
 Array = np.ndarray
 
@@ -40,25 +48,6 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "observed": (STATE, ("5 + 6 links",)),
 }
 """Arguments and shape of every quantity in the module `quantities`."""
-
-
-class Sensor(Protocol):
-    """What the model asks of an output; the module `sensors` has the usual ones."""
-
-    def names(self, arm: Arm) -> tuple[str, ...]:
-        """Names of its signals; raises `DescriptionError` where the arm has not what it measures."""
-
-    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """Its signals at a state, from lists of scalars."""
-
-    def described(self) -> str:
-        """Everything the expression depends on, beside the arm."""
-
-
-def signal(name: str) -> str:
-    """A coordinate's name, or any other, as that of a signal: a valid identifier."""
-    plain = re.sub(r"\W", "_", name)
-    return plain if plain.isidentifier() else f"_{plain}"
 
 
 @final
@@ -96,6 +85,9 @@ class Model:
         self._kernels: dict[str, Kernel] = {}
         self._functions: dict[str, Any] = {}
 
+    def __reduce__(self) -> tuple[type["Model"], tuple[Arm]]:
+        return Model, (self.arm,)  # in another process everything is traced anew, or found on disk
+
     def __repr__(self) -> str:
         return f"Model({self.arm.name!r}: {len(self.coordinates)} coordinates, {len(self.inputs)} inputs)"
 
@@ -103,92 +95,75 @@ class Model:
 
     def mass_matrix(self, q: Array) -> Array:
         """M(q), (n, n), symmetric and positive definite."""
-        return self._evaluate("mass_matrix", q)
+        return self.evaluate("mass_matrix", q)
 
     def bias(self, q: Array, qd: Array) -> Array:
         """Coriolis and centrifugal force, (n,)."""
-        return self._evaluate("bias", q, qd)
+        return self.evaluate("bias", q, qd)
 
     def gravity_force(self, q: Array) -> Array:
         """dV/dq of gravity, (n,)."""
-        return self._evaluate("gravity_force", q)
+        return self.evaluate("gravity_force", q)
 
     def stiffness_force(self, q: Array) -> Array:
         """dV/dq of the links' strain and the joints' springs, (n,)."""
-        return self._evaluate("stiffness_force", q)
+        return self.evaluate("stiffness_force", q)
 
     def damping_force(self, q: Array, qd: Array) -> Array:
         """Force of bearings, springs and links' modal damping, (n,)."""
-        return self._evaluate("damping_force", q, qd)
+        return self.evaluate("damping_force", q, qd)
 
     def input_matrix(self, q: Array) -> Array:
         """B(q), (n, m): generalized force = B u."""
-        return self._evaluate("input_matrix", q)
+        return self.evaluate("input_matrix", q)
 
     def forward_dynamics(self, q: Array, qd: Array, u: Array) -> Array:
         """Acceleration qdd, (n,), by recursion in O(number of links) (Mohan & Saha section 5)."""
-        return self._evaluate("forward_dynamics", q, qd, u)
+        return self.evaluate("forward_dynamics", q, qd, u)
 
     def forward_dynamics_dense(self, q: Array, qd: Array, u: Array) -> Array:
         """The same acceleration from the factors of the whole inertia matrix (Mohan & Saha section 7.2), to compare."""
-        return self._evaluate("forward_dynamics_dense", q, qd, u)
+        return self.evaluate("forward_dynamics_dense", q, qd, u)
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Generalized force, (n,), that gives the acceleration qdd."""
-        return self._evaluate("inverse_dynamics", q, qd, qdd)
+        return self.evaluate("inverse_dynamics", q, qd, qdd)
 
     # -- energies and places
 
     def energy(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Kinetic and potential energy [J]; potential: gravity (zero at the base's height), strain and springs."""
-        both = self._evaluate("energy", q, qd)
+        both = self.evaluate("energy", q, qd)
         return both[..., 0], both[..., 1]
 
     def tip(self, q: Array) -> Array:
         """Pose of the payload frame in the base frame, (4, 4)."""
-        return self._evaluate("tip", q)
+        return self.evaluate("tip", q)
 
     def frames(self, q: Array) -> Array:
         """Poses of the links' base frames and of the payload frame in the base frame, (links + 1, 4, 4)."""
-        return self._evaluate("frames", q)
+        return self.evaluate("frames", q)
 
     def deflections(self, q: Array) -> Array:
         """For each link its tip's displacement along x, y, z [m], slopes in y and z, and torsion [rad], (links, 6)."""
-        return self._evaluate("deflections", q)
+        return self.evaluate("deflections", q)
 
     # -- analysis
 
     def frequencies(self, q: Array, locked: bool = True) -> Array:
         """Natural frequencies about the configuration q, ascending [rad/s].
 
-        Locked: the actuated coordinates are held (an elastic joint by its motor). Else all are free; an arm without
-        gravity then has a frequency 0 for each actuator. A direction in which the arm would fall, omega^2 < 0, comes as
-        -sqrt(-omega^2).
+        Locked: the drives are held (an elastic joint by its motor, a hub that turns with its shapes by the hub). Else
+        all is free; an arm without gravity then has a frequency 0 for each drive. A direction in which the arm would
+        fall, omega^2 < 0, comes as -sqrt(-omega^2).
         """
         return self.modes(q, locked)[0]
 
     def modes(self, q: Array, locked: bool = True) -> tuple[Array, Array]:
         """Natural frequencies (k,) as `frequencies` gives them, and the modes (n, k): coordinates, with M-norm 1."""
-        q = self._argument("q", q)
-        if q.ndim != 1:
-            raise DescriptionError("modes: q has more than one axis; give one configuration")
-        n = len(q)
-        held = set(self.input_matrix(q).nonzero()[0].tolist()) if locked else set()
-        free = [i for i in range(n) if i not in held]
-        M = self.mass_matrix(q)[np.ix_(free, free)]
-        K = np.array(self._slope("restoring_force", 0)(q))[np.ix_(free, free)]
-        try:
-            C = np.linalg.inv(np.linalg.cholesky(M))
-        except np.linalg.LinAlgError:
-            message = "nothing resists the acceleration of some coordinate; each must move some inertia"
-            raise DescriptionError(f"arm {self.arm.name!r}: {message}") from None
-        omega2, V = np.linalg.eigh(C @ ((K + K.T) / 2) @ C.T)
-        omega2[np.abs(omega2) < 1e-14 * np.abs(omega2).max(initial=0.0)] = 0.0
-        shapes = np.zeros((n, len(free)))
-        shapes[free] = C.T @ V
-        return np.sign(omega2) * np.sqrt(np.abs(omega2)), shapes
+        return linear.modes(self, q, locked)
 
-    def linearize(self, q: Array, qd: Array, u: Array, outputs: Sequence[Sensor] | None = None) -> Any:
+    def linearize(self, q: Array, qd: Array, u: Array, outputs: Sequence[Sensor] | None = None) -> "StateSpace":
         """The arm near a state, as a `control.StateSpace`: states (q, qd), inputs u, outputs y, all deviations.
 
         The matrices are exact derivatives of the equations of motion and of the outputs. Where qdd is not zero at the
@@ -207,118 +182,86 @@ class Model:
         DescriptionError
             Also where a sensor does not fit the arm, or two signals have one name.
         """
-        import control
-
-        arguments = [self._argument(name, x) for name, x in (("q", q), ("qd", qd), ("u", u))]
-        n, m = self._sizes["n"], self._sizes["m"]
-        slopes = [np.array(self._slope("forward_dynamics", i)(*arguments)) for i in range(3)]
-        A = np.block([[np.zeros((n, n)), np.eye(n)], [slopes[0], slopes[1]]])
-        B = np.vstack([np.zeros((n, m)), slopes[2]])
-        plain = [signal(name) for name in self.coordinates]
-        states = [*plain, *(f"{name}_rate" for name in plain)]
-        inputs = ["u_" + re.sub(r"\W", "_", name) for name in self.inputs]
-        if outputs is None:
-            C, D, names = np.eye(2 * n), np.zeros((2 * n, m)), states
-        else:
-            names = list(self.output_names(outputs))
-            qdd = np.array(self.function("forward_dynamics")(*arguments)).ravel()
-            y_q, y_qd, y_qdd = self.output_slopes(outputs, arguments[0], arguments[1], qdd)
-            C = np.hstack([y_q + y_qdd @ slopes[0], y_qd + y_qdd @ slopes[1]])
-            D = y_qdd @ slopes[2]
-        return control.StateSpace(A, B, C, D, inputs=inputs, outputs=names, states=states)
+        return linear.linearize(self, q, qd, u, outputs)
 
     # -- outputs
 
     def output_names(self, outputs: Sequence[Sensor]) -> tuple[str, ...]:
         """Names of the outputs' signals in order; raises `DescriptionError` where two are the same."""
-        if not isinstance(outputs, list | tuple) or not outputs:
-            raise DescriptionError(f"outputs is {shown(outputs)}; it must be a list of sensors")
-        for each in outputs:
-            if not hasattr(each, "expression"):
-                raise DescriptionError(f"outputs: {shown(each)} is no sensor")
-        names = [name for each in outputs for name in each.names(self.arm)]
-        for name in names:
-            if names.count(name) > 1:
-                raise DescriptionError(f"outputs: two signals are called {name!r}; give one of the sensors a name")
-        return tuple(names)
+        return outputs_.names(self.arm, outputs)
 
-    def output_function(self, outputs: Sequence[Sensor]) -> Any:
+    def output_function(self, outputs: Sequence[Sensor]) -> "ca.Function":
         """The CasADi Function y(q, qd, qdd) of outputs; nothing is eliminated, so qdd may be that of any motion."""
-        key = self._output_key(outputs)
-        if key not in self._functions:
-            import casadi as ca
-
-            names = ("q", "qd", "qdd")
-            symbols = [ca.SX.sym(name, self._sizes["n"]) for name in names]
-            scalars = [[x[i] for i in range(x.numel())] for x in symbols]
-            y = [value for each in outputs for value in each.expression(self.arm, self._chain, *scalars)]
-            expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*y))))
-            self._functions[key] = ca.Function("outputs", symbols, [expression], list(names), ["y"])
-        return self._functions[key]
+        return outputs_.function(self, outputs)
 
     def output_slopes(self, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
         """dy/dq, dy/dqd and dy/dqdd of outputs, (p, n) each: exact derivatives at a state and an acceleration."""
-        key = self._output_key(outputs) + " slopes"
-        if key not in self._functions:
-            import casadi as ca
-
-            y = self.output_function(outputs)
-            x = y.sx_in()
-            self._functions[key] = ca.Function("slopes", x, [ca.densify(ca.jacobian(y(*x), each)) for each in x])
-        return tuple(np.array(x) for x in self._functions[key](q, qd, qdd))
+        return outputs_.slopes(self, outputs, q, qd, qdd)
 
     def output_kernel(self, outputs: Sequence[Sensor]) -> Kernel:
         """The compiled form of `output_function`: q, qd, qdd laid end to end in, y out."""
-        key = self._output_key(outputs)
-        if key not in self._kernels:
-            self._kernels[key] = Kernel(json.dumps([key, self._fingerprint]), lambda: self.output_function(outputs))
-        return self._kernels[key]
-
-    def _output_key(self, outputs: Sequence[Sensor]) -> str:
-        self.output_names(outputs)
-        return json.dumps(["outputs", *([type(each).__qualname__, each.described()] for each in outputs)])
+        return outputs_.kernel(self, outputs)
 
     # -- tracing and compiling
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> "ca.Function":
         """The CasADi Function of a quantity, e.g. "forward_dynamics", for optimisation and export.
 
         Its arguments have the names of the method's, its result the name of the quantity.
         """
         if name not in QUANTITIES:
             raise DescriptionError(f"unknown quantity {name!r}; known are {', '.join(QUANTITIES)}")
-        if name not in self._functions:
+
+        def trace() -> "ca.Function":
             import casadi as ca
 
             from flexarm.mechanics import quantities
 
             symbols = {a: ca.SX.sym(a, self._sizes["m" if a == "u" else "n"]) for a in QUANTITIES[name][0]}
             scalars = [[x[i] for i in range(x.numel())] for x in symbols.values()]
-            value = getattr(quantities, name)(self._chain, *scalars)
+            value = getattr(quantities, name)(self.chain, *scalars)
             rows = [ca.horzcat(*row) if isinstance(row, list) else row for row in value]
             expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*rows))))
-            self._functions[name] = ca.Function(name, list(symbols.values()), [expression], list(symbols), [name])
-        return self._functions[name]
+            return ca.Function(name, list(symbols.values()), [expression], list(symbols), [name])
 
-    def _slope(self, name: str, argument: int) -> Any:
-        """CasADi Function of the derivative of a quantity to one of its arguments."""
-        key = f"{name} to {argument}"
-        if key not in self._functions:
+        return self.derived(name, trace)
+
+    def slope(self, name: str, argument: int) -> "ca.Function":
+        """The CasADi Function of the derivative of a quantity to one of its arguments, which it takes all."""
+
+        def trace() -> "ca.Function":
             import casadi as ca
 
             x = self.function(name).sx_in()
-            derivative = ca.densify(ca.jacobian(self.function(name)(*x), x[argument]))
-            self._functions[key] = ca.Function("slope", x, [derivative])
+            return ca.Function("slope", x, [ca.densify(ca.jacobian(self.function(name)(*x), x[argument]))])
+
+        return self.derived(f"{name} to {argument}", trace)
+
+    def derived(self, key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
+        """A function that follows from the model, traced when first asked for and kept by its key."""
+        if key not in self._functions:
+            self._functions[key] = trace()
         return self._functions[key]
 
+    def kernel(self, name: str) -> Kernel:
+        """The compiled form of a quantity: its arguments laid end to end in, its value (columns first) out."""
+        return self.compiled(name, lambda: self.function(name))
+
+    def compiled(self, key: str, trace: Callable[[], "ca.Function"]) -> Kernel:
+        """The compiled form of a function that follows from the model and the key alone; kept by the key."""
+        if key not in self._kernels:
+            self._kernels[key] = Kernel(json.dumps([key, self.fingerprint]), trace)
+        return self._kernels[key]
+
     @cached_property
-    def _chain(self) -> Any:
+    def chain(self) -> "Chain":
+        """The arm as the recursions see it."""
         from flexarm.mechanics.chain import chain
 
         return chain(self.arm)
 
     @cached_property
-    def _fingerprint(self) -> str:
+    def fingerprint(self) -> str:
         """Everything the equations depend on. A family object of the user's own counts by its shapes."""
         digest = hashlib.sha256(self.arm.canonical().encode())
         for link in self.arm.links:
@@ -329,21 +272,16 @@ class Model:
                     digest.update(np.ascontiguousarray(basis.values(x, derivative)).tobytes())
         return digest.hexdigest()
 
-    def kernel(self, name: str) -> Kernel:
-        """The compiled form of a quantity: its arguments laid end to end in, its value (columns first) out."""
-        if name not in self._kernels:
-            self._kernels[name] = Kernel(json.dumps([name, self._fingerprint]), lambda: self.function(name))
-        return self._kernels[name]
-
-    def _evaluate(self, name: str, *values: Any) -> Array:
+    def evaluate(self, name: str, *values: Any) -> Array:
+        """The value of any quantity at one state or many, for arguments as its method takes them."""
         names, sizes = QUANTITIES[name]
-        return self._called(name, self.kernel(name), names, sizes, values)
+        return self.called(name, self.kernel(name), names, sizes, values)
 
-    def _called(
+    def called(
         self, name: str, kernel: Kernel, names: tuple[str, ...], sizes: tuple[str | int, ...], values: Sequence[Any]
     ) -> Array:
         """What a kernel gives for arguments of these names, in the shape of `sizes`."""
-        arguments = [self._argument(a, x) for a, x in zip(names, values, strict=True)]
+        arguments = [self.argument(a, x) for a, x in zip(names, values, strict=True)]
         if all(x.ndim == 1 for x in arguments):
             batch: tuple[int, ...] = ()
             result = kernel.one(np.concatenate(arguments))
@@ -360,7 +298,8 @@ class Model:
             return result.reshape(*batch, *shape)
         return result.reshape(*batch, *shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)  # CasADi counts down columns
 
-    def _argument(self, name: str, value: Any) -> Array:
+    def argument(self, name: str, value: Any) -> Array:
+        """An argument q, qd, qdd (..., n) or u (..., m) as an array of floats; raises `DescriptionError`."""
         try:
             x = np.asarray(value)
             if x.dtype.kind not in "biuf":

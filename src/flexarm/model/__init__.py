@@ -1,0 +1,7 @@
+"""The model of an arm: traced once, compiled on demand, called with arrays; its outputs, its modes and linear form."""
+
+from flexarm.model.core import QUANTITIES, Model
+from flexarm.model.linear import signal
+from flexarm.model.outputs import Sensor
+
+__all__ = ["QUANTITIES", "Model", "Sensor", "signal"]

@@ -1,0 +1,85 @@
+"""What sensors see of a model, as functions y(q, qd, qdd)."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from flexarm.checks import shown
+from flexarm.description.arm import Arm
+from flexarm.errors import DescriptionError
+from flexarm.native.kernel import Kernel
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from flexarm.model.core import Model
+
+Array = np.ndarray
+
+
+class Sensor(Protocol):
+    """What the model asks of an output; the module `sensors` has the usual ones."""
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """Names of its signals; raises `DescriptionError` where the arm has not what it measures."""
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """Its signals at a state, from lists of scalars."""
+
+    def described(self) -> str:
+        """Everything the expression depends on, beside the arm."""
+
+
+def names(arm: Arm, outputs: Sequence[Sensor]) -> tuple[str, ...]:
+    """Names of the outputs' signals in order; raises `DescriptionError` where two are the same."""
+    if not isinstance(outputs, list | tuple) or not outputs:
+        raise DescriptionError(f"outputs is {shown(outputs)}; it must be a list of sensors")
+    for each in outputs:
+        if not hasattr(each, "expression"):
+            raise DescriptionError(f"outputs: {shown(each)} is no sensor")
+    found = [name for each in outputs for name in each.names(arm)]
+    for name in found:
+        if found.count(name) > 1:
+            raise DescriptionError(f"outputs: two signals are called {name!r}; give one of the sensors a name")
+    return tuple(found)
+
+
+def function(model: "Model", outputs: Sequence[Sensor]) -> "ca.Function":
+    """The CasADi Function y(q, qd, qdd)."""
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        arguments = ("q", "qd", "qdd")
+        symbols = [ca.SX.sym(name, len(model.coordinates)) for name in arguments]
+        scalars = [[x[i] for i in range(x.numel())] for x in symbols]
+        y = [value for each in outputs for value in each.expression(model.arm, model.chain, *scalars)]
+        expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*y))))
+        return ca.Function("outputs", symbols, [expression], list(arguments), ["y"])
+
+    return model.derived(_key(model, outputs), trace)
+
+
+def slopes(model: "Model", outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
+    """dy/dq, dy/dqd and dy/dqdd, (p, n) each."""
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        y = function(model, outputs)
+        x = y.sx_in()
+        return ca.Function("slopes", x, [ca.densify(ca.jacobian(y(*x), each)) for each in x])
+
+    return tuple(np.array(x) for x in model.derived(_key(model, outputs) + " slopes", trace)(q, qd, qdd))
+
+
+def kernel(model: "Model", outputs: Sequence[Sensor]) -> Kernel:
+    """The compiled form of `function`: q, qd, qdd laid end to end in, y out."""
+    return model.compiled(_key(model, outputs), lambda: function(model, outputs))
+
+
+def _key(model: "Model", outputs: Sequence[Any]) -> str:
+    names(model.arm, outputs)
+    return json.dumps(["outputs", *([type(each).__qualname__, each.described()] for each in outputs)])
