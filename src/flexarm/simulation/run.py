@@ -449,7 +449,7 @@ def _diagnosis(
         names = [*model.coordinates, *(f"the rate of {name}" for name in model.coordinates)]
         largest = int(np.argmax(size))
         return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {x[largest]:.3g}{reason}"
-    for name, (low, total) in _lengths(model).items():
+    for name, (low, total) in telescope_ranges(model).items():
         i = model.coordinates.index(name)
         length = x[i] + x[n + i] * max(end - t, 0.0)
         if min(length - low, total - length) < 1e-4 * total:
@@ -494,7 +494,7 @@ def _jacobian(model: Model, plan: Plan, quantity: str) -> Callable[[float, Array
     return jacobian
 
 
-def _lengths(model: Model) -> dict[str, tuple[float, float]]:
+def telescope_ranges(model: Model) -> dict[str, tuple[float, float]]:
     """The range of every telescope's free length."""
     from flexarm.mechanics.chain import positions
 
