@@ -330,3 +330,40 @@ def test_an_arm_without_actuators_takes_no_numbers():
     with pytest.raises(fa.DescriptionError, match="1 columns for 0 actuators: there is none"):
         run(beam, 1.0, u=[1.0])
     assert run(beam, 0.1, u=[]).attrs["status"] == "completed"
+
+
+@pytest.mark.parametrize("method", [{"method": "dop853"}, {"method": "rk4", "step": 1e-3}, {"method": "tsit5"}])
+def test_torques_that_jump_with_the_references_acceleration(method):
+    """Parabolic blends: the rigid arm under its own inverse dynamics follows them, jumps and all.
+
+    A blend that ends between two steps, and a solver that sees the torque beyond a jump before it is there, both cost
+    orders of magnitude.
+    """
+    arm = fa.Model(fa.load("rigid-two-link"))
+    blends = fa.ParabolicBlends(start=(0.0, 0.0), end=(1.0, -0.7), duration=1.0, blend=0.237)
+    drive = fa.RigidInverseDynamics(blends)
+    assert drive.jumps() == pytest.approx(blends.jumps())
+    result = fa.simulate(arm, 1.2, u=drive, reference=blends, samples=61, progress=False, **method)
+    error = np.abs(result.q.values - result.q_ref.values).max()
+    assert error < (1e-9 if method["method"] != "rk4" else 3e-9)
+
+
+def test_an_input_is_seen_from_the_left_at_the_end_of_a_stretch():
+    """The last stage of a fixed step lies on the jump: order 4 all the same, for an expression of time."""
+    arm = fa.Model(fa.load("rigid-two-link").replace(gravity=(0.0, 0.0, 0.0)))
+    blends = fa.ParabolicBlends(start=(0.0, 0.0), end=(1.0, -0.7), duration=1.0, blend=0.25)
+    drive, errors = fa.RigidInverseDynamics(blends), []
+    for step in (0.05, 0.025, 0.0125):
+        result = fa.simulate(
+            arm,
+            1.0,
+            u=drive,
+            reference=blends,
+            samples=5,
+            method="rk4",
+            step=step,
+            progress=False,
+        )
+        errors.append(np.abs(result.q.values - result.q_ref.values).max())
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert (orders > 3.7).all(), (errors, orders)

@@ -139,7 +139,7 @@ def test_the_coordinate_without_inertia_is_named():
 
 def test_a_telescopes_range_in_messages_is_that_of_its_body():
     """Shapes fixed: down to zero. Shapes that follow the load: down to a tenth. The message names both ends."""
-    from flexarm.simulation.run import telescope_ranges
+    from flexarm.simulation.diagnosis import telescope_ranges
 
     for kind, low in (("fixed", 0.0), ("solved", 0.1)):
         link = fa.Link(
@@ -148,7 +148,7 @@ def test_a_telescopes_range_in_messages_is_that_of_its_body():
             body=fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": 1}, shapes="clamped-mass"),
         )
         model = fa.Model(fa.Arm(name="one", links=[link], payload=fa.Payload(mass=0.1)))
-        assert telescope_ranges(model) == {"slide.joint": (pytest.approx(low), 1.0)}
+        assert telescope_ranges(model) == {0: (pytest.approx(low), 1.0)}
     # shapes that do not depend on the load do not follow it, whatever is asked: no shortest length
     model = fa.Model(fa.Arm(name="two", links=[link.replace(body=link.body.replace(shapes="clamped-free"))]))
-    assert telescope_ranges(model) == {"slide.joint": (0.0, 1.0)}
+    assert telescope_ranges(model) == {0: (0.0, 1.0)}

@@ -27,7 +27,8 @@ from flexarm.scenario.forces import (
 from flexarm.scenario.motions import AnyMotion, CycloidalMotion, ParabolicMotion
 from flexarm.scenario.tables import listed, state, values
 from flexarm.simulation import solvers
-from flexarm.simulation.run import Progress, simulate
+from flexarm.simulation.run import simulate
+from flexarm.simulation.watch import Progress
 
 __all__ = [
     "BangBangInput",

@@ -1,14 +1,18 @@
 """What a run becomes: a dataset with names and units, its energies accounted for."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexarm.description.arm import Beam, Telescope
 from flexarm.model import Model
-from flexarm.simulation.inputs import Drive
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.protocol import Input
 from flexarm.trajectory import Reference, reference_values
 from flexarm.version import __version__
+
+if TYPE_CHECKING:
+    from xarray import Dataset
 
 Array = np.ndarray
 
@@ -30,15 +34,16 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
 
 
 def dataset(
-    model: Model, drive: Drive, reference: Reference | None, t: Array, x: Array, u: Array, statistics: dict
-) -> Any:
-    """The result of a run: states x (times, 2n + 2) and inputs u at times t, and what follows from them."""
+    model: Model, drive: Input, reference: Reference | None, layout: Layout, t: Array, x: Array, statistics: dict
+) -> "Dataset":
+    """The result of a run: states x (times, layout.size) at times t, and what follows from them."""
     import xarray as xr
 
-    n, arm = len(model.coordinates), model.arm
-    q, qd = x[:, :n], x[:, n : 2 * n]
-    work, dissipated = x[:, 2 * n], x[:, 2 * n + 1]
-    observed = model.kernel("observed").many(np.ascontiguousarray(x[:, : 2 * n]))
+    arm = model.arm
+    q, qd = x[:, layout.q], x[:, layout.qd]
+    work, dissipated = x[:, layout.work], x[:, layout.dissipated]
+    u = drive.values(model, t, q, qd, x[:, layout.z])
+    observed = model.kernel("observed").many(np.ascontiguousarray(x[:, layout.motion]))
     kinetic, potential = observed[:, 3], observed[:, 4]
     deflections = observed[:, 5:].reshape(len(t), len(arm.links), 6)
     B = model.input_matrix(q)

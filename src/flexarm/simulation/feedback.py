@@ -18,8 +18,9 @@ from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
-from flexarm.simulation.rhs import Plan
-from flexarm.trajectory import reference_motion
+from flexarm.simulation.protocol import Input
+from flexarm.simulation.rhs import Plan, loops
+from flexarm.trajectory import Reference, reference_motion
 
 Array = np.ndarray
 Vector = list
@@ -197,13 +198,23 @@ def _warn_of_aliasing(model: Model, period: float) -> None:
 
 @final
 @dataclass(frozen=True)
-class Feedback:
+class Feedback(Input):
     """A continuous law as an input of a run; its memory is part of the state."""
 
     law: Law
     model: Model
     name: str
-    reference: Any = None
+    reference: Reference | None = None
+
+    @property
+    def memory(self) -> tuple[float, ...]:  # type: ignore[override]
+        """The law's."""
+        return self.law.memory
+
+    @property
+    def wanted(self) -> Reference | None:  # type: ignore[override]
+        """The controller's reference."""
+        return self.reference
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -218,7 +229,7 @@ class Feedback:
         """At rest, on the reference if there is one."""
         return initial(model, self.reference)
 
-    def feed(self, plan: Plan, model: Model, start: float) -> None:
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the law from the buffer, which holds t and the state, into that of u and dz/dt."""
         code = self.kernel.code
         plan.feed(code.addresses["evaluate"], held=code)
@@ -228,32 +239,69 @@ class Feedback:
         rows = np.ascontiguousarray(np.hstack([t[:, None], q, qd, z]))
         return self.kernel.many(rows)[:, : len(model.inputs)]
 
+    def fault(self, plan: Plan, model: Model, t: float, x: Array) -> str:
+        """What of the law is not finite at t in the state x, or a little beyond where its motion leads."""
+        n, m = len(model.coordinates), len(model.inputs)
+        ahead = np.append(0.0, 10.0 ** np.arange(-12, -2))
+        ahead *= max(plan.time - t, 1e-9) / ahead[-1]
+        for dt in ahead:
+            given = np.concatenate([[t + dt], x[:n] + dt * x[n : 2 * n], x[n : plan.states]])
+            bad = np.flatnonzero(~np.isfinite(value := self.kernel.one(given)))
+            if len(bad):
+                what = f"for {model.inputs[bad[0]]}" if bad[0] < m else "in its memory"
+                return f"controller {self.name} gave {value[bad[0]]} {what}"
+        return ""
+
     def described(self) -> str:
         """Its name."""
         return f"{self.name}, continuous"
 
 
 @final
-@dataclass(frozen=True)
-class SampledFeedback:
-    """A sampled law as an input of a run: `start` gives what is called once a period."""
+@dataclass
+class SampledFeedback(Input):
+    """A sampled law as an input of one run: called once a period, its output held until the next."""
 
     law: Law
     model: Model
     name: str
-    period: float
+    period: float = field()
     function: Any = None
     """Python's, in place of the law's u; the law is then what lies behind it."""
     seed: int = 0
-    reference: Any = None
+    reference: Reference | None = None
+    held: list[tuple[float, Array]] = field(default_factory=list)
+    """When the law was called in this run, and what the arm then got."""
 
-    def jumps(self) -> Array:
-        """None but the samples themselves."""
-        return np.empty(0)
+    @property
+    def wanted(self) -> Reference | None:  # type: ignore[override]
+        """The controller's reference."""
+        return self.reference
 
     def initial(self, model: Model) -> tuple[Array, Array]:
         """At rest, on the reference if there is one."""
         return initial(model, self.reference)
+
+    def corners(self, until: float) -> Array:
+        """The samples, and the end."""
+        count = int(np.ceil(until / self.period - 1e-9))
+        return np.append(self.period * np.arange(count), until)
+
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
+        """Call the law and hold what it gives; called in order of time from the beginning."""
+        if t == 0.0:
+            plan.feed(loops().addresses["nothing"])
+            self._sampled = self.started()
+            self.held.clear()
+        plan.u[:] = self._sampled(t, x)
+        self.held.append((t, plan.u.copy()))
+
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+        """What was held; NaN where the law was never called."""
+        if not self.held:
+            return np.full((len(t), len(model.inputs)), np.nan)
+        times, given = (np.array(part) for part in zip(*self.held, strict=True))
+        return given[np.searchsorted(times, t + 1e-9 * self.period, side="right") - 1]
 
     @cached_property
     def kernel(self) -> Kernel:

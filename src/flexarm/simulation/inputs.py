@@ -1,6 +1,6 @@
 """What drives an arm: constant, piecewise, tabulated, computed by Python, or written as expressions and compiled.
 
-Each input prepares a run by feeding its `Plan` with a stage that writes u, and gives u back at sampled times.
+Each is an `Input`: it feeds a run's `Plan` with a stage that writes u, and gives u back at sampled times.
 """
 
 import ctypes
@@ -8,7 +8,7 @@ import inspect
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 
@@ -16,35 +16,17 @@ from flexarm.checks import POSITIVE, Fault, checked_number, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
-from flexarm.simulation.feedback import Feedback, SampledFeedback, check_drives, feedback, on_reference
+from flexarm.simulation.feedback import check_drives, feedback, on_reference
+from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.trajectory import Reference, jumps_of
 
 Array = np.ndarray
 
 
-class Input(Protocol):
-    """What `simulate` asks of an input."""
-
-    def jumps(self) -> Array:
-        """Times at which u is discontinuous, where a solver must start anew [s]."""
-
-    def feed(self, plan: Plan, model: Model, start: float) -> None:
-        """Make the plan's u right from `start` to the next jump."""
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """u at times t, (times, m); from the right at a jump."""
-
-    def described(self) -> str:
-        """One line for the result's attributes."""
-
-    # An input may say `quantity`, what of the model is integrated (default "state_rate"), and `initial(model)`, where a
-    # run begins if nothing else is asked for.
-
-
 @final
 @dataclass(frozen=True, eq=False)
-class Piecewise:
+class Piecewise(Input):
     """Constant inputs that change at given times: bang-bang torques, for one.
 
     Parameters
@@ -67,13 +49,16 @@ class Piecewise:
         """The times of the values."""
         return self.times
 
-    def feed(self, plan: Plan, model: Model, start: float) -> None:
-        """Put the value in force at `start` in its place."""
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
+        """Put the value in force at t in its place."""
         plan.feed(loops().addresses["nothing"])
-        plan.u[:] = self.values(model, np.array([start]), None, None)[0]
+        plan.u[:] = self._value(np.array([t]), model)[0]
 
-    def values(self, model: Model, t: Array, q: Any, qd: Any) -> Array:
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The value in force at each time."""
+        return self._value(t, model)
+
+    def _value(self, t: Array, model: Model) -> Array:
         _width("values", self.values_.shape[1], model)
         padded = np.vstack([np.zeros((1, self.values_.shape[1])), self.values_])
         return padded[np.searchsorted(self.times, t, side="right")]
@@ -105,7 +90,7 @@ def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(Input):
     """Inputs known at given times and interpolated between them; outside, the first and last values hold.
 
     Parameters
@@ -151,13 +136,13 @@ class Table:
         """Where the slope jumps: the ends of a spline, every time of straight lines."""
         return self.times if self.kind == "linear" else self.times[[0, -1]]
 
-    def feed(self, plan: Plan, model: Model, start: float) -> None:
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Interpolate natively."""
         _width("values", self.values_.shape[1], model)
         words, held = cubic_table(*self._cubics())
         plan.feed(loops().addresses["table"], words.ctypes.data, held)
 
-    def values(self, model: Model, t: Array, q: Any, qd: Any) -> Array:
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The interpolated values."""
         breaks, coefficients = self._cubics()
         interval = np.clip(np.searchsorted(breaks, t, side="right") - 1, 0, len(coefficients) - 1)
@@ -171,7 +156,7 @@ class Table:
 
 
 @final
-class Computed:
+class Computed(Input):
     """Inputs from a Python function u(t) or u(t, q, qd) -> (m,), called at every evaluation."""
 
     def __init__(self, function: Callable[..., Any]):
@@ -189,10 +174,6 @@ class Computed:
             raise DescriptionError(f"u is {self.described()}, of {needed} arguments; it must be u(t) or u(t, q, qd)")
         self._state = needed != 1
 
-    def jumps(self) -> Array:
-        """None that we know of."""
-        return np.empty(0)
-
     def _value(self, model: Model, t: float, q: Array, qd: Array) -> Array:
         given = self.function(t, q, qd) if self._state else self.function(t)
         says, names = f"input {self.described()} gave", ", ".join(model.inputs)
@@ -207,7 +188,7 @@ class Computed:
             raise FlexarmError(f"{says} {u[bad[0]]} for {model.inputs[bad[0]]} at t = {t:.6g} s; it must be finite")
         return u
 
-    def feed(self, plan: Plan, model: Model, start: float) -> None:
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Call back from native code; an exception stops the run and is kept in `plan.failure`."""
         n = len(model.coordinates)
         buffer, u = plan.buffer, plan.u
@@ -228,7 +209,7 @@ class Computed:
         callback = EVALUATE_STAGE(stage)
         plan.feed(ctypes.cast(callback, ctypes.c_void_p).value or 0, held=callback)
 
-    def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """Called once more at every sample; NaN where it gives no numbers, which the run itself may never have met."""
 
         def value(*state: Any) -> Array:
@@ -246,7 +227,7 @@ class Computed:
 
 @final
 @dataclass(frozen=True)
-class RigidInverseDynamics:
+class RigidInverseDynamics(Input):
     """The torques that would move the arm along a reference if it were rigid: inverse dynamics of `arm.rigid()`.
 
     They are an expression in t, derived from the same recursion as everything else, and compiled.
@@ -260,8 +241,8 @@ class RigidInverseDynamics:
     reference: Reference
 
     def jumps(self) -> Array:
-        """None."""
-        return np.empty(0)
+        """Where the reference's acceleration jumps, and with it the torque."""
+        return jumps_of(self.reference)
 
     def _kernel(self, model: Model) -> Kernel:
         rigid = Model(model.arm.rigid())
@@ -282,12 +263,12 @@ class RigidInverseDynamics:
         key = json.dumps(["rigid inverse dynamics", rigid.arm.canonical(), self.reference.described()])
         return Kernel(key, trace)
 
-    def feed(self, plan: Plan, model: Model, start: float) -> None:
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled torques from t, which stands first in the buffer."""
         compiled = self._kernel(model).code
         plan.feed(compiled.addresses["evaluate"], held=compiled)
 
-    def values(self, model: Model, t: Array, q: Any, qd: Any) -> Array:
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The torques at times t."""
         return self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
 
@@ -298,7 +279,7 @@ class RigidInverseDynamics:
 
 @final
 @dataclass(frozen=True)
-class PrescribedMotion:
+class PrescribedMotion(Input):
     """The joints follow a reference exactly, the rest moves as it must; the forces that takes are the result's u.
 
     This is what inverse-dynamics control of the joints amounts to when it starts without error (Theodore & Ghosal
@@ -323,7 +304,7 @@ class PrescribedMotion:
 
     def _driven(self, model: Model) -> list[int]:
         check_drives(model, "", "a joint alone can be prescribed")
-        return [model.coordinates.index(name) for name in model.inputs]
+        return list(model.arm.actuated)
 
     def _kernel(self, model: Model) -> Kernel:
         def trace() -> Any:
@@ -337,12 +318,12 @@ class PrescribedMotion:
 
         return Kernel(json.dumps(["acceleration", self.reference.described()]), trace)
 
-    def feed(self, plan: Plan, model: Model, start: float) -> None:
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled accelerations from t, which stands first in the buffer."""
         compiled = self._kernel(model).code
         plan.feed(compiled.addresses["evaluate"], held=compiled)
 
-    def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The forces that the motion takes."""
         n = len(model.coordinates)
         a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
@@ -354,15 +335,11 @@ class PrescribedMotion:
         return f"whatever moves the joints along {self.reference.described()}"
 
 
-Drive = Input | Feedback | SampledFeedback
-"""What moves an arm in a run: an input, or a closed loop."""
-
-
-def as_input(u: Any, model: Model) -> Drive:
+def as_input(u: Any, model: Model) -> Input:
     """Numbers are constant inputs, a callable is called, a controller closes the loop, None is no input."""
     if u is None:
         return constant(np.zeros(len(model.inputs)))
-    if hasattr(u, "feed") and hasattr(u, "jumps"):
+    if isinstance(u, Input):
         return u
     if hasattr(u, "law") or hasattr(u, "feedback"):
         return feedback(u, model)

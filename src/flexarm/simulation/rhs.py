@@ -13,7 +13,7 @@ import numpy as np
 
 from flexarm.native.kernel import Address, Code, Source, code
 
-WORDS = ("rate", "stage", "data", "time", "stop", "evaluations", "states", "integrated", "buffer")
+WORDS = ("rate", "stage", "data", "time", "last", "stop", "evaluations", "states", "integrated", "buffer")
 """Addresses of the kernel, of the input stage and its data; what native code reports and heeds; sizes; scratch."""
 
 DIVERGED = 1e12
@@ -41,6 +41,7 @@ class Plan:
         self._set("states", states)
         self._set("integrated", states + powers)
         self._set("buffer", self.buffer.ctypes.data)
+        self.end(np.inf)
         self._held: Any = None
         self.failure: BaseException | None = None
         """What Python code called from within the run raised; it cannot pass through native code."""
@@ -75,6 +76,10 @@ class Plan:
     def resume(self) -> None:
         """Rates are what they are again."""
         self._set("stop", 0)
+
+    def end(self, t: float) -> None:
+        """The stretch ends at t: an input is asked about times before it alone, so that it is seen from the left."""
+        self._times[WORDS.index("last")] = np.nextafter(t, -np.inf)
 
     def feed(self, stage: Address, data: Address = 0, held: Any = None) -> None:
         """Take u from a stage; `held` is what must stay alive for it."""
@@ -140,7 +145,8 @@ def _module() -> str:
     count = b.add(word(b, plan, "evaluations"), i64(1))
     b.store(count, at(b, plan, WORDS.index("evaluations")))
     buffer, states = word(b, plan, "buffer", pointer), word(b, plan, "states")
-    b.store(t, buffer)
+    last = word(b, plan, "last", double)
+    b.store(b.select(b.fcmp_ordered("<", t, last), t, last), buffer)
     x = at(b, buffer, 1)
     with repeat(b, states) as i:
         b.store(b.load(at(b, y, i), typ=double), at(b, x, i))

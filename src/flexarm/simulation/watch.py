@@ -1,8 +1,20 @@
-"""A progress bar in the terminal for runs longer than a second."""
+"""What goes on beside a run: a progress bar, Ctrl-C, and an eye on motions that have diverged."""
 
+import signal
 import sys
+import threading
 import time
-from typing import Any, final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar, final
+
+import numpy as np
+
+from flexarm.simulation.rhs import DIVERGED, Plan
+
+T = TypeVar("T")
+Progress = Callable[[float], None]
+"""Called now and then with the time reached [s]."""
 
 PATIENCE = 1.0
 """Seconds before a bar appears."""
@@ -41,3 +53,67 @@ class Bar:
         """Take the bar away."""
         if self._shown is not None:
             self._shown.stop()
+
+
+@final
+class Interruption:
+    """Whether a run was told to stop: by Ctrl-C, of which a second one is as always."""
+
+    def __init__(self, plan: Plan):
+        self._plan = plan
+        self.came = False
+
+    def __call__(self, *_: Any) -> None:
+        """Stop the run and let its result be made."""
+        if self.came:
+            raise KeyboardInterrupt
+        self.came = True
+        self._plan.stop()
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        """Ctrl-C comes here, in the main thread; another's handler is left alone."""
+        in_main = threading.current_thread() is threading.main_thread()
+        ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if ours:
+            signal.signal(signal.SIGINT, self)
+        try:
+            yield
+        finally:
+            if ours:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progress: Progress | None = None) -> T:
+    """Do the work in a thread, so that this one can show progress, catch Ctrl-C and see a motion that has diverged."""
+    done: list[T] = []
+    failed: list[BaseException] = []
+
+    def worker() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=worker, daemon=True)
+    thread.start()
+    strange = 0
+    try:
+        while thread.is_alive():
+            try:
+                thread.join(0.1)
+                if progress is not None and thread.is_alive():
+                    progress(plan.time)
+                # a solver may try a wild state and reject it: believe it when it is there again and again
+                strange = 0 if np.abs(plan.buffer[: 1 + plan.states]).max() < DIVERGED else strange + 1
+                if strange > 2:
+                    plan.stop()
+            except KeyboardInterrupt:
+                interruption()
+    finally:
+        if thread.is_alive():  # what happened is no business of the solver's: let it end
+            plan.stop()
+    if failed:
+        raise failed[0]
+    interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
+    return done[0]

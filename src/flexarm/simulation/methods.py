@@ -1,0 +1,114 @@
+"""Which solver a run takes, and how it is called."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flexarm.checks import POSITIVE, Fault, checked_number
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.model.linear import without_inertia
+from flexarm.simulation import solvers
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.protocol import Input
+from flexarm.simulation.rhs import Plan
+
+Array = np.ndarray
+
+RADIANS = 0.2
+"""Of the fastest mode, in one fixed step between two samples."""
+
+Solve = Callable[[float, Array, Array], solvers.Stretch]
+"""From a time and a state there to the times given."""
+
+
+def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any) -> None:
+    """Raise `DescriptionError` where something asked of a solver is not possible."""
+    try:
+        end = checked_number(until, "s", POSITIVE, "until")
+        for name, value in (("rtol", rtol), ("atol", atol)):
+            checked_number(value, "", POSITIVE, name)
+        count = checked_number(samples, part="samples")
+        if step is not None:
+            step = checked_number(step, "s", POSITIVE, "step")
+    except Fault as fault:
+        raise DescriptionError(f"{fault.part} {fault.message}") from None
+    if method not in (*solvers.METHODS, "auto"):
+        raise DescriptionError(f"unknown method {method!r}; allowed are auto, {', '.join(solvers.METHODS)}")
+    if count != int(count) or count < 2:
+        raise DescriptionError(f"samples is {samples}; it must be a whole number, at least 2")
+    if method in solvers.FIXED and (step is None or step > end):
+        raise DescriptionError(f"step is {step}; {method} needs a positive step [s], no longer than the run")
+    if method not in solvers.FIXED and step is not None:
+        raise DescriptionError(f"step is {step}; {method} chooses its own steps: leave it out, or use method 'rk4'")
+
+
+def chosen(
+    method: str, step: float | None, model: Model, drive: Input, q: Array, until: float, rtol: float
+) -> tuple[str, float, str]:
+    """The method, its step (0 where it chooses its own) and the reason."""
+    if method != "auto":
+        found, reason = method, "as asked"
+    elif drive.period is not None:
+        found, step, reason = between_samples(model, q, drive.period)
+    else:
+        found, reason = choose_method(model, q, until, rtol)
+    found, missing = solvers.available(found)
+    return found, float(step or 0.0), missing or reason
+
+
+def choose_method(model: Model, q: Array, until: float, rtol: float) -> tuple[str, str]:
+    """A method and the reason: explicit unless the fastest mode would force far more steps than the motion needs."""
+    fastest = _fastest(model, q)
+    evaluations = 12 * until * fastest / 4  # DOP853 is stable to about |h lambda| = 4 to 6
+    reason = f"fastest eigenvalue {fastest:.3g} rad/s, about {evaluations:.1g} evaluations if explicit"
+    if evaluations < 3e6:
+        return "dop853", reason
+    return ("radau" if rtol < 1e-6 else "lsoda"), reason
+
+
+def between_samples(model: Model, q: Array, period: float) -> tuple[str, float, str]:
+    """Method, step and reason for the stretches between samples: too short for a method that chooses its steps."""
+    fastest = _fastest(model, q)
+    step = period / np.ceil(period * fastest / RADIANS)
+    return "rk4", float(step), f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
+
+
+def _fastest(model: Model, q: Array) -> float:
+    """Size of the largest eigenvalue of the arm about the configuration q (n,), without inputs [rad/s]."""
+    n = len(model.coordinates)
+    if fault := without_inertia(model, q):
+        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
+    M = model.mass_matrix(q)
+    K = np.array(model.slope("restoring_force", 0)(q))
+    D = np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    return float(np.abs(np.linalg.eigvals(A)).max())
+
+
+def solver(
+    method: str, plan: Plan, model: Model, drive: Input, layout: Layout, rtol: float, atol: float, step: float
+) -> Solve:
+    """The method as a function of a stretch."""
+    # the integrals ride along without steering the step: their tolerance is infinite
+    atols = np.full(layout.size, 1e300)
+    atols[layout.steering] = atol
+    if method in solvers.FIXED:
+        return lambda t0, x0, ends: solvers.rk4(plan, t0, x0, ends, step)
+    if method in solvers.SCIPY:
+        jacobian = None if layout.memory else _jacobian(model, plan, drive.quantity, layout)
+        return lambda t0, x0, ends: solvers.scipy(method, plan, t0, x0, ends, rtol, atols, jacobian)
+    return lambda t0, x0, ends: solvers.cyrk(method, plan, t0, x0, ends, rtol, atols)
+
+
+def _jacobian(model: Model, plan: Plan, quantity: str, layout: Layout) -> Callable[[float, Array], Array]:
+    """The exact Jacobian of the right-hand side at constant u, for SciPy's implicit solvers."""
+
+    def jacobian(t: float, x: Array) -> Array:
+        J = np.zeros((layout.size, layout.size))
+        for i, part in enumerate((layout.q, layout.qd)):
+            J[:, part] = model.slope(quantity, i)(x[layout.q], x[layout.qd], plan.u)
+        return J
+
+    return jacobian

@@ -1,0 +1,65 @@
+"""What a run asks of whatever moves the arm: a table of torques, a controller, a prescribed motion alike."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from flexarm.model import Model
+from flexarm.simulation.rhs import Plan
+from flexarm.trajectory import Reference
+
+Array = np.ndarray
+
+
+class Input(ABC):
+    """An input of a run. What is given here serves inputs that depend on time alone and remember nothing.
+
+    Attributes
+    ----------
+    quantity : str
+        What of the model is integrated; its argument u is what the input writes.
+    memory : tuple of float
+        Numbers the input keeps, as they are at the start; they are part of the run's state, and behind u the input
+        writes their rates.
+    period : float or None
+        Time between two samples [s], where the run goes from one to the next.
+    wanted : Reference or None
+        The motion of the joints that it is to bring about, shown beside the result.
+    """
+
+    quantity = "state_rate"
+    memory: tuple[float, ...] = ()
+    period: float | None = None
+    wanted: Reference | None = None
+
+    def initial(self, model: Model) -> tuple[Array, Array]:
+        """Coordinates and rates (n,) at t = 0 where nothing else is asked for: the arm at rest."""
+        return np.array(model.arm.rest), np.zeros(len(model.coordinates))
+
+    def jumps(self) -> Array:
+        """Times at which u is discontinuous, where a solver must start anew [s]."""
+        return np.empty(0)
+
+    def corners(self, until: float) -> Array:
+        """The ends of the stretches of a run, ascending, from 0 to `until` [s]."""
+        jumps = self.jumps()
+        return np.concatenate([[0.0], np.unique(jumps[(jumps > 0) & (jumps < until)]), [until]])
+
+    @abstractmethod
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
+        """Make the plan's u right from t, where the state is x, to the end of the stretch.
+
+        Raises `DescriptionError` where the input does not fit the arm, another `FlexarmError` where it fails at t.
+        """
+
+    @abstractmethod
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+        """u (times, m) at times t and states there, after the run; from the right at a jump."""
+
+    def fault(self, plan: Plan, model: Model, t: float, x: Array) -> str:
+        """What in it is not finite near t and the state x, where a run has stopped; "" if all is."""
+        return ""
+
+    @abstractmethod
+    def described(self) -> str:
+        """One line for the result's attributes."""
