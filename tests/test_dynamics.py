@@ -4,6 +4,7 @@ Quantities are evaluated by CasADi's virtual machine, which needs no compiling; 
 is tested in test_model.py, and once here for the accelerations.
 """
 
+import operator
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ import flexarm as fa
 from flexarm import shapes
 from flexarm.mechanics import quantities
 from flexarm.mechanics.chain import chain
+from flexarm.mechanics.spatial import entries, is_zero
 from flexarm.native import llvm as lower
 
 FORCES = 5e-13  # relative: some thousand operations; entries of finite elements cancel by a digit
@@ -555,3 +557,32 @@ def test_operations_of_eight_links():
 def test_operations_grow_linearly():
     counts = [sum(lower.operations(long_arm(n).function("forward_dynamics"))) for n in (8, 12, 16)]
     assert counts[1] - counts[0] == counts[2] - counts[1]
+
+
+# -- scalars -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/"])
+@pytest.mark.parametrize("other", [2.5, 3, np.float64(0.7), np.int64(2), ca.SX.sym("y"), ca.DM(1.5)], ids=type)
+def test_entries_of_a_column_calculate_as_casadi_does(sign, other):
+    """On either side of what a recursion may meet; and the result goes on so."""
+    x = ca.SX.sym("x", 2)
+    work = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}[sign]
+    (quick, second), plain = entries(x), x[0]
+    for found, expected in (
+        (work(quick, other), work(plain, other)),
+        (work(other, quick), work(other, plain)),
+        (-work(work(quick, other), second), -work(work(plain, other), x[1])),
+    ):
+        assert isinstance(found, ca.SX)
+        assert ca.is_equal(ca.SX(found), ca.SX(expected), 10)
+
+
+def test_entries_of_a_column_of_numbers():
+    """CasADi makes a DM of numbers alone, and leaves out what is zero."""
+    column = ca.vertcat(0.0, 2.0)
+    assert [float(x) for x in entries(column)] == [0.0, 2.0]
+    sparse = ca.SX(3, 1)
+    sparse[1] = ca.SX.sym("x")
+    assert [is_zero(x) for x in entries(sparse)] == [True, False, True]
+    assert is_zero(entries(column)[0] * entries(column)[1])

@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-import casadi as ca
-
 from flexarm.checks import tensor
 from flexarm.description.arm import Beam, Link, Rigid, Telescope
 from flexarm.description.joints import Driven
 from flexarm.mechanics.links import Body, Loads, beam, bordered, named_tensor, rigid, slopes_of
 from flexarm.mechanics.parameters import Name, value_of
-from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, dot, is_zero, scaled
+from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cos_sin, dot, is_zero, scaled
 from flexarm.mechanics.telescope import telescope
 
 
@@ -37,7 +35,7 @@ def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:
     def with_hub(eta: Vector) -> Matrix:
         M = [list(row) for row in body.inertia(eta)]
         alpha, beta = body.root(eta)
-        cz, sz, cy, sy = ca.cos(alpha), ca.sin(alpha), ca.cos(beta), ca.sin(beta)
+        (cz, sz), (cy, sy) = cos_sin(alpha), cos_sin(beta)
         R = [[cz * cy, -sz, -cz * sy], [sz * cy, cz, -sz * sy], [sy, 0.0, cy]]  # Rz(alpha) Ry(-beta)
         slopes = slopes_of(body.root, k)
         rate = [[sz * b for b in slopes[1]], [-cz * b for b in slopes[1]], list(slopes[0])]  # alpha' e_z - beta' Rz e_y

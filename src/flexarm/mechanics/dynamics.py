@@ -21,6 +21,7 @@ from flexarm.mechanics.spatial import (
     added,
     cross,
     dot,
+    entries,
     product,
     scaled,
     transposed,
@@ -430,15 +431,11 @@ def _at(symbols: list[ca.SX], values: Iterable[Vector], terms: list[ca.SX]) -> l
     return ca.substitute([ca.densify(term) for term in terms], symbols, [ca.SX(ca.vertcat(*x)) for x in values])
 
 
-def entries(x: ca.SX) -> Vector:
-    """The scalars of a column (or row)."""
-    return [x[i] for i in range(x.numel())]
-
-
 def matrix(M: Matrix) -> ca.SX:
     """An SX of the same rows."""
     return ca.vertcat(*(ca.horzcat(*row) for row in M))
 
 
 def _rows(M: ca.SX) -> Matrix:
-    return [[M[r, c] for c in range(M.shape[1])] for r in range(M.shape[0])]
+    columns = [entries(column) for column in ca.horzsplit(M)]
+    return [[column[r] for column in columns] for r in range(M.shape[0])]

@@ -7,7 +7,7 @@ computed once and stand twice. Working scalar by scalar on coordinate axes is wh
 turn costs 28 multiplications where the product X' I X of full 6 x 6 matrices costs 432.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import pi
 from typing import Any, final
@@ -59,6 +59,55 @@ def transposed(M: Matrix) -> Matrix:
 def is_zero(x: Scalar) -> bool:
     """Whether x is the constant zero."""
     return x == 0.0 if isinstance(x, int | float) else x.is_zero()
+
+
+def _operator(name: str, code: int) -> Callable[[ca.SX, Any], ca.SX]:
+    """The operator of `Quick` called `name`; what is neither an SX nor a number is left to CasADi's own."""
+    general, turned = getattr(ca.SX, name), name.startswith("__r")
+
+    def operator(x: ca.SX, y: Any) -> ca.SX:
+        if isinstance(y, int | float):
+            y = ca.SX(float(y))
+        elif not isinstance(y, ca.SX):
+            return general(x, y)
+        return _quick(ca.SX.binary(code, y, x) if turned else ca.SX.binary(code, x, y))
+
+    return operator
+
+
+@final
+class Quick(ca.SX):
+    """An SX of size 1 whose operators go straight to those of SX.
+
+    CasADi's `*` first tries both sides as floats, arrays and DM, in Python, and takes ten times as long as the
+    multiplication; tracing an arm is little else. The expressions are the same.
+    """
+
+    __add__, __radd__ = _operator("__add__", ca.OP_ADD), _operator("__radd__", ca.OP_ADD)
+    __sub__, __rsub__ = _operator("__sub__", ca.OP_SUB), _operator("__rsub__", ca.OP_SUB)
+    __mul__, __rmul__ = _operator("__mul__", ca.OP_MUL), _operator("__rmul__", ca.OP_MUL)
+    __truediv__, __rtruediv__ = _operator("__truediv__", ca.OP_DIV), _operator("__rtruediv__", ca.OP_DIV)
+
+    def __neg__(self) -> ca.SX:
+        return _quick(ca.SX.unary(ca.OP_NEG, self))
+
+
+def _quick(x: Any) -> ca.SX:
+    """The same x, which is of size 1, as a `Quick`: only its Python class changes."""
+    x.__class__ = Quick
+    return x
+
+
+def entries(x: ca.SX) -> Vector:
+    """The scalars of a column (or row); of a DM too, which is what CasADi makes of numbers alone."""
+    return [_quick(entry) for entry in (x if isinstance(x, ca.SX) else ca.SX(x)).elements()]
+
+
+def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
+    """Cosine and sine of an angle."""
+    if isinstance(angle, ca.SX):
+        return _quick(ca.SX.unary(ca.OP_COS, angle)), _quick(ca.SX.unary(ca.OP_SIN, angle))
+    return ca.cos(angle), ca.sin(angle)
 
 
 def centripetal(w: Vector) -> Matrix:
@@ -140,7 +189,7 @@ class Turn:
     sin: Scalar = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        c, s = _quarter(self.value) or (ca.cos(self.value), ca.sin(self.value))
+        c, s = _quarter(self.value) or cos_sin(self.value)
         object.__setattr__(self, "cos", c)
         object.__setattr__(self, "sin", s)
 

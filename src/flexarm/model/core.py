@@ -216,9 +216,10 @@ class Model:
             import casadi as ca
 
             from flexarm.mechanics import quantities
+            from flexarm.mechanics.spatial import entries
 
             symbols = {a: ca.SX.sym(a, self._sizes["m" if a == "u" else "n"]) for a in QUANTITIES[name][0]}
-            scalars = [[x[i] for i in range(x.numel())] for x in symbols.values()]
+            scalars = [entries(x) for x in symbols.values()]
             value = getattr(quantities, name)(self.chain, *scalars)
             rows = [ca.horzcat(*row) if isinstance(row, list) else row for row in value]
             expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*rows))))

@@ -52,9 +52,11 @@ def function(model: "Model", outputs: Sequence[Sensor]) -> "ca.Function":
     def trace() -> "ca.Function":
         import casadi as ca
 
+        from flexarm.mechanics.spatial import entries
+
         arguments = ("q", "qd", "qdd")
         symbols = [ca.SX.sym(name, len(model.coordinates)) for name in arguments]
-        scalars = [[x[i] for i in range(x.numel())] for x in symbols]
+        scalars = [entries(x) for x in symbols]
         y = [value for each in outputs for value in each.expression(model.arm, model.chain, *scalars)]
         expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*y))))
         return ca.Function("outputs", symbols, [expression], list(arguments), ["y"])
