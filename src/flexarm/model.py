@@ -13,7 +13,7 @@ from flexarm.checks import Described, shown
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
 from flexarm.native.kernel import Kernel
-from flexarm.shapes import quadrature
+from flexarm.shapes import TipLoad, fitted, quadrature
 
 Array = np.ndarray
 
@@ -322,8 +322,11 @@ class Model:
         """Everything the equations depend on. A family object of the user's own counts by its shapes."""
         digest = hashlib.sha256(self.arm.canonical().encode())
         for link in self.arm.links:
-            if isinstance(link.body, Beam) and not isinstance(link.body.shapes, str | Described):
-                basis = link.body.shapes.basis(max(link.body.counts.values()))
+            for direction, shapes in link.body.families.items() if isinstance(link.body, Beam) else ():
+                if isinstance(shapes, str | Described):
+                    continue
+                load = TipLoad(mass=link.body.total_mass)  # any: what is carried stands in the description
+                basis = fitted(shapes, link.body, direction, load).basis(link.body.counts[direction])
                 x, w = quadrature(basis)
                 for derivative in range(3):
                     digest.update(np.ascontiguousarray(basis.values(x, derivative)).tobytes())
