@@ -321,12 +321,11 @@ class Model:
     def _fingerprint(self) -> str:
         """Everything the equations depend on. A family object of the user's own counts by its shapes."""
         digest = hashlib.sha256(self.arm.canonical().encode())
-        for link in self.arm.links:
-            for direction, shapes in link.body.families.items() if isinstance(link.body, Beam) else ():
-                if isinstance(shapes, str | Described):
-                    continue
-                load = TipLoad(mass=link.body.total_mass)  # any: what is carried stands in the description
-                basis = fitted(shapes, link.body, direction, load).basis(link.body.counts[direction])
+        beams = [link.body for link in self.arm.links if isinstance(link.body, Beam)]
+        for beam, direction, shapes in ((beam, *each) for beam in beams for each in beam.families.items()):
+            if not isinstance(shapes, str | Described):
+                load = TipLoad(mass=beam.total_mass)  # any: what is carried stands in the description
+                basis = fitted(shapes, beam, direction, load).basis(beam.counts[direction])
                 x, w = quadrature(basis)
                 for derivative in range(3):
                     digest.update(np.ascontiguousarray(basis.values(x, derivative)).tobytes())
