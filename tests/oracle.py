@@ -8,7 +8,8 @@ This is the other opinion. It shares no mechanics with the package: it reads the
 A beam is a row of Gauss points. A rigid body is a point mass and six points around it whose second moments are those
 of its inertia tensor. No velocity, inertia or Coriolis term is ever written by hand; the one exception is the turning
 of a beam's sections about its axis and of rotors, which no point on the axis can show: it is read from the derivative
-of a rotation matrix. Clamped-free shapes are worked out here too; other families are data and read as such.
+of a rotation matrix. Clamped-free shapes, and a rod's fixed-free ones, are worked out here too; other families are data
+and read as such.
 
 A telescoping beam is a row of particles, each at its own distance sigma from the tip. Gauss points are places, not
 particles: positions are differentiated with sigma held, and only then sigma = l - s is put in. T is then a function of
@@ -450,14 +451,16 @@ def modal_damping(link, direction, modes):
 
 def values_of(body, direction, count, load):
     """values(x, derivative) -> (len(x), count) of the shapes of a beam, and the places where they are not smooth."""
-    uniform = body.section_tip is None and body.shapes == "clamped-free"
-    own = stretching if direction not in BENDING else bending if uniform else None
+    family = body.families[direction]
+    own = {"clamped-free": bending, "fixed-free": stretching}.get(family) if isinstance(family, str) else None
+    if direction in BENDING and body.section_tip is not None:
+        own = None
     if own is not None or count == 0:
         return lambda x, n: np.array([own(k, n, tuple(x)) for k in range(1, count + 1)]).reshape(count, len(x)).T, ()
     mass, first, inertia = load()
-    across = {"y": 2, "z": 1}[direction]  # the axis about which the tip turns
-    tip_load = shapes.TipLoad(mass=mass, inertia=inertia[across, across], first_moment=first[0])
-    basis = shapes.fitted(body.shapes, body, direction, tip_load).basis(count)
+    about = {"y": 2, "z": 1, "torsion": 0, "axial": 0}[direction]  # the axis about which the tip turns
+    tip_load = shapes.TipLoad(mass=mass, inertia=inertia[about, about], first_moment=first[0])
+    basis = shapes.fitted(family, body, direction, tip_load).basis(count)
     return basis.values, basis.breaks
 
 

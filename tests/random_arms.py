@@ -48,7 +48,7 @@ def random_arm(
     rotor           "absolute": every moving joint has a rotor, counted so
     telescope       True: one link telescopes
     convection      of that telescope
-    families        what to draw the `shapes` of each beam from, a telescope's too
+    families        what to draw the `shapes` of each beam from, a telescope's too; tables by direction as well
     tapered         True: every beam that does not telescope is tapered
     foreshortening  True: in every beam that does not telescope
     chord           True: on every beam
@@ -178,10 +178,13 @@ def telescoping(rng, link, planar, rigid, share, damping, convection):
 
 def of_family(beam, shapes):
     """The beam with these shapes, and one mode more where the family cannot do without."""
-    refusal = getattr(family(shapes), "refusal", lambda count: None)
-    modes = {d: n + bool(d in "yz" and refusal(n)) for d, n in beam.counts.items() if n}
+    bare = beam.replace(shapes=shapes, modes={}, damping=0.0)
+    made = {d: family(given, d) for d, given in bare.families.items()}
+    modes = {d: n + bool(getattr(made[d], "refusal", lambda n: None)(n)) for d, n in beam.counts.items() if n}
     damping = beam.damping_ratios[0] if any(beam.damping_ratios) else 0.0
-    return beam.replace(shapes=shapes, modes=modes, damping=damping)
+    if made["torsion"].name == "fixed-loaded" and not beam.rho_Ip:
+        bare = bare.replace(polar_inertia=5e-3)
+    return bare.replace(modes=modes, damping=damping)
 
 
 def taper(rng, beam):

@@ -35,6 +35,11 @@ FAMILIES = [
     "polynomial",
     "hermite",
 ]
+BY_DIRECTION = [
+    {"y": "polynomial", "z": "clamped-mass", "torsion": "fixed-loaded", "axial": "polynomial"},
+    {"y": "pinned-pinned", "z": "clamped-free", "torsion": "linear-elements", "axial": "fixed-loaded"},
+    {"z": "hermite", "torsion": "polynomial", "axial": "linear-elements"},
+]
 ARMS = {
     "general": [{"seed": seed} for seed in range(24)],
     "planar": [{"seed": seed, "planar": True} for seed in range(24, 32)],
@@ -47,6 +52,11 @@ ARMS = {
     "tapered": [{"seed": 59, "tapered": True, "links": 2}],
     "pinned": [{"seed": seed, "families": ["pinned-pinned", "pinned-free"]} for seed in (60, 61, 62)],
     "families": [{"seed": seed, "families": FAMILIES, "foreshortening": True} for seed in (63, 64, 65, 66)],
+    "directions": [{"seed": seed, "families": BY_DIRECTION, "foreshortening": seed == 69} for seed in range(67, 75)],
+    "directions, tapered": [{"seed": seed, "families": BY_DIRECTION, "tapered": True} for seed in (75, 76)],
+    "directions, telescope": [
+        {"seed": seed, "families": [{"y": "polynomial", "z": "clamped-mass"}], "telescope": True} for seed in (77, 78)
+    ],
 }
 CASES = [pytest.param(options, id=f"{name}-{options['seed']}") for name, group in ARMS.items() for options in group]
 

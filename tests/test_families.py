@@ -495,6 +495,159 @@ def test_elements_converge_with_the_fourth_power_of_their_length():
     np.testing.assert_allclose(errors[-1], (exact / 24) ** 4 / 1440, rtol=0.15)
 
 
+# -- rods --------------------------------------------------------------------------------------------------------------
+
+RATIOS = (0.0, 1e-6, 0.1, 0.9, 1.0, 3.0, 1e3, 1e8)
+
+
+def rod_frequencies(basis, mu):
+    """Wave numbers that this basis gives a uniform rod with a load of mu times its own."""
+    K, M = gram(basis, 1), gram(basis, 0, (mu, 0.0, 0.0))
+    return eigh(K, M, eigvals_only=True) ** 0.5
+
+
+@pytest.mark.parametrize("mu", RATIOS)
+def test_roots_of_a_loaded_rod(mu):
+    """mu beta tan(beta) = 1, one root in each ((k - 1) pi, (k - 1/2) pi]."""
+    beta, k = shapes.rod_roots(MOST, mu), np.arange(MOST)
+    assert (beta > k * np.pi).all() and (beta <= (k + 0.5) * np.pi * (1 + 1e-15)).all()
+    with mpmath.workdps(40):
+        for b, n in zip(beta, k, strict=True):
+
+            def f(x, n=n):
+                return x - n * mpmath.pi - mpmath.atan2(1, mu * x)
+
+            assert abs(float(mpmath.findroot(f, mpmath.mpf(b))) / b - 1) < 1e-15
+
+
+@pytest.mark.parametrize("mu", RATIOS)
+def test_a_loaded_rod(mu):
+    """phi'' = -beta^2 phi, phi(0) = 0, phi'(1) = mu beta^2 phi(1); orthogonal with the load; largest 1."""
+    basis, beta = shapes.FixedLoaded(load_ratio=mu).basis(MOST), shapes.rod_roots(MOST, mu)
+    x = np.random.default_rng(5).random(30)
+    close(basis.values(0.0)[0], 0.0)
+    close(basis.values(x, 2), -(beta**2) * basis.values(x), beta**2)
+    tip, slope = basis.values(1.0)[0], basis.values(1.0, 1)[0]
+    close(basis.values(x, 3), -(beta**2) * basis.values(x, 1), beta**2 * np.abs(basis.values(0.0, 1)[0]))
+    close(slope, mu * beta**2 * tip, beta + mu * beta**2, atol=1e-14)
+    M, K = gram(basis, 0, (mu, 0, 0)), gram(basis, 1)
+    close(M, np.diag(np.diag(M)), np.sqrt(np.outer(np.diag(M), np.diag(M))), atol=1e-12 if mu < 1e6 else 1e-7)
+    close(K, np.diag(np.diag(M) * beta**2), np.sqrt(np.outer(np.diag(K), np.diag(K))), atol=1e-12)
+    # a point of largest deflection may lie between two of the grid's: 1 - cos(beta / 16000) is missing
+    largest = np.abs(basis.values(np.linspace(0, 1, 8001))).max(axis=0)
+    assert (largest <= 1 + 1e-14).all() and (largest > 1 - 1e-4).all() and (tip > 0).all()
+
+
+def test_a_loaded_rod_between_its_limits():
+    """No load: fixed-free. A heavy one: the static shape x, and the modes of a rod held at both ends."""
+    x = np.linspace(0, 1, 33)
+    for n in range(4):
+        free = shapes.FixedFree().basis(6)
+        close(shapes.FixedLoaded(load_ratio=0).basis(6).values(x, n), free.values(x, n), k_pi(6) ** n)
+    heavy = shapes.FixedLoaded(load_ratio=1e12).basis(4).values(x)
+    close(heavy[:, 0], x, atol=1e-12)
+    close(np.abs(heavy[:, 1:]), np.abs(np.sin(np.outer(x, k_pi(3)))), atol=1e-11)
+
+
+def test_polynomials_of_a_rod():
+    """Orthogonal, x^1 to x^count, converging to the loaded rod's roots from above; the first is x itself."""
+    close(gram(shapes.RodPolynomial().basis(40)), np.diag(1 / (2 * np.arange(40) + 3)))
+    x = np.linspace(0, 1, 30)
+    basis = shapes.RodPolynomial().basis(6)
+    close(basis.values(x)[:, 0], x)
+    powers = x[:, None] ** np.arange(1, 7)
+    for k, column in enumerate(basis.values(x).T):
+        fit, *_ = np.linalg.lstsq(powers, column, rcond=None)
+        close(powers @ fit, column, atol=1e-11)
+        close(fit[k + 1 :], 0.0, np.abs(fit).max(), atol=1e-8)
+    before = np.inf
+    for count in (3, 5, 7, 9, 11):
+        error = rod_frequencies(shapes.RodPolynomial().basis(count), 0.7)[:3] / shapes.rod_roots(3, 0.7) - 1
+        assert (error > -1e-12).all() and error.max() < max(before / 10, 1e-12)
+        before = error.max()
+    assert before < 1e-9
+
+
+def test_elements_of_a_rod_converge_with_the_square_of_their_length():
+    """omega^2 is too large by (beta h)^2 / 12 in the leading term, and linear functions are met exactly."""
+    exact, errors = shapes.rod_roots(3, 0.0), []
+    for count in (12, 24, 48):
+        errors.append(rod_frequencies(shapes.LinearElements().basis(count), 0.0)[:3] ** 2 / exact**2 - 1)
+    orders = [np.log2(a / b) for a, b in pairwise(errors)]
+    np.testing.assert_allclose(orders, 2.0, atol=0.1)
+    np.testing.assert_allclose(errors[-1], (exact / 48) ** 2 / 12, rtol=0.02)
+    x, basis = np.linspace(0, 1, 37), shapes.LinearElements().basis(5)
+    close(basis.values(x) @ (3 * np.arange(1, 6) / 5), 3 * x)
+    close(basis.values(x, 1) @ (3 * np.arange(1, 6) / 5), 3.0)
+    assert not basis.values(x, 2).any() and basis.breaks == tuple(np.linspace(0, 1, 6))
+
+
+ROD_FAMILIES = [shapes.FixedFree(), shapes.FixedLoaded(load_ratio=0.4), shapes.RodPolynomial(), shapes.LinearElements()]
+rods = pytest.mark.parametrize("family", ROD_FAMILIES, ids=lambda family: family.name)
+
+
+@rods
+def test_every_family_of_a_rod(family):
+    """Named, nothing where nothing is asked for, a derivative the slope of the one before, picklable, from above."""
+    assert shapes.ROD_FAMILIES[family.name] is type(family) and shapes.family(family, "torsion") is family
+    assert family.basis(0).values(np.linspace(0, 1, 5), 1).shape == (5, 0)
+    basis, h = family.basis(6), 1e-3
+    x = np.random.default_rng(2).uniform(0.05, 0.95, 40)
+    x = x[np.abs(x * 6 - np.round(x * 6)) > 0.02]  # not across a node
+    for n in range(3):
+        slope = sum(c * basis.values(x + j * h, n) for j, c in [(-2, 1), (-1, -8), (1, 8), (2, -1)]) / (12 * h)
+        exact = basis.values(x, n + 1)
+        close(slope, exact, 1 + np.abs(exact).max(axis=0), atol=1e-7)
+    again = pickle.loads(pickle.dumps(basis))
+    np.testing.assert_array_equal(again.values([0.2, 0.7], 1), basis.values([0.2, 0.7], 1))
+    assert (rod_frequencies(basis, 0.4) >= shapes.rod_roots(6, 0.4) * (1 - 1e-12)).all()
+    t, weights = np.polynomial.legendre.leggauss(200)
+    fine = [(a + (1 + t) / 2) / 6 for a in range(6)]
+    product = sum((basis.values(x).T * (weights / 12)) @ basis.values(x) for x in fine)
+    close(gram(basis), product)
+
+
+def test_a_loaded_rod_is_fitted():
+    """Torsion counts the inertia about the axis, stretch the mass; a value given wins, and a ratio over that."""
+    beam = Beam(length=2.0, mass=3.0, EI=40.0, polar_inertia=0.5)
+    beyond = TipLoad(mass=6.0, inertia=2.5, first_moment=7.0)
+
+    def ratio(given, direction):
+        return shapes.fitted(given, beam, direction, beyond).load_ratio
+
+    assert ratio("fixed-loaded", "torsion") == 2.5 and ratio("fixed-loaded", "axial") == 2.0
+    table = {"family": "fixed-loaded", "load": 0.5}
+    assert ratio(table, "torsion") == 0.5 and ratio(table, "axial") == 0.5 / 3
+    assert ratio({"family": "fixed-loaded", "load_ratio": 9.0}, "axial") == 9.0
+    rod = tapered(0.5)
+    x, w = shapes.quadrature(shapes.Polynomial().basis(16))
+    whole = w @ rod.profile(x).rho_Ip * rod.length
+    assert shapes.fitted("fixed-loaded", rod, "torsion", beyond).load_ratio == pytest.approx(2.5 / whole, rel=1e-13)
+    with pytest.raises(DescriptionError, match=r"^fixed-loaded: its shapes depend on the beam and its load; fit it"):
+        shapes.FixedLoaded().basis(2)
+    with pytest.raises(DescriptionError, match=r"^fixed-loaded: the torsion load is inf times the beam's; it must be"):
+        shapes.fitted("fixed-loaded", beam.replace(polar_inertia=0.0), "torsion", beyond)
+
+
+def test_free_form_shapes_of_a_rod_may_have_a_slope_at_the_hub():
+    x = np.linspace(0, 1, 21)
+    table = {"family": "free-form", "x": x.tolist(), "values": [x.tolist(), np.sin(np.pi / 2 * x).tolist()]}
+    made = shapes.family(table, "torsion")
+    assert made.pinned
+    close(made.basis(2).values(x)[:, 0], x)
+    with pytest.raises(DescriptionError, match=r"^shapes\.values\[0\] has the slope 1 at the hub"):
+        shapes.family(table)
+    assert shapes.family({**table, "pinned": True}, "axial") == made
+
+
+def test_the_default_of_each_direction():
+    beam = Beam(length=1.0, mass=1.0, EI=1.0, shapes={"z": "polynomial"})
+    assert beam.families == {**shapes.DEFAULTS, "z": "polynomial"}
+    assert Beam(length=1.0, mass=1.0, EI=1.0).families == shapes.DEFAULTS
+    both = Beam(length=1.0, mass=1.0, EI=1.0, shapes="polynomial").families
+    assert both == {**shapes.DEFAULTS, "y": "polynomial", "z": "polynomial"}
+
+
 # -- tapered beams -----------------------------------------------------------------------------------------------------
 
 STEEL = Material(E=2e11, density=8000.0)
@@ -670,6 +823,46 @@ FAULTS = [
     ({"shapes": {"family": "clamped-loaded", "mass": -1}}, "shapes.mass is -1.0 kg; it must be zero or positive"),
     ({"shapes": {"family": "clamped-loaded", "mass": 1, "mass_ratio": 1}},
      "shapes.mass is given beside mass_ratio; give one of them"),
+    ({"shapes": {"y": "polynomial", "w": "polynomial"}},
+     "shapes has the unknown key 'w'; allowed are y, z, torsion, axial"),
+    ({"shapes": {"Y": "polynomial"}}, "shapes has the unknown key 'Y'; allowed are y, z, torsion, axial"),
+    ({"shapes": {"x": shapes.Polynomial()}}, "shapes has the unknown key 'x'; allowed are y, z, torsion, axial"),
+    ({"shapes": {"mass": 1}}, "shapes.family is missing; known are 'clamped-free', "),
+    ({"shapes": {"family": "polynomial", "y": "hermite"}}, "shapes: unknown key 'y'; allowed are family"),
+    ({"shapes": {"y": 3}}, "shapes.y is 3; it must be the name of a family or an object with a method 'basis'"),
+    ({"shapes": {"z": "clamped"}}, "shapes.z is 'clamped'; known are 'clamped-free', "),
+    ({"shapes": {"z": "free-form"}}, "shapes.z is 'free-form'; it must be a table "),
+    ({"shapes": {"y": {"mass": 1}}}, "shapes.y.family is missing; known are 'clamped-free', "),
+    ({"shapes": {"y": {"family": "clamped-mass", "mass": -1}}},
+     "shapes.y.mass is -1.0 kg; it must be zero or positive"),
+    ({"shapes": {"y": {"family": "clamped-mass", "mas": 1}}}, "shapes.y: unknown key 'mas'; allowed are mass, "),
+    ({"shapes": "fixed-free"}, "shapes is 'fixed-free', which is not for y; known are 'clamped-free', "),
+    ({"shapes": {"y": "linear-elements"}}, "shapes.y is 'linear-elements', which is not for y; known are "),
+    ({"shapes": {"torsion": "clamped-free"}}, "shapes.torsion is 'clamped-free', which is not for torsion; known for "
+     "torsion are 'fixed-free', 'fixed-loaded', 'polynomial', 'linear-elements', 'free-form', or a family object"),
+    ({"shapes": {"axial": {"family": "hermite"}}}, "shapes.axial.family is 'hermite'; known for axial are "),
+    ({"shapes": {"axial": {"mass": 1}}}, "shapes.axial.family is missing; known for axial are 'fixed-free', "),
+    ({"shapes": {"axial": "sines"}}, "shapes.axial is 'sines'; known for axial are 'fixed-free', "),
+    ({"shapes": {"torsion": shapes.Polynomial()}},
+     "shapes.torsion is a Polynomial, which is for y or z; known for torsion are "),
+    ({"shapes": {"y": shapes.RodPolynomial()}},
+     "shapes.y is a RodPolynomial, which is for torsion or axial; known are "),
+    ({"shapes": {"torsion": shapes.ModesOf(None, "y")}}, "shapes.torsion is a ModesOf, which is for y or z; "),
+    ({"shapes": {"torsion": {"family": "fixed-loaded", "load": -1}}},
+     "shapes.torsion.load is -1.0 kg m^2, or kg; it must be zero or positive"),
+    ({"shapes": {"torsion": {"family": "fixed-loaded", "load_ratio": -1}}},
+     "shapes.torsion.load_ratio is -1.0; it must be zero or positive"),
+    ({"shapes": {"torsion": {"family": "fixed-loaded", "load_ratio": 1, "load": 1}}},
+     "shapes.torsion.load is given beside load_ratio; give one of them"),
+    ({"shapes": {"torsion": "fixed-loaded"}, "modes": {"torsion": 1}, "GJ": 1.0},
+     "polar_inertia is 0.0 kg m; shapes.torsion is 'fixed-loaded', the load over the beam's own inertia, "
+     "so it must be positive"),
+    ({"shapes": {"z": "hermite"}, "modes": {"y": 3, "z": 3}},
+     "modes.z is 3; an element has two functions, so it must be even"),
+    ({"shapes": {"torsion": {**TABLE, "values": [[1 + x for x in TABLE["x"]]]}}},
+     "shapes.torsion.values[0] is 1 at the hub; it must be 0 there"),
+    ({"shapes": {"axial": TABLE}, "modes": {"axial": 3}, "EA": 1.0},
+     "modes.axial is 3; the free-form family has only 2"),
     ({"shapes": "hermite", "modes": {"y": 4, "z": 3}},
      "modes.z is 3; an element has two functions, so it must be even"),
     ({"shapes": TABLE, "modes": {"y": 3}}, "modes.y is 3; the free-form family has only 2"),
@@ -740,7 +933,9 @@ def arm(family):
 @pytest.mark.parametrize(
     "family",
     ["clamped-mass", {"family": "clamped-mass", "mass": 0.1, "inertia": 0.0, "first_moment": 0.0},
-     {"family": "clamped-loaded", "mass_ratio": 4.12475}, {"family": "polynomial"}, TABLE, carrying(1, 1, 0.5)],
+     {"family": "clamped-loaded", "mass_ratio": 4.12475}, {"family": "polynomial"}, TABLE, carrying(1, 1, 0.5),
+     {"y": "polynomial", "torsion": {"family": "fixed-loaded", "load": 0.3}},
+     {"z": TABLE, "torsion": TABLE, "axial": shapes.LinearElements(), "y": {"family": "clamped-mass", "mass": 1}}],
 )  # fmt: skip
 def test_a_family_survives_the_canonical_form(family):
     one = arm(family)

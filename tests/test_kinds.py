@@ -88,6 +88,32 @@ def test_wave_numbers_by_the_differential_form_are_those_of_the_frequency_equati
     np.testing.assert_allclose(np.array(solved), np.array(integrated), rtol=1e-9)
 
 
+@pytest.mark.parametrize("wave_numbers", ["solved", "integrated"])
+def test_one_plane_follows_the_load_and_the_other_need_not(wave_numbers):
+    """Motions in the plane of a family are those of the arm that has it in both planes."""
+    both = {"y": "clamped-mass", "z": "polynomial"}
+    models = [fa.Model(telescope_arm(wave_numbers=wave_numbers, shapes=x)) for x in (both, *both.values())]
+    q = np.array([0.2, 0.5, 0.01, -0.002, 0.01])
+    mixed, y, z = (np.array(model.function("mass_matrix")(q)) for model in models)
+    np.testing.assert_allclose(mixed[2:4, 2:4], y[2:4, 2:4], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(mixed[4, 4], z[4, 4], rtol=1e-12)
+    assert abs(y[4, 4] - z[4, 4]) > 1e-3 * z[4, 4]
+    mixed, y, z = (np.array(model.function("stiffness_force")(q)) for model in models)
+    np.testing.assert_allclose(mixed[2:4], y[2:4], rtol=1e-12)
+    np.testing.assert_allclose(mixed[4], z[4], rtol=1e-12)
+    assert models[0].arm.links[1].body.families["torsion"] == "fixed-free"
+
+
+def test_shapes_given_in_ratios_follow_nothing():
+    """A ratio that is given does not change with the length, whichever way wave numbers are found."""
+    given = {"family": "clamped-mass", "mass_ratio": 0.4}
+    q = np.array([0.2, 0.5, 0.01, -0.002, 0.01])
+    ways = ("fixed", "solved", "integrated")
+    fixed, *others = (fa.Model(telescope_arm(wave_numbers=way, shapes=given)) for way in ways)
+    for other in others:
+        np.testing.assert_array_equal(other.function("mass_matrix")(q), fixed.function("mass_matrix")(q))
+
+
 def test_kinetic_energy_of_shapes_that_follow_the_length():
     """Against particles at a fixed distance from the tip, moved by differences of shapes at neighbouring lengths."""
     model = fa.Model(telescope_arm(wave_numbers="solved"))
@@ -174,7 +200,10 @@ def test_stiff_elastic_joints_tend_to_rigid_ones():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_loads_for_shapes_are_what_lies_beyond(seed, monkeypatch):
-    """Mass, inertia and first moment for both planes, against point masses placed by the oracle."""
+    """Mass, inertia and first moment for both planes, the mass for stretch, the inertia about the axis for torsion.
+
+    Against point masses placed by the oracle.
+    """
     arm = random_arm(seed, telescope=seed % 2 == 0)
     found = []
     monkeypatch.setattr(chain_module, "body", lambda link, loads: found.append(loads) or body(link, loads))
@@ -185,6 +214,8 @@ def test_loads_for_shapes_are_what_lies_beyond(seed, monkeypatch):
             load = loads[direction]
             expected = [mass, inertia[axis, axis], first[0]]
             np.testing.assert_allclose([load.mass, load.inertia, load.first_moment], expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(loads["axial"].mass, mass, rtol=1e-9)
+        np.testing.assert_allclose(loads["torsion"].inertia, inertia[0, 0], rtol=1e-9, atol=1e-12)
 
 
 def test_prescribed_motion_by_an_implicit_solver_with_its_own_jacobian():

@@ -146,6 +146,55 @@ def test_a_family_object_counts_by_its_shapes(monkeypatch, tmp_path):
     assert tip(Scaled(2.0)) == (pytest.approx(0.2), True)
 
 
+@pytest.mark.parametrize("direction", ["y", "z", "torsion", "axial"])
+def test_a_family_object_counts_in_each_direction(monkeypatch, tmp_path, direction):
+    """The digest of an object is that of its state; how its class makes shapes of it is told by the shapes alone."""
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path))
+
+    def model():
+        shapes = {"z": "polynomial", direction: Scaled(1.0)}
+        modes = {"y": 1, "z": 1, "torsion": 1, "axial": 1}
+        body = fa.Beam(length=1.0, mass=1.0, EI=1.0, GJ=1.0, EA=1.0, polar_inertia=0.1, modes=modes, shapes=shapes)
+        return fa.Model(fa.Arm(name="one", links=[fa.Link(name="link", joint=fa.Fixed(), body=body)]))
+
+    q, place = 0.1 * np.ones(4), ["y", "z", "torsion", "axial"].index(direction)
+    before = model()
+    force = before.stiffness_force(q)
+    assert not before.kernel("stiffness_force").code.was_cached
+    assert model().kernel("stiffness_force").code.was_cached
+
+    def twice(self, count):
+        from flexarm.shapes import Basis, ClampedFree
+
+        return Basis(count, lambda x, n: 2 * ClampedFree().basis(count).values(x, n))
+
+    monkeypatch.setattr(Scaled, "basis", twice)
+    after = model()
+    assert_close(after.stiffness_force(q)[place], 4 * force[place])
+    assert not after.kernel("stiffness_force").code.was_cached
+
+
+class Fitted:
+    """A family that must be fitted to its beam before it has shapes."""
+
+    def basis(self, count):
+        raise NotImplementedError
+
+    def fitted(self, beam, direction, load):
+        from flexarm.shapes import ClampedMass
+
+        return ClampedMass(mass_ratio=load.mass / beam.total_mass)
+
+
+def test_a_family_object_may_depend_on_the_load():
+    def frequencies(shapes):
+        body = fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": 2}, shapes=shapes)
+        link = fa.Link(name="link", joint=fa.Revolute(), body=body)
+        return fa.Model(fa.Arm(name="one", links=[link], payload=fa.Payload(mass=0.7))).frequencies(np.zeros(3))
+
+    np.testing.assert_array_equal(frequencies(Fitted()), frequencies("clamped-mass"))
+
+
 # -- shapes and batches ------------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from random_arms import random_arm, random_state
 import flexarm as fa
 from flexarm.errors import DescriptionError
 from flexarm.papers import lin_lewis as paper
+from flexarm.shapes import family
 
 CLOSE = 1e-12  # relative to the largest entry: some thousand operations, in another order
 NAMES = ("M", "D", "damping", "U", "G", "B", "bias", "stiffness_force", "kinetic", "potential", "tip", "jacobian")
@@ -21,6 +22,10 @@ FAMILIES = [
     {"family": "clamped-mass", "mass": 0.3, "inertia": 0.02, "first_moment": 0.01},
     {"family": "clamped-loaded", "mass": 0.2},
     *("pinned-pinned", "pinned-free", "clamped-pinned", "polynomial", "hermite"),
+]
+BY_DIRECTION = [
+    {"y": "polynomial", "z": "clamped-mass", "torsion": "polynomial", "axial": "linear-elements"},
+    {"y": "pinned-pinned", "z": "clamped-free", "torsion": "fixed-loaded", "axial": "polynomial"},
 ]
 
 
@@ -73,6 +78,7 @@ ARMS = {
     "tapered": (spatial(links=1, tapered=True), [0]),
     "families": (flat(links=2, families=FAMILIES), [0, 3, 4, 7]),
     "families, spatial": (spatial(links=1, families=FAMILIES), [0, 1, 3]),
+    "directions": (spatial(links=1, families=BY_DIRECTION), [0, 1, 2]),
     "telescope": (spatial(links=1, telescope=True), [0, 1]),
     "telescope, planar": (flat(links=2, telescope=True), [2]),
     "telescope, elastic": (flat(links=2, telescope=True, elastic=True, rotor="absolute"), [1]),
@@ -711,6 +717,46 @@ def test_closed_forms_of_torsion_and_stretch():
     assert {"k_1_t1_t1", "k_1_t2_t2", "k_1_x1_x1", "phi_1_t1", "c_1_x1_x1"} <= eq.closed_forms.keys() & value.keys()
     for symbol, form in eq.closed_forms.items():
         assert form.value == pytest.approx(value[symbol], rel=1e-12), symbol
+
+
+def test_closed_forms_of_a_family_in_each_direction():
+    """Each plane has those of its own family; the line on what has none names the families that lack them."""
+    kinds = {"y": "polynomial", "z": "clamped-free", "torsion": "polynomial", "axial": "linear-elements"}
+    kinds = {"y": "polynomial", "z": "clamped-free", "torsion": "polynomial", "axial": "linear-elements"}
+    body = fa.Beam(length=0.8, mass=0.5, EI=3.0, GJ=1.0, EA=100.0, polar_inertia=1e-3, shapes=kinds,
+                   modes={"y": 2, "z": 2, "torsion": 2, "axial": 3})  # fmt: skip
+    eq = fa.equations(arm(link(1, body)))
+    value = {p.symbol: p.value for p in eq.parameters}
+    alone = {p.symbol for p in eq.parameters if p.modal} - eq.closed_forms.keys()
+    across = {f"c_1_{a}{i}_{b}{j}" for a, b in ("yz", "xy", "xz") for i in range(1, 4) for j in range(1, 3)}
+    assert alone and alone <= across  # products of two families
+    for symbol, form in eq.closed_forms.items():
+        assert form.value == pytest.approx(value[symbol], rel=1e-12), symbol
+    texts = {symbol: eq.closed_forms[symbol].text for symbol in ("c_1_y1_y1", "c_1_z1_z1", "c_1_t1_t1", "k_1_x1_x2")}
+    assert texts == {"c_1_y1_y1": "1/5", "c_1_z1_z1": "1/4", "c_1_t1_t1": "1/3", "k_1_x1_x2": "-3"}
+    assert "link1 (products across directions)" in eq.without_closed_forms
+    other = body.replace(shapes={"y": "clamped-mass", "z": "clamped-free", "torsion": "fixed-loaded"})
+    eq = fa.equations(arm(link(1, other)))
+    assert "link1 (clamped-mass, fixed-loaded)" in eq.without_closed_forms
+    assert eq.closed_forms["c_1_z1_z1"].text == "1/4" and "c_1_y1_y1" not in eq.closed_forms
+
+
+def test_planes_named_as_one_have_the_closed_forms_of_that_with_more_modes():
+    """An object of one's own in y that makes the polynomials of z: what the planes share has one name, and a form."""
+
+    class Mine:
+        def basis(self, count):
+            return family("polynomial").basis(count)
+
+    body = fa.Beam(length=0.8, mass=0.5, EI=3.0, modes={"y": 1, "z": 2}, shapes={"y": Mine(), "z": "polynomial"})
+    eq = fa.equations(arm(link(1, body)))
+    value = {p.symbol: p.value for p in eq.parameters}
+    assert {"c_1_1_1", "c_1_2_2"} <= value.keys() & eq.closed_forms.keys()
+    for symbol, form in eq.closed_forms.items():
+        assert form.value == pytest.approx(value[symbol], rel=1e-12), symbol
+    assert eq.without_closed_forms == ""
+    other = fa.equations(arm(link(1, body.replace(shapes={"z": Mine(), "y": "clamped-free"}))))
+    assert "link1 (Mine)" in other.without_closed_forms
 
 
 def test_a_tapered_beam_has_no_closed_forms():

@@ -22,7 +22,7 @@ from flexarm.closed_forms.traced import Traced, trace
 from flexarm.description.arm import Arm, Beam, Telescope
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.parameters import Parameter, fitting
-from flexarm.shapes import ClosedForm, FixedFree, closed_form, family
+from flexarm.shapes import ClosedForm, closed_form, family
 
 LARGEST = 5000
 """Terms in the pose of the tip beyond which closed forms are hardly of use: inertia has about their square."""
@@ -260,8 +260,7 @@ class Equations:
         beams = [(link.name, link.body) for link in self.arm.links if link.name in lone and isinstance(link.body, Beam)]
         if not beams:
             return ""
-        kinds = [(name, "tapered" if beam.section_tip else family(beam.shapes).name) for name, beam in beams]
-        families = ", ".join(f"{name} ({kind})" for name, kind in kinds)
+        families = ", ".join(f"{name} ({_without(beam)})" for name, beam in beams)
         return f"no closed forms for the modal integrals of {families}: they are symbols with numeric values"
 
     def text(self) -> str:
@@ -390,11 +389,10 @@ def _closed_forms(arm: Arm) -> dict[str, ClosedForm]:
         beam = link.body
         if not isinstance(beam, Beam) or beam.section_tip is not None:
             continue
-        bent, rod = family(beam.shapes), FixedFree()
         count = beam.counts
-        most = max(count["y"], count["z"])
-        kinds = [("", bent, most), ("y", bent, count["y"]), ("z", bent, count["z"])]
-        for mark, shapes, n in (*kinds, ("t", rod, count["torsion"]), ("x", rod, count["axial"])):
+        most = "y" if count["y"] >= count["z"] else "z"  # planes are named as one where the shapes they share are equal
+        for mark, d in (("", most), ("y", "y"), ("z", "z"), ("t", "torsion"), ("x", "axial")):
+            shapes, n = family(beam.families[d], d), count[d]
             for j in range(1, n + 1):
                 for letter, quantity in _OF_ONE.items():
                     found[f"{letter}_{i}_{mark}{j}"] = closed_form(shapes, quantity, n, j)
@@ -402,6 +400,16 @@ def _closed_forms(arm: Arm) -> dict[str, ClosedForm]:
                     for letter, quantity in _OF_TWO.items():
                         found[f"{letter}_{i}_{mark}{j}_{mark}{k}"] = closed_form(shapes, quantity, n, j, k)
     return {symbol: form for symbol, form in found.items() if form is not None}
+
+
+def _without(beam: Beam) -> str:
+    """What leaves modal integrals of a beam without closed forms: its taper, families, or two of them in a product."""
+    if beam.section_tip is not None:
+        return "tapered"
+    bent = [(family(shapes, d), beam.counts[d]) for d, shapes in beam.families.items() if beam.counts[d]]
+    lone = [f for f, n in bent if closed_form(f, "mean", n, 1) is None]
+    names = dict.fromkeys(getattr(f, "name", type(f).__name__) for f in lone)
+    return ", ".join(names) or "products across directions"
 
 
 _OF_ONE = {"a": "mean", "b": "moment", "phi": "tip", "dphi": "tip slope", "dphi0": "root slope"}

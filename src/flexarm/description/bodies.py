@@ -26,9 +26,8 @@ from flexarm.checks import (
     tensor,
 )
 from flexarm.description.sections import Material, Section, between
-from flexarm.shapes import FAMILIES, checked, family
+from flexarm.shapes import DEFAULTS, DIRECTIONS, FAMILIES, FixedLoaded, checked, family
 
-DIRECTIONS = ("y", "z", "torsion", "axial")
 KNOWN_SHAPES = tuple(FAMILIES)
 MOST_MODES = 40
 
@@ -48,6 +47,27 @@ def _modes(value: object) -> dict[str, int]:
         raise Fault("", f"is {shown(value)}; it must be a table such as {{y = 2, z = 2}}")
     checked_keys(value, DIRECTIONS)
     return {direction: checked_integer(count, MOST_MODES, direction) for direction, count in value.items()}
+
+
+def _shapes(value: object) -> Any:
+    """A family for both bending planes, or a table of families by direction."""
+    if not isinstance(value, Mapping) or "family" in value or not _by_direction(value):
+        return checked(value)
+    checked_keys(value, DIRECTIONS)
+    found = {}
+    for direction, given in value.items():
+        try:
+            found[direction] = checked(given, direction)
+        except Fault as fault:
+            raise Fault(".".join(filter(None, (direction, fault.part))), fault.message, fault.sentence) from None
+    return found
+
+
+def _by_direction(table: Mapping) -> bool:
+    """Whether a table without `family` is one of directions, be they spelled wrong: it has one, or families in it."""
+    return any(
+        key in DIRECTIONS or isinstance(value, str | Mapping) or hasattr(value, "basis") for key, value in table.items()
+    )
 
 
 def _ratios(value: object, part: str = "") -> Any:
@@ -134,9 +154,11 @@ class Beam(Body):
         Mass moment of inertia about the beam's axis, per length [kg m]. Default: the section's, else 0.
     modes : dict
         Number of modes in "y", "z", "torsion", "axial"; a missing direction has none.
-    shapes : str or family object
-        Family of mode shapes: one of `KNOWN_SHAPES`, a table such as {"family": "clamped-mass", "mass": 0.1}, or an
-        object with a method `basis`. A table becomes the family's object.
+    shapes : str, family object, or a dict of them by direction
+        Family of mode shapes in both bending planes: one of `KNOWN_SHAPES`, a table such as
+        {"family": "clamped-mass", "mass": 0.1}, or an object with a method `basis`. A table becomes the family's
+        object. By direction, {"y": "polynomial", "torsion": "fixed-loaded"} (Lin & Lewis eq. 1); a direction that is
+        missing has its default, `flexarm.shapes.DEFAULTS`. `families` has all four.
     damping : float, dict or list
         Ratio of critical damping of every mode; or by direction, one number or one per mode; or a list in the order of
         the coordinates.
@@ -160,7 +182,7 @@ class Beam(Body):
     EA: Annotated[float | None, optional_number("N", POSITIVE)] = None
     polar_inertia: Annotated[float | None, optional_number("kg m", NOT_NEGATIVE)] = None
     modes: Annotated[dict[str, int], BeforeValidator(_modes)] = {"y": 2, "z": 2}  # noqa: RUF012
-    shapes: Annotated[Any, BeforeValidator(checked)] = "clamped-free"
+    shapes: Annotated[Any, BeforeValidator(_shapes)] = DEFAULTS["y"]
     damping: Annotated[Any, BeforeValidator(_damping)] = 0.0
     material: Material | None = None
     section: Section | None = None
@@ -190,11 +212,15 @@ class Beam(Body):
         return self
 
     def _check_shapes(self) -> None:
-        refusal = getattr(family(self.shapes), "refusal", None)
-        for direction in ("y", "z"):
-            count = self.counts[direction]
+        for direction, shapes in self.families.items():
+            count, made = self.counts[direction], family(shapes, direction)
+            refusal = getattr(made, "refusal", None)
             if refusal is not None and (why := refusal(count)):
                 raise Fault(f"modes.{direction}", f"is {count}; {why}")
+            if count and direction == "torsion" and isinstance(made, FixedLoaded) and made.load_ratio is None:
+                needs = "is 0.0 kg m; shapes.torsion is 'fixed-loaded', the load over the beam's own inertia"
+                if not self.rho_Ip:
+                    raise Fault("polar_inertia", f"{needs}, so it must be positive")
 
     def _check_taper(self) -> None:
         base, tip = self.section, self.section_tip
@@ -223,6 +249,12 @@ class Beam(Body):
     def counts(self) -> dict[str, int]:
         """Number of modes in each of the four directions, in the order of the coordinates."""
         return {direction: self.modes.get(direction, 0) for direction in DIRECTIONS}
+
+    @property
+    def families(self) -> dict[str, Any]:
+        """The family of mode shapes in each of the four directions, its name or object, as given or by default."""
+        given = self.shapes if isinstance(self.shapes, dict) else {"y": self.shapes, "z": self.shapes}
+        return {direction: given.get(direction, DEFAULTS[direction]) for direction in DIRECTIONS}
 
     @property
     def m(self) -> float:

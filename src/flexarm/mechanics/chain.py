@@ -144,7 +144,7 @@ def _loads(carried: Matrix) -> Loads:
     mass = float(carried[0][0])
     along_y = TipLoad(mass=mass, inertia=float(carried[5][5]), first_moment=float(carried[1][5]))
     along_z = TipLoad(mass=mass, inertia=float(carried[4][4]), first_moment=-float(carried[2][4]))
-    return {"y": along_y, "z": along_z}
+    return {"y": along_y, "z": along_z, "torsion": TipLoad(inertia=float(carried[3][3])), "axial": TipLoad(mass=mass)}
 
 
 def _carried(body: Body, link: Link, beyond: Matrix) -> Matrix:

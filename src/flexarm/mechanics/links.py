@@ -12,10 +12,10 @@ import numpy as np
 from flexarm.description.arm import DIRECTIONS, Beam, Payload, Rigid, tensor
 from flexarm.mechanics.parameters import Name, value_of
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, cross, dot, product, scaled, zeros
-from flexarm.shapes import Basis, FixedFree, TipLoad, fitted, quadrature
+from flexarm.shapes import Basis, TipLoad, fitted, quadrature
 
 Loads = dict[str, TipLoad]
-"""What a link carries beyond its tip, for bending along y and along z."""
+"""What a link carries beyond its tip, by direction; in torsion an inertia, in stretch a mass alone."""
 
 
 @dataclass(frozen=True)
@@ -349,8 +349,7 @@ def _spelled(field: str) -> str:
 def bases_of(description: Beam, loads: Loads) -> tuple[list[int], list[int], list[Basis]]:
     """Number of modes in each direction, where each direction starts in eta, and its shapes."""
     counts = [description.counts[d] for d in DIRECTIONS]
-    rod = FixedFree()
-    families = [fitted(description.shapes, description, d, loads[d]) for d in ("y", "z")] + [rod, rod]
+    families = [fitted(shapes, description, d, loads[d]) for d, shapes in description.families.items()]
     bases = [f.basis(n) for f, n in zip(families, counts, strict=True)]
     return counts, np.cumsum([0, *counts]).tolist(), bases
 

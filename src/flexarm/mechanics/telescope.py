@@ -31,7 +31,7 @@ from flexarm.mechanics.links import (
 )
 from flexarm.mechanics.parameters import Name, value_of
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, product, scaled, zeros
-from flexarm.shapes import Basis, ClampedMass, TipLoad, fitted, quadrature
+from flexarm.shapes import Basis, ClampedMass, TipLoad, family, fitted, quadrature
 
 TERMS = 40
 """Of the Chebyshev series in the length; modal integrals are smooth in it and need fewer."""
@@ -224,7 +224,9 @@ def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float
     low = SHORTEST * total
     counts = [description.counts[d] for d in ("y", "z")]
     families = [_family(description, d, loads[d], rest) for d in ("y", "z")]
-    follows = joint.wave_numbers != "fixed" and any(isinstance(f, ClampedMass) for f in families)
+    follows = joint.wave_numbers != "fixed" and any(
+        n and _follows(description, d) for d, n in zip("yz", counts, strict=True)
+    )
     nodes = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)[::-1]
     lengths = (low + total + (total - low) * nodes) / 2 if follows else np.array([rest])
 
@@ -258,7 +260,13 @@ def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float
 def _family(description: Beam, direction: str, load: TipLoad, length: float) -> Any:
     """The family of a plane for the beam with this free length."""
     free = description.replace(length=length, mass=None, mass_per_length=description.m, material=None, section=None)
-    return fitted(description.shapes, free, direction, load)
+    return fitted(description.families[direction], free, direction, load)
+
+
+def _follows(description: Beam, direction: str) -> bool:
+    """Whether a plane's shapes depend on the ratio of a load in SI units to the free part of the beam."""
+    given = family(description.families[direction], direction)
+    return isinstance(given, ClampedMass) and not given.in_ratios
 
 
 def _scale(values: np.ndarray, known: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -272,7 +280,7 @@ def _bases(
 ) -> list[Basis]:
     """The shapes at each length, their wave numbers from the frequency equation or integrated from `rest`."""
     families = [_family(description, direction, load, float(length)) for length in lengths]
-    if joint.wave_numbers == "solved" or not count:
+    if joint.wave_numbers == "solved" or not count or not _follows(description, direction):
         return [f.basis(count) for f in families]
     beta = integrated_wave_numbers(description, direction, load, count, rest, lengths)
     return [f.basis(count, b) for f, b in zip(families, beta, strict=True)]
@@ -288,17 +296,17 @@ def integrated_wave_numbers(
     """
     from scipy.integrate import solve_ivp
 
-    def family(length: float) -> ClampedMass:
+    def at(length: float) -> ClampedMass:
         found = _family(description, direction, load, length)
         assert isinstance(found, ClampedMass)
         return found
 
     def rate(length: float, beta: np.ndarray) -> np.ndarray:
-        mu, iota, sigma = family(length).ratios
+        mu, iota, sigma = at(length).ratios
         ratios = np.array([-mu, -3 * iota, -2 * sigma]) / length  # d/dl of M / (m l), I / (m l^3), M_D / (m l^2)
-        return family(length).sensitivity_at(beta) @ ratios
+        return at(length).sensitivity_at(beta) @ ratios
 
-    start = family(rest).roots(count)
+    start = at(rest).roots(count)
     found = np.empty((len(lengths), count))
     for side in (lengths <= rest, lengths > rest):
         ends = np.sort(lengths[side])

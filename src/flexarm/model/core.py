@@ -15,7 +15,7 @@ from flexarm.model import linear
 from flexarm.model import outputs as outputs_
 from flexarm.model.outputs import Sensor
 from flexarm.native.kernel import Kernel
-from flexarm.shapes import quadrature
+from flexarm.shapes import TipLoad, fitted, quadrature
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -265,9 +265,11 @@ class Model:
     def fingerprint(self) -> str:
         """Everything the equations depend on. A family object of the user's own counts by its shapes."""
         digest = hashlib.sha256(self.arm.canonical().encode())
-        for link in self.arm.links:
-            if isinstance(link.body, Beam) and not isinstance(link.body.shapes, str | Described):
-                basis = link.body.shapes.basis(max(link.body.counts.values()))
+        beams = [link.body for link in self.arm.links if isinstance(link.body, Beam)]
+        for beam, direction, shapes in ((beam, *each) for beam in beams for each in beam.families.items()):
+            if not isinstance(shapes, str | Described):
+                load = TipLoad(mass=beam.total_mass)  # any: what is carried stands in the description
+                basis = fitted(shapes, beam, direction, load).basis(beam.counts[direction])
                 x, w = quadrature(basis)
                 for derivative in range(3):
                     digest.update(np.ascontiguousarray(basis.values(x, derivative)).tobytes())

@@ -2,25 +2,32 @@
 
 A family is a frozen object with a `name` and `basis(count)`, which gives its first `count` shapes as a `Basis`. One
 that depends on the beam, or on what the beam carries, has besides `fitted(beam, direction, load)`, which gives the
-family for one case; one that cannot give every count has `refusal(count)`, which says why. A new family is one class
-and one entry in FAMILIES. A link of length L has phi(s / L), so each d/ds costs a factor 1 / L.
+family for one case; one that cannot give every count has `refusal(count)`, which says why; one that does not suit
+every direction has `directions`. A new family is one class and one entry in FAMILIES, or ROD_FAMILIES. A link of length
+L has phi(s / L), so each d/ds costs a factor 1 / L.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from flexarm.checks import Described, Fault, faulted, shown
+from flexarm.checks import Described, Fault, choices, faulted, shown
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import Basis, quadrature, scaled
+from flexarm.shapes.basis import BENDING, DIRECTIONS, RODS, Basis, quadrature, scaled
 from flexarm.shapes.closed import ClosedForm, Constant, closed_form, constants, rational
 from flexarm.shapes.freeform import FreeForm
 from flexarm.shapes.loaded import NO_LOAD, ClampedLoaded, ClampedMass, TipLoad, f1, f2, frequency_equation, loaded_roots
 from flexarm.shapes.pieces import Hermite, HermiteModes, ModesOf, Polynomial
-from flexarm.shapes.uniform import ClampedFree, ClampedPinned, FixedFree, PinnedFree, PinnedPinned, pinned_roots, roots
+from flexarm.shapes.rods import FixedFree, FixedLoaded, LinearElements, RodPolynomial, rod_roots
+from flexarm.shapes.uniform import ClampedFree, ClampedPinned, PinnedFree, PinnedPinned, pinned_roots, roots
 
 __all__ = [
+    "BENDING",
+    "DEFAULTS",
+    "DIRECTIONS",
     "FAMILIES",
     "NO_LOAD",
+    "RODS",
+    "ROD_FAMILIES",
     "Basis",
     "ClampedFree",
     "ClampedLoaded",
@@ -29,13 +36,16 @@ __all__ = [
     "ClosedForm",
     "Constant",
     "FixedFree",
+    "FixedLoaded",
     "FreeForm",
     "Hermite",
     "HermiteModes",
+    "LinearElements",
     "ModesOf",
     "PinnedFree",
     "PinnedPinned",
     "Polynomial",
+    "RodPolynomial",
     "TipLoad",
     "checked",
     "closed_form",
@@ -49,6 +59,7 @@ __all__ = [
     "pinned_roots",
     "quadrature",
     "rational",
+    "rod_roots",
     "roots",
     "scaled",
 ]
@@ -58,59 +69,82 @@ _CLASSES = (
     FreeForm,
 )  # fmt: skip
 FAMILIES: dict[str, type[Described]] = {kind.name: kind for kind in _CLASSES}
-"""Families for bending, by name. Torsion and stretch have their own, FixedFree."""
+"""Families for bending, by name."""
+
+_ROD_CLASSES = (FixedFree, FixedLoaded, RodPolynomial, LinearElements, FreeForm)
+ROD_FAMILIES: dict[str, type[Described]] = {kind.name: kind for kind in _ROD_CLASSES}
+"""Families for torsion and stretch, by name."""
+
+DEFAULTS = dict.fromkeys(BENDING, "clamped-free") | dict.fromkeys(RODS, "fixed-free")
+"""The family of a direction of which nothing is said."""
 
 
-def family(shapes: Any) -> Any:
+def known(direction: str) -> dict[str, type[Described]]:
+    """The families for a direction, by name."""
+    return ROD_FAMILIES if direction in RODS else FAMILIES
+
+
+def family(shapes: Any, direction: str = "y") -> Any:
     """The family of mode shapes with this name, or of this table; an object that has `basis` comes back as is.
+
+    Names and tables are those for `direction`: "y" and "z" have the same, and so have "torsion" and "axial".
 
     Raises
     ------
     DescriptionError
-        If it is neither, or the table is wrong; the message says what is allowed.
+        If it is neither, or does not suit the direction, or the table is wrong; the message says what is allowed.
     """
     try:
-        made = checked(shapes)
+        made = checked(shapes, direction)
     except Fault as fault:
-        if not fault.part and shapes != FreeForm.name and not isinstance(shapes, Mapping):
+        if not fault.part and shapes != FreeForm.name and not isinstance(shapes, Mapping | Described):
             given = repr(shapes) if isinstance(shapes, str) else f"of type {type(shapes).__name__}"
-            known = ", ".join(map(repr, FAMILIES))
+            names = ", ".join(map(repr, known(direction)))
             raise DescriptionError(
-                f"shapes {given}: unknown; allowed are {known}, a table, or an object with basis(count)"
+                f"shapes {given}: unknown; allowed are {names}, a table, or an object with basis(count)"
             ) from None
         raise DescriptionError(f"{'.'.join(filter(None, ('shapes', fault.part)))} {fault.message}") from None
-    return FAMILIES[made]() if isinstance(made, str) else made
+    return known(direction)[made]() if isinstance(made, str) else made
 
 
-def checked(shapes: Any) -> Any:
-    """The name of a family, or a family object, which a table becomes; raises `Fault`."""
-    known = ", ".join(map(repr, FAMILIES))
+def checked(shapes: Any, direction: str = "y") -> Any:
+    """The name of a family for a direction, or a family object, which a table becomes; raises `Fault`."""
+    families = known(direction)
+    names = ", ".join(map(repr, families))
+    allowed = f"known {'are' if direction in BENDING else f'for {direction} are'} {names}"
     if isinstance(shapes, str):
-        if shapes not in FAMILIES:
-            raise Fault("", f"is {shown(shapes)}; known are {known}, or a family object")
+        if shapes not in families:
+            elsewhere = shapes in FAMILIES or shapes in ROD_FAMILIES
+            unfit = f", which is not for {direction}" if elsewhere else ""
+            raise Fault("", f"is {shown(shapes)}{unfit}; {allowed}, or a family object")
         if shapes == FreeForm.name:
             table = '{family = "free-form", x = [...], values = [[...], ...]}'
             raise Fault("", f"is 'free-form'; it must be a table {table}")
         return shapes
     if isinstance(shapes, Mapping):
         if "family" not in shapes:
-            raise Fault("family", f"is missing; known are {known}")
+            raise Fault("family", f"is missing; {allowed}")
         name = shapes["family"]
-        if not isinstance(name, str) or name not in FAMILIES:
-            raise Fault("family", f"is {shown(name)}; known are {known}")
-        return faulted(FAMILIES[name], shapes)
+        if not isinstance(name, str) or name not in families:
+            raise Fault("family", f"is {shown(name)}; {allowed}")
+        if name == FreeForm.name and direction in RODS:
+            shapes = {"pinned": True, **shapes}
+        return faulted(families[name], shapes)
     if isinstance(shapes, type) or not callable(getattr(shapes, "basis", None)):
         raise Fault("", f"is {shown(shapes)}; it must be the name of a family or an object with a method 'basis'")
+    suited = getattr(shapes, "directions", DIRECTIONS)
+    if direction not in suited:
+        raise Fault("", f"is a {type(shapes).__name__}, which is for {choices(*suited)}; {allowed}, or a family object")
     return shapes
 
 
 def fitted(shapes: Any, beam: Any, direction: str, load: TipLoad = NO_LOAD) -> Any:
-    """The family for a beam that bends along `direction`, "y" or "z", and carries `load` at its tip.
+    """The family for a beam that deforms in `direction`, "y", "z", "torsion" or "axial", and carries `load` at its tip.
 
     Names, tables and objects as in `family`; a family without `fitted` comes back as it is. Where the beam is tapered,
     "clamped-free" and "clamped-mass" (not in ratios) are the modes of the actual beam.
     """
-    made = family(shapes)
+    made = family(shapes, direction)
     if beam.section_tip is not None and isinstance(made, ClampedFree):
         made = HermiteModes(mass=0.0)
     elif beam.section_tip is not None and isinstance(made, ClampedMass) and not made.in_ratios:

@@ -10,6 +10,11 @@ import numpy as np
 
 Function = Callable[[np.ndarray, int], np.ndarray]
 
+BENDING = ("y", "z")
+RODS = ("torsion", "axial")
+DIRECTIONS = (*BENDING, *RODS)
+"""In which a beam deforms, in the order of its coordinates: as a beam along y and z, as a rod about and along x."""
+
 
 @final
 @dataclass(frozen=True)

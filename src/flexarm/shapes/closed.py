@@ -21,7 +21,8 @@ from typing import Any, final
 from flexarm.checks import shown
 from flexarm.errors import DescriptionError
 from flexarm.shapes.pieces import Hermite, Polynomial
-from flexarm.shapes.uniform import ClampedFree, ClampedPinned, FixedFree, PinnedFree, PinnedPinned, pinned_roots, roots
+from flexarm.shapes.rods import FixedFree, LinearElements, RodPolynomial
+from flexarm.shapes.uniform import ClampedFree, ClampedPinned, PinnedFree, PinnedPinned, pinned_roots, roots
 
 PAIRS = ("product", "curvature")
 """Quantities of two shapes."""
@@ -246,9 +247,11 @@ def _constants(kind: type, j: int) -> tuple[Constant, ...]:
 
 # -- polynomials, whole or piece by piece ------------------------------------------------------------------------------
 
-_EXACT = (Polynomial, Hermite)
+_EXACT = (Polynomial, Hermite, RodPolynomial, LinearElements)
+_OF_RODS = (RodPolynomial, LinearElements)
+_HATS = {"left": (1, -1), "right": (0, 1)}
 _CUBICS = {"left": ((1, 0, -3, 2), (0, 1, -2, 1)), "right": ((0, 0, 3, -2), (0, 0, -1, 1))}
-"""Deflection and slope of a node at the left or right of an element: powers of xi, Hermite's cubics."""
+"""What a node at the left or right of an element moves: powers of xi; a bent one's deflection and slope, Hermite's."""
 
 Powers = tuple[int, ...]
 
@@ -267,8 +270,12 @@ def _fraction(family: Any, quantity: str, count: int, j: int, k: int) -> Fractio
         case "product":
             return sum((_integral(_product(p, q)) for p, q in common), Fraction(0)) / n
         case "curvature":
-            bent = [(_slope(_slope(p)), _slope(_slope(q))) for p, q in common]
-            return sum((_integral(_product(p, q)) for p, q in bent), Fraction(0)) * n**3
+            if isinstance(family, _OF_RODS):
+                strained = [(_slope(p), _slope(q)) for p, q in common]
+            else:
+                strained = [(_slope(_slope(p)), _slope(_slope(q))) for p, q in common]
+            power = 1 if isinstance(family, _OF_RODS) else 3
+            return sum((_integral(_product(p, q)) for p, q in strained), Fraction(0)) * n**power
         case "tip":
             return Fraction(sum(tip))
         case "tip slope":
@@ -284,10 +291,14 @@ def _pieces(family: Any, count: int, j: int) -> tuple[int, dict[int, Powers]]:
         n, node, which = count // 2, (j + 1) // 2, (j + 1) % 2
         pieces: dict[int, Powers] = {node - 1: _CUBICS["right"][which]}
         return n, pieces if node == n else {**pieces, node: _CUBICS["left"][which]}
-    # Jacobi's P_k(2 x - 1) of (0, 4), k = j - 1, by powers of x (Abramowitz & Stegun 22.3.2, seen from the other end)
-    k = j - 1
-    jacobi = [(-1) ** (k + m) * math.comb(k, m) * math.comb(k + 4 + m, k) for m in range(k + 1)]
-    return 1, {0: (0, 0, *jacobi)}
+    if isinstance(family, LinearElements):
+        hat: dict[int, Powers] = {j - 1: _HATS["right"]}
+        return count, hat if j == count else {**hat, j: _HATS["left"]}
+    # x^z times Jacobi's P_k(2 x - 1) of (0, 2 z), k = j - 1, by powers of x (Abramowitz & Stegun 22.3.2, seen from the
+    # other end)
+    k, z = j - 1, 1 if isinstance(family, RodPolynomial) else 2
+    jacobi = [(-1) ** (k + m) * math.comb(k, m) * math.comb(k + 2 * z + m, k) for m in range(k + 1)]
+    return 1, {0: (*[0] * z, *jacobi)}
 
 
 def _slope(p: Powers) -> Powers:

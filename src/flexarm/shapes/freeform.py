@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flexarm.checks import Described, Fault, checked_list, checked_number, checked_numbers, flag, shown
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import Basis, scaled
+from flexarm.shapes.basis import DIRECTIONS, Basis, scaled
 
 FEWEST = 7
 """Samples: a spline of fifth degree has six coefficients at least, and the clamped end takes one more condition."""
@@ -55,12 +55,13 @@ class FreeForm(Described):
     values : list of lists
         Of every shape the values at the points x.
     pinned : bool
-        Whether the shapes may have a slope at the hub.
+        Whether the shapes may have a slope at the hub; in torsion and stretch they may always, and tables get it there.
     scaled : bool
         Whether they are scaled to a largest deflection of 1, positive at the tip, like every other family.
     """
 
     name: ClassVar[str] = "free-form"
+    directions: ClassVar[tuple[str, ...]] = DIRECTIONS
     family: Literal["free-form"] = "free-form"
     functions: Annotated[tuple[Any, ...], BeforeValidator(_functions)] = ()
     x: Annotated[tuple[float, ...], BeforeValidator(_points)] | None = None

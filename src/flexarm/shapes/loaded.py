@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from flexarm.checks import NOT_NEGATIVE, Described, Fault, optional_number
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import Basis, scaled
+from flexarm.shapes.basis import BENDING, Basis, scaled
 from flexarm.shapes.uniform import clamped_roots, roots, sine
 
 
@@ -98,6 +98,7 @@ class ClampedMass(Carrying):
     """
 
     name: ClassVar[str] = "clamped-mass"
+    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["clamped-mass"] = "clamped-mass"
     mass_ratio: Annotated[float | None, optional_number("", NOT_NEGATIVE)] = None
     inertia_ratio: Annotated[float | None, optional_number("", NOT_NEGATIVE)] = None
@@ -171,6 +172,7 @@ class ClampedLoaded(Described):
     """
 
     name: ClassVar[str] = "clamped-loaded"
+    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["clamped-loaded"] = "clamped-loaded"
     mass: Annotated[float | None, optional_number("kg", NOT_NEGATIVE)] = None
     mass_ratio: Annotated[float | None, optional_number("", NOT_NEGATIVE)] = None

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from functools import partial
+from math import comb, perm
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
 from flexarm.checks import Described
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import Basis, scaled
+from flexarm.shapes.basis import BENDING, Basis, scaled
 from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad
 
 
@@ -21,30 +22,32 @@ class Polynomial(Described):
     """
 
     name: ClassVar[str] = "polynomial"
+    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["polynomial"] = "polynomial"
 
     def basis(self, count: int) -> Basis:
         """The `count` polynomials of lowest degree."""
-        edges = (1 - np.cos(np.pi * np.arange(count // 4 + 2) / (count // 4 + 1))) / 2  # zeros crowd at the ends
-        return Basis(count, partial(_polynomials, count), tuple(edges.tolist()))
+        return jacobi(count, 2)
 
 
-def _polynomials(count, x, n):
+def jacobi(count: int, zero: int) -> Basis:
+    """x^zero P_k(2x - 1), P_k Jacobi's of (0, 2 zero), k = 0, ..., count - 1: orthogonal over (0, 1), 1 at the tip."""
+    edges = (1 - np.cos(np.pi * np.arange(count // 4 + 2) / (count // 4 + 1))) / 2  # zeros crowd at the ends
+    return Basis(count, partial(_jacobi, count, zero), tuple(edges.tolist()))
+
+
+def _jacobi(count, zero, x, n):
     from scipy.special import eval_jacobi  # late: a description needs no scipy
 
     k, x = np.arange(count), x[:, None]
 
     def P(m):
         """The m-th derivative of P_k(2x - 1)."""
-        factor = np.prod([k + 4.0 + i for i in range(1, m + 1)], axis=0)
-        return np.where(k >= m, factor * eval_jacobi(np.maximum(k - m, 0), m, 4 + m, 2 * x - 1), 0.0)
+        factor = np.prod([k + 2.0 * zero + i for i in range(1, m + 1)], axis=0)
+        return np.where(k >= m, factor * eval_jacobi(np.maximum(k - m, 0), m, 2 * zero + m, 2 * x - 1), 0.0)
 
-    value = x**2 * P(n)  # Leibniz
-    if n >= 1:
-        value = value + 2 * n * x * P(n - 1)
-    if n >= 2:
-        value = value + n * (n - 1) * P(n - 2)
-    return value
+    some = range(min(zero, n) + 1)  # Leibniz; the i-th derivative of x^zero is perm(zero, i) x^(zero - i)
+    return sum(comb(n, i) * perm(zero, i) * x ** (zero - i) * P(n - i) for i in some)
 
 
 @final
@@ -56,6 +59,7 @@ class Hermite(Described):
     """
 
     name: ClassVar[str] = "hermite"
+    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["hermite"] = "hermite"
 
     def refusal(self, count: int) -> str | None:
@@ -99,6 +103,7 @@ class HermiteModes(Carrying):
     """
 
     name: ClassVar[str] = "hermite-modes"
+    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["hermite-modes"] = "hermite-modes"
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ModesOf":
@@ -119,6 +124,7 @@ class ModesOf:
     direction: str
     load: TipLoad = NO_LOAD
     name: ClassVar[str] = "hermite-modes"
+    directions: ClassVar[tuple[str, ...]] = BENDING
 
     def basis(self, count: int) -> Basis:
         """The `count` modes of lowest frequency."""

@@ -1,13 +1,12 @@
-"""Modes of a uniform beam with plain ends, and of a uniform rod."""
+"""Modes of a uniform beam with plain ends."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from flexarm.checks import Described
-from flexarm.shapes.basis import Basis, scaled
+from flexarm.shapes.basis import BENDING, Basis, scaled
 
 
 @final
@@ -19,6 +18,7 @@ class ClampedFree(Described):
     """
 
     name: ClassVar[str] = "clamped-free"
+    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["clamped-free"] = "clamped-free"
 
     def basis(self, count: int) -> Basis:
@@ -31,6 +31,7 @@ class PinnedPinned(Described):
     """Bending of a uniform beam pinned at both ends, sin(k pi x): the slope at the hub is positive."""
 
     name: ClassVar[str] = "pinned-pinned"
+    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["pinned-pinned"] = "pinned-pinned"
 
     def basis(self, count: int) -> Basis:
@@ -47,6 +48,7 @@ class PinnedFree(Described):
     """
 
     name: ClassVar[str] = "pinned-free"
+    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["pinned-free"] = "pinned-free"
 
     def basis(self, count: int) -> Basis:
@@ -63,23 +65,12 @@ class ClampedPinned(Described):
     """
 
     name: ClassVar[str] = "clamped-pinned"
+    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["clamped-pinned"] = "clamped-pinned"
 
     def basis(self, count: int) -> Basis:
         """The `count` modes of lowest frequency."""
         return scaled(Basis(count, partial(_clamped_pinned, pinned_roots(count))))
-
-
-@final
-@dataclass(frozen=True)
-class FixedFree:
-    """Torsion or stretch of a uniform rod fixed at x = 0 and free at x = 1: sin((2k - 1) pi x / 2), +1 at the tip."""
-
-    name: ClassVar[str] = "fixed-free"
-
-    def basis(self, count: int) -> Basis:
-        """The `count` modes of lowest frequency."""
-        return Basis(count, partial(_fixed_free, np.arange(1, 2 * count, 2) * (np.pi / 2)))
 
 
 def roots(count: int) -> np.ndarray:
@@ -134,10 +125,6 @@ def _pinned_free(beta, x, n):
 
 def _clamped_pinned(beta, x, n):
     return (-beta) ** n * (_over_sin(beta, 1 - x, n) - _over_sinh(beta, 1 - x, n))
-
-
-def _fixed_free(beta, x, n):
-    return np.sin(beta) * beta**n * sine(beta * x[:, None], n)
 
 
 def _over_sin(beta, x, n):

@@ -1,0 +1,155 @@
+"""Shapes of torsion and stretch: a rod fixed at x = 0, where it need not stand still but in value."""
+
+from functools import partial
+from math import isfinite
+from typing import Annotated, Any, ClassVar, Literal, Self, final
+
+import numpy as np
+from pydantic import model_validator
+
+from flexarm.checks import NOT_NEGATIVE, Described, Fault, optional_number
+from flexarm.errors import DescriptionError
+from flexarm.shapes.basis import RODS, Basis
+from flexarm.shapes.loaded import TipLoad
+from flexarm.shapes.pieces import jacobi
+from flexarm.shapes.uniform import sine
+
+
+@final
+class FixedFree(Described):
+    """Torsion or stretch of a uniform rod fixed at x = 0 and free at x = 1: sin((2k - 1) pi x / 2), +1 at the tip.
+
+    Their strain vanishes at the tip, so a load there needs many of them.
+    """
+
+    name: ClassVar[str] = "fixed-free"
+    directions: ClassVar[tuple[str, ...]] = RODS
+    family: Literal["fixed-free"] = "fixed-free"
+
+    def basis(self, count: int) -> Basis:
+        """The `count` modes of lowest frequency."""
+        return Basis(count, partial(_fixed_free, np.arange(1, 2 * count, 2) * (np.pi / 2)))
+
+
+def _fixed_free(beta, x, n):
+    return np.sin(beta) * beta**n * sine(beta * x[:, None], n)
+
+
+@final
+class FixedLoaded(Described):
+    """Torsion or stretch of a uniform rod fixed at x = 0 with a rigid body at x = 1; the largest deflection is 1.
+
+    sin(beta x) with mu beta tan(beta) = 1, where mu is the body's inertia about the axis over the rod's own, or its
+    mass over the rod's: the torque (or force) at the tip is phi'(1) = mu beta^2 phi(1). Modes are orthogonal with the
+    body: int phi_i phi_j + mu phi_i(1) phi_j(1) = 0 for i != j. The first tends to x, the static shape, as mu grows.
+
+    Parameters
+    ----------
+    load : float, optional
+        Moment of inertia about the axis [kg m^2] in torsion, mass [kg] in stretch; if nothing is given, that of the
+        links and the payload beyond.
+    load_ratio : float, optional
+        mu instead.
+    """
+
+    name: ClassVar[str] = "fixed-loaded"
+    directions: ClassVar[tuple[str, ...]] = RODS
+    family: Literal["fixed-loaded"] = "fixed-loaded"
+    load: Annotated[float | None, optional_number("kg m^2, or kg", NOT_NEGATIVE)] = None
+    load_ratio: Annotated[float | None, optional_number("", NOT_NEGATIVE)] = None
+
+    @model_validator(mode="after")
+    def _is_given_once(self) -> Self:
+        if self.load is not None and self.load_ratio is not None:
+            raise Fault("load", "is given beside load_ratio; give one of them")
+        return self
+
+    def fitted(self, beam: Any, direction: str, load: TipLoad) -> "FixedLoaded":
+        """The family as a ratio, for a beam that carries `load`; a tapered one counts with its whole inertia."""
+        if self.load_ratio is not None:
+            return self
+        beyond = load.inertia if direction == "torsion" else load.mass
+        own = polar_inertia(beam) if direction == "torsion" else beam.total_mass
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = float(np.divide(beyond if self.load is None else self.load, own))
+        if not isfinite(ratio):
+            raise DescriptionError(f"fixed-loaded: the {direction} load is {ratio} times the beam's; it must be finite")
+        return FixedLoaded(load_ratio=ratio)
+
+    def roots(self, count: int) -> np.ndarray:
+        """The wave numbers beta of the first modes: (count,)."""
+        if self.load_ratio is None:
+            raise DescriptionError("fixed-loaded: its shapes depend on the beam and its load; fit it to a beam first")
+        return rod_roots(count, self.load_ratio)
+
+    def basis(self, count: int) -> Basis:
+        """The `count` modes of lowest frequency."""
+        beta = self.roots(count)
+        size = np.where(beta < np.pi / 2, np.sin(beta), np.sign(np.sin(beta)))
+        return Basis(count, partial(_fixed_loaded, beta, size))
+
+
+def polar_inertia(beam: Any) -> float:
+    """Of a whole beam about its axis [kg m^2]."""
+    if beam.section_tip is None:
+        return float(beam.rho_Ip * beam.length)
+    t, weights = np.polynomial.legendre.leggauss(4)  # exact: fourth degree in x
+    return float(weights @ beam.profile((1 + t) / 2).rho_Ip / 2 * beam.length)
+
+
+def rod_roots(count: int, mu: float) -> np.ndarray:
+    """The wave numbers of a rod with a body of `mu` times its own inertia at the tip: mu beta tan(beta) = 1.
+
+    Root k lies in ((k - 1) pi, (k - 1/2) pi], above the lower end by arctan(1 / (mu beta)). What that leaves,
+    beta - (k - 1) pi - arctan(1 / (mu beta)), rises and is concave: from below, Newton climbs to the root and never
+    passes it. tan(b) < b / (1 - (2 b / pi)^2) and arctan(b) < b give starts below it.
+    """
+    low = np.arange(count) * np.pi
+    beta = np.maximum(np.maximum(low, (low + np.pi / 2) / (1 + mu)), 1 / np.sqrt(mu + (2 / np.pi) ** 2))
+    for _ in range(12):  # 7 steps settle it for mu from 0 to 1e30
+        beta = beta - (beta - low - np.arctan2(1.0, mu * beta)) / (1 + mu / (1 + (mu * beta) ** 2))
+    return beta
+
+
+def _fixed_loaded(beta, size, x, n):
+    return beta**n * sine(beta * x[:, None], n) / size
+
+
+@final
+class RodPolynomial(Described):
+    """Polynomials zero at x = 0, orthogonal over the rod: x P_k(2x - 1), P_k Jacobi's of (0, 2), k = 0, 1, ...
+
+    They span x, ..., x^count. phi(1) = +1 is the largest deflection, and int phi_i phi_j is 1 / (2k + 3) for i = j,
+    else 0. The first is the static shape of a torque or force at the tip.
+    """
+
+    name: ClassVar[str] = "polynomial"
+    directions: ClassVar[tuple[str, ...]] = RODS
+    family: Literal["polynomial"] = "polynomial"
+
+    def basis(self, count: int) -> Basis:
+        """The `count` polynomials of lowest degree."""
+        return jacobi(count, 1)
+
+
+@final
+class LinearElements(Described):
+    """Finite elements of a rod fixed at x = 0: `count` equal elements, the value at each node a coordinate."""
+
+    name: ClassVar[str] = "linear-elements"
+    directions: ClassVar[tuple[str, ...]] = RODS
+    family: Literal["linear-elements"] = "linear-elements"
+
+    def basis(self, count: int) -> Basis:
+        """The functions of `count` elements."""
+        return Basis(count, partial(_hats, count), tuple(np.linspace(0, 1, max(count, 1) + 1).tolist()))
+
+
+def _hats(count, x, n):
+    values = np.zeros((x.size, count + 1))
+    if count and n < 2:
+        e = np.clip(np.floor(x * count).astype(int), 0, count - 1)
+        xi = x * count - e
+        here = np.arange(x.size)
+        values[here, e], values[here, e + 1] = (1 - xi, xi) if n == 0 else (-float(count), float(count))
+    return values[:, 1:]  # the first node is fixed
