@@ -266,7 +266,7 @@ class Model:
         """Everything the equations depend on. A family object of the user's own counts by its shapes."""
         digest = hashlib.sha256(self.arm.canonical().encode())
         beams = [link.body for link in self.arm.links if isinstance(link.body, Beam)]
-        for beam, direction, shapes in ((beam, *each) for beam in beams for each in beam.families.items()):
+        for beam, direction, shapes in ((each, *family) for each in beams for family in each.families.items()):
             if not isinstance(shapes, str | Described):
                 load = TipLoad(mass=beam.total_mass)  # any: what is carried stands in the description
                 basis = fitted(shapes, beam, direction, load).basis(beam.counts[direction])
