@@ -239,8 +239,8 @@ class TipDeflection(Sampling):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """A tip function, less its value without deformation."""
+        from flexarm.mechanics.body import undeformed
         from flexarm.mechanics.chain import taken
-        from flexarm.mechanics.links import undeformed
 
         i = _place(self, self.link, arm)
         body, eta = chain.bodies[i], taken(q, chain.own[i])[1:]

@@ -14,7 +14,7 @@ from flexarm.description.arm import Arm, Beam
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics import quantities
 from flexarm.mechanics.chain import Chain, named_chain, taken
-from flexarm.mechanics.links import coordinate_labels
+from flexarm.mechanics.modal import coordinate_labels
 from flexarm.mechanics.parameters import Ledger, Parameter
 from flexarm.mechanics.spatial import Vector, is_zero
 

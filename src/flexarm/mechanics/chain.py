@@ -8,9 +8,10 @@ import casadi as ca
 import numpy as np
 
 from flexarm.description.arm import Arm, Link
+from flexarm.mechanics.body import Body, Loads
 from flexarm.mechanics.drive import body
-from flexarm.mechanics.links import Body, Loads, payload
 from flexarm.mechanics.parameters import Ledger, Name, value_of
+from flexarm.mechanics.rigid import payload
 from flexarm.mechanics.spatial import Matrix, Motion, Scalar, Slide, Turn, Vector, is_zero
 from flexarm.shapes import TipLoad
 

@@ -1,29 +1,44 @@
 """What a joint adds to its link: hub, bearing, actuator, rotor, and the spring and motor of an elastic joint."""
 
 from dataclasses import replace
+from functools import singledispatch
+from typing import Any
 
 from flexarm.checks import tensor
 from flexarm.description.arm import Beam, Link, Rigid, Telescope
-from flexarm.description.joints import Driven
-from flexarm.mechanics.links import Body, Loads, beam, bordered, named_tensor, rigid, slopes_of
+from flexarm.description.joints import Driven, Joint
+from flexarm.mechanics.beam import beam
+from flexarm.mechanics.body import Body, Loads, bordered, slopes_of
 from flexarm.mechanics.parameters import Name, value_of
+from flexarm.mechanics.rigid import named_tensor, rigid
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cos_sin, dot, is_zero, scaled
 from flexarm.mechanics.telescope import telescope
 
 
 def body(link: Link, loads: Loads, name: Name = value_of) -> Body:
     """The mechanics of a described link: the body, its hub, its drive."""
-    if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
-        made = telescope(link.body, link.joint, loads, name)
-    elif isinstance(link.body, Beam):
-        made = beam(link.body, loads, name)
-    elif isinstance(link.body, Rigid):
-        made = rigid(link.body, name)
-    else:
-        raise TypeError(link.body)
+    made = bare(link.body, link.joint, loads, name)
     mass = name("mh", "hub_mass", link.hub_mass, "kg", "mass of the hub")
     inertia = named_tensor(tensor(link.hub_inertia), name, "Ih", "hub_inertia", "moment of inertia of the hub")
     return _with_drive(_with_hub(made, mass, inertia), link, name)
+
+
+@singledispatch
+def bare(description: Any, joint: Joint, loads: Loads, name: Name) -> Body:
+    """The mechanics of a body alone, by the kind of its description; a new kind is registered here."""
+    raise TypeError(f"nothing is registered for a body of type {type(description).__name__}")
+
+
+@bare.register
+def _(description: Rigid, joint: Joint, loads: Loads, name: Name) -> Body:
+    return rigid(description, name)
+
+
+@bare.register
+def _(description: Beam, joint: Joint, loads: Loads, name: Name) -> Body:
+    if isinstance(joint, Telescope):
+        return telescope(description, joint, loads, name)
+    return beam(description, loads, name)
 
 
 def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:

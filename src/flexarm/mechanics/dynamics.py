@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from flexarm.mechanics.body import Body
 from flexarm.mechanics.chain import Chain, Step, positions, put, taken
-from flexarm.mechanics.links import Body
 from flexarm.mechanics.spatial import (
     Matrix,
     Motion,

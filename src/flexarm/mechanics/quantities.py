@@ -6,10 +6,10 @@ Each takes the chain and lists of scalars and returns a list of scalars, or a li
 import casadi as ca
 
 from flexarm.mechanics import dynamics as dy
+from flexarm.mechanics.body import undeformed
 from flexarm.mechanics.chain import Chain, positions, taken
 from flexarm.mechanics.dynamics import forward_dynamics_dense as dense
 from flexarm.mechanics.dynamics import mass_matrix, stiffness_force
-from flexarm.mechanics.links import undeformed
 from flexarm.mechanics.spatial import Matrix, Vector, added, dot, product, scaled, transposed
 
 __all__ = ["mass_matrix", "stiffness_force"]

@@ -10,14 +10,11 @@ from numpy.polynomial import chebyshev
 
 from flexarm.description.arm import Beam, Telescope
 from flexarm.description.joints import SHORTEST
-from flexarm.mechanics.links import (
-    Body,
+from flexarm.mechanics.body import Body, Loads, bordered, frame_inertia
+from flexarm.mechanics.modal import (
     Fields,
-    Loads,
     bases_of,
-    bordered,
     coordinate_labels,
-    frame_inertia,
     integrals,
     labels,
     modal_damping,
