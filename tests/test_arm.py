@@ -9,7 +9,6 @@ import sys
 import numpy as np
 import pytest
 
-from flexarm.catalogue import bundled, load, read_toml
 from flexarm.description.arm import (
     KNOWN_SHAPES,
     Arm,
@@ -28,6 +27,7 @@ from flexarm.description.arm import (
     Tube,
     tensor,
 )
+from flexarm.description.load import bundled, load, read_toml
 from flexarm.errors import DescriptionError
 
 EXACT = 1e-13  # relative: a handful of roundings
@@ -729,6 +729,6 @@ def test_the_spatial_arm_reaches_three_metres():
 
 def test_the_description_needs_no_heavy_library():
     heavy = ["casadi", "numba", "llvmlite", "scipy", "xarray", "sympy", "control", "matplotlib", "CyRK"]
-    code = f"import sys, flexarm.catalogue; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, flexarm.description.load; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

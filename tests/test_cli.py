@@ -587,7 +587,7 @@ def test_ctrl_c_elsewhere_is_one_line(call, monkeypatch):
     def pressed():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("flexarm.catalogue.bundled", pressed)
+    monkeypatch.setattr("flexarm.description.load.bundled", pressed)
     assert call("list") == (130, "", "flexarm: interrupted\n")
 
 

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from flexarm import shapes
-from flexarm.catalogue import bundled, load
 from flexarm.description.arm import (
     Arm,
     Beam,
@@ -21,6 +20,7 @@ from flexarm.description.arm import (
     Telescope,
     Tube,
 )
+from flexarm.description.load import bundled, load
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.model import Model
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario

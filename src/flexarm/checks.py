@@ -305,8 +305,8 @@ class _OneLine(ModelMetaclass):
         try:
             return super().__call__(**data)
         except ValidationError as error:
-            line = _line(cls.__name__, data, error)
-        raise DescriptionError(line)
+            found = _described(cls.__name__, data, error)
+        raise found
 
 
 class Described(BaseModel, metaclass=_OneLine):
@@ -348,7 +348,7 @@ def faulted(cls: type[BaseModel], table: Mapping) -> Any:
     raise Fault(part, fault.message, sentence=fault.sentence)
 
 
-def _line(root: str, data: Mapping, error: ValidationError) -> str:
+def _described(root: str, data: Mapping, error: ValidationError) -> DescriptionError:
     """The first error of a report, said as "where: field is value; it must be ..."."""
     errors = error.errors(include_url=False)
     fault = _fault(errors[0])
@@ -356,9 +356,8 @@ def _line(root: str, data: Mapping, error: ValidationError) -> str:
     if fault.part:
         field = fault.part if not field else field + ("" if fault.part.startswith("[") else ".") + fault.part
     # "link 'a': mass is ...", "link 'a': joint: unknown key ...", "link 1 is ...", "Beam: unknown key ..."
-    subject = f"{fault.where or where}: {field}" if field else where
-    line = f"{subject}{': ' if fault.sentence else ' '}{fault.message}"
-    return line + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else "")
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return DescriptionError(fault.message + more, (field and fault.where) or where, field, fault.sentence)
 
 
 def _place(root: str, data: Mapping, loc: tuple[int | str, ...]) -> tuple[str, str]:

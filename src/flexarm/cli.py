@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
 
 app = typer.Typer(
     add_completion=False,
@@ -30,7 +30,7 @@ def list_() -> None:
     """List the bundled arms and scenarios."""
     from rich.table import Table
 
-    from flexarm.catalogue import bundled, load
+    from flexarm.description.load import bundled, load
     from flexarm.scenario import bundled_scenarios, load_scenario
 
     for title, names, get in (("arms", bundled(), load), ("scenarios", bundled_scenarios(), load_scenario)):
@@ -51,7 +51,7 @@ def show(arm: ArmName) -> None:
     import numpy as np
     from rich.table import Table
 
-    from flexarm.catalogue import load
+    from flexarm.description.load import load
     from flexarm.model import Model
 
     model = Model(load(arm))
@@ -97,7 +97,7 @@ def modes(
     import numpy as np
     from rich.table import Table
 
-    from flexarm.catalogue import load
+    from flexarm.description.load import load
     from flexarm.model import Model
 
     model = Model(load(arm))
@@ -144,8 +144,8 @@ def derive(
     """Derive the equations of motion in closed form; print them, or write them as a document or as source code."""
     import time
 
-    from flexarm.catalogue import load
     from flexarm.closed_forms.equations import equations
+    from flexarm.description.load import load
     from flexarm.simulation.results import write_whole
 
     began = time.perf_counter()
@@ -215,8 +215,7 @@ def simulate(
     try:
         chosen = chosen.replace(**whole, solver=chosen.solver.replace(**solver))
     except DescriptionError as error:  # the scenario was right, so it is an option
-        name, _, rest = str(error).partition(": ")[2].removeprefix("solver.").partition(" ")
-        raise DescriptionError(f"--{name} {rest}") from None
+        raise DescriptionError(error.message, field=f"--{error.field.removeprefix('solver.')}") from None
     stem = out / "".join("-" if c in '/\\:*?"<>|' else c for c in chosen.name)
     _check_folder(out)
     failure: SimulationError | None = None
@@ -226,9 +225,11 @@ def simulate(
             result = chosen.run()
         except SimulationError as error:
             failure, result = error, error.result
-    for message in dict.fromkeys(str(warning.message) for warning in told):
-        if not message.startswith("interrupted"):  # that is said below
-            print(f"flexarm: warning: {message}", file=sys.stderr)
+    others = (
+        warning.message for warning in told if not issubclass(warning.category, InterruptedRun)
+    )  # that is said below
+    for message in dict.fromkeys(map(str, others)):
+        print(f"flexarm: warning: {message}", file=sys.stderr)
     written = _write(result, stem, plot)
     _summary(result, time.perf_counter() - began, written)
     if failure is not None:

@@ -1,12 +1,42 @@
 """The errors flexarm raises: each message is one line that says what, where and what is allowed."""
 
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
 
 class FlexarmError(Exception):
     """Any error a user can cause; the command line prints it without a traceback and exits with 2."""
 
 
 class DescriptionError(FlexarmError):
-    """An arm, a scenario or a file that cannot be understood."""
+    """An arm, a scenario or a file that cannot be understood.
+
+    Attributes
+    ----------
+    where : str
+        Whose fault it is: "link 'forearm'", a file; empty where the message says it.
+    field : str
+        The part of it that is wrong, "joint.axis"; empty where it is all of it.
+    message : str
+        What is wrong with it and what is allowed. The error's text is the three together.
+    """
+
+    def __init__(self, message: str, where: str = "", field: str = "", sentence: bool = False):
+        self.message, self.where, self.field, self._sentence = message, where, field, sentence
+        subject = f"{where}: {field}" if where and field else where or field
+        super().__init__(f"{subject}{': ' if sentence else ' '}{message}" if subject else message)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, bool]]:
+        return type(self), (self.message, self.where, self.field, self._sentence)
+
+    def inside(self, file: str, root: str) -> "DescriptionError":
+        """The same error as seen from a file whose whole content is called `root`: it begins with the file's name."""
+        if not self.where:
+            return DescriptionError(str(self), file, sentence=True)
+        where = file if self.where == root else f"{file}: {self.where}"
+        return DescriptionError(self.message, where, self.field, self._sentence)
 
 
 class SimulationError(FlexarmError):
@@ -18,6 +48,10 @@ class SimulationError(FlexarmError):
         What was computed before it stopped.
     """
 
-    def __init__(self, message: str, result=None):
+    def __init__(self, message: str, result: "Dataset | None" = None):
         super().__init__(message)
         self.result = result
+
+
+class InterruptedRun(UserWarning):
+    """A run was ended by Ctrl-C; its result goes as far as it came."""

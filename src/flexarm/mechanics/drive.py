@@ -20,7 +20,7 @@ def body(link: Link, loads: Loads, name: Name = value_of) -> Body:
     made = bare(link.body, link.joint, loads, name)
     mass = name("mh", "hub_mass", link.hub_mass, "kg", "mass of the hub")
     inertia = named_tensor(tensor(link.hub_inertia), name, "Ih", "hub_inertia", "moment of inertia of the hub")
-    return _with_drive(_with_hub(made, mass, inertia), link, name)
+    return with_drive(link.joint, _with_hub(made, mass, inertia), link, name)
 
 
 @singledispatch
@@ -67,7 +67,17 @@ def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:
     return replace(body, inertia=with_hub)
 
 
-def _with_drive(body: Body, link: Link, name: Name) -> Body:
+@singledispatch
+def with_drive(joint: Joint, body: Body, link: Link, name: Name) -> Body:
+    """The body with what its joint adds, by the kind of the joint; one without an actuator adds nothing.
+
+    A new drive is registered here: a function of a body that gives a body.
+    """
+    return body
+
+
+@with_drive.register
+def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
     """The body with what its joint adds: bearing, actuator, rotor, and the spring and motor of an elastic joint.
 
     The actuator works on the angle (or length) a . (q, eta): q, and the slopes at a hub that turns with the shapes
@@ -75,9 +85,6 @@ def _with_drive(body: Body, link: Link, name: Name) -> Body:
     times the square of G times its rate (relative), plus the turning of what carries it (absolute; DESIGN section 4).
     An elastic joint (Subudhi & Morris) has a motor coordinate theta, last in eta, that the actuator works on.
     """
-    joint = link.joint
-    if not isinstance(joint, Driven):
-        return body
     k, turns = body.size, joint.turns
     a = list(body.drive)
     carrier: Vector = [0.0] * (7 + k)  # turning of the frame before the joint, about its axis, by (v, w, r, eta_dot)

@@ -16,8 +16,8 @@ from scipy import linalg
 from scipy.optimize import brentq
 
 from flexarm import analysis
-from flexarm.catalogue import load
 from flexarm.description.arm import Arm, Beam, Link, Payload, Rigid
+from flexarm.description.load import load
 from flexarm.model import Model
 from flexarm.papers.claims import Claim, Verdict
 from flexarm.plots import save_figure

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import linalg
 from scipy.integrate import solve_ivp
 
-from flexarm.catalogue import load
 from flexarm.description.arm import Arm, Beam, Link, Revolute
+from flexarm.description.load import load
 from flexarm.model import Model
 from flexarm.native.kernel import Code, Kernel
 from flexarm.native.llvm import operations

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.integrate import quad, solve_ivp
 
 from flexarm import analysis
-from flexarm.catalogue import load
 from flexarm.description.arm import Arm, Beam, Pose, Telescope
+from flexarm.description.load import load
 from flexarm.model import Model
 from flexarm.papers.claims import Claim, Verdict
 from flexarm.papers.panels import Curve, Panel, draw

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Self, final
 from pydantic import BeforeValidator, model_validator
 
 from flexarm import checks, trajectory
-from flexarm.catalogue import load, printable, read_toml
 from flexarm.checks import POSITIVE, Described, Fault, number
 from flexarm.description.arm import Arm
+from flexarm.description.load import load, printable, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.scenario.controllers import ControllerTable, made
@@ -231,5 +231,5 @@ def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
         scenario = Scenario(**table)
         scenario.check(scenario.loaded_arm())
     except DescriptionError as error:
-        raise DescriptionError(f"{printable(given)}: {str(error).removeprefix('Scenario: ')}") from None
+        raise error.inside(printable(given), "Scenario") from None
     return scenario

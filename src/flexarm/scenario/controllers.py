@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexarm.catalogue import load
 from flexarm.checks import Fault, shown
+from flexarm.description.load import load
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory import Reference

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
 from flexarm.native.kernel import Code
@@ -149,7 +149,8 @@ def simulate(
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:
         warnings.warn(f"a telescope moves at {ratio:.2g} of its group velocity: its shapes are poor", stacklevel=2)
     if not run.completed:
-        warnings.warn(f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s", stacklevel=2)
+        message = f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s"
+        warnings.warn(message, InterruptedRun, stacklevel=2)
     return result
 
 
