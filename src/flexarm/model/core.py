@@ -1,9 +1,12 @@
 """The model of an arm: its equations traced once, compiled when first called, evaluated with arrays."""
 
 import hashlib
+import inspect
 import json
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -48,6 +51,31 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "observed": (STATE, ("5 + 6 links",)),
 }
 """Arguments and shape of every quantity in the module `quantities`."""
+
+
+def foreign_sources(arm: Arm) -> list[bytes]:
+    """The source files of joints and bodies that are defined outside the package, and of their mechanics.
+
+    Where there is no file (a session at the keyboard) a number of this process stands for it.
+    """
+    kinds = {cls for link in arm.links for cls in (type(link.joint), type(link.body))}
+    foreign = [cls for cls in kinds if cls.__module__.partition(".")[0] != "flexarm"]
+    if not foreign:
+        return []
+    from flexarm.mechanics.drive import bare, with_drive
+
+    things = [thing for cls in foreign for thing in (cls, bare.dispatch(cls), with_drive.dispatch(cls))]
+    found = set()
+    for thing in things:
+        try:
+            found.add(Path(inspect.getsourcefile(thing) or "").read_bytes())
+        except (TypeError, OSError):
+            found.add(SESSION)
+    return sorted(found)
+
+
+SESSION = os.urandom(16)
+"""Stands for source code that lies in no file."""
 
 
 @final
@@ -265,6 +293,8 @@ class Model:
     def fingerprint(self) -> str:
         """Everything the equations depend on. A family object of the user's own counts by its shapes."""
         digest = hashlib.sha256(self.arm.canonical().encode())
+        for content in foreign_sources(self.arm):
+            digest.update(content)
         beams = [link.body for link in self.arm.links if isinstance(link.body, Beam)]
         for beam, direction, shapes in ((each, *family) for each in beams for family in each.families.items()):
             if not isinstance(shapes, str | Described):
