@@ -219,6 +219,7 @@ def simulate(
     stem = out / "".join("-" if c in '/\\:*?"<>|' else c for c in chosen.name)
     _check_folder(out)
     failure: SimulationError | None = None
+    result: Any
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:

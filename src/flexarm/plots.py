@@ -2,7 +2,7 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,13 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.sensors import coordinate_unit
 
+if TYPE_CHECKING:
+    import casadi as ca
+    from matplotlib.figure import Figure
+    from xarray import Dataset
 
-def draw(result: Any) -> Any:
+
+def draw(result: "Dataset") -> "Figure":
     """A figure of a result: joints (against the reference where there is one), inputs, tip deflections, energy.
 
     An arm that nothing drives shows its joints' rates in place of the inputs; a rigid one its tip's position in place
@@ -136,10 +141,10 @@ def _summed(values: np.ndarray, h: float) -> np.ndarray:
     return np.vstack([np.zeros(values.shape[1]), np.cumsum((values[1:] + values[:-1]) * h / 2, axis=0)])
 
 
-def _bending(model: Model, i: int) -> Any:
+def _bending(model: Model, i: int) -> "ca.Function":
     """CasADi Function of a link's eta: curvature in y and z at the stations, slopes at the hub, tip functions."""
 
-    def trace() -> Any:
+    def trace() -> "ca.Function":
         import casadi as ca
 
         body, link = model.chain.bodies[i], model.arm.links[i]
@@ -159,7 +164,7 @@ def _bending(model: Model, i: int) -> Any:
     return model.derived(f"bending of link {i}", trace)
 
 
-def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> Any:
+def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Figure":
     """A figure of an arm's lowest modes about a configuration: neutral axes at rest and at either end of the swing.
 
     Each mode is seen along the base axis in whose plane it moves most; the swing is a tenth of the arm's size. Modes
@@ -221,7 +226,7 @@ def _plane(moved: np.ndarray, still: np.ndarray) -> tuple[int, int]:
 
 def draw_frequencies(
     model: Model, coordinate: str, values: Any, q: Any = None, count: int = 6, locked: bool = True
-) -> Any:
+) -> "Figure":
     """A figure of an arm's lowest frequencies as one of its coordinates takes values, the others as in q.
 
     Parameters

@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, final
+from typing import TYPE_CHECKING, Annotated, Any, Literal, final
 
 import numpy as np
 from pydantic import BeforeValidator
@@ -23,6 +23,10 @@ from flexarm.description.arm import Arm, Beam, Link
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor, signal
 from flexarm.native.kernel import Kernel
+
+if TYPE_CHECKING:
+    import casadi as ca
+    from xarray import Dataset
 
 Array = np.ndarray
 
@@ -387,7 +391,7 @@ class Outputs:
         return not all(isinstance(each, OF_THE_STATE) for each in self.sensors)
 
     @cached_property
-    def function(self) -> Any:
+    def function(self) -> "ca.Function":
         """The CasADi Function y(q, qd, u), for optimisation and export."""
         import casadi as ca
 
@@ -410,7 +414,7 @@ def outputs(model: Model, sensors: Sequence[Sensor]) -> Outputs:
 # -- what instruments would have read ----------------------------------------------------------------------------------
 
 
-def sampled(sensors: Sequence[Any], model: Model, result: Any, seed: int) -> Any:
+def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) -> "Dataset":
     """What the sensors would have read of a simulated motion: sampled, with noise, rounded.
 
     Noise is drawn from the seed and the signal's name, so it is the same in every run and does not change when

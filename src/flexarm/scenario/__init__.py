@@ -4,7 +4,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Annotated, Any, Self, final
+from typing import TYPE_CHECKING, Annotated, Any, Self, final
 
 from pydantic import BeforeValidator, model_validator
 
@@ -29,6 +29,9 @@ from flexarm.scenario.tables import listed, state, values
 from flexarm.simulation import solvers
 from flexarm.simulation.run import simulate
 from flexarm.simulation.watch import Progress
+
+if TYPE_CHECKING:
+    from xarray import Dataset
 
 __all__ = [
     "BangBangInput",
@@ -179,7 +182,7 @@ class Scenario(Described):
             return made(self.controller, reference)
         return self.input.made(reference) if self.input else None
 
-    def run(self, model: Model | None = None, progress: Progress | bool = True) -> Any:
+    def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":
         """Simulate it; see `simulate`. The result is called by the scenario's name."""
         model = model or Model(self.loaded_arm())
         self.check(model.arm)

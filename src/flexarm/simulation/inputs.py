@@ -8,7 +8,7 @@ import inspect
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from flexarm.simulation.feedback import check_drives, feedback, on_reference
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.trajectory import Reference, jumps_of
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 Array = np.ndarray
 
@@ -249,7 +252,7 @@ class RigidInverseDynamics(Input):
         if len(rigid.coordinates) != len(model.inputs):
             raise DescriptionError(f"arm {model.arm.name!r}: rigid inverse dynamics need one actuator a joint")
 
-        def trace() -> Any:
+        def trace() -> "ca.Function":
             import casadi as ca
 
             t = ca.SX.sym("t")
@@ -307,7 +310,7 @@ class PrescribedMotion(Input):
         return list(model.arm.actuated)
 
     def _kernel(self, model: Model) -> Kernel:
-        def trace() -> Any:
+        def trace() -> "ca.Function":
             import casadi as ca
 
             t = ca.SX.sym("t")

@@ -5,9 +5,12 @@ import tempfile
 from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexarm.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from xarray import Dataset
 
 
 def save_result(result: Any, path: str | PathLike[str]) -> Path:
@@ -40,7 +43,7 @@ def write_whole(path: str | PathLike[str], write: Callable[[str], object]) -> Pa
     return target
 
 
-def load_result(path: str | PathLike[str]) -> Any:
+def load_result(path: str | PathLike[str]) -> "Dataset":
     """The `xarray.Dataset` that `save_result` wrote.
 
     Raises `DescriptionError` for a file that is not there, is no result, or is damaged.
