@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import flexarm as fa
-from flexarm.model.core import foreign_sources
+from flexarm.model.tracing import foreign_sources
 
 ROOT = Path(__file__).parents[1]
 RECIPES = sorted((ROOT / "examples" / "extending").glob("*.py"))

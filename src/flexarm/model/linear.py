@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexarm.errors import DescriptionError
+from flexarm.model import outputs as outputs_
 from flexarm.model.outputs import Sensor
+from flexarm.model.tracing import Traced
 
 if TYPE_CHECKING:
     from control import StateSpace
-
-    from flexarm.model.core import Model
 
 Array = np.ndarray
 
@@ -23,9 +23,9 @@ def signal(name: str) -> str:
     return plain if plain.isidentifier() else f"_{plain}"
 
 
-def without_inertia(model: "Model", q: Array) -> str:
+def without_inertia(model: Traced, q: Array) -> str:
     """What to say of an arm with a coordinate that nothing resists, or "" if there is none."""
-    M = model.mass_matrix(q)
+    M = model.evaluate("mass_matrix", q)
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     omega, V = np.linalg.eigh(M / np.outer(scale, scale))
     if omega[0] > 1e-14 * omega[-1]:
@@ -50,13 +50,13 @@ def held(B: Array) -> Array:
     return N
 
 
-def modes(model: "Model", q: Array, locked: bool) -> tuple[Array, Array]:
+def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
     """Natural frequencies (k,) and modes (n, k), of M-norm 1, about a configuration; see `Model.modes`."""
     q = model.argument("q", q)
     if q.ndim != 1:
         raise DescriptionError("modes: q has more than one axis; give one configuration")
-    N = held(model.input_matrix(q)) if locked else np.eye(len(q))
-    M, K = N.T @ model.mass_matrix(q) @ N, N.T @ np.array(model.slope("restoring_force", 0)(q)) @ N
+    N = held(model.evaluate("input_matrix", q)) if locked else np.eye(len(q))
+    M, K = N.T @ model.evaluate("mass_matrix", q) @ N, N.T @ np.array(model.slope("restoring_force", 0)(q)) @ N
     if not N.shape[1]:
         return np.empty(0), N
     try:
@@ -69,7 +69,7 @@ def modes(model: "Model", q: Array, locked: bool) -> tuple[Array, Array]:
     return np.sign(omega2) * np.sqrt(np.abs(omega2)), N @ C.T @ V
 
 
-def linearize(model: "Model", q: Array, qd: Array, u: Array, outputs: Sequence[Sensor] | None) -> "StateSpace":
+def linearize(model: Traced, q: Array, qd: Array, u: Array, outputs: Sequence[Sensor] | None) -> "StateSpace":
     """The arm near a state; see `Model.linearize`."""
     import control
 
@@ -84,9 +84,9 @@ def linearize(model: "Model", q: Array, qd: Array, u: Array, outputs: Sequence[S
     if outputs is None:
         C, D, names = np.eye(2 * n), np.zeros((2 * n, m)), states
     else:
-        names = list(model.output_names(outputs))
+        names = list(outputs_.names(model.arm, outputs))
         qdd = np.array(model.function("forward_dynamics")(*arguments)).ravel()
-        y_q, y_qd, y_qdd = model.output_slopes(outputs, arguments[0], arguments[1], qdd)
+        y_q, y_qd, y_qdd = outputs_.slopes(model, outputs, arguments[0], arguments[1], qdd)
         C = np.hstack([y_q + y_qdd @ slopes[0], y_qd + y_qdd @ slopes[1]])
         D = y_qdd @ slopes[2]
     return control.StateSpace(A, B, C, D, inputs=inputs, outputs=names, states=states)

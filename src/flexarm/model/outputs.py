@@ -9,12 +9,11 @@ import numpy as np
 from flexarm.checks import shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
+from flexarm.model.tracing import Traced
 from flexarm.native.kernel import Kernel
 
 if TYPE_CHECKING:
     import casadi as ca
-
-    from flexarm.model.core import Model
 
 Array = np.ndarray
 
@@ -46,7 +45,7 @@ def names(arm: Arm, outputs: Sequence[Sensor]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def function(model: "Model", outputs: Sequence[Sensor]) -> "ca.Function":
+def function(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
     """The CasADi Function y(q, qd, qdd)."""
 
     def trace() -> "ca.Function":
@@ -64,7 +63,7 @@ def function(model: "Model", outputs: Sequence[Sensor]) -> "ca.Function":
     return model.derived(_key(model, outputs), trace)
 
 
-def slopes(model: "Model", outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
+def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
     """dy/dq, dy/dqd and dy/dqdd, (p, n) each."""
 
     def trace() -> "ca.Function":
@@ -77,11 +76,11 @@ def slopes(model: "Model", outputs: Sequence[Sensor], q: Array, qd: Array, qdd: 
     return tuple(np.array(x) for x in model.derived(_key(model, outputs) + " slopes", trace)(q, qd, qdd))
 
 
-def kernel(model: "Model", outputs: Sequence[Sensor]) -> Kernel:
+def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel:
     """The compiled form of `function`: q, qd, qdd laid end to end in, y out."""
     return model.compiled(_key(model, outputs), lambda: function(model, outputs))
 
 
-def _key(model: "Model", outputs: Sequence[Any]) -> str:
+def _key(model: Traced, outputs: Sequence[Any]) -> str:
     names(model.arm, outputs)
     return json.dumps(["outputs", *([type(each).__qualname__, each.described()] for each in outputs)])
