@@ -685,3 +685,10 @@ def test_scipy_takes_over_where_cyrk_cannot_be_loaded(monkeypatch):
     assert result.attrs["method"] == "scipy-dop853"
     assert "CyRK cannot be loaded" in result.attrs["method_reason"]
     assert fa.simulate(model, 0.1, method="vern8").attrs["method"] == "scipy-dop853"
+
+
+def test_between_samples_of_an_arm_without_springs_one_step_is_enough():
+    model = fa.Model(fa.load("rigid-two-link").replace(gravity=(0.0, 0.0, 0.0)))
+    held = fa.control.Sampled(lambda t, q, qd: [0.1, 0.0], period=0.01)
+    result = fa.simulate(model, 0.1, u=held, samples=11, method="auto", progress=False)
+    assert (result.attrs["method"], result.attrs["step"], result.attrs["steps"]) == ("rk4", 0.01, 10)

@@ -71,7 +71,7 @@ def choose_method(model: Model, q: Array, until: float, rtol: float) -> tuple[st
 def between_samples(model: Model, q: Array, period: float) -> tuple[str, float, str]:
     """Method, step and reason for the stretches between samples: too short for a method that chooses its steps."""
     fastest = _fastest(model, q)
-    step = period / np.ceil(period * fastest / RADIANS)
+    step = period / max(1.0, np.ceil(period * fastest / RADIANS))  # an arm without springs has no fastest mode
     return "rk4", float(step), f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
 
 
