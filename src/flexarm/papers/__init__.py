@@ -1,5 +1,5 @@
-"""The four papers, reproduced: a module each, whose `reproduce(folder)` draws the figures and checks the claims."""
+"""The four papers that define the ground flexarm covers, reproduced: what each says, and what comes out here."""
 
-from flexarm.papers.claims import Claim, Paper, markdown, papers, table
+from flexarm.papers.verdicts import PAPERS, Paper, papers
 
-__all__ = ["Claim", "Paper", "markdown", "papers", "table"]
+__all__ = ["PAPERS", "Paper", "papers"]
