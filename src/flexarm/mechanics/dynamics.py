@@ -8,6 +8,7 @@ velocity is as good as one at rest. Gravity is an acceleration of the base.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -160,8 +161,8 @@ def inertial_force(chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: It
     demands = []
     for here, way, own in zip(bodies, ways, chain.own, strict=True):
         for hop in way:
-            x = _plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
-            x = _plus(hop, x, hop.joints, qdd)
+            x = plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
+            x = plus(hop, x, hop.joints, qdd)
         share = taken(qdd, own)
         s_ddot = product(here.s_eta, share[1:])
         demands.append(added(here.h, product(here.M, x + share)))
@@ -183,7 +184,7 @@ def inertial_force(chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: It
     return force
 
 
-def _plus(hop: Hop, x: Vector, parts: tuple[tuple[int, int], ...], values: Vector) -> Vector:
+def plus(hop: Hop, x: Vector, parts: tuple[tuple[int, int], ...], values: Vector) -> Vector:
     """x with the hop's own motion added: of some coordinates, each with its sign, along the hop's direction."""
     x, k = list(x), hop.motion.direction
     for c, sign in parts:
@@ -194,10 +195,18 @@ def _plus(hop: Hop, x: Vector, parts: tuple[tuple[int, int], ...], values: Vecto
 # -- forward dynamics --------------------------------------------------------------------------------------------------
 
 
-def eliminate(G: Matrix, b: Vector, keep: int) -> tuple[Matrix, Vector, list[tuple[Vector, Scalar]]]:
-    """Solve the last rows of the symmetric system G x = b for their unknowns, in terms of the first `keep`: L D L'.
+class Pivot(NamedTuple):
+    """An unknown taken out of a symmetric system, x_n = y - l . x[:n]: a column of U and its entry of D, M = U D U'."""
 
-    Returns what is left of G and b, and the pivots (l, y) in the order of elimination: x_n = y - l . x[:n].
+    l: Vector
+    y: Scalar
+    d: Scalar
+
+
+def eliminate(G: Matrix, b: Vector, keep: int) -> tuple[Matrix, Vector, list[Pivot]]:
+    """Solve the last rows of the symmetric system G x = b for their unknowns, in terms of the first `keep`: U D U'.
+
+    Returns what is left of G and b, and the pivots in the order of elimination, the last unknown first.
     """
     G, b = [list(row) for row in G], list(b)
     pivots = []
@@ -208,37 +217,57 @@ def eliminate(G: Matrix, b: Vector, keep: int) -> tuple[Matrix, Vector, list[tup
             for c in range(r, n):
                 G[r][c] = G[c][r] = G[r][c] - l[r] * G[n][c]
             b[r] = b[r] - l[r] * b[n]
-        pivots.append((l, b[n] / d))
+        pivots.append(Pivot(l, b[n] / d, d))
     return [row[:keep] for row in G[:keep]], b[:keep], pivots
 
 
-def substitute(pivots: list[tuple[Vector, Scalar]], x: Vector) -> Vector:
+def substitute(pivots: list[Pivot], x: Vector) -> Vector:
     """The unknowns that `eliminate` took out, appended to those it kept."""
     x = list(x)
-    for l, y in reversed(pivots):
-        x.append(y - dot(l, x))
+    for pivot in reversed(pivots):
+        x.append(pivot.y - dot(pivot.l, x))
     return x
 
 
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vector:
-    """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5, eqs. 37 to 42).
-
-    The inward pass carries the articulated inertia I and the wrench b left to accelerate it. At a joint its coordinate
-    is eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is eliminated with
-    them.
-    """
+    """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5, eqs. 37 to 42)."""
     bodies, ways = outward(chain, q, qd, chain.gravity)
+    solved = inward(chain, bodies, ways, force)
+    qdd: Vector = [0.0] * chain.size
+    x: Vector = [*(-g for g in chain.gravity), 0.0, 0.0, 0.0]
+    s_ddot: Vector = AT_REST
+    for here, way, own, (flexible, joint) in zip(bodies, ways, chain.own, solved, strict=True):
+        for hop in way:
+            x = plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
+            for j, _ in hop.joints:
+                qdd[j] = substitute(joint, x)[6]
+            x = plus(hop, x, hop.joints, qdd)
+        share = taken(qdd, own)[:1]
+        share = substitute(flexible, x + share)[6:]
+        put(qdd, own, share)
+        s_ddot = product(here.s_eta, share[1:])
+    return qdd
+
+
+def inward(
+    chain: Chain, bodies: list[Moving], ways: list[list[Hop]], force: Vector
+) -> list[tuple[list[Pivot], list[Pivot]]]:
+    """Second pass: for each body the pivots of its eta, over (x, r, the eta before), and of its joint, over x there.
+
+    It carries the articulated inertia I and the wrench b left to accelerate it. At a joint its coordinate is
+    eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is eliminated with them.
+    """
     I, b = zeros(6, 6), AT_REST
     H, D, b_tip = zeros(6, 6), zeros(6, 6), AT_REST
     tips: list[int]
-    solved = []
+    solved: list[tuple[list[Pivot], list[Pivot]]] = []
     for here, way, own in reversed(list(zip(bodies, ways, chain.own, strict=True))):
         share = taken(force, own)
         right = [*b, share[0], *added(share[1:], product(transposed(here.s_eta), b_tip))]
         G, right, flexible = eliminate(_extended(I, H, D, here), added(right, scaled(-1, here.h)), 7)
         I, b, direct, own_inertia, own_force = [row[:6] for row in G[:6]], right[:6], G[6][:6], G[6][6], right[6]
         H, D, b_tip, tips = zeros(6, 6), zeros(6, 6), [0.0] * 6, []
-        joint: list[tuple[Vector, Scalar]] = []
+        joint: list[Pivot] = []
         for hop in reversed(way):
             k = hop.motion.direction
             for _, sign in hop.joints:
@@ -255,22 +284,8 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vect
                 H[t], b_tip[t] = scaled(sign, I[k]), sign * b[k]
                 for other in tips:
                     D[t][other] = D[other][t] = sign * H[other][k]
-        solved.append((flexible, joint))
-
-    qdd: Vector = [0.0] * chain.size
-    x: Vector = [*(-g for g in chain.gravity), 0.0, 0.0, 0.0]
-    s_ddot: Vector = AT_REST
-    for here, way, own, (flexible, joint) in zip(bodies, ways, chain.own, reversed(solved), strict=True):
-        for hop in way:
-            x = _plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
-            for j, _ in hop.joints:
-                qdd[j] = substitute(joint, x)[6]
-            x = _plus(hop, x, hop.joints, qdd)
-        share = taken(qdd, own)[:1]
-        share = substitute(flexible, x + share)[6:]
-        put(qdd, own, share)
-        s_ddot = product(here.s_eta, share[1:])
-    return qdd
+        solved.insert(0, (flexible, joint))
+    return solved
 
 
 def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
@@ -418,8 +433,8 @@ def kinetic_energy(chain: Chain, q: Vector, qd: Vector) -> Scalar:
     sd: Vector = AT_REST
     for i, (here, way, own) in enumerate(zip(bodies, ways, chain.own, strict=True)):
         for hop in way:
-            twist = _plus(hop, hop.motion.acceleration(twist), hop.tips, sd)
-            twist = _plus(hop, twist, hop.joints, qd)
+            twist = plus(hop, hop.motion.acceleration(twist), hop.tips, sd)
+            twist = plus(hop, twist, hop.joints, qd)
         y = twist + taken(qd, own)
         T = T + 0.5 * dot(y, product(here.M, y))
         _, sd = chain.seen(i, here.s, here.sd)

@@ -1,0 +1,114 @@
+"""The factors of the inertia matrix, M = U D U', and the natural orthogonal complement N = N_l N_d of an arm.
+
+    U, D = udu(model, q)
+    N_l, N_d = denoc(model, q)
+    P = order(model)
+    M = model.mass_matrix(q)[np.ix_(P, P)]     # U D U', and N' body_inertia(model, q) N with N = N_l N_d
+
+After A. Mohan and S. K. Saha, A computationally efficient and numerically stable simulation algorithm for serial robots
+with flexible links, sections 4.1 and 5. Nothing is derived a second time: U and D are what the recursion of
+`Model.forward_dynamics` eliminates with, the blocks of N_l and N_d what carries its accelerations outward.
+
+Rows and columns of U and D, and columns of N_d, stand in the recursion's order, see `order`: link by link from the
+base, a link's joint before its flexible coordinates and its motor. Twists stand body by body, each in the axes of the
+body's base frame: velocity of its origin (3), angular velocity (3), rate of its joint (1), rates of its other
+coordinates; see `rows`. The joint's own rate, which the paper's twist has not, is there for rotors: where there are
+none, its row of `body_inertia` is empty. The payload is the last body.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+from flexarm.mechanics import factors
+from flexarm.mechanics.chain import Chain, chain, positions
+from flexarm.model import Model
+
+Array = np.ndarray
+
+
+def order(model: Model) -> tuple[int, ...]:
+    """Where the recursion's coordinates stand in `model.coordinates`, from the base outward: (n,)."""
+    return tuple(factors.order(chain(model.arm)))
+
+
+def rows(model: Model) -> tuple[slice, ...]:
+    """Which rows of N_l and N_d belong to each body, the payload last: (links + 1,)."""
+    ends = np.cumsum([0, *(7 + body.size for body in chain(model.arm).bodies)]).tolist()
+    return tuple(slice(a, b) for a, b in zip(ends, ends[1:], strict=False))
+
+
+def columns(model: Model) -> tuple[slice, ...]:
+    """Which rows and columns of U and D belong to each body, none to the payload: (links + 1,)."""
+    ends = np.cumsum([0, *(len(positions(own)) for own in chain(model.arm).own)]).tolist()
+    return tuple(slice(a, b) for a, b in zip(ends, ends[1:], strict=False))
+
+
+def udu(model: Model, q: Array, blocks: bool = False) -> tuple[Array, Array]:
+    """U and D of M(q) = U D U' in the recursion's order: (n, n) each; Mohan & Saha, eq. 34.
+
+    Parameters
+    ----------
+    q : (n,)
+        A configuration, in the order of `model.coordinates`.
+    blocks : bool
+        False: U is unit upper triangular and D diagonal, coordinate by coordinate, as the recursion eliminates. True:
+        link by link, eq. 35: U has unit matrices on its diagonal and D the links' articulated inertia I^_i.
+
+    Raises
+    ------
+    DescriptionError
+        When q is not one configuration.
+    """
+    both = _evaluated(model, factors.udu, q)
+    U, D = both[:, :-1], np.diag(both[:, -1])
+    if blocks:
+        inner = np.zeros_like(U)
+        for own in columns(model):
+            inner[own, own] = U[own, own]
+        U, D = np.linalg.solve(inner.T, U.T).T, inner @ D @ inner.T
+    return U, D
+
+
+def denoc(model: Model, q: Array) -> tuple[Array, Array]:
+    """N_l (N, N) and N_d (N, n) of the decoupled natural orthogonal complement; Mohan & Saha, eqs. 13 to 15.
+
+    N_l N_d takes the rates of the coordinates, in the recursion's order, to the twists of all bodies. N_l has unit
+    matrices on its diagonal and, below it, A_ij that carries a twist of body j to body i; N_d has the P_i of the
+    bodies' own coordinates on its diagonal. Arguments and errors as in `udu`.
+    """
+    A, N_d, _ = _propagation(model, q)
+    N_l = np.eye(len(A))
+    for before, own in zip(rows(model), rows(model)[1:], strict=False):
+        N_l[own] += A[own, before] @ N_l[before]
+    return N_l, N_d
+
+
+def body_inertia(model: Model, q: Array) -> Array:
+    """The inertia of every body by itself over its twist, block by block: (N, N); Mohan & Saha, eqs. 24a and 26.
+
+    N' times it times N, N = N_l N_d, is the inertia matrix (eqs. 25 and 31). Arguments and errors as in `udu`.
+    """
+    return _propagation(model, q)[2]
+
+
+def _propagation(model: Model, q: Array) -> tuple[Array, Array, Array]:
+    found = _evaluated(model, factors.propagation, q)
+    size, n = len(found), len(model.coordinates)
+    return found[:, :size], found[:, size : size + n], found[:, size + n :]
+
+
+def _evaluated(model: Model, trace: Callable[[Chain, list], list[list]], q: Array) -> Array:
+    """A table of `factors` at a configuration."""
+    q, name = model._argument("q", q), trace.__name__
+    if q.ndim != 1:
+        raise DescriptionError("factors: q has more than one axis; give one configuration")
+    if name not in model._functions:
+        import casadi as ca
+
+        x = ca.SX.sym("q", len(q))
+        table = trace(chain(model.arm), [x[i] for i in range(len(q))])
+        value = ca.SX(ca.vertcat(*(ca.horzcat(*row) for row in table)))
+        model._functions[name] = ca.Function(name, [x], [ca.cse(ca.densify(value))])
+    return np.array(model._functions[name](q))
