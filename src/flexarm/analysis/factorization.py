@@ -17,6 +17,7 @@ none, its row of `body_inertia` is empty. The payload is the last body.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,13 +37,13 @@ def order(model: Model) -> tuple[int, ...]:
 def rows(model: Model) -> tuple[slice, ...]:
     """Which rows of N_l and N_d belong to each body, the payload last: (links + 1,)."""
     ends = np.cumsum([0, *(7 + body.size for body in chain(model.arm).bodies)]).tolist()
-    return tuple(slice(a, b) for a, b in zip(ends, ends[1:], strict=False))
+    return tuple(slice(a, b) for a, b in pairwise(ends))
 
 
 def columns(model: Model) -> tuple[slice, ...]:
     """Which rows and columns of U and D belong to each body, none to the payload: (links + 1,)."""
     ends = np.cumsum([0, *(len(positions(own)) for own in chain(model.arm).own)]).tolist()
-    return tuple(slice(a, b) for a, b in zip(ends, ends[1:], strict=False))
+    return tuple(slice(a, b) for a, b in pairwise(ends))
 
 
 def udu(model: Model, q: Array, blocks: bool = False) -> tuple[Array, Array]:
@@ -80,7 +81,7 @@ def denoc(model: Model, q: Array) -> tuple[Array, Array]:
     """
     A, N_d, _ = _propagation(model, q)
     N_l = np.eye(len(A))
-    for before, own in zip(rows(model), rows(model)[1:], strict=False):
+    for before, own in pairwise(rows(model)):
         N_l[own] += A[own, before] @ N_l[before]
     return N_l, N_d
 

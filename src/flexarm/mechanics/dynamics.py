@@ -230,7 +230,7 @@ def substitute(pivots: list[Pivot], x: Vector) -> Vector:
 
 
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vector:
-    """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5, eqs. 37 to 42)."""
+    """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5)."""
     bodies, ways = outward(chain, q, qd, chain.gravity)
     solved = inward(chain, bodies, ways, force)
     qdd: Vector = [0.0] * chain.size
@@ -254,8 +254,9 @@ def inward(
 ) -> list[tuple[list[Pivot], list[Pivot]]]:
     """Second pass: for each body the pivots of its eta, over (x, r, the eta before), and of its joint, over x there.
 
-    It carries the articulated inertia I and the wrench b left to accelerate it. At a joint its coordinate is
-    eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is eliminated with them.
+    It carries the articulated inertia I and the wrench b left to accelerate it (Mohan & Saha eqs. 37 to 39). At a joint
+    its coordinate is eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is
+    eliminated with them.
     """
     I, b = zeros(6, 6), AT_REST
     H, D, b_tip = zeros(6, 6), zeros(6, 6), AT_REST
