@@ -1,0 +1,41 @@
+"""Mohan & Saha, recursive forward dynamics of arms with flexible links: equations, Table 1, Figs. 4 to 8.
+
+counts              the operations of Table 1
+compute             the Canadarm's slew, by the recursion and by the dense path
+equations           the numbered equations as printed and as corrected, as numbers
+claims_equations    what sections 2 to 5 say, beside those numbers
+claims              what sections 6 and 7 say
+rounding, faults    two studies of ours: errors against 50 digits; what breaks the dense path
+figures             the pictures
+"""
+
+from pathlib import Path
+
+from flexarm.papers.mohan_saha import claims, claims_equations, faults, figures, rounding
+from flexarm.papers.mohan_saha.compute import slew
+from flexarm.papers.verdicts import Part
+
+
+def reproduce(folder: Path) -> list[Part]:
+    """Draw Figs. 4 to 8 and our study of rounding into the folder; check what the paper says, in its order."""
+    arm = slew()
+    for draw in (figures.fig_4, figures.fig_5, figures.fig_6, figures.fig_7, figures.fig_8, figures.errors):
+        draw(folder, arm)
+    return [
+        claims_equations.foreshortening(arm),
+        claims_equations.twists(arm),
+        claims_equations.motion(arm),
+        claims_equations.factors(arm),
+        claims.table_1(),
+        claims.section_6(),
+        claims.eq_43(),
+        claims.fig_4(arm),
+        claims.fig_5(arm),
+        claims.section_7_1(arm),
+        claims.section_7_2(arm),
+        claims.fig_6(arm),
+        claims.fig_7(arm),
+        claims.fig_8(arm),
+        rounding.study(arm),
+        faults.study(arm),
+    ]

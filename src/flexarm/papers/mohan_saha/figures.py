@@ -1,0 +1,102 @@
+"""Figs. 4 to 8 of Mohan & Saha, and the picture of our study of rounding."""
+
+from pathlib import Path
+
+import numpy as np
+
+from flexarm.papers.mohan_saha import faults, rounding
+from flexarm.papers.mohan_saha.compute import Slew
+from flexarm.papers.panels import Curve, Panel, draw
+
+Array = np.ndarray
+
+FAULT = "dense, $I_{ij}$ undeformed"
+
+
+def fig_4(folder: Path, slew: Slew) -> None:
+    """Angles and rates of the joints."""
+    q, qd = (slew.result[x].values[:, : slew.m] for x in ("q", "qd"))
+    panels = []
+    for i in range(3):
+        panels.append(Panel(f"({'abc'[i]}) angle of joint {i + 1}", "rad", _against(slew.t, q[:, i], slew.theta[:, i])))
+        panels.append(
+            Panel(f"({'def'[i]}) rate of joint {i + 1}", "rad/s", _against(slew.t, qd[:, i], slew.thetad[:, i]))
+        )
+    draw(folder, "mohan-saha-fig4", 2, (6, 5), panels)
+
+
+def fig_5(folder: Path, slew: Slew) -> None:
+    """Tip deflections."""
+    panels = []
+    for i in range(3):
+        curves = [
+            Curve(slew.t, 1e3 * slew.tips[:, i], "C0", "simulated"),
+            Curve(slew.t, 1e3 * slew.quasi_static[:, i], "k--", "without vibration"),
+        ]
+        panels.append(Panel(f"({'abc'[i]}) link {i + 1}", "tip deflection [mm]", curves))
+    draw(folder, "mohan-saha-fig5", 1, (6, 6), panels)
+
+
+def fig_6(folder: Path, slew: Slew) -> None:
+    """Joint 1 by both paths, and with a fault of our study."""
+    recursion, dense = (x[:, 0] - slew.theta[: len(x), 0] for x in slew.both["tight"])
+    bad = faults.failures(slew)["deformation"]
+    wrong = bad.q[:, 0] - np.interp(bad.t, slew.t, slew.theta[:, 0])
+    curves = [Curve(slew.t[: len(recursion)], recursion, "C1", "recursion", 3.0)]
+    curves += [Curve(slew.t[: len(dense)], dense, "C0", "dense")]
+    curves += [Curve(bad.t, wrong, "C3", FAULT), Curve(bad.t[-1:], wrong[-1:], "C3x", "")]
+    draw(folder, "mohan-saha-fig6", 1, (6, 3.5), [Panel("", "joint 1, simulated less desired [rad]", curves)])
+
+
+def fig_7(folder: Path, slew: Slew) -> None:
+    """Power by both paths, and with the fault."""
+    desired, *both = slew.power
+    bad = faults.failures(slew)["deformation"]
+    wrong = np.einsum("tj,tj->t", slew.torques(bad.t), bad.qd[:, : slew.m])
+    panels = [
+        Panel(f"({letter}) {name}", "power [W]", _against(slew.t, power, desired), (-40.0, 140.0))
+        for letter, name, power in zip("ab", ("recursion", "dense"), both, strict=True)
+    ]
+    panels[1].curves.append(Curve(bad.t, wrong, "C3", FAULT))
+    draw(folder, "mohan-saha-fig7", 2, (8, 3.5), panels)
+
+
+def fig_8(folder: Path, slew: Slew) -> None:
+    """Acceleration of joint 1 by both paths, and with the fault."""
+    recursion, dense = (x[:, 0] for x in slew.accelerations)
+    bad = faults.failures(slew)["deformation"]
+    limits = (-5 * float(np.abs(recursion).max()), 5 * float(np.abs(recursion).max()))
+    panels = [
+        Panel(
+            "(a) recursion",
+            "acceleration of joint 1 [rad/s$^2$]",
+            [Curve(slew.t[: len(recursion)], recursion, "C0", "recursion")],
+            limits,
+        ),
+        Panel(
+            "(b) dense",
+            "",
+            [Curve(bad.t, bad.qdd, "C3", FAULT), Curve(slew.t[: len(dense)], dense, "C0", "dense")],
+            limits,
+        ),
+    ]
+    draw(folder, "mohan-saha-fig8", 2, (8, 3.5), panels)
+
+
+def errors(folder: Path, slew: Slew) -> None:
+    """Rounding errors of one evaluation over modes, links, stiffness and mass."""
+    panels = []
+    for name, group in rounding.sweep(slew).items():
+        at, values = np.array(list(group)), list(group.values())
+        curves = [
+            Curve(at, np.array([c.recursion for c in values]), "C0o-", "recursion"),
+            Curve(at, np.array([c.dense for c in values]), "C3s-", "dense, Cholesky"),
+            Curve(at, np.array([rounding.EPS * c.condition for c in values]), "k:", "2.2e-16 x condition of M"),
+        ]
+        scale = "log" if "over" in name else "linear"
+        panels.append(Panel(name, "relative error of qdd", curves, (1e-15, 1e-8), scale, "log"))
+    draw(folder, "mohan-saha-rounding", 2, (8, 6), panels, below="")
+
+
+def _against(t: Array, simulated: Array, desired: Array) -> list[Curve]:
+    return [Curve(t[: len(simulated)], simulated, "C0", "simulated"), Curve(t, desired, "k--", "desired")]
