@@ -17,10 +17,12 @@ from flexarm.papers.verdicts import Part
 
 
 def reproduce(folder: Path) -> list[Part]:
-    """Draw Figs. 4 to 8 and our study of rounding into the folder; check what the paper says, in its order."""
+    """Draw Figs. 4 to 8 and our studies into the folder; check what the paper says, in its order."""
     arm = slew()
-    for draw in (figures.fig_4, figures.fig_5, figures.fig_6, figures.fig_7, figures.fig_8, figures.errors):
+    for draw in (figures.fig_4, figures.fig_5, figures.fig_6, figures.fig_7, figures.fig_8):
         draw(folder, arm)
+    figures.errors(folder, arm)
+    figures.fault(folder, arm)
     return [
         claims_equations.foreshortening(arm),
         claims_equations.twists(arm),

@@ -328,7 +328,7 @@ def fig_8(slew: Slew) -> Part:
         [
             Claim(
                 "Fig. 8a, recursion",
-                "the acceleration stays smooth",
+                "no sharp peaks come up later",
                 "smoother",
                 f"{before:.2f} rad/s^2 at most before 3.5 s, {after:.2f} after",
                 [below(after, 1.1 * before)],

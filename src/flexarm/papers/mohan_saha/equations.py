@@ -119,15 +119,16 @@ def _stiffness(model: Model) -> float:
 # -- eq. 20: Lagrange's equations --------------------------------------------------------------------------------------
 
 
-def clamped_frequency() -> tuple[float, float]:
-    """First frequency [rad/s] of a link with its hub held: the package's, and (m / L)^2 sqrt(EI / rho)."""
+def clamped(strain: float) -> float:
+    """Square of the frequency of `turning_link` with its hub held, strain's force times `strain` [1/s^2].
+
+    The lowest in size; negative where nothing pulls the link back.
+    """
     model = turning_link(2)
-    M, K = (
-        np.array(model.function("mass_matrix")([0.0, 0.0, 0.0]))[1:, 1:],
-        np.array(model.function("stiffness_force").map(2)(np.eye(3)[:, 1:]))[1:],
-    )
-    omega2 = np.linalg.eigvals(np.linalg.solve(M, K)).real.min()
-    return float(np.sqrt(omega2)), roots(1)[0] ** 2 / 7.0**2 * float(np.sqrt(1e4 * 7.0 / 85.0))
+    M = np.array(model.function("mass_matrix")(np.zeros(3)))[1:, 1:]
+    K = np.array(model.function("stiffness_force").map(2)(np.eye(3)[:, 1:]))[1:]
+    omega2 = np.linalg.eigvals(np.linalg.solve(M, strain * K)).real
+    return float(omega2[np.argmin(np.abs(omega2))])
 
 
 def lagrange(arm: Arm, count: int) -> Any:
@@ -297,12 +298,11 @@ class Canadarm:
         wrench = np.zeros(self.size)
         twist = self.N_l @ self.N_d @ self.qd[self.order]
         frames, phi = self.model.frames(self.q), shape(X, 2)
-        for at, frame, link in zip(self.rows, frames, self.model.arm.links, strict=False):
+        for at, own, frame, link in zip(self.rows, self.columns, frames, self.model.arm.links, strict=False):
             body, R, w = link.body, frame[:3, :3], twist[at][3:6]
             assert isinstance(body, Beam)
-            joints = len(self.rows)
-            first = joints + 2 * self.rows.index(at)
-            d, d_rate = self.q[first : first + 2], self.qd[first : first + 2]
+            _, *bends = self.order[own]
+            d, d_rate = self.q[bends], self.qd[bends]
             r = np.column_stack([body.length * X, phi @ d, 0 * X]) @ R.T
             u_dot = np.column_stack([0 * X, phi @ d_rate, 0 * X]) @ R.T
             Wx = np.cross(w, np.cross(w, r)) + coriolis * np.cross(w, u_dot)

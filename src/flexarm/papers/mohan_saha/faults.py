@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 from scipy import linalg
 
+from flexarm.analysis.factorization import columns, order
 from flexarm.native.kernel import Kernel
 from flexarm.papers.mohan_saha.compute import PATHS, STEP, UNTIL, Slew
 from flexarm.papers.verdicts import Claim, Part, above, below, near
@@ -92,9 +93,7 @@ def inertia(slew: Slew) -> Callable[[Array], Array]:
 
 def other_blocks(slew: Slew, pairs: list[tuple[int, int]], other: Callable[[Array], Array]) -> Dense:
     """The dense solution with the blocks I_ij of some links taken at another configuration than the rest."""
-    sizes = [1 + sum(link.body.counts.values()) for link in slew.model.arm.links]  # a joint, then what bends
-    bends = np.cumsum([slew.m, *(size - 1 for size in sizes)])
-    own = [[i, *range(bends[i], bends[i + 1])] for i in range(len(sizes))]
+    own = [list(order(slew.model)[own]) for own in columns(slew.model)]
     places = [(np.ix_(own[i], own[j]), np.ix_(own[j], own[i])) for i, j in pairs]
     M_at = inertia(slew)
 
@@ -244,5 +243,6 @@ def study(slew: Slew) -> Part:
                 note="A wrong matrix that is positive definite does not fail. It fails where it contradicts itself.",
             ),
         ],
+        "mohan-saha-faults.png",
         study=True,
     )

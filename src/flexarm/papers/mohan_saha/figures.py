@@ -1,4 +1,4 @@
-"""Figs. 4 to 8 of Mohan & Saha, and the picture of our study of rounding."""
+"""Figs. 4 to 8 of Mohan & Saha, and the pictures of our two studies."""
 
 from pathlib import Path
 
@@ -11,6 +11,9 @@ from flexarm.papers.panels import Curve, Panel, draw
 Array = np.ndarray
 
 FAULT = "dense, $I_{ij}$ undeformed"
+PATH_NAMES = ("recursion", "dense")
+ACCELERATION = "acceleration of joint 1 [rad/s$^2$]"
+POWER = (-40.0, 140.0)
 
 
 def fig_4(folder: Path, slew: Slew) -> None:
@@ -38,49 +41,48 @@ def fig_5(folder: Path, slew: Slew) -> None:
 
 
 def fig_6(folder: Path, slew: Slew) -> None:
-    """Joint 1 by both paths, and with a fault of our study."""
+    """Joint 1 by both paths."""
     recursion, dense = (x[:, 0] - slew.theta[: len(x), 0] for x in slew.both["tight"])
-    bad = faults.failures(slew)["deformation"]
-    wrong = bad.q[:, 0] - np.interp(bad.t, slew.t, slew.theta[:, 0])
     curves = [Curve(slew.t[: len(recursion)], recursion, "C1", "recursion", 3.0)]
     curves += [Curve(slew.t[: len(dense)], dense, "C0", "dense")]
-    curves += [Curve(bad.t, wrong, "C3", FAULT), Curve(bad.t[-1:], wrong[-1:], "C3x", "")]
     draw(folder, "mohan-saha-fig6", 1, (6, 3.5), [Panel("", "joint 1, simulated less desired [rad]", curves)])
 
 
 def fig_7(folder: Path, slew: Slew) -> None:
-    """Power by both paths, and with the fault."""
+    """Power by both paths."""
     desired, *both = slew.power
-    bad = faults.failures(slew)["deformation"]
-    wrong = np.einsum("tj,tj->t", slew.torques(bad.t), bad.qd[:, : slew.m])
     panels = [
-        Panel(f"({letter}) {name}", "power [W]", _against(slew.t, power, desired), (-40.0, 140.0))
-        for letter, name, power in zip("ab", ("recursion", "dense"), both, strict=True)
+        Panel(f"({letter}) {name}", "power [W]", _against(slew.t, power, desired), POWER)
+        for letter, name, power in zip("ab", PATH_NAMES, both, strict=True)
     ]
-    panels[1].curves.append(Curve(bad.t, wrong, "C3", FAULT))
     draw(folder, "mohan-saha-fig7", 2, (8, 3.5), panels)
 
 
 def fig_8(folder: Path, slew: Slew) -> None:
-    """Acceleration of joint 1 by both paths, and with the fault."""
-    recursion, dense = (x[:, 0] for x in slew.accelerations)
-    bad = faults.failures(slew)["deformation"]
-    limits = (-5 * float(np.abs(recursion).max()), 5 * float(np.abs(recursion).max()))
+    """Acceleration of joint 1 by both paths."""
     panels = [
-        Panel(
-            "(a) recursion",
-            "acceleration of joint 1 [rad/s$^2$]",
-            [Curve(slew.t[: len(recursion)], recursion, "C0", "recursion")],
-            limits,
-        ),
-        Panel(
-            "(b) dense",
-            "",
-            [Curve(bad.t, bad.qdd, "C3", FAULT), Curve(slew.t[: len(dense)], dense, "C0", "dense")],
-            limits,
-        ),
+        Panel(f"({letter}) {name}", ACCELERATION, [Curve(slew.t[: len(qdd)], qdd[:, 0], "C0", "")], (-1.5, 1.5))
+        for letter, name, qdd in zip("ab", PATH_NAMES, slew.accelerations, strict=True)
     ]
     draw(folder, "mohan-saha-fig8", 2, (8, 3.5), panels)
+
+
+def fault(folder: Path, slew: Slew) -> None:
+    """What Figs. 6 to 8 show where the dense path's inertia matrix contradicts itself."""
+    bad, sound = faults.failures(slew)["deformation"], slew.both["tight"][0]
+    power = np.einsum("tj,tj->t", slew.torques(bad.t), bad.qd[:, : slew.m])
+    wrong = bad.q[:, 0] - np.interp(bad.t, slew.t, slew.theta[:, 0])
+    t, right = slew.t[: len(sound)], sound[:, 0] - slew.theta[: len(sound), 0]
+    rows = [
+        ("joint 1 less desired [rad]", right, wrong, (-0.005, 0.025)),
+        ("power [W]", slew.power[1], power, POWER),
+        (ACCELERATION, slew.accelerations[0][:, 0], bad.qdd, (-3.0, 3.0)),
+    ]
+    panels = [
+        Panel("", label, [Curve(t, y, "C0", "recursion"), Curve(bad.t, z, "C3", FAULT)], limits)
+        for label, y, z, limits in rows
+    ]
+    draw(folder, "mohan-saha-faults", 1, (6, 7), panels)
 
 
 def errors(folder: Path, slew: Slew) -> None:
