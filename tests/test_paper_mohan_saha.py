@@ -98,6 +98,13 @@ def test_the_page_says_what_is_computed(run):
     assert "explained" not in page.lower()
 
 
+def test_the_pages_program_runs():
+    if not PAGE.exists():
+        pytest.skip("installed without its docs")
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    exec(program, {})  # it asserts that the products are the inertia matrix
+
+
 # -- wrong physics -----------------------------------------------------------------------------------------------------
 
 

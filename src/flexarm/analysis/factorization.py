@@ -18,12 +18,13 @@ none, its row of `body_inertia` is empty. The payload is the last body.
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from flexarm.errors import DescriptionError
 from flexarm.mechanics import factors
-from flexarm.mechanics.chain import Chain, chain, positions
+from flexarm.mechanics.chain import Chain, positions
 from flexarm.model import Model
 
 Array = np.ndarray
@@ -31,18 +32,18 @@ Array = np.ndarray
 
 def order(model: Model) -> tuple[int, ...]:
     """Where the recursion's coordinates stand in `model.coordinates`, from the base outward: (n,)."""
-    return tuple(factors.order(chain(model.arm)))
+    return tuple(factors.order(model.chain))
 
 
 def rows(model: Model) -> tuple[slice, ...]:
     """Which rows of N_l and N_d belong to each body, the payload last: (links + 1,)."""
-    ends = np.cumsum([0, *(7 + body.size for body in chain(model.arm).bodies)]).tolist()
+    ends = np.cumsum([0, *(7 + body.size for body in model.chain.bodies)]).tolist()
     return tuple(slice(a, b) for a, b in pairwise(ends))
 
 
 def columns(model: Model) -> tuple[slice, ...]:
     """Which rows and columns of U and D belong to each body, none to the payload: (links + 1,)."""
-    ends = np.cumsum([0, *(len(positions(own)) for own in chain(model.arm).own)]).tolist()
+    ends = np.cumsum([0, *(len(positions(own)) for own in model.chain.own)]).tolist()
     return tuple(slice(a, b) for a, b in pairwise(ends))
 
 
@@ -100,16 +101,18 @@ def _propagation(model: Model, q: Array) -> tuple[Array, Array, Array]:
     return found[:, :size], found[:, size : size + n], found[:, size + n :]
 
 
-def _evaluated(model: Model, trace: Callable[[Chain, list], list[list]], q: Array) -> Array:
+def _evaluated(model: Model, table: Callable[[Chain, list], list[list]], q: Array) -> Array:
     """A table of `factors` at a configuration."""
-    q, name = model._argument("q", q), trace.__name__
+    q = model.argument("q", q)
     if q.ndim != 1:
         raise DescriptionError("factors: q has more than one axis; give one configuration")
-    if name not in model._functions:
+
+    def trace() -> Any:
         import casadi as ca
 
         x = ca.SX.sym("q", len(q))
-        table = trace(chain(model.arm), [x[i] for i in range(len(q))])
-        value = ca.SX(ca.vertcat(*(ca.horzcat(*row) for row in table)))
-        model._functions[name] = ca.Function(name, [x], [ca.cse(ca.densify(value))])
-    return np.array(model._functions[name](q))
+        rows = table(model.chain, [x[i] for i in range(len(q))])
+        value = ca.SX(ca.vertcat(*(ca.horzcat(*row) for row in rows)))
+        return ca.Function(table.__name__, [x], [ca.cse(ca.densify(value))])
+
+    return np.array(model.derived(f"factors, {table.__name__}", trace)(q))

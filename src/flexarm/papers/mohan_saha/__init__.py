@@ -34,10 +34,11 @@ def reproduce(folder: Path) -> list[Part]:
         claims.fig_4(arm),
         claims.fig_5(arm),
         claims.section_7_1(arm),
-        claims.section_7_2(arm),
+        claims.stability(arm),
         claims.fig_6(arm),
         claims.fig_7(arm),
         claims.fig_8(arm),
+        claims.energy(arm),
         rounding.study(arm),
         faults.study(arm),
     ]

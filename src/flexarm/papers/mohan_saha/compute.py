@@ -10,7 +10,6 @@ import numpy as np
 from flexarm.description.arm import Arm, Beam
 from flexarm.description.load import load
 from flexarm.model import Model
-from flexarm.native.kernel import Code, Kernel
 from flexarm.simulation import solvers
 from flexarm.simulation.inputs import RigidInverseDynamics
 from flexarm.simulation.rhs import Plan
@@ -62,11 +61,10 @@ class Slew:
         rate = ca.jacobian(theta, s)
         motion = ca.Function("motion", [s], [ca.horzcat(theta, rate, ca.jacobian(rate, s))])
         self.theta, self.thetad, self.thetadd = np.array([np.array(motion(t)) for t in self.t]).transpose(2, 0, 1)
-        self._codes: dict[str, Code] = {}
 
     def torques(self, t: Array) -> Array:
         """(times, joints)."""
-        return self.drive.values(self.model, t, None, None)
+        return self.drive.values(self.model, t, *(np.empty(0),) * 3)
 
     def simulated(self, arm: Arm) -> Any:
         """The same slew of an arm with the same joints and lengths, as `simulate` gives it."""
@@ -102,14 +100,16 @@ class Slew:
 
     def run(self, path: str, solve: Solve, times: Array | None = None) -> Array:
         """States (times, 2n) from rest, qdd by one of PATHS; fewer rows where the run fails."""
-        if path not in self._codes:
+
+        def trace() -> ca.Function:
             f = self.model.function(path)
             x = f.sx_in()
-            rate = ca.Function("rate", x, [ca.densify(ca.vertcat(x[1], f(*x)))])
-            self._codes[path] = Kernel(f"Mohan & Saha, {path}, {self.model.arm.canonical()}", lambda: rate).code
-        plan = Plan(self._codes[path].addresses["evaluate"], 2 * self.n, self.m, powers=0)
-        self.drive.feed(plan, self.model, 0.0)
+            return ca.Function("rate", x, [ca.densify(ca.vertcat(x[1], f(*x)))])
+
+        rate = self.model.compiled(f"Mohan & Saha, {path}", trace).code
+        plan = Plan(rate.addresses["evaluate"], 2 * self.n, self.m, powers=0)
         x0 = np.zeros(2 * self.n)
+        self.drive.feed(plan, self.model, 0.0, x0)
         return np.vstack([x0, solve(plan, 0.0, x0, (self.t if times is None else times)[1:]).x])
 
     @cached_property

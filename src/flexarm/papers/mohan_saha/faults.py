@@ -46,11 +46,15 @@ class Broken:
 def equations(slew: Slew) -> Kernel:
     """(q, qd, u) -> phi and the columns of M, of M qdd = phi (eq. 31)."""
     model = slew.model
-    q, qd, u = x = [ca.SX.sym(name, size) for name, size in (("q", slew.n), ("qd", slew.n), ("u", slew.m))]
-    B = model.function("input_matrix")(q)
-    phi = B @ u - model.function("inverse_dynamics")(q, qd, ca.DM.zeros(slew.n))
-    both = ca.cse(ca.densify(ca.vertcat(phi, ca.vec(model.function("mass_matrix")(q)))))
-    return Kernel(f"Mohan & Saha, M and phi, {model.arm.canonical()}", lambda: ca.Function("equations", x, [both]))
+
+    def trace() -> ca.Function:
+        q, qd, u = x = [ca.SX.sym(name, size) for name, size in (("q", slew.n), ("qd", slew.n), ("u", slew.m))]
+        phi = model.function("input_matrix")(q) @ u
+        phi -= model.function("inverse_dynamics")(q, qd, ca.DM.zeros(slew.n))
+        both = ca.cse(ca.densify(ca.vertcat(phi, ca.vec(model.function("mass_matrix")(q)))))
+        return ca.Function("equations", x, [both])
+
+    return model.compiled("Mohan & Saha, M and phi", trace)
 
 
 def run(slew: Slew, solve: Dense) -> Broken:
@@ -110,7 +114,7 @@ def other_blocks(slew: Slew, pairs: list[tuple[int, int]], other: Callable[[Arra
 def faulty(slew: Slew) -> dict[str, Dense]:
     """Dense solutions with something wrong: in the arithmetic, or in blocks of the inertia matrix."""
     rng = np.random.default_rng(5)
-    bends, M_at = np.arange(slew.n) >= slew.m, inertia(slew)
+    bends, M_at = np.isin(np.arange(slew.n), slew.model.arm.flexible), inertia(slew)
 
     def single(q: Array, M: Array, phi: Array) -> Array:
         return factored(M.astype(np.float32), phi.astype(np.float32)).astype(float)
