@@ -124,8 +124,8 @@ def eq_43() -> Part:
             Claim(
                 "Eq. 43",
                 "the shapes vanish where the link is clamped",
-                "zeta, which is not explained",
-                f"with zeta counted from the clamp they are {free:.2g} and more there; counted from the tip, "
+                "zeta, without a word where it is zero",
+                f"with zeta counted from the clamp they are {free:.3g} or more there; counted from the tip, "
                 f"{deflection:.0e} and slope {slope:.0e}",
                 [below(free, 1e-12)],
                 "zeta = m (1 - x / a) counts from the free end.",
