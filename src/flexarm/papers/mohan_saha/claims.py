@@ -16,8 +16,8 @@ def table_1() -> Part:
     """The counts by the formulas, and those of our own program."""
     n, m = 8, 2
     formulas = [
-        ("the proposed algorithm", (9874, 7699), counts.proposed(n, m)),
-        ("Jain & Rodriguez, the line n >= 7", (10568, 8344), counts.jain_rodriguez(n, m)),
+        ("proposed", (9874, 7699), counts.proposed(n, m)),
+        ("Jain & Rodriguez", (10568, 8344), counts.jain_rodriguez(n, m)),
     ]
     printed, mended = counts.cyril(n, m), counts.cyril(n, m, 251 / 3)
     below_m, jump = counts.crossings(), counts.jain_rodriguez(1, m)[0] / counts.jain_rodriguez_upper(1, m)[0] - 1
@@ -27,26 +27,26 @@ def table_1() -> Part:
         [
             *(
                 Claim(
-                    "Table 1",
-                    f"operations of {who}, 8 links, 2 modes in each plane",
+                    f"Table 1, {who}",
+                    "multiplications and additions for 8 links, 2 modes in each plane",
                     _pair(given),
                     _pair(ours),
                     [near(a, b, 0.5) for a, b in zip(ours, given, strict=True)],
                 )
-                for who, given, ours in formulas
+                for who, given, ours in formulas  # for Jain & Rodriguez the line n >= 7
             ),
             Claim(
-                "Table 1, A_3c",
-                "operations of Cyril's algorithm, 8 links, 2 modes in each plane",
+                "Table 1, Cyril",
+                "multiplications and additions for 8 links, 2 modes in each plane",
                 "13990, 12683",
                 f"{_pair(printed)} as printed, {_pair(mended)} with +251 m/3",
                 [near(printed[0], 13990, 0.5), near(printed[1], 12683, 0.5)],
-                "The term -251 m/6 of A_3c is +251 m/3.",
+                "The term -251 m/6 in the formula A_3c is +251 m/3.",
                 [near(mended[0], 13990, 0.5), near(mended[1], 12683, 0.5)],
                 f"The table has {12683 - printed[1]:.0f} = 8 x 251 more than the formula gives.",
             ),
             Claim(
-                "Table 1, M_1j",
+                "Table 1, n <= 7",
                 "where one line for Jain & Rodriguez ends and the other begins",
                 "n = 7 links",
                 f"the lines never meet for any n: they are {100 * jump:.0f} percent apart for m = 2; they meet at m = "
@@ -205,7 +205,7 @@ def section_7_1(slew: Slew) -> Part:
                 "not significant",
                 f"a third mode changes the tip deflections by {_row(three)} percent of the largest, the second by "
                 f"{_row(one)}",
-                [*(below(x, 5.0) for x in three), *(above(x, 6.0) for x in one)],
+                [below(x, 5.0) for x in three],
                 note="Five percent is what one can see in a printed curve.",
             )
         ],

@@ -28,9 +28,13 @@ STATE = (0.3, -0.5, 0.7), (0.08, -0.03, 0.05, 0.02, -0.01, 0.004), (0.5, -0.3, 0
 """Joint angles, amplitudes and joint rates of the Canadarm in general position, where equations are tried."""
 
 
-def turning_link(modes: int, foreshortening: bool = False, EI: float = 1e4) -> Model:
-    """One link about a joint: 7 m and 85 kg as the Canadarm's second."""
-    beam = Beam(length=7.0, mass=85.0, EI=EI, modes={"y": modes}, foreshortening=foreshortening)
+LENGTH, MASS, EI = 7.0, 85.0, 1e4
+"""Of `turning_link` [m, kg, N m^2]."""
+
+
+def turning_link(modes: int, foreshortening: bool = False) -> Model:
+    """One link about a joint: length and mass of the Canadarm's second, softer."""
+    beam = Beam(length=LENGTH, mass=MASS, EI=EI, modes={"y": modes}, foreshortening=foreshortening)
     joint = Revolute(axis=(0.0, 0.0, 1.0))
     return Model(Arm(name="turning link", links=[Link(name="link", joint=joint, body=beam)]))
 
@@ -89,7 +93,7 @@ def tip_shortening() -> tuple[float, float]:
     """How far the tip of a link bent by eta = (0.05, 0.01) m moves back [m]: the package's, and -int 1/2 u_y'^2."""
     model, eta = turning_link(2, foreshortening=True), np.array([0.05, 0.01])
     ours = float(np.array(model.function("deflections")([0.0, *eta]))[0, 0])
-    return ours, -float(W @ (shape(X, 2, 1) @ eta) ** 2) / 2 / 7.0
+    return ours, -float(W @ (shape(X, 2, 1) @ eta) ** 2) / 2 / LENGTH
 
 
 def stiffening(share: float, foreshortening: bool) -> float:
@@ -129,6 +133,11 @@ def clamped(strain: float) -> float:
     K = np.array(model.function("stiffness_force").map(2)(np.eye(3)[:, 1:]))[1:]
     omega2 = np.linalg.eigvals(np.linalg.solve(M, strain * K)).real
     return float(omega2[np.argmin(np.abs(omega2))])
+
+
+def clamped_beam() -> float:
+    """What it should be: m^4 EI / (rho L^4) with the first root m of eq. 43."""
+    return float(roots(1)[0] ** 4 * EI / (MASS * LENGTH**3))
 
 
 def lagrange(arm: Arm, count: int) -> Any:
