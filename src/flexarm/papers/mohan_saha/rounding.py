@@ -12,6 +12,8 @@ from scipy import linalg
 
 from flexarm.description.arm import Arm
 from flexarm.model import Model
+from flexarm.native.llvm import program
+from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction
 from flexarm.papers.mohan_saha.compute import Slew, scaled
 from flexarm.papers.verdicts import Claim, Part, above, below
 
@@ -20,36 +22,35 @@ EPS = float(np.finfo(float).eps)
 State = tuple[Array, Array, Array]
 """q, qd, u."""
 
-OPERATIONS: dict[int, Callable[..., Any]] = {
+OPERATIONS: dict[int | str, Callable[..., Any]] = {
     ca.OP_ADD: lambda a, b: a + b,
     ca.OP_SUB: lambda a, b: a - b,
     ca.OP_MUL: lambda a, b: a * b,
-    ca.OP_DIV: lambda a, b: a / b,
     ca.OP_NEG: lambda a: -a,
     ca.OP_SQ: lambda a: a * a,
     ca.OP_TWICE: lambda a: a + a,
-    ca.OP_INV: lambda a: 1 / a,
-    ca.OP_SIN: mp.sin,
-    ca.OP_COS: mp.cos,
+    INVERSE: lambda a: 1 / a,
+    SINCOS: lambda a: (mp.sin(a), mp.cos(a)),
 }
 
 
-def precise(function: Any, *arguments: Iterable[float]) -> Array:
-    """The value of a CasADi function, down its columns, in mpmath's precision: instruction by instruction."""
-    given = [[mp.mpf(float(v)) for v in x] for x in arguments]
-    register: dict[int, Any] = {}
-    result = [mp.mpf(0)] * function.nnz_out(0)
-    for k in range(function.n_instructions()):
-        op, source, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if op == ca.OP_CONST:
-            register[target[0]] = mp.mpf(function.instruction_constant(k))
-        elif op == ca.OP_INPUT:
-            register[target[0]] = given[source[0]][source[1]]
-        elif op == ca.OP_OUTPUT:
-            result[target[1]] = register[source[0]]
+def precise(code: Iterable[Instruction], *arguments: Iterable[float]) -> Array:
+    """The results of a program, in mpmath's precision: instruction by instruction."""
+    given = [mp.mpf(float(v)) for x in arguments for v in x]
+    values: list[Any] = []
+    results: dict[int, Any] = {}
+    for each in code:
+        args = [mp.mpf(a) if isinstance(a, float) else values[a] for a in each.args]
+        if each.op == INPUT:
+            values.append(given[each.index])
+        elif each.op == OUTPUT:
+            results[each.index] = args[0]
+            values.append(None)
+        elif each.op == PART:
+            values.append(args[0][each.index])
         else:
-            register[target[0]] = OPERATIONS[op](*(register[i] for i in source))
-    return np.array(result)
+            values.append(OPERATIONS[each.op](*args))
+    return np.array([results[i] for i in range(len(results))])
 
 
 def solved(M: Array, b: Array) -> Array:
@@ -91,6 +92,7 @@ def measured(arm: Arm, states: Iterable[State]) -> Rounding:
     model = Model(arm)
     recursion, inertia, rest = (model.function(f) for f in ("forward_dynamics", "mass_matrix", "inverse_dynamics"))
     B = np.array(model.function("input_matrix")(np.zeros(len(model.coordinates))))
+    recursion_code, inertia_code, rest_code = (program(f) for f in (recursion, inertia, rest))
     rows: list[list[float]] = []
     for q, qd, u in states:
         n, at_rest = len(q), np.zeros(len(q))
@@ -98,8 +100,8 @@ def measured(arm: Arm, states: Iterable[State]) -> Rounding:
         phi = B @ u - np.array(rest(q, qd, at_rest)).ravel()
         doubles = [np.array(recursion(q, qd, u)).ravel(), linalg.cho_solve(linalg.cho_factor(M), phi)]
         with mp.workdps(50):
-            exact = [precise(recursion, q, qd, u)]
-            exact.append(solved(precise(inertia, q).reshape(n, n), B @ u - precise(rest, q, qd, at_rest)))
+            exact = [precise(recursion_code, q, qd, u)]
+            exact.append(solved(precise(inertia_code, q).reshape(n, n), B @ u - precise(rest_code, q, qd, at_rest)))
             size = np.linalg.norm(exact[1].astype(float))
             # subtract before rounding to double
             apart = [a - b for a, b in zip([*doubles, exact[0]], [*exact, exact[1]], strict=True)]
