@@ -13,7 +13,8 @@ from random_arms import random_arm, random_state
 
 import flexarm as fa
 from flexarm.errors import DescriptionError
-from flexarm.papers import lin_lewis as paper
+from flexarm.papers.lin_lewis import appendix as paper
+from flexarm.papers.lin_lewis.loaded import PRINTED
 from flexarm.shapes import family
 
 CLOSE = 1e-12  # relative to the largest entry: some thousand operations, in another order
@@ -511,8 +512,7 @@ def monomials(expression):
 def test_the_appendix_monomial_by_monomial():
     """All ten entries: the same products of symbols, with coefficients that are the same to the printed digits."""
     eq = fa.equations(fa.load("lin-lewis-rfr"))
-    modal = dict(zip(sp.symbols("phi_2_1 a_2_1 b_2_1 c_2_1_1"), (paper.PHI_L, paper.MEAN, paper.MEAN_X,
-                                                               paper.MEAN_SQUARE), strict=True))  # fmt: skip
+    modal = dict(zip(sp.symbols("phi_2_1 a_2_1 b_2_1 c_2_1_1"), PRINTED, strict=True))
     assert zero(eq.definitions[sp.Symbol("alpha_2")] - sp.sympify("phi_2_1 * eta_2_1 / L_2"))
     turning, printed = link_3_turns(), appendix()
     assert len(printed) == 10

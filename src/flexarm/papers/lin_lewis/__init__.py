@@ -1,0 +1,17 @@
+"""Lin & Lewis 1994: Theorem 1, examples 4.1 to 4.4, and the inertia matrix of the appendix.
+
+The arms and numbers are in `compute`, and those of one subject each in `zeros`, `loaded` and `appendix`; what the paper
+says beside them is in `claims`, `claims_beam` and `claims_rfr`; the pictures are in `figures`.
+"""
+
+from pathlib import Path
+
+from flexarm.papers.verdicts import Part
+
+
+def reproduce(folder: Path) -> list[Part]:
+    """Draw the pictures into the folder and check what the paper says."""
+    from flexarm.papers.lin_lewis import claims, figures
+
+    figures.draw(folder)
+    return claims.parts()

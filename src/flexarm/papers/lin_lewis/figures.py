@@ -1,0 +1,105 @@
+"""The pictures of the reproduction of Lin & Lewis."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexarm.papers.lin_lewis import compute, zeros
+from flexarm.papers.lin_lewis.claims_beam import LISTED
+from flexarm.plots import save_figure
+
+
+def draw(folder: Path) -> None:
+    """All of them into the folder."""
+    for name, figure in (("beam", beam()), ("zeros", families()), ("influence", influence())):
+        save_figure(figure, folder / f"lin-lewis-{name}.png")
+
+
+def beam() -> Any:
+    """Example 4.2, printed beside ours: eigenvalues, zeros with two clamped-free and with two pinned-pinned modes."""
+    figure, (values, free, pinned) = _panels(1, 3, (12, 4))
+    k = np.arange(1, 16)
+    first, third, second, *rest = (float(x) for x in LISTED.split())
+    values.semilogy(k, [first, second, third, *rest], "kx", label="printed, in order")
+    values.semilogy(k, compute.eigenvalues(), "o", fillstyle="none", color="C0", label="ours")
+    values.annotate("3.70e5 for 3.70e4", (2, second), (3.2, 2.5e6), arrowprops={"arrowstyle": "->"}, fontsize="small")
+    values.set_title("eigenvalues of inv(M_FF) U_FF", fontsize="medium")
+    values.set_xlabel("number")
+    values.set_ylabel("[1/s^2]")
+    _plane(free, [1.0914j, 76.98j], compute.rigid_zeros("clamped-free"), "zeros, clamped-free")
+    _plane(pinned, [58.89 + 76.06j], compute.rigid_zeros("pinned-pinned"), "zeros, pinned-pinned")
+    halved = _both_ways(compute.zeros_with_M_RF_halved())
+    pinned.plot(halved.real, halved.imag, "s", fillstyle="none", color="C3", markersize=10, label="M_RF halved")
+    for axes in (values, free, pinned):
+        axes.legend(fontsize="small", loc="lower right" if axes is values else "upper right")
+    figure.suptitle("Lin & Lewis 4.2: as printed, and ours")
+    return figure
+
+
+def _both_ways(z: Any) -> np.ndarray:
+    """Zeros with their opposites and conjugates, each once."""
+    every = [s for x in np.asarray(z, complex) for s in (x, -x, x.conjugate(), -x.conjugate())]
+    return np.unique(np.round(every, 9))
+
+
+def _plane(axes: Any, printed: list[complex], ours: np.ndarray, title: str) -> None:
+    for z, mark, color, label in ((printed, "x", "k", "printed"), (ours, "o", "C0", "ours")):
+        s = _both_ways(z)
+        axes.plot(s.real, s.imag, mark, fillstyle="none", color=color, label=label)
+    axes.axhline(0, color="0.6", linewidth=0.8)
+    axes.axvline(0, color="0.6", linewidth=0.8)
+    axes.set_xlim(-190, 190)
+    axes.set_ylim(-125, 125)
+    axes.set_title(title, fontsize="medium")
+    axes.set_xlabel("real part [rad/s]")
+    axes.set_ylabel("imaginary part [rad/s]")
+
+
+def families() -> Any:
+    """Zeros of the hub's angle and of the tip's position as the modes grow, in four families."""
+    figure, panels = _panels(2, 2, (10, 7.5), sharex=True)
+    titles = ("angle of the hub: zeros +-j omega", "position of the tip: zeros +-s, the first two by size")
+    for i, ((above, below), title, limits) in enumerate(zip(panels.T, titles, zeros.exact(), strict=True)):
+        for f, name in enumerate(zeros.FAMILIES):
+            counts = zeros.COUNTS[name]
+            z = np.abs([zeros.first_two(name, n)[i] for n in counts])
+            for k, fill in ((0, "full"), (1, "none")):
+                mark = {"color": f"C{f}", "marker": "os^D"[f], "fillstyle": fill, "markersize": 5, "linewidth": 1}
+                above.semilogy(counts, z[:, k], label=name if k == 0 else None, **mark)
+                below.loglog(counts, np.maximum(np.abs(z[:, k] / limits[k] - 1), 1e-12), **mark)
+        for limit in limits:
+            above.axhline(limit, color="0.3", linestyle=":", linewidth=1)
+        above.set_title(title, fontsize="medium")
+        above.set_ylabel("|s| [rad/s]; dotted: exact")
+        below.set_ylabel("relative error (filled: first, open: second)")
+        below.set_xlabel("number of modes (hermite: functions)")
+        below.set_xticks([2, 5, 10, 20], ["2", "5", "10", "20"])
+        below.set_xticks([], minor=True)
+    panels[0, 0].legend(fontsize="small")
+    figure.suptitle("Lin & Lewis 4.2: zeros belong to the output, not to the family")
+    return figure
+
+
+def influence() -> Any:
+    """Example 4.3: how much the joints' terms change with a vibration of the barrel."""
+    figure, axes = _panels(1, 1, (6, 4))
+    for rate, style in zip(compute.RATES, ("o-", "^-"), strict=True):
+        label = f"Coriolis and centrifugal terms, joints at {rate:g} rad/s"
+        axes.loglog(100 * compute.AMPLITUDES, 100 * compute.influence(rate)[:, 1], style, label=label)
+    axes.loglog(100 * compute.AMPLITUDES, 100 * compute.influence(compute.RATES[0])[:, 0], "s-", label="inertia matrix")
+    axes.set_xlabel("vibration of the barrel [percent of its length]")
+    axes.set_ylabel("change of the joints' terms [percent]")
+    axes.set_title("Lin & Lewis 4.3: what the deflections do", fontsize="medium")
+    axes.legend(fontsize="small")
+    return figure
+
+
+def _panels(rows: int, columns: int, size: tuple[float, float], **more: Any) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(rows, columns, **more)
+    for axes in np.ravel(panels):
+        axes.grid(alpha=0.3)
+    return figure, panels
