@@ -24,8 +24,8 @@ def parts() -> list[Part]:
         example_43(),
         rfr.boundary_conditions(),
         rfr.example_44(),
-        rfr.appendix(),
         conclusion(),
+        rfr.appendix(),
         beam.outputs(),
         beam.halved(),
     ]

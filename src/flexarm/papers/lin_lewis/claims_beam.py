@@ -79,7 +79,7 @@ def eigenvalues() -> Part:
             "2320.64 1/s^2",
             f"{ours[0]:.2f}",
             [printed(ours[0], listed[0])],
-            note=f"The print is {100 * (scale - 1):.2f} percent too large. Tried: other properties of the beam, but then "
+            note=f"The print is {100 * (scale - 1):.2f} percent too large. Tried: another beam, but then "
             f"the fifth would be {powers(scale * ours[4])}, not 1.44e6. Rounding may be the cause: the error is "
             f"{lost:.0e} of the largest eigenvalue, and single precision keeps 6e-8.",
         ),

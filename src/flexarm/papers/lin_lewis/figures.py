@@ -23,16 +23,23 @@ def beam() -> Any:
     first, third, second, *rest = (float(x) for x in LISTED.split())
     values.semilogy(k, [first, second, third, *rest], "kx", label="printed, in order")
     values.semilogy(k, compute.eigenvalues(), "o", fillstyle="none", color="C0", label="ours")
-    values.annotate("3.70e5 for 3.70e4", (2, second), (3.2, 2.5e6), arrowprops={"arrowstyle": "->"}, fontsize="small")
+    for text, at, place in (
+        ("3.70e5 for 3.70e4", (2, second), (0.6, 3e6)),
+        ("2320.64 for 2312.83", (1, first), (3, 5e3)),
+    ):
+        values.annotate(text, at, place, arrowprops={"arrowstyle": "->"}, fontsize="small")
+    values.set_xticks([1, 5, 10, 15])
     values.set_title("eigenvalues of inv(M_FF) U_FF", fontsize="medium")
     values.set_xlabel("number")
     values.set_ylabel("[1/s^2]")
     _plane(free, [1.0914j, 76.98j], compute.rigid_zeros("clamped-free"), "zeros, clamped-free")
+    free.text(12, 76.98, "j76.98 printed\nj76.95 ours", va="center", fontsize="small")
+    free.text(12, 8, "+-j1.0914 both", fontsize="small")
     _plane(pinned, [58.89 + 76.06j], compute.rigid_zeros("pinned-pinned"), "zeros, pinned-pinned")
     halved = _both_ways(compute.zeros_with_M_RF_halved())
     pinned.plot(halved.real, halved.imag, "s", fillstyle="none", color="C3", markersize=10, label="M_RF halved")
     for axes in (values, free, pinned):
-        axes.legend(fontsize="small", loc="lower right" if axes is values else "upper right")
+        axes.legend(fontsize="small", loc="lower right")
     figure.suptitle("Lin & Lewis 4.2: as printed, and ours")
     return figure
 
@@ -50,7 +57,7 @@ def _plane(axes: Any, printed: list[complex], ours: np.ndarray, title: str) -> N
     axes.axhline(0, color="0.6", linewidth=0.8)
     axes.axvline(0, color="0.6", linewidth=0.8)
     axes.set_xlim(-190, 190)
-    axes.set_ylim(-125, 125)
+    axes.set_ylim(-190, 120)
     axes.set_title(title, fontsize="medium")
     axes.set_xlabel("real part [rad/s]")
     axes.set_ylabel("imaginary part [rad/s]")
