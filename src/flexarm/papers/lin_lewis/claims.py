@@ -154,7 +154,7 @@ def example_43() -> Part:
             [above(in_h / in_M, 10.0)],
             "The sentence holds where the joints turn slowly beside the vibration, not at any rate.",
             [above(slow_h / slow_M, 10.0)],
-            "We read it as ten times the change of M.",
+            "We take significantly as ten times what M changes by.",
         ),
     ]
     says = "A turret with a barrel that bends both ways: its zeros, and what the bending does to the equations."

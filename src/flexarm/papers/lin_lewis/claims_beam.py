@@ -174,7 +174,7 @@ def vibrations() -> Part:
             "4.2, e^(-omega t)",
             "A mode's amplitude goes with e^(-omega t), so high modes die out.",
             "e^(-omega t)",
-            f"poles of the arm with two modes +-({numbers(np.sort_complex(s[s.imag > 0]))}) rad/s",
+            f"poles of the arm with two modes +-({numbers(sorted(s, key=abs))}) rad/s",
             [near(each, 1.0, 0.01) for each in decay],
             "A mode goes with e^(j omega t), not e^(-omega t): without damping nothing dies out.",
             [below(each, 1e-6) for each in decay],
