@@ -7,9 +7,9 @@ from math import cos, sin
 
 import numpy as np
 
-from flexarm.description.load import load
 from flexarm.description.arm import Arm, Link, Payload
 from flexarm.description.bodies import Beam, Rigid
+from flexarm.description.load import load
 from flexarm.model import Model
 from flexarm.papers.lin_lewis.compute import Array, textbook, value
 from flexarm.papers.lin_lewis.loaded import BETA, PHI_L, SIGMA

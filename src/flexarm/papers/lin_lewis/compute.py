@@ -13,9 +13,9 @@ import casadi as ca
 import numpy as np
 from scipy import linalg
 
-from flexarm.description.load import load
 from flexarm.description.arm import Payload
 from flexarm.description.bodies import Rigid
+from flexarm.description.load import load
 from flexarm.model import Model
 from flexarm.shapes import TipLoad, family, fitted, loaded_roots, quadrature
 
