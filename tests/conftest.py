@@ -3,7 +3,6 @@
 So has the bytecode of programs that tests start (`helpers/programs.py`): they leave nothing in the source tree.
 """
 
-import os
 import tempfile
 
 import pytest

@@ -18,8 +18,9 @@ from pathlib import Path
 from figures import keep_what_is_saved
 
 LIBRARIES = (
-    "pytest numpy casadi pydantic llvmlite.binding scipy.integrate scipy.interpolate scipy.linalg scipy.optimize scipy.signal"
-    " control CyRK xarray h5netcdf matplotlib.pyplot matplotlib.backends.backend_agg mpmath sympy typer rich.progress"
+    "pytest numpy scipy.integrate scipy.interpolate scipy.linalg scipy.optimize scipy.signal casadi pydantic control"
+    " llvmlite.binding CyRK xarray h5netcdf mpmath sympy typer rich.progress"
+    " matplotlib.pyplot matplotlib.backends.backend_agg"
 ).split()
 BYTECODE = "FLEXARM_TESTS_BYTECODE"
 """The environment's name for the folder where flexarm's bytecode is kept during a run; `conftest` makes it."""
