@@ -3,13 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench clean
+.PHONY: demo test quick check bench clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
 
 test: .venv/.ready-dev
 	$(BIN)/python -m pytest -n 2
+
+quick: .venv/.ready-dev
+	$(BIN)/python -m pytest -n 2 -q --quick
 
 check: .venv/.ready-dev
 	$(BIN)/ruff check

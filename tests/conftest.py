@@ -1,22 +1,63 @@
-"""Every test run has a cache of machine code of its own, shared by the processes of the run and gone after it."""
+"""What every run of the tests has: caches of its own, and a choice for the inner loop (`--quick`).
 
-import os
+The cache of machine code is shared by the processes of the run and gone after it. So is the bytecode of programs that
+tests start (`helpers/programs.py`): they leave nothing in the source tree.
+"""
+
+import re
 import tempfile
 
-CACHE = "FLEXARM_CACHE"
+import pytest
+
+FOLDERS = ("FLEXARM_CACHE", "FLEXARM_TESTS_BYTECODE")
+
+KINDS = (
+    "general-1|planar-24|elastic-32|telescope-40|paper-46|absolute-48|foreshortening-54|chord-57|tapered-59|pinned-60"
+)
+QUICK = {
+    "test_arm.py": "",
+    "test_cli.py": "test_(list|modes|simulate_writes|derive_prints)|negative|No such|unknown|bad_input",
+    "test_control_joints.py": "linear|refused|carries",
+    "test_dynamics.py": rf"\[({KINDS}|families-63)[-\]]|spin|clamped|entries|operations",
+    "test_formats.py": "rigid-two-link",
+    "test_model.py": "door|shape|axes|length|native|slopes",
+    "test_native.py": "",
+    "test_oracle.py": r"\[(1|20|24|32|38)-|^[^\[]*$",
+    "test_performance.py": "decaying|file_s|wrong_controller",
+    "test_plots.py": "",
+    "test_results.py": "round_trip|fails|foreign",
+    "test_scenario.py": "rigid-two-link|mistake",
+    "test_simulate.py": "dop853|audit|energy|names_units",
+    "test_suite.py": "",
+}
+"""Files, and what a test's name must have in it: an arm of each kind, each door, one run, one law, one closed form."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="a choice of tests for the inner loop")
 
 
 def pytest_configure(config):
     if hasattr(config, "workerinput"):  # a process of pytest-xdist has its parent's environment
         return
-    folder = tempfile.TemporaryDirectory(prefix="flexarm-tests-", ignore_cleanup_errors=True)
-    before = os.environ.get(CACHE)
-    os.environ[CACHE] = folder.name
+    for name in FOLDERS:
+        folder = tempfile.TemporaryDirectory(prefix="flexarm-tests-", ignore_cleanup_errors=True)
+        config.add_cleanup(folder.cleanup)
+        patch = pytest.MonkeyPatch()
+        patch.setenv(name, folder.name)
+        config.add_cleanup(patch.undo)
 
-    def restore():
-        folder.cleanup()
-        os.environ.pop(CACHE)
-        if before is not None:
-            os.environ[CACHE] = before
 
-    config.add_cleanup(restore)
+def pytest_ignore_collect(collection_path, config):
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    return True if config.getoption("quick") and is_test and collection_path.name not in QUICK else None
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("quick"):
+        return
+    chosen = [item for item in items if re.search(QUICK[item.path.name], item.name)]
+    if missing := {item.path.name for item in items} - {item.path.name for item in chosen}:
+        raise pytest.UsageError(f"--quick: nothing is chosen of {', '.join(sorted(missing))}")
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen

@@ -4,9 +4,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from controlled import DOWN, elastic, operations, refused, slope, spatial
 from random_arms import random_arm, random_state
 from scipy.linalg import eigh
-from test_control_lqr import DOWN, elastic, operations, refused, slope, spatial
 
 import flexarm as fa
 from flexarm.control import Composite, ComputedTorque, DesignedFor, equilibrium

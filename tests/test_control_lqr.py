@@ -5,9 +5,9 @@ import warnings
 import control as ct
 import numpy as np
 import pytest
+from controlled import DOWN, elastic, operations, refused, slope, spatial
 from random_arms import random_arm
 from scipy.linalg import expm
-from test_examples import ROOT, blocks, run
 
 import flexarm as fa
 from flexarm.control import LQR, ScheduledLQR, equilibrium
@@ -17,16 +17,6 @@ from flexarm.simulation.feedback import Feedback, Sampled
 from flexarm.trajectory import MinimumJerk, Quintic, shaped, shaper
 
 RICCATI = 1e-6  # of a gain's largest entry: two solvers of one equation, differently scaled, poles from 0 to 2000 rad/s
-DOWN = (0.0, -9.81, 0.0)
-
-
-def refused(match, error=fa.DescriptionError):
-    """An error of one line."""
-    return pytest.raises(error, match=rf"\A{match}\Z")
-
-
-def elastic(**changes):
-    return fa.Model(fa.load("subudhi-morris-elastic").replace(**changes))
 
 
 def one_link(body=None, gravity=DOWN, **joint):
@@ -37,37 +27,10 @@ def one_link(body=None, gravity=DOWN, **joint):
     )
 
 
-def spatial():
-    """A turning base and two beams that bend in both planes; the fore arm's joint is elastic."""
-    base = fa.Rigid(length=0.1, mass=0.5, inertia=0.005)
-    beams = [
-        fa.Beam(length=0.5, mass=m, EI={"y": s, "z": s}, modes={"y": 1, "z": 1}, damping=0.005)
-        for m, s in ((0.3, 20.0), (0.2, 12.0))
-    ]
-    pitch = fa.Revolute(axis=(0, 1, 0), rotor_inertia=0.02)
-    links = [
-        fa.Link(name="base", joint=fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.02), body=base),
-        fa.Link(name="upper", joint=pitch, body=beams[0]),
-        fa.Link(name="fore", joint=pitch.replace(stiffness=200.0), body=beams[1]),
-    ]
-    return fa.Model(
-        fa.Arm(name="spatial", links=links, payload=fa.Payload(mass=0.3, inertia=0.003), gravity=(0, 0, -9.81))
-    )
-
-
 def at_once(controller, model, t, q, qd):
     """u of a continuous law at one state."""
     feedback = Feedback(controller.law(model), model, "test")
     return feedback.kernel.one(np.concatenate([[t], q, qd]))
-
-
-def slope(controller, model, t, q, qd, h=1e-6):
-    """du/d(q, qd) by central differences."""
-    feedback = Feedback(controller.law(model), model, "test")
-    x = np.concatenate([q, qd])
-    rows = [np.concatenate([[t], x + s * h * e]) for e in np.eye(len(x)) for s in (1, -1)]
-    u = feedback.kernel.many(np.array(rows))
-    return (u[::2] - u[1::2]).T / (2 * h)
 
 
 # -- equilibria --------------------------------------------------------------------------------------------------------
@@ -466,10 +429,6 @@ def test_a_period_that_is_too_long():
 # -- cost --------------------------------------------------------------------------------------------------------------
 
 
-def operations(code):
-    return code.facts["multiplications"] + code.facts["additions"]
-
-
 @pytest.mark.parametrize("case", PLACES)
 def test_a_closed_loop_costs_little_more_than_the_arm(case):
     model, joints = PLACES[case][0](), PLACES[case][1]
@@ -486,21 +445,3 @@ def test_a_schedule_costs_what_its_directions_cost():
         for points in (5, 17)
     )
     assert many < 1.5 * few
-
-
-# -- pages -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("page", "says"),
-    [
-        ("lqr", ["nominal: error at 8 s 2", "EI -20 %: error at 8 s 4.1e-02 rad"]),
-        ("scheduled-lqr", ["nominal: error at 2 s 0.0059 rad", "payload +50 %: error at 2 s 0.0111 rad"]),
-        ("composite", ["separation 6.07, Kp_limit 18.5", "Kp 4, Kd 4: error at 2 s 0.0062", "after 3 s 1.7 %"]),
-    ],
-)
-def test_the_pages_programs_run(page, says, tmp_path):
-    (program,) = blocks("python", ROOT / "docs" / "control" / f"{page}.md")
-    out = run(["-c", program], tmp_path)
-    assert all(text in out for text in says), out
-    assert (tmp_path / f"{page}.png").stat().st_size > 10_000

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 from oracle import DIRECTIONS, Lagrangian
+from pinocchio_arms import pinocchio_arm, symmetric
 from random_arms import random_arm, random_state
 from scipy.spatial.transform import Rotation
 
@@ -361,8 +362,6 @@ def evaluated(quantity, chain, *arguments):
 @pytest.mark.parametrize("seed", range(12))
 def test_rigid_arms_agree_with_pinocchio(seed):
     pin = pytest.importorskip("pinocchio")
-    from test_oracle import pinocchio_arm, symmetric
-
     arm = random_arm(seed, rigid=True)
     theirs, tip, rotors = pinocchio_arm(pin, arm)
     data = theirs.createData()

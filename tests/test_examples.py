@@ -1,19 +1,18 @@
-"""Every example runs, and so do the Python blocks and the `flexarm` commands of the README and of some pages.
+"""Every example runs, and so do the Python programs and the `flexarm` commands of the README and of every page.
 
-On a page the blocks are one program: a later one uses what an earlier one has made.
+On a page the Python blocks are one program: a later one uses what an earlier one has made. The README's are one each.
 """
 
 import re
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from figures import assert_readable
+from pages import PAGES, ROOT, blocks, commands, fences, name, write_files
+from programs import ran
 
-ROOT = Path(__file__).parents[1]
+README = PAGES[0]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-README = ROOT / "README.md"
 
 EXPECTED = {
     "describe_and_simulate.py": ["coordinates: upper.joint, fore.joint, upper.y1", "rad", "mm"],
@@ -25,44 +24,16 @@ EXPECTED = {
         "the rigid arm has 3 base parameters",
     ],
     "batch_and_casadi.py": ["(10000, 16)", "symmetric: True", "sags by"],
+    "docs/control/lqr": ["nominal: error at 8 s 2", "EI -20 %: error at 8 s 4.1e-02 rad"],
+    "docs/control/scheduled-lqr": ["nominal: error at 2 s 0.0059 rad", "payload +50 %: error at 2 s 0.0111 rad"],
+    "docs/control/composite": ["separation 6.07, Kp_limit 18.5", "Kp 4, Kd 4: error at 2 s 0.0062", "after 3 s 1.7 %"],
 }
+"""What a program must print, by the name of its file or page."""
 
-
-NAMED = ("equations", "analysis", "sensors", "references", "inverse-dynamics")
-PAGES = [README, *(ROOT / "docs" / f"{name}.md" for name in NAMED)]
-PAGES += sorted((ROOT / "docs" / "control").glob("*.md"))
-
-
-def blocks(language, page=README):
-    """The fenced blocks of a page in a language."""
-    text = page.read_text() if page.exists() else ""
-    return re.findall(rf"^```(?:{language})\n(.*?)^```", text, re.M | re.S)
-
-
-def commands(page):
-    """`flexarm ...` in a page, on a line of a block (fenced or indented), after a prompt or not."""
-    text = page.read_text() if page.exists() else ""
-    indented = re.findall(r"^(?: {4}|\t)(.*)$", text, re.M)
-    fenced = [line for block in blocks("|sh|bash|console|shell|text", page) for line in block.splitlines()]
-    lines = [line.strip().removeprefix("$ ").removeprefix(".venv/bin/") for line in indented + fenced]
-    return sorted({line.partition("#")[0].strip() for line in lines if line.startswith("flexarm ")})
-
-
-def write_files(page, folder):
-    """The files that a reader would have made of the TOML blocks."""
-    for toml in blocks("toml", page):
-        name = re.match(r"# (\S+\.toml)", toml)
-        if name:
-            (folder / name[1]).write_text(toml)
-
-
-def run(arguments, folder):
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout
+PROGRAMS = [page for page in PAGES[1:] if blocks("python", page)]
+PAPERS = ROOT / "docs" / "papers"
+COMMANDS = [(page, c) for page in PAGES if page.parent != PAPERS for c in commands(page)]
+"""The commands of the papers' pages write the figures there: the papers' own tests give them, and more."""
 
 
 def drift(text):
@@ -71,34 +42,51 @@ def drift(text):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, tmp_path):
-    out = run(["-W", "error", str(path)], tmp_path)
+    ended = ran(path, folder=tmp_path)
+    out = ended.stdout
     for part in EXPECTED.get(path.name, []):
         assert part in out
     if "energy drift" in out:
         assert drift(out) < 1e-7
     if "out of balance" in out:
         assert float(re.search(r"out of balance by (\S+)", out)[1]) < 1e-4
+    for figure in ended.figures:
+        assert_readable(figure)
 
 
-def test_the_examples_are_there():
-    assert set(EXPECTED) <= {path.name for path in EXAMPLES}
+def test_what_is_expected_is_there():
+    assert set(EXPECTED) <= {path.name for path in EXAMPLES} | {name(page) for page in PROGRAMS}
 
 
-@pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.splitlines()[0][:40])
+def test_every_python_block_is_a_program_of_a_test():
+    """None hides behind another name of the language; and no page is left out."""
+    seen = {page for page in PAGES if any(language.lower().startswith(("py", "ipy")) for language in fences(page))}
+    assert seen == {README, *PROGRAMS}
+    assert {language for page in PAGES for language in fences(page)} <= {"python", "toml", "sh", "text"}
+
+
+@pytest.mark.parametrize("code", blocks("python", README), ids=lambda code: code.splitlines()[1][:40])
 def test_python_block_of_the_readme(code, tmp_path):
     (tmp_path / "block.py").write_text(code)
-    run(["block.py"], tmp_path)
+    ran("block.py", folder=tmp_path, strict=False)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES[1:] if blocks("python", page)], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PROGRAMS, ids=name)
 def test_python_blocks_of_a_page(page, tmp_path):
     write_files(page, tmp_path)
-    code = blocks("python", page)
-    (tmp_path / "blocks.py").write_text("\n".join(code))
-    run(["-W", "error", "blocks.py"], tmp_path)
+    (tmp_path / "blocks.py").write_text("\n".join(blocks("python", page)))
+    ended = ran("blocks.py", folder=tmp_path)
+    assert all(part in ended.stdout for part in EXPECTED.get(name(page), [])), ended.stdout
+    assert len(ended.figures) == len(list(tmp_path.glob("*.png")))
+    for figure in ended.figures:
+        assert_readable(figure)
 
 
-@pytest.mark.parametrize(("page", "command"), [(page, c) for page in PAGES for c in commands(page)])
+@pytest.mark.parametrize(
+    ("page", "command"), COMMANDS, ids=lambda value: value if isinstance(value, str) else name(value)
+)
 def test_command_of_a_page(page, command, tmp_path):
     write_files(page, tmp_path)
-    run(["-m", *shlex.split(command)], tmp_path)
+    ended = ran("-m", *shlex.split(command), folder=tmp_path)
+    for figure in ended.figures:
+        assert_readable(figure)

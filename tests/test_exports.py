@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+from matlab_in_python import Matrix, translated
 from random_arms import random_arm, random_state
-from test_formats import Matrix, translated
 
 import flexarm as fa
 from flexarm.closed_forms.equations import equations
@@ -237,11 +237,9 @@ def run(texts, folder):
     for file, text in texts.items():
         (folder / file).write_text(text)
     code = [file for file in texts if file.endswith(".c")]
-    build = subprocess.run(
-        [GCC, *STRICT, *code, "-o", "program", "-lm"], cwd=folder, capture_output=True, text=True, timeout=120
-    )
+    build = subprocess.run([GCC, *STRICT, *code, "-o", "program", "-lm"], cwd=folder, capture_output=True, text=True)
     assert (build.returncode, build.stderr) == (0, "")
-    return subprocess.run([folder / "program"], capture_output=True, text=True, timeout=60)
+    return subprocess.run([folder / "program"], capture_output=True, text=True)
 
 
 def numbers_in(text):

@@ -165,10 +165,10 @@ def test_two_processes_write_the_same_kernel_at_once(folder):
     processes = [context.Process(target=kernel_in_another_process, args=(ready, results)) for _ in range(2)]
     for process in processes:
         process.start()
-    found = [results.get(timeout=60) for _ in processes]
     for process in processes:
         process.join()
         assert process.exitcode == 0
+    found = [results.get() for _ in processes]
     for one, many in found:
         np.testing.assert_allclose([one, *many], [[2.0, -np.sin(0.5)]] * 10, rtol=1e-15)
     assert sorted(file.suffix for file in folder.iterdir()) == [".bin", ".bin"]

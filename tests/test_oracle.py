@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from oracle import Lagrangian, load_beyond
+from pinocchio_arms import pinocchio_arm, symmetric
 from random_arms import random_arm, random_state
 from scipy.spatial.transform import Rotation
 
@@ -606,36 +607,6 @@ def test_rigid_arms_agree_with_pinocchio(seed):
     assert_close(oracle.tip(q), (data.oMi[model.njoints - 1] * tip).homogeneous)
 
 
-def pinocchio_arm(pin, arm):
-    """The model, the pose of the tip in the last joint and the rotors' inertias of an arm of rigid links."""
-    model = pin.Model()
-    model.gravity.linear = np.array(arm.gravity)
-    parent, tip, rotors = 0, pin.SE3.Identity(), []
-
-    def tensor(value):
-        value = np.asarray(value, float)
-        return value * np.eye(3) if value.ndim == 0 else np.diag(value) if value.ndim == 1 else value
-
-    for link in arm.links:
-        joint, body = link.joint, link.body
-        placement = pin.SE3(pin.rpy.rpyToMatrix(*link.placement.rpy), np.array(link.placement.xyz))
-        base = tip * placement
-        if joint.type != "fixed":
-            kind = pin.JointModelRevoluteUnaligned if joint.type == "revolute" else pin.JointModelPrismaticUnaligned
-            parent = model.addJoint(parent, kind(np.array(joint.axis)), base, link.name)
-            base = pin.SE3.Identity()
-            rotors.append(joint.gear_ratio**2 * joint.rotor_inertia)
-        com = np.array([body.length / 2, 0, 0] if body.com is None else body.com)
-        rod = np.diag([0, 1, 1]) * body.mass * body.length**2 / 12
-        I = rod if body.inertia is None else tensor(body.inertia)
-        model.appendBodyToJoint(parent, pin.Inertia(body.mass, com, I), base)
-        model.appendBodyToJoint(parent, pin.Inertia(link.hub_mass, np.zeros(3), tensor(link.hub_inertia)), base)
-        tip = base * pin.SE3(np.eye(3), np.array([body.length, 0, 0]))
-    if arm.payload is not None:
-        model.appendBodyToJoint(parent, pin.Inertia(arm.payload.mass, np.zeros(3), tensor(arm.payload.inertia)), tip)
-    return model, tip, np.array(rotors)
-
-
 # What the oracle will not answer, and what the random arms promise
 
 
@@ -684,8 +655,3 @@ def test_random_arms_cover_the_kinds():
     coordinates = {name.split(".")[1] for arm in arms for name in Lagrangian(arm).coordinates}
     directions = {f"{d}{k}" for d in ("y", "z", "torsion", "axial") for k in (1, 2)}
     assert coordinates == directions | {"joint", "motor"}
-
-
-def symmetric(upper):
-    """The matrix whose upper triangle is given (older Pinocchio fills nothing else)."""
-    return np.triu(upper) + np.triu(upper, 1).T

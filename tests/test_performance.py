@@ -1,11 +1,9 @@
 """What a motion was worth, on motions made by hand; and controllers in scenario files."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import xarray as xr
+from programs import ran, run
 
 import flexarm as fa
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
@@ -169,8 +167,8 @@ controller = { type = "joint-pd", Kp = 1.0, Kd = 0.5, period = 0.002 }
 reference = { type = "quintic", start = [0, 0], end = [0.1, 0.1], duration = 0.02 }
 """
     (tmp_path / "slow.toml").write_text(text)
-    command = [sys.executable, "-m", "flexarm", "simulate", "slow.toml", "--no-plot"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = run("-m", "flexarm", "simulate", "slow.toml", "--no-plot", folder=tmp_path, strict=False)
+    assert done.returncode == 0
     assert done.stderr.startswith("flexarm: warning: Sampled: period is 0.002 s, longer than half")
     assert done.stderr.count("\n") == 1
 
@@ -185,25 +183,15 @@ def test_bundled_closed_loops_arrive(name):
     assert result.energy_drift < 1e-6
 
 
-def test_compare_prints_a_table():
-    done = subprocess.run(
-        [sys.executable, "-m", "flexarm", "compare", "canadarm-slew-shaped", "canadarm-slew-composite", "--after", "5"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    lines = done.stdout.splitlines()
-    assert lines[0].split()[0] == "scenario" and [line.split()[0] for line in lines[1:3]] == [
-        "canadarm-slew-shaped",
-        "canadarm-slew-composite",
-    ]
+def test_compare_prints_a_table(tmp_path):
+    slews = ("canadarm-slew-shaped", "canadarm-slew-composite")
+    lines = ran("-m", "flexarm", "compare", *slews, "--after", "5", folder=tmp_path).stdout.splitlines()
+    assert lines[0].split()[0] == "scenario" and tuple(line.split()[0] for line in lines[1:3]) == slews
     shaped, composite = (float(line.split()[4]) for line in lines[1:3])
     assert composite < 0.01 * shaped
 
 
-def test_compare_needs_a_reference():
-    done = subprocess.run(
-        [sys.executable, "-m", "flexarm", "compare", "subudhi-morris"], capture_output=True, text=True, check=False
-    )
+def test_compare_needs_a_reference(tmp_path):
+    done = run("-m", "flexarm", "compare", "subudhi-morris", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr == "flexarm: subudhi-morris: performance: the result has no reference; simulate with one\n"

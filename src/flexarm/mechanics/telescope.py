@@ -299,9 +299,10 @@ def integrated_wave_numbers(
         return found
 
     def rate(length: float, beta: np.ndarray) -> np.ndarray:
-        mu, iota, sigma = at(length).ratios
+        shapes = at(length)
+        mu, iota, sigma = shapes.ratios
         ratios = np.array([-mu, -3 * iota, -2 * sigma]) / length  # d/dl of M / (m l), I / (m l^3), M_D / (m l^2)
-        return at(length).sensitivity_at(beta) @ ratios
+        return shapes.sensitivity_at(beta) @ ratios
 
     start = at(rest).roots(count)
     found = np.empty((len(lengths), count))

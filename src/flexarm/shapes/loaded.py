@@ -274,28 +274,29 @@ def loaded_roots(count: int, mu: float, iota: float = 0.0, sigma: float = 0.0) -
         low, high = np.where(below, low, beta), np.where(below, beta, high)
     beta = (low + high) / 2
     for _ in range(3):
-        step = _f(beta, mu, iota, sigma) / _slope(beta, mu, iota, sigma)
+        terms = _terms(beta)
+        step = _f(terms, beta, mu, iota, sigma) / _slope(terms, beta, mu, iota, sigma)
         beta = np.where(np.abs(step) < 1e-7 * beta, beta - step, beta)
     return beta
 
 
 def _modes_below(beta, held, mu, iota, sigma):
-    p, q, r, w, d = _terms(beta)
-    f = _f(beta, mu, iota, sigma)
+    p, q, r, w, d = terms = _terms(beta)
+    f = _f(terms, beta, mu, iota, sigma)
     stiffness = r - mu * beta * d  # force at the tip by its deflection, times d / beta^3
     negative = np.where(f * d < 0, 1, np.where(stiffness * d < 0, 2, 0))
     return np.searchsorted(held, beta) + negative
 
 
-def _f(beta, mu, iota, sigma):
-    p, q, r, w, d = _terms(beta)
+def _f(terms, beta, mu, iota, sigma):
+    p, q, r, w, d = terms
     both = (mu * iota - sigma**2) * beta**4 * d
     return p - mu * beta * q - iota * beta**3 * r - 2 * sigma * beta**2 * w + both
 
 
-def _slope(beta, mu, iota, sigma):
+def _slope(terms, beta, mu, iota, sigma):
     """df / d beta, over cosh(beta) like `_f`."""
-    p, q, r, w, d = _terms(beta)
+    p, q, r, w, d = terms
     return (
         -q
         - mu * (q + 2 * beta * w)
@@ -306,11 +307,11 @@ def _slope(beta, mu, iota, sigma):
 
 
 def _sensitivity(beta, mu, iota, sigma):
-    p, q, r, w, d = _terms(beta)
+    p, q, r, w, d = terms = _terms(beta)
     by_mu = -beta * q + iota * beta**4 * d
     by_iota = -(beta**3) * r + mu * beta**4 * d
     by_sigma = -2 * beta**2 * w - 2 * sigma * beta**4 * d
-    return -np.column_stack([by_mu, by_iota, by_sigma]) / _slope(beta, mu, iota, sigma)[:, None]
+    return -np.column_stack([by_mu, by_iota, by_sigma]) / _slope(terms, beta, mu, iota, sigma)[:, None]
 
 
 SMALL = 2.0
@@ -321,6 +322,8 @@ def _terms(beta):
     """1 + c C, s C - c S, s C + c S, s S and 1 - c C, each over C = cosh(beta)."""
     c, s, sech, tanh = np.cos(beta), np.sin(beta), 1 / np.cosh(np.minimum(beta, 700)), np.tanh(beta)
     large = (sech + c, s - c * tanh, s + c * tanh, s * tanh, sech - c)
+    if np.all(beta >= SMALL):
+        return large
     D = [duncan(np.minimum(beta, SMALL), k) for k in range(4)]
     small = (D[0] ** 2 - D[1] * D[3], D[1] * D[2] - D[0] * D[3], D[0] * D[1] - D[2] * D[3])
     small = (*(2 * term for term in small), D[1] ** 2 - D[3] ** 2, 2 * (D[2] ** 2 - D[1] * D[3]))
@@ -333,7 +336,10 @@ def duncan(z, k):
     The derivative of each is the one before; k counts modulo 4.
     """
     k %= 4
-    return sum(z ** (4 * j + k) / factorial(4 * j + k) for j in range(7))
+    fourth, total = (z * z) ** 2, 0.0
+    for j in reversed(range(7)):
+        total = total * fourth + 1 / factorial(4 * j + k)
+    return total * z**k
 
 
 # -- the shapes --------------------------------------------------------------------------------------------------------

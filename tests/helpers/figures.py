@@ -1,0 +1,78 @@
+"""What is drawn in a figure, as numbers and texts: axes, labels, limits, the data of every line."""
+
+import numpy as np
+
+
+def drawn(figure):
+    """One table for each pair of axes that shows data, plain enough for JSON."""
+    return [_axes(axes) for axes in figure.axes if axes.axison and _has_data(axes)]
+
+
+def keep_what_is_saved():
+    """From now on every figure that this process saves leaves what it shows in the list that is returned."""
+    from matplotlib.figure import Figure
+
+    kept, save = [], Figure.savefig
+
+    def saved(figure, *arguments, **options):
+        save(figure, *arguments, **options)
+        kept.append(drawn(figure))
+
+    Figure.savefig = saved
+    return kept
+
+
+def lines(axes):
+    """The data (2, points) of every line that has a label, by that label."""
+    return {line["label"]: np.array([line["x"], line["y"]]) for line in axes["lines"] if line["label"]}
+
+
+def assert_readable(tables):
+    """A reader sees what is what: axes with names, curves of finite numbers inside the limits, told apart.
+
+    One legend may do for axes with the same curves.
+    """
+    assert tables, "nothing is drawn"
+    legend = any(axes["legend"] for axes in tables)
+    for axes in tables:
+        where = axes["title"] or axes["y"]
+        assert axes["x"], f"{where}: the axis across has no name"
+        assert axes["y"] or axes["title"], f"{where}: the axis upwards has no name"
+        for line in axes["lines"]:
+            data = np.array([line["x"], line["y"]], dtype=float)
+            shown = np.isfinite(data).all(axis=0)
+            assert shown.any(), f"{where}: {line['label']} has no finite number"
+            low, high = np.sort([axes["x limits"], axes["y limits"]], axis=1).T
+            inside = (data[:, shown] >= low[:, None]) & (data[:, shown] <= high[:, None])
+            assert inside.all(axis=0).any(), f"{where}: {line['label']} is nowhere inside the limits"
+        assert len(axes["lines"]) < 2 or legend or axes["title"], f"{where}: several curves and no legend"
+        assert legend or not lines(axes), f"{where}: curves have names that are not shown"
+
+
+def _has_data(axes):
+    return bool(axes.lines or axes.collections or axes.patches or axes.images)
+
+
+def _axes(axes):
+    below, beside = axes.get_shared_x_axes().get_siblings(axes), axes.get_shared_y_axes().get_siblings(axes)
+    return {
+        "title": axes.get_title(),
+        "x": next((each.get_xlabel() for each in [axes, *below] if each.get_xlabel()), ""),
+        "y": next((each.get_ylabel() for each in [axes, *beside] if each.get_ylabel()), ""),
+        "x limits": list(map(float, axes.get_xlim())),
+        "y limits": list(map(float, axes.get_ylim())),
+        "scales": [axes.get_xscale(), axes.get_yscale()],
+        "legend": axes.get_legend() is not None or any(axes.figure.legends),
+        "lines": [_line(line) for line in axes.lines if _in_data(line)],
+    }
+
+
+def _in_data(line):
+    """Not a mark right across the axes, which counts in shares of them."""
+    return all(line.get_transform().contains_branch_seperately(line.axes.transData))
+
+
+def _line(line):
+    label = str(line.get_label())
+    x, y = (np.ravel(np.asarray(data, dtype=float)).tolist() for data in (line.get_xdata(), line.get_ydata()))
+    return {"label": "" if label.startswith("_") else label, "x": x, "y": y}

@@ -1,0 +1,44 @@
+"""The README and the pages of the docs: their Python programs, their TOML files, the commands they show."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+
+
+@cache
+def text(page):
+    return page.read_text(encoding="utf-8")
+
+
+def name(page):
+    return str(page.relative_to(ROOT).with_suffix(""))
+
+
+def blocks(language, page):
+    """The fenced blocks of a page in a language, however deep they stand in a list."""
+    found = re.findall(rf"^( *)```(?:{language})[^\S\n]*\n(.*?)^\1```", text(page), re.M | re.S)
+    return [re.sub(rf"^{indent}", "", code, flags=re.M) for indent, code in found]
+
+
+def fences(page):
+    """The languages of all fenced blocks of a page, in order."""
+    return re.findall(r"^ *(?:```|~~~)[^\S\n]*([^\s`]+)", text(page), re.M)
+
+
+def commands(page):
+    """`flexarm ...` in a page, on a line of a block (fenced or indented), after a prompt or not."""
+    indented = re.findall(r"^(?: {4}|\t)(.*)$", text(page), re.M)
+    fenced = [line for block in blocks("|sh|bash|console|shell|text", page) for line in block.splitlines()]
+    lines = [line.strip().removeprefix("$ ").removeprefix(".venv/bin/") for line in indented + fenced]
+    return sorted({line.partition("#")[0].strip() for line in lines if line.startswith("flexarm ")})
+
+
+def write_files(page, folder):
+    """The files that a reader would have made of the TOML blocks."""
+    for toml in blocks("toml", page):
+        named = re.match(r"# (\S+\.toml)", toml)
+        if named:
+            (folder / named[1]).write_text(toml)

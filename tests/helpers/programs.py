@@ -1,0 +1,83 @@
+"""Programs in processes of their own, as a user would start them, but without the second that libraries take to load.
+
+A server has loaded the libraries, and nothing of flexarm; for each program it makes a copy of itself (`fork`), which
+imports flexarm anew. So nothing that another test has imported or left behind helps or harms. What must be a new
+interpreter from its first line on is started by `subprocess` where it is tested.
+"""
+
+import json
+import multiprocessing
+import os
+import runpy
+import sys
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from figures import keep_what_is_saved
+
+LIBRARIES = (
+    "pytest numpy scipy.integrate scipy.interpolate scipy.linalg scipy.optimize scipy.signal casadi pydantic control"
+    " llvmlite.binding CyRK xarray h5netcdf mpmath sympy typer rich.progress"
+    " matplotlib.pyplot matplotlib.backends.backend_agg"
+).split()
+BYTECODE = "FLEXARM_TESTS_BYTECODE"
+"""The environment's name for the folder where flexarm's bytecode is kept during a run; `conftest` makes it."""
+
+server = multiprocessing.get_context("forkserver")
+server.set_forkserver_preload(LIBRARIES)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a program has left: its status, what it printed, and what the figures show that it saved, in order."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    figures: list
+
+
+def run(*arguments, folder, strict=True):
+    """`python ARGUMENTS` in a folder; arguments are the path of a program and its own, or -m, a module, its own.
+
+    Strict: every warning is an error, as with -W error.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        told = [str(argument) for argument in arguments], str(folder), dict(os.environ), strict, place
+        process = server.Process(target=_program, args=told)
+        process.start()
+        process.join()
+        out, err, figures = (Path(place, name).read_text(encoding="utf-8") for name in ("out", "err", "figures"))
+        return Ended(process.exitcode, out, err, json.loads(figures))
+
+
+def ran(*arguments, folder, strict=True):
+    """The same of a program that must end well and say nothing on stderr."""
+    ended = run(*arguments, folder=folder, strict=strict)
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stderr
+    return ended
+
+
+def _program(arguments, folder, environment, strict, place):
+    """In the copy: everything as a new interpreter would have it, then the program."""
+    assert not any(name.partition(".")[0] == "flexarm" for name in sys.modules)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    for name, descriptor in (("out", 1), ("err", 2)):
+        os.dup2(os.open(os.path.join(place, name), os.O_WRONLY | os.O_CREAT, 0o600), descriptor)
+    sys.dont_write_bytecode, sys.pycache_prefix = False, environment.get(BYTECODE)
+    kept = keep_what_is_saved()
+    if strict:
+        warnings.simplefilter("error")
+    try:
+        if arguments[0] == "-m":
+            sys.argv = arguments[1:]
+            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = arguments
+            runpy.run_path(arguments[0], run_name="__main__")
+    finally:
+        Path(place, "figures").write_text(json.dumps(kept), encoding="utf-8")
