@@ -14,21 +14,8 @@ from flexarm.control.riccati import linear
 from flexarm.control.timescales import TimeScales, time_scales
 from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.papers.claims import Claim
-from flexarm.papers.subudhi_morris import (
-    KS,
-    LOADS,
-    ROTORS,
-    Array,
-    J,
-    M,
-    Rotor,
-    arm,
-    frequencies,
-    numbers,
-    shapes_of,
-    verdict,
-)
+from flexarm.papers.subudhi_morris.compute import KS, Array, J, M, Rotor, arm, model
+from flexarm.papers.subudhi_morris.modes import EQ_47, LOADS, frequencies, shapes_of
 from flexarm.shapes import TipLoad, quadrature
 from flexarm.trajectory import Quintic, jumps_of
 
@@ -91,10 +78,10 @@ class Linear:
     def __init__(self, rotor: Rotor, rotors: bool = False, damping: float = 0.0):
         import casadi as ca
 
-        model = Model(arm(rotor, KS, damping=damping))
-        self.scales = time_scales(model)
-        q, u = equilibrium(model, END)
-        self.A, self.B = linear(model, q, u)
+        elastic = model(arm(rotor, KS, damping=damping))
+        self.scales = time_scales(elastic)
+        q, u = equilibrium(elastic, END)
+        self.A, self.B = linear(elastic, q, u)
         n = len(q)
         x = ca.SX.sym("x", 2 * n)
         law = Printed(ZERO, ZERO, rotors)
@@ -112,6 +99,23 @@ class Linear:
         k = len(M_z)
         rows = -np.linalg.solve(M_z, np.hstack([K_z + B_z @ K_p, D_z + B_z @ K_d]))
         return np.linalg.eigvals(np.vstack([np.eye(2 * k)[k:], rows]))
+
+
+def fast_frequencies(printed: bool) -> Array:
+    """Of the vibrations about the straight arm, relative rotors, by eq. 67, ascending [rad/s].
+
+    As printed A_f is made of the links' inertia alone, and the joints' acceleration has no part in the springs' rows.
+    """
+    elastic = model(arm("relative", KS))
+    if not printed:
+        M_z, _, K_z, _ = time_scales(elastic).fast(np.zeros(2))
+        return np.sqrt(np.sort(np.linalg.eigvals(np.linalg.solve(M_z, K_z)).real))
+    q = np.zeros(len(elastic.coordinates))
+    joints, flexible = list(elastic.arm.joints), list(elastic.arm.flexible)
+    links = joints + flexible
+    H = np.linalg.inv(elastic.mass_matrix(q)[np.ix_(links, links)])[2:, 2:]
+    K_w = np.array(elastic.slope("stiffness_force", 0)(q))[np.ix_(flexible, flexible)]
+    return np.sqrt(np.sort([*np.linalg.eigvals(H @ K_w).real, KS / J, KS / J]))
 
 
 def worst(poles: Array) -> complex:
@@ -135,8 +139,7 @@ SCALES = {"k_c zeta": (1.0, 0.5), "zeta": (0.0, -0.5), "zeta / k_c": (-1.0, -0.5
 
 def loads(rotor: Rotor) -> tuple[TipLoad, TipLoad]:
     """What the links' clamped-mass shapes carry: with an absolute rotor, J_2 too."""
-    first = LOADS[0]
-    return TipLoad(first.mass, first.inertia + J * (rotor == "absolute"), first.first_moment), LOADS[1]
+    return EQ_47 if rotor == "absolute" else LOADS
 
 
 @cache
@@ -153,7 +156,7 @@ def amplitude_scale(rotor: Rotor) -> Array:
 @cache
 def least_stiffness(rotor: Rotor) -> tuple[float, float]:
     """k_c with omega^2 m for a mode's stiffness, as eq. 46 has it, and with the stiffness itself [N m/rad]."""
-    _, _, K, _ = time_scales(Model(arm(rotor, KS))).fast(END / 2)
+    _, _, K, _ = time_scales(model(arm(rotor, KS))).fast(END / 2)
     of_46 = np.concatenate([frequencies(load) for load in loads(rotor)]) ** 2 * M
     return float(min(*of_46, KS)), float((np.diag(K) / amplitude_scale(rotor) ** 2).min())
 
@@ -186,34 +189,3 @@ def readings(rotor: Rotor) -> dict[tuple[Any, ...], tuple[float, float]]:
         K = reading(order, s, scale, k_c, rotor)
         found[order, s, scale, k_c] = (worst(system.fast_poles(*K)).real, worst(system.poles(*K)).real)
     return found
-
-
-def printed_gains() -> list[Claim]:
-    """K_pf and K_vf in every reading."""
-    all_ = {rotor: readings(rotor) for rotor in ROTORS}
-    natural = {key[2:]: found for key, found in all_["relative"].items() if key[:2] == NATURAL}
-    others = sum(fast < 0 for key, (fast, _) in all_["relative"].items() if key[:2] != NATURAL)
-    fast = np.array([both[0] for both in natural.values()])
-    absolute = min(fast for fast, _ in all_["absolute"].values())
-    literal = [natural["k_c zeta", k_c][1] for k_c in least_stiffness("relative")]
-    good = [f"{scale}, k_c = {k_c:.3g} ({both[1]:.2g})" for (scale, k_c), both in natural.items() if both[1] < 0]
-    count = len(all_["relative"])
-    return [
-        Claim(
-            *("Section 6, eq. 70", "printed K_pf, K_vf in the fast subsystem (eq. 67): largest real part [1/s]"),
-            "force x_f to zero",
-            f"x_f = [modes; joints], delta = theta - alpha, signs as printed: {numbers(np.sort(fast), 2)} in the "
-            f"{len(fast)} scalings tried",
-            verdict((fast < 0).all() and absolute > 0),
-            f"relative rotor; of the {count - len(fast)} other orders, signs and scalings {others} are stable. With an "
-            f"absolute rotor none of {count} (least {absolute:+.2g}): the gains were made for a relative one",
-        ),
-        Claim(
-            *("Section 6, eqs. 68 to 70", "the same gains, K_ps and K_vs on the whole arm: largest real part [1/s]"),
-            "used for Figs. 7, 8",
-            f"k_c zeta, as eqs. 61 to 67 have it: {numbers(literal, 2)}; stable for {'; '.join(good)}",
-            "explained",
-            "times k_c they drive the slow motion unstable. They fit zeta itself, with its rate in the fast time and "
-            "k_c = 100, the least of the stiffnesses (eq. 46 would make it 2.1)",
-        ),
-    ]

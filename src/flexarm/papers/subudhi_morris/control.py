@@ -1,0 +1,123 @@
+"""Subudhi & Morris 2002, Figs. 7 and 8: the runs under the composite law, as printed and corrected.
+
+`Composite` puts back two terms that the paper leaves out; the law as printed is in `gains`.
+"""
+
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+
+from flexarm.control import Composite, ComputedTorque, Sampled
+from flexarm.papers.subudhi_morris.compute import KS, PULSE, Array, Rotor, apart, arm, model, response, tip_deflections
+from flexarm.papers.subudhi_morris.gains import (
+    ARRIVAL,
+    KD,
+    KP,
+    NATURAL,
+    REFERENCE,
+    Printed,
+    least_stiffness,
+    reading,
+)
+from flexarm.simulation.run import simulate
+from flexarm.trajectory import reference_motion
+
+LATE, UNTIL, PERIOD = ARRIVAL + 1.0, 4.0, 1e-3
+STEADY = 0.01
+"""Damping of the links with which eq. 69 with the links' angles is stable."""
+
+LawName = Literal["corrected", "light", "slow", "rotors", "gains", "links"]
+AS_PRINTED: tuple[LawName, ...] = ("rotors", "links", "gains")
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def design() -> Any:
+    """What the design of the composite law finds for the sampled arm."""
+    return Composite(REFERENCE, KP, KD).law(model(arm("relative", KS)), PERIOD).facts
+
+
+@cache
+def tracked(name: LawName = "corrected", period: float | None = PERIOD) -> Any:
+    """A run: the law `corrected`, the same with a tenth of R (`light`), the slow law alone (`slow`), or as printed.
+
+    As printed: the slow law on the rotors' angles (`rotors`), on the links' angles with 1 percent of damping in the
+    links (`links`), or with the printed fast gains (`gains`).
+    """
+    K_p, K_d = design()["K_p"], design()["K_d"]
+    laws: dict[LawName, Any] = {
+        "corrected": Composite(REFERENCE, KP, KD),
+        "light": Composite(REFERENCE, KP, KD, R=0.027),
+        "slow": ComputedTorque(REFERENCE, KP, KD),
+        "rotors": Printed(K_p, K_d, rotors=True),
+        "links": Printed(K_p, K_d),
+        "gains": Printed(*reading(*NATURAL, "zeta", least_stiffness("relative")[1], "relative")),
+    }
+    return follow(laws[name], period, STEADY if name == "links" else 0.0)
+
+
+def follow(law: Any, period: float | None = PERIOD, damping: float = 0.0, rotor: Rotor = "relative") -> Any:
+    """The run under a law."""
+    law = Sampled(law, period) if period else law
+    return simulate(model(arm(rotor, KS, damping=damping)), UNTIL, law, samples=2001, progress=False)
+
+
+@cache
+def rigid_without_f1(f1: bool) -> float:
+    """Largest angle off the reference of the rigid arm under eq. 69 as printed, or with f_1 of eq. 66 [rad]."""
+    rigid = model(arm().rigid())
+
+    def slow(t: float, q: Array, qd: Array) -> Array:
+        r, rd, rdd = reference_motion(REFERENCE, t)
+        u = rigid.mass_matrix(q) @ (rdd + KD * (rd - qd) + KP * (r - q))
+        return u + rigid.bias(q, qd) if f1 else u
+
+    result = simulate(rigid, UNTIL, slow, samples=401, reference=REFERENCE, method="rk4", step=0.01, progress=False)
+    return float(np.abs(result.q.values - result.q_ref.values).max())
+
+
+# -- measures ----------------------------------------------------------------------------------------------------------
+
+
+def off(result: Any) -> tuple[Array, Array, Array]:
+    """Link angles off the reference: at 2 s, the largest from 3 s on, the largest of all [rad]."""
+    t, error = result.time.values, np.abs(result.q.values[:, :2] - result.q_ref.values)
+    return error[np.searchsorted(t, ARRIVAL - 1e-9)], error[t >= LATE].max(axis=0), error.max(axis=0)
+
+
+def largest(result: Any, values: Array) -> tuple[Array, Array]:
+    """Of all sizes, and of those from 3 s on."""
+    return np.abs(values).max(axis=0), np.abs(values[result.time.values >= LATE]).max(axis=0)
+
+
+def left_over(result: Any, values: Array) -> Array:
+    """The largest sizes from 3 s on, over the largest of all."""
+    most, late = largest(result, values)
+    return np.asarray(late / most)
+
+
+def residual(result: Any, damping: float = 0.0) -> Array:
+    """The tips' largest deflections from 3 s on, over those that the bang-bang torque leaves."""
+    free = tip_deflections(response("relative", KS, damping), 2 * PULSE, UNTIL)
+    return np.asarray(largest(result, result.deflection.values[..., 1])[1] / free)
+
+
+def astray(result: Any) -> float:
+    """Largest distance of the tip from that of a rigid arm on the reference [mm]."""
+    there = model(arm().rigid()).tip(result.q_ref.values)[:, :3, 3]
+    return 1e3 * float(np.linalg.norm(result.tip.values - there, axis=1).max())
+
+
+def needed() -> Array:
+    """Largest torques of the rigid arm on the reference [N m]."""
+    rigid = model(arm().rigid())
+    times = np.linspace(0.0, ARRIVAL, 101)
+    return np.abs([rigid.inverse_dynamics(*reference_motion(REFERENCE, t)) for t in times]).max(axis=0)
+
+
+def off_continuous() -> float:
+    """Largest distance of the tip under the sampled law from that under the continuous one [mm]."""
+    return float(apart(tracked(), tracked(period=None)).max())

@@ -1,0 +1,393 @@
+"""What Subudhi & Morris 2002 say of Figs. 4 to 6, and what becomes of it when both arms have their rotors.
+
+The figures compare an arm with rigid joints, eq. 55, to one with elastic joints, eqs. 53 and 54. Eq. 55 as printed has
+no rotors. That is the arm `response("none")`.
+"""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from flexarm.papers.subudhi_morris.compute import (
+    DAMPING,
+    KS,
+    PULSE,
+    ROTORS,
+    TORQUE,
+    Array,
+    L,
+    Rotor,
+    after_pulse,
+    apart,
+    arm,
+    chain_deflections,
+    chain_response,
+    early,
+    frequencies_of,
+    grown,
+    mode_amplitudes,
+    oscillation,
+    remaining,
+    response,
+    rms,
+    run,
+    spring,
+    tip_deflections,
+)
+from flexarm.papers.subudhi_morris.modes import EQ_47, shapes_of
+from flexarm.papers.subudhi_morris.words import changes, numbers
+from flexarm.papers.verdicts import Claim, Part, above, below, near
+
+ABSOLUTE = "The elastic arm's rotors are absolute, as in eq. 47, not those of eq. 53."
+SEEN = 2.0
+"""Percent: what a curve must be larger by for a reader of a figure to see it."""
+LITTLE, MUCH = 0.25, 0.75
+"""A vibration of which less than a quarter is left has decayed; one of which three quarters are left has not."""
+LIGHT = DAMPING[0]
+
+
+def parts() -> list[Part]:
+    """Figs. 4 to 6 and what section 6 makes of them."""
+    return [
+        Part(
+            "Fig. 4",
+            "Joint angles and the first mode of link 1 under two opposite pulses of torque; with elastic joints all of "
+            "them oscillate more.",
+            [pulses(), angles(), grows("Fig. 4(d)", "The first mode of link 1 is larger", (0,))],
+            "subudhi-morris-fig4.png",
+        ),
+        Part(
+            "Fig. 5",
+            "The other modes and the tip of link 1; with elastic joints they are larger.",
+            [modes(), tip("Fig. 5(d)", 0)],
+            "subudhi-morris-fig5.png",
+        ),
+        Part(
+            "Fig. 6",
+            "The tip of link 2, larger with elastic joints, and the deflections of the joints.",
+            [tip("Fig. 6(a)", 1), joints()],
+            "subudhi-morris-fig6.png",
+        ),
+        Part(
+            "Section 6, text",
+            "With elastic joints the vibrations do not decay and have another frequency; Runge-Kutta at 1 ms.",
+            [decay(), frequency(), runge_kutta(), energy()],
+        ),
+        Part(
+            "Section 6, conclusion",
+            "The elastic joints are said to cause all this. It is the rotors missing in eq. 55: with rotors in both arms "
+            "little of it is left.",
+            [cause_modes(), cause_tips(), cause_oscillation(), cause_decay(), rotors_alone()],
+            "subudhi-morris-rotors.png",
+        ),
+        Part("Assumption (IV)", "The links bend very little.", [small()]),
+        Part(
+            "Why stiff joints matter little",
+            "A joint is 50 times stiffer than a link; what changes is how the two pulses meet the modes.",
+            [left_by_pulses(), soft_joints(), on_the_chain()],
+            "subudhi-morris-pulse.png",
+            study=True,
+        ),
+    ]
+
+
+# -- the figures -------------------------------------------------------------------------------------------------------
+
+
+def growth(measure: Any, elastic: Rotor, damping: float) -> Array:
+    """By how much a measure is larger with elastic joints than by eq. 55 as printed, in percent."""
+    return grown(measure, response("none", None, damping), response(elastic, KS, damping))
+
+
+def pulses() -> Claim:
+    """The torque."""
+    u = early(response("absolute", KS, LIGHT)).u.values
+    levels = [u[at] for at in (0, 499, 501, 999, 1001, 2000)]
+    expected = np.repeat([TORQUE, -TORQUE, 0.0], 2)
+    return Claim(
+        *("Fig. 4(a)", "Each rotor gets 0.2 N m for 0.5 s, then -0.2 N m for 0.5 s, then nothing."),
+        printed="0.2 N m, 0.5 s",
+        ours="the same",
+        checks=[near(x, level, 0.0) for pair, level in zip(levels, expected, strict=True) for x in pair],
+    )
+
+
+def angles() -> Claim:
+    """Oscillation of the link angles."""
+    printed = growth(oscillation, "relative", LIGHT)
+    ours = [growth(oscillation, "absolute", damping) for damping in DAMPING]
+    times = [1 + x / 100 for x in ours]
+    return Claim(
+        *("Figs. 4(b), (c)", "With elastic joints the link angles oscillate more.", "more oscillatory"),
+        f"from 1 to 2 s {numbers(times[0], 2)} times as much (angles 1, 2; 1 percent of damping), "
+        f"{numbers(times[1], 2)} times at 2 percent; with eq. 53's rotors {numbers(1 + printed / 100, 2)} times",
+        checks=[above(x, SEEN) for x in printed],
+        correction=ABSOLUTE,
+        corrected=[above(x, SEEN) for x in np.concatenate(ours)],
+        note="Deviation from the mean drift, root mean square.",
+    )
+
+
+def grows(where: str, says: str, which: tuple[int, ...], names: str = "") -> Claim:
+    """Largest amplitudes of modes."""
+    at = list(which)
+    printed = growth(mode_amplitudes, "relative", LIGHT)[at]
+    ours = [growth(mode_amplitudes, "absolute", damping)[at] for damping in DAMPING]
+    same = grown(mode_amplitudes, with_shapes_of_eq_47(), response("absolute", KS, LIGHT))[at]
+    return Claim(
+        *(where, f"{says} with elastic joints.", "greater"),
+        f"{changes(ours[0])} percent{names} at 1 percent of damping, {changes(ours[1])} at 2; with eq. 53's rotors "
+        f"{changes(printed)}",
+        checks=[above(x, SEEN) for x in printed],
+        correction=ABSOLUTE,
+        corrected=[above(x, SEEN) for x in np.concatenate([*ours, same])],
+        note=f"Where eq. 55 is given the shapes of eq. 47 too, {changes(same)}.",
+    )
+
+
+def modes() -> Claim:
+    """The other three modes."""
+    says = "The second mode of link 1 and both modes of link 2 are larger"
+    return grows("Figs. 5(a) to (c)", says, (1, 2, 3), " (modes 12, 21, 22)")
+
+
+@cache
+def with_shapes_of_eq_47() -> Any:
+    """Eq. 55 as printed with the shapes that carry J_2, as those of the elastic arm do."""
+    return run(arm("none", shapes=(shapes_of(EQ_47[0]), shapes_of(EQ_47[1])), damping=LIGHT), samples=2001)
+
+
+def tip(where: str, link: int) -> Claim:
+    """Largest tip deflection of a link."""
+    printed = growth(tip_deflections, "relative", LIGHT)[link]
+    ours = [growth(tip_deflections, "absolute", damping)[link] for damping in DAMPING]
+    return Claim(
+        *(where, f"The tip of link {link + 1} bends more with elastic joints.", "greater"),
+        f"{ours[0]:+.0f} percent at 1 percent of damping, {ours[1]:+.0f} at 2; with eq. 53's rotors {printed:+.0f}",
+        checks=[above(printed, SEEN)],
+        correction=ABSOLUTE,
+        corrected=[above(x, SEEN) for x in ours],
+    )
+
+
+def joints() -> Claim:
+    """Springs."""
+    found = {rotor: 1e3 * np.abs(spring(response(rotor, KS, LIGHT))).max(axis=0) for rotor in ROTORS}
+    still = 1e3 * TORQUE / KS
+    return Claim(
+        *("Fig. 6(b)", "Both link angles deviate from those of their rotors.", "deviations"),
+        f"up to {numbers(found['absolute'], 2)} mrad; with eq. 53's rotors {numbers(found['relative'], 2)}",
+        checks=[above(x, still) for each in found.values() for x in each],
+        note=f"The torque alone would twist a joint by {still:g} mrad; the links' inertia adds to it.",
+    )
+
+
+# -- the text ----------------------------------------------------------------------------------------------------------
+
+
+def decay() -> Claim:
+    """What is left after 3 s."""
+    rigid = [remaining(response("none", None, damping)) for damping in DAMPING]
+    elastic = [remaining(response("absolute", KS, damping)) for damping in DAMPING]
+    printed = remaining(response("relative", KS, LIGHT))
+    before, after = (
+        [1e3 * tip_deflections(response(*which, LIGHT), *time)[0] for which in (("none", None), ("absolute", KS))]
+        for time in ((0.0, PULSE), (3.0, 3.5))
+    )
+    undamped = remaining(response("none"))
+    return Claim(
+        *("Section 6, decay", "The vibrations decay with rigid joints and do not with elastic ones.", "do not decay"),
+        f"tip of link 1, first half second and 3 to 3.5 s: rigid {before[0]:.0f} and {after[0]:.1f} mm, elastic "
+        f"{before[1]:.0f} and {after[1]:.0f} mm. Left of both tips at 1 percent of damping: rigid "
+        f"{numbers(100 * rigid[0], 2)} percent, elastic {numbers(100 * elastic[0], 3)}; at 2 percent "
+        f"{numbers(100 * rigid[1], 2)} and {numbers(100 * elastic[1], 3)}",
+        checks=[*(below(x, LITTLE) for x in rigid[0]), *(above(x, MUCH) for x in printed)],
+        correction=ABSOLUTE,
+        corrected=[
+            *(below(x, LITTLE) for x in np.concatenate(rigid)),
+            *(above(x, MUCH) for x in np.concatenate(elastic)),
+            *(above(x, LITTLE) for x in undamped),
+        ],
+        note=f"With eq. 53's rotors {numbers(100 * printed, 2)} percent are left. The d_ij are not printed; without "
+        f"damping the rigid arm keeps {numbers(100 * undamped, 3)} percent, so there was some.",
+    )
+
+
+def frequency() -> Claim:
+    """The lowest vibration."""
+    lowest = {(rotor, ks): frequencies_of(rotor, ks)[0] for rotor in ROTORS for ks in (None, KS)}
+    rigid = frequencies_of("none")[0]
+    return Claim(
+        *("Section 6, frequency", "Elastic joints change the tips' vibration in amplitude and frequency.", "both"),
+        f"lowest vibration {rigid:.1f} rad/s by eq. 55, {lowest['absolute', KS]:.1f} with elastic joints (eq. 53's "
+        f"rotors: {lowest['relative', KS]:.1f})",
+        checks=[above(abs(lowest[rotor, KS] / rigid - 1), 0.1) for rotor in ROTORS],
+        note=f"It falls. Rigid joints with rotors have {lowest['absolute', None]:.1f} ({lowest['relative', None]:.1f}).",
+    )
+
+
+def runge_kutta() -> Claim:
+    """Fixed steps."""
+    result = run(arm("absolute", KS, damping=LIGHT), method="rk4", step=1e-3, samples=401)
+    error = float(apart(result, response("absolute", KS, LIGHT).sel(time=result.time, method="nearest")).max())
+    bent = 1e3 * tip_deflections(result).max()
+    highest = {rotor: 1e-3 * float(frequencies_of(rotor, KS)[-1]) for rotor in ROTORS}
+    return Claim(
+        *("Section 6, method", "Fourth-order Runge-Kutta with steps of 1 ms serves.", "1 ms"),
+        f"the tip is within {error:.2g} mm of that of DOP853",
+        checks=[below(error / bent, 1e-3), *(below(x, 2.83) for x in highest.values())],
+        note="Asked for: a thousandth of the deflection. The method is stable up to omega h = 2.83; the arm has "
+        f"{highest['absolute']:.2f}, with eq. 53's rotors {highest['relative']:.2f}.",
+    )
+
+
+def energy() -> Claim:
+    """The audit of every run that the figures show."""
+    runs = [response("none", None, LIGHT), *(response(rotor, KS, LIGHT) for rotor in ROTORS)]
+    drift = max(result.attrs["energy_drift"] for result in runs)
+    return Claim(
+        *("Eqs. 6 to 25, 42", "Work of the torques, energy and dissipation belong to one Lagrangian.", ""),
+        f"in the runs of the figures they balance to {drift:.0e}",
+        checks=[below(drift, 1e-6)],
+        note="A wrong velocity term would make or lose energy.",
+    )
+
+
+# -- the conclusion ----------------------------------------------------------------------------------------------------
+
+
+def change(measure: Any, rotor: Rotor, damping: float = LIGHT) -> Array:
+    """What elastic joints change where both arms have the same rotors, in percent."""
+    return grown(measure, response(rotor, None, damping), response(rotor, KS, damping))
+
+
+def _same_rotors(where: str, says: str, printed: str, measure: Any, what: str, note: str = "") -> Claim:
+    found = {(rotor, damping): change(measure, rotor, damping) for rotor in ROTORS for damping in (LIGHT, 0.0)}
+    said = "; ".join(
+        f"{rotor} {changes(found[rotor, LIGHT])} (undamped {changes(found[rotor, 0.0])})" for rotor in ROTORS
+    )
+    return Claim(
+        *(where, says, printed),
+        f"the same rotors in both arms, percent: {said}; {what}",
+        checks=[above(x, SEEN) for each in found.values() for x in each],
+        note=note,
+    )
+
+
+def cause_modes() -> Claim:
+    """Modes, with rotors in both arms."""
+    return _same_rotors(
+        "Conclusion, modes",
+        "The elasticity of the joints excites greater first and second modes in both links.",
+        "greater",
+        mode_amplitudes,
+        "modes 11, 12, 21, 22",
+        "Tried: relative and absolute rotors, each with 1 percent of damping and without.",
+    )
+
+
+def cause_tips() -> Claim:
+    """Tips, with rotors in both arms."""
+    says = "It leads to significant tip deflections."
+    return _same_rotors("Conclusion, tips", says, "greater", tip_deflections, "tips 1, 2")
+
+
+def cause_oscillation() -> Claim:
+    """Angles, with rotors in both arms."""
+    says = "The links oscillate more than if the joints were rigid."
+    return _same_rotors("Conclusion, angles", says, "more oscillatory", oscillation, "angles 1, 2")
+
+
+def cause_decay() -> Claim:
+    """Decay, with rotors in both arms."""
+    rigid, elastic = ({rotor: remaining(response(rotor, ks, LIGHT)) for rotor in ROTORS} for ks in (None, KS))
+    said = "; ".join(
+        f"{rotor} rotors {numbers(100 * rigid[rotor])} (rigid) and {numbers(100 * elastic[rotor])} (elastic)"
+        for rotor in ROTORS
+    )
+    return Claim(
+        *("Conclusion, decay", "Vibrations decay with rigid joints only.", "with rigid joints only"),
+        f"the same rotors in both arms, percent left after 3 s: {said}",
+        checks=[*(below(x, LITTLE) for x in rigid["absolute"]), *(above(x, MUCH) for x in elastic["absolute"])],
+        note="Rigid and elastic joints decay alike. Of a mode's energy the springs hold a few percent.",
+    )
+
+
+def rotors_alone() -> Claim:
+    """What the rotors alone make of the arm with rigid joints."""
+    bare, mounted, elastic = (
+        response("none", None, LIGHT),
+        response("absolute", None, LIGHT),
+        response("absolute", KS, LIGHT),
+    )
+    rotors, springs = (1 + grown(oscillation, *pair) / 100 for pair in ((bare, mounted), (mounted, elastic)))
+    return Claim(
+        *("What the rotors do", "Rigid joints in both: eq. 55 as printed, and with absolute rotors.", ""),
+        f"the rotors alone make the angles oscillate {numbers(rotors, 2)} times as much, the springs then "
+        f"{numbers(springs, 3)} times; the tip of link 1 keeps {100 * remaining(mounted)[0]:.0f} percent instead of "
+        f"{100 * remaining(bare)[0]:.0f}",
+        checks=[
+            *(above(x, 3.0) for x in rotors),
+            *(below(x, 1.2) for x in springs),
+            above(remaining(mounted)[0], MUCH),
+        ],
+        note="So the figures show an arm with rotors beside one without.",
+    )
+
+
+def small() -> Claim:
+    """Deflections of the runs, against the length."""
+    found = {which: tip_deflections(response(*which, LIGHT)) / L for which in (("none", None), ("absolute", KS))}
+    shares = [100 * x for each in found.values() for x in each]
+    return Claim(
+        *("Assumption (IV)", "Each link has a very small deflection.", "very small"),
+        f"rigid {numbers(shares[:2], 2)} percent of the length, elastic {numbers(shares[2:], 2)}",
+        checks=[below(x, 10.0) for x in shares],
+        note="Up to 10 percent the tip is right to 1 percent of its way; what these cost, see below.",
+    )
+
+
+# -- a study: why ------------------------------------------------------------------------------------------------------
+
+
+def left_by_pulses() -> Claim:
+    """A formula for the vibration that the pulses leave, and small motions of the whole arm."""
+    ratios = []
+    for rotor, torque in (("relative", 0.02), ("absolute", 0.005)):
+        result = run(arm(rotor), torque, until=6.0, samples=3001)
+        left = rms(result.q.values[result.time.values > 2 * PULSE, 2]) * TORQUE / torque
+        ratios.append(float(left) / after_pulse(arm(rotor)))
+    lowest = {rotor: [frequencies_of(rotor, ks)[:2] for ks in (None, KS)] for rotor in ROTORS}
+    return Claim(
+        *("Pulses, 4 sin^2(omega T / 2) / omega^2", "The vibration that two opposite pulses leave in a mode.", ""),
+        f"simulated over the formula: {numbers(ratios)} (relative, absolute rotors, small torques)",
+        checks=[near(x, 1.0, 0.05) for x in ratios],
+        note="It is zero at 12.6 and 25.1 rad/s. The first two modes, rigid and elastic, lie at "
+        + "; ".join(f"{numbers(a)} and {numbers(b)} ({rotor})" for rotor, (a, b) in lowest.items())
+        + ".",
+    )
+
+
+def soft_joints() -> Claim:
+    """Joints as soft as the links."""
+    soft = grown(tip_deflections, response("relative"), run(arm(ks=2.0), samples=1001))
+    return Claim(
+        *("k_s = 2 N m/rad", "Joints as soft as the links, EI / l, for the paper's 100.", ""),
+        f"the tips bend by {changes(soft)} percent (relative rotors in both arms)",
+        checks=[above(x, 20.0) for x in soft],
+        note="So elastic joints would do what the conclusion says if they were 50 times softer.",
+    )
+
+
+def on_the_chain() -> Claim:
+    """The same changes where deflections may be large."""
+    two_modes = grown(tip_deflections, response("absolute"), response("absolute", KS))
+    rigid, elastic = (chain_deflections(chain_response("absolute", ks, pieces=2)) for ks in (None, KS))
+    large = 100 * (elastic / rigid - 1)
+    return Claim(
+        *("Large deflections", "What elastic joints change at the tips, on chains of short beams.", ""),
+        f"{changes(large)} percent (two modes {changes(two_modes)}); absolute rotors in both arms, no damping",
+        checks=[near(a, b, 3.0) for a, b in zip(large, two_modes, strict=True)],
+        note="So it is no matter of small deflections that little is left of the conclusion.",
+    )

@@ -1,0 +1,151 @@
+"""A study beside Subudhi & Morris 2002: how far small deflections carry.
+
+The reference is a chain of short beams, whose angles may be large. It is checked by half as many pieces, and by rigid
+rods with springs between them, which share nothing with beams.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import final
+
+import numpy as np
+
+from flexarm.description.arm import Arm
+from flexarm.papers.subudhi_morris.compute import (
+    ROTORS,
+    TORQUE,
+    Array,
+    Rotor,
+    apart,
+    arm,
+    chain_deflections,
+    chain_response,
+    rods,
+    run,
+    travel,
+)
+from flexarm.papers.subudhi_morris.compute import L as LENGTH
+from flexarm.papers.subudhi_morris.words import numbers
+from flexarm.papers.verdicts import Claim, Part, above, below, near
+
+TORQUES = (TORQUE, 0.06, 0.02)
+RODS = 8
+
+
+@final
+@dataclass(frozen=True)
+class Variant:
+    """An arm of small-deflection theory."""
+
+    shapes: str
+    modes: int
+    foreshortening: bool = False
+
+    @property
+    def label(self) -> str:
+        """In words."""
+        return f"{self.modes} {self.shapes}{', foreshortening' * self.foreshortening}"
+
+    def arm(self, rotor: Rotor) -> Arm:
+        """The arm itself."""
+        return arm(rotor, shapes=(self.shapes,) * 2, modes={"y": self.modes}, foreshortening=self.foreshortening)
+
+
+PAPER, MORE = Variant("clamped-mass", 2), Variant("clamped-mass", 4)
+SHORTER, OTHER = Variant("clamped-mass", 2, foreshortening=True), Variant("clamped-free", 2)
+VARIANTS = (OTHER, PAPER, MORE, SHORTER)
+
+
+@cache
+def errors(rotor: Rotor, variant: Variant) -> Array:
+    """Largest distance of the tip from the reference within 2 s, for each torque [mm]."""
+    one = variant.arm(rotor)
+    found = [apart(run(one, torque), chain_response(rotor, torque=torque)).max() for torque in TORQUES]
+    return np.array(found)
+
+
+def order(rotor: Rotor, variant: Variant) -> float:
+    """The power of the torque with which the error grows."""
+    e = errors(rotor, variant)
+    return float(np.log(e[0] / e[-1]) / np.log(TORQUES[0] / TORQUES[-1]))
+
+
+def parts() -> list[Part]:
+    """The study."""
+    return [
+        Part(
+            "How far small deflections carry",
+            "The paper's model against chains of short beams that may turn far.",
+            [reference(), paper(), foreshortened(), more_modes(), other_shapes()],
+            "subudhi-morris-validity.png",
+            study=True,
+        )
+    ]
+
+
+def _said(variant: Variant) -> str:
+    return "; ".join(f"{rotor} {numbers(errors(rotor, variant), 2)}" for rotor in ROTORS)
+
+
+def reference() -> Claim:
+    """How sure it is."""
+    best = {rotor: chain_response(rotor) for rotor in ROTORS}
+    half = [apart(chain_response(rotor, pieces=2), best[rotor]).max() for rotor in ROTORS]
+    rigid = [apart(run(rods(rotor, RODS)), best[rotor]).max() for rotor in ROTORS]
+    bends = {rotor: 100 * chain_deflections(best[rotor]) / LENGTH for rotor in ROTORS}
+    return Claim(
+        *("The reference", "Chains of 4 short beams a link, no damping.", ""),
+        f"2 beams a link move the tip by {numbers(half, 2)} mm (relative, absolute rotors), {RODS} rigid rods with "
+        f"springs by {numbers(rigid, 2)} mm",
+        checks=[
+            below(x / errors(r, PAPER)[0], 0.15) for each in (half, rigid) for x, r in zip(each, ROTORS, strict=True)
+        ],
+        note="Less than 15 percent of what they are to judge. The links bend by "
+        + "; ".join(f"{numbers(bends[rotor], 2)} percent of the length ({rotor})" for rotor in ROTORS)
+        + ".",
+    )
+
+
+def paper() -> Claim:
+    """The paper's model."""
+    share = [100 * errors(rotor, PAPER)[0] / travel(chain_response(rotor)) for rotor in ROTORS]
+    powers = [order(rotor, PAPER) for rotor in ROTORS]
+    return Claim(
+        *("The paper's model", "Largest error of the tip at 0.2, 0.06, 0.02 N m.", ""),
+        f"{_said(PAPER)} mm; at 0.2 N m {numbers(share, 2)} percent of the tip's way",
+        checks=[near(x, 2.0, 0.2) for x in powers],
+        note=f"It grows with the power {numbers(powers, 2)} of the torque. What is neglected is of second order.",
+    )
+
+
+def foreshortened() -> Claim:
+    """With the term of second order."""
+    gain = [errors(rotor, PAPER)[0] / errors(rotor, SHORTER)[0] for rotor in ROTORS]
+    return Claim(
+        *("With foreshortening", "A link comes nearer to its root as it bends, -1/2 int v'^2 dx.", ""),
+        f"{_said(SHORTER)} mm: at 0.2 N m {numbers(gain, 2)} times less",
+        checks=[above(gain[0], 10.0), above(gain[1], 2.0)],
+        note="This term is nearly all of the error with relative rotors, and more than half of it with absolute ones.",
+    )
+
+
+def more_modes() -> Claim:
+    """Two modes or four."""
+    changed = [errors(rotor, MORE)[0] / errors(rotor, PAPER)[0] - 1 for rotor in ROTORS]
+    return Claim(
+        *("Section 3, two modes", "Two modes a link have reasonable accuracy.", "reasonable"),
+        f"with 4 modes {_said(MORE)} mm",
+        checks=[below(x, 0.15) for x in changed],
+        note="More modes do not help: what is left is geometry.",
+    )
+
+
+def other_shapes() -> Claim:
+    """Shapes without a load."""
+    worse = [errors(rotor, OTHER) / errors(rotor, PAPER) for rotor in ROTORS]
+    return Claim(
+        *("Eqs. 27 to 39, worth it", "Shapes of a loaded link are worth their trouble.", ""),
+        f"clamped-free shapes, 2 modes: {_said(OTHER)} mm",
+        checks=[above(x, 2.0) for each in worse for x in each],
+        note="They carry no moment and no force at the tip, where the next link and the payload pull.",
+    )
