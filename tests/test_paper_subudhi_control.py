@@ -6,26 +6,11 @@ from scipy.linalg import expm
 
 import flexarm as fa
 from flexarm.control import Composite
-from flexarm.papers import subudhi_control as sc
-from flexarm.papers import subudhi_gains as sg
+from flexarm.papers.subudhi_morris import compute, modes, tracking
+from flexarm.papers.subudhi_morris import control as sc
+from flexarm.papers.subudhi_morris import gains as sg
 
 END = np.array([np.pi / 2, np.pi / 6])
-
-
-@pytest.fixture(scope="module")
-def claims(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("control")
-    found = sc.control(folder)
-    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
-    assert sizes.keys() == {"subudhi-morris-fig7.png", "subudhi-morris-fig8.png"}
-    assert all(10_000 < size < 100_000 for size in sizes.values())
-    return {(claim.where, claim.quantity.split(":")[0]): claim for claim in found}
-
-
-def test_verdicts(claims):
-    explained = [where for (where, _), claim in claims.items() if claim.verdict == "explained"]
-    assert explained == ["Eqs. 68 to 70", "Eqs. 68 to 70", "Section 6, eqs. 68 to 70"]
-    assert [claim for claim in claims.values() if claim.verdict == "not met"] == []
 
 
 def test_the_scenario_is_the_run_of_the_figures():
@@ -38,20 +23,20 @@ def test_the_scenario_is_the_run_of_the_figures():
     free = fa.load_scenario("subudhi-morris-elastic").replace(until=4.0, samples=4001).run(progress=False)
     left = np.abs(free.deflection.values[free.time.values > 1.0, :, 1]).max(axis=0)
     assert (np.abs(tips[t >= 3.0]).max(axis=0) < 0.02 * left).all()
-    ours = sc.tracked("relative")
+    ours = sc.tracked()
     np.testing.assert_allclose(ours.q.values, q, atol=1e-9)
-    assert sc.residual(ours, "relative") == pytest.approx(np.abs(tips[t >= 3.0]).max(axis=0) / left, rel=1e-3)
+    assert sc.residual(ours) == pytest.approx(np.abs(tips[t >= 3.0]).max(axis=0) / left, rel=1e-3)
 
 
 def met(result):
-    """Both targets, in the relative convention."""
-    return bool((sc.off(result)[0] < sc.ERROR).all() and (sc.residual(result, "relative") < sc.RESIDUAL).all())
+    """Both targets."""
+    return bool((sc.off(result)[0] < tracking.TRACKED).all() and (sc.residual(result) < tracking.RESIDUAL).all())
 
 
 def test_less_of_a_controller_misses_the_targets():
-    facts = sc.composite("relative")
+    facts = sc.design()
     K_p, K_d = facts["K_p"], facts["K_d"]
-    assert met(sc.tracked("relative"))
+    assert met(sc.tracked())
     broken = {
         "no fast gains": sg.Printed(0 * K_p, 0 * K_d, rotors=True),
         "hardly any": Composite(sg.REFERENCE, 5.0, 2.0, gains=(0.05 * K_p, 0.05 * K_d)),
@@ -59,11 +44,11 @@ def test_less_of_a_controller_misses_the_targets():
         "too soft": Composite(sg.REFERENCE, 0.5, 0.5),
         "not corrected": sg.Printed(K_p, K_d, rotors=True),
     }
-    assert [name for name, law in broken.items() if met(sc.follow("relative", law))] == []
+    assert [name for name, law in broken.items() if met(sc.follow(law))] == []
 
 
 def test_the_tip_goes_where_a_rigid_arm_would_have_it():
-    assert sc.astray(sc.tracked("relative")) < 25 < 100 < sc.astray(sc.tracked("relative", "slow"))
+    assert sc.astray(sc.tracked()) < 25 < 100 < sc.astray(sc.tracked("slow"))
 
 
 # -- the law as printed ------------------------------------------------------------------------------------------------
@@ -72,7 +57,7 @@ def test_the_tip_goes_where_a_rigid_arm_would_have_it():
 @pytest.mark.parametrize(("rotors", "stable"), [(False, False), (True, True)])
 def test_poles_of_the_law_as_printed_are_seen_in_a_run(rotors, stable):
     """A small deviation from the end grows or decays as the linear arm says."""
-    model = fa.Model(sg.arm("relative", sg.KS))
+    model = fa.Model(compute.arm("relative", compute.KS))
     law = sg.Printed(sg.ZERO, sg.ZERO, rotors, reference=fa.Quintic(END, END, 1.0))
     system = sg.Linear("relative", rotors)
     poles = system.poles()
@@ -92,7 +77,7 @@ def test_poles_of_the_law_as_printed_are_seen_in_a_run(rotors, stable):
 
 def in_the_papers_variables(k_c):
     """Eigenvalues of eq. 67 in x_f = k_c [q; delta], int rho phi^2 = m and the fast time, with the gains as printed."""
-    model = fa.Model(sg.arm("relative", sg.KS))
+    model = fa.Model(compute.arm("relative", compute.KS))
     q = np.zeros(8)
     q[[0, 1, 6, 7]] = np.tile(END / 2, 2)
     T = np.zeros((8, 8))  # of (theta, q, delta): alpha = theta - delta
@@ -102,7 +87,7 @@ def in_the_papers_variables(k_c):
     for i, link in enumerate(model.arm.links):
         assert link.body.shapes == "clamped-mass"
         x = np.linspace(0, 1, 2001)
-        phi = sg.shapes_of(sg.LOADS[i]).basis(2).values(x)
+        phi = modes.shapes_of(modes.LOADS[i]).basis(2).values(x)
         scale[2 + 2 * i : 4 + 2 * i] = 1 / np.sqrt(np.trapezoid(phi**2, x, axis=0))
     T = T * scale
     H = np.linalg.inv(T.T @ model.mass_matrix(q) @ T)

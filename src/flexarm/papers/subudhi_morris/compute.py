@@ -94,7 +94,7 @@ def _model(written: str) -> Model:
 
 def run(arm: Arm, torque: float = TORQUE, samples: int = 201, until: float = 2.0, **solver: Any) -> Any:
     """The response to the torque of Fig. 4(a): `torque` on both rotors for 0.5 s, its opposite for 0.5 s, then none."""
-    actuated = [link.joint for link in arm.links if not isinstance(link.joint, Fixed)]
+    actuated: list[Any] = [link.joint for link in arm.links if not isinstance(link.joint, Fixed)]
     u = np.outer([torque, -torque, 0.0], [joint.rotor_inertia < STILL for joint in actuated])
     return simulate(
         model(arm), until, u=Piecewise([0.0, PULSE, 2 * PULSE], u), samples=samples, progress=False, **solver

@@ -76,8 +76,8 @@ def parts() -> list[Part]:
         ),
         Part(
             "Section 6, conclusion",
-            "The elastic joints are said to cause all this. It is the rotors missing in eq. 55: with rotors in both arms "
-            "little of it is left.",
+            "The elastic joints are said to cause all this. It is the rotors missing in eq. 55: with rotors in both "
+            "arms little of it is left.",
             [cause_modes(), cause_tips(), cause_oscillation(), cause_decay(), rotors_alone()],
             "subudhi-morris-rotors.png",
         ),
@@ -223,7 +223,7 @@ def frequency() -> Claim:
         f"lowest vibration {rigid:.1f} rad/s by eq. 55, {lowest['absolute', KS]:.1f} with elastic joints (eq. 53's "
         f"rotors: {lowest['relative', KS]:.1f})",
         checks=[above(abs(lowest[rotor, KS] / rigid - 1), 0.1) for rotor in ROTORS],
-        note=f"It falls. Rigid joints with rotors have {lowest['absolute', None]:.1f} ({lowest['relative', None]:.1f}).",
+        note=f"It falls. Rigid joints with rotors: {lowest['absolute', None]:.1f} ({lowest['relative', None]:.1f}).",
     )
 
 
@@ -310,7 +310,7 @@ def cause_decay() -> Claim:
         *("Conclusion, decay", "Vibrations decay with rigid joints only.", "with rigid joints only"),
         f"the same rotors in both arms, percent left after 3 s: {said}",
         checks=[*(below(x, LITTLE) for x in rigid["absolute"]), *(above(x, MUCH) for x in elastic["absolute"])],
-        note="Rigid and elastic joints decay alike. Of a mode's energy the springs hold a few percent.",
+        note="Rigid and elastic joints decay alike.",
     )
 
 
@@ -354,7 +354,7 @@ def small() -> Claim:
 def left_by_pulses() -> Claim:
     """A formula for the vibration that the pulses leave, and small motions of the whole arm."""
     ratios = []
-    for rotor, torque in (("relative", 0.02), ("absolute", 0.005)):
+    for rotor, torque in zip(ROTORS, (0.02, 0.005), strict=True):
         result = run(arm(rotor), torque, until=6.0, samples=3001)
         left = rms(result.q.values[result.time.values > 2 * PULSE, 2]) * TORQUE / torque
         ratios.append(float(left) / after_pulse(arm(rotor)))
