@@ -55,14 +55,14 @@ def gyroscopic(patch):
 
 
 def _joints(patch, change):
-    with_drive = drive._with_drive
+    with_drive = drive.with_drive
 
-    def made(body, link, name):
-        if getattr(link.joint, "rotor_inertia", 0.0):
-            link = link.replace(joint=link.joint.replace(**change(link.joint)))
-        return with_drive(body, link, name)
+    def made(joint, body, link, name):
+        if getattr(joint, "rotor_inertia", 0.0):
+            joint = joint.replace(**change(joint))
+        return with_drive(joint, body, link.replace(joint=joint), name)
 
-    patch.setattr(drive, "_with_drive", made)
+    patch.setattr(drive, "with_drive", made)
 
 
 def heavier_rotors(patch):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.catalogue import load
+from flexarm.description.load import load
 from flexarm.papers.subudhi_morris import modes
 from flexarm.papers.subudhi_morris.compute import (
     RIGID,

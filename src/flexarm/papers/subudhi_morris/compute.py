@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from flexarm.catalogue import load
 from flexarm.description.arm import Arm, Fixed, Link, Revolute, Rigid
+from flexarm.description.load import load
 from flexarm.model import Model
 from flexarm.simulation.inputs import Piecewise
 from flexarm.simulation.run import simulate

@@ -12,6 +12,7 @@ from flexarm.control import Composite, ComputedTorque, Sampled
 from flexarm.papers.subudhi_morris.compute import KS, PULSE, Array, Rotor, apart, arm, model, response, tip_deflections
 from flexarm.papers.subudhi_morris.gains import (
     ARRIVAL,
+    END,
     KD,
     KP,
     NATURAL,
@@ -66,17 +67,25 @@ def follow(law: Any, period: float | None = PERIOD, damping: float = 0.0, rotor:
 
 
 @cache
-def rigid_without_f1(f1: bool) -> float:
+def off_by_eq_69(f1: bool) -> float:
     """Largest angle off the reference of the rigid arm under eq. 69 as printed, or with f_1 of eq. 66 [rad]."""
     rigid = model(arm().rigid())
 
     def slow(t: float, q: Array, qd: Array) -> Array:
-        r, rd, rdd = reference_motion(REFERENCE, t)
+        r, rd, rdd = (x * END for x in eq_71(t))
         u = rigid.mass_matrix(q) @ (rdd + KD * (rd - qd) + KP * (r - q))
         return u + rigid.bias(q, qd) if f1 else u
 
-    result = simulate(rigid, UNTIL, slow, samples=401, reference=REFERENCE, method="rk4", step=0.01, progress=False)
-    return float(np.abs(result.q.values - result.q_ref.values).max())
+    result = simulate(rigid, UNTIL, slow, samples=201, method="rk4", step=0.02, progress=False)
+    wanted = np.array([eq_71(t)[0] for t in result.time.values])[:, None] * END
+    return float(np.abs(result.q.values - wanted).max())
+
+
+def eq_71(t: float) -> tuple[float, float, float]:
+    """The share of the way, its rate [1/s] and its acceleration [1/s^2]."""
+    s = min(t / ARRIVAL, 1.0)
+    rate, acceleration = 30 * s**2 * (1 - s) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
+    return s**3 * (6 * s**2 - 15 * s + 10), rate / ARRIVAL, acceleration / ARRIVAL**2
 
 
 # -- measures ----------------------------------------------------------------------------------------------------------

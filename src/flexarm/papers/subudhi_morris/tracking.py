@@ -84,7 +84,7 @@ def eq_67() -> Claim:
 
 def eq_69() -> Claim:
     """The rigid arm itself."""
-    printed, ours = control.rigid_without_f1(False), control.rigid_without_f1(True)
+    printed, ours = control.off_by_eq_69(False), control.off_by_eq_69(True)
     return Claim(
         *("Eq. 69", "The slow torque is (M_11 + J) times the acceleration wanted.", "no f_1"),
         f"a rigid arm strays by {1e3 * printed:.0f} mrad; with f_1 by {1e3 * ours:.1g}",
