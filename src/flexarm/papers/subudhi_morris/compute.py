@@ -175,6 +175,11 @@ def remaining(result: Any) -> Array:
     return tip_deflections(result, 3.0, 3.5) / tip_deflections(result, 0.0, PULSE)
 
 
+def faded(result: Any) -> Array:
+    """Tip deflections from 3 to 3.5 s over those of the half second after the torque."""
+    return tip_deflections(result, 3.0, 3.5) / tip_deflections(result, 2 * PULSE, 3 * PULSE)
+
+
 def grown(measure: Any, rigid: Any, elastic: Any) -> Array:
     """By how much a measure is larger on the second run, in percent."""
     return np.asarray(100 * (measure(elastic) / measure(rigid) - 1))
