@@ -1,12 +1,12 @@
 """Subudhi & Morris 2002: two flexible links with elastic joints, their model and their controller.
 
-`compute`, `modes`, `gains` and `control` have the numbers; `claims`, `responses`, `validity` and `tracking` put the
+`compute`, `modes`, `gains` and `control` have the numbers; `claims`, `responses`, `tracking` and `studies` put the
 paper's sentences beside them; `figures` draws.
 """
 
 from pathlib import Path
 
-from flexarm.papers.subudhi_morris import claims, figures, responses, tracking, validity
+from flexarm.papers.subudhi_morris import claims, figures, responses, studies, tracking
 from flexarm.papers.verdicts import Part
 
 __all__ = ["reproduce"]
@@ -15,5 +15,5 @@ __all__ = ["reproduce"]
 def reproduce(folder: Path) -> list[Part]:
     """Draw the figures into the folder and check the claims."""
     figures.draw_all(folder)
-    paper = [*claims.parts(), *responses.parts(), *tracking.parts(), *validity.parts()]
+    paper = [*claims.parts(), *responses.parts(), *tracking.parts(), *studies.parts()]
     return [part for part in paper if not part.study] + [part for part in paper if part.study]

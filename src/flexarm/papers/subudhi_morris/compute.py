@@ -214,6 +214,17 @@ def frequencies_of(rotor: Rotor, ks: float | None = None) -> Array:
     return np.asarray(model(one).frequencies(np.zeros(len(one.coordinates)), locked=False)[2:])
 
 
+@cache
+def damping_of(rotor: Rotor, damping: float) -> Array:
+    """Damping ratios of the modes of `frequencies_of`, with rigid joints."""
+    one = arm(rotor, damping=damping)
+    q = np.zeros(len(one.coordinates))
+    omega, V = model(one).modes(q, locked=False)
+    D = model(one).damping_force(q, np.eye(len(q)))
+    power = np.einsum("ri,rc,ci->i", V, D, V)
+    return np.asarray(power[2:] / (2 * omega[2:]))
+
+
 def starting(rotor: Rotor) -> Array:
     """Accelerations of the joints at rest under the first torque, links rigid [rad/s^2]."""
     return model(arm(rotor).rigid()).forward_dynamics(np.zeros(2), np.zeros(2), np.full(2, TORQUE))

@@ -19,7 +19,7 @@ from flexarm.papers.subudhi_morris.compute import (
     spring,
 )
 from flexarm.papers.subudhi_morris.control import tracked
-from flexarm.papers.subudhi_morris.validity import TORQUES, VARIANTS, errors
+from flexarm.papers.subudhi_morris.studies import TORQUES, VARIANTS, errors
 
 Value = Callable[[Any], Array]
 """What of a run is drawn."""

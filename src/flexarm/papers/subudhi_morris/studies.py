@@ -1,7 +1,7 @@
-"""A study beside Subudhi & Morris 2002: how far small deflections carry.
+"""Two studies beside Subudhi & Morris 2002: why stiff joints matter little, and how far small deflections carry.
 
-The reference is a chain of short beams, whose angles may be large. It is checked by half as many pieces, and by rigid
-rods with springs between them, which share nothing with beams.
+The reference of the second is a chain of short beams, whose angles may be large. It is checked by half as many pieces,
+and by rigid rods with springs between them, which share nothing with beams.
 """
 
 from dataclasses import dataclass
@@ -12,20 +12,28 @@ import numpy as np
 
 from flexarm.description.arm import Arm
 from flexarm.papers.subudhi_morris.compute import (
+    KS,
+    PULSE,
     ROTORS,
     TORQUE,
     Array,
     Rotor,
+    after_pulse,
     apart,
     arm,
     chain_deflections,
     chain_response,
+    frequencies_of,
+    grown,
+    response,
+    rms,
     rods,
     run,
+    tip_deflections,
     travel,
 )
 from flexarm.papers.subudhi_morris.compute import L as LENGTH
-from flexarm.papers.subudhi_morris.words import numbers
+from flexarm.papers.subudhi_morris.words import changes, numbers
 from flexarm.papers.verdicts import Claim, Part, above, below, near
 
 TORQUES = (TORQUE, 0.06, 0.02)
@@ -71,16 +79,71 @@ def order(rotor: Rotor, variant: Variant) -> float:
 
 
 def parts() -> list[Part]:
-    """The study."""
+    """The studies."""
     return [
+        Part(
+            "Why stiff joints matter little",
+            "A joint is 50 times stiffer than a link; what changes is how the two pulses meet the modes.",
+            [left_by_pulses(), soft_joints(), on_the_chain()],
+            "subudhi-morris-pulse.png",
+            study=True,
+        ),
         Part(
             "How far small deflections carry",
             "The paper's model against chains of short beams that may turn far.",
             [reference(), paper(), foreshortened(), more_modes(), other_shapes()],
             "subudhi-morris-validity.png",
             study=True,
-        )
+        ),
     ]
+
+
+# -- why stiff joints matter little ------------------------------------------------------------------------------------
+
+
+def left_by_pulses() -> Claim:
+    """A formula for the vibration that the pulses leave, and small motions of the whole arm."""
+    ratios = []
+    for rotor, torque in zip(ROTORS, (0.02, 0.005), strict=True):
+        result = run(arm(rotor), torque, until=6.0, samples=3001)
+        left = rms(result.q.values[result.time.values > 2 * PULSE, 2]) * TORQUE / torque
+        ratios.append(float(left) / after_pulse(arm(rotor)))
+    lowest = {rotor: [frequencies_of(rotor, ks)[:2] for ks in (None, KS)] for rotor in ROTORS}
+    return Claim(
+        *("Pulses, 4 sin^2(omega T / 2) / omega^2", "The vibration that two opposite pulses leave in a mode.", ""),
+        f"simulated over the formula: {numbers(ratios)} (relative, absolute rotors, small torques)",
+        checks=[near(x, 1.0, 0.05) for x in ratios],
+        note="It is zero at 12.6 and 25.1 rad/s. The first two modes, rigid and elastic, lie at "
+        + "; ".join(f"{numbers(a)} and {numbers(b)} ({rotor})" for rotor, (a, b) in lowest.items())
+        + ".",
+    )
+
+
+def soft_joints() -> Claim:
+    """Joints as soft as the links."""
+    soft = grown(tip_deflections, response("relative"), run(arm(ks=2.0), samples=1001))
+    return Claim(
+        *("k_s = 2 N m/rad", "Joints as soft as the links, EI / l, for the paper's 100.", ""),
+        f"the tips bend by {changes(soft)} percent (relative rotors in both arms)",
+        checks=[above(x, 20.0) for x in soft],
+        note="So elastic joints would do what the conclusion says if they were 50 times softer.",
+    )
+
+
+def on_the_chain() -> Claim:
+    """The same changes where deflections may be large."""
+    two_modes = grown(tip_deflections, response("absolute"), response("absolute", KS))
+    rigid, elastic = (chain_deflections(chain_response("absolute", ks, pieces=2)) for ks in (None, KS))
+    large = 100 * (elastic / rigid - 1)
+    return Claim(
+        *("Large deflections", "What elastic joints change at the tips, on chains of short beams.", ""),
+        f"{changes(large)} percent (two modes {changes(two_modes)}); absolute rotors in both arms, no damping",
+        checks=[near(a, b, 3.0) for a, b in zip(large, two_modes, strict=True)],
+        note="So it is no matter of small deflections that little is left of the conclusion.",
+    )
+
+
+# -- how far small deflections carry ------------------------------------------------------------------------------------
 
 
 def _said(variant: Variant) -> str:
