@@ -143,7 +143,7 @@ def on_the_chain() -> Claim:
     )
 
 
-# -- how far small deflections carry ------------------------------------------------------------------------------------
+# -- how far small deflections carry -----------------------------------------------------------------------------------
 
 
 def _said(variant: Variant) -> str:
