@@ -60,6 +60,12 @@ def tracked(name: LawName = "corrected", period: float | None = PERIOD) -> Any:
     return follow(laws[name], period, STEADY if name == "links" else 0.0)
 
 
+@cache
+def on_absolute_rotors() -> Any:
+    """The run of the corrected law on an arm with absolute rotors, which Figs. 4 to 6 want."""
+    return follow(Composite(REFERENCE, KP, KD), rotor="absolute")
+
+
 def follow(law: Any, period: float | None = PERIOD, damping: float = 0.0, rotor: Rotor = "relative") -> Any:
     """The run under a law."""
     law = Sampled(law, period) if period else law
@@ -108,9 +114,9 @@ def left_over(result: Any, values: Array) -> Array:
     return np.asarray(late / most)
 
 
-def residual(result: Any, damping: float = 0.0) -> Array:
+def residual(result: Any, damping: float = 0.0, rotor: Rotor = "relative") -> Array:
     """The tips' largest deflections from 3 s on, over those that the bang-bang torque leaves."""
-    free = tip_deflections(response("relative", KS, damping), 2 * PULSE, UNTIL)
+    free = tip_deflections(response(rotor, KS, damping), 2 * PULSE, UNTIL)
     return np.asarray(largest(result, result.deflection.values[..., 1])[1] / free)
 
 
