@@ -137,6 +137,20 @@ def root_moves(load: TipLoad, printed: bool) -> float:
     return phi(0.0) / phi(1.0)
 
 
+def off_conditions(load: TipLoad) -> float:
+    """What the conditions at the tip leave of two modes made by eqs. 37 and 38, over the sizes of their terms."""
+    mu, iota, sigma = ratios(load)
+    worst = 0.0
+    for b in shapes_of(load).roots(2):
+        c, s, C, S = np.cos(b), np.sin(b), np.cosh(b), np.sinh(b)
+        k = eq_38(b, load)
+        phi, slope = c - C + k * (s - S), b * (-s - S + k * (c - C))
+        moment = [b**2 * (-c - C - k * (s + S)), -(b**4) * iota * slope, -(b**4) * sigma * phi]
+        force = [b**3 * (s - S - k * (c + C)), b**4 * mu * phi, b**4 * sigma * slope]
+        worst = max(worst, *(abs(sum(terms)) / sum(map(abs, terms)) for terms in (moment, force)))
+    return float(worst)
+
+
 def off_eq_39(load: TipLoad, printed: bool) -> float:
     """What eq. 39 leaves at the wave numbers of finite elements, over the sum of its terms' sizes; the larger of two.
 
