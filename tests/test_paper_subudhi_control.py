@@ -72,6 +72,11 @@ def test_poles_of_the_law_as_printed_are_seen_in_a_run(rotors, stable):
     np.testing.assert_allclose(ours, expected, atol=2e-3 * np.abs(expected).max())
 
 
+def test_a_f_as_printed_is_the_arm_without_rotors_and_two_rotors_apart():
+    apart = np.sort([*compute.frequencies_of("none"), *np.sqrt([100 / 0.02] * 2)])
+    np.testing.assert_allclose(sg.fast_frequencies(printed=True), apart, rtol=1e-9)
+
+
 # -- the printed gains -------------------------------------------------------------------------------------------------
 
 

@@ -79,6 +79,7 @@ def eq_67() -> Claim:
         checks=[near(a / b, 1.0, 1e-6) for a, b in zip(printed, truth, strict=True)],
         correction="The joints accelerate as fast as the springs move; their acceleration belongs into A_f.",
         corrected=[near(a / b, 1.0, 1e-6) for a, b in zip(ours, truth, strict=True)],
+        note="As printed it has the vibrations of the arm of eq. 55, without rotors, and two rotors apart from it.",
     )
 
 
