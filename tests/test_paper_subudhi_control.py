@@ -72,6 +72,11 @@ def test_poles_of_the_law_as_printed_are_seen_in_a_run(rotors, stable):
     np.testing.assert_allclose(ours, expected, atol=2e-3 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("rotor", ["relative", "absolute"])
+def test_the_gains_are_scaled_by_the_shapes_of_their_own_arm(rotor):
+    np.testing.assert_allclose(modes.frequencies(sg.loads(rotor)[0]), modes.link_1_in_arm(rotor), rtol=1e-5)
+
+
 def test_a_f_as_printed_is_the_arm_without_rotors_and_two_rotors_apart():
     apart = np.sort([*compute.frequencies_of("none"), *np.sqrt([100 / 0.02] * 2)])
     np.testing.assert_allclose(sg.fast_frequencies(printed=True), apart, rtol=1e-9)
