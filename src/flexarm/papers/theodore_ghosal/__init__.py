@@ -11,9 +11,9 @@ from flexarm.papers.verdicts import Part
 __all__ = ["DIRECTIONS", "LONG", "SHORT", "Flexible", "Runs", "motion", "parts", "reproduce", "sliding", "varied"]
 
 
-def reproduce(folder: Path) -> list[Part]:
-    """Draw Figs. 4 to 8 and four of our own into the folder; check what the paper says."""
-    runs = Runs()
+def reproduce(folder: Path, runs: Runs | None = None) -> list[Part]:
+    """Draw Figs. 4 to 8 and four of our own into the folder; check what the paper says. `runs` may be shared."""
+    runs = Runs() if runs is None else runs
     draw_all(folder, runs)
     return parts(runs)
 
@@ -35,6 +35,7 @@ def parts(runs: Runs) -> list[Part]:
         claims_results.eigenvalues(runs, "6", "extension"),
         claims_results.eigenvalues(runs, "7", "retraction"),
         claims_model.wave_numbers(runs),
+        claims_results.response(runs),
         claims_results.finite_elements(runs),
         *claims_results.studies(runs),
     ]
