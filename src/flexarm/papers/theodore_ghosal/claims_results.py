@@ -187,8 +187,8 @@ def response(runs: Runs) -> Part:
                 "grows",
                 f"vibration of the tip, along Fig. 4, times {ratio:.2f}",
                 [above(ratio, 1.0)],
-                note=f"Tried: blends of {row(BLENDS)} s (times {row(others)}), shapes fixed and following. The part out "
-                f"of plane does grow, from {at_first:.1f} mm before 0.2 s to {later:.1f} mm: turning about the beam's "
+                note=f"Tried: blends of {row(BLENDS)} s (times {row(others)}), fixed and following shapes. The part "
+                f"out of plane does grow, from {at_first:.1f} mm before 0.2 s to {later:.1f} mm: turning about the beam's "
                 "own axis carries vibration over from the other plane. Both together fall.",
             ),
         ],
