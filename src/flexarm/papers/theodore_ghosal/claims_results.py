@@ -188,8 +188,8 @@ def response(runs: Runs) -> Part:
                 f"vibration of the tip, along Fig. 4, times {ratio:.2f}",
                 [above(ratio, 1.0)],
                 note=f"Tried: blends of {row(BLENDS)} s (times {row(others)}), fixed and following shapes. The part "
-                f"out of plane does grow, from {at_first:.1f} mm before 0.2 s to {later:.1f} mm: turning about the beam's "
-                "own axis carries vibration over from the other plane. Both together fall.",
+                f"out of plane does grow, from {at_first:.1f} mm before 0.2 s to {later:.1f} mm: turning about its own "
+                "axis carries vibration over from the other plane. Both together fall.",
             ),
         ],
         "theodore-ghosal-amplitude.png",
