@@ -12,7 +12,6 @@ import numpy as np
 
 from flexarm import analysis
 from flexarm.description.arm import Arm, Beam, Pose, Telescope
-from flexarm.description.load import load
 from flexarm.model import Model
 from flexarm.trajectory import ParabolicBlends, Reference
 

@@ -7,8 +7,8 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from flexarm import analysis
-from flexarm.catalogue import load
 from flexarm.description.arm import Arm
+from flexarm.description.load import load
 from flexarm.papers.theodore_ghosal.compute import (
     AFTER,
     BLEND,
