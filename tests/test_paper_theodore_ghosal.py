@@ -356,6 +356,15 @@ def test_the_flexible_equations_are_linear(fixed):
     assert M @ xidd + C @ xid + K @ xi - g == pytest.approx(np.array(demand).ravel()[3:], rel=1e-10)
 
 
+@pytest.mark.parametrize("name", ["2 modes", "4 elements"])
+def test_equations_between_corners_are_polynomials_in_time(found, name):
+    model, t = found.runs.model(name), np.linspace(0.0005, 1.1995, 400)
+    for direction in paper.DIRECTIONS:
+        reference = paper.motion(direction)
+        for ours, exact in zip(model.between(reference, t), model.along(reference, t), strict=True):
+            assert np.abs(ours - exact).max() < 1e-11 * np.abs(exact).max()
+
+
 def test_steps_of_the_linear_equations_equal_the_simulation(found, fixed):
     """Finer steps bring them nearer: what is left comes from the steps."""
     reference, exact = paper.motion("retraction"), found.runs.simulated("retraction").deflection.values[:301, -1, 1:]

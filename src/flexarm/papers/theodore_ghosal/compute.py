@@ -9,6 +9,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.polynomial.chebyshev import chebvander
 
 from flexarm import analysis
 from flexarm.description.arm import Arm, Beam, Pose, Telescope
@@ -20,6 +21,8 @@ Array = np.ndarray
 SHORT, LONG, DURATION, BLEND = 0.3, 1.0, 1.0, 0.1
 """Free lengths [m], and times [s]; the blend's follows from the rate U = 0.778 m/s of section II: 0.7 / (1 - 0.1)."""
 BLENDS = (0.05, BLEND, 0.2)
+NODES = 24
+"""Times from which M, C, K, g are found at all others between two corners of the motion, to rounding."""
 AFTER = 0.2
 """Time shown after the motion [s]."""
 DIRECTIONS = ("extension", "retraction")
@@ -119,6 +122,20 @@ class Flexible:
         """M, C, K (times, k, k) and g (times, k) along a motion."""
         return analysis.equations_along(self.functions[0], *(x.T for x in joints_along(reference, t)))
 
+    def between(self, reference: ParabolicBlends, t: Array) -> list[Array]:
+        """The same at many times, ascending: between corners of the motion, polynomials through `NODES` of them."""
+        pieces = np.searchsorted(reference.jumps(), t)
+        found = []
+        for here in (t[pieces == piece] for piece in np.unique(pieces)):
+            if len(here) <= NODES:
+                found.append(self.along(reference, here))
+                continue
+            x = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
+            middle, half = (here[0] + here[-1]) / 2, (here[-1] - here[0]) / 2
+            weights = chebvander((here - middle) / half, NODES - 1) @ np.linalg.inv(chebvander(x, NODES - 1))
+            found.append(tuple(np.tensordot(weights, v, 1) for v in self.along(reference, middle + half * x)))
+        return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
     def standing(self, length: float) -> tuple[Array, Array]:
         """M and K with the joints at rest at a free length [m]."""
         still = np.zeros((1, self.joints))
@@ -135,7 +152,7 @@ class Flexible:
         return analysis.quadratic_eigenvalues(*self.along(reference, t)[:3])
 
     def run(
-        self, reference: Reference, until: float = DURATION, steps: int = 2000, every: int = 2, xi0: Any = None
+        self, reference: ParabolicBlends, until: float = DURATION, steps: int = 2000, every: int = 2, xi0: Any = None
     ) -> tuple[Array, Array, Array]:
         """Times, xi and the tip's deflections (times, 2), from rest or from xi0 without rates.
 
@@ -151,7 +168,7 @@ class Flexible:
         z = np.concatenate([np.zeros(n) if xi0 is None else xi0, np.zeros(n), [1.0]])
         found = [z]
         for block in np.array_split(until / steps * (np.arange(steps) + 0.5), max(1, steps * n // 16_000)):
-            M, C, K, g = self.along(reference, block)
+            M, C, K, g = self.between(reference, block)
             B = C + a / h * M
             w = -np.linalg.solve(h * K + a * B, np.concatenate([B, M, h / a * g[..., None]], axis=-1))
             substep = np.tile(np.eye(2 * n + 1), (len(block), 1, 1))
@@ -175,7 +192,7 @@ class Flexible:
         _, _, K, g = self.along(reference, t)
         return (self.tips(reference, t) @ np.linalg.solve(K, g[..., None]))[..., 0]
 
-    def plucked(self, reference: Reference, until: float = DURATION, steps: int = 4000) -> tuple[Array, ...]:
+    def plucked(self, reference: ParabolicBlends, until: float = DURATION, steps: int = 4000) -> tuple[Array, ...]:
         """A free vibration in the first mode along y, 1 mm at the start.
 
         Times, the tip's deflection along y, and of the mode omega and the mass for a tip at 1.
