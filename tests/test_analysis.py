@@ -75,13 +75,49 @@ def stiffer(arm):
 
 def test_an_arm_that_cannot_stand():
     arm = fa.load("canadarm").replace(gravity=(0.0, -1e3, 0.0))
-    with refused("arm 'canadarm': no equilibrium found near q; the arm may be too soft for its load", fa.FlexarmError):
+    message = "no equilibrium found near 0, .*, 0 with the drives held; it may be too soft for its load"
+    with refused(f"arm 'canadarm': {message}", fa.FlexarmError):
         analysis.equilibrium(fa.Model(arm), np.zeros(9))
 
 
 def test_an_equilibrium_of_one_configuration():
-    with refused("equilibrium: q has more than one axis; give one configuration"):
+    with refused("q has more than one axis; give one configuration"):
         analysis.equilibrium(fa.Model(cantilever()), np.zeros((3, 2)))
+
+
+def test_what_is_held_keeps_its_place():
+    """The joints on the links' side, or what the drives turn; an equilibrium of the one is one of the other."""
+    model = fa.Model(fa.load("subudhi-morris-elastic").replace(gravity=(0.0, -9.81, 0.0)))
+    given = np.array([-0.7, 0.4, 0.0, 0.0, 0.0, 0.0, -0.7, 0.4])
+    q, u = analysis.equilibrium(model, given, held="joints")
+    np.testing.assert_array_equal(q[:2], given[:2])
+    np.testing.assert_allclose(q[6:] - q[:2], u / 100.0, rtol=1e-9)  # what the springs of 100 N m/rad carry
+    assert np.abs(u).min() > 0.05
+    again, same = analysis.equilibrium(model, q, held="drives")
+    np.testing.assert_allclose(again, q, atol=1e-12)
+    np.testing.assert_allclose(same, u, rtol=1e-9)
+    driven, _ = analysis.equilibrium(model, given)
+    np.testing.assert_array_equal(driven[6:], given[6:])
+    assert np.abs(driven[:2] - given[:2]).min() > 1e-3
+    np.testing.assert_array_equal(analysis.equilibrium(model, [-0.7, 0.4], held="joints")[0], q)
+
+
+def test_joints_alone_are_a_configuration():
+    model = fa.Model(fa.load("theodore-ghosal"))
+    q = analysis.configuration(model, [0.1, 0.2, 0.7])
+    np.testing.assert_array_equal(q, [0.1, 0.2, 0.7, 0, 0, 0, 0])
+    np.testing.assert_array_equal(analysis.configuration(model, q), q)
+    elastic = fa.Model(fa.load("subudhi-morris-elastic"))
+    np.testing.assert_array_equal(analysis.configuration(elastic, [1, 2]), [1, 2, 0, 0, 0, 0, 1, 2])
+    with refused("equilibrium: held is 'hub'; it must be 'drives' or 'joints'"):
+        analysis.equilibrium(model, q, held="hub")
+    with refused(r"q has shape \(4,\); it must have 8 numbers: .*; or the joints alone: upper\.joint, fore\.joint"):
+        analysis.configuration(elastic, [1, 2, 3, 4])
+    for wrong in ("up", [[1.0], [1.0, 2.0]], [True, False], None):
+        with refused("q is not an array of numbers"):
+            analysis.configuration(elastic, wrong)
+    with refused("q contains NaN or infinity"):
+        analysis.configuration(elastic, [1.0, np.inf])
 
 
 # -- Lin & Lewis 4.2 ---------------------------------------------------------------------------------------------------
@@ -147,6 +183,82 @@ def test_zeros_of_a_transfer_function():
     none = control.tf2ss(control.tf([1.0], np.poly([-3.0, -4.0, -5.0])))
     assert len(analysis.zeros(none)) == 0
     assert analysis.is_minimum_phase(none)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_zeros_come_in_exactly_conjugate_pairs(seed):
+    """So that python-control takes them."""
+    arm = random_arm(seed, links=2, telescope=False)
+    model = fa.Model(arm)
+    q, _, _ = random_state(arm, seed)
+    system = at_rest(model, [TipPosition(axes="xy")], q)
+    for output in system.output_labels:
+        for input in system.input_labels:
+            s = analysis.zeros(system, output, input)
+            upper = np.sort_complex(s[s.imag > 0])
+            np.testing.assert_array_equal(upper, np.sort_complex(s[s.imag < 0].conj()))
+            assert len(upper) * 2 + (s.imag == 0).sum() == len(s)
+            control.zpk(s, analysis.poles(system), 1.0)
+
+
+def driven(damping=0.1):
+    """A beam behind an elastic joint: seen from the motor all is collocated, from the joint or the tip it is not."""
+    joint = fa.Revolute(rotor_inertia=0.02, damping=damping, stiffness=60.0, spring_damping=0.02)
+    beam = fa.Beam(length=0.6, mass=0.2, EI=4.0, modes={"y": 2}, damping=0.02, shapes="clamped-mass")
+    arm = fa.Arm(name="one", links=[fa.Link(name="a", joint=joint, body=beam)], payload=fa.Payload(mass=0.1))
+    sensors = [Encoder(coordinate="a.motor"), Encoder(coordinate="a.joint"), TipPosition(axes="xy")]
+    return at_rest(fa.Model(arm), sensors)
+
+
+def test_a_transfer_function_has_the_systems_response():
+    system = driven()
+    omega = np.logspace(-2, 4, 60)
+    for name in ("a_motor", "a_joint", "tip_y"):
+        found = analysis.transfer_function(system, name)
+        assert (found.input_labels, found.output_labels) == (["u_a_motor"], [name])
+        wanted = analysis.frequency_response(system, omega)[:, system.output_labels.index(name), 0]
+        np.testing.assert_allclose(found(1j * omega), wanted, rtol=1e-7)
+        assert len(found.zeros()) == len(analysis.zeros(system, name))
+        assert (found.poles() == 0).sum() == 1, "the joint is free to turn, exactly"
+
+
+def test_margins_are_those_of_the_closed_loop():
+    """Beyond the gain margin the loop closed by a gain is unstable; a collocated loop has none.
+
+    What python-control's own conversion leaves in the numerator of the latter makes one.
+    """
+    system = driven()
+    for name in ("a_joint", "tip_y"):
+        margin = control.stability_margins(analysis.transfer_function(system, name))[0]
+        C = system.C[[system.output_labels.index(name)]]
+        for share, stable in ((0.999, True), (1.001, False)):
+            poles = np.linalg.eigvals(system.A - share * margin * system.B @ C)
+            assert (poles.real.max() < 0) == stable
+    arm = fa.load("lin-lewis-beam")
+    link = arm.links[0]
+    damped = link.replace(joint=link.joint.replace(damping=0.1), body=link.body.replace(damping=0.02))
+    hub = at_rest(fa.Model(arm.replace(links=[damped])), [DRIVE])
+    assert control.stability_margins(analysis.transfer_function(hub))[0] == np.inf
+    assert np.linalg.eigvals(hub.A - 1e4 * hub.B @ hub.C).real.max() < 0
+    assert 1e9 < control.stability_margins(control.tf(hub))[0] < np.inf, "else python-control has mended it"
+
+
+def test_a_transfer_function_leaves_out_what_is_not_reached_or_seen():
+    model = fa.Model(cantilever(fa.Revolute(axis=(0, 0, 1)), EI={"y": 12.0, "z": 9.0}, modes={"y": 2, "z": 1}))
+    system = at_rest(model, [JOINT, TipPosition(axes="yz")])
+    found = analysis.transfer_function(system, "tip_y")
+    assert len(found.poles()) == 6 and len(system.A) == 8
+    nothing = analysis.transfer_function(system, "tip_z")
+    assert nothing(1j) == 0
+    omega = np.logspace(-1, 3, 20)
+    both = analysis.transfer_function(system, ["beam_joint", "tip_y"])
+    assert both.output_labels == ["beam_joint", "tip_y"]
+    wanted = analysis.frequency_response(system, omega)[:, :2]
+    np.testing.assert_allclose(np.moveaxis(both(1j * omega, squeeze=False), -1, 0), wanted, rtol=1e-6)
+    direct = control.ss(-2.0, 1.0, 3.0, 0.5)
+    assert analysis.transfer_function(direct)(1.0) == pytest.approx(1.5)
+    with refused("unknown output 'hub'; the system has beam_joint, tip_y, tip_z"):
+        analysis.transfer_function(system, "hub")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -59,9 +59,9 @@ def closed_loop(model, controller, q):
     """Eigenvalues of the loop about rest at q, where it must be in equilibrium long after t = 0."""
     law, n = controller.law(model), len(model.coordinates)
     x = ca.SX.sym("x", 2 * n + len(law.memory))
-    v = ca.vertsplit(x)
-    u, zd = law.expression(1e6, v[:n], v[n : 2 * n], v[2 * n :], [])
-    rate = ca.vertcat(model.function("state_rate")(x[:n], x[n : 2 * n], ca.vertcat(*u))[: 2 * n], *zd)
+    q_, qd_, z = ca.vertsplit(x, [0, n, 2 * n, x.numel()])
+    u, after = law(1e6, q_, qd_, z)
+    rate = ca.vertcat(model.function("state_rate")(q_, qd_, u)[: 2 * n], after(u))
     at = np.concatenate([q, np.zeros(x.numel() - len(q))])
     assert np.abs(np.array(ca.Function("rate", [x], [rate])(at))).max() < 1e-9
     return np.linalg.eigvals(np.array(ca.Function("A", [x], [ca.densify(ca.jacobian(rate, x))])(at)))
@@ -134,10 +134,8 @@ def test_gains_that_do_not_fit_are_refused_in_the_controller_s_name(name, planar
 @pytest.mark.parametrize("name", LAWS)
 def test_a_reference_must_move_as_many_joints_as_the_arm_has(name, planar):
     three = LAWS[name](reference=fa.Quintic((0.0,) * 3, (1.0,) * 3, 1.0))
-    with refused("reference moves 3 joints; the arm has 2: upper.joint, fore.joint"):
+    with refused(f"{name}: the reference moves 3 joints; the arm has 2: upper.joint, fore.joint"):
         run(planar, 0.1, three)
-    with refused("the reference moves 3 joints; the arm has 2 actuators"):
-        _ = kernel(three.law(planar), planar, 6).code
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -159,9 +157,7 @@ def test_what_surrounds_a_controller_names_itself(planar):
         r"Integral: limit is -1\.0; it must be one positive number, or 2, one an actuator": Integral(pd, 1.0, -1.0),
         r"Integral: limit is not an array of numbers": Integral(pd, 1.0, "low"),
         r"Integral: controller Constant has no reference": Integral(Constant((0.0, 0.0)), 1.0),
-        r"Integral: controller is a function; it must be a controller, not yet sampled": Integral(
-            lambda t, q, qd: q, 1.0
-        ),
+        r"Integral: controller is a function; it must be a controller, .*": Integral(lambda t, q, qd: q, 1.0),
         r"Saturated: limit is nan; .*": Saturated(pd, np.nan),
         r"Saturated: limit is \[1\.0, 2\.0, 3\.0\]; .*": Saturated(pd, [1.0, 2.0, 3.0]),
         r"Saturated: controller is a Sampled; .*": Saturated(Sampled(pd, 0.01), 1.0),
@@ -179,7 +175,7 @@ def test_what_surrounds_a_controller_names_itself(planar):
 def test_a_reference_is_passed_on(planar):
     pd = JointPD(MOVE, 5.0, 2.0)
     for controller in (Integral(pd, 1.0), Saturated(pd, 1.0), StrainRate(pd, 0.1, "upper"), DesignedFor(pd, planar)):
-        assert controller.reference is MOVE
+        assert controller.law(planar).reference is MOVE
         assert "q_ref" in run(planar, 0.02, controller, samples=2)
 
 
@@ -190,7 +186,7 @@ class Constant:
     u: tuple[float, ...]
 
     def law(self, model, period=None):
-        return Law(lambda t, q, qd, z, noise: (list(self.u), []), f"constant {self.u}")
+        return Law(lambda t, q, qd, z: (list(self.u), []))
 
 
 # -- proportional and derivative control -------------------------------------------------------------------------------
@@ -393,7 +389,7 @@ class Wave:
 
     def law(self, model, period=None):
         m = len(model.inputs)
-        return Law(lambda t, q, qd, z, noise: ([self.size * ca.sin(self.rate * t)] * m, []), f"wave {self}")
+        return Law(lambda t, q, qd, z: ([self.size * ca.sin(self.rate * t)] * m, []))
 
     def __call__(self, t, q, qd):
         return np.full(1, self.size * np.sin(self.rate * t))
@@ -472,7 +468,7 @@ class Broken:
     after: float = 0.0515
 
     def law(self, model, period=None):
-        def expression(t, q, qd, z, noise):
+        def expression(t, q, qd, z):
             bad = ca.sqrt(self.after - t)
             if self.what == "wide":
                 return [t, t, t], []
@@ -480,7 +476,7 @@ class Broken:
                 return [t, t], []
             return ([0.0, bad], []) if self.what == "NaN" else ([t, t], [bad])
 
-        return Law(expression, f"broken {self}", memory=(0.0,) if self.what in ("memory", "forgets") else ())
+        return Law(expression, memory=(0.0,) if self.what in ("memory", "forgets") else ())
 
 
 def gives(value, after=0.0515):
@@ -729,7 +725,6 @@ def test_a_law_designed_for_another_arm_is_that_arm_s(planar):
     )
     assert borne == pytest.approx(nominal, rel=1e-12)
     assert borne != pytest.approx(informed, rel=1e-2)
-    assert DesignedFor(law, planar).law(real).key != DesignedFor(law, real).law(real).key
 
 
 def test_coordinates_of_another_design_go_by_their_names(planar):

@@ -33,17 +33,15 @@ FAINT = 1e-6
 class Estimates:
     """A controller of next to nothing, whose output is some of the state it is given."""
 
-    reference = None
-
     def __init__(self, which):
         self.which = which
 
     def law(self, model, period=None):
+        from casadi import vertcat
+
         from flexarm.simulation.feedback import Law
 
-        return Law(
-            lambda t, q, qd, z, noise: ([FAINT * (q + qd)[i] for i in self.which], []), f"estimates {self.which}"
-        )
+        return Law(lambda t, q, qd, z: (FAINT * vertcat(q, qd)[list(self.which)], []))
 
 
 def test_the_estimate_of_an_arm_at_rest_stays(model):
@@ -79,6 +77,20 @@ def test_joint_pd_works_with_estimates_as_with_the_state(model, period):
     away = np.abs(runs[1].q.values - runs[0].q.values).max()
     assert away < 5e-3
     assert runs[1].energy_drift < 1e-6
+
+
+def test_the_gain_is_found_where_it_is_asked_for(model):
+    """A configuration, or the joints alone."""
+    n, pd = len(model.coordinates), JointPD(REFERENCE, 5.0, 1.0)
+    there = np.zeros(n)
+    there[list(model.arm.joints)] = there[list(model.arm.motors)] = (0.3, 1.2)
+    found = [
+        Observed(pd, sensors(), configuration=place).law(model, PERIOD).facts["observer_poles"]
+        for place in ((0.3, 1.2), there, None)
+    ]
+    assert found[0] == found[1] != found[2]
+    with pytest.raises(fa.DescriptionError, match=r"\Aq has shape \(3,\); it must have .*"):
+        Observed(pd, sensors(), configuration=(0.1, 0.2, 0.3)).law(model, PERIOD)
 
 
 def test_noise_is_seeded(model):

@@ -56,9 +56,10 @@ def test_the_tip_of_a_flexible_link_is_non_minimum_phase_and_the_input_leads():
 
 
 def test_the_hub_of_a_damped_link_is_minimum_phase_and_nothing_leads():
-    system = linear(link(damping=0.05), Encoder(coordinate="a.joint"))
+    system = linear(link(damping=0.4), Encoder(coordinate="a.joint"))
     inverse = stable_inversion(system, *smooth(0.3))
     assert inverse.minimum_phase
+    assert inverse.time[0] == 0.0, "nothing is to come before"
     assert inverse.lead < 0.05, "but for the rounding of the smooth start"
     assert inverse.described() == "minimum phase: the input begins with the output"
 
@@ -77,6 +78,63 @@ def test_the_nonlinear_arm_nearly_follows_a_small_motion():
         errors.append(np.abs(result.tip.values[:, 1] - inverse.y[:, 0]).max())
     assert errors[0] < 0.02 * 0.1
     assert errors[0] / errors[1] > 3.5
+
+
+def followed(system, inverse):
+    """What the linear system does under the input, from the state that belongs to it."""
+    found = control.forced_response(system, inverse.time - inverse.time[0], inverse.u.T, inverse.x[0])
+    return np.squeeze(found.outputs)
+
+
+def test_what_rings_long_is_cut_and_told():
+    """A zero at -0.024 +- 8.3j would ring for minutes; the input up to the cut is right, and the arm starts at rest."""
+    system = linear(link(damping=0.004), Encoder(coordinate="a.joint"))
+    told = r"cut at 6 s after t = 0, where 88 % of the slowest zero's motion is left"
+    with pytest.warns(UserWarning, match=f"stable_inversion: {told}"):
+        inverse = stable_inversion(system, *smooth(0.3))
+    assert inverse.described() == f"minimum phase: the input begins with the output; {told}".replace("\\", "")
+    slowest = np.abs(inverse.zeros.real).min()
+    assert inverse.cut == (0.0, pytest.approx(np.exp(-5 * slowest), rel=1e-3))
+    assert (inverse.time[0], inverse.time[-1]) == (0.0, pytest.approx(6.0))
+    assert np.abs(inverse.x[0]).max() < 1e-7, "nothing moves before the output does"
+    np.testing.assert_allclose(followed(system, inverse), inverse.y[:, 0], atol=1e-5 * 0.3)
+    longer = stable_inversion(system, *smooth(0.3), after=8.0)
+    count = len(inverse.time)
+    np.testing.assert_allclose(longer.u[:count], inverse.u, atol=1e-6 * np.abs(inverse.u).max())
+
+
+def test_each_side_has_the_time_of_its_own_zeros():
+    """Damping moves the left one of a pair of real zeros out of reach of the right one's time, and back."""
+    system = linear(link(damping=0.05), TipPosition(axes="y"))
+    inverse = stable_inversion(system, *smooth(0.3))
+    right, left = inverse.zeros.real[inverse.zeros.real > 0].min(), -inverse.zeros.real[inverse.zeros.real < 0].max()
+    assert abs(right - left) > 0.05 * left
+    assert -inverse.time[0] == pytest.approx(8 / right, abs=1.1e-3)
+    assert inverse.time[-1] - 1.0 == pytest.approx(8 / left, abs=1.1e-3)
+    assert inverse.span == pytest.approx(1 + 8 / right + 8 / left, abs=2.2e-3)
+    given = stable_inversion(system, *smooth(0.3), before=0.02, after=0.5)
+    assert given.time[0] == pytest.approx(-0.02) and given.time[-1] == pytest.approx(1.5)
+    assert given.cut == (pytest.approx(np.exp(-0.02 * right)), pytest.approx(np.exp(-0.5 * left)))
+    assert "cut at 0.02 s before t = 0" in given.described()
+    inside = (inverse.time > -0.0201) & (inverse.time < 1.2)
+    np.testing.assert_allclose(
+        given.u[: inside.sum()],
+        inverse.u[inside],
+        atol=1e-6 * np.abs(inverse.u).max(),
+        err_msg="a cut changes nothing else",
+    )
+
+
+def test_a_motion_may_begin_elsewhere_than_at_zero():
+    """The arm then stands bent by what holds its output there."""
+    beam = fa.Beam(length=1.0, mass=0.5, EI=5.0, modes={"y": 2}, damping=0.4)
+    sprung = fa.Link(name="a", joint=fa.Revolute(stiffness=20.0, rotor_inertia=0.1, spring_damping=1.0), body=beam)
+    model = fa.Model(fa.Arm(name="hanging", links=[sprung], gravity=(0.0, 0.0, 0.0)))
+    system = linear(model, Encoder(coordinate="a.joint"))
+    t, y = smooth(0.3)
+    inverse = stable_inversion(system, t, 0.2 + y)
+    assert inverse.y[0, 0] == 0.2
+    np.testing.assert_allclose(followed(system, inverse), inverse.y[:, 0], atol=1e-5 * 0.3)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from numpy.polynomial import Polynomial
 from numpy.polynomial.legendre import leggauss
 
 import flexarm as fa
+from flexarm.control import shaper, vibrations
 from flexarm.trajectory import (
     EI,
     ZV,
@@ -23,8 +24,6 @@ from flexarm.trajectory import (
     jumps_of,
     reference_values,
     shaped,
-    shaper,
-    vibrations,
 )
 
 ROUNDING = 1e-12

@@ -51,13 +51,13 @@ from flexarm.trajectory import (
     TaskLine,
     TipCompensated,
     shaped,
-    shaper,
 )
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
     from flexarm import analysis, control
     from flexarm.closed_forms.equations import Equations, equations
+    from flexarm.control import shaper
 
 __all__ = [
     "EI",
@@ -127,6 +127,8 @@ def __getattr__(name: str) -> Any:
     # late: CasADi and SciPy take longer to import than all the rest
     if name in ("Equations", "equations"):
         return getattr(import_module("flexarm.closed_forms.equations"), name)
+    if name == "shaper":
+        return import_module("flexarm.control").shaper
     if name in ("analysis", "control"):
         return import_module(f"flexarm.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,18 +4,29 @@ Where the output is non-minimum phase (the tip of a flexible link), the inverse 
 The bounded solution is not causal: the input begins before the output moves (Bayo 1987; Devasia, Chen & Paden 1996).
 """
 
+import warnings
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from flexarm.analysis import zeros
+from flexarm.analysis.linear import zeros
 from flexarm.errors import DescriptionError
+
+if TYPE_CHECKING:
+    import control
 
 Array = np.ndarray
 
 SEEN = 1e-3
 """Share of the largest input from which on it counts as begun."""
+CONSTANTS = 8.0
+"""Time constants of a side's slowest zero that are added there: what is left then is 3e-4."""
+LONGEST = 5.0
+"""Durations of the motion that are added on either side at most, if nothing else is asked for."""
+WEIGHED = 9.0
+"""Logarithm of what the weight e^(-sigma t) falls by until the end: rounding grows by as much, and what one period of
+the transform hands on to the next falls by its square."""
 
 
 @final
@@ -33,6 +44,9 @@ class Inversion:
         Of the system [1/s].
     lead : float
         How long before the output moves the input begins [s]: 0 for a minimum-phase system, but for rounding.
+    cut : (before, after)
+        What is left of the slowest zero's motion where `time` begins and where it ends, as shares: 3e-4, unless there
+        was no room.
     """
 
     time: Array
@@ -41,6 +55,12 @@ class Inversion:
     y: Array
     zeros: Array
     lead: float
+    cut: tuple[float, float]
+
+    @property
+    def span(self) -> float:
+        """From the first of the times to the last [s]: a run of the arm under u lasts as long."""
+        return float(self.time[-1] - self.time[0])
 
     @property
     def minimum_phase(self) -> bool:
@@ -48,18 +68,34 @@ class Inversion:
         return not _right(self.zeros).any()
 
     def described(self) -> str:
-        """One line on the phase and on the lead."""
+        """One line on the phase and on the lead, and on what was cut."""
         if self.minimum_phase:
-            return "minimum phase: the input begins with the output"
-        right = ", ".join(f"{z.real:.4g}" for z in self.zeros[_right(self.zeros)])
-        return f"non-minimum phase, zeros at {right} 1/s: the input begins {self.lead:.3g} s before the output"
+            said = "minimum phase: the input begins with the output"
+        else:
+            right = ", ".join(f"{z.real:.4g}" for z in self.zeros[_right(self.zeros)])
+            said = f"non-minimum phase, zeros at {right} 1/s: the input begins {self.lead:.3g} s before the output"
+        return said + self.missing
+
+    @property
+    def missing(self) -> str:
+        """What was cut, in words; "" if nothing that counts."""
+        ends = zip(("before", "after"), self.cut, (self.time[0], self.time[-1]), strict=True)
+        return "".join(
+            f"; cut at {abs(t):.3g} s {side} t = 0, where {100 * share:.2g} % of the slowest zero's motion is left"
+            for side, share, t in ends
+            if share > 2 * np.exp(-CONSTANTS)
+        )
 
 
-def stable_inversion(system: Any, times: Array, y: Array, before: float | None = None) -> Inversion:
+def stable_inversion(
+    system: "control.StateSpace", times: Array, y: Array, before: float | None = None, after: float | None = None
+) -> Inversion:
     """The bounded inputs and states under which a linear system's outputs are y.
 
-    The frequency response is inverted: [j w - A, -B; C, D] [x; u] = [0; y] at each frequency of y, which goes its way
-    and, to be periodic, back again.
+    The system is inverted frequency by frequency, [s - A, -B; C, D] [x; u] = [0; y] at s = sigma + j w. What zeros in
+    the right half plane ask for comes before the output moves, and what those in the left leave comes after; any sigma
+    between the two gives the same x and u, and one that is positive makes what is left die out faster than it does in
+    time, so that a motion of a second is not computed together with minutes of ringing.
 
     Parameters
     ----------
@@ -69,9 +105,10 @@ def stable_inversion(system: Any, times: Array, y: Array, before: float | None =
         Equally spaced, from 0 [s].
     y : (N, outputs)
         From rest to rest, as deviations.
-    before : float, optional
-        Time added before the motion and after it [s]. Default: eight time constants of the slowest zero, at least the
-        motion's own duration.
+    before, after : float, optional
+        Time added before the motion and after it [s]. Default: eight time constants of the slowest zero in the right
+        half plane, and of the slowest in the left, at most five times the motion's duration. What that cuts is told in
+        a warning, and in `Inversion.cut`.
 
     Raises
     ------
@@ -101,28 +138,44 @@ def stable_inversion(system: Any, times: Array, y: Array, before: float | None =
             f"stable_inversion: zeros at {lone} rad/s on the imaginary axis; no bounded input gives this output"
         )
 
-    # 1. there and back again, with time for the input to begin early and to fade away
+    # 1. there, and much later back again: with time for the input to begin early and to fade away
     h, duration = float(step[0]), float(times[-1] - times[0])
-    slowest = 8 / np.abs(found.real).min() if len(found) else 0.0
-    pad = int(np.ceil((max(duration, slowest) if before is None else before) / h))
-    rising = np.concatenate([np.repeat(y[:1], pad, axis=0), y, np.repeat(y[-1:], pad, axis=0)])
-    around = np.concatenate([rising, rising[::-1]])
+    right = _right(found)
+    rates = [np.abs(found[side].real).min(initial=np.inf) for side in (right, ~right)]
+    asked = [
+        min(CONSTANTS / rate, LONGEST * duration) if given is None else given
+        for rate, given in zip(rates, (before, after), strict=True)
+    ]
+    first, last = (int(np.ceil(time / h)) for time in asked)
+    sides = zip(rates, (first, last), strict=True)
+    cut = tuple(0.0 if rate == np.inf else float(np.exp(-rate * count * h)) for rate, count in sides)
+    kept = first + len(y) + last
+    aside = int(np.ceil(min(2 * CONSTANTS / rates[0], 8 * LONGEST * duration) / h))  # the way back is not to be felt
+    parts = (y[:1], first), (y, 1), (y[-1:], last + aside), (y[::-1], 1), (y[:1], kept + last)
+    around = np.concatenate([np.tile(part, (count, 1)) for part, count in parts]) - y[0]
 
-    # 2. at each frequency the states and inputs of a steady oscillation
-    count = len(around)
-    Y = np.fft.rfft(around, axis=0)
-    omega = 2 * np.pi * np.fft.rfftfreq(count, h)
-    whole = np.zeros((len(omega), n + m), dtype=complex)
-    for k, w in enumerate(omega):
-        if np.abs(Y[k]).max() > 1e-14 * np.abs(Y).max():
-            matrix = np.block([[1j * w * np.eye(n) - A, -B], [C, D]])
-            whole[k] = np.linalg.solve(matrix, np.concatenate([np.zeros(n), Y[k]]))
-    series = np.fft.irfft(whole, count, axis=0)[: len(rising)]
-    time = times[0] + h * (np.arange(len(rising)) - pad)
-    x, u = series[:, :n], series[:, n:]
-    begun = np.abs(u).max(axis=1) > SEEN * np.abs(u).max()
+    # 2. at each frequency the states and inputs of an oscillation that grows with sigma
+    time = times[0] + h * (np.arange(len(around)) - first)
+    sigma = min(WEIGHED / (time[kept - 1] - times[0]), rates[0] / 2)
+    weight = np.exp(-sigma * (time - times[0]))
+    still = np.block([[-A, -B], [C, D]])
+    Y = np.fft.rfft(around * weight[:, None], axis=0)
+    s = sigma + 2j * np.pi * np.fft.rfftfreq(len(around), h)
+    whole = np.zeros((len(s), n + m), dtype=complex)
+    for some in np.array_split(np.arange(len(s)), 1 + len(s) // 1000):
+        matrices = still + s[some, None, None] * np.diag(np.r_[np.ones(n), np.zeros(m)])
+        wanted = np.hstack([np.zeros((len(some), n)), Y[some]])
+        whole[some] = np.linalg.solve(matrices, wanted[..., None])[..., 0]
+    rest = np.linalg.solve(still, np.concatenate([np.zeros(n), y[0]]))
+    series = rest + (np.fft.irfft(whole, len(around), axis=0) / weight[:, None])[:kept]
+    time, x, u = time[:kept], series[:, :n], series[:, n:]
+    size = np.abs(u - rest[n:]).max(axis=1)
+    begun = size > SEEN * size.max()
     lead = max(0.0, float(times[0] - time[int(np.argmax(begun))]))
-    return Inversion(time, u, x, rising, found, lead)
+    inverse = Inversion(time, u, x, (around + y[0])[:kept], found, lead, (cut[0], cut[1]))
+    if inverse.missing and before is None and after is None:
+        warnings.warn(f"stable_inversion: {inverse.missing.removeprefix('; ')}", stacklevel=2)
+    return inverse
 
 
 def _right(s: Array) -> Array:

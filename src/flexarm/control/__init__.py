@@ -11,6 +11,7 @@ from flexarm.control.observer import Observed
 from flexarm.control.pd import JointPD
 from flexarm.control.saturated import Saturated
 from flexarm.control.scheduled import ScheduledLQR
+from flexarm.control.shaping import shaper, vibrations
 from flexarm.control.strain import StrainRate
 from flexarm.simulation.feedback import Law, Sampled
 
@@ -29,4 +30,6 @@ __all__ = [
     "ScheduledLQR",
     "StrainRate",
     "equilibrium",
+    "shaper",
+    "vibrations",
 ]

@@ -1,13 +1,13 @@
 """Inverse dynamics of the rigid arm."""
 
-import json
 from dataclasses import dataclass
 from typing import Any, final
 
-from flexarm.control.gains import actuated, demanded, gain, rigid_arm
-from flexarm.mechanics.spatial import Vector
+from numpy.typing import ArrayLike
+
+from flexarm.control.gains import actuated, demanded, followed, gain, rigid_arm
 from flexarm.model import Model
-from flexarm.simulation.feedback import Law
+from flexarm.simulation.feedback import Column, Law
 from flexarm.trajectory import Reference, jumps_of
 
 
@@ -21,28 +21,25 @@ class ComputedTorque:
 
     Parameters
     ----------
-    reference : Reference
-        Of all joints.
+    reference : Reference, float or (m,)
+        Of all joints; numbers are where they shall stand.
     Kp, Kd : float, (m,) or (m, m)
         [1/s^2], [1/s].
     """
 
-    reference: Reference
-    Kp: Any
-    Kd: Any
+    reference: Reference | ArrayLike
+    Kp: ArrayLike
+    Kd: ArrayLike
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model."""
         m = len(model.inputs)
         Kp, Kd = gain("ComputedTorque: Kp", self.Kp, m), gain("ComputedTorque: Kd", self.Kd, m)
+        reference, B_T = followed("ComputedTorque", self.reference, model), actuated(model)
         inverse = rigid_arm(model).function("inverse_dynamics")
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
-            import casadi as ca
+        def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
+            y, yd = B_T @ q, B_T @ qd
+            return inverse(y, yd, demanded(reference, t, y, yd, Kp, Kd)), []
 
-            y, yd = actuated(model, q), actuated(model, qd)
-            v = demanded(self.reference, t, y, yd, Kp, Kd)
-            return ca.vertsplit(inverse(*(ca.vertcat(*x) for x in (y, yd, v)))), []
-
-        key = json.dumps(["ComputedTorque", self.reference.described(), Kp.tolist(), Kd.tolist()])
-        return Law(expression, key, jumps=jumps_of(self.reference))
+        return Law(expression, jumps=jumps_of(reference), reference=reference)

@@ -1,13 +1,13 @@
 """Nonlinear decoupling of the driven coordinates from the flexible ones."""
 
-import json
 from dataclasses import dataclass
 from typing import Any, final
 
-from flexarm.control.gains import actuated, demanded, gain
-from flexarm.mechanics.spatial import Vector
+from numpy.typing import ArrayLike
+
+from flexarm.control.gains import actuated, demanded, followed, gain
 from flexarm.model import Model
-from flexarm.simulation.feedback import Law, check_drives
+from flexarm.simulation.feedback import Column, Law, check_drives
 from flexarm.trajectory import Reference, jumps_of
 
 
@@ -23,28 +23,25 @@ class Decoupling:
 
     Parameters
     ----------
-    reference : Reference
-        Of all joints.
+    reference : Reference, float or (m,)
+        Of all joints; numbers are where they shall stand.
     Kp, Kd : float, (m,) or (m, m)
         [1/s^2], [1/s].
     """
 
-    reference: Reference
-    Kp: Any
-    Kd: Any
+    reference: Reference | ArrayLike
+    Kp: ArrayLike
+    Kd: ArrayLike
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; raises `DescriptionError` where an actuator moves a sum of coordinates."""
         m = len(model.inputs)
         Kp, Kd = gain("Decoupling: Kp", self.Kp, m), gain("Decoupling: Kd", self.Kd, m)
+        reference, B_T = followed("Decoupling", self.reference, model), actuated(model)
         check_drives(model, "Decoupling: ", "it must move a joint alone")
         force = model.function("prescribed_force")
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
-            import casadi as ca
+        def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
+            return force(q, qd, demanded(reference, t, B_T @ q, B_T @ qd, Kp, Kd)), []
 
-            v = demanded(self.reference, t, actuated(model, q), actuated(model, qd), Kp, Kd)
-            return ca.vertsplit(force(*(ca.vertcat(*x) for x in (q, qd, v)))), []
-
-        key = json.dumps(["Decoupling", self.reference.described(), Kp.tolist(), Kd.tolist()])
-        return Law(expression, key, jumps=jumps_of(self.reference))
+        return Law(expression, jumps=jumps_of(reference), reference=reference)

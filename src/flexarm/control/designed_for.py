@@ -1,14 +1,12 @@
 """A controller that knows another arm than the one it runs."""
 
-import json
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flexarm.control.gains import inner_law
 from flexarm.errors import DescriptionError
-from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.simulation.feedback import Controller, Law
+from flexarm.simulation.feedback import Column, Controller, Law
 
 
 @final
@@ -29,11 +27,6 @@ class DesignedFor:
     controller: Controller
     model: Model
 
-    @property
-    def reference(self) -> Any:
-        """The controller's, if it has one."""
-        return getattr(self.controller, "reference", None)
-
     def law(self, model: Model, period: float | None = None) -> Law:
         """The nominal arm's law, whatever the model; raises `DescriptionError` where that lacks a coordinate."""
         nominal = self.model
@@ -52,8 +45,7 @@ class DesignedFor:
         inner = inner_law("DesignedFor", self.controller, nominal, period)
         seen = [model.coordinates.index(name) for name in nominal.coordinates]
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
-            return inner.expression(t, [q[i] for i in seen], [qd[i] for i in seen], z, noise)
+        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
+            return inner(t, q[seen], qd[seen], z, *noise)
 
-        key = json.dumps(["DesignedFor", nominal.fingerprint, inner.key])
-        return replace(inner, expression=expression, key=key)
+        return replace(inner, expression=expression)

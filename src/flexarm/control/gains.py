@@ -3,17 +3,18 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from flexarm.checks import shown
 from flexarm.errors import DescriptionError
-from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.simulation.feedback import Law
-from flexarm.trajectory import Reference
+from flexarm.simulation.feedback import Column, Law, Sampled, law_of
+from flexarm.trajectory import Reference, Still
 
 Array = np.ndarray
 
 
-def gain(what: str, value: Any, rows: int, columns: int | None = None) -> Array:
+def gain(what: str, value: ArrayLike, rows: int, columns: int | None = None) -> Array:
     """A gain as a matrix (rows, columns), square by default: of one number, of the diagonal, or of all entries."""
     columns = rows if columns is None else columns
     try:
@@ -32,24 +33,50 @@ def gain(what: str, value: Any, rows: int, columns: int | None = None) -> Array:
     return given
 
 
-def motion(reference: Reference, t: Any, count: int) -> tuple[Vector, Vector, Vector]:
-    """Coordinates, rates and accelerations of a reference for `count` joints at the time t, a number or symbolic."""
+def followed(what: str, given: Any, model: Model) -> Reference:
+    """The reference of a controller for a model: as given, or that of standing where numbers say, one for all joints.
+
+    Raises `DescriptionError` where it is no reference, or one of another number of joints than the arm has.
+    """
+    import casadi as ca
+
+    m = len(model.inputs)
+    if not m:
+        raise DescriptionError(f"{what}: arm {model.arm.name!r} has no actuator")
+    if isinstance(given, type) or not hasattr(given, "expression"):
+        return Still(_places(f"{what}: reference", given, m))
+    found = len(given.expression(ca.SX.sym("t")))
+    if found != m:
+        names = ", ".join(model.coordinates[i] for i in model.arm.joints)
+        raise DescriptionError(f"{what}: the reference moves {found} joints; the arm has {m}: {names}")
+    return given  # type: ignore[no-any-return]
+
+
+def _places(what: str, given: Any, m: int) -> tuple[float, ...]:
+    """One number for all joints, or one each."""
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        values = np.asarray(None)
+    if values.dtype.kind not in "iuf" or values.shape not in ((), (m,)) or not np.isfinite(values).all():
+        raise DescriptionError(f"{what} is {shown(given)}; it must be a reference, one number, or {m}, one a joint")
+    return tuple(np.broadcast_to(values.astype(float), (m,)).tolist())
+
+
+def motion(reference: Reference, t: Any) -> tuple[Column, Column, Column]:
+    """r, rd and rdd of a reference at the time t, a number or symbolic."""
     import casadi as ca
 
     s = ca.SX.sym("t")
-    found = reference.expression(s)
-    if len(found) != count:
-        raise DescriptionError(f"the reference moves {len(found)} joints; the arm has {count} actuators")
-    q = ca.vertcat(*found)
-    qd = ca.jacobian(q, s)
-    values = ca.Function("motion", [s], [ca.densify(ca.SX(x)) for x in (q, qd, ca.jacobian(qd, s))])(ca.SX(t))
-    return tuple(ca.vertsplit(x) for x in values)  # type: ignore[return-value]
+    r = ca.SX(ca.vertcat(*reference.expression(s)))
+    rd = ca.jacobian(r, s)
+    values = ca.substitute([ca.densify(x) for x in (r, rd, ca.jacobian(rd, s))], [s], [ca.SX(t)])
+    return values[0], values[1], values[2]
 
 
-def actuated(model: Model, vector: Vector) -> Vector:
-    """What the actuators' own sensors see of coordinates (or of rates): B' q, a motor's angle at an elastic joint."""
-    B = model.input_matrix(np.array(model.arm.rest))
-    return [sum((float(b) * x for b, x in zip(column, vector, strict=True) if b), 0.0) for column in B.T]
+def actuated(model: Model) -> Array:
+    """B', (m, n): y = B' q is what the actuators' own sensors see, a motor's angle at an elastic joint."""
+    return model.input_matrix(np.array(model.arm.rest)).T
 
 
 def rigid_arm(model: Model) -> Model:
@@ -60,22 +87,14 @@ def rigid_arm(model: Model) -> Model:
     return rigid
 
 
-def times(K: Array, x: Vector) -> Vector:
-    """K x; entries that are zero cost nothing."""
-    return [sum((float(k) * a for k, a in zip(row, x, strict=True) if k), 0.0) for row in K]
-
-
-def demanded(reference: Reference, t: Any, y: Vector, yd: Vector, Kp: Array, Kd: Array) -> Vector:
+def demanded(reference: Reference, t: Any, y: Column, yd: Column, Kp: Array, Kd: Array) -> Column:
     """rdd + Kd (rd - yd) + Kp (r - y): the acceleration with which the error obeys e'' + Kd e' + Kp e = 0."""
-    r, rd, rdd = motion(reference, t, len(y))
-    e = times(Kp, [a - b for a, b in zip(r, y, strict=True)])
-    ed = times(Kd, [a - b for a, b in zip(rd, yd, strict=True)])
-    return [a + b + c for a, b, c in zip(rdd, ed, e, strict=True)]
+    r, rd, rdd = motion(reference, t)
+    return rdd + Kd @ (rd - yd) + Kp @ (r - y)
 
 
 def inner_law(outer: str, controller: Any, model: Model, period: float | None) -> Law:
     """The law of the controller that another one contains."""
-    if not hasattr(controller, "law"):
-        kind = type(controller).__name__
-        raise DescriptionError(f"{outer}: controller is a {kind}; it must be a controller, not yet sampled")
-    return controller.law(model, period)
+    if isinstance(controller, Sampled):
+        raise DescriptionError(f"{outer}: controller is a Sampled; it must be a controller, not yet sampled")
+    return law_of(f"{outer}: controller", controller, model, period)

@@ -1,14 +1,14 @@
 """Integral action beside another controller."""
 
-import json
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from flexarm.control.gains import actuated, gain, inner_law, motion, times
+from numpy.typing import ArrayLike
+
+from flexarm.control.gains import Array, actuated, gain, inner_law, motion
 from flexarm.errors import DescriptionError
-from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.simulation.feedback import Controller, Law, clipped, limits
+from flexarm.simulation.feedback import Column, Controller, Law, clipped, limits, parted
 
 
 @final
@@ -27,13 +27,8 @@ class Integral:
     """
 
     controller: Controller
-    Ki: Any
-    limit: Any = None
-
-    @property
-    def reference(self) -> Any:
-        """The controller's, if it has one."""
-        return getattr(self.controller, "reference", None)
+    Ki: ArrayLike
+    limit: ArrayLike | None = None
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; its memory is the controller's and w."""
@@ -41,32 +36,30 @@ class Integral:
         Ki = gain("Integral: Ki", self.Ki, m)
         limit = None if self.limit is None else limits("Integral: limit", self.limit, m)
         inner = inner_law("Integral", self.controller, model, period)
-        if self.reference is None:
+        reference, B_T = inner.reference, actuated(model)
+        if reference is None:
             raise DescriptionError(f"Integral: controller {type(self.controller).__name__} has no reference")
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
-            own, w = z[:-m], z[-m:]
-            u, following = inner.expression(t, q, qd, own, noise)
-            r, _, _ = motion(self.reference, t, m)
-            wd = times(Ki, [a - b for a, b in zip(r, actuated(model, q), strict=True)])
+        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
+            import casadi as ca
+
+            own, w = parted(z, len(inner.memory))
+            u, after = inner(t, q, qd, own, *noise)
+            wd = Ki @ (motion(reference, t)[0] - B_T @ q)
             if period is not None:
-                added = w
-                following_w = [a + period * b for a, b in zip(w, wd, strict=True)]
-                following_w = following_w if limit is None else clipped(following_w, limit)
+                following = w + period * wd if limit is None else clipped(w + period * wd, limit)
+            elif limit is not None:
+                following, w = _stopped(w, wd, limit), clipped(w, limit)  # a solver may step a little beyond
             else:
-                added = w if limit is None else clipped(w, limit)  # a solver may step a little beyond
-                following_w = wd if limit is None else _stopped(w, wd, limit)
-            return [a + b for a, b in zip(u, added, strict=True)], [*following, *following_w]
+                following = wd
+            return u + w, lambda applied: ca.vertcat(after(applied), following)
 
-        key = json.dumps(["Integral", Ki.tolist(), limit, period, inner.key])
-        return replace(inner, expression=expression, key=key, memory=(*inner.memory, *[0.0] * m))
+        return replace(inner, expression=expression, memory=(*inner.memory, *[0.0] * m))
 
 
-def _stopped(w: Vector, wd: Vector, limit: list[float]) -> Vector:
+def _stopped(w: Column, wd: Column, limit: Array) -> Column:
     """The rates wd, zero where w would leave its limit."""
     import casadi as ca
 
-    return [
-        ca.if_else(ca.logic_or(ca.logic_and(x >= a, xd > 0), ca.logic_and(x <= -a, xd < 0)), 0.0, xd)
-        for x, xd, a in zip(w, wd, limit, strict=True)
-    ]
+    beyond = ca.logic_or(ca.logic_and(w >= limit, wd > 0), ca.logic_and(w <= -limit, wd < 0))
+    return ca.if_else(beyond, 0.0, wd)

@@ -1,19 +1,19 @@
 """Linear-quadratic control about an equilibrium."""
 
-import json
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.checks import POSITIVE, Fault, checked_number
-from flexarm.control.equilibrium import Array, checked_joints, equilibrium, joint_positions, motors, rest
-from flexarm.control.gains import motion, times
+from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
+from flexarm.control.gains import followed, motion
 from flexarm.control.riccati import effort, energy, linear, optimal, weights
 from flexarm.errors import DescriptionError
-from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.simulation.feedback import Law
+from flexarm.simulation.feedback import Column, Law
 from flexarm.trajectory import Reference, jumps_of
 
 
@@ -42,10 +42,10 @@ class LQR:
         drives held; a rigid arm has none, so there it must be given, or Q and R.
     """
 
-    joints: Any = None
-    reference: Reference | None = None
-    Q: Any = None
-    R: Any = None
+    joints: ArrayLike | None = None
+    reference: Reference | ArrayLike | None = None
+    Q: ArrayLike | None = None
+    R: ArrayLike | None = None
     bandwidth: float | None = None
 
     def law(self, model: Model, period: float | None = None) -> Law:
@@ -55,29 +55,28 @@ class LQR:
         weights or joints that do not fit, and for a mode that is not stable and not reached; warns where a period is
         longer than half that of the fastest mode that is reached.
         """
-        m, n = len(model.inputs), len(model.coordinates)
-        at = where("LQR", "joints", self.joints, self.reference, model)
+        n = len(model.coordinates)
+        reference = None if self.reference is None else followed("LQR", self.reference, model)
+        at = where("LQR", "joints", self.joints, reference, model)
         q0, u0 = equilibrium(model, at)
         K, poles = regulator("LQR", model, q0, u0, self.Q, self.R, self.bandwidth, period)
-        joints, reference = joint_positions(model), self.reference
+        moved = moved_by_joints(model)
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
-            x = [a - b for a, b in zip([*q, *qd], [*q0, *np.zeros(n)], strict=True)]
+        def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
+            import casadi as ca
+
+            r, rd = ca.DM(at), ca.DM.zeros(len(at))
             if reference is not None:
-                r, rd, _ = motion(reference, t, m)
-                moved = [(j, i) for i, j in enumerate(joints)]
-                moved += [(motor, joints.index(j)) for j, motor in motors(model)]
-                for k, i in moved:
-                    x[k], x[n + k] = x[k] - (r[i] - at[i]), x[n + k] - rd[i]
-            return [a - b for a, b in zip(u0, times(K, x), strict=True)], []
+                r, rd, _ = motion(reference, t)
+            e, ed = q - q0 - moved @ (r - at), qd - moved @ rd
+            return u0 - K[:, :n] @ e - K[:, n:] @ ed, []
 
-        said = reference.described() if reference is not None else "none"
-        key = json.dumps(["LQR", said, K.tolist(), q0.tolist(), u0.tolist()])
         jumps = jumps_of(reference) if reference is not None else np.empty(0)
-        return Law(expression, key, jumps=jumps, facts={"K": K, "poles": poles, "q": q0, "u": u0})
+        facts = {"K": K, "poles": poles, "q": q0, "u": u0}
+        return Law(expression, jumps=jumps, reference=reference, facts=facts)
 
 
-def where(what: str, field: str, joints: Any, reference: Reference | None, model: Model) -> Array:
+def where(what: str, field: str, joints: ArrayLike | None, reference: Reference | None, model: Model) -> Array:
     """The joints (m,) of a design: as given, or where the reference comes to rest."""
     if not model.inputs:
         raise DescriptionError(f"{what}: arm {model.arm.name!r} has no actuator")
@@ -92,7 +91,14 @@ def where(what: str, field: str, joints: Any, reference: Reference | None, model
 
 
 def regulator(
-    what: str, model: Model, q: Array, u: Array, Q: Any, R: Any, bandwidth: float | None, period: float | None
+    what: str,
+    model: Model,
+    q: Array,
+    u: Array,
+    Q: ArrayLike | None,
+    R: ArrayLike | None,
+    bandwidth: float | None,
+    period: float | None,
 ) -> tuple[Array, Array]:
     """K (m, 2n) and the poles [1/s] about an equilibrium."""
     M = model.mass_matrix(q)

@@ -1,19 +1,18 @@
 """A Kalman filter between sensors and a controller that wants the whole state."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import linalg
 
-from flexarm.analysis import equilibrium
-from flexarm.control.gains import gain, inner_law, times
+from flexarm.analysis import configuration, equilibrium
+from flexarm.control.gains import gain, inner_law
 from flexarm.errors import DescriptionError
-from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.simulation.feedback import Controller, Law, initial
+from flexarm.simulation.feedback import Column, Controller, Law, initial, parted
 
 Array = np.ndarray
 
@@ -28,9 +27,10 @@ class Observed:
 
         d/dt x^ = f(x^, u) + L (y - h(x^)),    sampled: x^ <- x^ + L (y - h(x^)), then along f(., u) for a period
 
-    f is the arm's own motion, L the steady gain for the arm linearised about a configuration. Along f the sampled
-    filter goes in steps of Runge and Kutta's method that its fastest mode can bear. (One step with the exponential of
-    the linearised arm would be cheaper, but is unstable as soon as the arm leaves the configuration.)
+    f is the arm's own motion, u the torque that reaches it, after delay and limits and with what stands around the
+    observer. L is the steady gain for the arm linearised about a configuration. Along f the sampled filter goes in
+    steps of Runge and Kutta's method that its fastest mode can bear. (One step with the exponential of the linearised
+    arm would be cheaper, but is unstable as soon as the arm leaves the configuration.)
 
     Parameters
     ----------
@@ -43,8 +43,9 @@ class Observed:
         Standard deviation of the random torque that the filter reckons with at each actuator [N m].
     unmodelled : float
         The same as an acceleration of every coordinate [rad/s^2 or m/s^2]: what the model does not know.
-    configuration : (n,), optional
-        About which the gain is found; default where the controller's reference is at the start, else `arm.rest`.
+    configuration : (n,) or (m,), optional
+        A configuration, or the joints alone, about which the gain is found; default where the controller's reference is
+        at the start, else `arm.rest`.
     sampled_at : float
         Period that is reckoned with when the loop is continuous [s].
 
@@ -57,61 +58,60 @@ class Observed:
 
     controller: Controller
     sensors: Sequence[Any]
-    process: Any = 0.1
+    process: ArrayLike = 0.1
     unmodelled: float = 1.0
-    configuration: Any = None
+    configuration: ArrayLike | None = None
     sampled_at: float = 1e-3
-
-    @property
-    def reference(self) -> Any:
-        """The controller's, if it has one."""
-        return getattr(self.controller, "reference", None)
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; its memory is the controller's and the estimate x^."""
+        import casadi as ca
+
         sensors = tuple(self.sensors)
         names = model.output_names(sensors)
         sigma = self._noise(model, sensors, period)
         inner = inner_law("Observed", self.controller, model, period)
         n, m = len(model.coordinates), len(model.inputs)
         W = gain("Observed: process", self.process, m)
-        start = np.concatenate(initial(model, self.reference))
-        q = np.array(self.configuration, dtype=float) if self.configuration is not None else start[:n]
-        L, fastest, poles = _gain(model, sensors, q, W, float(self.unmodelled), sigma, period, self.sampled_at)
+        start = np.concatenate(initial(model, inner.reference))
+        q0 = start[:n] if self.configuration is None else configuration(model, self.configuration)
+        L, fastest, poles = _gain(model, sensors, q0, W, float(self.unmodelled), sigma, period, self.sampled_at)
         steps = 0 if period is None else _steps(period, fastest)
-        measured, motion = model.output_function(sensors), model.function("forward_dynamics")
+        output, motion = model.output_function(sensors), model.function("forward_dynamics")
         resolution = [float(each.resolution) for each in sensors for _ in each.names(model.arm)]
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
-            import casadi as ca
+        def h(q: Column, qd: Column) -> Column:
+            return output(q, qd, ca.DM.zeros(n))
 
-            own, x = z[: -2 * n], z[-2 * n :]
-            h = ca.vertsplit(measured(ca.vertcat(*x[:n]), ca.vertcat(*x[n:]), ca.DM.zeros(n)))
-            y = ca.vertsplit(measured(ca.vertcat(*q), ca.vertcat(*qd), ca.DM.zeros(n)))
+        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
+            (own, x), y = parted(z, len(inner.memory)), h(q, qd)
             if period is not None:
-                y = [a + b for a, b in zip(y, noise[-len(y) :], strict=True)]
-                y = [r * ca.floor(a / r + 0.5) if r else a for a, r in zip(y, resolution, strict=True)]
-            mended = times(L, [a - b for a, b in zip(y, h, strict=True)])
+                others, own_noise = parted(noise[0], len(inner.noise))
+                y, noise = y + own_noise, (others,)
+                y = ca.vertcat(*(_rounded(y[i], r) for i, r in enumerate(resolution)))
+            mended = L @ (y - h(x[:n], x[n:]))
             if period is not None:
-                x = [a + b for a, b in zip(x, mended, strict=True)]
-            u, following = inner.expression(t, x[:n], x[n:], own, noise[: len(noise) - len(y)])
+                x = x + mended
+            u, after = inner(t, x[:n], x[n:], own, *noise)
 
-            def rate(x: Any) -> Any:
-                return ca.vertcat(x[n:], motion(x[:n], x[n:], ca.vertcat(*u)))
+            def following(applied: Column) -> Column:
+                """The filter is moved by what the arm gets, not by what it was told to give."""
 
-            state = ca.vertcat(*x)
-            if period is None:
-                return u, [*following, *ca.vertsplit(rate(state) + ca.vertcat(*mended))]
-            for _ in range(steps):
-                state = _runge_kutta(rate, state, period / steps)
-            return u, [*following, *ca.vertsplit(state)]
+                def rate(x: Column) -> Column:
+                    return ca.vertcat(x[n:], motion(x[:n], x[n:], applied))
 
-        key = json.dumps(
-            ["Observed", [each.described() for each in sensors], L.tolist(), period, resolution, inner.key]
-        )
+                if period is None:
+                    return ca.vertcat(after(applied), rate(x) + mended)
+                state = x
+                for _ in range(steps):
+                    state = _runge_kutta(rate, state, period / steps)
+                return ca.vertcat(after(applied), state)
+
+            return u, following
+
         noise = (*inner.noise, *sigma["noise"]) if period is not None else inner.noise
         facts = {**inner.facts, "observer_poles": poles, "measured": list(names)}
-        return Law(expression, key, (*inner.memory, *start.tolist()), noise, inner.jumps, facts)
+        return Law(expression, (*inner.memory, *start.tolist()), noise, inner.jumps, inner.reference, facts)
 
     def _noise(self, model: Model, sensors: Sequence[Any], period: float | None) -> dict[str, Array]:
         """Standard deviations: of the noise, and with the rounding, of each signal."""
@@ -184,7 +184,13 @@ def _steps(period: float, fastest: float) -> int:
     return steps
 
 
-def _runge_kutta(rate: Any, x: Any, h: float) -> Any:
+def _rounded(y: Column, resolution: float) -> Column:
+    import casadi as ca
+
+    return resolution * ca.floor(y / resolution + 0.5) if resolution else y
+
+
+def _runge_kutta(rate: Callable[[Column], Column], x: Column, h: float) -> Column:
     k1 = rate(x)
     k2 = rate(x + h / 2 * k1)
     k3 = rate(x + h / 2 * k2)

@@ -1,13 +1,13 @@
 """Proportional and derivative control of the joints."""
 
-import json
 from dataclasses import dataclass
 from typing import Any, final
 
-from flexarm.control.gains import actuated, gain, motion, rigid_arm, times
-from flexarm.mechanics.spatial import Vector
+from numpy.typing import ArrayLike
+
+from flexarm.control.gains import actuated, followed, gain, motion, rigid_arm
 from flexarm.model import Model
-from flexarm.simulation.feedback import Law
+from flexarm.simulation.feedback import Column, Law
 from flexarm.trajectory import Reference, jumps_of
 
 
@@ -20,36 +20,30 @@ class JointPD:
 
     Parameters
     ----------
-    reference : Reference
-        Of all joints.
+    reference : Reference, float or (m,)
+        Of all joints; numbers are where they shall stand.
     Kp, Kd : float, (m,) or (m, m)
         [N m/rad], [N m s/rad].
     gravity : bool
         Whether to add the rigid arm's gravity torque at y.
     """
 
-    reference: Reference
-    Kp: Any
-    Kd: Any
+    reference: Reference | ArrayLike
+    Kp: ArrayLike
+    Kd: ArrayLike
     gravity: bool = True
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model."""
         m = len(model.inputs)
         Kp, Kd = gain("JointPD: Kp", self.Kp, m), gain("JointPD: Kd", self.Kd, m)
+        reference, B_T = followed("JointPD", self.reference, model), actuated(model)
         carried = rigid_arm(model).function("gravity_force") if self.gravity and any(model.arm.gravity) else None
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
-            import casadi as ca
+        def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
+            y, yd = B_T @ q, B_T @ qd
+            r, rd, _ = motion(reference, t)
+            u = Kp @ (r - y) + Kd @ (rd - yd)
+            return (u if carried is None else u + carried(y)), []
 
-            y, yd = actuated(model, q), actuated(model, qd)
-            r, rd, _ = motion(self.reference, t, m)
-            e = [a - b for a, b in zip(r, y, strict=True)]
-            ed = [a - b for a, b in zip(rd, yd, strict=True)]
-            u = [a + b for a, b in zip(times(Kp, e), times(Kd, ed), strict=True)]
-            if carried is not None:
-                u = [a + b for a, b in zip(u, ca.vertsplit(carried(ca.vertcat(*y))), strict=True)]
-            return u, []
-
-        key = json.dumps(["JointPD", self.reference.described(), Kp.tolist(), Kd.tolist(), carried is not None])
-        return Law(expression, key, jumps=jumps_of(self.reference))
+        return Law(expression, jumps=jumps_of(reference), reference=reference)

@@ -1,9 +1,9 @@
 """Optimal state feedback of a linear system in coordinates and rates, and what keeps it from existing."""
 
 import warnings
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flexarm.control.gains import gain
 from flexarm.errors import DescriptionError
@@ -45,7 +45,7 @@ def effort(model: Model, q: Array, omega: float) -> Array:
     return (R + R.T) / 2
 
 
-def weights(what: str, Q: Any, R: Any, states: int, inputs: int) -> tuple[Array, Array]:
+def weights(what: str, Q: ArrayLike, R: ArrayLike, states: int, inputs: int) -> tuple[Array, Array]:
     """Q and R as matrices; raises `DescriptionError` unless they are symmetric, Q >= 0 and R > 0."""
     found = []
     for name, value, size in (("Q", Q, states), ("R", R, inputs)):

@@ -1,13 +1,13 @@
 """A controller whose forces have a limit."""
 
-import json
 from dataclasses import dataclass, replace
 from typing import Any, final
 
+from numpy.typing import ArrayLike
+
 from flexarm.control.gains import inner_law
-from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.simulation.feedback import Controller, Law, clipped, limits
+from flexarm.simulation.feedback import Column, Controller, Law, clipped, limits
 
 
 @final
@@ -23,20 +23,15 @@ class Saturated:
     """
 
     controller: Controller
-    limit: Any
-
-    @property
-    def reference(self) -> Any:
-        """The controller's, if it has one."""
-        return getattr(self.controller, "reference", None)
+    limit: ArrayLike
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model."""
         limit = limits("Saturated: limit", self.limit, len(model.inputs))
         inner = inner_law("Saturated", self.controller, model, period)
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
-            u, following = inner.expression(t, q, qd, z, noise)
-            return clipped(u, limit), following
+        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
+            u, after = inner(t, q, qd, z, *noise)
+            return clipped(u, limit), after
 
-        return replace(inner, expression=expression, key=json.dumps(["Saturated", limit, inner.key]))
+        return replace(inner, expression=expression)

@@ -1,20 +1,19 @@
 """Linear-quadratic control along a reference, with gains that follow the configuration."""
 
-import json
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flexarm.checks import POSITIVE, Fault, checked_number, shown
-from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
-from flexarm.control.gains import times
+from flexarm.control.equilibrium import Array, equilibrium, rest
+from flexarm.control.gains import followed
 from flexarm.control.lqr import regulator
 from flexarm.control.timescales import interpolated, time_scales
 from flexarm.errors import DescriptionError
-from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
-from flexarm.simulation.feedback import Law
+from flexarm.simulation.feedback import Column, Law, parted
 from flexarm.trajectory import Reference, jumps_of, reference_values
 
 
@@ -41,8 +40,8 @@ class ScheduledLQR:
 
     reference: Reference
     points: int = 9
-    Q: Any = None
-    R: Any = None
+    Q: ArrayLike | None = None
+    R: ArrayLike | None = None
     bandwidth: float | None = None
     until: float | None = None
 
@@ -51,13 +50,10 @@ class ScheduledLQR:
 
         Facts: `times` (points,), `joints` (points, m), `K` (points, m, 2n), `poles` (points, 2n).
         """
-        n, m, reference = len(model.coordinates), len(model.inputs), self.reference
-        if not m:
-            raise DescriptionError(f"ScheduledLQR: arm {model.arm.name!r} has no actuator")
+        m, reference = len(model.inputs), followed("ScheduledLQR", self.reference, model)
         scales = time_scales(model)
-        nodes = self._nodes()
+        nodes = self._nodes(reference)
         joints = reference_values(reference, nodes)
-        checked_joints("ScheduledLQR: the reference", joints[0], model)
         gains, poles = [], []
         for t, at in zip(nodes, joints, strict=True):
             q, u = equilibrium(model, at)
@@ -66,19 +62,18 @@ class ScheduledLQR:
             poles.append(found[1])
         beyond = [np.concatenate(scales.beyond_first_order(at))[:, None] for at in joints]
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
+        def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
+            import casadi as ca
+
             u_r, x_r = scales.along(reference, t)
-            more = interpolated(beyond, nodes, t, [1.0])
-            still = times(scales.T[:, m:], more[m:]) + [0.0] * n
-            x = [a - b - c for a, b, c in zip([*q, *qd], x_r, still, strict=True)]
-            return [a + b - c for a, b, c in zip(u_r, more[:m], interpolated(gains, nodes, t, x), strict=True)], []
+            du, dzeta = parted(interpolated(beyond, nodes, t, ca.SX(1.0)), m)
+            x = ca.vertcat(q - scales.T[:, m:] @ dzeta, qd) - x_r
+            return u_r + du - interpolated(gains, nodes, t, x), []
 
         facts = {"times": nodes, "joints": joints, "K": np.array(gains), "poles": np.array(poles)}
-        numbers = [nodes.tolist(), facts["K"].tolist(), np.array(beyond).tolist()]
-        key = json.dumps(["ScheduledLQR", reference.described(), *numbers])
-        return Law(expression, key, jumps=np.union1d(jumps_of(reference), nodes), facts=facts)
+        return Law(expression, jumps=np.union1d(jumps_of(reference), nodes), reference=reference, facts=facts)
 
-    def _nodes(self) -> Array:
+    def _nodes(self, reference: Reference) -> Array:
         if isinstance(self.points, bool) or not isinstance(self.points, int) or self.points < 2:
             raise DescriptionError(
                 f"ScheduledLQR: points is {shown(self.points)}; it must be a whole number, at least 2"
@@ -89,7 +84,7 @@ class ScheduledLQR:
             except Fault as fault:
                 raise DescriptionError(f"ScheduledLQR: {fault.part} {fault.message}") from None
             return np.linspace(0.0, end, self.points)
-        found = rest(self.reference)
+        found = rest(reference)
         if found is None:
             raise DescriptionError("ScheduledLQR: the reference never comes to rest; give until")
         if found[0] == 0.0:

@@ -1,18 +1,19 @@
 """Damping of a link by the rate of its bending moment."""
 
-import json
 from dataclasses import dataclass, replace
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from flexarm.control.gains import gain, inner_law
 from flexarm.description.arm import Link
 from flexarm.errors import DescriptionError
-from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
 from flexarm.sensors import StrainGauge
-from flexarm.simulation.feedback import Controller, Law
+from flexarm.simulation.feedback import Column, Controller, Law
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 
 @final
@@ -44,32 +45,25 @@ class StrainRate:
     at: float = 0.0
     plane: Literal["y", "z"] = "y"
 
-    @property
-    def reference(self) -> Any:
-        """The controller's, if it has one."""
-        return getattr(self.controller, "reference", None)
-
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; raises `DescriptionError` where the link does not bend so, or its joint cannot act."""
         K = float(gain("StrainRate: K", self.K, 1)[0, 0])
         inner = inner_law("StrainRate", self.controller, model, period)
         gauge = StrainGauge(link=self.link, at=self.at, plane=self.plane)
         rate = self._rate(model, gauge)
-        link = next(each for each in model.arm.links if each.name == self.link)
-        K *= self._sense(link)
-        actuator = [name.split(".")[0] for name in model.inputs].index(self.link)
+        arm = model.arm
+        place = [link.name for link in arm.links].index(self.link)
+        K *= self._sense(arm.links[place])
+        actuator = [arm.layout[i].link for i in arm.joints].index(place)
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
-            import casadi as ca
+        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
+            u, after = inner(t, q, qd, z, *noise)
+            u[actuator] += K * rate(q, qd)
+            return u, after
 
-            u, following = inner.expression(t, q, qd, z, noise)
-            u = list(u)
-            u[actuator] = u[actuator] + K * rate(ca.vertcat(*q), ca.vertcat(*qd))
-            return u, following
+        return replace(inner, expression=expression)
 
-        return replace(inner, expression=expression, key=json.dumps(["StrainRate", K, gauge.described(), inner.key]))
-
-    def _rate(self, model: Model, gauge: StrainGauge) -> Any:
+    def _rate(self, model: Model, gauge: StrainGauge) -> "ca.Function":
         """dM/dt as a CasADi Function of q and qd: they may be estimates, so it is differentiated in its own symbols."""
         import casadi as ca
 
@@ -84,11 +78,10 @@ class StrainRate:
 
     def _sense(self, link: Link) -> float:
         """1 or -1, as the joint moves the link in the plane along the deflection or against it."""
-        kind = link.joint.type
-        _, y, z = getattr(link.joint, "axis", (0.0, 0.0, 0.0))
-        along = {"revolute": {"y": z, "z": -y}}.get(kind, {"y": y, "z": z})[self.plane]
+        joint = link.joint
+        _, y, z = joint.direction if joint.moves and joint.carries else (0.0, 0.0, 0.0)
+        along = ({"y": z, "z": -y} if joint.turns else {"y": y, "z": z})[self.plane]
         if along == 0.0:
-            raise DescriptionError(
-                f"StrainRate: the {kind} joint of link {link.name!r} does not move it along {self.plane}"
-            )
+            where = f"the {joint.type} joint of link {link.name!r}"
+            raise DescriptionError(f"StrainRate: {where} does not move it along {self.plane}")
         return float(np.sign(along))

@@ -15,10 +15,11 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.control.equilibrium import Array, elastic_positions, equilibrium, joint_positions, motors
-from flexarm.control.gains import motion, times
-from flexarm.mechanics.spatial import Vector
+from flexarm.analysis.equilibrium import moved_by_joints
+from flexarm.control.equilibrium import Array, equilibrium
+from flexarm.control.gains import motion
 from flexarm.model import Model
+from flexarm.simulation.feedback import Column, parted
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import share
 
@@ -29,7 +30,7 @@ NEGLECTED = 1e-4
 @final
 @dataclass(frozen=True, eq=False)
 class TimeScales:
-    """The change of coordinates q = T [q_r; zeta] of a model, and what follows from it; vectors are lists of scalars.
+    """The change of coordinates q = T [q_r; zeta] of a model, and what follows from it; vectors are CasADi columns.
 
     Attributes
     ----------
@@ -46,99 +47,82 @@ class TimeScales:
         """The number of joints."""
         return len(self.T) - len(self.names)
 
-    def split(self, q: Vector) -> tuple[Vector, Vector]:
+    def split(self, q: Column) -> tuple[Column, Column]:
         """q_r and zeta of coordinates, or of their rates."""
-        x = times(np.linalg.inv(self.T), q)
-        return x[: self.slow], x[self.slow :]
+        return parted(np.linalg.inv(self.T) @ q, self.slow)
 
-    def slow_motion(self, q_r: Vector, q_rd: Vector, v: Vector) -> tuple[Vector, Vector]:
+    def slow_motion(self, q_r: Column, q_rd: Column, v: Column) -> tuple[Column, Column]:
         """u_s, with which the rigid arm's joints accelerate by v, and the deflection zeta_s that goes with it.
 
         Both come from one inverse dynamics of the arm with nothing bent, zeta = 0 and accelerations (v, 0): its rows of
         the joints are u_s, what computed torque gives for `arm.rigid()`, its rows of zeta are Q_z, and what is left
         of the springs' equations is K_z zeta_s = B_z u_s - Q_z.
         """
-        import casadi as ca
-
-        r = self.slow
-        undeformed = [ca.vertcat(*times(self.T[:, :r], x)) for x in (q_r, q_rd, v)]
-        force = times(self.T.T, ca.vertsplit(self.model.function("inverse_dynamics")(*undeformed)))
-        u_s = force[:r]
-        load = [a - b for a, b in zip(times(self.input_rows, u_s), force[r:], strict=True)]
-        return u_s, self._deflection(q_r, load)
+        undeformed = (self.straight(x) for x in (q_r, q_rd, v))
+        u_s, Q_z = parted(self.T.T @ self.model.function("inverse_dynamics")(*undeformed), self.slow)
+        return u_s, self._deflection(q_r, self.input_rows @ u_s - Q_z)
 
     @property
     def input_rows(self) -> Array:
         """B_z, (k, m): 1 where an actuator works on a spring's motor."""
         return (self.T.T @ self.model.input_matrix(np.array(self.model.arm.rest)))[self.slow :]
 
-    def _deflection(self, q_r: Vector, load: Vector) -> Vector:
+    def _deflection(self, q_r: Column, load: Column) -> Column:
         """zeta of K_z zeta = load; a telescope's K_z depends on its length."""
         import casadi as ca
 
-        from flexarm.mechanics.dynamics import eliminate, substitute
-
         r, k = self.slow, len(self.names)
         zeta, joints = ca.SX.sym("zeta", k), ca.SX.sym("q_r", r)
-        x = [*ca.vertsplit(joints), *ca.vertsplit(zeta)]
-        force = times(self.T.T, ca.vertsplit(self.model.function("stiffness_force")(ca.vertcat(*times(self.T, x)))))
-        K = ca.substitute(ca.densify(ca.jacobian(ca.vertcat(*force[r:]), zeta)), zeta, ca.DM.zeros(k))
+        force = self.T.T @ self.model.function("stiffness_force")(self.T @ ca.vertcat(joints, zeta))
+        K = ca.substitute(ca.densify(ca.jacobian(force[r:], zeta)), zeta, ca.DM.zeros(k))
         if not ca.depends_on(K, joints):
             compliance = np.linalg.inv(np.array(ca.evalf(K)))
             d = np.sqrt(np.abs(np.diag(compliance)))
             compliance[np.abs(compliance) < 1e-13 * np.outer(d, d)] = 0.0  # of coordinates that have no part in it
-            return times(compliance, load)
-        K = ca.substitute(K, joints, ca.vertcat(*q_r))
-        _, _, pivots = eliminate([[K[i, j] for j in range(k)] for i in range(k)], load, 0)
-        return substitute(pivots, [])
+            return compliance @ load
+        return _solved(ca.substitute(K, joints, q_r), load)
 
-    def slow_coordinates(self, q_r: Vector, *vectors: Vector) -> list[Vector]:
-        """A^-1 C' zeta of each zeta given: what turns q_r into p = q_r + A^-1 C' zeta, with nothing bent.
+    def beside(self, q: Column, zeta: Column) -> Column:
+        """A^-1 C' zeta, A and C being those at q: of zeta', what turns q_r' into p' = q_r' + A^-1 C' zeta'.
 
         A p' = A q_r' + C' zeta' is the momentum that the joints' actuators see. Vibrations have no part in it, and
-        A p'' = u where nothing else acts.
+        A p'' = u where nothing else acts. With A and C of the arm when nothing is bent that is true of a straight arm
+        only; through rotors that feel the links' turning (absolute ones) a bent arm's vibrations then enter the slow
+        motion, and grow.
         """
-        import casadi as ca
+        r, T = self.slow, self.T
+        rows = T[:, :r].T @ self.model.function("mass_matrix")(q) @ T
+        return _solved(rows[:, :r], rows[:, r:] @ zeta)
 
-        from flexarm.mechanics.dynamics import eliminate, substitute
+    def straight(self, q_r: Column) -> Column:
+        """The coordinates of the arm with nothing bent."""
+        return self.T[:, : self.slow] @ q_r
 
-        r = self.slow
-        M = self.model.function("mass_matrix")(ca.vertcat(*times(self.T[:, :r], q_r)))
-        rows = ca.mtimes(ca.DM(self.T[:, :r].T), ca.mtimes(M, ca.DM(self.T)))
-        A = [[rows[i, j] for j in range(r)] for i in range(r)]
-        found = []
-        for zeta in vectors:
-            moved = ca.vertsplit(ca.mtimes(rows[:, r:], ca.vertcat(*zeta)))
-            _, _, pivots = eliminate(A, moved, 0)
-            found.append(substitute(pivots, []))
-        return found
-
-    def along(self, reference: Reference, t: Any) -> tuple[Vector, Vector]:
+    def along(self, reference: Reference, t: Any, momentum: bool = True) -> tuple[Column, Column]:
         """u_s along a reference, and the state (q, qd) that goes with it: zeta = zeta_s, and joints that lie beside the
-        reference by what the deflection, gravity's apart, makes of them, so that p follows it."""
+        reference by what the deflection, gravity's apart, makes of them, so that p follows it; or joints on it."""
         import casadi as ca
 
-        m, s = self.slow, ca.SX.sym("t")
-        r, rd, rdd = motion(reference, s, m)
+        s = ca.SX.sym("t")
+        r, rd, rdd = motion(reference, s)
         u_s, zeta_s = self.slow_motion(r, rd, rdd)
-        bent = [a - b for a, b in zip(zeta_s, self.sag(r), strict=True)]
-        (beside,) = self.slow_coordinates(r, bent)
-        q = ca.vertcat(*times(self.T, [*(a - b for a, b in zip(r, beside, strict=True)), *zeta_s]))
-        found = [ca.vertcat(*u_s), ca.vertcat(q, ca.jacobian(q, s))]
-        u, x = (ca.vertsplit(y) for y in ca.substitute([ca.densify(y) for y in found], [s], [ca.SX(t)]))
+        q_r = r - self.beside(self.straight(r), zeta_s - self.sag(r)) if momentum else r
+        q = self.T @ ca.vertcat(q_r, zeta_s)
+        found = [u_s, ca.vertcat(q, ca.jacobian(q, s))]
+        u, x = ca.substitute([ca.densify(y) for y in found], [s], [ca.SX(t)])
         return u, x
 
-    def sag(self, q_r: Vector) -> Vector:
+    def sag(self, q_r: Column) -> Column:
         """zeta_s where the joints stand still."""
-        if not any(self.model.arm.gravity):
-            return [0.0] * len(self.names)
-        still = [0.0] * self.slow
-        return self.slow_motion(q_r, still, still)[1]
+        import casadi as ca
 
-    def coupling(self, joints: Array) -> Array:
-        """A^-1 C', (m, k), with nothing bent."""
+        still = ca.DM.zeros(self.slow)
+        return self.slow_motion(q_r, still, still)[1] if any(self.model.arm.gravity) else ca.SX.zeros(len(self.names))
+
+    def coupling(self, q: Array) -> Array:
+        """A^-1 C', (m, k), at a configuration."""
         r = self.slow
-        M = self.T.T @ self.model.mass_matrix(self.T[:, :r] @ joints) @ self.T
+        M = self.T.T @ self.model.mass_matrix(q) @ self.T
         return np.linalg.solve(M[:r, :r], M[:r, r:])
 
     def fast(self, joints: Array) -> tuple[Array, Array, Array, Array]:
@@ -163,8 +147,7 @@ class TimeScales:
         import casadi as ca
 
         x = [ca.SX.sym(name, self.slow) for name in ("q_r", "q_rd", "v")]
-        both = [ca.vertcat(*y) for y in self.slow_motion(*(ca.vertsplit(s) for s in x))]
-        slopes = ca.Function("slopes", x, [ca.densify(ca.jacobian(y, s)) for y in both for s in x])
+        slopes = ca.Function("slopes", x, [ca.densify(ca.jacobian(y, s)) for y in self.slow_motion(*x) for s in x])
         found = [np.array(y) for y in slopes(joints, np.zeros(self.slow), np.zeros(self.slow))]
         return found[:3], found[3:]
 
@@ -172,10 +155,9 @@ class TimeScales:
         """u_s and zeta_s where the joints stand still."""
         import casadi as ca
 
-        x = ca.SX.sym("q_r", self.slow)
-        still = [ca.SX(0.0)] * self.slow
-        both = [ca.densify(ca.vertcat(*y)) for y in self.slow_motion(ca.vertsplit(x), still, still)]
-        u_s, zeta_s = (np.array(y).ravel() for y in ca.Function("standing", [x], both)(joints))
+        x, still = ca.SX.sym("q_r", self.slow), ca.DM.zeros(self.slow)
+        both = ca.Function("standing", [x], [ca.densify(y) for y in self.slow_motion(x, still, still)])(joints)
+        u_s, zeta_s = (np.array(y).ravel() for y in both)
         return u_s, zeta_s
 
     def beyond_first_order(self, joints: Array) -> tuple[Array, Array]:
@@ -185,21 +167,31 @@ class TimeScales:
             return np.zeros(self.slow), np.zeros(len(self.names))
         q, u = equilibrium(self.model, joints)
         u_s, zeta_s = self.standing(joints)
-        _, zeta = self.split(q.tolist())
-        return u - u_s, np.array(zeta) - zeta_s
+        return u - u_s, np.linalg.solve(self.T, q)[self.slow :] - zeta_s
 
 
 def time_scales(model: Model) -> TimeScales:
     """The time scales of a model."""
-    T = np.eye(len(model.coordinates))
-    for joint, motor in motors(model):
-        T[motor, joint] = 1.0
-    names = [model.coordinates[i].replace(".motor", ".spring") for i in elastic_positions(model)]
-    order = [*joint_positions(model), *elastic_positions(model)]
-    return TimeScales(model, T[:, order], tuple(names))
+    elastic = (*model.arm.flexible, *model.arm.motors)
+    # at an elastic joint theta = q_r + sigma: the column of its motor is that of sigma
+    T = np.hstack([moved_by_joints(model), np.eye(len(model.coordinates))[:, list(elastic)]])
+    springs = {i: f"{model.arm.links[model.arm.layout[i].link].name}.spring" for i in model.arm.motors}
+    names = [springs.get(i, model.coordinates[i]) for i in elastic]
+    return TimeScales(model, T, tuple(names))
 
 
-def interpolated(values: list[Array], nodes: Array, t: Any, x: Vector) -> Vector:
+def _solved(A: Column, b: Column) -> Column:
+    """x of A x = b, A symmetric, by L D L'."""
+    import casadi as ca
+
+    from flexarm.mechanics.dynamics import eliminate, substitute
+
+    n = b.numel()
+    _, _, pivots = eliminate([[A[i, j] for j in range(n)] for i in range(n)], ca.vertsplit(b), 0)
+    return ca.vertcat(*substitute(pivots, []))
+
+
+def interpolated(values: list[Array], nodes: Array, t: Any, x: Column) -> Column:
     """A(t) x, where A goes on straight lines from one of the matrices `values` to the next, each at its time.
 
     What the matrices differ by has few directions, A = A_end + sum a_i(t) V_i by its singular values: each V_i is
@@ -212,9 +204,8 @@ def interpolated(values: list[Array], nodes: Array, t: Any, x: Vector) -> Vector
     differences = ((all_ - all_[-1]) / scale).reshape(len(all_), -1)
     _, singular, V = np.linalg.svd(differences, full_matrices=False)
     V = V[singular > NEGLECTED]
-    total = times(all_[-1], x)
+    total = all_[-1] @ x
     for direction, way in zip(V, (differences @ V.T).T, strict=True):
         a = sum((float(step) * (1.0 - s) for step, s in zip(-np.diff(way), passed, strict=True)), 0.0)
-        moved = times(direction.reshape(all_[0].shape) * scale, x)
-        total = [b + a * c for b, c in zip(total, moved, strict=True)]
+        total = total + a * ((direction.reshape(all_[0].shape) * scale) @ x)
     return total

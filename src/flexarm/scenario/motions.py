@@ -52,6 +52,8 @@ class ShaperTable(Described):
 
     def made(self, model: Model, reference: trajectory.Reference, until: float) -> trajectory.Shaper:
         """The shaper itself."""
+        from flexarm.control import shaper  # late: it needs CasADi and SciPy
+
         rest = np.array(model.arm.rest)
         ends = trajectory.reference_values(reference, np.array([until]))[0].tolist()
         rest[list(model.arm.joints)] = ends
@@ -60,7 +62,7 @@ class ShaperTable(Described):
         q = dict(zip(model.coordinates, rest.tolist(), strict=True))
         q |= self.at if isinstance(self.at, Mapping) else dict(zip(q, self.at, strict=False))
         where = np.array(list(q.values()))
-        return trajectory.shaper(model, where, self.kind, self.modes, self.locked, self.tolerance)
+        return shaper(model, where, self.kind, self.modes, self.locked, self.tolerance)
 
 
 def _check_ends(start: tuple[float, ...], end: tuple[float, ...]) -> None:

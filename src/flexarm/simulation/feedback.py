@@ -5,14 +5,17 @@ an input like any other: continuous, it is evaluated with every right-hand side 
 arm; sampled, it is called once a period and its output held, after delay, saturation and rate limit.
 """
 
+import hashlib
+import inspect
 import json
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, shown
 from flexarm.errors import DescriptionError, FlexarmError
@@ -22,34 +25,60 @@ from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.trajectory import Reference, reference_motion
 
+if TYPE_CHECKING:
+    import casadi as ca
+
 Array = np.ndarray
-Vector = list
-Expression = Callable[[Any, Vector, Vector, Vector, Vector], tuple[Vector, Vector]]
-"""(t, q, qd, z, noise) -> (u, dz/dt or the next z), in CasADi scalars."""
+Column = Any
+"""A CasADi SX column."""
+After = Callable[[Column], Column]
+"""From the u that the arm gets to the rate of a law's memory, or to the next memory of a sampled one."""
 
 
 @final
 @dataclass(frozen=True)
 class Law:
-    """A control law for one model.
+    """A control law for one model, as CasADi expressions.
 
     Attributes
     ----------
-    expression : (t, q, qd, z, noise) -> (u, dz/dt); where the law was asked for with a period, the next z for dz/dt
-    key : str
-        Everything the expression depends on beside the model.
+    expression : (t, q, qd, z) -> (u, following)
+        t is a scalar; q, qd, the memory z and u are columns. `following` is dz/dt or, where the law was asked for with
+        a period, the next z; a law that must know the u which reaches the arm in the end, after what limits or delays
+        it, gives a function of that u instead. Where `noise` is not empty, the noise is a fifth argument.
     memory : z at the start
     noise : standard deviations of the independent normal numbers that a sampled law gets each time
     jumps : times at which u is discontinuous [s]
+    reference : the motion of the joints that the law follows, if any
     facts : what the design found: gains, poles, ratios
     """
 
-    expression: Expression
-    key: str
+    expression: Callable[..., tuple[Any, Any]]
     memory: tuple[float, ...] = ()
     noise: tuple[float, ...] = ()
     jumps: Array = field(default_factory=lambda: np.empty(0))
+    reference: Reference | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, After]:
+        """u, and what follows for the memory from the u that reaches the arm."""
+        u, following = self.expression(t, q, qd, z, *(noise if self.noise else ()))
+        return column(u), following if callable(following) else lambda _: column(following)
+
+
+def column(values: Any) -> Column:
+    """A column of a column, or of a list of scalars."""
+    import casadi as ca
+
+    return ca.vertcat(*values) if isinstance(values, list | tuple) else ca.SX(values)
+
+
+def parted(x: Column, size: int) -> tuple[Column, Column]:
+    """The first entries of a column, and the others; slices of a single entry would not be columns."""
+    import casadi as ca
+
+    first, others = ca.vertsplit(x, [0, size, x.numel()])
+    return first, others
 
 
 class Controller(Protocol):
@@ -57,6 +86,33 @@ class Controller(Protocol):
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for the model; with a period [s], for being called once a period."""
+
+
+def law_of(where: str, controller: Any, model: Model, period: float | None = None) -> Law:
+    """The law of a controller for a model; raises `DescriptionError` where the object is no controller."""
+    fault = f"{where} is {what_it_is(controller)}"
+    must = "it must be a controller, an object with a method law(model, period)"
+    designed = getattr(controller, "law", None)
+    try:
+        inspect.signature(designed).bind(model, period)  # type: ignore[arg-type]
+    except TypeError:
+        raise DescriptionError(f"{fault}; {must}") from None
+    if isinstance(controller, type):
+        raise DescriptionError(f"{fault}; {must}")
+    found = designed(model, period)  # type: ignore[misc]
+    if not isinstance(found, Law):
+        raise DescriptionError(f"{fault}, whose law is {what_it_is(found)}, not a Law; {must}")
+    return found
+
+
+def what_it_is(thing: Any) -> str:
+    """For messages: "a JointPD", or "the class JointPD" of the class itself."""
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
+
+
+def is_linear_system(thing: Any) -> bool:
+    """Whether this is a system of python-control: callable, but of a frequency, not of the time."""
+    return any(each.__module__.partition(".")[0] == "control" for each in type(thing).__mro__)
 
 
 @final
@@ -75,27 +131,26 @@ class Actuators:
     """
 
     delay: float = 0.0
-    limit: Any = None
-    rate_limit: Any = None
+    limit: ArrayLike | None = None
+    rate_limit: ArrayLike | None = None
 
     def memory(self, period: float, m: int) -> tuple[float, ...]:
         """u at rest: the last one where the rate is limited, and those under way."""
         return (0.0,) * (m * (self._steps(period) + (self.rate_limit is not None)))
 
-    def apply(self, u: Vector, memory: Vector, period: float) -> tuple[Vector, Vector]:
+    def apply(self, u: Column, memory: Column, period: float) -> tuple[Column, Column]:
         """What reaches the arm of a command, and the next memory."""
-        m, kept = len(u), list(memory)
+        import casadi as ca
+
+        m, following = u.numel(), ca.SX(0, 1)
         if self.limit is not None:
             u = clipped(u, limits("limit", self.limit, m))
-        following: Vector = []
         if self.rate_limit is not None:
-            last, kept = kept[:m], kept[m:]
-            most = [a * period for a in limits("rate_limit", self.rate_limit, m)]
-            change = clipped([x - b for x, b in zip(u, last, strict=True)], most)
-            u = [b + x for b, x in zip(last, change, strict=True)]
-            following = list(u)
-        under_way = kept + u
-        return under_way[:m], following + under_way[m:]
+            last, memory = parted(memory, m)
+            u = last + clipped(u - last, limits("rate_limit", self.rate_limit, m) * period)
+            following = u
+        arrives, under_way = parted(ca.vertcat(memory, u), m)
+        return arrives, ca.vertcat(following, under_way)
 
     def _steps(self, period: float) -> int:
         steps = self.delay / period
@@ -104,7 +159,7 @@ class Actuators:
         return round(steps)
 
 
-def limits(what: str, value: Any, count: int) -> list[float]:
+def limits(what: str, value: ArrayLike, count: int) -> Array:
     """A limit for each actuator, of one positive number or one each."""
     try:
         given = np.asarray(value, dtype=float)
@@ -112,14 +167,14 @@ def limits(what: str, value: Any, count: int) -> list[float]:
         raise DescriptionError(f"{what} is not an array of numbers") from None
     if given.shape not in ((), (count,)) or not (given > 0).all():
         raise DescriptionError(f"{what} is {shown(value)}; it must be one positive number, or {count}, one an actuator")
-    return np.broadcast_to(given, (count,)).tolist()
+    return np.broadcast_to(given, (count,))
 
 
-def clipped(u: Vector, limit: list[float]) -> Vector:
+def clipped(u: Column, limit: Array) -> Column:
     """u, cut off where its size passes the limit; a NaN stays one, which minimum and maximum would hide."""
     import casadi as ca
 
-    return [ca.if_else(x > a, a, ca.if_else(x < -a, -a, x)) for x, a in zip(u, limit, strict=True)]
+    return ca.if_else(u > limit, limit, ca.if_else(u < -limit, -limit, u))
 
 
 @final
@@ -141,8 +196,8 @@ class Sampled:
     controller: Any
     period: float
     delay: float = 0.0
-    limit: Any = None
-    rate_limit: Any = None
+    limit: ArrayLike | None = None
+    rate_limit: ArrayLike | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -151,41 +206,38 @@ class Sampled:
             checked_number(self.delay, "s", NOT_NEGATIVE, "delay")
         except Fault as fault:
             raise DescriptionError(f"Sampled: {fault.part} {fault.message}") from None
-        if not (hasattr(self.controller, "law") or callable(self.controller)):
-            kind = type(self.controller).__name__
-            raise DescriptionError(
-                f"Sampled: controller is a {kind}; it must be a controller or a function of t, q, qd"
-            )
+        if isinstance(self.controller, type) or not (hasattr(self.controller, "law") or self._is_function):
+            must = "it must be a controller or a function of t, q, qd"
+            raise DescriptionError(f"Sampled: controller is {what_it_is(self.controller)}; {must}")
 
     @property
-    def reference(self) -> Any:
-        """The controller's, if it has one."""
-        return getattr(self.controller, "reference", None)
+    def _is_function(self) -> bool:
+        """Whether the controller is a Python function in place of a law."""
+        given = self.controller
+        return callable(given) and not hasattr(given, "law") and not is_linear_system(given)
 
     def feedback(self, model: Model) -> "SampledFeedback":
         """The input that a run needs."""
         m, period = len(model.inputs), float(self.period)
         actuators = Actuators(self.delay, self.limit, self.rate_limit)
-        inner = self.controller.law(model, period) if hasattr(self.controller, "law") else None
-        z = inner.memory if inner else ()
+        # behind a Python function the command stands in the place of q
+        function = self.controller if self._is_function else None
+        where = "Sampled: controller"
+        inner = Law(lambda t, u, *_: (u, [])) if function else law_of(where, self.controller, model, period)
 
-        def expression(t: Any, q: Vector, qd: Vector, memory: Vector, noise: Vector) -> tuple[Vector, Vector]:
-            own, beyond = memory[: len(z)], memory[len(z) :]
-            u, following = inner.expression(t, q, qd, own, noise) if inner else (q, [])
-            u, under_way = actuators.apply(u, beyond, period)
-            return u, following + under_way
+        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Column]:
+            import casadi as ca
 
-        law = Law(
-            expression,
-            json.dumps([inner.key if inner else "function", period, repr(actuators)]),
-            (*z, *actuators.memory(period, m)),
-            inner.noise if inner else (),
-            facts=inner.facts if inner else {},
-        )
-        if inner is None or "poles" not in inner.facts:  # what is designed on the arm has looked at its own modes
+            own, under_way = parted(z, len(inner.memory))
+            u, after = inner(t, q, qd, own, *noise)
+            check_width(model, u, named(self.controller))
+            u, under_way = actuators.apply(u, under_way, period)
+            return u, ca.vertcat(after(u), under_way)
+
+        law = replace(inner, expression=expression, memory=(*inner.memory, *actuators.memory(period, m)))
+        if "poles" not in inner.facts:  # what is designed on the arm has looked at its own modes
             _warn_of_aliasing(model, period)
-        function = None if inner else self.controller
-        return SampledFeedback(law, model, named(self.controller), period, function, self.seed, self.reference)
+        return SampledFeedback(law, model, named(self.controller), period, function, self.seed, inner.reference)
 
 
 def _warn_of_aliasing(model: Model, period: float) -> None:
@@ -361,20 +413,23 @@ class SampledFeedback(Input):
 
 
 def kernel(law: Law, model: Model, size: int, name: str = "law") -> Kernel:
-    """The law compiled: t, two vectors of `size` numbers, memory and noise laid end to end, to u and memory's."""
+    """The law compiled: t, two vectors of `size` numbers, memory and noise laid end to end, to u and memory's.
 
-    def trace() -> Any:
-        import casadi as ca
+    It is found on disk by the traced function itself, so a law need not say what it depends on.
+    """
+    import casadi as ca
 
-        sizes = (1, size, size, len(law.memory), len(law.noise))
-        symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "z", "noise"), sizes, strict=True)]
-        t, *vectors = symbols
-        u, following = law.expression(t, *([v[i] for i in range(v.numel())] for v in vectors))
-        check_width(law, model, u, following, name)
-        results = [ca.densify(ca.SX(ca.vertcat(*u, *following)))]
-        return ca.Function("law", [ca.vertcat(*symbols)], ca.cse(results))
-
-    return Kernel(json.dumps(["law", model.fingerprint, law.key, size]), trace)
+    sizes = (1, size, size, len(law.memory), len(law.noise))
+    symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "z", "noise"), sizes, strict=True)]
+    u, after = law(*symbols)
+    check_width(model, u, name)
+    following = after(u)
+    if following.numel() != len(law.memory):
+        message = f"its memory has size {len(law.memory)}; it gives {following.numel()} for the next"
+        raise DescriptionError(f"controller {name}: {message}")
+    function = ca.Function("law", [ca.vertcat(*symbols)], ca.cse([ca.densify(ca.vertcat(u, following))]))
+    digest = hashlib.sha256(function.serialize().encode()).hexdigest()
+    return Kernel(f"law {digest}", lambda: function)
 
 
 def check_drives(model: Model, before: str, must: str) -> None:
@@ -389,7 +444,7 @@ def check_drives(model: Model, before: str, must: str) -> None:
 def closed_loop_rate(model: Model, memory: int) -> Kernel:
     """(q, qd, z, u, dz/dt) -> (qd, qdd, dz/dt, powers): what is integrated where a law has a memory."""
 
-    def trace() -> Any:
+    def trace() -> "ca.Function":
         import casadi as ca
 
         n, m = len(model.coordinates), len(model.inputs)
@@ -401,14 +456,11 @@ def closed_loop_rate(model: Model, memory: int) -> Kernel:
     return Kernel(json.dumps(["closed loop rate", model.fingerprint, memory]), trace)
 
 
-def check_width(law: Law, model: Model, u: Vector, following: Vector, name: str) -> None:
-    """Refuse a law of another number of actuators, or that does not give all of its memory."""
-    if len(u) != len(model.inputs):
+def check_width(model: Model, u: Column, name: str) -> None:
+    """Refuse the u of a law for another number of actuators."""
+    if u.numel() != len(model.inputs):
         names = ", ".join(model.inputs)
-        raise DescriptionError(f"controller {name} gives {len(u)} inputs; the arm has {len(model.inputs)}: {names}")
-    if len(following) != len(law.memory):
-        message = f"controller {name}: its memory has size {len(law.memory)}; it gives {len(following)} for the next"
-        raise DescriptionError(message)
+        raise DescriptionError(f"controller {name} gives {u.numel()} inputs; the arm has {len(model.inputs)}: {names}")
 
 
 def named(controller: Any) -> str:
@@ -417,21 +469,22 @@ def named(controller: Any) -> str:
     return str(getattr(controller, "__name__", kind))
 
 
-def feedback(controller: Any, model: Model) -> Any:
+def feedback(controller: Any, model: Model) -> Input:
     """The input that a run needs: of a sampled controller, or of one that works all the time."""
-    if hasattr(controller, "feedback"):
+    if isinstance(controller, Sampled):
         return controller.feedback(model)
-    return Feedback(controller.law(model), model, named(controller), getattr(controller, "reference", None))
+    law = law_of("u", controller, model)
+    return Feedback(law, model, named(controller), law.reference)
 
 
-def initial(model: Model, reference: Any) -> tuple[Array, Array]:
+def initial(model: Model, reference: Reference | None) -> tuple[Array, Array]:
     """Where a closed loop begins if nothing else is said."""
     if reference is None:
         return np.array(model.arm.rest), np.zeros(len(model.coordinates))
     return on_reference(model, reference)
 
 
-def on_reference(model: Model, reference: Any) -> tuple[Array, Array]:
+def on_reference(model: Model, reference: Reference) -> tuple[Array, Array]:
     """Coordinates and rates at t = 0: rest, but joints, and motors, where a reference of all of them is."""
     q, qd = np.array(model.arm.rest), np.zeros(len(model.coordinates))
     start, rate, _ = reference_motion(reference, 0.0)

@@ -16,7 +16,7 @@ from flexarm.checks import POSITIVE, Fault, checked_number, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
-from flexarm.simulation.feedback import check_drives, feedback, on_reference
+from flexarm.simulation.feedback import Sampled, check_drives, feedback, is_linear_system, on_reference, what_it_is
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.trajectory import Reference, jumps_of
@@ -342,9 +342,14 @@ def as_input(u: Any, model: Model) -> Input:
     """Numbers are constant inputs, a callable is called, a controller closes the loop, None is no input."""
     if u is None:
         return constant(np.zeros(len(model.inputs)))
+    if isinstance(u, type):
+        raise DescriptionError(f"u is {what_it_is(u)}; it must be an object, as {u.__name__}(...) makes it")
     if isinstance(u, Input):
         return u
-    if hasattr(u, "law") or hasattr(u, "feedback"):
+    if is_linear_system(u):
+        must = "write a controller, whose law has the system's states as memory, or a function u(t, q, qd)"
+        raise DescriptionError(f"u is {what_it_is(u)} of python-control, which does not say what it measures; {must}")
+    if hasattr(u, "law") or isinstance(u, Sampled):
         return feedback(u, model)
     if callable(u):
         return Computed(u)

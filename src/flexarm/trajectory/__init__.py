@@ -3,8 +3,8 @@
 from flexarm.trajectory.compensated import TipCompensated
 from flexarm.trajectory.lines import TaskLine
 from flexarm.trajectory.motions import BangBang, Cycloidal, MinimumJerk, ParabolicBlends, Quintic
-from flexarm.trajectory.reference import Reference, jumps_of, reference_motion, reference_values
-from flexarm.trajectory.shapers import EI, ZV, ZVD, Shaped, Shaper, shaped, shaper, vibrations
+from flexarm.trajectory.reference import Reference, Still, jumps_of, reference_motion, reference_values
+from flexarm.trajectory.shapers import EI, ZV, ZVD, Shaped, Shaper, shaped
 
 __all__ = [
     "EI",
@@ -18,12 +18,11 @@ __all__ = [
     "Reference",
     "Shaped",
     "Shaper",
+    "Still",
     "TaskLine",
     "TipCompensated",
     "jumps_of",
     "reference_motion",
     "reference_values",
     "shaped",
-    "shaper",
-    "vibrations",
 ]

@@ -1,8 +1,9 @@
 """What a reference is, and its values at given times."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, final
 
 import numpy as np
 
@@ -24,18 +25,45 @@ class Reference(Protocol):
     # A reference may say `jumps()`, the times at which its acceleration jumps.
 
 
+@final
+@dataclass(frozen=True)
+class Still:
+    """Standing at one place.
+
+    Parameters
+    ----------
+    position : (joints,)
+        [rad] or [m].
+    """
+
+    position: tuple[float, ...]
+
+    def expression(self, t: Any) -> list[Any]:
+        """Joint coordinates at the symbolic time t."""
+        return list(self.position)
+
+    def described(self) -> str:
+        """Where."""
+        return f"standing at {list(self.position)}"
+
+
 def jumps_of(reference: Reference) -> Array:
     """Where a reference's acceleration jumps; nowhere if it does not say."""
     return reference.jumps() if hasattr(reference, "jumps") else np.empty(0)
 
 
-def reference_values(reference: Reference, t: Array) -> Array:
-    """Joint coordinates of a reference at times t: (times, joints)."""
+def reference_function(reference: Reference) -> Callable[[Array], Array]:
+    """From times (times,) to the joint coordinates of a reference, (times, joints)."""
     import casadi as ca
 
     s = ca.SX.sym("t")
     function = ca.Function("reference", [s], [ca.densify(ca.SX(ca.vertcat(*reference.expression(s))))])
-    return np.array(function(np.asarray(t, dtype=float)[None, :])).T
+    return lambda t: np.array(function(np.asarray(t, dtype=float)[None, :])).T
+
+
+def reference_values(reference: Reference, t: Array) -> Array:
+    """Joint coordinates of a reference at times t: (times, joints)."""
+    return reference_function(reference)(t)
 
 
 def reference_motion(reference: Reference, t: float) -> tuple[Array, Array, Array]:

@@ -7,7 +7,6 @@ import numpy as np
 
 from flexarm.checks import POSITIVE, Fault, Rule, checked_number, checked_numbers, shown
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
 from flexarm.trajectory.reference import Array, Reference, jumps_of, reference_motion, refused
 
 
@@ -161,65 +160,6 @@ def _extra_insensitive(zeta: float, V: float) -> tuple[float, float, float]:
     for z in np.linspace(0.0, zeta, 2 + int(zeta / 0.02))[1:]:
         x = root(faults, x, args=(z,), tol=1e-13).x
     return float(x[0]), float(x[1]), float(x[2])
-
-
-# -- an arm's own ------------------------------------------------------------------------------------------------------
-
-
-def vibrations(model: Model, q: Array, locked: bool = True) -> tuple[Array, Array]:
-    """Undamped frequencies [rad/s] and damping ratios of the modes that oscillate about q, the slowest first.
-
-    They are |lambda| and -Re lambda / |lambda| for the eigenvalues of the linear model at rest; `locked` as in
-    `Model.frequencies`. Without damping they are its frequencies.
-    """
-    omega, shapes = model.modes(q, locked)
-    n = len(model.coordinates)
-    damping = model.damping_force(np.broadcast_to(np.asarray(q, dtype=float), (n, n)), np.eye(n)).T
-    C = shapes.T @ damping @ shapes
-    if not C.any():
-        return omega[omega > 0], np.zeros(int((omega > 0).sum()))
-    size = np.abs(omega)  # states (size x, x_dot): the matrix is then well scaled
-    poles = np.linalg.eigvals(np.block([[np.zeros_like(C), np.diag(size)], [-np.diag(omega), -C]]))
-    poles = poles[poles.imag > 1e-7 * np.abs(poles).max()]  # one of each pair
-    poles = poles[np.argsort(np.abs(poles))]
-    return np.abs(poles), np.maximum(-poles.real / np.abs(poles), 0.0)
-
-
-def shaper(
-    model: Model, q: Array, kind: str = "zvd", modes: int = 1, locked: bool = True, tolerance: float = 0.05
-) -> Shaper:
-    """A shaper for the slowest modes of an arm about a configuration: the product of one for each.
-
-    Parameters
-    ----------
-    model : Model
-    q : (n,)
-        Where the vibration is to vanish: the configuration at the end of the motion, as a rule.
-    kind : "zv", "zvd", "ei"
-    modes : int
-        How many modes.
-    locked : bool
-        With the actuated coordinates held, as under `PrescribedMotion` or stiff joint controllers; False for
-        torques.
-    tolerance : float
-        Of "ei", for each mode.
-
-    Raises
-    ------
-    DescriptionError
-        When the kind is unknown, or fewer modes oscillate.
-    """
-    kinds = {"zv": ZV, "zvd": ZVD, "ei": lambda omega, zeta: EI(omega, zeta, tolerance)}
-    if not isinstance(kind, str) or kind.lower() not in kinds:
-        raise DescriptionError(f"shaper: kind is {shown(kind)}; it must be one of {', '.join(kinds)}")
-    omega, zeta = vibrations(model, q, locked)
-    if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or not 1 <= modes <= len(omega):
-        there = f"it must be an integer from 1 to {len(omega)}" if len(omega) else "none oscillates"
-        raise DescriptionError(f"shaper: modes is {shown(modes)}; {there}")
-    product = Shaper((0.0,), (1.0,))
-    for pair in zip(omega[:modes].tolist(), zeta[:modes].tolist(), strict=True):
-        product = product * kinds[kind.lower()](*pair)
-    return product
 
 
 # -- shaping -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Subudhi & Morris 2002: the composite law as eqs. 66 to 70 print it, and the printed fast gains in every reading."""
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -9,10 +8,9 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.control import Law, equilibrium
-from flexarm.control.gains import demanded, times
+from flexarm.control.gains import demanded
 from flexarm.control.riccati import linear
 from flexarm.control.timescales import TimeScales, time_scales
-from flexarm.mechanics.spatial import Vector
 from flexarm.model import Model
 from flexarm.papers.subudhi_morris.compute import KS, Array, J, M, Rotor, arm, model
 from flexarm.papers.subudhi_morris.modes import EQ_47, LOADS, frequencies, shapes_of
@@ -49,23 +47,21 @@ class Printed:
         """The law for a model."""
         scales = time_scales(model)
 
-        def expression(t: Any, q: Vector, qd: Vector, z: Vector, noise: Vector) -> tuple[Vector, Vector]:
+        def expression(t: Any, q: Any, qd: Any, z: Any) -> tuple[Any, Any]:
             u_s, off, zeta_d = self.parts(scales, t, q, qd)
-            fast = zip(u_s, times(self.K_p, off), times(self.K_d, zeta_d), strict=True)
-            return [a - b - c for a, b, c in fast], []
+            return u_s - self.K_p @ off - self.K_d @ zeta_d, []
 
-        key = json.dumps(["Printed", self.reference.described(), self.K_p.tolist(), self.K_d.tolist(), self.rotors])
-        return Law(expression, key, jumps=jumps_of(self.reference))
+        return Law(expression, jumps=jumps_of(self.reference), reference=self.reference)
 
-    def parts(self, scales: TimeScales, t: Any, q: Vector, qd: Vector) -> tuple[Vector, Vector, Vector]:
+    def parts(self, scales: TimeScales, t: Any, q: Any, qd: Any) -> tuple[Any, Any, Any]:
         """u_s, zeta - zeta_s and zeta'."""
         (y, zeta), (yd, zeta_d) = scales.split(q), scales.split(qd)
         if self.rotors:
             to_rotors = scales.input_rows.T
-            y, yd = ([a + b for a, b in zip(x, times(to_rotors, z), strict=True)] for x, z in ((y, zeta), (yd, zeta_d)))
+            y, yd = y + to_rotors @ zeta, yd + to_rotors @ zeta_d
         gains = (KP * np.eye(2), KD * np.eye(2))
         u_s, zeta_s = scales.slow_motion(y, yd, demanded(self.reference, t, y, yd, *gains))
-        return u_s, [a - b for a, b in zip(zeta, zeta_s, strict=True)], zeta_d
+        return u_s, zeta - zeta_s, zeta_d
 
 
 ZERO = np.zeros((2, 6))
@@ -85,8 +81,8 @@ class Linear:
         n = len(q)
         x = ca.SX.sym("x", 2 * n)
         law = Printed(ZERO, ZERO, rotors)
-        parts = law.parts(self.scales, 2 * ARRIVAL, ca.vertsplit(x[:n]), ca.vertsplit(x[n:]))
-        slopes = [ca.densify(ca.jacobian(ca.vertcat(*part), x)) for part in parts]
+        parts = law.parts(self.scales, 2 * ARRIVAL, x[:n], x[n:])
+        slopes = [ca.densify(ca.jacobian(part, x)) for part in parts]
         self.slow, self.off, self.rate = (np.array(s) for s in ca.Function("slopes", [x], slopes)(np.r_[q, 0 * q]))
 
     def poles(self, K_p: Array = ZERO, K_d: Array = ZERO) -> Array:

@@ -1,0 +1,154 @@
+"""The flexible motion along a trajectory of the drives: its equations, frozen eigenvalues, energy."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.model.linear import held
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+Array = np.ndarray
+
+
+def flexible_equations(model: Model, straight: bool = False) -> "ca.Function":
+    """What bends and vibrates while the drives follow a motion: M z_dd + C z_d + K z = g, as a CasADi Function.
+
+    z are small deviations of the coordinates that no input is named after, with what the drives turn held to its
+    motion; M, C and K are exact derivatives of the inverse dynamics (Theodore & Ghosal, eqs. 38, 39).
+
+    Parameters
+    ----------
+    straight : bool
+        True: about z = 0, an arm that is not deformed. The Function is then one of q, qd and qdd of the inputs'
+        coordinates alone, (m,), and z is all of the deformation. False: about any state; of q, qd, qdd, (n,).
+
+    Returns
+    -------
+    casadi.Function
+        With one result, M, C, K and g side by side, (k, 3k + 1).
+    """
+    where = "straight" if straight else "anywhere"
+    return model.derived(f"flexible equations, {where}", lambda: _flexible_equations(model, straight))
+
+
+def _flexible_equations(model: Model, straight: bool) -> "ca.Function":
+    import casadi as ca
+
+    driven = list(model.arm.actuated)
+    free = [i for i in range(len(model.coordinates)) if i not in driven]
+    N = held(model.input_matrix(np.array(model.arm.rest)))
+    inverse = model.function("inverse_dynamics")
+    states = inverse.sx_in()
+    x = states
+    if straight:
+        given = [ca.SX.sym(name, len(driven)) for name in ("q", "qd", "qdd")]
+        z = [ca.SX.sym(name, len(free)) for name in ("z", "zd", "zdd")]
+        order = np.argsort([*driven, *free])
+        still = [ca.vertcat(a, ca.SX.zeros(len(free)))[order.tolist()] for a in given]
+        states = [a + ca.mtimes(N, b) for a, b in zip(still, z, strict=True)]
+        demand = ca.mtimes(N.T, inverse(*states))
+        K, C, M = (ca.jacobian(demand, b) for b in z)
+        values = ca.substitute([ca.horzcat(M, C, K, -demand)], z, [ca.DM.zeros(len(free))] * 3)
+        x = given
+    else:
+        demand = inverse(*states)
+        K, C, M = (ca.mtimes(ca.mtimes(N.T, ca.jacobian(demand, b)), N) for b in states)
+        values = [ca.horzcat(M, C, K, -ca.mtimes(N.T, demand))]
+    return ca.Function("flexible", x, [ca.cse(ca.densify(values[0]))], ["q", "qd", "qdd"], ["equations"])
+
+
+def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
+    """M, C, K (times, k, k) and g (times, k) of `flexible_equations` at states (times, n or m)."""
+    count = len(q)
+    k = function.size1_out(0)
+    values = np.array(function.map(count)(q.T, qd.T, qdd.T))
+    blocks = np.moveaxis(values.reshape(k, count, 3 * k + 1), 1, 0)
+    return blocks[..., :k], blocks[..., k : 2 * k], blocks[..., 2 * k : 3 * k], blocks[..., 3 * k]
+
+
+def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
+    """Of M s^2 + C s + K, (times, k, k), those of the upper half plane, lowest first: (times, k)."""
+    n = M.shape[-1]
+    A = np.zeros((*M.shape[:-2], 2 * n, 2 * n))
+    A[..., :n, n:] = np.eye(n)
+    A[..., n:, :] = -np.linalg.solve(M, np.concatenate([K, C], axis=-1))
+    s = np.linalg.eigvals(A)
+    return np.take_along_axis(s, np.argsort(s.imag, axis=-1), axis=-1)[..., n:]
+
+
+def frozen_eigenvalues(model: Model, q: Array, qd: Array, u: Array | None = None, qdd: Array | None = None) -> Array:
+    """Eigenvalues of the flexible motion at each time of a trajectory, as if time stood still: (times, k) complex.
+
+    The drives follow their motion exactly, which is what inverse dynamics of the joints makes them do (Theodore &
+    Ghosal eqs. 35 to 39, Figs. 6, 7). Of each pair the one of positive frequency, lowest first. Their real parts do
+    not decide whether a motion that changes with time is stable: they depend on the scale of the coordinates.
+
+    Parameters
+    ----------
+    q, qd : (times, n)
+        For example those of a result of `simulate`.
+    u, qdd : (times, m), (times, n)
+        One of them: the inputs, from which the accelerations follow, or the accelerations themselves.
+
+    Raises
+    ------
+    DescriptionError
+        Where both or neither are given, or shapes do not fit.
+    """
+    M, C, K, _ = equations_along(flexible_equations(model), *_trajectory(model, q, qd, u, qdd))
+    return quadratic_eigenvalues(M, C, K)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LyapunovRate:
+    """V = 1/2 (z_d' M z_d + z' K z) of the links' amplitudes z, (times,) [J], its rate, and the part of eq. 42 [W]."""
+
+    value: Array
+    rate: Array
+    stiffness: Array
+    """1/2 z' dK/dt z: what Theodore & Ghosal have for the rate. The rest is -1/2 z_d' dM/dt z_d to leading order: their
+    M - 2 N is skew for all coordinates together, not for the block of the flexible ones."""
+
+
+def lyapunov_rate(model: Model, q: Array, qd: Array, u: Array | None = None, qdd: Array | None = None) -> LyapunovRate:
+    """The energy of the links' vibration along a trajectory, and how fast it changes (Theodore & Ghosal eqs. 41, 42).
+
+    M and K are the blocks of the links' amplitudes, K that of strain alone. Arguments and errors as in
+    `frozen_eigenvalues`.
+    """
+    q, qd, qdd = _trajectory(model, q, qd, u, qdd)
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        mass, stiff = model.function("mass_matrix"), model.function("stiffness_force")
+        n = len(model.coordinates)
+        x, v, a = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))
+        F = list(model.arm.flexible)
+        others = [i for i in range(n) if i not in F]
+        K = ca.jacobian(stiff(x), x)[F, F]
+        V = ca.bilin(mass(x)[F, F], v[F], v[F]) / 2 + ca.bilin(K, x[F], x[F]) / 2
+        moved = ca.SX.zeros(n)
+        moved[others] = v[others]
+        K_rate = ca.reshape(ca.jtimes(ca.vec(K), x, moved), K.shape)
+        rates = [V, ca.jtimes(V, x, v) + ca.jtimes(V, v, a), ca.bilin(K_rate, x[F], x[F]) / 2]
+        return ca.Function("lyapunov", [x, v, a], [ca.cse(ca.densify(ca.vertcat(*rates)))])
+
+    return LyapunovRate(*np.array(model.derived("lyapunov", trace).map(len(q))(q.T, qd.T, qdd.T)))
+
+
+def _trajectory(model: Model, q: Array, qd: Array, u: Array | None, qdd: Array | None) -> tuple[Array, Array, Array]:
+    """q, qd and qdd, (times, n) each."""
+    if (u is None) == (qdd is None):
+        raise DescriptionError("along a trajectory: give u, or qdd, and not both")
+    q, qd = model.argument("q", q), model.argument("qd", qd)
+    if q.ndim != 2 or qd.shape != q.shape:
+        raise DescriptionError(f"along a trajectory: q has shape {q.shape} and qd {qd.shape}; both must be (times, n)")
+    found = model.argument("qdd", qdd) if u is None else model.forward_dynamics(q, qd, u)
+    return q, qd, np.broadcast_to(found, q.shape)

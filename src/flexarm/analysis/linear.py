@@ -1,0 +1,195 @@
+"""Poles, zeros, zero dynamics, transfer functions and responses of linear systems."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from flexarm.analysis.rosenbrock import reduced, scaled
+from flexarm.errors import DescriptionError
+
+if TYPE_CHECKING:
+    import control
+
+Array = np.ndarray
+Channels = str | int | Sequence[str | int] | None
+"""Which outputs or inputs: one or several, by name or number; None: all."""
+
+ORIGIN = 3e-8
+"""Zeros below this share of the fastest pole are 0: what rounding makes of a double one, of a mode that is not seen."""
+
+CANCELLED = 1e-7
+"""Of its size: a pole and a zero that are nearer than this are one mode, which is not reached or not seen."""
+
+
+def poles(system: "control.StateSpace") -> Array:
+    """Eigenvalues of A, by size: (n,) complex [1/s].
+
+    A double pole at zero, of a joint that is free to turn, is exact only to the square root of rounding.
+    """
+    return _by_size(np.linalg.eigvals(system.A))
+
+
+def zeros(system: "control.StateSpace", output: Channels = None, input: Channels = None) -> Array:
+    """Finite zeros from some inputs to some outputs, by size: (k,) complex [1/s], in exactly conjugate pairs.
+
+    They are the s at which Rosenbrock's system matrix [A - s 1, B; C, D] loses rank: transmission zeros, and modes that
+    these inputs do not reach or these outputs do not see. Those at infinity (two for each output that is a place and
+    each input a force) are taken out by orthogonal transformations before any eigenvalue is computed, not sorted out
+    after: A. Emami-Naeini and P. Van Dooren, Computation of zeros of linear multivariable systems, Automatica 18
+    (1982) 415-430. As many outputs as inputs are usual; other numbers, and systems that lose rank everywhere, have the
+    zeros that are left.
+
+    Raises `DescriptionError` for an unknown output or input, and where no output depends on any input.
+    """
+    A, B, C, D, _, _, rate = scaled(*_channel(system, output, input))
+    A, B, C, D, _ = reduced(A, B, C, D)
+    A, C, B, D = (X.T for X in reduced(A.T, C.T, B.T, D.T)[:4])
+    n = len(A)
+    if not len(D):
+        raise DescriptionError("zeros: no output depends on any of the inputs")
+    if n == 0:
+        return np.empty(0, dtype=complex)
+    # [A - s 1, B; C, D] with D square and regular: in the null space of [C, D] a pencil of the size of A is left
+    null = np.linalg.svd(np.hstack([C, D]))[2][len(C) :].T
+    from scipy.linalg import eigvals
+
+    s = eigvals(np.hstack([A, B]) @ null, null[:n])
+    upper, real = s[s.imag > 0], s[s.imag == 0]
+    s = np.concatenate([real, upper, upper.conj()])  # a pencil's pairs are conjugate but for rounding
+    return _by_size(rate * _at_origin(s, 1.0))
+
+
+def transfer_function(
+    system: "control.StateSpace", output: Channels = None, input: Channels = None
+) -> "control.TransferFunction":
+    """From inputs to outputs, a `control.TransferFunction` made from poles, zeros and gain, one for each pair.
+
+    python-control's own conversion computes numerators whose degree is wrong by what rounding leaves of coefficients
+    that should be zero; margins and root loci then have zeros far out that are not there. Here the degree is that of
+    the zeros which `zeros` finds, poles of joints that are free to turn are at 0 exactly, and what no input reaches or
+    no output sees is cancelled. Coefficients of polynomials are poor data for many poles: above about 20, frequency
+    responses are better taken from the state space.
+
+    Raises `DescriptionError` for an unknown output or input.
+    """
+    import control
+
+    rows, columns = _chosen("output", output, system.output_labels), _chosen("input", input, system.input_labels)
+    channels = [[_ratio(system, i, j) for j in columns] for i in rows]
+    num, den = ([[each[k] for each in row] for row in channels] for k in (0, 1))
+    names = {
+        "inputs": [system.input_labels[j] for j in columns],
+        "outputs": [system.output_labels[i] for i in rows],
+    }
+    return control.TransferFunction(num, den, **names)
+
+
+def _ratio(system: "control.StateSpace", output: int, input: int) -> tuple[Array, Array]:
+    """Numerator and denominator from one input to one output."""
+    A, B, C, D = _channel(system, output, input)
+    s_p = np.linalg.eigvals(A)
+    size = float(np.abs(s_p).max(initial=0.0)) or 1.0
+    s_p = _at_origin(s_p, size)
+    try:
+        s_z = zeros(system, output, input)
+    except DescriptionError:  # the output does not depend on this input
+        return np.zeros(1), np.ones(1)
+    s_p, s_z = _without_common(s_p, s_z, size)
+    # the gain, from values where there is neither pole nor zero
+    near = np.concatenate([np.abs(s_p[s_p != 0]), np.abs(s_z[s_z != 0]), [size]])
+    found = []
+    for s in np.geomspace(near.min() / 3, 3 * size, 15):
+        value = (C @ np.linalg.solve(s * np.eye(len(A)) - A, B) + D).item()
+        factors = np.log((s - s_p).astype(complex)).sum() - np.log((s - s_z).astype(complex)).sum()
+        found.append(value * np.exp(factors).real)
+    num, den = np.real(np.poly(s_z)), np.real(np.poly(s_p))
+    return float(np.median(found)) * np.atleast_1d(num), np.atleast_1d(den)
+
+
+def _without_common(s_p: Array, s_z: Array, size: float) -> tuple[Array, Array]:
+    """Poles and zeros without those that cancel: pairs that are one but for rounding."""
+    left_p, left_z = list(s_p), []
+    for z in s_z:
+        gaps = np.abs(np.array(left_p) - z) if left_p else np.array([np.inf])
+        i = int(np.argmin(gaps))
+        if gaps[i] <= CANCELLED * max(abs(z), ORIGIN * size):
+            left_p.pop(i)
+        else:
+            left_z.append(z)
+    return np.array(left_p, dtype=complex), np.array(left_z, dtype=complex)
+
+
+def _at_origin(s: Array, size: float) -> Array:
+    """s, with 0 for what is 0 but for the rounding of a double one."""
+    return np.where(np.abs(s) < ORIGIN * size, 0.0, s)
+
+
+def is_minimum_phase(system: "control.StateSpace", output: Channels = None, input: Channels = None) -> bool:
+    """Whether no zero lies in the right half plane; those on the imaginary axis, of an undamped arm, are allowed."""
+    s = zeros(system, output, input)
+    return bool((s.real <= 1e-6 * np.abs(s)).all())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ZeroDynamics:
+    """The motions that leave the outputs at zero: x = basis z, u = gain z, z_dot = matrix z.
+
+    The eigenvalues of `matrix`, (k, k) [1/s], are the zeros; `basis` is (states, k), `gain` (inputs, k). The z are no
+    coordinates of the arm: only x and u mean something.
+    """
+
+    matrix: Array
+    basis: Array
+    gain: Array
+
+
+def zero_dynamics(system: "control.StateSpace", output: Channels = None, input: Channels = None) -> ZeroDynamics:
+    """The linear zero dynamics of as many outputs as inputs: what is left to move when the outputs are held at zero.
+
+    An inverse-dynamics law for these outputs makes the arm do that (Lin & Lewis, section 5); it is unusable where
+    `matrix` is unstable. Raises `DescriptionError` where the numbers differ, or where several inputs hold the outputs.
+    """
+    a, b, c, d = _channel(system, output, input)
+    A, B, C, D, x_scale, u_scale, rate = scaled(a, b, c, d)
+    if len(C) != B.shape[1]:
+        raise DescriptionError(f"zero dynamics: {len(C)} outputs for {B.shape[1]} inputs; there must be as many")
+    A, B, C, D, basis = reduced(A, B, C, D)
+    if len(D) < B.shape[1]:
+        raise DescriptionError("zero dynamics: the outputs depend on each other, or the inputs do; u is not unique")
+    gain = -np.linalg.solve(D, C)
+    return ZeroDynamics(rate * (A + B @ gain), x_scale[:, None] * basis, u_scale[:, None] * gain)
+
+
+def _by_size(s: Array) -> Array:
+    s = np.asarray(s, dtype=complex)[np.argsort(np.abs(s))]
+    size = np.abs(s)
+    group = np.cumsum(np.diff(size, prepend=0.0) > 1e-6 * size)  # those of a conjugate pair, or of +-s, are of one size
+    angle = s / np.where(size > 0, size, 1.0)
+    return s[np.lexsort((np.round(angle.real, 6), np.round(angle.imag, 6), group))]
+
+
+def _channel(system: "control.StateSpace", output: Channels, input: Channels) -> tuple[Array, Array, Array, Array]:
+    rows = _chosen("output", output, system.output_labels)
+    columns = _chosen("input", input, system.input_labels)
+    A, B, C, D = (np.asarray(X, dtype=float) for X in (system.A, system.B, system.C, system.D))
+    return A, B[:, columns], C[rows], D[np.ix_(rows, columns)]
+
+
+def _chosen(what: str, wanted: Channels, labels: list[str]) -> list[int]:
+    if wanted is None:
+        return list(range(len(labels)))
+    found = []
+    for each in [wanted] if isinstance(wanted, str | int) else wanted:
+        if each not in labels and not (isinstance(each, int) and 0 <= each < len(labels)):
+            raise DescriptionError(f"unknown {what} {each!r}; the system has {', '.join(labels)}")
+        found.append(labels.index(each) if isinstance(each, str) else int(each))
+    return found
+
+
+def frequency_response(system: "control.StateSpace", omega: Array) -> Array:
+    """C (j omega - A)^-1 B + D at frequencies [rad/s]: (frequencies, outputs, inputs) complex; infinite at a pole."""
+    s = 1j * np.atleast_1d(np.asarray(omega, dtype=float))
+    return np.moveaxis(system(s, squeeze=False, warn_infinite=False), -1, 0)

@@ -1,0 +1,107 @@
+"""Modes: how fast, how damped, who moves them and who sees them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexarm.model import Model, Sensor
+
+if TYPE_CHECKING:
+    import xarray
+
+Array = np.ndarray
+
+
+def mode_table(
+    model: Model, q: Array, sensors: Sequence[Sensor] | None = None, tolerance: float = 1e-8
+) -> "xarray.Dataset":
+    """Every mode about a configuration, all drives free: how fast, how damped, who moves it and who sees it.
+
+    With modes phi of M and K = d2V/dq2, phi' M phi = 1, and viscous damping D:
+
+        damping_ratio    phi' D phi / (2 omega), exact for modal damping, else to first order
+        controllability  |phi' b| / sqrt(b' M^-1 b): its square is the share of the kinetic energy of a kick by this
+                         input that goes into the mode; squares of all modes add up to 1
+        observability    |c phi| / sqrt(c M^-1 c'), c = y_q + lambda y_qd + lambda^2 y_qdd, lambda = j omega
+
+    These are cosines of angles, as in A. M. A. Hamdan and A. H. Nayfeh, Measures of modal controllability and
+    observability for first- and second-order linear systems, J. Guidance 12 (1989) 421-428, taken in the metric of the
+    kinetic energy: they have no units and do not depend on the coordinates.
+
+    `controllable` and `observable` belong to a frequency: all modes that share it must be told apart (the rank test of
+    Popov, Belevitch and Hautus). Modes that turn or slide without restoring force share omega = 0.
+
+    Parameters
+    ----------
+    q : (n,)
+        An equilibrium, see `equilibrium`.
+    sensors : list of Sensor, optional
+        Default: the coordinates.
+    tolerance : float
+        Cosines below it count as zero.
+
+    Returns
+    -------
+    xarray.Dataset
+        frequency [rad/s], damping_ratio, controllable, observable, coordinate_most_moved (mode); shape (mode,
+        coordinate); controllability (mode, input); observability (mode, output). A direction in which the arm would
+        fall has a negative frequency, as in `Model.frequencies`.
+    """
+    import xarray as xr
+
+    omega, phi = model.modes(q, locked=False)
+    n = len(omega)
+    M, B = model.mass_matrix(q), model.input_matrix(q)
+    D = np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.einsum("ik,ij,jk->k", phi, D, phi) / (2 * np.where(omega > 0, omega, np.nan))
+    y: tuple[Array, ...] = (np.eye(n), np.zeros((n, n)), np.zeros((n, n)))
+    names = list(model.coordinates)
+    if sensors is not None:
+        names = list(model.output_names(sensors))
+        y = model.output_slopes(sensors, q, np.zeros(n), np.zeros(n))
+    lam = np.emath.sqrt(-np.sign(omega) * omega**2)[:, None, None]
+    c = y[0] + lam * y[1] + lam**2 * y[2]  # (modes, outputs, n)
+    inverse = np.linalg.inv(M)
+    reach = _share(phi.T @ B, np.sqrt(np.einsum("ij,ik,kj->j", B, inverse, B)))
+    view = _share(np.einsum("kpi,ik->kp", c, phi), np.sqrt(np.einsum("kpi,ij,kpj->kp", c, inverse, c.conj()).real))
+    together = _alike(omega)
+    most = np.argmax(np.abs(phi) * np.sqrt(np.diag(M))[:, None], axis=0)
+    return xr.Dataset(
+        {
+            "frequency": ("mode", omega, {"units": "rad/s"}),
+            "damping_ratio": ("mode", ratio),
+            "coordinate_most_moved": ("mode", [model.coordinates[i] for i in most]),
+            "shape": (("mode", "coordinate"), phi.T),
+            "controllability": (("mode", "input"), np.abs(reach)),
+            "observability": (("mode", "output"), np.abs(view)),
+            "controllable": ("mode", _told_apart(reach, together, tolerance)),
+            "observable": ("mode", _told_apart(view, together, tolerance)),
+        },
+        coords={
+            "mode": np.arange(1, n + 1),
+            "coordinate": list(model.coordinates),
+            "input": list(model.inputs),
+            "output": names,
+        },
+    )
+
+
+def _share(a: Array, size: Array) -> Array:
+    return np.divide(a, size, out=np.zeros_like(a), where=np.broadcast_to(size, a.shape) > 0)
+
+
+def _alike(omega: Array) -> list[Array]:
+    """Modes of the same frequency, but for rounding."""
+    gaps = np.diff(omega) > 1e-6 * np.abs(omega[1:]) + 1e-9 * np.abs(omega).max(initial=0.0)
+    return np.split(np.arange(len(omega)), np.flatnonzero(gaps) + 1)
+
+
+def _told_apart(values: Array, together: list[Array], tolerance: float) -> Array:
+    """For each mode whether the rows of all modes of its frequency are independent."""
+    found = np.zeros(len(values), dtype=bool)
+    for group in together:
+        size = np.linalg.svd(values[group], compute_uv=False) if values.shape[1] else np.zeros(0)
+        found[group] = (size > tolerance).sum() == len(group)
+    return found

@@ -1,0 +1,129 @@
+"""Shapers for an arm's own vibrations, with its drives held, free, or under a controller."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm import analysis
+from flexarm.checks import shown
+from flexarm.control.closed_loop import ClosedLoop
+from flexarm.control.equilibrium import equilibrium, rest
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.simulation.feedback import Controller, Sampled, law_of
+from flexarm.trajectory import EI, ZV, ZVD, Shaper
+
+Array = np.ndarray
+
+
+def shaper(
+    model: Model,
+    q: ArrayLike | None = None,
+    kind: str = "zvd",
+    modes: int = 1,
+    locked: bool = True,
+    tolerance: float = 0.05,
+    controller: Controller | Sampled | None = None,
+) -> Shaper:
+    """A shaper for the slowest modes of an arm about a configuration: the product of one for each.
+
+    Parameters
+    ----------
+    model : Model
+    q : (n,) or (m,), optional
+        Where the vibration is to vanish, at the end of the motion as a rule: a configuration, or the joints alone, the
+        arm then being in equilibrium. May be left out where a controller has a reference: it is then its end.
+    kind : "zv", "zvd", "ei"
+    modes : int
+        How many modes.
+    locked : bool
+        With the drives held, as under `PrescribedMotion` or stiff joint controllers; False for torques.
+    tolerance : float
+        Of "ei", for each mode.
+    controller : Controller, optional
+        What moves the arm: the modes are then those of the closed loop where it stands still, and `locked` does not
+        matter. Modes that a controller damps well are slow to shape and seldom worth it; ZV and ZVD take any damping.
+
+    Raises
+    ------
+    DescriptionError
+        When the kind is unknown, fewer modes oscillate, q is missing, or the controller is a Python function or rounds
+        what it reads, so that it has no poles.
+    """
+    kinds = {"zv": ZV, "zvd": ZVD, "ei": lambda omega, zeta: EI(omega, zeta, tolerance)}
+    if not isinstance(kind, str) or kind.lower() not in kinds:
+        raise DescriptionError(f"shaper: kind is {shown(kind)}; it must be one of {', '.join(kinds)}")
+    if controller is not None:
+        omega, zeta = controlled_vibrations(model, controller, q)
+    elif q is None:
+        raise DescriptionError("shaper: q is missing; give a configuration, the joints, or a controller")
+    else:
+        omega, zeta = vibrations(model, _standing(model, q), locked)
+    if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or not 1 <= modes <= len(omega):
+        there = f"it must be an integer from 1 to {len(omega)}" if len(omega) else "none oscillates"
+        raise DescriptionError(f"shaper: modes is {shown(modes)}; {there}")
+    product = Shaper((0.0,), (1.0,))
+    for pair in zip(omega[:modes].tolist(), zeta[:modes].tolist(), strict=True):
+        product = product * kinds[kind.lower()](*pair)
+    return product
+
+
+def vibrations(model: Model, q: Array, locked: bool = True) -> tuple[Array, Array]:
+    """Undamped frequencies [rad/s] and damping ratios of the modes that oscillate about q, the slowest first.
+
+    They are |lambda| and -Re lambda / |lambda| for the eigenvalues of the linear model at rest; `locked` as in
+    `Model.frequencies`. Without damping they are its frequencies.
+    """
+    omega, shapes = model.modes(q, locked)
+    n = len(model.coordinates)
+    damping = model.damping_force(np.broadcast_to(np.asarray(q, dtype=float), (n, n)), np.eye(n)).T
+    C = shapes.T @ damping @ shapes
+    if not C.any():
+        return omega[omega > 0], np.zeros(int((omega > 0).sum()))
+    size = np.abs(omega)  # states (size x, x_dot): the matrix is then well scaled
+    return _oscillating(np.linalg.eigvals(np.block([[np.zeros_like(C), np.diag(size)], [-np.diag(omega), -C]])))
+
+
+def controlled_vibrations(
+    model: Model, controller: Controller | Sampled, q: ArrayLike | None = None
+) -> tuple[Array, Array]:
+    """The same of the arm under a controller, where it stands still at the end of its reference, or near q.
+
+    Raises `DescriptionError` where there is neither, or the closed loop is unstable.
+    """
+    if isinstance(controller, Sampled):
+        given = controller.feedback(model)
+        if given.function is not None:
+            raise DescriptionError("shaper: the controller is a Python function, whose poles are not known")
+        law, period = given.law, float(given.period)
+    else:
+        law, period = law_of("shaper: controller", controller, model), None
+    end = rest(law.reference) if law.reference is not None else None
+    if q is None:
+        if end is None:
+            raise DescriptionError("shaper: q is missing; the controller has no reference that comes to rest")
+        q = end[1]
+    at = _standing(model, q)
+    loop, t = ClosedLoop(model, law, period), end[0] if end is not None else 0.0
+    if loop.rounds:
+        message = "the controller rounds what it reads, so it has no poles; give its sensors no resolution"
+        raise DescriptionError(f"shaper: {message}")
+    x = loop.standing(t, np.concatenate([at, 0 * at, law.memory]))
+    poles = loop.poles(t, x)
+    if poles.real.max() > 1e-9 * np.abs(poles).max():
+        worst = poles[np.argmax(poles.real)]
+        pole = f"a pole at {worst.real:.4g} +- {abs(worst.imag):.4g}j 1/s"
+        raise DescriptionError(f"shaper: under the controller the arm is unstable, {pole}")
+    return _oscillating(poles)
+
+
+def _standing(model: Model, q: ArrayLike) -> Array:
+    """A configuration as given; of joints alone, the equilibrium with them there."""
+    x = analysis.configuration(model, q)
+    return x if np.shape(q) == x.shape else equilibrium(model, q)[0]
+
+
+def _oscillating(poles: Array) -> tuple[Array, Array]:
+    """Frequencies and damping ratios of poles that oscillate, the slowest first."""
+    poles = poles[poles.imag > 1e-7 * np.abs(poles).max()]  # one of each pair
+    poles = poles[np.argsort(np.abs(poles))]
+    return np.abs(poles), np.maximum(-poles.real / np.abs(poles), 0.0)
