@@ -78,7 +78,10 @@ def test_no_source_parses_the_name_of_a_coordinate():
                 for part in ast.walk(given)
                 if isinstance(part, ast.Constant) and isinstance(part.value, str)
             }
-            cut = node.func.attr in ("split", "rsplit", "partition", "rpartition") and texts == {"."}
+            of_a_module = isinstance(node.func.value, ast.Attribute) and node.func.value.attr == "__module__"
+            cut = (
+                node.func.attr in ("split", "rsplit", "partition", "rpartition") and texts == {"."} and not of_a_module
+            )
             told = node.func.attr in ("endswith", "startswith", "replace", "removesuffix", "index") and texts & roles
             if cut or told:
                 places.append(f"{file.name}:{node.lineno}")
