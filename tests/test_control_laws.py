@@ -9,6 +9,7 @@ import casadi as ca
 import control
 import numpy as np
 import pytest
+from controlled import refused
 
 import flexarm as fa
 from flexarm.control import (
@@ -42,10 +43,6 @@ def planar():
 @pytest.fixture(scope="module")
 def single():
     return one_link()
-
-
-def refused(line, error=fa.DescriptionError):
-    return pytest.raises(error, match=rf"\A{line}\Z")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from controlled import refused
 from scipy.linalg import expm
 
 import flexarm as fa
@@ -23,10 +24,6 @@ def single():
 
 def pd(reference):
     return JointPD(reference, 10.0, 2.0)
-
-
-def refused(line, error=fa.DescriptionError):
-    return pytest.raises(error, match=rf"\A{line}\Z")
 
 
 # -- the closed loop --------------------------------------------------------------------------------------------------

@@ -295,7 +295,7 @@ class Feedback(Input):
         """What of the law is not finite at t in the state x, or a little beyond where its motion leads."""
         n, m = len(model.coordinates), len(model.inputs)
         ahead = np.append(0.0, 10.0 ** np.arange(-12, -2))
-        ahead *= max(plan.time - t, 1e-9) / ahead[-1]
+        ahead *= max(2 * (plan.time - t), 1e-9) / ahead[-1]  # a solver stops short of where the law ends
         for dt in ahead:
             given = np.concatenate([[t + dt], x[:n] + dt * x[n : 2 * n], x[n : plan.states]])
             bad = np.flatnonzero(~np.isfinite(value := self.kernel.one(given)))
