@@ -17,7 +17,7 @@ from flexarm.closed_forms.collect import Form, Writer, collected
 from flexarm.closed_forms.exports import check, identifier, matrices, program
 from flexarm.closed_forms.formats import Program, c, latex, markdown, matlab, python, text
 from flexarm.closed_forms.regressor import Regressor, base, chosen
-from flexarm.closed_forms.ring import Element, Ring, Term, TooManyTerms, plus, times, translated
+from flexarm.closed_forms.ring import Element, Limit, Ring, Term, TooManyTerms, plus, times, translated
 from flexarm.closed_forms.traced import Traced, trace
 from flexarm.description.arm import Arm, Beam, Telescope
 from flexarm.errors import DescriptionError
@@ -348,10 +348,10 @@ class Equations:
         """Masses, inertias, stiffnesses, dampings: what a sum is grouped by."""
         return [p.symbol for p in self.parameters if p.unit.startswith(("kg", "N"))]
 
-    def _translated(self, name: str, largest: int | None = None) -> list[Element]:
+    def _translated(self, name: str, limit: Limit | None = None) -> list[Element]:
         expression = ca.cse(ca.densify(self._traced.part(name)))
         function = ca.Function(name, list(self._traced.arguments), [expression])
-        return translated(function, self._traced.names, self._ring, largest)[0]
+        return translated(function, self._traced.names, self._ring, limit)
 
     def _shape(self, name: str) -> tuple[int, int]:
         shape: tuple[int, int] = self._traced.part(name).shape
@@ -372,7 +372,7 @@ class Equations:
         if self._checked:
             return
         try:
-            terms = sum(map(len, self._translated("tip", LARGEST)))
+            terms = sum(map(len, self._translated("tip", Limit(LARGEST))))
         except TooManyTerms:
             terms = LARGEST + 1
         if terms > LARGEST:
