@@ -13,6 +13,7 @@ from benchmarks import lagrange
 from benchmarks.report import Table, spread, time
 from benchmarks.timing import timed
 from flexarm.closed_forms.equations import equations
+from flexarm.closed_forms.parts import PARTS
 from flexarm.closed_forms.traced import trace
 
 Modes = tuple[int, ...]
@@ -48,7 +49,7 @@ def derivation(modes: Modes) -> float:
 
     def derive() -> list[Any]:
         traced = trace(arm)
-        return [traced.part(name) for name in MATRICES]
+        return [traced.placed(PARTS[name].expression(traced)) for name in MATRICES]
 
     return timed(derive)
 

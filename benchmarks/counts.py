@@ -5,7 +5,7 @@ from fractions import Fraction as F
 import flexarm as fa
 from benchmarks.chains import chain
 from benchmarks.report import Table, judged
-from flexarm.native import llvm
+from flexarm.native.program import operations
 
 Count = tuple[int, int]
 LIMIT = 9500
@@ -49,7 +49,7 @@ OTHERS = {"Mohan & Saha": mohan_saha, "Jain & Rodriguez": jain_rodriguez, "Cyril
 
 def flexarm(n: int, m: int) -> Count:
     """Ours, counted in the traced program."""
-    return llvm.operations(fa.Model(chain(n, m)).function("forward_dynamics"))
+    return operations(fa.Model(chain(n, m)).function("forward_dynamics"))
 
 
 def measure(quick: bool) -> list[Table]:

@@ -8,8 +8,8 @@ import flexarm as fa
 from benchmarks.chains import chain, over_rows, states
 from benchmarks.report import Table, judged, spread, time
 from benchmarks.timing import empty_cache, interleaved, timed
-from flexarm.native import llvm
 from flexarm.native.kernel import LANES
+from flexarm.native.program import operations
 
 LINKS = (3, 5, 10, 20, 30, 50, 75, 100)
 BUILD = 4.0  # target for 30 links [s]
@@ -22,7 +22,7 @@ def measure(quick: bool) -> list[Table]:
     repeats = 1 if quick else 3
     fa.Model(chain(2)).forward_dynamics(*(a[0] for a in states(fa.Model(chain(2)), 1)))  # libraries are loaded
     found: dict[str, dict[int, list[float]]] = {name: {n: [] for n in sizes} for name in ("trace", "compile", "lanes")}
-    models, operations, calls = {}, {}, {}
+    models, counts, calls = {}, {}, {}
     for _ in range(repeats):
         for n in sizes:
             model = fa.Model(chain(n))
@@ -33,7 +33,7 @@ def measure(quick: bool) -> list[Table]:
                 found["lanes"][n].append(timed(lambda kernel=kernel: kernel.vector_code))
             models[n] = model  # holds the machine code
     for n, model in models.items():
-        operations[n] = sum(llvm.operations(model.function("forward_dynamics")))
+        counts[n] = sum(operations(model.function("forward_dynamics")))
     rows = {n: max(64, 8 * (800 // n)) for n in sizes}
     for n, model in models.items():
         x = np.ascontiguousarray(np.concatenate(states(model, rows[n]), axis=1))
@@ -60,14 +60,14 @@ def measure(quick: bool) -> list[Table]:
         both = [a + b for a, b in zip(found["trace"][n], found["compile"][n], strict=True)]
         verdict = judged(statistics.median(both), BUILD, time(BUILD)) if n == 30 else ("", "")
         times = [spread(found[name][n]) for name in ("trace", "compile", "lanes")]
-        build.add(n, operations[n], *times, spread(both), *verdict)
+        build.add(n, counts[n], *times, spread(both), *verdict)
     cost = Table(
         "Evaluating forward dynamics, 2 + 2 modes a link",
         ("links", "one state", "a link", "an operation", f"a state of {LANES} lanes", "a link", "an operation"),
     )
     for n in sizes:
         medians = [statistics.median(times[n]) for times in (one, lanes)]
-        (a, b), (c, d) = [(time(t / n), f"{1e9 * t / operations[n]:.3f} ns") for t in medians]
+        (a, b), (c, d) = [(time(t / n), f"{1e9 * t / counts[n]:.3f} ns") for t in medians]
         cost.add(n, spread(one[n]), a, b, spread(lanes[n]), c, d)
     fits = Table(
         "Growth with the number of links n",

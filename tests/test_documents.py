@@ -123,6 +123,7 @@ NUMBERS = {
     "nothing but numbers": ("lin-lewis-rfr", {"*": None}),
 }
 BUNDLED = ("rigid-two-link", "lin-lewis-rfr", "subudhi-morris-elastic", "lin-lewis-azimuth-elevation", "canadarm")
+BUNDLED += ("theodore-ghosal",)
 CASES = (*BUNDLED, *OWN, *NUMBERS)
 
 
@@ -253,7 +254,9 @@ def name_of(text, names):
     letter = {"n": "G"}.get(letter, letter)  # the gear ratio
     marks, rest = re.fullmatch(r"((?:[A-Za-z]+,?)*)(.*)", index or "").groups()  # l_{c1} is lc_1, I_{h,xx,1} Ihxx_1
     letter += marks.replace(",", "")
-    found = {"_".join([letter, *filter(None, labels)]) for labels in (rest.split(","), rest)} & names
+    slope = re.fullmatch(r"(.*?),(l+)", rest)  # a_{21,l} is a_2_1_l
+    ways = (rest.split(","), rest, (*slope[1], slope[2]) if slope else ())
+    found = {"_".join([letter, *filter(None, labels)]) for labels in ways} & names
     assert len(found) == 1, (text, found)
     return found.pop()
 
@@ -284,7 +287,7 @@ def formulas(document):
 def read(document, found):
     """Of a document: names and expressions of the abbreviations, of the matrices' entries, of energy and pose."""
     known = {*found.coordinates, *found.rates, *(p.symbol for p in found.parameters)}
-    known |= {str(name) for name in found.definitions}
+    known |= {str(name) for name in found.definitions} | {f.symbol for f in found.functions}
     reader, n = Reader(known), len(found.coordinates)
     read = SimpleNamespace(abbreviations={}, entries={}, symbols=reader.met, left=[])
     for left, right in formulas(document):
@@ -333,7 +336,16 @@ def truth(name):
         entries |= {(letter, i // columns + 1, i % columns + 1): x for i, x in enumerate(flat)}
     entries["V"] = entries.pop(("V", 1, 1))
     entries |= {f"p_{axis}": entries.pop(("p", r, 1)) for r, axis in enumerate("xyz", 1)}
-    return values, entries, dict(zip(map(str, found.definitions), numbers[-1], strict=True))
+    return (
+        values | functions_of(found, values),
+        entries,
+        dict(zip(map(str, found.definitions), numbers[-1], strict=True)),
+    )
+
+
+def functions_of(found, values):
+    """Numbers of the functions of a free length."""
+    return {f.symbol: f(values[found.length_of(f)]) for f in found.functions}
 
 
 FUNCTIONS = {name: getattr(np, name) for name in ("cos", "sin", "tan", "cosh", "sinh", "tanh", "pi")}
@@ -434,16 +446,18 @@ def test_tables_have_every_symbol_and_its_value(name):
     made = read(document, found)
     listed = tables(document)
     symbols = {}  # what is known of each symbol in a table: its line
-    for title in ("symbol what", "symbol unit", "symbol value"):
+    for title in ("symbol what", "symbol unit", "symbol value", "symbol definition"):
         for row in listed.get(title, []):
             assert formula(row[0]) not in symbols
             symbols[formula(row[0])] = row
-    names = {*found.coordinates, *(p.symbol for p in found.parameters)}
+    functions = {f.letters for f in found.functions}
+    names = {*found.coordinates, *(p.symbol for p in found.parameters), *functions}
     by_name = {name_of(text, names): row for text, row in symbols.items()}
 
     # 1. whatever stands in a formula is in a table, or an abbreviation, or the rate of one of both
     told = {*by_name, *made.abbreviations}
     rates = {x.replace("_", "d_", 1) for x in (*found.coordinates, *made.abbreviations)}
+    rates |= {f.symbol for f in found.functions}
     assert {*made.symbols.values()} <= told | rates
     assert all(made.symbols[text] in by_name for text in symbols if text in made.symbols)
 

@@ -23,7 +23,7 @@ from flexarm import shapes
 from flexarm.mechanics import quantities
 from flexarm.mechanics.chain import chain
 from flexarm.mechanics.spatial import entries, is_zero
-from flexarm.native import llvm as lower
+from flexarm.native.program import operations
 
 FORCES = 5e-13  # relative: some thousand operations; entries of finite elements cancel by a digit
 ACCELERATIONS = 1e-10  # relative: the same, times the condition of the inertia matrix, up to 1e6 where bodies are small
@@ -564,7 +564,7 @@ def test_operations_of_eight_links():
 
 
 def test_operations_grow_linearly():
-    counts = [sum(lower.operations(long_arm(n).function("forward_dynamics"))) for n in (8, 12, 16)]
+    counts = [sum(operations(long_arm(n).function("forward_dynamics"))) for n in (8, 12, 16)]
     assert counts[1] - counts[0] == counts[2] - counts[1]
 
 

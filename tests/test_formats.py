@@ -23,7 +23,7 @@ from flexarm.closed_forms.formats.python import PYTHON
 from flexarm.closed_forms.formats.statements import LONGEST, source
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.parameters import Parameter
-from flexarm.native.llvm import operations
+from flexarm.native.program import operations
 
 CLOSE = 1e-12  # of an output's largest number: the same operations, rounded in another order
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wshadow", "-pedantic", "-Werror", "-O2"]

@@ -11,7 +11,7 @@ from random_arms import random_arm
 import flexarm as fa
 from flexarm.mechanics import chain as chain_module
 from flexarm.mechanics.drive import body
-from flexarm.native import llvm as lower
+from flexarm.native.program import operations
 
 SOLVER = 1e-7  # of the energies of a run at rtol 1e-9
 
@@ -172,7 +172,7 @@ def chain_of(shapes="clamped-free", **joint):
 
 
 def cost(arm):
-    return sum(lower.operations(fa.Model(arm).function("forward_dynamics")))
+    return sum(operations(fa.Model(arm).function("forward_dynamics")))
 
 
 def test_elastic_joints_cost_less_than_twice():

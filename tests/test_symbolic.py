@@ -12,6 +12,9 @@ from oracle import clamped_free_root
 from random_arms import random_arm, random_state
 
 import flexarm as fa
+from flexarm import shapes
+from flexarm.closed_forms import equations as module
+from flexarm.closed_forms.ring import Limit
 from flexarm.errors import DescriptionError
 from flexarm.papers.lin_lewis import appendix as paper
 from flexarm.papers.lin_lewis.loaded import PRINTED
@@ -767,28 +770,241 @@ def test_a_tapered_beam_has_no_closed_forms():
 # -- doors -------------------------------------------------------------------------------------------------------------
 
 
-def test_too_large():
-    """Before anything is derived, were it as small as U."""
+def planar(links, modes):
+    """Links in a row with bending in one plane: their poses are small, their equations grow fast."""
+    body = fa.Beam(length=0.8, mass=0.5, EI=3.0, modes={"y": modes})
+    row = [fa.Link(name=f"link{i}", joint=fa.Revolute(axis=Z), body=body) for i in range(links)]
+    return fa.Arm(name="row", links=row, payload=fa.Payload(mass=0.3), gravity=(0.0, -9.81, 0.0))
+
+
+def narrowing():
+    """Two tubes that narrow, with bending in both planes and torsion, turning in space."""
+    wide, thin = (fa.Tube(outer_diameter=d, thickness=0.002) for d in (0.04, 0.03))
+    aluminium = fa.Material(E=7e10, density=2700.0, poisson=0.33)
+    modes = {"y": 2, "z": 2, "torsion": 1}
+    tube = fa.Beam(length=0.8, material=aluminium, section=wide, section_tip=thin, modes=modes)
+    axes = ((0.0, 1.0, 0.0), Z)
+    links = [fa.Link(name=f"link{i}", joint=fa.Revolute(axis=a), body=tube) for i, a in enumerate(axes)]
+    return fa.Arm(name="narrowing", links=links, gravity=(0.0, 0.0, -9.81))
+
+
+@pytest.fixture
+def work(monkeypatch):
+    """What deriving closed forms has done: single products and sums of terms, and forms collected from them."""
+    done = {"products": 0, "collected": 0}
+    limited, collect = Limit.count, module.collected
+
+    def count(self, products, terms):
+        done["products"] += products
+        limited(self, products, terms)
+
+    def collected(terms, *more):
+        done["collected"] += len(terms)
+        return collect(terms, *more)
+
+    monkeypatch.setattr(Limit, "count", count)
+    monkeypatch.setattr(module, "collected", collected)
+    return done
+
+
+LARGE = {
+    "ten links in a plane": planar(10, 3),
+    "five links in a plane": planar(5, 3),
+    "tubes that narrow, with torsion": narrowing(),
+    "six joints in space": fa.load("spatial-6r"),
+}
+
+
+@pytest.mark.parametrize("form", ["text", "latex", "markdown"])
+@pytest.mark.parametrize("name", LARGE)
+def test_a_document_that_is_too_large_is_refused_early(name, form, work):
+    """After a number of products that does not depend on the arm, and before anything is collected or printed."""
+    eq = fa.equations(LARGE[name])
+    with pytest.raises(DescriptionError, match=r"^arm '.*': [MD] is too large as a closed form: ") as error:
+        getattr(eq, form)()
+    line = str(error.value)
+    assert "\n" not in line and "fewer modes or links make it smaller" in line and "--yes" in line
+    parts = 3  # M, D and, before them, the pose of the tip
+    assert 0 < work["products"] <= parts * 1.01 * module.PRODUCTS  # one row of a product may go beyond
+    assert work["collected"] == 0
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_small_parts_of_a_large_arm_can_be_had(name):
+    """And they are the native model's."""
+    described = LARGE[name]
+    eq = fa.equations(described)
+    names = ["U", "B", "damping", "stiffness_force", *(["G"] if name != "six joints in space" else [])]
+    q, qd, _ = random_state(described, 1)
+    wanted = expected(fa.Model(described), q, qd)
+    for part in names:
+        (found,) = numeric(eq, [eq.explicit(getattr(eq, part))], q, qd)
+        assert_close(found, wanted[part], message=part)
+
+
+def test_numbers_for_parameters_make_it_smaller(monkeypatch):
+    """The refusal says so where it is true: here of M alone."""
+    described = planar(3, 2)
+    monkeypatch.setattr(module, "LARGEST", 2000)
+    with pytest.raises(DescriptionError, match=r"M is too .* more than 2000 terms; numbers for parameters \(numbers, "):
+        _ = fa.equations(described).M
+    eq = fa.equations(described, numbers=["*"])
+    q, qd, _ = random_state(described, 1)
+    assert_close(numeric(eq, [eq.explicit(eq.M)], q, qd)[0], fa.Model(described).mass_matrix(q))
+
+
+def test_sums_that_grow_on_the_way_are_refused(monkeypatch):
+    monkeypatch.setattr(module, "ON_THE_WAY", 100)
+    with pytest.raises(DescriptionError, match=r"D is too large .* sums of more than 100 terms or takes .* products;"):
+        _ = fa.equations(planar(2, 2)).D
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "PRODUCTS", 1000)
+    with pytest.raises(DescriptionError, match=r"D is too large .* or takes 1000 products; fewer modes"):
+        _ = fa.equations(planar(2, 2)).D
+
+
+def test_a_long_pose_is_not_squared(work):
+    """M of an arm whose tip's pose is long is refused without trying; what has no poses is not."""
     eq = fa.equations(fa.load("spatial-6r"))
-    with pytest.raises(
-        DescriptionError, match=r"arm 'spatial-6r' is too large for closed forms: .* 5000 terms"
-    ) as error:
-        _ = eq.U
-    assert "\n" not in str(error.value) and "however_large" in str(error.value)
+    with pytest.raises(DescriptionError, match=r"M is too large .*: the pose of the tip alone has more than 5000"):
+        _ = eq.M
+    before = work["products"]
+    with pytest.raises(DescriptionError, match="D is too large"):
+        _ = eq.D
+    assert work["products"] == before
+    assert eq.U.shape == (16, 16)
+
+
+def test_however_large(monkeypatch):
+    monkeypatch.setattr(module, "LARGEST", 10)
+    small = arm(link(1), link(2))
     with pytest.raises(DescriptionError, match="too large"):
-        _ = eq.definitions
+        _ = fa.equations(small).M
+    assert fa.equations(small, however_large=True).M.shape == (4, 4)
 
 
-def test_however_large():
-    eq = fa.equations(fa.load("spatial-6r"), however_large=True)
-    assert eq.U.shape == (16, 16) and eq.B.shape == (16, 6)
+# -- shapes that follow the load ---------------------------------------------------------------------------------------
 
 
-def test_shapes_that_follow_the_load_have_none():
-    eq = fa.equations(fa.load("theodore-ghosal"), however_large=True)
-    with pytest.raises(DescriptionError, match=r"link 'slide': joint\.wave_numbers is 'integrated': ") as error:
-        _ = eq.tip
-    assert "\n" not in str(error.value) and "'fixed' has" in str(error.value)
+def follower(**changes):
+    """Theodore & Ghosal's arm with weight; its tip may bend less, its convection be the paper's."""
+    described = fa.load("theodore-ghosal").replace(gravity=(1.0, -9.81, 0.7))
+    *before, slide = described.links
+    joint = slide.joint.replace(**{k: v for k, v in changes.items() if k in ("convection", "wave_numbers")})
+    body = slide.body.replace(**{k: v for k, v in changes.items() if k in ("modes", "damping")})
+    return described.replace(links=[*before, slide.replace(joint=joint, body=body)])
+
+
+FOLLOWERS = {
+    "integrated": follower(),
+    "solved, one plane": follower(wave_numbers="solved", modes={"y": 1}, damping=0.01),
+    "the paper's convection": follower(convection="paper", modes={"y": 2}),
+}
+FOLLOWS = 1e-10  # relative: numbers of a series of thirty terms, and of its derivatives, which are 100 times as large
+
+
+@pytest.fixture(scope="module", params=FOLLOWERS)
+def following(request):
+    described = FOLLOWERS[request.param]
+    return fa.equations(described), fa.Model(described)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_numbers_of_shapes_that_follow_their_load(following, seed):
+    """Every closed form at random states: integrals are functions of the length that SymPy evaluates."""
+    eq, model = following
+    q, qd, _ = random_state(eq.arm, seed)
+    wanted = expected(model, q, qd)
+    forms = {name: eq.explicit(getattr(eq, name)) for name in NAMES}
+    force = np.max(np.abs(wanted["M"])) * np.max(np.abs(qd))
+    for name, found in zip(NAMES, numeric(eq, forms.values(), q, qd), strict=True):
+        size = max(np.max(np.abs(wanted[name]), initial=0.0), force if name in ("D", "bias") else 0.0)
+        np.testing.assert_allclose(np.asarray(found, float).reshape(np.shape(wanted[name])), wanted[name], rtol=0,
+                                   atol=FOLLOWS * size, err_msg=name)  # fmt: skip
+
+
+def test_theorem_1_of_shapes_that_follow_their_load(following):
+    """Mdot - 2 D is skew, Mdot by SymPy through the functions, and M is the slope of inverse dynamics."""
+    eq, model = following
+    q, qd, _ = random_state(eq.arm, 3)
+    rate, D, M = numeric(eq, [eq.rate(eq.M), eq.explicit(eq.D), eq.explicit(eq.M)], q, qd)
+    W = rate - 2 * D
+    np.testing.assert_allclose(W, -W.T, rtol=0, atol=FOLLOWS * np.abs(D).max())
+    assert np.abs(D).max() > 0
+    h = 1e-6
+    moved = (model.mass_matrix(q + h * qd) - model.mass_matrix(q - h * qd)) / (2 * h)
+    np.testing.assert_allclose(rate, moved, rtol=0, atol=1e-7 * np.abs(moved).max())  # of the difference, second order
+    at_rest = model.inverse_dynamics(q, qd, np.zeros(len(q)))
+    columns = [model.inverse_dynamics(q, qd, e) - at_rest for e in np.eye(len(q))]
+    np.testing.assert_allclose(M, np.transpose(columns), rtol=0, atol=FOLLOWS * np.abs(at_rest).max())
+
+
+def test_forces_of_shapes_that_follow_their_load_are_slopes(following):
+    """Of the potential energy, in symbols: SymPy differentiates the functions by the length."""
+    eq, _ = following
+    q, _ = columns(eq)
+    force = sp.Matrix([eq.explicit(eq.potential)]).jacobian(q).T
+    state = random_state(eq.arm, 4)[:2]
+    found, right = numeric(eq, [force, eq.explicit(eq.stiffness_force + eq.G)], *state)
+    np.testing.assert_allclose(found, right, rtol=0, atol=FOLLOWS * np.abs(right).max())
+    U, slope = numeric(eq, [eq.U, eq.stiffness_force.jacobian(q)], *state)
+    np.testing.assert_allclose(U, slope, rtol=0, atol=FOLLOWS * np.abs(U).max())
+
+
+def test_functions_of_the_length_are_the_integrals():
+    """By quadrature of the shapes at other lengths than the series was made from; constant is what they keep."""
+    described = follower(wave_numbers="solved")
+    eq = fa.equations(described)
+    functions = {f.symbol: f for f in eq.functions}
+    assert {f.letters.partition("_")[0] for f in eq.functions} == {"a", "b", "c", "k", "phi", "dphi"}
+    assert {p.symbol for p in eq.parameters if p.modal} == {"c_3_1_1", "c_3_2_2"}
+    assert {eq.length_of(f) for f in eq.functions} == {"q_3"}
+    beam, x, w = described.links[-1].body, *np.polynomial.legendre.leggauss(60)
+    x, w = (x + 1) / 2, w / 2
+    square = shapes.ClampedMass(mass_ratio=0.0828 / (0.331 * 1.0)).basis(2).values(x) ** 2
+    for length in (0.3, 0.77, 1.21):
+        ratio = 0.0828 / (beam.total_mass / beam.length * length)
+        basis = shapes.ClampedMass(mass_ratio=ratio).basis(2)
+        psi = basis.values(x)
+        scale = np.sqrt((w @ square) / (w @ psi**2))
+        for j in (1, 2):
+            assert functions[f"b_3_{j}"](length) == pytest.approx(w @ (x * psi[:, j - 1]) * scale[j - 1], rel=1e-9)
+            bent = w @ basis.values(x, 2)[:, j - 1] ** 2
+            assert functions[f"k_3_{j}_{j}"](length) == pytest.approx(bent * scale[j - 1] ** 2, rel=1e-9)
+            assert functions[f"phi_3_{j}"](length) == pytest.approx(
+                basis.values(1.0)[0, j - 1] * scale[j - 1], rel=1e-9
+            )
+    h = 1e-5
+    for f in eq.functions:
+        if f.order < 2:
+            slope = (f(0.9 + h) - f(0.9 - h)) / (2 * h)
+            assert f.slope(0.9) == pytest.approx(slope, rel=1e-6, abs=1e-6)
+    many = functions["a_3_1"](np.array([[0.4, 0.5], [0.6, 0.7]]))
+    assert many.shape == (2, 2) and many[1, 0] == functions["a_3_1"](0.6)
+
+
+def test_a_function_of_the_length_in_sympy():
+    """It stands as a function of the coordinate; derivatives are functions too, and all of them have numbers."""
+    eq = fa.equations(follower(wave_numbers="solved", modes={"y": 1}))
+    length = sp.Symbol("q_3")
+    f = next(x for x in eq.M.atoms(sp.Function) if x.func.__name__ == "phi_3_1")
+    assert f.args == (length,)
+    assert f.diff(length).func.__name__ == "phi_3_1_l" and f.diff(length, 2).func.__name__ == "phi_3_1_ll"
+    known = {x.symbol: x for x in eq.functions}
+    assert float(f.subs(length, 0.8)) == pytest.approx(float(known["phi_3_1"](0.8)), rel=1e-14)
+    assert float(f.diff(length).subs(length, 0.8).evalf()) == pytest.approx(float(known["phi_3_1_l"](0.8)), rel=1e-14)
+
+
+def test_a_regressor_of_shapes_that_follow_their_load():
+    eq = fa.equations(follower(wave_numbers="solved", modes={"y": 1}))
+    made = eq.regressor(["mP", "EI_3"])
+    q, qd, _ = random_state(eq.arm, 5)
+    qdd = np.linspace(-1, 1, len(q))
+    more = {name.replace("d_", "dd_", 1): x for name, x in zip(eq.rates, qdd, strict=True)}
+    tau = eq.explicit(made.Y * made.p + made.rest).subs(more)
+    found = numeric(eq, [tau], q, qd)[0]
+    right = fa.Model(eq.arm).inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(np.ravel(found), right, rtol=0, atol=FOLLOWS * np.abs(right).max())
 
 
 def test_theodore_ghosal_with_fixed_shapes():

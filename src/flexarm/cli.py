@@ -139,6 +139,10 @@ def derive(
         list[str] | None,
         typer.Option("--set", metavar="NAME[=VALUE]", help="A parameter that shall be a number; patterns; repeatable."),
     ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option("--part", help="Only this part: M, D, damping, U, G, B, bias, energy, tip, ...; repeatable."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Go on where the closed forms will be very large.")] = False,
 ) -> None:
     """Derive the equations of motion in closed form; print them, or write them as a document or as source code."""
@@ -162,11 +166,11 @@ def derive(
         if folder is not None:
             _check_folder(folder, option)
     texts = {latex: found.latex, markdown: found.markdown, python: found.python}
-    files = {path: make() for path, make in texts.items() if path is not None}
+    files = {path: make(part or None) for path, make in texts.items() if path is not None}
     if c is not None:
-        files |= {c / name: text for name, text in found.c().items()}
+        files |= {c / name: text for name, text in found.c(part or None).items()}
     if matlab is not None:
-        text = found.matlab()
+        text = found.matlab(part or None)
         files[matlab / f"{found.identifier}.m"] = text
     if files:
         for path, text in files.items():
@@ -175,7 +179,7 @@ def derive(
             _print(note)
         _print(f"written: {', '.join(map(str, files))}; {time.perf_counter() - began:.2f} s")
     else:
-        _print(found.text(), style=None)
+        _print(found.text(part or None), style=None)
 
 
 def _setting(text: str) -> tuple[str, float | None]:

@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import gcd
+from types import MappingProxyType
 from typing import Any
 
 from flexarm.closed_forms.ring import Term
+from flexarm.mechanics.parameters import LengthFunction
 
 Atom = str | tuple
 """A symbol, or a sine or cosine: (kind, angles)."""
@@ -36,6 +39,7 @@ def collected(terms: Sequence[Term], leading: Sequence[str], order: Mapping[str,
     that many terms share. Factors stand in the `order` of their symbols.
     """
 
+    @cache
     def rank(atom: Atom) -> tuple:
         if isinstance(atom, str):
             return (0, order.get(atom, len(order)), atom)
@@ -69,17 +73,22 @@ def collected(terms: Sequence[Term], leading: Sequence[str], order: Mapping[str,
         return [product(content, common, tuple(grouped(stripped, heads)))]
 
     def shared(some: list[tuple[Any, dict[Atom, int]]]) -> list[Product]:
-        if len(some) == 1:
-            return [product(*some[0])]
         counts = Counter(atom for _, atoms in some for atom, e in atoms.items() if e > 0)
-        worth = [(n, a) for a, n in counts.items() if n >= (3 if isinstance(a, str) else 2)]
-        if not worth:
-            return [product(c, atoms) for c, atoms in sorted(some, key=lambda term: _size(term[1], rank))]
-        trigonometric = [entry for entry in worth if not isinstance(entry[1], str)]
-        _, best = min(trigonometric or worth, key=lambda entry: (-entry[0], rank(entry[1])))
-        inside = [term for term in some if term[1].get(best, 0) > 0]
-        outside = [term for term in some if not term[1].get(best, 0) > 0]
-        return (shared(outside) if outside else []) + factored(inside, ())
+        groups: list[list[Product]] = []
+        while len(some) > 1:
+            worth = [(-n, rank(a), a) for a, n in counts.items() if n >= (3 if isinstance(a, str) else 2)]
+            if not worth:
+                break
+            best = min([entry for entry in worth if not isinstance(entry[2], str)] or worth)[2]
+            inside = [term for term in some if term[1].get(best, 0) > 0]
+            some = [term for term in some if not term[1].get(best, 0) > 0]
+            counts.subtract(atom for _, atoms in inside for atom, e in atoms.items() if e > 0)
+            groups.append(factored(inside, ()))
+        if len(some) == 1:
+            groups.append([product(*some[0])])
+        else:
+            groups.append([product(c, atoms) for c, atoms in sorted(some, key=lambda term: _size(term[1], rank))])
+        return [each for group in reversed(groups) for each in group]
 
     flat = [(t.coefficient, dict(t.powers) | ({(t.kind, t.angles): 1} if t.kind else {})) for t in terms]
     return tuple(grouped(flat, leading)) if flat else ()
@@ -119,12 +128,20 @@ def _content(some: list[Any]) -> Any:
 
 
 class Writer:
-    """Forms as SymPy expressions; every symbol is made once, without assumptions."""
+    """Forms as SymPy expressions; every symbol is made once, without assumptions.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    functions : dict
+        Symbols that are functions of another symbol, and which: they become applied functions with a derivative and
+        with numbers, so that SymPy can differentiate and evaluate them.
+    """
+
+    def __init__(self, functions: Mapping[str, tuple[LengthFunction, str]] = MappingProxyType({})) -> None:
         import sympy
 
         self._sympy = sympy
+        self._functions = functions
         self._known: dict[Atom, Any] = {}
 
     def symbol(self, name: str) -> Any:
@@ -146,10 +163,26 @@ class Writer:
 
     def _atom(self, atom: Atom) -> Any:
         if atom not in self._known:
-            if isinstance(atom, str):
+            if isinstance(atom, str) and atom in self._functions:
+                function, length = self._functions[atom]
+                self._known[atom] = applied(function, self._atom(length))
+            elif isinstance(atom, str):
                 self._known[atom] = self._sympy.Symbol(atom)
             else:
                 kind, angles = atom
                 argument = self._sympy.Add(*(k * self._atom(name) for name, k in angles))
                 self._known[atom] = getattr(self._sympy, kind)(argument)
         return self._known[atom]
+
+
+def applied(function: LengthFunction, length: Any) -> Any:
+    """The function of a SymPy expression; its derivative is `function.slope`, its numbers are those it gives.
+
+    SymPy tells functions of one name apart, and keeps what it has found of them, by what is given by keyword here.
+    """
+    from sympy.core.function import UndefinedFunction
+
+    def slope(self: Any, argument: int = 1) -> Any:
+        return applied(function.slope, self.args[0])
+
+    return UndefinedFunction(function.symbol, __dict__={"fdiff": slope}, _imp_=function)(length)

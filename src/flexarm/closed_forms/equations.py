@@ -7,25 +7,33 @@ They come from the functions that give a model its numbers, traced with symbols 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from math import isfinite
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import casadi as ca
 
 from flexarm.closed_forms.collect import Form, Writer, collected
-from flexarm.closed_forms.exports import check, identifier, matrices, program
+from flexarm.closed_forms.exports import check, identifier, program
 from flexarm.closed_forms.formats import Program, c, latex, markdown, matlab, python, text
+from flexarm.closed_forms.parts import PARTS, of_motion
 from flexarm.closed_forms.regressor import Regressor, base, chosen
-from flexarm.closed_forms.ring import Element, Ring, Term, TooManyTerms, plus, times, translated
+from flexarm.closed_forms.ring import Element, Limit, Ring, Term, TooManyTerms, plus, times, translated
 from flexarm.closed_forms.traced import Traced, trace
-from flexarm.description.arm import Arm, Beam, Telescope
+from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
-from flexarm.mechanics.parameters import Parameter, fitting
+from flexarm.mechanics.parameters import LengthFunction, Parameter, fitting
 from flexarm.shapes import ClosedForm, closed_form, family
 
-LARGEST = 5000
-"""Terms in the pose of the tip beyond which closed forms are hardly of use: inertia has about their square."""
+LARGEST = 50_000
+"""Terms of one part (a sine or cosine counts as two) beyond which it is hardly of use: some hundreds of pages."""
+ON_THE_WAY = 10 * LARGEST
+"""Terms that a sum may have before numbers are put in for parameters, after which many are one."""
+PRODUCTS = 40 * LARGEST
+"""Single terms multiplied or added in deriving one part: a second or two."""
+POSE = 5000
+"""Terms in the pose of the tip beyond which what has two poses in each product, about their square, is not tried."""
 
 
 def equations(
@@ -40,13 +48,13 @@ def equations(
         Those that shall be numbers instead of symbols: the arm's, or, in a dict, those given. A name is that of the
         symbol ("m_1") or of the field ("upper.mass"), or a pattern ("phi_*", "upper.*").
     however_large : bool
-        Go on where the equations will be too large to read.
+        Go on where a part of the equations becomes too large to read.
 
     Raises
     ------
     DescriptionError
-        When a name fits no parameter (the message lists them). When a closed form is first asked for: where they will
-        be too large, or where shapes that follow a telescope's load have none.
+        When a name fits no parameter (the message lists them). When a closed form is first asked for: where it is too
+        large. What is small of such an arm can still be had: U, B and damping of any arm, gravity of most.
     """
     if not arm.coordinates:
         raise DescriptionError(f"arm {arm.name!r}: nothing moves; it needs a joint or a link with modes")
@@ -71,7 +79,9 @@ class Equations:
     """M(q) qdd + (D(q, qd) + C) qd + U q + G(q) = B u, in symbols. Made by `equations`.
 
     Every matrix is a SymPy matrix and is derived when first asked for. Angles and deflections at the tips of flexible
-    links stand as symbols (alpha_1, w_1), their rates too (alphad_1); `definitions` has what they stand for.
+    links stand as symbols (alpha_1, w_1), their rates too (alphad_1); `definitions` has what they stand for. Modal
+    integrals of shapes that follow a telescope's load are functions of its free length, a_2_1(q_2), that SymPy can
+    differentiate (a_2_1_l(q_2)) and evaluate.
 
     Attributes
     ----------
@@ -93,10 +103,11 @@ class Equations:
         turning = [p.symbol for p in traced.parameters if p.unit == "rad"]
         spare = [f"psi_{i}" for i in range(1, 2 * len(arm.links) + 1)]
         self._ring = Ring((*traced.coordinates, *traced.stand_ins, *turning, *spare))
-        self._writer = Writer()
-        self._checked = however_large
+        self._writer = self.writer()
+        self._however_large = however_large
         self._elements: dict[str, list[Element]] = {}
         self._forms: dict[str, list[Form]] = {}
+        self._refused: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"Equations({self.arm.name!r}: {len(self.coordinates)} coordinates, {len(self.parameters)} parameters)"
@@ -149,12 +160,16 @@ class Equations:
     @property
     def kinetic(self) -> Any:
         """Kinetic energy."""
-        return self._matrix("energy")[0]
+        return self._energies[0]
 
     @property
     def potential(self) -> Any:
         """Potential energy: gravity, zero at the base's height, strain, springs."""
-        return self._matrix("energy")[1]
+        return self._energies[1]
+
+    @cached_property
+    def _energies(self) -> Any:
+        return self._matrix("energy")
 
     @cached_property
     def tip(self) -> Any:
@@ -169,13 +184,19 @@ class Equations:
     @property
     def definitions(self) -> dict[Any, Any]:
         """What the symbols of tip deflections and angles, and of their rates, stand for."""
+        for name in ("M", "D", "G"):  # a sum within a sine gets its name where it is first met
+            with suppress(DescriptionError):
+                self.elements(name)
+        return self._definitions()
+
+    def _definitions(self) -> dict[Any, Any]:
         return {self._writer.symbol(name): self._writer.expression(form) for name, form in self.stand_ins().items()}
 
     # -- ways to use them
 
     def explicit(self, expression: Any) -> Any:
         """The expression (or matrix) with the symbols of tip deflections and angles replaced by what they stand for."""
-        return expression.xreplace(self.definitions)
+        return expression.xreplace(self._definitions())
 
     def rate(self, expression: Any) -> Any:
         """The derivative in time of an expression (or matrix) of the coordinates."""
@@ -190,6 +211,18 @@ class Equations:
     def values(self) -> dict[Any, float]:
         """Values of the parameters, by SymPy symbol: for `subs`."""
         return {self._writer.symbol(p.symbol): p.value for p in self.parameters}
+
+    @cached_property
+    def functions(self) -> tuple[LengthFunction, ...]:
+        """Modal integrals that change with a telescope's free length, and their derivatives by it.
+
+        Each gives its values when called with lengths; in the matrices it stands as a function of the coordinate.
+        """
+        return self._traced.met_functions
+
+    def length_of(self, function: LengthFunction) -> str:
+        """The symbol of the coordinate that is the free length of one of `functions`."""
+        return self._traced.length_of(function)
 
     @cached_property
     def closed_forms(self) -> dict[str, ClosedForm]:
@@ -256,24 +289,29 @@ class Equations:
     def without_closed_forms(self) -> str:
         """A line on links whose modal integrals are numbers because their shapes have no closed forms; or nothing."""
         closed = self.closed_forms
-        lone = {p.name.split(".")[0] for p in self.parameters if p.modal and p.symbol not in closed}
-        beams = [(link.name, link.body) for link in self.arm.links if link.name in lone and isinstance(link.body, Beam)]
+        lone = {p.link for p in self.parameters if p.modal and p.symbol not in closed}
+        links = [link for i, link in enumerate(self.arm.links, start=1) if i in lone]
+        beams = [(link.name, link.body) for link in links if isinstance(link.body, Beam)]
         if not beams:
             return ""
         families = ", ".join(f"{name} ({_without(beam)})" for name, beam in beams)
         return f"no closed forms for the modal integrals of {families}: they are symbols with numeric values"
 
-    def text(self) -> str:
-        """The matrices entry by entry, for a terminal; SymPy reads the right-hand sides."""
-        return text(self)
+    def text(self, parts: Sequence[str] | None = None) -> str:
+        """The matrices (or those among `parts`) entry by entry, for a terminal; SymPy reads the right-hand sides."""
+        return text(self, parts)
 
-    def latex(self) -> str:
-        """A LaTeX document with all of it, ready to compile; it needs amsmath."""
-        return latex(self)
+    def latex(self, parts: Sequence[str] | None = None) -> str:
+        """A LaTeX document with all of it, or with `parts`, ready to compile; it needs amsmath."""
+        return latex(self, parts)
 
-    def markdown(self) -> str:
+    def markdown(self, parts: Sequence[str] | None = None) -> str:
         """The same in Markdown, with formulas between dollars."""
-        return markdown(self)
+        return markdown(self, parts)
+
+    def writer(self) -> Writer:
+        """What writes forms as SymPy expressions."""
+        return Writer({x.symbol: (x, self._traced.length_of(x)) for x in self._traced.functions})
 
     def python(self, parts: Sequence[str] | None = None) -> str:
         """A Python module that needs NumPy: a function of q, qd and the parameters that gives the matrices `parts`.
@@ -281,18 +319,18 @@ class Equations:
         Source code is written from the recursion's program, where what is common is shared, not from the closed forms:
         it is short for any arm.
         """
-        return python(self._program(parts or matrices(self.arm)))
+        return python(self._program(parts or of_motion(self.arm)))
 
     def matlab(self, parts: Sequence[str] | None = None) -> str:
         """A MATLAB or Octave function of q, qd and the parameters that gives the matrices `parts`."""
-        return matlab(self._program(parts or matrices(self.arm)))
+        return matlab(self._program(parts or of_motion(self.arm)))
 
     def c(self, parts: Sequence[str] | None = None) -> dict[str, str]:
         """C sources by file name: a header, the function, and a program that tests it.
 
         The test compares with the numbers of the native model at a random state.
         """
-        parts = parts or matrices(self.arm)
+        parts = parts or of_motion(self.arm)
         made = self._program(parts)
         return c(made, *check(self._traced, self.arm, parts, self.numbers))
 
@@ -308,10 +346,16 @@ class Equations:
         rows, columns = self._shape(name)
         return [self._forms[name][r::rows] for r in range(rows)]
 
-    def stand_ins(self) -> dict[str, Form]:
-        """Symbols of tip deflections and angles and of their rates, and what they stand for."""
-        for name in ("M", "D", "G"):  # a sum within a sine gets its name where it is first met
+    def derive(self, *names: str) -> None:
+        """Matrices, by name, before any of them is collected and printed, which takes longer.
+
+        Raises `DescriptionError` where one of them is too large.
+        """
+        for name in names:
             self.elements(name)
+
+    def stand_ins(self) -> dict[str, Form]:
+        """What symbols of tip deflections and angles stand for, of their rates, and of sums within sines met so far."""
         names = [*self._traced.stand_ins, *self._traced.stand_in_rates]
         found = [self._collected(x) for x in (*self.elements("tips"), *self.elements("tip_rates"))]
         named = {
@@ -322,11 +366,41 @@ class Equations:
 
     def elements(self, name: str) -> list[Element]:
         """The entries of a matrix, columns first, as exact sums over `ring`."""
+        if name in self._refused:
+            raise DescriptionError(self._refused[name])
         if name not in self._elements:
-            self._check()
-            found = self._translated(name)
-            self._elements[name] = [self._ring.with_values(x, self.numbers) for x in found]
+            self._elements[name] = self._derived(name)
         return self._elements[name]
+
+    def _derived(self, name: str) -> list[Element]:
+        """The entries, or a refusal where they are too many: counted in terms, whatever the machine's speed."""
+        if self._however_large:
+            return [self._ring.with_values(x, self.numbers) for x in self._translated(name, None)]
+        if name in PARTS and PARTS[name].of_poses == 2 and self._pose > POSE:
+            self._refuse(name, f"the pose of the tip alone has more than {POSE} terms, and it has about their square")
+        try:
+            found = self._translated(name, Limit(ON_THE_WAY, PRODUCTS))
+        except TooManyTerms:
+            self._refuse(name, f"its derivation has sums of more than {ON_THE_WAY} terms or takes {PRODUCTS} products")
+        found = [self._ring.with_values(x, self.numbers) for x in found]
+        if sum(map(len, found)) > LARGEST:
+            self._refuse(name, f"it has more than {LARGEST} terms", "numbers for parameters (numbers, --set), ")
+        return found
+
+    def _refuse(self, name: str, why: str, numbers: str = "") -> NoReturn:
+        smaller = f"{numbers}fewer modes or links make it smaller"
+        ways = "small parts can be had alone (--part G); source code is short; however_large = True (--yes) goes on"
+        line = f"arm {self.arm.name!r}: {name} is too large as a closed form: {why}; {smaller}; {ways}"
+        self._refused[name] = line
+        raise DescriptionError(line) from None
+
+    @cached_property
+    def _pose(self) -> int:
+        """Terms in the pose of the tip, as far as it matters."""
+        try:
+            return sum(map(len, self._translated("tip", Limit(POSE, PRODUCTS))))
+        except TooManyTerms:
+            return POSE + 1
 
     @property
     def ring(self) -> Ring:
@@ -340,7 +414,8 @@ class Equations:
     def _order(self) -> dict[str, int]:
         """In which order symbols stand in a product: parameters, coordinates, rates."""
         t = self._traced
-        names = [*(p.symbol for p in t.parameters), *t.coordinates, *t.stand_ins, *t.rates, *t.stand_in_rates]
+        known = [*(p.symbol for p in t.parameters), *(f.symbol for f in t.functions)]
+        names = [*known, *t.coordinates, *t.stand_ins, *t.rates, *t.stand_in_rates]
         return {name: i for i, name in enumerate(names)}
 
     @cached_property
@@ -348,13 +423,18 @@ class Equations:
         """Masses, inertias, stiffnesses, dampings: what a sum is grouped by."""
         return [p.symbol for p in self.parameters if p.unit.startswith(("kg", "N"))]
 
-    def _translated(self, name: str, largest: int | None = None) -> list[Element]:
-        expression = ca.cse(ca.densify(self._traced.part(name)))
+    def _translated(self, name: str, limit: Limit | None) -> list[Element]:
+        expression = ca.cse(ca.densify(self._expression(name)))
         function = ca.Function(name, list(self._traced.arguments), [expression])
-        return translated(function, self._traced.names, self._ring, largest)[0]
+        return translated(function, self._traced.names, self._ring, limit)
+
+    def _expression(self, name: str) -> ca.SX:
+        traced = self._traced
+        stand_ins = {"tips": lambda: traced.tips, "tip_rates": lambda: traced.tip_rates}
+        return traced.placed(stand_ins[name]() if name in stand_ins else PARTS[name].expression(traced))
 
     def _shape(self, name: str) -> tuple[int, int]:
-        shape: tuple[int, int] = self._traced.part(name).shape
+        shape: tuple[int, int] = PARTS[name].expression(self._traced).shape
         return shape
 
     def _matrix(self, name: str) -> Any:
@@ -362,24 +442,6 @@ class Equations:
 
         rows = [[self._writer.expression(form) for form in row] for row in self.forms(name)]
         return sympy.Matrix(*self._shape(name), [x for row in rows for x in row])
-
-    def _check(self) -> None:
-        """Before the first closed form: whether there will be one, and its size from that of the tip's pose."""
-        for link in self.arm.links:
-            if isinstance(link.joint, Telescope) and link.joint.wave_numbers != "fixed":
-                way = f"wave_numbers is {link.joint.wave_numbers!r}: shapes that follow the load have no closed forms"
-                raise DescriptionError(f"link {link.name!r}: joint.{way}; 'fixed' has, and source code needs none")
-        if self._checked:
-            return
-        try:
-            terms = sum(map(len, self._translated("tip", LARGEST)))
-        except TooManyTerms:
-            terms = LARGEST + 1
-        if terms > LARGEST:
-            size = f"the pose of its tip alone has more than {LARGEST} terms, the inertia matrix about its square"
-            way = "however_large = True (--yes) goes on, source code needs none"
-            raise DescriptionError(f"arm {self.arm.name!r} is too large for closed forms: {size}; {way}")
-        self._checked = True
 
 
 def _closed_forms(arm: Arm) -> dict[str, ClosedForm]:

@@ -9,11 +9,13 @@ is one integer with a field of bits for each exponent, so that a product of mono
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import cos, pi, sin
+from math import cos, inf, pi, sin
+from typing import final
 
 import casadi as ca
 
 from flexarm.errors import FlexarmError
+from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, instructions, operation_name
 
 Element = dict[int, complex]
 
@@ -129,49 +131,72 @@ class Ring:
             if harmonic >= 0:
                 along, across = (2.0 * c.real, -2.0 * c.imag) if harmonic else (c.real, 0.0)
                 found[(key - harmonic) >> border, harmonic] = (along, across)
+        known_powers: dict[int, tuple] = {}
+        known_angles: dict[int, tuple] = {}
         sums: dict[tuple, Fraction | float] = {}
         for (power, harmonic), (along, across) in found.items():
-            coefficient, powers = Fraction(1), []
-            for place, exponent in _fields(power):
-                name = self.symbols[place]
-                if name[0] == "1":
-                    coefficient *= Fraction(name) ** exponent
-                else:
-                    powers.append((name, exponent))
-            angles = tuple((self.angles[place], k) for place, k in _fields(harmonic))
-            flip = bool(angles) and angles[0][1] < 0
-            if flip:
-                angles, across = tuple((name, -k) for name, k in angles), -across
-            for kind, c in (("cos" if angles else "", along), ("sin", across)):
+            if power not in known_powers:
+                known_powers[power] = self._powers(power)
+            if harmonic not in known_angles:
+                known_angles[harmonic] = self._angles(harmonic)
+            coefficient, powers = known_powers[power]
+            angles, sign = known_angles[harmonic]
+            for kind, c in (("cos" if angles else "", along), ("sin", sign * across)):
                 if c:
-                    same = (tuple(powers), kind, angles)
+                    same = (powers, kind, angles)
                     value = _times(coefficient, c)
                     sums[same] = sums[same] + value if same in sums else value
         return [Term(c, *key) for key, c in sums.items() if c]
 
+    def _powers(self, power: int) -> tuple[Fraction, tuple[tuple[str, int], ...]]:
+        """The fraction, and the powers of symbols, of a monomial without its angles."""
+        coefficient, powers = Fraction(1), []
+        for place, exponent in _fields(power):
+            name = self.symbols[place]
+            if name[0] == "1":
+                coefficient *= Fraction(name) ** exponent
+            else:
+                powers.append((name, exponent))
+        return coefficient, tuple(powers)
+
+    def _angles(self, harmonic: int) -> tuple[tuple[tuple[str, int], ...], float]:
+        """The angles, the first with a positive sign, and the sign that the sine takes for it."""
+        angles = tuple((self.angles[place], k) for place, k in _fields(harmonic))
+        if angles and angles[0][1] < 0:
+            return tuple((name, -k) for name, k in angles), -1.0
+        return angles, 1.0
+
     def with_values(self, element: Element, values: Mapping[str, float]) -> Element:
         """The element with numbers for some symbols."""
-        turned = [(BITS * i, values[name]) for i, name in enumerate(self.angles) if name in values]
-        powers = [(place, values[name]) for name, place in self._places.items() if name in values]
-        names = {place: name for name, place in self._places.items()}
-        if not (turned or powers):
+        places = {BITS * i: name for i, name in enumerate(self.angles) if name in values}
+        places |= {place: name for name, place in self._places.items() if name in values}
+        if not places:
             return element
+        fields = len(self.angles) + len(self.symbols)
+        centre = sum(1 << (BITS * i + BITS - 1) for i in range(fields))  # makes the signed fields of a key unsigned
+        mask = sum(((1 << BITS) - 1) << place for place in places)
+        known: dict[int, tuple[complex, int]] = {}
         found: Element = {}
         for key, c in element.items():
-            for place, value in powers:
-                exponent = _at(key, place)
-                if exponent:
-                    if exponent < 0 and not value:
-                        raise NoClosedForm(f"the equations divide by {names[place]}, which is 0")
-                    c *= value**exponent
-                    key -= exponent << place
-            for place, value in turned:
-                k = _at(key, place)
-                if k:
-                    c *= complex(cos(k * value), sin(k * value))
-                    key -= k << place
-            found[key] = found.get(key, 0.0) + c
+            replaced = (key + centre) & mask
+            if replaced not in known:
+                known[replaced] = self._value(key, places, values)
+            factor, gone = known[replaced]
+            found[key - gone] = found.get(key - gone, 0.0) + c * factor
         return {key: c for key, c in found.items() if c}
+
+    def _value(self, key: int, places: Mapping[int, str], values: Mapping[str, float]) -> tuple[complex, int]:
+        """What a monomial's symbols at some places are worth, and those symbols alone."""
+        factor, gone = 1.0 + 0.0j, 0
+        for place, name in places.items():
+            exponent, value = _at(key, place), values[name]
+            if exponent < 0 and not value and place >= self._border:
+                raise NoClosedForm(f"the equations divide by {name}, which is 0")
+            if exponent:
+                turns = place < self._border
+                factor *= complex(cos(exponent * value), sin(exponent * value)) if turns else value**exponent
+                gone += exponent << place
+        return factor, gone
 
     def substituted(self, element: Element, name: str, value: Element) -> Element:
         """The element with a sum in place of a symbol, but within sines and cosines."""
@@ -185,18 +210,6 @@ class Ring:
         for exponent, part in parts.items():
             total = plus(total, times(part, power(value, exponent)))
         return total
-
-    def slope(self, element: Element, name: str) -> Element:
-        """The derivative to a symbol that is no angle."""
-        if name not in self._places:
-            return {}
-        place = self._places[name]
-        found: Element = {}
-        for key, c in element.items():
-            exponent = _at(key, place)
-            if exponent:
-                found[key - (1 << place)] = exponent * c
-        return found
 
 
 def _low(key: int, bits: int) -> int:
@@ -232,7 +245,30 @@ def _times(fraction: Fraction, value: float) -> Fraction | float:
 # -- arithmetic --------------------------------------------------------------------------------------------------------
 
 
-def plus(a: Element, b: Element) -> Element:
+@final
+@dataclass
+class Limit:
+    """How large a derivation may become, counted in terms and not in time, so that it is the same on every machine.
+
+    Attributes
+    ----------
+    terms : of one sum, and of all results together
+    products : single terms multiplied or added on the way
+    done : products so far
+    """
+
+    terms: float = inf
+    products: float = inf
+    done: int = 0
+
+    def count(self, products: int, terms: int) -> None:
+        """Work that was done, and the size of what came of it; raises `TooManyTerms` beyond the limit."""
+        self.done += products
+        if terms > self.terms or self.done > self.products:
+            raise TooManyTerms
+
+
+def plus(a: Element, b: Element, limit: Limit | None = None) -> Element:
     """a + b."""
     if len(a) < len(b):
         a, b = b, a
@@ -243,10 +279,12 @@ def plus(a: Element, b: Element) -> Element:
             total[key] = c
         else:
             total.pop(key, None)
+    if limit:
+        limit.count(len(a), len(total))
     return total
 
 
-def times(a: Element, b: Element) -> Element:
+def times(a: Element, b: Element, limit: Limit | None = None) -> Element:
     """a b."""
     if len(a) > len(b):
         a, b = b, a
@@ -256,6 +294,8 @@ def times(a: Element, b: Element) -> Element:
         for other, d in b.items():
             key = one + other
             total[key] = get(key, 0.0) + c * d
+        if limit:
+            limit.count(len(b), len(total))
     return {key: c for key, c in total.items() if c}
 
 
@@ -272,72 +312,77 @@ def inverse(a: Element) -> Element:
     return {-key: 1.0 / c}
 
 
-def power(a: Element, exponent: float) -> Element:
+def power(a: Element, exponent: float, limit: Limit | None = None) -> Element:
     """a to a whole power."""
     if exponent != int(exponent):
         raise NoClosedForm(f"a power of {exponent}")
     if exponent < 0:
-        return power(inverse(a), -exponent)
+        return power(inverse(a), -exponent, limit)
     if exponent >= LARGEST:
         raise NoClosedForm(f"a power of {exponent:g}")
     result: Element = {0: 1.0}
     for _ in range(int(exponent)):
-        result = times(result, a)
+        result = times(result, a, limit)
     return result
 
 
 # -- from CasADi -------------------------------------------------------------------------------------------------------
 
 
-def translated(
-    function: ca.Function, inputs: Iterable[str], ring: Ring, largest: int | None = None
-) -> list[list[Element]]:
-    """The entries of each result of an SX function, as elements; `inputs` names its arguments laid end to end.
+def translated(function: ca.Function, inputs: Iterable[str], ring: Ring, limit: Limit | None = None) -> list[Element]:
+    """The entries of an SX function's results, laid end to end, as elements; `inputs` names those of its arguments.
 
-    Raises `TooManyTerms` as soon as a sum has more than `largest` terms.
+    Raises `TooManyTerms` as soon as the limit is passed.
     """
     names = list(inputs)
-    starts = [sum(function.nnz_in(i) for i in range(k)) for k in range(function.n_in())]
-    results: list[list[Element]] = [[{}] * function.nnz_out(i) for i in range(function.n_out())]
-    register: dict[int, Element] = {}
-    pairs: dict[frozenset, tuple[Element, Element]] = {}
+    code = instructions(function)
+    last = {a: k for k, instruction in enumerate(code) for a in instruction.args if isinstance(a, int)}
+    results: list[Element] = [{}] * sum(function.nnz_out(i) for i in range(function.n_out()))
+    values: dict[int, Element] = {}
+    pairs: dict[int, tuple[Element, Element]] = {}
+    same: dict[frozenset, tuple[Element, Element]] = {}
+    size = 0
 
-    for k in range(function.n_instructions()):
-        op, where, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if op == ca.OP_INPUT:
-            register[target[0]] = ring.symbol(names[starts[where[0]] + where[1]])
-        elif op == ca.OP_CONST:
-            register[target[0]] = ring.constant(function.instruction_constant(k))
-        elif op == ca.OP_OUTPUT:
-            results[target[0]][target[1]] = register[where[0]]
-        elif op in (ca.OP_SIN, ca.OP_COS):
-            argument = register[where[0]]
-            key = frozenset(argument.items())
-            if key not in pairs:
-                pairs[key] = ring.sine_and_cosine(argument)
-            register[target[0]] = pairs[key][op == ca.OP_COS]
-        elif op in (ca.OP_DIV, ca.OP_INV):
-            below = ring.inverse(register[where[-1]])
-            register[target[0]] = times(register[where[0]], below) if op == ca.OP_DIV else below
-        elif op in OPERATIONS:
-            register[target[0]] = OPERATIONS[op](*(register[w] for w in where))
+    for k, instruction in enumerate(code):
+        op, args, index = instruction.op, instruction.args, instruction.index
+        if op == PART:
+            values[k] = pairs[int(args[0])][index]
+            continue
+        operands = [values[a] if isinstance(a, int) else ring.constant(a) for a in args]
+        if op == OUTPUT:
+            results[index] = operands[0]
+            size += len(operands[0])
+            if limit:
+                limit.count(0, size)
+        elif op == INPUT:
+            values[k] = ring.symbol(names[index])
+        elif op == SINCOS:
+            key = frozenset(operands[0].items())
+            if key not in same:
+                same[key] = ring.sine_and_cosine(operands[0])
+            pairs[k] = same[key]
+        elif op == INVERSE:
+            values[k] = ring.inverse(operands[0])
         elif op in (ca.OP_POW, ca.OP_CONSTPOW):
-            exponent = register[where[1]]
+            base, exponent = operands
             if exponent.keys() - {0}:
                 raise NoClosedForm("a power that is not constant")
-            register[target[0]] = power(register[where[0]], exponent.get(0, 0.0).real)
+            values[k] = power(base, exponent.get(0, 0.0).real, limit)
+        elif op in OPERATIONS:
+            values[k] = OPERATIONS[op](limit, *operands)
         else:
-            raise NoClosedForm(f"operation {op} of CasADi")
-        if largest is not None and target and len(register.get(target[0], ())) > largest:
-            raise TooManyTerms
+            raise NoClosedForm(f"the CasADi operation {operation_name(op)} has no place in a sum of products")
+        for a in args:
+            if isinstance(a, int) and last[a] == k:  # large sums go when nobody needs them any more
+                values.pop(a, None)
     return results
 
 
-OPERATIONS: dict[int, Callable[..., Element]] = {
-    ca.OP_ADD: plus,
-    ca.OP_SUB: lambda a, b: plus(a, negative(b)),
-    ca.OP_MUL: times,
-    ca.OP_NEG: negative,
-    ca.OP_SQ: lambda a: times(a, a),
-    ca.OP_TWICE: lambda a: times({0: 2.0}, a),
+OPERATIONS: dict[int | str, Callable[..., Element]] = {
+    ca.OP_ADD: lambda limit, a, b: plus(a, b, limit),
+    ca.OP_SUB: lambda limit, a, b: plus(a, negative(b), limit),
+    ca.OP_MUL: lambda limit, a, b: times(a, b, limit),
+    ca.OP_NEG: lambda limit, a: negative(a),
+    ca.OP_SQ: lambda limit, a: times(a, a, limit),
+    ca.OP_TWICE: lambda limit, a: times({0: 2.0}, a, limit),
 }

@@ -1,7 +1,8 @@
 """An arm's equations traced with symbols for its numbers: by the functions that give a model its numbers.
 
 Tip deflections and slopes that are sums of many modes, and all angles, stand as symbols of their own (w_1, alpha_1),
-which is how one writes them; what they stand for goes along.
+which is how one writes them; what they stand for goes along. So do modal integrals that change with a telescope's
+length, and their derivatives.
 """
 
 from collections.abc import Sequence
@@ -10,12 +11,12 @@ from functools import cached_property
 
 import casadi as ca
 
-from flexarm.description.arm import Arm, Beam
+from flexarm.description.arm import Arm
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics import quantities
 from flexarm.mechanics.chain import Chain, named_chain, taken
 from flexarm.mechanics.modal import coordinate_labels
-from flexarm.mechanics.parameters import Ledger, Parameter
+from flexarm.mechanics.parameters import Ledger, LengthFunction, Parameter
 from flexarm.mechanics.spatial import Vector, is_zero
 
 TIPS = ("x", "w", "v", "alpha", "delta", "gamma")
@@ -24,50 +25,84 @@ TIPS = ("x", "w", "v", "alpha", "delta", "gamma")
 
 @dataclass(frozen=True)
 class Traced:
-    """Expressions over q, qd, the tip functions s and their rates sd, and parameters p.
+    """Expressions over q, qd, the tip functions s and their rates sd, functions f of a length, and parameters p.
+
+    Those below are still to be `placed`: in them functions of a length stand so that they can be differentiated.
 
     Attributes
     ----------
     coordinates, rates : symbols of the coordinates, in the model's order, and of their rates
     stand_ins, stand_in_rates : symbols of tip functions, and of their rates
+    functions : what the symbols in f are, derivatives among them
     """
 
+    arm: Arm
     chain: Chain
     q: ca.SX
     qd: ca.SX
     s: ca.SX
     sd: ca.SX
+    f: ca.SX
     p: ca.SX
+    places: ca.SX
+    """Where functions of a length are expanded, see `Ledger`."""
+    lengths: ca.SX
+    """The lengths, over q, that belong there."""
     tips: ca.SX
     """What the symbols in s stand for, over q and p."""
     coordinates: tuple[str, ...]
     rates: tuple[str, ...]
     stand_ins: tuple[str, ...]
     stand_in_rates: tuple[str, ...]
+    functions: tuple[LengthFunction, ...]
     named: tuple[Parameter, ...]
     """What the symbols in p are."""
 
     @property
     def arguments(self) -> tuple[ca.SX, ...]:
         """All symbols."""
-        return self.q, self.qd, self.s, self.sd, self.p
+        return self.q, self.qd, self.s, self.sd, self.f, self.p
 
     @property
     def names(self) -> tuple[str, ...]:
         """Their names, laid end to end."""
-        return (*self.coordinates, *self.rates, *self.stand_ins, *self.stand_in_rates, *(p.symbol for p in self.named))
+        functions, parameters = [f.symbol for f in self.functions], [p.symbol for p in self.named]
+        tips = (*self.stand_ins, *self.stand_in_rates)
+        return (*self.coordinates, *self.rates, *tips, *functions, *parameters)
 
-    def part(self, name: str) -> ca.SX:
-        """One of the expressions below, by the letter it has in the equations of motion or by its name."""
-        letters = {"M": "inertia", "D": "coriolis", "U": "stiffness", "G": "gravity", "B": "input"}
-        return getattr(self, letters.get(name, name))
+    def placed(self, expression: ca.SX) -> ca.SX:
+        """A finished expression over `arguments`: nothing is differentiated by a length any more."""
+        (found,) = ca.substitute([ca.densify(expression)], [self.places], [self.lengths])
+        return found
+
+    @property
+    def function_values(self) -> ca.SX:
+        """What the symbols in f stand for, over q: series in the lengths."""
+        lengths = {number: self.q[i] for number, i in _free_lengths(self.arm).items()}
+        return _stacked([x for each in self.functions for x in each.series.at(lengths[each.link])])
+
+    def length_of(self, function: LengthFunction) -> str:
+        """The symbol of the coordinate that a function depends on."""
+        return self.coordinates[_free_lengths(self.arm)[function.link]]
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Those of the named numbers that the equations depend on."""
-        parts = (self.inertia, self.gravity, self.stiffness_force, self.damping, self.input, self.energy, self.tip)
-        met = {x.name() for part in parts for x in ca.symvar(part)} | {x.name() for x in ca.symvar(self.tips)}
+        met = self._met(self.inertia, self.gravity, self.stiffness_force, self.damping, self.input, self.energy)
+        met |= self._met(self.tip, self.tips)
         return tuple(p for p in self.named if p.symbol in met)
+
+    @cached_property
+    def met_functions(self) -> tuple[LengthFunction, ...]:
+        """Those of `functions` that the equations depend on."""
+        if not self.functions:
+            return ()
+        met = self._met(self.inertia, self.bias, self.gravity, self.stiffness, self.stiffness_force, self.energy)
+        met |= self._met(self.tips, self.tip_rates, self.tip, self.jacobian)
+        return tuple(f for f in self.functions if f.symbol in met)
+
+    def _met(self, *expressions: ca.SX) -> set[str]:
+        return {x.name() for expression in expressions for x in ca.symvar(self.placed(expression))}
 
     @cached_property
     def inertia(self) -> ca.SX:
@@ -156,11 +191,15 @@ def trace(arm: Arm) -> Traced:
     chain = named_chain(arm, ledger)
     coordinates = _symbols(arm)
     q = _column(coordinates)
+    free = _free_lengths(arm)
+    places, lengths = _stacked([*ledger.places.values()]), _stacked([q[free[number]] for number in ledger.places])
+    functions = [each for function in ledger.functions.values() for each in function.orders]
     tips: list[tuple[int, int, ca.SX]] = []
     for i, (body, own) in enumerate(zip(chain.bodies[:-1], chain.own, strict=False)):
         share = taken(dy.entries(q), own)[1:]
         for t, value in enumerate(body.tip(share)):
-            if _needs_a_name(ca.SX(value), t, share):
+            (placed,) = ca.substitute([ca.SX(value)], [places], [lengths])
+            if _needs_a_name(placed, t, share):
                 tips.append((i, t, ca.SX(value)))
     names = [f"{TIPS[t]}_{i + 1}" for i, t, _ in tips]
     s, sd = _column(names), _column([_rate(name) for name in names])
@@ -174,17 +213,22 @@ def trace(arm: Arm) -> Traced:
         )
 
     return Traced(
+        arm=arm,
         chain=replace(chain, seen=seen),
         q=q,
         qd=_column([_rate(name) for name in coordinates]),
         s=s,
         sd=sd,
-        p=ca.vertcat(*ledger.symbols.values()),
-        tips=ca.SX(ca.vertcat(*(value for _, _, value in tips))) if tips else ca.SX(0, 1),
+        f=_stacked([ledger.values[each.symbol] for each in functions]),
+        p=_stacked([*ledger.symbols.values()]),
+        places=places,
+        lengths=lengths,
+        tips=_stacked([value for _, _, value in tips]),
         coordinates=coordinates,
         rates=tuple(map(_rate, coordinates)),
         stand_ins=tuple(names),
         stand_in_rates=tuple(map(_rate, names)),
+        functions=tuple(functions),
         named=tuple(ledger.parameters.values()),
     )
 
@@ -195,17 +239,21 @@ def _needs_a_name(value: ca.SX, t: int, share: Sequence[ca.SX]) -> bool:
     return len(amplitudes) > (1 if t < 3 else 0)
 
 
+def _free_lengths(arm: Arm) -> dict[int, int]:
+    """The coordinate of each link's joint, by the link's number: of a telescope that is its free length."""
+    return {arm.layout[i].link + 1: i for i in arm.joints}
+
+
 def _symbols(arm: Arm) -> tuple[str, ...]:
     """Symbols of the coordinates: q for joints, eta for amplitudes, theta for motors."""
-    joints, flexible, motors = [], [], []
-    for i, link in enumerate(arm.links, start=1):
-        if f"{link.name}.joint" in arm.coordinates:
-            joints.append(f"q_{i}")
-        if isinstance(link.body, Beam):
-            flexible += [f"eta_{i}_{label}" for label in coordinate_labels(list(link.body.counts.values()))]
-        if link.elastic:
-            motors.append(f"theta_{i}")
-    return (*joints, *flexible, *motors)
+    amplitudes = [
+        f"eta_{i}_{label}"
+        for i, link in enumerate(arm.links, start=1)
+        for label in (coordinate_labels([*link.body.counts.values()]) if link.body.counts else [])
+    ]
+    joints = [f"q_{arm.layout[i].link + 1}" for i in arm.joints]
+    motors = [f"theta_{arm.layout[i].link + 1}" for i in arm.motors]
+    return (*joints, *amplitudes, *motors)
 
 
 def _rate(name: str) -> str:
@@ -214,7 +262,11 @@ def _rate(name: str) -> str:
 
 
 def _column(names: Sequence[str]) -> ca.SX:
-    return ca.vertcat(*(ca.SX.sym(name) for name in names)) if names else ca.SX(0, 1)
+    return _stacked([ca.SX.sym(name) for name in names])
+
+
+def _stacked(values: Sequence[ca.SX]) -> ca.SX:
+    return ca.SX(ca.vertcat(*values)) if values else ca.SX(0, 1)
 
 
 def _matrix(rows: list[Vector]) -> ca.SX:

@@ -1,17 +1,23 @@
 """An arm's numbers by name: what stays a symbol in a closed form, and what it is.
 
 The mechanics of a link is built from numbers that each pass through a `Name` once: for a numeric model it hands back
-the value, for closed forms a symbol. Zero stays zero, so what is absent costs nothing and is not seen.
+the value, for closed forms a symbol. Zero stays zero, so what is absent costs nothing and is not seen. Numbers that
+change with a telescope's length pass through it too, as values at the length or as functions with a name.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import NamedTuple, Protocol, final
 
 import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
 
 from flexarm.errors import DescriptionError
-from flexarm.mechanics.spatial import Scalar
+from flexarm.mechanics.series import Series
+from flexarm.mechanics.spatial import Scalar, Vector
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,8 @@ class Parameter:
         Empty where it has none.
     meaning : str
         In words.
+    link : int
+        Number of its link, from 1; 0 where it belongs to none.
     """
 
     symbol: str
@@ -36,6 +44,7 @@ class Parameter:
     value: float
     unit: str
     meaning: str
+    link: int = 0
 
     @property
     def modal(self) -> bool:
@@ -46,39 +55,174 @@ class Parameter:
 MODAL = ("a", "b", "c", "k", "phi", "dphi", "dphi0", "g")
 """Letters of mean, first moment, product, curvature product, tip deflection and slope, root slope, shortening."""
 
-Name = Callable[[str, str, float, str, str], Scalar]
-"""(letter and labels, field, value, unit, meaning) of a number of one link -> what stands for it."""
+
+AtLength = Callable[[Scalar], Vector]
+"""Numbers at a length."""
 
 
-def value_of(symbol: str, name: str, value: float, unit: str, meaning: str) -> Scalar:
-    """The `Name` of a numeric model."""
-    return value
+class Label(NamedTuple):
+    """What a number without unit is called: letter and labels, field, meaning."""
+
+    symbol: str
+    name: str
+    meaning: str
 
 
+class Name(Protocol):
+    """What the numbers of one link become on their way into its mechanics: values, or symbols."""
+
+    def __call__(self, symbol: str, name: str, value: float, unit: str, meaning: str) -> Scalar:
+        """What stands for a number: letter and labels, field, value, unit, meaning."""
+
+    def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
+        """What stands, at a length, for numbers that change with it; one that is known at any length has no label."""
+
+
+@final
+class _Value:
+    def __call__(self, symbol: str, name: str, value: float, unit: str, meaning: str) -> Scalar:
+        return value
+
+    def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
+        return lambda length: [x if isinstance(x, float) else y for x, y in zip(labels, series.at(length), strict=True)]
+
+
+value_of: Name = _Value()
+"""The `Name` of a numeric model: every number is itself."""
+
+
+@final
+class _Label:
+    def __call__(self, symbol: str, name: str, value: float, unit: str, meaning: str) -> Label:
+        return Label(symbol, name, meaning)
+
+    def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
+        return lambda length: list(labels)
+
+
+label: Name = _Label()
+"""The `Name` that gives what a number is called."""
+
+
+@final
+@dataclass(frozen=True)
+class LengthFunction:
+    """A modal integral of shapes that follow their load, as a function of a telescope's free length, or a derivative.
+
+    Attributes
+    ----------
+    letters : str
+        As the symbol of a `Parameter`, e.g. "a_2_1".
+    name, meaning : str
+        As those of a `Parameter`.
+    link : int
+        Number of the telescope among the links, from 1.
+    order : int
+        How often it is differentiated by the length.
+    """
+
+    letters: str
+    name: str
+    meaning: str
+    link: int
+    series: Series
+    order: int = 0
+
+    @property
+    def symbol(self) -> str:
+        """In equations: "a_2_1", its derivatives "a_2_1_l" and "a_2_1_ll"."""
+        return f"{self.letters}_{self.order * 'l'}" if self.order else self.letters
+
+    def __call__(self, length: ArrayLike) -> np.ndarray:
+        """Values at a free length, or at many [m]."""
+        return self.series.values(length)[..., 0]
+
+    @cached_property
+    def slope(self) -> "LengthFunction":
+        """The derivative by the free length."""
+        return replace(self, series=self.series.slope, order=self.order + 1)
+
+    @property
+    def orders(self) -> tuple["LengthFunction", ...]:
+        """Itself, its first and its second derivative."""
+        return self, self.slope, self.slope.slope
+
+
+@final
 @dataclass(frozen=True)
 class Ledger:
-    """Symbols given to numbers so far."""
+    """Symbols given to numbers so far.
+
+    A function f of a length l enters an expression as f(p) + f'(p) (l - p) + f''(p) (l - p)^2 / 2 about a place p, a
+    symbol of its own. Differentiated in l as often as needed, up to twice, it has the right derivatives once l is put
+    in for p: then f, f', f'' are left, each a symbol, though CasADi knows no functions that have a name only.
+    """
 
     parameters: dict[str, Parameter] = field(default_factory=dict)
     symbols: dict[str, ca.SX] = field(default_factory=dict)
+    functions: dict[str, LengthFunction] = field(default_factory=dict)
+    values: dict[str, ca.SX] = field(default_factory=dict)
+    """Symbols of the functions and of their derivatives."""
+    places: dict[int, ca.SX] = field(default_factory=dict)
+    """The place p of each telescope, by its link's number."""
 
     def of(self, mark: str, owner: str) -> Name:
         """The `Name` of a link: its number goes behind the letter, its name before the field's."""
+        return _Named(self, mark, owner)
 
-        def named(symbol: str, name: str, value: float, unit: str, meaning: str) -> Scalar:
-            if value == 0.0:
-                return 0.0
-            letter, _, labels = symbol.partition("_")
-            full = "_".join(part for part in (letter, mark, labels) if part)
-            if full not in self.symbols:
-                who = f"{owner}.{name}" if owner else name
-                self.parameters[full] = Parameter(full, who, float(value), unit, meaning)
-                self.symbols[full] = ca.SX.sym(full)
-            elif abs(self.parameters[full].value - value) > 1e-9 * abs(value):
-                raise AssertionError(f"{full} names two numbers, {self.parameters[full].value} and {value}")
-            return self.symbols[full]
 
-        return named
+@final
+@dataclass(frozen=True)
+class _Named:
+    ledger: Ledger
+    mark: str
+    owner: str
+
+    def __call__(self, symbol: str, name: str, value: float, unit: str, meaning: str) -> Scalar:
+        if value == 0.0:
+            return 0.0
+        known, full = self.ledger.parameters, self._full(symbol)
+        if full not in known:
+            known[full] = Parameter(full, self._owned(name), float(value), unit, meaning, self._link)
+            self.ledger.symbols[full] = ca.SX.sym(full)
+        elif abs(known[full].value - value) > 1e-9 * abs(value):
+            raise AssertionError(f"{full} names two numbers, {known[full].value} and {value}")
+        return self.ledger.symbols[full]
+
+    def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
+        numbers = [
+            _constant(x) if isinstance(x, float) else self._along(x, column)
+            for x, column in zip(labels, series.columns, strict=True)
+        ]
+        return lambda length: [number(length) for number in numbers]
+
+    def _along(self, label: Label, series: Series) -> Callable[[Scalar], Scalar]:
+        if len(series.coefficients) == 1:
+            return _constant(self(label.symbol, label.name, float(series.coefficients[0, 0]), "", label.meaning))
+        full, link, known = self._full(label.symbol), self._link, self.ledger.functions
+        place = self.ledger.places.setdefault(link, ca.SX.sym(f"place_{link}"))
+        if full not in known:
+            known[full] = LengthFunction(full, self._owned(label.name), label.meaning, link, series)
+            self.ledger.values.update({each.symbol: ca.SX.sym(each.symbol) for each in known[full].orders})
+        elif not known[full].series.is_close_to(series):
+            raise AssertionError(f"{full} names two functions")
+        f, slope, second = (self.ledger.values[each.symbol] for each in known[full].orders)
+        return lambda length: f + slope * (length - place) + second * (length - place) ** 2 / 2
+
+    @property
+    def _link(self) -> int:
+        return int(self.mark) if self.mark else 0
+
+    def _full(self, symbol: str) -> str:
+        letter, _, labels = symbol.partition("_")
+        return "_".join(part for part in (letter, self.mark, labels) if part)
+
+    def _owned(self, name: str) -> str:
+        return f"{self.owner}.{name}" if self.owner else name
+
+
+def _constant(value: Scalar) -> Callable[[Scalar], Scalar]:
+    return lambda length: value
 
 
 def fitting(parameters: Iterable[Parameter], pattern: str) -> list[Parameter]:

@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from flexarm.description.arm import Beam, Telescope
 from flexarm.description.joints import SHORTEST
@@ -26,47 +25,13 @@ from flexarm.mechanics.modal import (
     tip_deflections,
     tip_slopes,
 )
-from flexarm.mechanics.parameters import Name, value_of
+from flexarm.mechanics.parameters import Label, Name, label, value_of
+from flexarm.mechanics.series import Series, interpolated
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, product, scaled, zeros
 from flexarm.shapes import Basis, ClampedMass, TipLoad, family, fitted, quadrature
 
 TERMS = 40
 """Of the Chebyshev series in the length; modal integrals are smooth in it and need fewer."""
-
-
-@final
-@dataclass(frozen=True)
-class Series:
-    """Numbers as functions of the length: Chebyshev series between two lengths; constants where there is one term."""
-
-    low: float
-    high: float
-    coefficients: np.ndarray
-    """(terms, numbers)"""
-
-    def at(self, length: Scalar) -> Vector:
-        """The numbers at a length, which may be symbolic."""
-        t = (2.0 * length - (self.low + self.high)) / (self.high - self.low)
-        T: Vector = [1.0, t]
-        while len(T) < len(self.coefficients):
-            T.append(2.0 * (t * T[-1]) - T[-2])
-        return [dot(column, T[: len(column)]) for column in self.coefficients.T.tolist()]
-
-    def slope(self) -> "Series":
-        """The derivatives."""
-        if len(self.coefficients) == 1:
-            return Series(self.low, self.high, 0.0 * self.coefficients)
-        return Series(self.low, self.high, chebyshev.chebder(self.coefficients) * 2 / (self.high - self.low))
-
-
-def interpolated(low: float, high: float, nodes: np.ndarray, values: np.ndarray) -> Series:
-    """The series through values (nodes, numbers), without the terms that are rounding."""
-    if len(nodes) == 1:
-        return Series(low, high, values)
-    c = chebyshev.chebfit((2 * nodes - low - high) / (high - low), values, len(nodes) - 1)
-    size = np.abs(values).max(axis=0)
-    needed = np.flatnonzero((np.abs(c) > 1e-14 * size).any(axis=1))
-    return Series(low, high, c[: needed[-1] + 1 if len(needed) else 1])
 
 
 def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = value_of) -> Body:
@@ -81,8 +46,8 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     still in the hub, s in (l - l0, 0), moves with l_dot along the axis and turns with the hub (eq. 28).
 
     Shapes depend on l where `wave_numbers` follow the ratio of load and beam (eqs. 9, 11); modal integrals are then
-    Chebyshev series in l, from `SHORTEST` of the total length on, and have no names. Such a shape is scaled to a
-    largest deflection of 1 at the nominal length and keeps the integral of its square, so that it changes smoothly.
+    functions of l, Chebyshev series from `SHORTEST` of the total length on, each with a name. Such a shape is scaled to
+    a largest deflection of 1 at the nominal length and keeps the integral of its square, so that it changes smoothly.
     """
     mass = name("m", "mass", description.total_mass, "kg", "mass")
     total = name("L", "length", description.length, "m", "length")
@@ -99,7 +64,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     carried = (1.0 - x if joint.convection == "material" else -x)[:, None]
     axis = [0, 0, *(1 + d for d in modes), *(1 + d for d in modes)]
     field = ["x", "one", *mode, *(f"s{label}" for label in mode)]
-    change = at.values.slope()
+    change = at.values.slope
     tables = []
     for length in lengths:
         psi, slope = (np.array(s.at(length)).reshape(len(x), n) for s in (at.values, at.slopes))
@@ -111,12 +76,12 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         tables.append(np.concatenate([first, second.ravel(), K.ravel()]))
     series = interpolated(low, description.length, lengths, np.array(tables))
     size = 2 + 2 * n
-    constant = _named_integrals(series.coefficients[0].tolist(), name, field, mode)
+    integrals_at = name.along(_labels(field, mode), series)
     EI = [named_stiffness(description, name, d) for d in modes]
 
     def modal(length: Scalar) -> tuple[Fields, Matrix]:
         """The fields' integrals and the strain energy's matrix at a length, before both are scaled with it."""
-        numbers = constant if len(lengths) == 1 else series.at(length)
+        numbers = integrals_at(length)
         first, rest_ = numbers[:size], numbers[size:]
         second = [scaled(m, rest_[r * size : (r + 1) * size]) for r in range(size)]
         stiff = rest_[size * size :]
@@ -148,11 +113,11 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     def potential(q: Scalar, eta: Vector) -> Scalar:
         return 0.5 * dot(eta[1:], product(modal(eta[0])[1], eta[1:])) / eta[0] ** 3
 
-    ends = at.ends.coefficients[0]
-    fixed = tip_deflections(name, mode, ends[:n]) + tip_slopes(name, mode, ends[n:])
+    ends = tip_deflections(label, mode, np.zeros(n)) + tip_slopes(label, mode, np.zeros(n))
+    ends_at = name.along(ends, at.ends)
 
     def tip(eta: Vector) -> Vector:
-        values = fixed if len(lengths) == 1 else at.ends.at(eta[0])
+        values = ends_at(eta[0])
         deflection, slope = values[:n], values[n:]
         if description.next_joint == "chord":
             slope = deflection
@@ -185,15 +150,11 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     )
 
 
-def _named_integrals(values: list[float], name: Name, fields: list[str], modes: list[str]) -> Vector:
-    """Modal integrals that do not change with the length, in the order of the tables, each by its name."""
-    size = len(fields)
-    first, second, K = values[:size], values[size : size + size**2], values[size + size**2 :]
-    found = [named_mean(name, f, v, True) for f, v in zip(fields, first, strict=True)]
-    pairs = [(one, other) for one in fields for other in fields]
-    found += [named_product(name, one, other, v, True) for (one, other), v in zip(pairs, second, strict=True)]
-    pairs = [(one, other) for one in modes for other in modes]
-    return found + [named_curvature(name, one, other, v) for (one, other), v in zip(pairs, K, strict=True)]
+def _labels(fields: list[str], modes: list[str]) -> list[Label | float]:
+    """What the integrals of the tables are called, in their order; those that are known whatever the shapes."""
+    found = [named_mean(label, f, 0.0, True) for f in fields]
+    found += [named_product(label, one, other, 0.0, True) for one in fields for other in fields]
+    return found + [named_curvature(label, one, other, 0.0) for one in modes for other in modes]
 
 
 # -- shapes along the length -------------------------------------------------------------------------------------------
@@ -227,10 +188,13 @@ def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float
     nodes = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)[::-1]
     lengths = (low + total + (total - low) * nodes) / 2 if follows else np.array([rest])
 
-    def along(d: str, n: int) -> list[Basis]:
-        return _bases(description, joint, d, n, loads[d], rest, lengths)
-
-    planes = [along(d, n) if follows else [f.basis(n)] for d, n, f in zip("yz", counts, families, strict=True)]
+    if follows:
+        alike = counts[0] == counts[1] and families[0] == families[1] and loads["y"] == loads["z"]
+        along_y = _bases(description, joint, "y", counts[0], loads["y"], rest, lengths)
+        along_z = along_y if alike else _bases(description, joint, "z", counts[1], loads["z"], rest, lengths)
+        planes = [along_y, along_z]
+    else:
+        planes = [[f.basis(n)] for n, f in zip(counts, families, strict=True)]
     x, weights = quadrature(*(plane[0] for plane in planes))
     at_rest = [f.basis(n).values(x) for f, n in zip(families, counts, strict=True)]
     scale = [

@@ -194,15 +194,15 @@ class Kernel:
 
     def _build(self, lanes: int) -> Source:
         from flexarm.native import llvm
+        from flexarm.native.program import instructions, operations
         from flexarm.native.sincos import batch
 
         function = self._trace()
         n_in = sum(function.nnz_in(i) for i in range(function.n_in()))
         n_out = sum(function.nnz_out(i) for i in range(function.n_out()))
-        instructions = llvm.program(function)
-        multiplications, additions = llvm.operations(function)
+        multiplications, additions = operations(function)
         facts = {"n_in": n_in, "n_out": n_out, "multiplications": multiplications, "additions": additions}
-        text = llvm.ir(instructions, lanes) + "\n" + batch(n_in, n_out, lanes)
+        text = llvm.ir(instructions(function), lanes) + "\n" + batch(n_in, n_out, lanes)
         return Source(text, ("evaluate", "batch"), facts)
 
     @property

@@ -1,7 +1,7 @@
-"""A CasADi SX function as LLVM IR: the straight-line program, split in pieces, for one state or several lanes at once.
+"""A straight-line program as LLVM IR, split in pieces, for one state or several lanes at once.
 
 Register allocation is quadratic in the length of a block, so the program is cut into functions of `PIECE` instructions;
-values that outlive their piece pass through memory. What repeats itself becomes a loop of such functions (see `tape`).
+values that outlive their piece pass through memory. What repeats itself becomes a loop of such functions.
 Sines and cosines come in pairs and are computed in line, without a call, so that lanes stay lanes.
 """
 
@@ -11,7 +11,7 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 
-from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction, repeats
+from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction, operation_name, repeats
 from flexarm.native.sincos import constant, sincos
 
 PIECE = 2000
@@ -44,55 +44,6 @@ INTRINSICS = {
     ca.OP_OR: "maxnum",
     ca.OP_COPYSIGN: "copysign",
 }
-
-
-def program(function: ca.Function) -> list[Instruction]:
-    """The function's straight-line program over its arguments laid end to end, and its results likewise.
-
-    A divisor is inverted once, and each sine and cosine of one angle share one instruction.
-    """
-    start_in = _starts([function.nnz_in(i) for i in range(function.n_in())])
-    start_out = _starts([function.nnz_out(i) for i in range(function.n_out())])
-    code: list[Instruction] = []
-    known: dict[tuple, int] = {}
-    register: dict[int, int | float] = {}
-
-    def put(op: int | str, args: tuple, index: int = 0) -> int:
-        code.append(Instruction(op, args, index))
-        return len(code) - 1
-
-    def once(op: int | str, args: tuple, index: int = 0) -> int:
-        key = (op, *map(repr, args), index)  # 2 is a position, 2.0 a constant, and 2 == 2.0
-        if key not in known:
-            known[key] = put(op, args, index)
-        return known[key]
-
-    for k in range(function.n_instructions()):
-        op, where, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if op == ca.OP_CONST:
-            register[target[0]] = function.instruction_constant(k)
-        elif op == ca.OP_INPUT:
-            register[target[0]] = put(INPUT, (), start_in[where[0]] + where[1])
-        elif op == ca.OP_OUTPUT:
-            put(OUTPUT, (register[where[0]],), start_out[target[0]] + target[1])
-        else:
-            args = tuple(register[w] for w in where)
-            if op == ca.OP_DIV:
-                value = put(ca.OP_MUL, (args[0], once(INVERSE, args[1:])))
-            elif op == ca.OP_INV:
-                value = once(INVERSE, args)
-            elif op in (ca.OP_SIN, ca.OP_COS):
-                pair = once(SINCOS, args)
-                sine, cosine = (once(PART, (pair,), half) for half in (0, 1))
-                value = sine if op == ca.OP_SIN else cosine
-            else:
-                value = put(op, args)
-            register[target[0]] = value
-    return code
-
-
-def _starts(sizes: list[int]) -> list[int]:
-    return [sum(sizes[:i]) for i in range(len(sizes))]
 
 
 @dataclass(frozen=True)
@@ -307,12 +258,4 @@ def _operation(k: int, op: int | str, index: int, x: list[str], lanes: int, T: s
     if op in INTRINSICS:
         suffix = "f64" if lanes == 1 else f"v{lanes}f64"
         return f"{v} = call {T} @llvm.{INTRINSICS[op]}.{suffix}({', '.join(f'{T} {a}' for a in x)})"
-    names = {getattr(ca, n): n for n in dir(ca) if n.startswith("OP_")}
-    raise NotImplementedError(f"no native code for the CasADi operation {names.get(op, op)}")
-
-
-def operations(function: ca.Function) -> tuple[int, int]:
-    """Multiplications (squares and divisions among them) and additions of the program; a change of sign is none."""
-    ids = [function.instruction_id(k) for k in range(function.n_instructions())]
-    multiplications = sum(op in (ca.OP_MUL, ca.OP_SQ, ca.OP_DIV, ca.OP_INV) for op in ids)
-    return multiplications, sum(op in (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE) for op in ids)
+    raise NotImplementedError(f"no native code for the CasADi operation {operation_name(op)}")

@@ -1,4 +1,7 @@
-"""A straight-line program as a list of instructions, and where in it the same work comes again and again.
+"""A CasADi function as a straight-line program, a list of instructions, and where in it the same work comes again.
+
+This is the one reader of CasADi's own instructions: machine code (`llvm`), source code (`closed_forms.formats`) and
+closed forms (`closed_forms.ring`) are all written from the list.
 
 An arm's links are alike, so that a chain repeats one stretch of operations link after link. Written out, the code of a
 long chain does not fit in the caches of instructions and is fetched anew at each evaluation, which takes longer than
@@ -7,9 +10,11 @@ the arithmetic; as loops, the cost grows linearly with the number of links, and 
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 INPUT, OUTPUT, INVERSE, SINCOS, PART = "input", "output", "inverse", "sincos", "part"
+"""What CasADi has no such operation for: a sine and a cosine of one angle are one instruction, its halves two parts."""
 
 WORTH = 200
 """Instructions that a loop must save."""
@@ -29,6 +34,71 @@ class Instruction:
     args: tuple[int | float, ...]
     index: int = 0
     """Which input, output, or half of a pair."""
+
+
+def instructions(function: ca.Function) -> list[Instruction]:
+    """The program of an SX function, over its arguments laid end to end, and its results likewise.
+
+    A divisor is inverted once, and each sine and cosine of one angle share one instruction.
+    """
+    start_in = _starts([function.nnz_in(i) for i in range(function.n_in())])
+    start_out = _starts([function.nnz_out(i) for i in range(function.n_out())])
+    code: list[Instruction] = []
+    known: dict[tuple, int] = {}
+    register: dict[int, int | float] = {}
+
+    def put(op: int | str, args: tuple, index: int = 0) -> int:
+        code.append(Instruction(op, args, index))
+        return len(code) - 1
+
+    def once(op: int | str, args: tuple, index: int = 0) -> int:
+        key = (op, *map(repr, args), index)  # 2 is a position, 2.0 a constant, and 2 == 2.0
+        if key not in known:
+            known[key] = put(op, args, index)
+        return known[key]
+
+    for k in range(function.n_instructions()):
+        op, where, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+        if op == ca.OP_CONST:
+            register[target[0]] = function.instruction_constant(k)
+        elif op == ca.OP_INPUT:
+            register[target[0]] = put(INPUT, (), start_in[where[0]] + where[1])
+        elif op == ca.OP_OUTPUT:
+            put(OUTPUT, (register[where[0]],), start_out[target[0]] + target[1])
+        else:
+            args = tuple(register[w] for w in where)
+            if op == ca.OP_DIV:
+                value = put(ca.OP_MUL, (args[0], once(INVERSE, args[1:])))
+            elif op == ca.OP_INV:
+                value = once(INVERSE, args)
+            elif op in (ca.OP_SIN, ca.OP_COS):
+                pair = once(SINCOS, args)
+                sine, cosine = (once(PART, (pair,), half) for half in (0, 1))
+                value = sine if op == ca.OP_SIN else cosine
+            else:
+                value = put(op, args)
+            register[target[0]] = value
+    return code
+
+
+def _starts(sizes: list[int]) -> list[int]:
+    return [sum(sizes[:i]) for i in range(len(sizes))]
+
+
+def operations(function: ca.Function) -> tuple[int, int]:
+    """Multiplications (squares and divisions among them) and additions of the program; a change of sign is none."""
+    ids = [function.instruction_id(k) for k in range(function.n_instructions())]
+    multiplications = sum(op in (ca.OP_MUL, ca.OP_SQ, ca.OP_DIV, ca.OP_INV) for op in ids)
+    return multiplications, sum(op in (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE) for op in ids)
+
+
+def operation_name(op: int | str) -> str:
+    """What CasADi calls an operation, for messages."""
+    names = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
+    return names.get(op, str(op))
+
+
+# -- repetition --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

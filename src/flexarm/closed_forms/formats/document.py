@@ -7,8 +7,9 @@ from typing import Protocol
 
 from flexarm.closed_forms.collect import Form
 from flexarm.closed_forms.formats.mathematics import entry_lines, matrix, number, symbol
-from flexarm.description.arm import Arm
-from flexarm.mechanics.parameters import Parameter
+from flexarm.closed_forms.parts import PARTS, Part, known, of_motion, stiffness_varies
+from flexarm.description.arm import Arm, Coordinate
+from flexarm.mechanics.parameters import LengthFunction, Parameter
 from flexarm.shapes import ClosedForm
 
 
@@ -27,6 +28,16 @@ class Derived(Protocol):
     @property
     def without_closed_forms(self) -> str:
         """What to say of modal integrals that have none."""
+
+    @property
+    def functions(self) -> tuple[LengthFunction, ...]:
+        """Modal integrals that change with a length, and their derivatives."""
+
+    def length_of(self, function: LengthFunction) -> str:
+        """The coordinate that one of them depends on."""
+
+    def derive(self, *names: str) -> None:
+        """Parts, before any of them is printed; raises `DescriptionError` where one is too large."""
 
     def forms(self, name: str) -> list[list[Form]]:
         """A matrix as sums, by rows."""
@@ -66,17 +77,6 @@ class Formulas:
 
 Block = Heading | Paragraph | Table | Formulas
 
-MATRICES = {
-    "M": ("M", "Inertia matrix"),
-    "D": ("D", "Coriolis matrix"),
-    "damping": ("C", "Damping matrix"),
-    "U": ("U", "Stiffness matrix"),
-    "G": ("G", "Gravity"),
-    "B": ("B", "Input matrix"),
-}
-"""Letters and titles of the matrices, by the attribute's name."""
-
-
 DOLLAR = "\ue000"
 """A dollar that is no border of a formula; every format has its own way to write it."""
 
@@ -86,39 +86,48 @@ def quoted(text: str) -> str:
     return text.replace("$", DOLLAR)
 
 
-def document(equations: Derived) -> list[Block]:
-    """Everything that is printed of an arm's equations of motion, in order."""
+def document(equations: Derived, parts: Sequence[str] | None = None) -> list[Block]:
+    """Everything that is printed of an arm's equations of motion, in order, or of some parts of them."""
     arm = equations.arm
-    present = {name: any(form for row in equations.forms(name) for form in row) for name in MATRICES}
+    chosen = (*of_motion(arm), "energy", "tip") if parts is None else known(parts)
+    equations.derive(*chosen)
+    present = {name: any(form for row in equations.forms(name) for form in row) for name in chosen}
     blocks: list[Block] = [Heading("Coordinates")]
     if arm.description:
         blocks.insert(0, Paragraph(quoted(arm.description.rstrip(".") + ".")))
     rows: list[tuple[str, ...]] = [
-        (f"${symbol(s)}$", quoted(name), quoted(_meaning(name)))
-        for s, name in zip(equations.coordinates, arm.coordinates, strict=True)
+        (f"${symbol(s)}$", quoted(coordinate.name), quoted(_meaning(arm, coordinate)))
+        for s, coordinate in zip(equations.coordinates, arm.layout, strict=True)
     ]
     blocks += [Table(("symbol", "coordinate", "what it is"), rows)]
     blocks += [Heading("Parameters"), *_parameters(equations)]
     blocks += _abbreviations(equations)
-    blocks += [Heading("Equations of motion"), *_motion(equations, present)]
-    for name, (letter, title) in MATRICES.items():
-        if present[name]:
-            blocks += [Heading(title), *_matrix(letter, equations.forms(name), name)]
-    if present["U"] and _varies(equations):
-        name = "stiffness_force"
-        blocks += [Heading("Force of strain and springs"), *_matrix("f", equations.forms(name), name)]
-    blocks += [Heading("Energies"), *_energies(equations)]
-    blocks += [Heading("Pose of the tip"), *_pose(equations)]
+    if parts is None:
+        blocks += [Heading("Equations of motion"), *_motion(equations, present)]
+    for name in chosen:
+        part, rows = PARTS[name], equations.forms(name)
+        if name == "energy":
+            blocks += [Heading(part.title), *_energies(equations)]
+        elif name == "tip":
+            blocks += [Heading(part.title), *_pose(equations)]
+        elif present[name]:
+            blocks += [Heading(part.title), *_matrix(part, rows)]
+        elif parts is not None:
+            blocks += [Heading(part.title), Formulas([f"{part.letter} &= 0"])]
     return blocks
 
 
-def _meaning(name: str) -> str:
-    link, _, kind = name.rpartition(".")
-    letters = kind.rstrip("0123456789")
-    mode = kind[len(letters) :]
-    words = {"joint": "joint", "motor": "motor", "y": "bending along y", "z": "bending along z"}
-    words |= {"torsion": "torsion", "axial": "stretch"}
-    return f"{words[letters]}{', mode ' + mode if mode else ''}, of link {link}"
+def _meaning(arm: Arm, coordinate: Coordinate) -> str:
+    link = arm.links[coordinate.link]
+    if coordinate.role != "flexible":
+        return f"{coordinate.role}, of link {link.name}"
+    mine = [each for each in arm.layout if (each.link, each.role) == (coordinate.link, coordinate.role)]
+    modes = [(direction, j) for direction, n in link.body.counts.items() for j in range(1, n + 1)]
+    direction, j = modes[mine.index(coordinate)]
+    return f"{WORDS[direction]}, mode {j}, of link {link.name}"
+
+
+WORDS = {"y": "bending along y", "z": "bending along z", "torsion": "torsion", "axial": "stretch"}
 
 
 def _parameters(equations: Derived) -> list[Block]:
@@ -133,14 +142,20 @@ def _parameters(equations: Derived) -> list[Block]:
             for p in physical
         ]
         blocks.append(Table(("symbol", "what it is", "name", "value", "unit"), rows))
+    return [*blocks, *_integrals(equations, modal), *_functions(equations)]
+
+
+def _integrals(equations: Derived, modal: list[Parameter]) -> list[Block]:
+    """Tables of the modal integrals that are constant, and of what their closed forms are made of."""
     if not modal:
-        return blocks
+        return []
+    blocks: list[Block] = []
     text = r"Modal integrals: $x$ runs from 0 to 1 along the link, and a prime is a derivative in $x$."
     if any(getattr(link.body, "section_tip", None) is not None for link in equations.arm.links):
         text += " Of a tapered beam they are weighted with its mass, and curvatures with its stiffness."
     blocks.append(Paragraph(text))
     closed = equations.closed_forms
-    forms = [(p.symbol.split("_")[1], closed[p.symbol]) for p in modal if p.symbol in closed]
+    forms = [(str(p.link), closed[p.symbol]) for p in modal if p.symbol in closed]
     met = {(i, c.name): c for i, form in forms for c in form.constants}
     alike = len({(c.name, c.value) for c in met.values()}) == len({c.name for c in met.values()})
 
@@ -148,8 +163,8 @@ def _parameters(equations: Derived) -> list[Block]:
         return _CONSTANT.sub(lambda found: _marked(found, "" if alike else link), latex)
 
     rows = [
-        (f"${symbol(p.symbol)}$", _integral(p),
-         f"${written(closed[p.symbol].latex, p.symbol.split('_')[1])}$" if p.symbol in closed else "none",
+        (f"${symbol(p.symbol)}$", _integral(p.symbol, p.meaning),
+         f"${written(closed[p.symbol].latex, str(p.link))}$" if p.symbol in closed else "none",
          f"${number(p.value)}$")
         for p in modal
     ]  # fmt: skip
@@ -169,6 +184,24 @@ def _parameters(equations: Derived) -> list[Block]:
     return blocks
 
 
+def _functions(equations: Derived) -> list[Block]:
+    """A table of the modal integrals that change with a telescope's length."""
+    plain = {f.letters: f for f in equations.functions}
+    if not plain:
+        return []
+    lengths = dict.fromkeys(symbol(equations.length_of(f)) for f in plain.values())
+    text = (
+        "Modal integrals of shapes that follow their load are functions of the free length $l$, which is "
+        + ", ".join(f"${length}$" for length in lengths)
+        + r"; $a_{,l}$ and $a_{,ll}$ are the first and second derivative of $a$ by it. $x$ runs from 0 to 1 along the "
+        r"free part. What sliding makes of $\phi_j$ is $(1-x)\,\phi_j'+l\,d\phi_j/dl$, or $-x\,\phi_j'+l\,d\phi_j/dl$ "
+        "where convection is that of the paper. As numbers they are Chebyshev series in the length, which source code "
+        "has written out."
+    )
+    rows = [(f"${symbol(letters)}$", _integral(letters, f.meaning)) for letters, f in plain.items()]
+    return [Paragraph(text), Table(("symbol", "definition"), rows)]
+
+
 _CONSTANT = re.compile(r"(\\beta|\\sigma|(?<![A-Za-z\\])N)_\{(\d+)\}")
 
 
@@ -182,12 +215,12 @@ def _unit(text: str) -> str:
     return re.sub(r"\^(\d)", r"$^\1$", text)
 
 
-def _integral(parameter: Parameter) -> str:
+def _integral(letters: str, meaning: str) -> str:
     """The definition of a modal integral, as a formula."""
-    letter, _, *marks = parameter.symbol.split("_")
+    letter, _, *marks = letters.split("_")
     phi = [rf"\phi_{{{mark}}}" for mark in marks]
     if any(mark[0] in "gs" for mark in marks):
-        return parameter.meaning
+        return meaning
     inside = {"a": phi[0], "b": f"x {phi[0]}", "c": "".join(phi)}
     if letter in inside:
         return rf"$\int_0^1 {inside[letter]}\,dx$"
@@ -196,12 +229,10 @@ def _integral(parameter: Parameter) -> str:
         inner = "".join(one + prime for one in phi)
         return rf"$\int_0^1 {inner}\,dx$"
     ends = {"phi": f"${phi[0]}(1)$", "dphi": f"${phi[0]}'(1)$", "dphi0": f"${phi[0]}'(0)$"}
-    return ends.get(letter, parameter.meaning)
+    return ends.get(letter, meaning)
 
 
 def _abbreviations(equations: Derived) -> list[Block]:
-    for name in (*MATRICES, "energy", "tip"):  # in them some are first met
-        equations.forms(name)
     stand_ins = equations.stand_ins()
     places = {name: form for name, form in stand_ins.items() if not _is_rate(name)}
     if not places:
@@ -226,7 +257,7 @@ def _motion(equations: Derived, present: dict[str, bool]) -> list[Block]:
     if present["damping"]:
         left.append(rf"C\,{rate}")
     if present["U"]:
-        left.append(rf"f({q})" if _varies(equations) else rf"U\,{q}")
+        left.append(rf"f({q})" if stiffness_varies(equations.arm) else rf"U\,{q}")
     if present["G"]:
         left.append(rf"G({q})")
     column = ",".join(symbol(s) for s in equations.coordinates)
@@ -236,23 +267,17 @@ def _motion(equations: Derived, present: dict[str, bool]) -> list[Block]:
         r"$D$ is half the slope of the Coriolis and centrifugal forces in $\dot{\mathbf q}$, so that $\dot M - 2 D$ is "
     )
     text += "skew (Lin and Lewis 1994, Theorem 1). Entries that are not listed are zero."
-    if _varies(equations):
+    if stiffness_varies(equations.arm):
         text += r" Along a telescope's length $U$ varies: it is the slope of the force $f$ of strain and springs."
     return [*blocks, Paragraph(text)]
 
 
-def _varies(equations: Derived) -> bool:
-    """Whether the stiffness depends on a telescope's length."""
-    return any(link.joint.type == "telescope" for link in equations.arm.links)
-
-
-def _matrix(letter: str, rows: list[list[Form]], name: str) -> list[Block]:
+def _matrix(part: Part, rows: list[list[Form]]) -> list[Block]:
     """As a matrix where it is small, else entry by entry; of a symmetric one the upper half."""
-    small = matrix(rows)
+    small, letter, symmetric = matrix(rows), part.letter, part.symmetric
     if small is not None:
         return [Formulas([f"{letter} &= {small}"])]
     blocks: list[Block] = []
-    symmetric = name in ("M", "U", "damping")
     if symmetric:
         blocks.append(Paragraph(f"${letter}$ is symmetric; its upper half:"))
     lines = []

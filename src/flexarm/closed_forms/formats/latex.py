@@ -1,6 +1,7 @@
 """The equations as a LaTeX document that needs amsmath and nothing else."""
 
 import re
+from collections.abc import Sequence
 
 from flexarm.closed_forms.formats.document import (
     DOLLAR,
@@ -24,9 +25,9 @@ HEAD = r"""\documentclass[11pt,a4paper]{article}
 """
 
 
-def latex(equations: Derived) -> str:
-    """The whole document, ready for pdflatex."""
-    body = "\n\n".join(_block(block) for block in document(equations))
+def latex(equations: Derived, parts: Sequence[str] | None = None) -> str:
+    """The whole document, or what is said of some parts, ready for pdflatex."""
+    body = "\n\n".join(_block(block) for block in document(equations, parts))
     title = escaped(titled(equations.arm))
     head = f"{HEAD}\\title{{{title}}}\n\\author{{}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle\n"
     return f"{head}\n{body}\n\\end{{document}}\n"

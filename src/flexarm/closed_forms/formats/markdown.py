@@ -1,11 +1,13 @@
 """The equations in Markdown, with formulas between dollars."""
 
+from collections.abc import Sequence
+
 from flexarm.closed_forms.formats.document import DOLLAR, Block, Derived, Formulas, Heading, Paragraph, document, titled
 
 
-def markdown(equations: Derived) -> str:
-    """The whole document."""
-    text = f"# {titled(equations.arm)}\n\n" + "\n\n".join(_block(block) for block in document(equations)) + "\n"
+def markdown(equations: Derived, parts: Sequence[str] | None = None) -> str:
+    """The whole document, or what is said of some parts."""
+    text = f"# {titled(equations.arm)}\n\n" + "\n\n".join(_block(block) for block in document(equations, parts)) + "\n"
     return text.replace(DOLLAR, r"\$")
 
 

@@ -20,8 +20,9 @@ LETTERS = {
 
 
 def symbol(name: str) -> str:
-    """A symbol in LaTeX: "eta_1_2" is \\eta_{12}, "alphad_1" is \\dot{\\alpha}_{1}."""
+    """A symbol in LaTeX: "eta_1_2" is \\eta_{12}, "alphad_1" \\dot{\\alpha}_{1}, a derivative "a_2_1_l" a_{21,l}."""
     letter, *labels = name.split("_")
+    by_length = "," + labels.pop() if labels and set(labels[-1]) == {"l"} else ""
     dots = len(letter) - len(letter.rstrip("d")) if letter not in ("d", "dd") else 0
     dots = min(dots, 2) if letter[: len(letter) - dots] in (*GREEK, "q", "w", "v", "x") else 0
     letter = letter[: len(letter) - dots]
@@ -44,7 +45,7 @@ def symbol(name: str) -> str:
         body = "\\" + body
     if dots:
         body = (r"\dot{", r"\ddot{")[dots - 1] + body + "}"
-    joined = "".join(labels) if all(len(label) == 1 for label in labels) else ",".join(labels)
+    joined = ("".join(labels) if all(len(label) == 1 for label in labels) else ",".join(labels)) + by_length
     end = "(0)" if letter == "dphi0" else ""
     return body + prime + (f"_{{{joined}}}" if joined else "") + end
 

@@ -16,8 +16,7 @@ import numpy as np
 from flexarm.closed_forms.formats.program import Program
 from flexarm.closed_forms.formats.terms import Language, Term, constant, numeric, operation
 from flexarm.mechanics.parameters import Parameter
-from flexarm.native import llvm
-from flexarm.native.program import INPUT, OUTPUT, PART, SINCOS, Instruction
+from flexarm.native.program import INPUT, OUTPUT, PART, SINCOS, Instruction, instructions
 
 LONGEST = 76
 """Characters of one expression."""
@@ -87,7 +86,7 @@ def source(program: Program, language: Language) -> Source:
     ]
     arguments = [ca.SX.sym(x, size) for x, size in program.sizes.items()]
     results = ca.cse([ca.densify(result) for result in program.function.call(arguments)])
-    code = llvm.program(ca.Function("f", arguments, results))
+    code = instructions(ca.Function("f", arguments, results))
     statements, used, sparse = _statements(code, numbers, entries, language, taken)
     return Source(name, names, fields, local, tuple(statements), frozenset(used), frozenset(sparse))
 

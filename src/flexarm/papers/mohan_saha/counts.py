@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 
 from flexarm.description.arm import Arm, Beam, Link, Revolute
 from flexarm.model import Model
-from flexarm.native.llvm import operations
+from flexarm.native.program import operations
 
 Counts = tuple[float, float]
 """Multiplications and additions."""

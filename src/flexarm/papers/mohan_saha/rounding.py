@@ -12,8 +12,7 @@ from scipy import linalg
 
 from flexarm.description.arm import Arm
 from flexarm.model import Model
-from flexarm.native.llvm import program
-from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction
+from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction, instructions
 from flexarm.papers.mohan_saha.compute import Slew, scaled
 from flexarm.papers.verdicts import Claim, Part, above, below
 
@@ -92,7 +91,7 @@ def measured(arm: Arm, states: Iterable[State]) -> Rounding:
     model = Model(arm)
     recursion, inertia, rest = (model.function(f) for f in ("forward_dynamics", "mass_matrix", "inverse_dynamics"))
     B = np.array(model.function("input_matrix")(np.zeros(len(model.coordinates))))
-    recursion_code, inertia_code, rest_code = (program(f) for f in (recursion, inertia, rest))
+    recursion_code, inertia_code, rest_code = (instructions(f) for f in (recursion, inertia, rest))
     rows: list[list[float]] = []
     for q, qd, u in states:
         n, at_rest = len(q), np.zeros(len(q))

@@ -5,8 +5,8 @@ import pytest
 
 import flexarm as fa
 from flexarm.native import kernel as native
-from flexarm.native import llvm as lower
-from flexarm.native import program as tape
+from flexarm.native import llvm
+from flexarm.native.program import instructions, repeats
 
 ROUNDING = 1e-10  # relative: the same operations in the same order, but contracted differently, times the condition
 
@@ -25,7 +25,7 @@ def chain(n, alike, planar):
 
 
 def loops(function):
-    blocks, _, _ = lower._layout(lower.program(function))
+    blocks, _, _ = llvm._layout(instructions(function))
     return [pieces for pieces in blocks if pieces[0].rounds > 1]
 
 
@@ -46,9 +46,9 @@ def test_loops_give_the_numbers_of_the_program_written_out(alike, planar, lanes)
 
 
 def test_long_chains_of_like_links_become_short_code():
-    short, long = (len(lower.ir(lower.program(chain(n, True, True).function("forward_dynamics")), 1)) for n in (20, 40))
+    short, long = (len(llvm.ir(instructions(chain(n, True, True).function("forward_dynamics")), 1)) for n in (20, 40))
     assert long < 1.2 * short
 
 
 def test_a_short_program_has_no_loops():
-    assert tape.repeats(lower.program(chain(2, True, True).function("forward_dynamics"))) == []
+    assert repeats(instructions(chain(2, True, True).function("forward_dynamics"))) == []

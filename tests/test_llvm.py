@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from flexarm.native import kernel as native
-from flexarm.native import llvm as lower
+from flexarm.native import llvm
+from flexarm.native.program import INVERSE, PART, SINCOS, instructions, operations
 
 ULP = 2.0**-53  # relative rounding of one operation
 SINES = 1.5e-16  # absolute: less than a unit in the last place, 2.2e-16 (fdlibm promises as much)
@@ -83,7 +84,7 @@ def test_an_operation(name):
 
 
 def test_every_operation_has_its_test():
-    known = {*lower.BINARY, *lower.COMPARISONS, *lower.INTRINSICS}
+    known = {*llvm.BINARY, *llvm.COMPARISONS, *llvm.INTRINSICS}
     assert known <= {getattr(ca, f"OP_{name}") for name in OPERATIONS}
 
 
@@ -91,7 +92,7 @@ def test_every_operation_has_its_test():
 def test_an_operation_without_native_code_is_named(expression, name):
     function = ca.Function("f", [x, y], [expression])
     with pytest.raises(NotImplementedError, match=f"no native code for the CasADi operation {name}$"):
-        lower.ir(lower.program(function), 1)
+        llvm.ir(instructions(function), 1)
 
 
 def test_sines_and_cosines():
@@ -130,8 +131,8 @@ def test_a_constant_divisor_is_no_position():
 
 def test_inverses_and_angles_are_shared():
     function = ca.Function("f", [x, y], [ca.vertcat(x / y, (x + 1) / y, ca.sin(x), ca.cos(x), ca.sin(x) * y)])
-    code = lower.program(function)
-    assert [sum(i.op == op for i in code) for op in (lower.INVERSE, lower.SINCOS, lower.PART)] == [1, 1, 2]
+    code = instructions(function)
+    assert [sum(i.op == op for i in code) for op in (INVERSE, SINCOS, PART)] == [1, 1, 2]
 
 
 def test_results_that_are_inputs_or_constants():
@@ -156,9 +157,9 @@ def test_pieces_change_nothing(monkeypatch, piece, lanes):
     function = long_program()
     rows = np.random.default_rng(8).uniform(-2, 2, (11, 6))
     expected = np.array([np.array(function(row)).ravel() for row in rows])
-    monkeypatch.setattr(lower, "PIECE", piece)
-    code = lower.program(function)
-    assert lower.ir(code, lanes).count("define internal void @piece") >= len(code) // (piece + 2)
+    monkeypatch.setattr(llvm, "PIECE", piece)
+    code = instructions(function)
+    assert llvm.ir(code, lanes).count("define internal void @piece") >= len(code) // (piece + 2)
     compiled = native.Kernel(f"pieces of {piece}", lambda: function)
     found = compiled.many(rows) if lanes > 1 else np.array([compiled.one(row) for row in rows])
     np.testing.assert_allclose(found, expected, rtol=1e-11)  # chaotic: 40 steps deep, rounded in another order
@@ -166,5 +167,5 @@ def test_pieces_change_nothing(monkeypatch, piece, lanes):
 
 def test_operations_are_counted():
     expression = ca.vertcat(x * y, x + y, x / y, x**2, -x, 2 * x, x - y, ca.sin(x))
-    multiplications, additions = lower.operations(ca.Function("f", [x, y], [expression]))
+    multiplications, additions = operations(ca.Function("f", [x, y], [expression]))
     assert (multiplications, additions) == (3, 3)

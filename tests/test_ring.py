@@ -14,6 +14,7 @@ import sympy as sp
 from flexarm.closed_forms.collect import Writer, collected
 from flexarm.closed_forms.ring import (
     Element,
+    Limit,
     NoClosedForm,
     Ring,
     Term,
@@ -39,10 +40,10 @@ def ring(spare=("psi_1", "psi_2")):
     return Ring((*ANGLES, *spare))
 
 
-def element(expression, over, largest=None) -> Element:
+def element(expression, over, limit=None) -> Element:
     """A CasADi expression as an element of the ring."""
     function = ca.Function("f", SYMBOLS, [ca.densify(ca.SX(expression))])
-    return translated(function, NAMES, over, largest)[0][0]
+    return translated(function, NAMES, over, limit)[0]
 
 
 def number(terms, values):
@@ -258,17 +259,7 @@ def dyadic(rng):
     return sum(terms, ca.SX(0)) + Y
 
 
-# -- derivatives and values --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_slope_is_casadis_derivative(seed):
-    rng = np.random.default_rng(seed)
-    expression = dyadic(rng) * dyadic(rng) / X**2 + Z
-    over = ring()
-    for s in (X, Y, Z):
-        assert over.slope(element(expression, over), s.name()) == element(ca.gradient(expression, s), over)
-    assert over.slope(element(expression, over), "nobody") == {}
+# -- values ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -317,7 +308,7 @@ REFUSED = {
     "a division by zero": X / ((Y + Z) ** 2 - Y**2 - 2 * Y * Z - Z**2),
     "a power of 1.5": X**1.5,
     "a power that is not constant": X**Y,
-    "operation": ca.exp(X),
+    "the CasADi operation OP_EXP has no place in a sum of products": ca.exp(X),
 }
 
 
@@ -343,11 +334,34 @@ def test_names_run_out():
         element(sin(X) + cos(Y), over)
 
 
-def test_too_many_terms():
-    expression = (X + Y + Z + cos(A)) ** 4
+BIG = (X + Y + Z + cos(A)) ** 4
+"""70 terms, cos(a) being two: of x^i y^j z^k cos(a)^l with i + j + k + l = 4 there are l + 1."""
+
+
+def test_a_limit_on_terms():
+    """Of one sum, and of all results together; it is passed within the multiplication, not after it."""
+    whole = len(element(BIG, ring()))
+    assert whole == 70
+    assert element(BIG, ring(), Limit(terms=whole)) == element(BIG, ring())
     with pytest.raises(TooManyTerms):
-        element(expression, ring(), largest=20)
-    assert len(element(expression, ring(), largest=200)) > 20
+        element(BIG, ring(), Limit(terms=whole - 1))
+    twice = ca.Function("f", SYMBOLS, [BIG, BIG + 1])
+    with pytest.raises(TooManyTerms):
+        translated(twice, NAMES, ring(), Limit(terms=2 * whole - 1))
+    small = Limit(terms=20)
+    with pytest.raises(TooManyTerms):
+        times(dict.fromkeys(range(1000), 1.0), {1000 * i: 1.0 for i in range(1000)}, small)
+    assert small.done <= 1000
+
+
+def test_a_limit_on_products():
+    """Of single terms, however small what comes of them: here all of them cancel."""
+    free = Limit()
+    assert element(BIG - BIG, ring(), free) == element(ca.SX(0), ring())
+    assert element((X + Y) ** 2 - X * (X + 2 * Y) - Y**2, ring(), free) == {}
+    assert free.done > 10
+    with pytest.raises(TooManyTerms):
+        element((X + Y) ** 2 - X * (X + 2 * Y) - Y**2, ring(), Limit(products=free.done // 2))
 
 
 # -- collected for a reader --------------------------------------------------------------------------------------------

@@ -1,0 +1,177 @@
+"""The parts of an arm's equations: what each is called, where its expression comes from and where its numbers do.
+
+This is the one table of them: closed forms, documents and source code go by it.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import final
+
+import casadi as ca
+import numpy as np
+
+from flexarm.closed_forms.traced import Traced
+from flexarm.description.arm import Arm
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+
+Array = np.ndarray
+
+
+@final
+@dataclass(frozen=True)
+class Part:
+    """A matrix or column that can be asked for.
+
+    Attributes
+    ----------
+    letter : in formulas and in source code
+    title : in documents
+    meaning : in source code
+    expression : its entries, still to be `placed`
+    native : (model, q, qd) -> its numbers, by the native model
+    column : whether it is one, and no matrix that happens to have one column
+    symmetric : whether a document need not show its lower half
+    of_motion : whether it stands in the equations of motion
+    of_poses : how often the poses of the links stand in each of its products; a document of it grows so with them
+    """
+
+    letter: str
+    title: str
+    meaning: str
+    expression: Callable[[Traced], ca.SX]
+    native: Callable[[Model, Array, Array], Array]
+    column: bool = False
+    symmetric: bool = False
+    of_motion: bool = False
+    of_poses: int = 0
+
+
+def _jacobian(model: Model, q: Array) -> Array:
+    """From the slopes of the tip's pose, whose entries CasADi counts down columns."""
+    slope = np.array(model.slope("tip", 0)(q)).reshape(4, 4, -1, order="F")
+    R = model.tip(q)[:3, :3]
+    turning = np.einsum("ijk,lj->ilk", slope[:3, :3], R)
+    return np.vstack([slope[:3, 3], turning[2, 1], turning[0, 2], turning[1, 0]])
+
+
+PARTS = {
+    "M": Part(
+        "M",
+        "Inertia matrix",
+        "inertia matrix",
+        lambda traced: traced.inertia,
+        lambda model, q, qd: model.mass_matrix(q),
+        symmetric=True,
+        of_motion=True,
+        of_poses=2,
+    ),
+    "D": Part(
+        "D",
+        "Coriolis matrix",
+        "Coriolis matrix; D qd is the Coriolis and centrifugal force",
+        lambda traced: traced.coriolis,
+        lambda model, q, qd: np.array(model.slope("bias", 1)(q, qd)) / 2,
+        of_motion=True,
+        of_poses=2,
+    ),
+    "damping": Part(
+        "C",
+        "Damping matrix",
+        "damping matrix",
+        lambda traced: traced.damping,
+        lambda model, q, qd: np.array(model.slope("damping_force", 1)(q, qd)),
+        symmetric=True,
+        of_motion=True,
+    ),
+    "U": Part(
+        "U",
+        "Stiffness matrix",
+        "stiffness matrix",
+        lambda traced: traced.stiffness,
+        lambda model, q, qd: np.array(model.slope("stiffness_force", 0)(q)),
+        symmetric=True,
+        of_motion=True,
+    ),
+    "G": Part(
+        "G",
+        "Gravity",
+        "gravity force",
+        lambda traced: traced.gravity,
+        lambda model, q, qd: model.gravity_force(q),
+        column=True,
+        of_motion=True,
+        of_poses=1,
+    ),
+    "B": Part(
+        "B",
+        "Input matrix",
+        "input matrix",
+        lambda traced: traced.input,
+        lambda model, q, qd: model.input_matrix(q),
+        of_motion=True,
+    ),
+    "bias": Part(
+        "h",
+        "Coriolis and centrifugal force",
+        "Coriolis and centrifugal force",
+        lambda traced: traced.bias,
+        lambda model, q, qd: model.bias(q, qd),
+        column=True,
+        of_poses=2,
+    ),
+    "stiffness_force": Part(
+        "f",
+        "Force of strain and springs",
+        "force of strain and springs",
+        lambda traced: traced.stiffness_force,
+        lambda model, q, qd: model.stiffness_force(q),
+        column=True,
+    ),
+    "energy": Part(
+        "E",
+        "Energies",
+        "kinetic and potential energy [J]",
+        lambda traced: traced.energy,
+        lambda model, q, qd: np.array(model.energy(q, qd)),
+        column=True,
+        of_poses=2,
+    ),
+    "tip": Part(
+        "T",
+        "Pose of the tip",
+        "pose of the tip",
+        lambda traced: traced.tip,
+        lambda model, q, qd: model.tip(q),
+        of_poses=1,
+    ),
+    "jacobian": Part(
+        "J",
+        "Jacobian of the tip",
+        "velocity and angular velocity of the tip, by the coordinates' rates",
+        lambda traced: traced.jacobian,
+        lambda model, q, qd: _jacobian(model, q),
+        of_poses=1,
+    ),
+}
+"""By the names of the attributes of `Equations`."""
+
+
+def known(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of parts; raises `DescriptionError` where there is no such part."""
+    names = tuple(names)
+    for name in names:
+        if name not in PARTS:
+            raise DescriptionError(f"no part {name!r}; there are {', '.join(PARTS)}")
+    return names
+
+
+def of_motion(arm: Arm) -> tuple[str, ...]:
+    """Names of the parts of the equations of motion; of a telescope the force of strain too, which is not U q."""
+    names = tuple(name for name, part in PARTS.items() if part.of_motion)
+    return (*names, "stiffness_force") if stiffness_varies(arm) else names
+
+
+def stiffness_varies(arm: Arm) -> bool:
+    """Whether U depends on a telescope's length, so that the force of strain and springs is not U q."""
+    return any(not link.joint.carries for link in arm.links if link.joint.moves)
