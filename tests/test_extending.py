@@ -3,12 +3,10 @@
 An example checks what it adds against a formula written down by hand, or against what the package has already.
 """
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from programs import ran
 
 import flexarm as fa
 from flexarm.model.tracing import foreign_sources
@@ -18,12 +16,7 @@ RECIPES = sorted((ROOT / "examples" / "extending").glob("*.py"))
 
 
 def run(program, folder):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, program], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return ran(program, folder=folder).stdout
 
 
 @pytest.mark.parametrize("program", RECIPES, ids=[path.stem for path in RECIPES])

@@ -1,9 +1,17 @@
 """The tests themselves: what modules share stands in `helpers`, and none leans on another or on how fast things are."""
 
 import ast
+import os
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from figures import assert_readable, drawn, lines
+from matplotlib.figure import Figure
+from programs import ran, run
+
+import flexarm
 
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
 HELPERS = {path.stem for path in (Path(__file__).parent / "helpers").glob("*.py")}
@@ -38,6 +46,81 @@ def test_nothing_is_timed(path):
 
 
 def test_helpers_hide_no_module_of_the_library():
-    import sys
-
     assert not HELPERS & set(sys.stdlib_module_names)
+
+
+# -- programs in processes of their own --------------------------------------------------------------------------------
+
+
+def test_a_program_starts_as_a_new_one_would(tmp_path):
+    (tmp_path / "first.py").write_text(
+        "import os, sys\n"
+        "print(__name__, sys.argv, os.getcwd(), os.environ['FLEXARM_CACHE'])\n"
+        "print([name for name in sys.modules if name.startswith('flexarm')], sys.flags.interactive)\n"
+        "import flexarm\n"
+        "print(flexarm.__file__)\n"
+    )
+    named, loaded, package = ran("first.py", "a", 2, folder=tmp_path).stdout.splitlines()
+    assert named == f"__main__ ['first.py', 'a', '2'] {tmp_path} {os.environ['FLEXARM_CACHE']}"
+    assert loaded == "[] 0"
+    assert package == flexarm.__file__
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [
+        ("raise SystemExit(3)", 3, ""),
+        ("raise ValueError('no')", 1, "ValueError: no"),
+        ("import warnings; warnings.warn('old')", 1, "UserWarning: old"),
+        ("import sys; print('aside', file=sys.stderr)", 0, "aside"),
+    ],
+)
+def test_what_a_program_says_is_heard(line, status, said, tmp_path):
+    (tmp_path / "program.py").write_text(f"print('begun')\n{line}\n")
+    ended = run("program.py", folder=tmp_path)
+    assert (ended.returncode, ended.stdout) == (status, "begun\n")
+    assert said in ended.stderr and bool(ended.stderr) == bool(said)
+    with pytest.raises(AssertionError):
+        ran("program.py", folder=tmp_path)
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def figure_of(spoil=lambda axes: None):
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([0, 1, 2], [3, 4, 5], label="one")
+    axes.plot([0, 1, 2], [5, 4, 3], label="two")
+    axes.axvline(1.5, label="_mark")
+    axes.set(xlabel="time [s]", ylabel="angle [rad]")
+    axes.legend()
+    spoil(axes)
+    return drawn(figure)
+
+
+def test_a_figure_is_told_as_it_is():
+    (axes,) = figure_of()
+    assert_readable([axes])
+    assert (axes["x"], axes["y"], axes["title"], axes["legend"]) == ("time [s]", "angle [rad]", "", True)
+    assert {name: curve.tolist() for name, curve in lines(axes).items()} == {
+        "one": [[0, 1, 2], [3, 4, 5]],
+        "two": [[0, 1, 2], [5, 4, 3]],
+    }
+    assert len(axes["lines"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda axes: axes.set_xlabel(""), "the axis across has no name"),
+        (lambda axes: axes.set_ylabel(""), "the axis upwards has no name"),
+        (lambda axes: axes.get_legend().remove(), "several curves and no legend"),
+        (lambda axes: axes.plot([0, 1], [np.nan, np.nan], label="gone"), "gone has no finite number"),
+        (lambda axes: axes.set_ylim(10, 20), "one is nowhere inside the limits"),
+        (lambda axes: axes.clear(), "nothing is drawn"),
+    ],
+)
+def test_what_a_reader_would_miss_is_found(spoil, said):
+    with pytest.raises(AssertionError, match=said):
+        assert_readable(figure_of(spoil))
