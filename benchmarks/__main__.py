@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import closed_forms, closed_loops, counts, evaluation, report, scaling, slew, start
+from benchmarks import closed_forms, closed_loops, counts, evaluation, families, report, scaling, slew, start
 
 SUBJECTS = {
     "counts": counts.measure,
@@ -15,12 +15,15 @@ SUBJECTS = {
     "slew": slew.measure,
     "closed_forms": closed_forms.measure,
     "closed_loops": closed_loops.measure,
+    "families": families.measure,
 }
 
 
 def main() -> None:
     """Run the subjects, print their tables, write a page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what flexarm costs.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure what flexarm costs, and how exact it is."
+    )
     parser.add_argument("--quick", action="store_true", help="few repeats, no long chains: a minute")
     parser.add_argument("--only", choices=SUBJECTS, nargs="+", help="these subjects alone")
     parser.add_argument(

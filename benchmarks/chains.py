@@ -11,7 +11,8 @@ from flexarm.native.kernel import BATCH, Code
 
 def chain(n: int, modes: int = 2) -> fa.Arm:
     """An arm of n links that bend in two planes, with gravity; `modes` in each plane."""
-    body = fa.Beam(length=1.0, mass=1.5, EI={"y": 1000.0, "z": 1500.0}, modes={"y": modes, "z": modes})
+    count = {"y": modes, "z": modes}
+    body = fa.Beam(length=1.0, mass=1.5, EI={"y": 1000.0, "z": 1500.0}, modes=count, shapes="clamped-free")
     axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
     links = [fa.Link(name=f"link{i}", joint=fa.Revolute(axis=axes[i % 2]), body=body) for i in range(n)]
     return fa.Arm(name=f"chain of {n}", links=links, gravity=(0.0, 0.0, -9.81))

@@ -33,7 +33,10 @@ FRESH = get_context("spawn")
 def planar(modes: Modes) -> fa.Arm:
     """The arm of `lagrange`: links in a row with these numbers of modes, a payload, no gravity."""
     bodies = [
-        fa.Beam(length=1.0, mass=1.5, EI=1000.0, modes={"y": n}) if n else fa.Rigid(length=1.0, mass=1.5) for n in modes
+        fa.Beam(length=1.0, mass=1.5, EI=1000.0, modes={"y": n}, shapes="clamped-free")
+        if n
+        else fa.Rigid(length=1.0, mass=1.5)
+        for n in modes
     ]
     joint = fa.Revolute(axis=(0.0, 0.0, 1.0))
     links = [fa.Link(name=f"link{i}", joint=joint, body=body) for i, body in enumerate(bodies, 1)]

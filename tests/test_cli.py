@@ -30,7 +30,7 @@ hub_mass = 0.2
 [[links]]
 name = "fore"
 joint = { type = "revolute", axis = [0, 1, 0] }
-body = { type = "beam", length = 0.5, mass = 0.4, EI = 2.0, modes = { z = 2 } }
+body = { type = "beam", length = 0.5, mass = 0.4, EI = 2.0, modes = { z = 2 }, shapes = "clamped-free" }
 
 [payload]
 mass = 0.1
@@ -448,7 +448,7 @@ BAD = {
     ),
     "unknown key of a body": (changed("EI = 2.0", "IE = 2.0"), "link 'fore': unknown key 'IE'; allowed are"),
     "unknown key of an arm": (changed("gravity", "gravitation"), "unknown key 'gravitation'; allowed are name, links"),
-    "unknown shapes": (changed("EI = 2.0", 'EI = 2.0, shapes = "odd"'), "link 'fore': shapes is 'odd'; "),
+    "unknown shapes": (changed('shapes = "clamped-free"', 'shapes = "odd"'), "link 'fore': shapes is 'odd'; "),
     "unknown body": (changed('type = "beam"', 'type = "rope"'), "link 'fore': body.type is 'rope'; it must be 'beam'"),
     "unknown joint": (changed('type = "revolute"', 'type = "ball"'), "link 'upper': joint.type is 'ball'; it must be"),
     "short axis": (

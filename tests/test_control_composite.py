@@ -25,7 +25,7 @@ def three_links(gravity=(0.0, 0.0, 0.0)):
         fa.Link(
             name=name,
             joint=fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.02, stiffness=k),
-            body=fa.Beam(length=0.5, mass=m, EI=EI, modes={"y": 2}),
+            body=fa.Beam(length=0.5, mass=m, EI=EI, modes={"y": 2}, shapes="clamped-free"),
         )
         for name, k, m, EI in (("a", 200.0, 0.2, 6.0), ("b", 150.0, 0.15, 4.0), ("c", 100.0, 0.1, 2.0))
     ]

@@ -167,11 +167,11 @@ def test_what_is_the_same_for_one_coordinate():
 LOADED = fa.Arm(
     name="loaded",
     links=(
-        fa.Link(name="upper", body=fa.Beam(length=0.8, mass=0.6, EI=20.0, modes={"y": 2})),
+        fa.Link(name="upper", body=fa.Beam(length=0.8, mass=0.6, EI=20.0, modes={"y": 2}, shapes="clamped-free")),
         fa.Link(
             name="fore",
             joint=fa.Revolute(stiffness=80.0, rotor_inertia=0.01, gear_ratio=3.0, damping=0.1, spring_damping=0.2),
-            body=fa.Beam(length=0.5, mass=0.4, EI=9.0, modes={"y": 1}),
+            body=fa.Beam(length=0.5, mass=0.4, EI=9.0, modes={"y": 1}, shapes="clamped-free"),
         ),
     ),
     payload=fa.Payload(mass=0.3, inertia=0.01),

@@ -37,7 +37,7 @@ def described(modes, g, random):
             body = fa.Rigid(length=L, mass=m, com=(s, 0.0, 0.0), inertia=I)
         else:
             numbers |= shape_numbers(i, count)
-            body = fa.Beam(length=L, mass=m, EI=EI, modes={"y": count})
+            body = fa.Beam(length=L, mass=m, EI=EI, modes={"y": count}, shapes="clamped-free")
         links.append(fa.Link(name=f"link{i}", joint=fa.Revolute(axis=(0.0, 0.0, 1.0)), body=body))
     m_P, I_P = random.uniform(0.5, 1.5, 2)
     numbers |= {"m_P": m_P, "I_P": I_P, "g": g}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracle import Lagrangian, load_beyond
 from pinocchio_arms import pinocchio_arm, symmetric
-from random_arms import random_arm, random_state
+from random_arms import PLAIN, random_arm, random_state
 from scipy.spatial.transform import Rotation
 
 from flexarm.description import arm as fa
@@ -171,6 +171,7 @@ def test_frequencies_of_a_clamped_beam():
         EA=EA,
         polar_inertia=rho_Ip,
         modes={"y": 3, "z": 2, "torsion": 2, "axial": 1},
+        shapes=PLAIN,
         damping=zeta,
     )
     oracle = Lagrangian(single(fa.Fixed(), body))
@@ -194,7 +195,7 @@ def test_frequencies_of_a_clamped_beam():
 def test_beam_on_a_turning_hub():
     """One mode in the plane: integrals of phi^2 and x phi are 1/4 and (+-)1/beta^2 for clamped-free modes."""
     m, L, mp, Ip, hub = 0.5, 1.4, 0.3, 0.02, 0.05
-    body = fa.Beam(length=L, mass_per_length=m, EI=5.0, modes={"y": 2})
+    body = fa.Beam(length=L, mass_per_length=m, EI=5.0, modes={"y": 2}, shapes="clamped-free")
     more = {"hub_mass": 1.0, "hub_inertia": hub, "payload": fa.Payload(mass=mp, inertia=Ip)}
     oracle = Lagrangian(single(fa.Revolute(axis=(0, 0, 1)), body, **more))
     eta, rates = np.array([0.06, -0.02]), np.array([0.7, -0.4])
@@ -213,7 +214,7 @@ def test_beam_on_a_turning_hub():
 
 def test_section_spin_of_a_twisting_beam():
     L, rho_Ip = 0.9, 0.006
-    body = fa.Beam(length=L, mass=0.4, EI=5.0, GJ=3.0, polar_inertia=rho_Ip, modes={"torsion": 1})
+    body = fa.Beam(length=L, mass=0.4, EI=5.0, GJ=3.0, polar_inertia=rho_Ip, modes={"torsion": 1}, shapes=PLAIN)
     oracle = Lagrangian(single(fa.Revolute(axis=(1, 0, 0)), body))
     M = rho_Ip * L * np.array([[1, 2 / np.pi], [2 / np.pi, 1 / 2]])
     assert_close(oracle.mass_matrix([0.7, 0.3]), M)
@@ -230,6 +231,7 @@ def test_tip_of_a_bent_beam():
         EA=10.0,
         polar_inertia=0.01,
         modes={"y": 1, "z": 1, "torsion": 1, "axial": 1},
+        shapes=PLAIN,
     )
     placement = fa.Pose(xyz=xyz, rpy=angles)
     oracle = Lagrangian(single(fa.Prismatic(axis=(0, 0.6, 0.8)), body, placement=placement))
@@ -430,7 +432,7 @@ def test_elastic_telescope_with_an_absolute_rotor():
 def test_telescoping_beam_with_one_mode(convection, coupling):
     """int psi^2 = 1/4 gives the coupling: int psi psi' (1 - x) = 1/8, and -int psi psi' x = -3/8 (eq. 24)."""
     m, l0, mp, EI, zeta = 0.8, 1.6, 0.3, 5.0, 0.03
-    body = fa.Beam(length=l0, mass=m, EI=EI, modes={"y": 1}, damping=zeta)
+    body = fa.Beam(length=l0, mass=m, EI=EI, modes={"y": 1}, damping=zeta, shapes="clamped-free")
     oracle = Lagrangian(turning_telescope(body, fa.Payload(mass=mp), convection=convection, free_length=0.7))
     assert oracle.coordinates == ("hub.joint", "link.joint", "link.y1")
     l, xi = 0.9, 0.06

@@ -539,7 +539,7 @@ def test_a_constant_torque_shaped_is_itself():
 
 
 def beam(damping=0.0, modes=1, payload=0.3, **joint):
-    body = fa.Beam(length=1.0, mass=0.5, EI=5.0, modes={"y": modes}, damping=damping)
+    body = fa.Beam(length=1.0, mass=0.5, EI=5.0, modes={"y": modes}, damping=damping, shapes="clamped-free")
     link = fa.Link(name="beam", joint=fa.Revolute(**joint), body=body, hub_inertia=0.1)
     return fa.Model(fa.Arm(name="beam", links=[link], payload=fa.Payload(mass=payload, inertia=1e-3)))
 

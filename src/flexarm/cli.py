@@ -46,7 +46,12 @@ def list_() -> None:
 
 
 @app.command()
-def show(arm: ArmName) -> None:
+def show(
+    arm: ArmName,
+    converge: Annotated[
+        bool, typer.Option("--converge", help="Tell what one more mode in every direction that has some changes.")
+    ] = False,
+) -> None:
     """Show an arm: links, coordinates, frequencies, and what its equations cost to evaluate."""
     import numpy as np
     from rich.table import Table
@@ -82,6 +87,26 @@ def show(arm: ArmName) -> None:
         facts = model.kernel(name).code.facts
         a, b = facts["multiplications"], facts["additions"]
         _print(f"  {label + ':':10} {a} multiplications, {b} additions, {a + b} in all")
+    if converge:
+        _show_convergence(described)
+
+
+def _show_convergence(arm: Any) -> None:
+    """What more modes change, as a table."""
+    from rich.table import Table
+
+    from flexarm.analysis import convergence
+
+    found = convergence(arm)
+    _print("\nwhat more modes change, at rest")
+    table = Table("", "now", "with more", "moves by", box=None, padding=(0, 2, 0, 0))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in found.rows:
+        table.add_row(*row)
+    _print(table)
+    for note in found.notes:
+        _print(note)
 
 
 @app.command()

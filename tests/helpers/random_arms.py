@@ -15,6 +15,8 @@ from oracle import DIRECTIONS, names
 from flexarm.description import arm as fa
 from flexarm.shapes import family
 
+PLAIN = {"y": "clamped-free", "z": "clamped-free", "torsion": "fixed-free", "axial": "fixed-free"}
+"""Shapes that the oracle works out by itself."""
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0))
 
 
@@ -48,7 +50,8 @@ def random_arm(
     rotor           "absolute": every moving joint has a rotor, counted so
     telescope       True: one link telescopes
     convection      of that telescope
-    families        what to draw the `shapes` of each beam from, a telescope's too; tables by direction as well
+    families        what to draw the `shapes` of each beam from, a telescope's too; tables by direction as well; else
+                    clamped-free and fixed-free modes
     tapered         True: every beam that does not telescope is tapered
     foreshortening  True: in every beam that does not telescope
     chord           True: on every beam
@@ -156,6 +159,7 @@ def random_beam(rng, planar, damping):
     if damping and rng.random() < 0.8:
         ratios = tuple(rng.uniform(0.005, 0.05, sum(modes.values())).tolist())
         given["damping"] = ratios[0] if rng.random() < 0.5 else ratios
+    given["shapes"] = PLAIN
     length = rng.uniform(0.4, 1.5)
     mass = rng.uniform(0.3, 3)
     given |= {"mass": mass} if rng.random() < 0.5 else {"mass_per_length": mass / length}
@@ -170,7 +174,7 @@ def telescoping(rng, link, planar, rigid, share, damping, convection):
     given = {"EI": {"y": EI_y, "z": EI_z}, "mass": rng.uniform(0.3, 3), "polar_inertia": rng.uniform(1e-3, 1e-2)}
     if damping:
         given["damping"] = rng.uniform(0.005, 0.05)
-    body = fa.Beam(length=rng.uniform(0.8, 1.5), modes=modes, **given)
+    body = fa.Beam(length=rng.uniform(0.8, 1.5), modes=modes, shapes=PLAIN, **given)
     joint = {"free_length": rng.uniform(0.4, 0.7)} if rng.random() < 0.5 else {}
     joint |= {name: drive[name] for name in drive if name not in ("type", "axis")}
     return link.replace(joint=fa.Telescope(convection=convection, **joint), body=body)

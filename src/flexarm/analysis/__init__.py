@@ -15,6 +15,7 @@ from flexarm.analysis.along import (
     lyapunov_rate,
     quadratic_eigenvalues,
 )
+from flexarm.analysis.convergence import Convergence, convergence
 from flexarm.analysis.equilibrium import configuration, equilibrium
 from flexarm.analysis.linear import (
     Channels,
@@ -30,9 +31,11 @@ from flexarm.analysis.modes import mode_table
 
 __all__ = [
     "Channels",
+    "Convergence",
     "LyapunovRate",
     "ZeroDynamics",
     "configuration",
+    "convergence",
     "equations_along",
     "equilibrium",
     "flexible_equations",

@@ -26,7 +26,7 @@ from flexarm.checks import (
     tensor,
 )
 from flexarm.description.sections import Material, Section, between
-from flexarm.shapes import DEFAULTS, DIRECTIONS, FAMILIES, FixedLoaded, checked, family
+from flexarm.shapes import DEFAULTS, DIRECTIONS, FAMILIES, checked, family
 
 KNOWN_SHAPES = tuple(FAMILIES)
 MOST_MODES = 40
@@ -217,10 +217,6 @@ class Beam(Body):
             refusal = getattr(made, "refusal", None)
             if refusal is not None and (why := refusal(count)):
                 raise Fault(f"modes.{direction}", f"is {count}; {why}")
-            if count and direction == "torsion" and isinstance(made, FixedLoaded) and made.load_ratio is None:
-                needs = "is 0.0 kg m; shapes.torsion is 'fixed-loaded', the load over the beam's own inertia"
-                if not self.rho_Ip:
-                    raise Fault("polar_inertia", f"{needs}, so it must be positive")
 
     def _check_taper(self) -> None:
         base, tip = self.section, self.section_tip

@@ -1,7 +1,7 @@
 """An arm as the dynamics sees it: bodies, and the elementary motions that lead from one to the next."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from math import acos, atan2, pi
 
 import casadi as ca
@@ -145,6 +145,8 @@ def _loads(carried: Matrix) -> Loads:
     mass = float(carried[0][0])
     along_y = TipLoad(mass=mass, inertia=float(carried[5][5]), first_moment=float(carried[1][5]))
     along_z = TipLoad(mass=mass, inertia=float(carried[4][4]), first_moment=-float(carried[2][4]))
+    if np.allclose(astuple(along_z), astuple(along_y), rtol=1e-12, atol=0.0):
+        along_z = along_y  # else rounding would give the planes shapes, numbers and names of their own
     return {"y": along_y, "z": along_z, "torsion": TipLoad(inertia=float(carried[3][3])), "axial": TipLoad(mass=mass)}
 
 

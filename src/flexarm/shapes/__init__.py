@@ -14,6 +14,7 @@ from flexarm.checks import Described, Fault, choices, faulted, shown
 from flexarm.errors import DescriptionError
 from flexarm.shapes.basis import BENDING, DIRECTIONS, RODS, Basis, quadrature, scaled
 from flexarm.shapes.closed import ClosedForm, Constant, closed_form, constants, rational
+from flexarm.shapes.craig import CraigBampton
 from flexarm.shapes.freeform import FreeForm
 from flexarm.shapes.loaded import NO_LOAD, ClampedLoaded, ClampedMass, TipLoad, f1, f2, frequency_equation, loaded_roots
 from flexarm.shapes.pieces import Hermite, HermiteModes, ModesOf, Polynomial
@@ -35,6 +36,7 @@ __all__ = [
     "ClampedPinned",
     "ClosedForm",
     "Constant",
+    "CraigBampton",
     "FixedFree",
     "FixedLoaded",
     "FreeForm",
@@ -65,8 +67,8 @@ __all__ = [
 ]
 
 _CLASSES = (
-    ClampedFree, ClampedMass, ClampedLoaded, PinnedPinned, PinnedFree, ClampedPinned, Polynomial, Hermite, HermiteModes,
-    FreeForm,
+    ClampedFree, ClampedMass, ClampedLoaded, PinnedPinned, PinnedFree, ClampedPinned, Polynomial, CraigBampton, Hermite,
+    HermiteModes, FreeForm,
 )  # fmt: skip
 FAMILIES: dict[str, type[Described]] = {kind.name: kind for kind in _CLASSES}
 """Families for bending, by name."""
@@ -75,8 +77,8 @@ _ROD_CLASSES = (FixedFree, FixedLoaded, RodPolynomial, LinearElements, FreeForm)
 ROD_FAMILIES: dict[str, type[Described]] = {kind.name: kind for kind in _ROD_CLASSES}
 """Families for torsion and stretch, by name."""
 
-DEFAULTS = dict.fromkeys(BENDING, "clamped-free") | dict.fromkeys(RODS, "fixed-free")
-"""The family of a direction of which nothing is said."""
+DEFAULTS = dict.fromkeys(BENDING, "clamped-mass") | dict.fromkeys(RODS, "polynomial")
+"""The family of a direction of which nothing is said: the most exact with few modes (`benchmarks/families.py`)."""
 
 
 def known(direction: str) -> dict[str, type[Described]]:

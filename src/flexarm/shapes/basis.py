@@ -66,23 +66,23 @@ def scaled(basis: Basis) -> Basis:
 
     The tip's deflection is positive; where it is zero the slope at the hub is; where that is zero too, the curvature.
     """
-    return Basis(basis.count, _Scaled(basis.function, 1 / _sizes(basis)), basis.breaks)
+    return Basis(basis.count, _Scaled(basis.function, _sizes(basis)), basis.breaks)
 
 
 @dataclass(frozen=True)
 class _Scaled:
     function: Function
-    factor: np.ndarray
+    size: np.ndarray
 
     def __call__(self, x: np.ndarray, n: int) -> np.ndarray:
-        return self.factor * self.function(x, n)
+        return self.function(x, n) / self.size
 
 
 def _sizes(basis: Basis) -> np.ndarray:
     """What each shape has to be divided by."""
     if not basis.count:
         return np.ones(0)
-    n = 24 * basis.count
+    n = 24 * max(basis.count, 16)  # not by the count alone: two planes with the same shapes shall have the same bits
     grid = np.unique(np.concatenate([np.linspace(0, 1, n + 1), basis.breaks]))
     values, columns = np.abs(basis.values(grid)), np.arange(basis.count)
     best = grid[values.argmax(axis=0)]
@@ -92,6 +92,9 @@ def _sizes(basis: Basis) -> np.ndarray:
         step = np.divide(slope, curvature, out=np.zeros_like(slope), where=curvature != 0)
         x = np.clip(x - step, np.maximum(best - 1 / n, 0), np.minimum(best + 1 / n, 1))
     largest = np.maximum(largest, np.abs(basis.values(x)[columns, columns]))
+    # where the tip moves most it shall move by 1 to the last bit: links that are alike then stay alike
+    tip = np.abs(basis.values(1.0)[0])
+    largest = np.where(np.abs(largest - tip) <= 1e-12 * largest, tip, largest)
     sign = np.zeros(basis.count)
     for end, d in ((1.0, 0), (0.0, 1), (0.0, 2)):
         value = basis.values(end, d)[0]

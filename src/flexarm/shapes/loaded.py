@@ -1,6 +1,6 @@
 """Modes of a uniform beam that is clamped at the hub and carries a rigid body at its tip."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import factorial, isfinite
 from typing import Annotated, Any, ClassVar, Literal, Self, final
@@ -29,6 +29,13 @@ class TipLoad:
     mass: float = 0.0
     inertia: float = 0.0
     first_moment: float = 0.0
+
+    @property
+    def possible(self) -> "TipLoad":
+        """The same without what rounding made of a point mass: an inertia below first_moment^2 / mass."""
+        if self.mass <= 0:
+            return TipLoad(inertia=max(self.inertia, 0.0))
+        return replace(self, inertia=max(self.inertia, self.first_moment**2 / self.mass))
 
 
 NO_LOAD = TipLoad()
@@ -62,7 +69,7 @@ class Carrying(Described):
         """The load that counts: what is given here, else what lies beyond (or nothing, without `auto`)."""
         names = ("mass", "inertia", "first_moment")
         given = {name: getattr(self, name) for name in names}
-        beyond = beyond if self.auto else NO_LOAD
+        beyond = beyond.possible if self.auto else NO_LOAD
         return TipLoad(**{name: getattr(beyond, name) if given[name] is None else given[name] for name in names})
 
 

@@ -128,26 +128,41 @@ class ModesOf:
 
     def basis(self, count: int) -> Basis:
         """The `count` modes of lowest frequency."""
-        elements = max(60, 4 * count)
-        fine = Hermite().basis(2 * elements)
-        # 5 points are exact for what is of 8th degree in an element: mass of fourth, or a stiffness of sixth.
-        t, weights = np.polynomial.legendre.leggauss(5)
-        x = ((np.arange(elements)[:, None] + (1 + t) / 2) / elements).ravel()
-        w = np.tile(weights / 2, elements) / elements
-        profile, L = self.beam.profile(x), self.beam.length
-        phi, curvature = fine.values(x), fine.values(x, 2)
+        elements, M, K = fine_model(self.beam, self.direction, count)
+        fine, L, load = Hermite().basis(2 * elements), self.beam.length, self.load
         tip, slope = fine.values(1.0)[0], fine.values(1.0, 1)[0] / L
-        load = self.load
-        M = (phi.T * (w * profile.m * L)) @ phi + load.mass * np.outer(tip, tip) + load.inertia * np.outer(slope, slope)
+        M += load.mass * np.outer(tip, tip) + load.inertia * np.outer(slope, slope)
         M += load.first_moment * (np.outer(tip, slope) + np.outer(slope, tip))
-        EI = profile.EI_y if self.direction == "y" else profile.EI_z
-        K = (curvature.T * (w * EI / L**3)) @ curvature
-        # The largest eigenvalues of K^-1 M are the lowest modes: they keep the digits that those of M^-1 K lose.
-        C_inv = np.linalg.inv(np.linalg.cholesky(K))
-        _, V = np.linalg.eigh(C_inv @ M @ C_inv.T)
-        vectors = (C_inv.T @ V)[:, ::-1][:, :count]
-        return scaled(Basis(count, partial(_combined, elements, vectors), fine.breaks))
+        return scaled(Basis(count, partial(combined, elements, lowest(M, K, count)[1]), fine.breaks))
 
 
-def _combined(elements, vectors, x, n):
+def fine_model(beam: Any, direction: str, count: int) -> tuple[int, np.ndarray, np.ndarray]:
+    """Number of cubic elements for `count` modes, and a beam's mass and stiffness in their coordinates.
+
+    (2 elements, 2 elements): those of `Hermite`, the last two the tip's deflection and slope.
+    """
+    elements = max(60, 4 * count)
+    fine = Hermite().basis(2 * elements)
+    # 5 points are exact for what is of 8th degree in an element: mass of fourth, or a stiffness of sixth.
+    t, weights = np.polynomial.legendre.leggauss(5)
+    x = ((np.arange(elements)[:, None] + (1 + t) / 2) / elements).ravel()
+    w = np.tile(weights / 2, elements) / elements
+    profile, L = beam.profile(x), beam.length
+    phi, curvature = fine.values(x), fine.values(x, 2)
+    M = (phi.T * (w * profile.m * L)) @ phi
+    EI = profile.EI_y if direction == "y" else profile.EI_z
+    K = (curvature.T * (w * EI / L**3)) @ curvature
+    return elements, M, K
+
+
+def lowest(M: np.ndarray, K: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `count` lowest omega^2 of K V = M V diag(omega^2), and their columns, with V' K V = 1."""
+    # The largest eigenvalues of K^-1 M are the lowest modes: they keep the digits that those of M^-1 K lose.
+    C_inv = np.linalg.inv(np.linalg.cholesky(K))
+    inverse, V = np.linalg.eigh(C_inv @ M @ C_inv.T)
+    return 1 / inverse[::-1][:count], (C_inv.T @ V)[:, ::-1][:, :count]
+
+
+def combined(elements: int, vectors: np.ndarray, x: np.ndarray, n: int) -> np.ndarray:
+    """Combinations of the functions of `Hermite`."""
     return _hermite(elements, x, n) @ vectors

@@ -1,7 +1,6 @@
 """Shapes of torsion and stretch: a rod fixed at x = 0, where it need not stand still but in value."""
 
 from functools import partial
-from math import isfinite
 from typing import Annotated, Any, ClassVar, Literal, Self, final
 
 import numpy as np
@@ -13,6 +12,9 @@ from flexarm.shapes.basis import RODS, Basis
 from flexarm.shapes.loaded import TipLoad
 from flexarm.shapes.pieces import jacobi
 from flexarm.shapes.uniform import sine
+
+HEAVIEST = 1e15
+"""Ratio of load and rod that stands for any larger one, and for a rod without inertia: its shapes are the limit's."""
 
 
 @final
@@ -43,6 +45,8 @@ class FixedLoaded(Described):
     mass over the rod's: the torque (or force) at the tip is phi'(1) = mu beta^2 phi(1). Modes are orthogonal with the
     body: int phi_i phi_j + mu phi_i(1) phi_j(1) = 0 for i != j. The first tends to x, the static shape, as mu grows.
 
+    A rod without inertia of its own has the shapes of the heaviest load: x, sin(k pi x).
+
     Parameters
     ----------
     load : float, optional
@@ -68,13 +72,10 @@ class FixedLoaded(Described):
         """The family as a ratio, for a beam that carries `load`; a tapered one counts with its whole inertia."""
         if self.load_ratio is not None:
             return self
-        beyond = load.inertia if direction == "torsion" else load.mass
+        beyond = max(load.inertia, 0.0) if direction == "torsion" else load.mass
         own = polar_inertia(beam) if direction == "torsion" else beam.total_mass
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = float(np.divide(beyond if self.load is None else self.load, own))
-        if not isfinite(ratio):
-            raise DescriptionError(f"fixed-loaded: the {direction} load is {ratio} times the beam's; it must be finite")
-        return FixedLoaded(load_ratio=ratio)
+        carried = beyond if self.load is None else self.load
+        return FixedLoaded(load_ratio=min(carried / own, HEAVIEST) if own else HEAVIEST)
 
     def roots(self, count: int) -> np.ndarray:
         """The wave numbers beta of the first modes: (count,)."""

@@ -112,6 +112,20 @@ def _clamped_free(beta, x, n):
     return beta**n / 2 * (hyperbolic + circular)
 
 
+def clamped_clamped(beta: np.ndarray, x: np.ndarray, n: int) -> np.ndarray:
+    """The n-th derivative of modes of a beam clamped at both ends, cos(beta) cosh(beta) = 1: (points, modes).
+
+    Seen from the middle, y = x - 1/2: cos(beta y) / cos(beta/2) - cosh(beta y) / cosh(beta/2) and the same of sin and
+    sinh in turn; zero at both ends to the last bit, of size 1 to 2 between them.
+    """
+    y, x = beta * (x[:, None] - 0.5), x[:, None]
+    even = np.arange(beta.size) % 2 == 0
+    s = np.where(even, 1, -1)
+    hyperbolic = (np.exp(-beta * (1 - x)) + s * (-1) ** n * np.exp(-beta * x)) / (1 + s * np.exp(-beta))
+    circular = np.where(even, sine(y, n + 1) / np.cos(beta / 2), sine(y, n) / np.sin(beta / 2))
+    return beta**n * (circular - hyperbolic)
+
+
 def _pinned_pinned(k, x, n):
     # Counted from the nearer end, so that both ends are nodes to the last bit: sin(k pi x) = -+ sin(k pi (1 - x)).
     x = x[:, None]

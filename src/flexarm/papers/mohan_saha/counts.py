@@ -62,7 +62,7 @@ def cheapest(other: Callable[[int, int], Counts], m: int = 2, most: int = 200) -
 
 def spatial(n: int, m: int) -> Arm:
     """n alike links with m modes in each plane, their axes in turn along z and y."""
-    beam = Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": m, "z": m})
+    beam = Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": m, "z": m}, shapes="clamped-free")
     axes = [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0)]
     links = [Link(name=f"link{i + 1}", joint=Revolute(axis=axes[i % 2]), body=beam) for i in range(n)]
     return Arm(name="spatial", links=links)

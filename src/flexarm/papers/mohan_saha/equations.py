@@ -34,7 +34,8 @@ LENGTH, MASS, EI = 7.0, 85.0, 1e4
 
 def turning_link(modes: int, foreshortening: bool = False) -> Model:
     """One link about a joint: length and mass of the Canadarm's second, softer."""
-    beam = Beam(length=LENGTH, mass=MASS, EI=EI, modes={"y": modes}, foreshortening=foreshortening)
+    count, short = {"y": modes}, foreshortening
+    beam = Beam(length=LENGTH, mass=MASS, EI=EI, modes=count, shapes="clamped-free", foreshortening=short)
     joint = Revolute(axis=(0.0, 0.0, 1.0))
     return Model(Arm(name="turning link", links=[Link(name="link", joint=joint, body=beam)]))
 

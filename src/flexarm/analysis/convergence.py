@@ -1,0 +1,171 @@
+"""Whether an arm has modes enough: what one more in every direction changes."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from flexarm.analysis.equilibrium import equilibrium
+from flexarm.description.arm import Arm
+from flexarm.description.bodies import DIRECTIONS, MOST_MODES, Beam
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.model.linear import held
+from flexarm.shapes import family
+
+Array = np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Convergence:
+    """An arm as it is, and with one mode more in every direction that has modes; `str` of it is a table.
+
+    What moves little is converged; what moves much was not, and may still not be. Frequencies come from above, and
+    compliances from below, where the shapes with one more include those without.
+
+    Attributes
+    ----------
+    modes : dict of (int, int)
+        Number of modes in each direction that has some, "upper.y", and the larger number.
+    kept : dict of str
+        Directions that stay as they are, and why.
+    locked, free : (k,), (k,)
+        Natural frequencies with the drives held and free, as `Model.frequencies` gives them [rad/s].
+    sag : (3,)
+        How far gravity moves the tip, the drives held [m]; zero where there is no gravity.
+    compliance : float
+        How far 1 N moves the tip along itself in the direction in which that is most, the drives held [m/N].
+    more_locked, more_free, more_sag, more_compliance
+        The same with more modes; frequencies as many as without.
+    """
+
+    arm: Arm
+    modes: dict[str, tuple[int, int]]
+    kept: dict[str, str]
+    locked: Array
+    free: Array
+    sag: Array
+    compliance: float
+    more_locked: Array
+    more_free: Array
+    more_sag: Array
+    more_compliance: float
+
+    @property
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """What, as it is, with more modes, and the change: the table's lines, without its head."""
+        found = []
+        for label, few, more in (("locked", self.locked, self.more_locked), ("free", self.free, self.more_free)):
+            for i, (a, b) in enumerate(zip(few, more, strict=True), start=1):
+                if a == b == 0:
+                    continue  # the arm as a whole
+                found.append((f"drives {label}, frequency {i} [rad/s]", f"{a:.5g}", f"{b:.5g}", _percent(b - a, a)))
+        if any(self.arm.gravity):
+            size, larger, moved = (
+                float(np.linalg.norm(x)) for x in (self.sag, self.more_sag, self.more_sag - self.sag)
+            )
+            change = f"{_percent(moved, size).lstrip('+')}, {moved:.2g} m"
+            found.append(("sag of the tip [m]", f"{size:.5g}", f"{larger:.5g}", change))
+        soft, softer = self.compliance, self.more_compliance
+        found.append(("tip under 1 N, softest way [m]", f"{soft:.5g}", f"{softer:.5g}", _percent(softer - soft, soft)))
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """Which numbers of modes are compared, and which directions stay as they are."""
+        numbers = ", ".join(f"{where} {few} -> {more}" for where, (few, more) in self.modes.items())
+        return [f"modes: {numbers}", *(f"{where} stays as it is: {why}" for where, why in self.kept.items())]
+
+    def __str__(self) -> str:
+        rows = [("", "now", "with more modes", "moves by"), *self.rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            row[0].ljust(widths[0]) + "".join(f"  {x:>{w}}" for x, w in zip(row[1:], widths[1:], strict=True))
+            for row in rows
+        ]
+        return "\n".join(line.rstrip() for line in [*lines, *self.notes])
+
+
+def _percent(change: float, of: float) -> str:
+    """A change in percent; of nothing, none."""
+    if abs(change) <= 1e-12 * abs(of):
+        return "0 %"
+    return f"{100 * change / abs(of):+.2g} %" if of else "-"
+
+
+def convergence(arm: Arm, q: Array | None = None) -> Convergence:
+    """How far frequencies and the static tip move with one more mode in every direction that has modes.
+
+    A family that cannot take one more takes two (elements in bending); a direction that can take none stays as it is.
+
+    Parameters
+    ----------
+    arm : Arm
+    q : (n,), optional
+        Where: its joints and motors count, links are straight. Default: `arm.rest`.
+
+    Raises
+    ------
+    DescriptionError
+        Where the arm has no modes, or none of its directions takes more.
+    FlexarmError
+        Where the arm is too soft to hold itself against gravity.
+    """
+    larger, modes, kept = _with_more(arm)
+    few, more = Model(arm), Model(larger)
+    given = few.argument("q", arm.rest if q is None else q)
+    if given.ndim != 1:
+        raise DescriptionError("convergence: q has more than one axis; give one configuration")
+    drives = {arm.coordinates[i]: given[i] for i in (*arm.joints, *arm.motors)}
+    places = [np.array([drives.get(name, 0.0) for name in model.coordinates]) for model in (few, more)]
+    here, there = (_measured(model, place) for model, place in zip((few, more), places, strict=True))
+    locked, free = len(here[0]), len(here[1])
+    return Convergence(arm, modes, kept, *here, there[0][:locked], there[1][:free], *there[2:])
+
+
+def _with_more(arm: Arm) -> tuple[Arm, dict[str, tuple[int, int]], dict[str, str]]:
+    """The arm with more modes, the numbers before and after, and which directions take none, and why."""
+    modes: dict[str, tuple[int, int]] = {}
+    kept: dict[str, str] = {}
+    links = []
+    for link in arm.links:
+        body = link.body
+        if isinstance(body, Beam):
+            counts = dict(body.counts)
+            for direction in DIRECTIONS:
+                n, where = counts[direction], f"{link.name}.{direction}"
+                larger, why = _larger(body, direction) if n else (n, "")
+                if larger > n:
+                    modes[where], counts[direction] = (n, larger), larger
+                elif n:
+                    kept[where] = why
+            body = body.replace(modes=counts, damping=0.0)  # damping may be given mode by mode
+        links.append(link.replace(body=body))
+    if not modes:
+        reasons = "; ".join(f"{where}: {why}" for where, why in kept.items()) or "no link has modes"
+        raise DescriptionError(f"arm {arm.name!r}: nothing to converge; {reasons}")
+    return arm.replace(links=links), modes, kept
+
+
+def _larger(body: Beam, direction: str) -> tuple[int, str]:
+    """The next number of modes that the direction takes; where there is none, the same number and why."""
+    n = body.counts[direction]
+    if direction == "torsion" and not body.rho_Ip:
+        return n, "without polar_inertia another mode has no inertia"
+    refusal = getattr(family(body.families[direction], direction), "refusal", None)
+    for larger in range(n + 1, min(n + 2, MOST_MODES) + 1):
+        if refusal is None or not refusal(larger):
+            return larger, ""
+    return n, f"{n} is the most" if n == MOST_MODES or refusal is None else refusal(n + 1)
+
+
+def _measured(model: Model, q: Array) -> tuple[Array, Array, Array, float]:
+    """Frequencies with the drives held and free, the sag, and the compliance."""
+    straight = model.tip(q)[:3, 3]
+    sagged = model.tip(equilibrium(model, q)[0])[:3, 3] if any(model.arm.gravity) else straight
+    N = held(model.input_matrix(q))
+    K = N.T @ np.array(model.slope("stiffness_force", 0)(q)) @ N
+    J = np.array(model.slope("tip", 0)(q))[12:15] @ N  # a pose counts its columns one after the other
+    compliance = float(np.linalg.eigvalsh(J @ np.linalg.solve(K, J.T))[-1])
+    return model.frequencies(q), model.frequencies(q, locked=False), sagged - straight, compliance

@@ -1,0 +1,77 @@
+"""Static shapes of a force and a moment at the tip, and modes of the beam held at both ends, made orthogonal."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+
+from flexarm.checks import Described
+from flexarm.shapes.basis import BENDING, Basis, quadrature, scaled
+from flexarm.shapes.loaded import TipLoad
+from flexarm.shapes.pieces import Hermite, combined, fine_model, lowest
+from flexarm.shapes.uniform import clamped_clamped, clamped_roots
+
+
+@final
+class CraigBampton(Described):
+    """Static shapes and clamped-clamped modes, after Craig & Bampton (1968), clamped at x = 0; largest deflection 1.
+
+    `count` shapes span the deflections under a force at the tip, 3 x^2 - x^3, and under a moment there, x^2, then the
+    first count - 2 modes of the beam clamped at both ends. In this span they are what Rayleigh and Ritz make of the
+    modes of the beam clamped at x = 0 and free at x = 1: with M = int phi_i phi_j and K = int phi_i'' phi_j'' of the
+    functions named first, the columns of V in K V = M V diag(omega^2), lowest first. So int phi_i phi_j and int phi_i''
+    phi_j'' are zero for i != j; whatever hangs at the tip, its static force and moment are carried exactly. A shape
+    depends on `count`.
+
+    Of a tapered beam they are the same of the actual beam, weighted with its mass and stiffness, by a fine model of
+    cubic elements.
+    """
+
+    name: ClassVar[str] = "craig-bampton"
+    directions: ClassVar[tuple[str, ...]] = BENDING
+    family: Literal["craig-bampton"] = "craig-bampton"
+
+    def fitted(self, beam: Any, direction: str, load: TipLoad) -> "CraigBampton | CraigBamptonOf":
+        """The family for a beam that bends along `direction`; it does not depend on the load."""
+        return self if beam.section_tip is None else CraigBamptonOf(beam, direction)
+
+    def basis(self, count: int) -> Basis:
+        """The shapes of a uniform beam."""
+        beta = clamped_roots(max(count - 2, 0))
+        raw = Basis(count, partial(_parts, beta, count))
+        x, w = quadrature(raw)
+        phi, curvature = raw.values(x), raw.values(x, 2)
+        _, vectors = lowest((phi.T * w) @ phi, (curvature.T * w) @ curvature, count)
+        return scaled(Basis(count, partial(_joined, beta, count, vectors)))
+
+
+@final
+@dataclass(frozen=True)
+class CraigBamptonOf:
+    """The family for one tapered beam in bending along "y" or "z"."""
+
+    beam: Any
+    direction: str
+    name: ClassVar[str] = "craig-bampton"
+    directions: ClassVar[tuple[str, ...]] = BENDING
+
+    def basis(self, count: int) -> Basis:
+        """The shapes of the actual beam."""
+        elements, M, K = fine_model(self.beam, self.direction, count)
+        static = np.linalg.solve(K, np.eye(len(K))[:, -2:])  # under a force, and under a moment at the last node
+        _, modes = lowest(M[:-2, :-2], K[:-2, :-2], max(count - 2, 0))
+        parts = np.hstack([static, np.pad(modes, ((0, 2), (0, 0)))])[:, :count]
+        parts = parts / np.sqrt(np.einsum("ij,ij->j", parts, K @ parts))
+        _, vectors = lowest(parts.T @ M @ parts, parts.T @ K @ parts, count)
+        return scaled(Basis(count, partial(combined, elements, parts @ vectors), Hermite().basis(2 * elements).breaks))
+
+
+def _parts(beta, count, x, n):
+    """The static shapes, then the modes of the beam clamped at both ends."""
+    powers = [np.polynomial.Polynomial(c).deriv(n)(x) for c in ((0, 0, 1.5, -0.5), (0, 0, 1))]
+    return np.hstack([np.column_stack(powers), clamped_clamped(beta, x, n)])[:, :count]
+
+
+def _joined(beta, count, vectors, x, n):
+    return _parts(beta, count, x, n) @ vectors
