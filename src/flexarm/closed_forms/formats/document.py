@@ -95,11 +95,11 @@ def document(equations: Derived, parts: Sequence[str] | None = None) -> list[Blo
     blocks: list[Block] = [Heading("Coordinates")]
     if arm.description:
         blocks.insert(0, Paragraph(quoted(arm.description.rstrip(".") + ".")))
-    rows: list[tuple[str, ...]] = [
+    named: list[tuple[str, ...]] = [
         (f"${symbol(s)}$", quoted(coordinate.name), quoted(_meaning(arm, coordinate)))
         for s, coordinate in zip(equations.coordinates, arm.layout, strict=True)
     ]
-    blocks += [Table(("symbol", "coordinate", "what it is"), rows)]
+    blocks += [Table(("symbol", "coordinate", "what it is"), named)]
     blocks += [Heading("Parameters"), *_parameters(equations)]
     blocks += _abbreviations(equations)
     if parts is None:
