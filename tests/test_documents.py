@@ -256,7 +256,7 @@ def name_of(text, names):
     marks, rest = re.fullmatch(r"((?:[A-Za-z]+,?)*)(.*)", index or "").groups()  # l_{c1} is lc_1, I_{h,xx,1} Ihxx_1
     letter += marks.replace(",", "")
     slope = re.fullmatch(r"(.*?),(l+)", rest)  # a_{21,l} is a_2_1_l
-    ways = (rest.split(","), rest, (*slope[1], slope[2]) if slope else ())
+    ways = [rest.split(","), rest, *([[*slope[1], slope[2]]] if slope else [])]
     found = {"_".join([letter, *filter(None, labels)]) for labels in ways} & names
     assert len(found) == 1, (text, found)
     return found.pop()

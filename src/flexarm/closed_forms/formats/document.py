@@ -105,13 +105,13 @@ def document(equations: Derived, parts: Sequence[str] | None = None) -> list[Blo
     if parts is None:
         blocks += [Heading("Equations of motion"), *_motion(equations, present)]
     for name in chosen:
-        part, rows = PARTS[name], equations.forms(name)
+        part = PARTS[name]
         if name == "energy":
             blocks += [Heading(part.title), *_energies(equations)]
         elif name == "tip":
             blocks += [Heading(part.title), *_pose(equations)]
         elif present[name]:
-            blocks += [Heading(part.title), *_matrix(part, rows)]
+            blocks += [Heading(part.title), *_matrix(part, equations.forms(name))]
         elif parts is not None:
             blocks += [Heading(part.title), Formulas([f"{part.letter} &= 0"])]
     return blocks
