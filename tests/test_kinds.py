@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 import pytest
+from mpmath import mp
 from oracle import load_beyond
 from random_arms import random_arm
 
@@ -229,3 +230,18 @@ def test_only_a_joint_alone_can_be_prescribed():
     model = fa.Model(fa.Arm(name="pinned", links=[fa.Link(name="link", joint=fa.Revolute(), body=body)]))
     with pytest.raises(fa.DescriptionError, match=r"input 'link\.joint' moves its joint and the slopes"):
         fa.simulate(model, 1.0, u=fa.PrescribedMotion(SpinUp(1.0, 1.0)))
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e6, 1e9])
+def test_wave_numbers_under_heavy_loads_keep_their_digits(ratio):
+    """The first falls as (3 / mu)^(1/4), where cosh - cos and the like cancel; the second stays large."""
+    found = fa.shapes.ClampedMass(mass_ratio=ratio, inertia_ratio=0.0, moment_ratio=0.0).roots(2)
+
+    def f(b):
+        c, s, C, S = mp.cos(b), mp.sin(b), mp.cosh(b), mp.sinh(b)
+        return 1 + c * C - ratio * b * (s * C - c * S)
+
+    with mp.workdps(60):
+        exact = [float(mp.findroot(f, mp.mpf(float(b)))) for b in found]
+    np.testing.assert_allclose(found, exact, rtol=1e-13)
+    assert found[0] == pytest.approx((3 / ratio) ** 0.25, rel=1e-3) and found[1] > 3.9
