@@ -1,6 +1,6 @@
 """A new export format: the inertia matrix and gravity as lines that a pocket calculator's language reads.
 
-An export is a function of `fa.equations(arm)`, whose matrices are SymPy matrices and whose parameters carry their values.
+An export is a function of `fa.equations(arm)`: its matrices are SymPy matrices, its parameters carry their values.
 Nothing in flexarm changes.
 """
 
