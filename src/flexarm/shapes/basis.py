@@ -75,7 +75,7 @@ class _Scaled:
     size: np.ndarray
 
     def __call__(self, x: np.ndarray, n: int) -> np.ndarray:
-        return self.function(x, n) / self.size
+        return self.function(x, n) / self.size  # not times its inverse: what moves most then moves by 1 to the last bit
 
 
 def _sizes(basis: Basis) -> np.ndarray:
@@ -92,9 +92,6 @@ def _sizes(basis: Basis) -> np.ndarray:
         step = np.divide(slope, curvature, out=np.zeros_like(slope), where=curvature != 0)
         x = np.clip(x - step, np.maximum(best - 1 / n, 0), np.minimum(best + 1 / n, 1))
     largest = np.maximum(largest, np.abs(basis.values(x)[columns, columns]))
-    # where the tip moves most it shall move by 1 to the last bit: links that are alike then stay alike
-    tip = np.abs(basis.values(1.0)[0])
-    largest = np.where(np.abs(largest - tip) <= 1e-12 * largest, tip, largest)
     sign = np.zeros(basis.count)
     for end, d in ((1.0, 0), (0.0, 1), (0.0, 2)):
         value = basis.values(end, d)[0]
