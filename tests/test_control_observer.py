@@ -39,7 +39,7 @@ class Estimates:
     def law(self, model, period=None):
         from casadi import vertcat
 
-        from flexarm.simulation.feedback import Law
+        from flexarm.simulation.law import Law
 
         return Law(lambda t, q, qd, z: (FAINT * vertcat(q, qd)[list(self.which)], []))
 

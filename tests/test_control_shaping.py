@@ -9,7 +9,8 @@ import flexarm as fa
 from flexarm.control import LQR, Integral, JointPD, Observed, Sampled, equilibrium, vibrations
 from flexarm.control.closed_loop import ClosedLoop, growth
 from flexarm.control.shaping import controlled_vibrations
-from flexarm.simulation.feedback import Feedback, Law
+from flexarm.simulation.feedback import Feedback
+from flexarm.simulation.law import Law
 
 SLEW = fa.Quintic([0.0], [0.8], 0.5)
 

@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.control.riccati import held
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Law
+from flexarm.simulation.law import Law
 
 if TYPE_CHECKING:
     import casadi as ca

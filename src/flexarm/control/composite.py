@@ -16,7 +16,7 @@ from flexarm.control.riccati import effort, energy, held, is_stable, linear, opt
 from flexarm.control.timescales import TimeScales, interpolated, time_scales
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, Law, parted
+from flexarm.simulation.law import Column, Law, parted
 from flexarm.trajectory import Reference, jumps_of, reference_values
 
 NODES = 9

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.control.gains import actuated, demanded, followed, gain, rigid_arm
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, Law
+from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Reference, jumps_of
 
 

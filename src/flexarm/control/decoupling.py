@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from flexarm.control.gains import actuated, demanded, followed, gain
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, Law, check_drives
+from flexarm.simulation.feedback import check_drives
+from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Reference, jumps_of
 
 

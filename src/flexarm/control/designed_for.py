@@ -6,7 +6,7 @@ from typing import Any, final
 from flexarm.control.gains import inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, Controller, Law
+from flexarm.simulation.law import Column, Controller, Law
 
 
 @final

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from flexarm.checks import shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, Law, Sampled, law_of
+from flexarm.simulation.feedback import Sampled
+from flexarm.simulation.law import Column, Law, law_of
 from flexarm.trajectory import Reference, Still
 
 Array = np.ndarray

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from flexarm.control.gains import Array, actuated, gain, inner_law, motion
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, Controller, Law, clipped, limits, parted
+from flexarm.simulation.law import Column, Controller, Law, clipped, limits, parted
 
 
 @final

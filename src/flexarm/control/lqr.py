@@ -13,7 +13,7 @@ from flexarm.control.gains import followed, motion
 from flexarm.control.riccati import effort, energy, linear, optimal, weights
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, Law
+from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Reference, jumps_of
 
 

@@ -12,7 +12,8 @@ from flexarm.analysis import configuration, equilibrium
 from flexarm.control.gains import gain, inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, Controller, Law, initial, parted
+from flexarm.simulation.feedback import initial
+from flexarm.simulation.law import Column, Controller, Law, parted
 
 Array = np.ndarray
 

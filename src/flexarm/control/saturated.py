@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.control.gains import inner_law
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, Controller, Law, clipped, limits
+from flexarm.simulation.law import Column, Controller, Law, clipped, limits
 
 
 @final

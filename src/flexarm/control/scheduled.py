@@ -13,7 +13,7 @@ from flexarm.control.lqr import regulator
 from flexarm.control.timescales import interpolated, time_scales
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, Law, parted
+from flexarm.simulation.law import Column, Law, parted
 from flexarm.trajectory import Reference, jumps_of, reference_values
 
 

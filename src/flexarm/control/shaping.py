@@ -9,7 +9,8 @@ from flexarm.control.closed_loop import ClosedLoop
 from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Controller, Sampled, law_of
+from flexarm.simulation.feedback import Sampled
+from flexarm.simulation.law import Controller, law_of
 from flexarm.trajectory import EI, ZV, ZVD, Shaper
 
 Array = np.ndarray

@@ -10,7 +10,7 @@ from flexarm.description.arm import Link
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.sensors import StrainGauge
-from flexarm.simulation.feedback import Column, Controller, Law
+from flexarm.simulation.law import Column, Controller, Law
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -19,7 +19,7 @@ from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.control.equilibrium import Array, equilibrium
 from flexarm.control.gains import motion
 from flexarm.model import Model
-from flexarm.simulation.feedback import Column, parted
+from flexarm.simulation.law import Column, parted
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import share
 

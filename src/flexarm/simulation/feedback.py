@@ -6,13 +6,12 @@ arm; sampled, it is called once a period and its output held, after delay, satur
 """
 
 import hashlib
-import inspect
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
+from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.trajectory import Reference, reference_motion
@@ -29,152 +29,6 @@ if TYPE_CHECKING:
     import casadi as ca
 
 Array = np.ndarray
-Column = Any
-"""A CasADi SX column."""
-After = Callable[[Column], Column]
-"""From the u that the arm gets to the rate of a law's memory, or to the next memory of a sampled one."""
-
-
-@final
-@dataclass(frozen=True)
-class Law:
-    """A control law for one model, as CasADi expressions.
-
-    Attributes
-    ----------
-    expression : (t, q, qd, z) -> (u, following)
-        t is a scalar; q, qd, the memory z and u are columns. `following` is dz/dt or, where the law was asked for with
-        a period, the next z; a law that must know the u which reaches the arm in the end, after what limits or delays
-        it, gives a function of that u instead. Where `noise` is not empty, the noise is a fifth argument.
-    memory : z at the start
-    noise : standard deviations of the independent normal numbers that a sampled law gets each time
-    jumps : times at which u is discontinuous [s]
-    reference : the motion of the joints that the law follows, if any
-    facts : what the design found: gains, poles, ratios
-    """
-
-    expression: Callable[..., tuple[Any, Any]]
-    memory: tuple[float, ...] = ()
-    noise: tuple[float, ...] = ()
-    jumps: Array = field(default_factory=lambda: np.empty(0))
-    reference: Reference | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def __call__(self, t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, After]:
-        """u, and what follows for the memory from the u that reaches the arm."""
-        u, following = self.expression(t, q, qd, z, *(noise if self.noise else ()))
-        return column(u), following if callable(following) else lambda _: column(following)
-
-
-def column(values: Any) -> Column:
-    """A column of a column, or of a list of scalars."""
-    import casadi as ca
-
-    return ca.vertcat(*values) if isinstance(values, list | tuple) else ca.SX(values)
-
-
-def parted(x: Column, size: int) -> tuple[Column, Column]:
-    """The first entries of a column, and the others; slices of a single entry would not be columns."""
-    import casadi as ca
-
-    first, others = ca.vertsplit(x, [0, size, x.numel()])
-    return first, others
-
-
-class Controller(Protocol):
-    """What can be designed for a model."""
-
-    def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for the model; with a period [s], for being called once a period."""
-
-
-def law_of(where: str, controller: Any, model: Model, period: float | None = None) -> Law:
-    """The law of a controller for a model; raises `DescriptionError` where the object is no controller."""
-    fault = f"{where} is {what_it_is(controller)}"
-    must = "it must be a controller, an object with a method law(model, period)"
-    designed = getattr(controller, "law", None)
-    try:
-        inspect.signature(designed).bind(model, period)  # type: ignore[arg-type]
-    except TypeError:
-        raise DescriptionError(f"{fault}; {must}") from None
-    if isinstance(controller, type):
-        raise DescriptionError(f"{fault}; {must}")
-    found = designed(model, period)  # type: ignore[misc]
-    if not isinstance(found, Law):
-        raise DescriptionError(f"{fault}, whose law is {what_it_is(found)}, not a Law; {must}")
-    return found
-
-
-def what_it_is(thing: Any) -> str:
-    """For messages: "a JointPD", or "the class JointPD" of the class itself."""
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
-
-
-def is_linear_system(thing: Any) -> bool:
-    """Whether this is a system of python-control: callable, but of a frequency, not of the time."""
-    return any(each.__module__.partition(".")[0] == "control" for each in type(thing).__mro__)
-
-
-@final
-@dataclass(frozen=True)
-class Actuators:
-    """What lies between a sampled law and the arm.
-
-    Parameters
-    ----------
-    delay : float
-        From the sample to its effect, a whole number of periods [s].
-    limit : float or (m,)
-        Of the size of u [N m or N].
-    rate_limit : float or (m,)
-        Of the size of du/dt [N m/s or N/s].
-    """
-
-    delay: float = 0.0
-    limit: ArrayLike | None = None
-    rate_limit: ArrayLike | None = None
-
-    def memory(self, period: float, m: int) -> tuple[float, ...]:
-        """u at rest: the last one where the rate is limited, and those under way."""
-        return (0.0,) * (m * (self._steps(period) + (self.rate_limit is not None)))
-
-    def apply(self, u: Column, memory: Column, period: float) -> tuple[Column, Column]:
-        """What reaches the arm of a command, and the next memory."""
-        import casadi as ca
-
-        m, following = u.numel(), ca.SX(0, 1)
-        if self.limit is not None:
-            u = clipped(u, limits("limit", self.limit, m))
-        if self.rate_limit is not None:
-            last, memory = parted(memory, m)
-            u = last + clipped(u - last, limits("rate_limit", self.rate_limit, m) * period)
-            following = u
-        arrives, under_way = parted(ca.vertcat(memory, u), m)
-        return arrives, ca.vertcat(following, under_way)
-
-    def _steps(self, period: float) -> int:
-        steps = self.delay / period
-        if abs(steps - round(steps)) > 1e-9:
-            raise DescriptionError(f"delay is {self.delay} s; it must be a whole number of periods of {period} s")
-        return round(steps)
-
-
-def limits(what: str, value: ArrayLike, count: int) -> Array:
-    """A limit for each actuator, of one positive number or one each."""
-    try:
-        given = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise DescriptionError(f"{what} is not an array of numbers") from None
-    if given.shape not in ((), (count,)) or not (given > 0).all():
-        raise DescriptionError(f"{what} is {shown(value)}; it must be one positive number, or {count}, one an actuator")
-    return np.broadcast_to(given, (count,))
-
-
-def clipped(u: Column, limit: Array) -> Column:
-    """u, cut off where its size passes the limit; a NaN stays one, which minimum and maximum would hide."""
-    import casadi as ca
-
-    return ca.if_else(u > limit, limit, ca.if_else(u < -limit, -limit, u))
 
 
 @final
