@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,6 @@ from flexarm.checks import shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory import Reference
-
-if TYPE_CHECKING:
-    pass
 
 Array = np.ndarray
 Column = Any
