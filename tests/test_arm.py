@@ -5,10 +5,13 @@ import math
 import pickle
 import subprocess
 import sys
+from typing import Annotated, Literal
 
 import numpy as np
 import pytest
+from pydantic import AfterValidator
 
+from flexarm.checks import Described, kind, own_type, shown
 from flexarm.description.arm import (
     KNOWN_SHAPES,
     Arm,
@@ -27,6 +30,8 @@ from flexarm.description.arm import (
     Tube,
     tensor,
 )
+from flexarm.description.bodies import Body
+from flexarm.description.joints import Joint
 from flexarm.description.load import bundled, load, read_toml
 from flexarm.errors import DescriptionError
 
@@ -606,6 +611,85 @@ def test_replace_validates():
     beam = Beam(**BEAM)
     assert beam.replace(length=3.0).length == 3.0 and beam.length == 2.0
     assert message(beam.replace, length=-3.0) == "Beam: length is -3.0 m; it must be positive"
+
+
+# -- kinds from outside ------------------------------------------------------------------------------------------------
+
+
+class Wheel(Described):
+    """A base of this test's own: what is defined here is no joint for the other tests."""
+
+    type: str
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_):
+        own_type(cls, Wheel)
+
+
+class Car(Described):
+    joint: Annotated[Wheel, kind(Wheel)]
+
+
+def wheel(tag, name="Tyre", **annotated):
+    """A class defined as by a cell of a notebook, which may be run again."""
+    fields = {"__annotations__": {"type": Literal[tag], **annotated}, "type": tag, "__qualname__": name}
+    return type(Wheel)(name, (Wheel,), {**fields, "__module__": "notebook"})
+
+
+def test_kinds_are_the_classes_that_state_a_type():
+    first, plain = wheel("tyre"), type(Wheel)("Plain", (Wheel,), {})
+    assert type(Car(joint={"type": "tyre"}).joint) is first
+    again = wheel("tyre", pressure=float)
+    made = Car(joint={"type": "tyre", "pressure": 2.0})
+    assert type(made.wheel) is again, "the class of the cell that was run last"
+    assert Car(joint=first()).joint == first(), "an object made before is still one"
+    for nothing in (Wheel(type="tyre"), plain(type="tyre"), first):
+        assert message(Car, joint=nothing) == f"Car: joint is {shown(nothing)}; it must be a Tyre"
+
+
+def test_a_field_of_a_class_from_outside_is_said_in_pydantics_words():
+    wheel("tube", "Tube", pressure=float)
+    said = message(Car, joint={"type": "tube", "pressure": "much"})
+    assert said == "Car: joint.pressure is 'much'; input should be a valid number, unable to parse string as a number"
+
+
+def test_what_a_validator_from_outside_says_is_passed_on():
+    def even(value):
+        raise ValueError("It is odd")
+
+    wheel("hoop", "Hoop", spokes=Annotated[int, AfterValidator(even)])
+    assert message(Car, joint={"type": "hoop", "spokes": 3}) == "Car: joint.spokes is 3; it is odd"
+
+
+def test_a_type_belongs_to_one_class():
+    """Else every file that says "revolute" would get the other class."""
+    for base in (Revolute, Rigid):
+        tag = base.model_fields["type"].default
+        line = f"Mine: type is {tag!r}, as that of {base.__name__}; it must have its own"
+        assert message(type(base), "Mine", (base,), {}) == line
+        stated = {"__annotations__": {"type": Literal[tag]}, "type": tag}
+        assert message(type(base), "Mine", (base.__base__,), stated) == line
+        made = Link(name="a", joint={"type": "revolute"}, body={"type": "rigid", "length": 1, "mass": 1})
+        assert (type(made.joint), type(made.body)) == (Revolute, Rigid)
+
+
+@pytest.mark.parametrize("field", ["joint", "body"])
+def test_what_is_common_to_all_kinds_is_none_of_them(field):
+    base = {"joint": Joint(type="revolute"), "body": Body(type="rigid", length=1.0)}[field]
+    line = message(Link, **{"name": "a", "body": Rigid(length=1.0, mass=1.0), field: base})
+    assert line.startswith(f"link 'a': {field} is {type(base).__name__}(type=")
+
+
+@pytest.mark.parametrize(
+    ("length", "line"),
+    [
+        (-1, "Body: length is -1.0 m; it must be zero or positive"),
+        ("1", "Body: length is '1'; it must be a number in m"),
+        (None, "Body: length is None; it must be a number in m"),
+    ],
+)
+def test_the_length_of_any_body_is_checked(length, line):
+    assert message(Body, type="pogo", length=length) == line
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

@@ -231,11 +231,11 @@ flag = BeforeValidator(_flag)
 def kind(base: Any) -> BeforeValidator:
     """A field that holds one of the kinds of a base class: an object, or a table whose key `type` says which.
 
-    Kinds are the classes below the base that have a `type`, wherever they are defined.
+    Kinds are the classes below the base that state a `type` of their own, wherever they are defined.
     """
 
     def check(value: object) -> object:
-        kinds = _below(base)
+        kinds = _kinds(base)
         if isinstance(value, Mapping):
             tag = _tag(value, kinds)
             try:
@@ -247,7 +247,7 @@ def kind(base: Any) -> BeforeValidator:
                     for each in error.errors(include_url=False)
                 ]
                 raise ValidationError.from_exception_data(error.title, details) from None  # type: ignore[arg-type]
-        if not isinstance(value, base):
+        if not (isinstance(value, base) and _states_its_type(type(value))):
             raise Fault("", f"is {shown(value)}; it must be a {choices(*(cls.__name__ for cls in kinds.values()))}")
         return value
 
@@ -278,15 +278,38 @@ def _tag(table: Mapping, kinds: Mapping) -> str:
     return table["type"]
 
 
-def _below(base: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """The classes below a base that have a `type`, by it, in the order of their definition."""
+def _kinds(base: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """The classes below a base that state a `type`, by it; of one that was defined again, the last."""
     found: dict[str, type[BaseModel]] = {}
-    for cls in base.__subclasses__():
-        own = cls.model_fields.get("type")
-        if own is not None and isinstance(own.default, str):
-            found[own.default] = cls
-        found |= _below(cls)
+    for cls in filter(_states_its_type, _below(base)):
+        tag = cls.model_fields["type"].default
+        if tag not in found or _place_of(found[tag]) == _place_of(cls):
+            found[tag] = cls
     return found
+
+
+def _states_its_type(cls: type[BaseModel]) -> bool:
+    return "type" in cls.__annotations__ and isinstance(cls.model_fields["type"].default, str)
+
+
+def _below(base: type[BaseModel]) -> list[type[BaseModel]]:
+    """All classes below a base, in the order of their definition."""
+    return [each for cls in base.__subclasses__() for each in (cls, *_below(cls))]
+
+
+def _place_of(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
+
+
+def own_type(cls: type[BaseModel], base: type[BaseModel]) -> None:
+    """Refuse a class whose `type` is that of another kind of the base: in a file it would be taken for the other.
+
+    Raises `DescriptionError`. A class defined again in its place, as in a session at the keyboard, is no other.
+    """
+    tag = cls.model_fields["type"].default
+    other = _kinds(base).get(tag) if isinstance(tag, str) else None
+    if other is not None and _place_of(other) != _place_of(cls):
+        raise DescriptionError(f"{cls.__name__}: type is {tag!r}, as that of {other.__name__}; it must have its own")
 
 
 # -- models ------------------------------------------------------------------------------------------------------------
@@ -387,5 +410,8 @@ def _fault(error: Any) -> Fault:
         return context["error"]
     if error["type"] == "missing":
         return Fault("", "is missing")
-    wanted = context.get("expected") or f"a {context.get('class_name')}"
-    return Fault("", f"is {shown(error['input'])}; it must be {wanted}")
+    if "expected" in context or "class_name" in context:
+        wanted = context.get("expected") or f"a {context['class_name']}"
+        return Fault("", f"is {shown(error['input'])}; it must be {wanted}")
+    said = error["msg"].removeprefix("Value error, ")  # pydantic's own words, about a field of a class from outside
+    return Fault("", f"is {shown(error['input'])}; {said[:1].lower()}{said[1:]}")

@@ -116,7 +116,11 @@ class Body(Described):
     """
 
     type: str
-    length: float
+    length: Annotated[float, number("m", NOT_NEGATIVE)]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        checks.own_type(cls, Body)
 
     @property
     def total_mass(self) -> float:

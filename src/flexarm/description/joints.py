@@ -19,6 +19,7 @@ from flexarm.checks import (
     Vector,
     checked_number,
     optional_number,
+    own_type,
     unit_vector,
 )
 from flexarm.description.bodies import Beam, Body
@@ -42,6 +43,10 @@ class Joint(Described):
     moves: ClassVar[bool]
     turns: ClassVar[bool] = False
     carries: ClassVar[bool] = True
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        own_type(cls, Joint)
 
     @property
     def unit(self) -> str:
