@@ -641,7 +641,7 @@ def test_kinds_are_the_classes_that_state_a_type():
     assert type(Car(joint={"type": "tyre"}).joint) is first
     again = wheel("tyre", pressure=float)
     made = Car(joint={"type": "tyre", "pressure": 2.0})
-    assert type(made.wheel) is again, "the class of the cell that was run last"
+    assert type(made.joint) is again, "the class of the cell that was run last"
     assert Car(joint=first()).joint == first(), "an object made before is still one"
     for nothing in (Wheel(type="tyre"), plain(type="tyre"), first):
         assert message(Car, joint=nothing) == f"Car: joint is {shown(nothing)}; it must be a Tyre"

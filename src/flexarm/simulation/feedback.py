@@ -190,7 +190,7 @@ class SampledFeedback(Input):
 
     def corners(self, until: float) -> Array:
         """The samples, and the end."""
-        count = int(np.ceil(until / self.period - 1e-9))
+        count = max(1, int(np.ceil(until / self.period - 1e-9)))
         return np.append(self.period * np.arange(count), until)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
@@ -248,7 +248,13 @@ class SampledFeedback(Input):
 
     def _called(self, t: float, q: Array, qd: Array) -> Array:
         m = len(self.model.inputs)
-        given = self.function(t, q, qd)
+        try:
+            given = self.function(t, q, qd)
+        except DescriptionError as error:  # of what it asked for, not of the run
+            raise FlexarmError(f"controller {self.name} at t = {t:.6g} s: {error}") from error
+        except BaseException as error:
+            error.add_note(f"raised by the controller {self.name} at t = {t:.6g} s")
+            raise
         try:
             u = np.asarray(given, dtype=float)
         except (TypeError, ValueError):

@@ -217,7 +217,7 @@ class Run:
         self.x.append(x[None, :])
         corners = drive.corners(float(times[-1]))
         first = np.searchsorted(times, corners, side="right")
-        for (a, b), (i, j) in zip(pairwise(corners.tolist()), pairwise(first.tolist()), strict=True):
+        for (a, b), (i, j) in zip(pairwise(map(float, corners)), pairwise(first), strict=True):
             try:
                 drive.feed(plan, model, a, x)
             except DescriptionError:  # it does not fit the arm
