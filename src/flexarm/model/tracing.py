@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import json
 import os
+import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -52,7 +53,8 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
 def foreign_sources(arm: Arm) -> list[bytes]:
     """The source files of joints and bodies that are defined outside the package, and of their mechanics.
 
-    Where there is no file (a session at the keyboard) a number of this process stands for it.
+    Where there is no file (a session at the keyboard), or it may have been edited since it was loaded, what runs is not
+    known: a random number stands for it, and each model of the arm is compiled anew.
     """
     kinds = {cls for link in arm.links for cls in (type(link.joint), type(link.body))}
     foreign = [cls for cls in kinds if cls.__module__.partition(".")[0] != "flexarm"]
@@ -64,14 +66,15 @@ def foreign_sources(arm: Arm) -> list[bytes]:
     found = set()
     for thing in things:
         try:
-            found.add(Path(inspect.getsourcefile(thing) or "").read_bytes())
+            file = Path(inspect.getsourcefile(thing) or "")
+            found.add(file.read_bytes() if file.stat().st_mtime < BEGAN else os.urandom(16))
         except (TypeError, OSError):
-            found.add(SESSION)
+            found.add(os.urandom(16))
     return sorted(found)
 
 
-SESSION = os.urandom(16)
-"""Stands for source code that lies in no file."""
+BEGAN = time.time()
+"""When this module was loaded [s]; whatever is built on it was loaded later."""
 
 
 class Traced:
