@@ -1,5 +1,6 @@
 """The description: sections against textbook formulas, round trips, and every way to be wrong."""
 
+import copy
 import dataclasses
 import math
 import pickle
@@ -611,6 +612,55 @@ def test_replace_validates():
     beam = Beam(**BEAM)
     assert beam.replace(length=3.0).length == 3.0 and beam.length == 2.0
     assert message(beam.replace, length=-3.0) == "Beam: length is -3.0 m; it must be positive"
+
+
+# -- an error's parts --------------------------------------------------------------------------------------------------
+
+
+def raised(build, *args, **data):
+    with pytest.raises(DescriptionError) as caught:
+        build(*args, **data)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "field", "message"),
+    [
+        ({"hub_mass": -1}, "link 'forearm'", "hub_mass", "is -1.0 kg; it must be zero or positive"),
+        ({"body": 3}, "link 'forearm'", "body", "is 3; it must be a Beam or Rigid"),
+        ({"body": {**BEAM, "mass": -1}}, "link 'forearm'", "mass", "is -1.0 kg; it must be positive"),
+        ({"joint": {"type": "revolute", "axis": [0, 0, "1"]}}, "link 'forearm'", "joint.axis[2]",
+         "is '1'; it must be a number"),
+        ({"joint": {"type": "fixed", "axis": 1}}, "link 'forearm'", "joint",
+         "unknown key 'axis'; allowed is only type"),
+        ({"colour": 1}, "link 'forearm'", "",
+         "unknown key 'colour'; allowed are name, joint, body, placement, hub_mass, hub_inertia"),
+        ({"name": 3}, "link 2", "name", "is 3; it must be a text"),
+        ({"name": "upper"}, "link 'upper'", "name", "is given to links 1 and 2; each link needs its own"),
+    ],
+)  # fmt: skip
+def test_an_error_has_its_parts(changes, where, field, message):
+    """Whose fault, which field, what is wrong: together the line; kept by copies, in another process, from a file."""
+    error = raised(Arm, **an_arm(**changes))
+    error.add_note("seen by a test")
+    for each in (error, copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (each.where, each.field, each.message) == (where, field, message)
+        assert str(each) == str(error)
+        assert each.__notes__ == ["seen by a test"]
+    told = error.inside("arm.toml", "Arm")
+    assert (told.where, told.field, told.message) == (f"arm.toml: {where}", field, message)
+    assert str(told) == f"arm.toml: {error}"
+    again = pickle.loads(pickle.dumps(told))
+    assert (str(again), again.where) == (str(told), told.where)
+
+
+def test_an_error_of_a_file_as_a_whole_names_the_file():
+    error = raised(Arm, **{**an_arm(), "gravity": 1})
+    told = error.inside("arm.toml", "Arm")
+    assert (error.where, told.where, told.field) == ("Arm", "arm.toml", "gravity")
+    assert str(told) == "arm.toml: gravity is 1; it must be a list of three numbers"
+    plain = DescriptionError("nothing moves").inside("arm.toml", "Arm")
+    assert (str(plain), plain.where, plain.message) == ("arm.toml: nothing moves", "arm.toml", "nothing moves")
 
 
 # -- kinds from outside ------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The errors flexarm raises: each message is one line that says what, where and what is allowed."""
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -28,8 +28,8 @@ class DescriptionError(FlexarmError):
         subject = f"{where}: {field}" if where and field else where or field
         super().__init__(f"{subject}{': ' if sentence else ' '}{message}" if subject else message)
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, bool]]:
-        return type(self), (self.message, self.where, self.field, self._sentence)
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, bool], dict[str, Any]]:
+        return type(self), (self.message, self.where, self.field, self._sentence), self.__dict__
 
     def inside(self, file: str, root: str) -> "DescriptionError":
         """The same error as seen from a file whose whole content is called `root`: it begins with the file's name."""

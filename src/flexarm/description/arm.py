@@ -249,8 +249,9 @@ class Arm(Described):
     @property
     def springs(self) -> tuple[tuple[int, int], ...]:
         """Positions (joint, motor) of the two sides of each elastic joint's spring."""
-        joint = {self.layout[i].link: i for i in self.joints}
-        return tuple((joint[self.layout[i].link], i) for i in self.motors)
+        layout = self.layout
+        joint = {layout[i].link: i for i in self.joints}
+        return tuple((joint[layout[i].link], i) for i in self.motors)
 
     @property
     def actuated(self) -> tuple[int, ...]:
@@ -261,7 +262,8 @@ class Arm(Described):
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the actuators in the order of the links: `.motor` at an elastic joint, else `.joint`."""
-        return tuple(self.coordinates[i] for i in self.actuated)
+        names = self.coordinates
+        return tuple(names[i] for i in self.actuated)
 
     @property
     def units(self) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
 
     Shapes that were found for a beam at rest describe a sliding one while this is small. 0 without telescopes.
     """
-    ratio = 0.0
+    ratio, layout = 0.0, model.arm.layout
     for i in model.arm.joints:
-        link = model.arm.links[model.arm.layout[i].link]
+        link = model.arm.links[layout[i].link]
         if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
             bending = [link.body.stiffness[d] for d in ("y", "z") if link.body.counts[d]]
             if bending:
