@@ -103,3 +103,19 @@ def test_a_file_edited_while_its_code_runs_spoils_no_later_process(tmp_path):
     after = tmp_path / "after.py"
     after.write_text("import mine\nprint(mine.acceleration())\n", encoding="utf-8")
     assert [float(run(each, tmp_path)) for each in (program, after)] == pytest.approx([-10.0, -40.0])
+
+
+def test_torques_of_the_rigid_arm_heed_the_source_of_a_kind_from_outside(tmp_path):
+    program = tmp_path / "mine.py"
+    asked = (
+        "\n\n"
+        "arm = fa.Arm(name='sprung', links=[{'name': 'rod', 'joint': {'type': 'sprung'}, "
+        "'body': {'type': 'rigid', 'length': 1.0, 'mass': 3.0}}])\n"
+        "still = fa.RigidInverseDynamics(fa.Quintic(start=(1.0,), end=(1.0,), duration=1.0))\n"
+        "print(fa.simulate(fa.Model(arm), 0.1, u=still, q0=[1.0], samples=2, progress=False).u[0, 0].item())\n"
+    )
+    found = []
+    for k in (10.0, 40.0):
+        program.write_text(SPRUNG.replace("10.0 *", f"{k} *") + asked, encoding="utf-8")
+        found.append(float(run(program, tmp_path)))
+    assert found == pytest.approx([10.0, 40.0])  # what holds the spring

@@ -264,7 +264,7 @@ class RigidInverseDynamics(Input):
             force = rigid.function("inverse_dynamics")(theta, theta_d, ca.jacobian(theta_d, t))
             return ca.Function("torque", [t], [ca.densify(ca.cse(force))])
 
-        key = json.dumps(["rigid inverse dynamics", rigid.arm.canonical(), self.reference.described()])
+        key = json.dumps(["rigid inverse dynamics", rigid.fingerprint, self.reference.described()])
         return Kernel(key, trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
