@@ -1,7 +1,10 @@
 """Inputs as a run sees them: where stretches end, what a sampled function may do, objects that serve several runs."""
 
+import _thread
 import pickle
+import signal
 import threading
+import time
 import traceback
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 
 import flexarm as fa
 from flexarm.control import JointPD, Sampled
+from flexarm.errors import InterruptedRun
 from flexarm.simulation.feedback import feedback
 from flexarm.simulation.inputs import Computed, as_input, constant
 from flexarm.simulation.layout import Layout
@@ -179,6 +183,77 @@ def test_a_sampled_function_may_run_simulations_of_its_own(rotor):
     result = run(rotor, 1.0, u=Sampled(ahead, 0.1), q0=[1.0])
     seen = result.q[:, 0].values + 0.1 * result.qd[:, 0].values  # where it would be without torque
     assert result.u[:10, 0].values == pytest.approx(-4.0 * INERTIA * seen[:10], abs=1e-9)
+
+
+# -- Ctrl-C ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def default_handler():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def press():
+    """Ctrl-C, until the run has heard of it."""
+    handler = signal.getsignal(signal.SIGINT)
+    _thread.interrupt_main()
+    while not handler.came:
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("method", ["dop853", "lsoda", "rk4"])
+@pytest.mark.usefixtures("default_handler")
+def test_ctrl_c_in_a_sampled_function_keeps_what_was_computed(rotor, method):
+    calls = []
+
+    def law(t, q, qd):
+        calls.append(t)
+        if len(calls) == 4:
+            press()
+        return [INERTIA]
+
+    with pytest.warns(InterruptedRun, match=r"interrupted at t = 0\.3 s of 1000 s"):
+        result = run(
+            rotor, 1e3, u=Sampled(law, 0.1), samples=10001, method=method, **({"step": 0.05} if method == "rk4" else {})
+        )
+    assert result.attrs["status"] == "interrupted"
+    assert result.q[:, 0].values == pytest.approx(np.array([0, 0.1, 0.2, 0.3]) ** 2 / 2, abs=1e-9)
+    assert calls == pytest.approx([0, 0.1, 0.2, 0.3])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("default_handler")
+def test_a_second_ctrl_c_in_a_sampled_function_is_as_always(rotor):
+    """The function hangs: the first waits for it, the second does not."""
+    released = threading.Event()
+
+    def hanging(t, q, qd):
+        press()
+        _thread.interrupt_main()
+        released.wait()
+        return [0.0]
+
+    with pytest.raises(KeyboardInterrupt):
+        run(rotor, 1.0, u=Sampled(hanging, 0.1))
+    released.set()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("default_handler")
+def test_a_run_in_a_thread_leaves_ctrl_c_alone(rotor):
+    handlers, found = [], []
+
+    def law(t, q, qd):
+        handlers.append(signal.getsignal(signal.SIGINT))
+        return [0.1]
+
+    thread = threading.Thread(target=lambda: found.append(run(rotor, 0.3, u=Sampled(law, 0.1))))
+    thread.start()
+    thread.join()
+    assert handlers == [signal.default_int_handler] * 3
+    same(found[0], run(rotor, 0.3, u=Sampled(lambda t, q, qd: [0.1], 0.1)))
 
 
 # -- objects that serve several runs -----------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from random_arms import random_arm, random_state
+from scipy.linalg import eigh, null_space
 
 import flexarm as fa
 
@@ -129,6 +131,55 @@ def test_modes_with_the_drives_held_are_those_of_the_other_coordinates_under_the
     K = np.array(model.slope("restoring_force", 0)(q))
     assert V.T @ K @ V == pytest.approx(np.diag(omega**2), abs=1e-8 * omega[-1] ** 2)
     assert model.input_matrix(q).T @ V == pytest.approx(np.zeros((2, 6)), abs=1e-9 * np.abs(V).max())
+
+
+TURNING = ("pinned-pinned", "pinned-free", "polynomial", "clamped-mass")
+
+GENERAL = {
+    "anything": {},
+    "absolute rotors": {"rotor": "absolute", "families": TURNING},
+    "telescope, elastic joints": {"telescope": True, "elastic": True},
+    "planar, hubs that turn": {"planar": True, "families": TURNING[:2], "rotor": "absolute"},
+    "planar, telescope": {"planar": True, "families": TURNING, "telescope": True},
+}
+
+
+@pytest.mark.parametrize("options", GENERAL)
+@pytest.mark.parametrize("seed", range(10))
+def test_positions_are_those_of_the_names(options, seed):
+    """Names are for readers; here, and only here, they are parsed."""
+    made = random_arm(seed, **GENERAL[options])
+    names = made.coordinates
+    links, roles = zip(*(name.split(".") for name in names), strict=True)
+    of = {role: tuple(i for i, each in enumerate(roles) if each == role) for role in ("joint", "motor")}
+    assert (made.joints, made.motors) == (of["joint"], of["motor"])
+    assert sorted((*made.joints, *made.flexible, *made.motors)) == list(range(len(names)))
+    assert tuple((links[j], links[m]) for j, m in made.springs) == tuple((links[m], links[m]) for m in made.motors)
+    assert all((roles[j], roles[m]) == ("joint", "motor") for j, m in made.springs)
+    assert tuple(names[i] for i in made.actuated) == made.inputs
+    assert [links[i] for i in made.actuated] == [link.name for link in made.links if link.joint.type != "fixed"]
+    for i, coordinate in enumerate(made.layout):
+        link = made.links[coordinate.link]
+        assert (coordinate.name, link.name) == (names[i], links[i])
+        turns = link.joint.type == "revolute" if coordinate.role != "flexible" else roles[i].startswith("torsion")
+        assert coordinate.unit == made.units[i] == ("rad" if turns else "m")
+        lies_out = link.joint.type == "telescope" and coordinate.role != "flexible"
+        assert made.rest[i] == (link.free_length if lies_out else 0.0)
+
+
+@pytest.mark.parametrize("options", GENERAL)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_with_the_drives_held_modes_are_those_in_the_null_space_of_the_drives(options, seed):
+    """By another basis of the null space, an orthonormal one, and another solver."""
+    made = random_arm(seed, links=2, **GENERAL[options])
+    model, (q, _, _) = fa.Model(made), random_state(made, seed)
+    omega, V = model.modes(q)
+    M, K, B = model.mass_matrix(q), np.array(model.slope("restoring_force", 0)(q)), model.input_matrix(q)
+    N = null_space(B.T)
+    squares = eigh(N.T @ (K + K.T) / 2 @ N, N.T @ M @ N, eigvals_only=True)
+    assert np.sign(omega) * omega**2 == pytest.approx(squares, abs=1e-9 * np.abs(squares).max())
+    assert B.T @ V == pytest.approx(np.zeros((len(made.inputs), len(omega))), abs=1e-9 * np.abs(V).max())
+    assert V.T @ M @ V == pytest.approx(np.eye(len(omega)), abs=1e-9)
 
 
 def test_the_coordinate_without_inertia_is_named():
