@@ -1,11 +1,13 @@
 """Inputs as a run sees them: where stretches end, what a sampled function may do, objects that serve several runs."""
 
 import _thread
+import gc
 import pickle
 import signal
 import threading
 import time
 import traceback
+import weakref
 
 import numpy as np
 import pytest
@@ -13,10 +15,11 @@ import pytest
 import flexarm as fa
 from flexarm.control import JointPD, Sampled
 from flexarm.errors import InterruptedRun
-from flexarm.simulation.feedback import feedback
+from flexarm.simulation.feedback import closed_loop_rate, feedback
 from flexarm.simulation.inputs import Computed, as_input, constant
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
+from flexarm.simulation.rhs import Plan
 
 ROD = fa.Rigid(length=0.8, mass=1.5)
 INERTIA = 1.5 * 0.8**2 / 3
@@ -363,3 +366,16 @@ def test_the_least_that_an_input_must_have(rotor):
         members = {name: getattr(Spring, name) for name in ("feed", "values", "described") if name != member}
         with pytest.raises(TypeError, match=member):
             type("Half", (Input,), members)()
+
+
+def test_code_stays_as_long_as_a_plan_may_call_it(rotor):
+    """After a second Ctrl-C the run's thread may still be in it."""
+    code = closed_loop_rate(rotor, 1).code
+    kept = weakref.ref(code)
+    plan = Plan(code.addresses["evaluate"], 3, 2, powers=2, held=code)
+    del code
+    gc.collect()
+    assert kept() is not None and plan.address
+    del plan
+    gc.collect()
+    assert kept() is None

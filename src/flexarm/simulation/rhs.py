@@ -31,7 +31,8 @@ class Plan:
     u; a constant input has a stage that does nothing, its u standing in the buffer.
     """
 
-    def __init__(self, rate: Address, states: int, inputs: int, powers: int):
+    def __init__(self, rate: Address, states: int, inputs: int, powers: int, held: Any = None):
+        self._rate = held  # the code of the rate, alive as long as a thread may call it
         self._words = np.zeros(len(WORDS), dtype=np.int64)
         self._times = self._words.view(np.float64)
         self.states = states

@@ -111,7 +111,8 @@ def simulate(
     began = clock.perf_counter()
     rate = _rate(model, drive, q, layout)
     compiled = clock.perf_counter()
-    plan = Plan(rate.addresses["evaluate"], layout.z.stop, len(model.inputs) + layout.memory, powers=len(RIDING))
+    inputs = len(model.inputs) + layout.memory
+    plan = Plan(rate.addresses["evaluate"], layout.z.stop, inputs, powers=len(RIDING), held=rate)
     solve = methods.solver(chosen, plan, model, drive, layout, rtol, atol, step)
 
     interruption = Interruption(plan)
