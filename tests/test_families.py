@@ -581,7 +581,8 @@ def test_craig_bampton_converges_whatever_the_load(load):
         error = frequencies(shapes.CraigBampton().basis(count), load)[:3] / exact - 1
         assert (error > -rounding).all()
         errors.append(max(error.sum(), rounding))
-    assert all(a > 16 * b or b == rounding for a, b in pairwise(errors)) and errors[-1] < 1e-6 < errors[0]
+    assert all(a > 16 * b or b == rounding for a, b in pairwise(errors)) and errors[-1] < 1e-6
+    assert errors[0] > 10 * rounding  # there was something to converge from
 
 
 @pytest.mark.parametrize("direction", ["y", "z"])

@@ -34,6 +34,7 @@ from flexarm.sensors import (
     outputs,
     sampled,
 )
+from flexarm.simulation import inputs
 from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
 from flexarm.simulation.performance import Performance, performance
 from flexarm.simulation.results import load_result, save_result
@@ -109,6 +110,7 @@ __all__ = [
     "bundled_scenarios",
     "control",
     "equations",
+    "inputs",
     "load",
     "load_result",
     "load_scenario",
