@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test quick check bench clean
+.PHONY: demo test quick check bench tools clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -22,6 +22,10 @@ check: .venv/.ready-dev
 
 bench: .venv/.ready
 	$(BIN)/python -m benchmarks
+
+# What some tests use where it is there: LaTeX for documents, Octave for MATLAB code. Debian; needs root.
+tools:
+	apt-get update -q && apt-get install -qy --no-install-recommends texlive-latex-recommended octave
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
