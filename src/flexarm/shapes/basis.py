@@ -38,7 +38,8 @@ class Basis:
 
     def values(self, x, derivative: int = 0) -> np.ndarray:
         """The derivative of order 0 to 3 (d/dx) of every shape at the points x: (len(x), count)."""
-        return self.function(np.atleast_1d(np.asarray(x, dtype=float)), derivative)
+        x = np.atleast_1d(np.asarray(x, dtype=float))
+        return self.function(x, derivative) if self.count else np.empty((len(x), 0))  # none: nothing is imported
 
 
 def quadrature(*bases: Basis) -> tuple[np.ndarray, np.ndarray]:
