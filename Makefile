@@ -9,10 +9,10 @@ demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
 
 test: .venv/.ready-dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 quick: .venv/.ready-dev
-	$(BIN)/python -m pytest -n 2 -q --quick
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q --quick
 
 check: .venv/.ready-dev
 	$(BIN)/ruff check

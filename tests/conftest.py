@@ -4,10 +4,13 @@ The cache of machine code is shared by the processes of the run and gone after i
 tests start (`helpers/programs.py`): they leave nothing in the source tree.
 """
 
+import os
 import re
 import tempfile
 
 import pytest
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices, a process a core: more threads only wait
 
 FOLDERS = ("FLEXARM_CACHE", "FLEXARM_TESTS_BYTECODE")
 
