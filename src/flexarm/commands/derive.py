@@ -1,0 +1,72 @@
+"""An arm's equations in closed form: derive."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flexarm.commands.terminal import ArmName, check_folder, say, write_text
+from flexarm.errors import DescriptionError
+
+
+def derive(
+    arm: ArmName,
+    latex: Annotated[Path | None, typer.Option(help="Write a LaTeX document.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write a Markdown document.")] = None,
+    python: Annotated[Path | None, typer.Option(help="Write a Python module that needs NumPy.")] = None,
+    c: Annotated[Path | None, typer.Option(help="Folder for C sources: header, function, test.")] = None,
+    matlab: Annotated[Path | None, typer.Option(help="Folder for a MATLAB or Octave function.")] = None,
+    numbers: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME[=VALUE]", help="A parameter that shall be a number; patterns; repeatable."),
+    ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option("--part", help="Only this part: M, D, damping, U, G, B, bias, energy, tip, ...; repeatable."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Go on where the closed forms will be very large.")] = False,
+) -> None:
+    """Derive the equations of motion in closed form; print them, or write them as a document or as source code."""
+    import time
+
+    from flexarm.closed_forms.equations import equations
+    from flexarm.description.load import load
+    from flexarm.simulation.results import write_whole
+
+    began = time.perf_counter()
+    found = equations(load(arm), dict(map(_setting, numbers or [])), however_large=yes)
+    asked = {"--latex": latex, "--markdown": markdown, "--python": python}
+    for option, path in asked.items():
+        if path is not None:
+            check_folder(path.parent, option)
+            if path.is_dir():
+                raise DescriptionError(f"{option} {path}: {path} is a folder")
+            if [*asked.values()].count(path) > 1:
+                raise DescriptionError(f"{option} {path}: two documents would be written there")
+    for option, folder in (("--c", c), ("--matlab", matlab)):
+        if folder is not None:
+            check_folder(folder, option)
+    texts = {latex: found.latex, markdown: found.markdown, python: found.python}
+    files = {path: make(part or None) for path, make in texts.items() if path is not None}
+    if c is not None:
+        files |= {c / name: text for name, text in found.c(part or None).items()}
+    if matlab is not None:
+        text = found.matlab(part or None)
+        files[matlab / f"{found.identifier}.m"] = text
+    if files:
+        for path, text in files.items():
+            write_whole(path, partial(write_text, text))
+        if note := found.without_closed_forms:
+            say(note)
+        say(f"written: {', '.join(map(str, files))}; {time.perf_counter() - began:.2f} s")
+    else:
+        say(found.text(part or None), style=None)
+
+
+def _setting(text: str) -> tuple[str, float | None]:
+    name, equals, value = text.partition("=")
+    try:
+        return name, float(value) if equals else None
+    except ValueError:
+        raise DescriptionError(f"--set {text}: {value!r} is not a number; write NAME or NAME=VALUE") from None

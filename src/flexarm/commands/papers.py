@@ -1,0 +1,33 @@
+"""The four papers, reproduced: papers."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flexarm.commands.terminal import say, write_text
+
+
+def papers(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAPER]", help="theodore-ghosal, lin-lewis, subudhi-morris or mohan-saha."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the figures and the tables.")] = Path("papers"),
+) -> None:
+    """Reproduce the four papers (or one): draws their figures, prints each claim beside what comes out here."""
+    import time
+
+    from flexarm.papers import papers
+    from flexarm.papers.tables import counted, details, markdown, overview
+    from flexarm.simulation.results import write_whole
+
+    for paper in papers(name):
+        began = time.perf_counter()
+        say(f"{paper.title}\n", style="bold")
+        parts = paper.reproduce(out)
+        say(overview(parts))
+        say(details(parts))
+        path = write_whole(out / f"{paper.name}.md", partial(write_text, markdown(parts)))
+        say(f"{counted(parts)}; {time.perf_counter() - began:.1f} s; figures and {path.name} in {out}\n")

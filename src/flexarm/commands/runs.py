@@ -1,0 +1,142 @@
+"""Scenarios that are run: simulate, compare."""
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flexarm.commands.terminal import check_folder, fail, say
+from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
+
+
+def simulate(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A bundled one, or path of a .toml file.")],
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path(),
+    method: Annotated[str | None, typer.Option(help="Integrator: dop853, radau, lsoda, rk4, auto, ...")] = None,
+    step: Annotated[float | None, typer.Option(help="Of the method rk4 [s].")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
+    until: Annotated[float | None, typer.Option(help="End of the run [s].")] = None,
+    samples: Annotated[int | None, typer.Option(help="Times in the result, both ends included.")] = None,
+    plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
+) -> None:
+    """Run a scenario: writes NAME.nc (NetCDF) and NAME.png, prints a summary and the energy audit.
+
+    Method, step, tolerance, end and samples are the scenario's where they are not given here.
+    """
+    import time
+
+    from flexarm.scenario import load_scenario
+
+    began = time.perf_counter()
+    chosen = load_scenario(scenario)
+    solver: dict[str, Any] = {"method": method, "step": step, "rtol": rtol}
+    solver = {name: x for name, x in solver.items() if x is not None}
+    if method not in (None, chosen.solver.method) and step is None:
+        solver["step"] = None  # the scenario's was for its own method
+    whole = {name: x for name, x in (("until", until), ("samples", samples)) if x is not None}
+    try:
+        chosen = chosen.replace(**whole, solver=chosen.solver.replace(**solver))
+    except DescriptionError as error:  # the scenario was right, so it is an option
+        raise DescriptionError(error.message, field=f"--{error.field.removeprefix('solver.')}") from None
+    stem = out / "".join("-" if c in '/\\:*?"<>|' else c for c in chosen.name)
+    check_folder(out)
+    failure: SimulationError | None = None
+    result: Any
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            result = chosen.run()
+        except SimulationError as error:
+            failure, result = error, error.result
+    others = (
+        warning.message for warning in told if not issubclass(warning.category, InterruptedRun)
+    )  # that is said below
+    for message in dict.fromkeys(map(str, others)):
+        print(f"flexarm: warning: {message}", file=sys.stderr)
+    written = _write(result, stem, plot)
+    _summary(result, time.perf_counter() - began, written)
+    if failure is not None:
+        fail(f"{failure}; the part before is in {written[0]}")
+    if result.attrs["status"] == "interrupted":
+        fail(f"interrupted at t = {float(result.time[-1]):.6g} s; the part before is in {written[0]}", status=130)
+
+
+def compare(
+    scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO...", help="Bundled, or paths of .toml files.")],
+    after: Annotated[float, typer.Option(help="Time from the arrival to where vibration is measured [s].")] = 0.0,
+) -> None:
+    """Run scenarios that follow a reference and compare them: settling, overshoot, vibration, torque, energy."""
+    from rich.table import Table
+
+    from flexarm.scenario import load_scenario
+    from flexarm.simulation.performance import performance
+
+    columns = ("error at arrival", "settling [s]", "overshoot [%]", "residual [mm]", "peak input", "energy [J]")
+    table = Table("scenario", *columns, box=None, padding=(0, 2, 0, 0))
+    for name in scenarios:
+        chosen = load_scenario(name)
+        try:
+            found = performance(chosen.run(), after=after)
+        except DescriptionError as error:
+            raise DescriptionError(f"{name}: {error}") from None
+        numbers = (
+            f"{found.error:.3g}",
+            "never" if found.settling == float("inf") else f"{found.settling:.3g}",
+            f"{100 * found.overshoot:.3g}",
+            f"{1e3 * found.residual:.3g}",
+            f"{found.peak:.4g}",
+            f"{found.energy:.4g}",
+        )
+        table.add_row(chosen.name, *numbers)
+    say(table)
+
+
+def _write(result: Any, stem: Path, plot: bool) -> list[Path]:
+    from flexarm.simulation.results import save_result
+
+    written = [save_result(result, stem.with_name(stem.name + ".nc"))]
+    if plot:
+        from flexarm.plots import draw, save_figure
+
+        written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))
+    return written
+
+
+def _summary(result: Any, seconds: float, written: list[Path]) -> None:
+    import numpy as np
+    from rich.table import Table
+
+    a = result.attrs
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="bold")
+    table.add_column()
+    n = result.sizes["coordinate"]
+    table.add_row("arm", f"{a['title'].partition(':')[0]}, {n} coordinates, {result.sizes['input']} inputs")
+    table.add_row("input", a["input_description"])
+    step = f", fixed step {a['step']:g} s" if a["step"] else f", rtol {a['rtol']:g}, atol {a['atol']:g}"
+    table.add_row("solver", f"{a['method']} ({a['method_reason']}){step}")
+    table.add_row("time", f"{result.time.values[0]:g} to {result.time.values[-1]:g} s, {result.sizes['time']} samples")
+    table.add_row("effort", f"{a['steps']} steps, {a['evaluations']} evaluations")
+    parts = f"{a['compile_seconds']:.2f} s compiling, {a['solve_seconds']:.3f} s solving"
+    table.add_row("took", f"{parts}, {seconds:.2f} s in all")
+    joints = result.coordinate[result.role == "joint"].values.tolist()
+    for i, name in enumerate(joints):
+        q = result.q.sel(coordinate=name).values
+        unit = str(result.unit.sel(coordinate=name).values)
+        line = f"{q[0]:.4g} to {q[-1]:.4g} {unit}"
+        if "q_ref" in result:
+            line += f", off the reference by {np.abs(q - result.q_ref.values[:, i]).max():.3g} at most"
+        table.add_row(name, line)
+    for i, link in enumerate(result.link.values):
+        largest = np.linalg.norm(result.deflection.values[:, i], axis=-1).max()
+        if largest > 0:
+            table.add_row(f"{link} tip", f"deflection {1e3 * largest:.4g} mm at most")
+    last = result.isel(time=-1)
+    balance = " ".join(f"{name} {float(last[name]):.6g} J," for name in ("kinetic", "potential", "work", "dissipated"))
+    table.add_row("energy at end", balance.rstrip(","))
+    table.add_row("energy audit", f"largest drift {a['energy_drift']:.2e} of {a['energy_scale']:.4g} J")
+    table.add_row("written", ", ".join(str(path) for path in written))
+    say(f"{a['name']}: {a['status']}", style="bold")
+    say(table)
