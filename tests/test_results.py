@@ -7,7 +7,6 @@ import pytest
 import xarray as xr
 
 import flexarm as fa
-from flexarm.simulation.results import write_whole
 
 
 @pytest.fixture(scope="module")
@@ -60,49 +59,6 @@ def test_any_netcdf_reader_reads_it(result, tmp_path):
 
 def test_folders_are_made(result, tmp_path):
     assert fa.save_result(result, tmp_path / "a" / "b" / "run.nc").is_file()
-
-
-def test_files_have_the_usual_rights(result, tmp_path):
-    mask = os.umask(0)
-    os.umask(mask)
-    path = fa.save_result(result, tmp_path / "run.nc")
-    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
-
-
-# -- whole or not at all -----------------------------------------------------------------------------------------------
-
-
-class Crash(Exception):
-    pass
-
-
-@pytest.mark.parametrize("kind", [Crash, KeyboardInterrupt, OSError])
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(kind, tmp_path):
-    path = tmp_path / "run.nc"
-    path.write_text("old")
-
-    def write(temporary):
-        with open(temporary, "w") as file:
-            file.write("ha")
-        raise kind("no space left")
-
-    with pytest.raises(fa.DescriptionError if kind is OSError else kind, match="no space left"):
-        write_whole(path, write)
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["run.nc"]
-
-
-def test_until_it_is_whole_the_old_file_is_there(tmp_path):
-    path = tmp_path / "run.nc"
-    path.write_text("old")
-
-    def write(temporary):
-        with open(temporary, "w") as file:
-            file.write("new")
-        assert path.read_text() == "old"
-
-    write_whole(path, write)
-    assert path.read_text() == "new"
 
 
 def test_where_nothing_can_be_written(result, tmp_path):

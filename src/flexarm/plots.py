@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.description.arm import Beam, Telescope
 from flexarm.errors import DescriptionError
+from flexarm.files import write_whole
 from flexarm.model import Model
 from flexarm.sensors import coordinate_unit
 
@@ -279,12 +280,10 @@ def save_figure(figure: Any, path: str | PathLike[str]) -> Path:
     """Write a figure, whole or not at all; raises `DescriptionError` where it cannot be written."""
     import io
 
-    from flexarm.simulation.results import write_whole
-
     content = io.BytesIO()
     suffix = Path(path).suffix.lstrip(".") or "png"
     try:
         figure.savefig(content, format=suffix, dpi=120)
     except ValueError as error:
         raise DescriptionError(f"{path}: {' '.join(str(error).split())}") from None
-    return write_whole(path, lambda temporary: Path(temporary).write_bytes(content.getvalue()))
+    return write_whole(path, content.getbuffer())

@@ -1,13 +1,13 @@
 """An arm's equations in closed form: derive."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flexarm.commands.terminal import ArmName, check_folder, say, write_text
+from flexarm.commands.terminal import ArmName, check_folder, say
 from flexarm.errors import DescriptionError
+from flexarm.files import write_whole
 
 
 def derive(
@@ -32,7 +32,6 @@ def derive(
 
     from flexarm.closed_forms.equations import equations
     from flexarm.description.load import load
-    from flexarm.simulation.results import write_whole
 
     began = time.perf_counter()
     found = equations(load(arm), dict(map(_setting, numbers or [])), however_large=yes)
@@ -56,7 +55,7 @@ def derive(
         files[matlab / f"{found.identifier}.m"] = text
     if files:
         for path, text in files.items():
-            write_whole(path, partial(write_text, text))
+            write_whole(path, text.encode())
         if note := found.without_closed_forms:
             say(note)
         say(f"written: {', '.join(map(str, files))}; {time.perf_counter() - began:.2f} s")

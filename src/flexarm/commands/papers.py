@@ -1,12 +1,12 @@
 """The four papers, reproduced: papers."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flexarm.commands.terminal import say, write_text
+from flexarm.commands.terminal import say
+from flexarm.files import write_whole
 
 
 def papers(
@@ -21,7 +21,6 @@ def papers(
 
     from flexarm.papers import papers
     from flexarm.papers.tables import counted, details, markdown, overview
-    from flexarm.simulation.results import write_whole
 
     for paper in papers(name):
         began = time.perf_counter()
@@ -29,5 +28,5 @@ def papers(
         parts = paper.reproduce(out)
         say(overview(parts))
         say(details(parts))
-        path = write_whole(out / f"{paper.name}.md", partial(write_text, markdown(parts)))
+        path = write_whole(out / f"{paper.name}.md", markdown(parts).encode())
         say(f"{counted(parts)}; {time.perf_counter() - began:.1f} s; figures and {path.name} in {out}\n")

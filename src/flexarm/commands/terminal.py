@@ -24,10 +24,6 @@ def check_folder(folder: Path, option: str = "--out") -> None:
         raise DescriptionError(f"{option} {folder}: {present} cannot be written to")
 
 
-def write_text(text: str, path: str) -> None:
-    Path(path).write_text(text, encoding="utf-8")
-
-
 def spaced(values: Any) -> str:
     return " ".join(f"{x:.5g}" for x in values) or "-"
 

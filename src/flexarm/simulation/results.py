@@ -1,46 +1,34 @@
 """Results on disk: NetCDF files, written whole or not at all."""
 
-import os
-import tempfile
-from collections.abc import Callable
+import io
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flexarm.errors import DescriptionError
+from flexarm.files import write_whole
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def save_result(result: Any, path: str | PathLike[str]) -> Path:
+def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
     """Write a result as NetCDF (HDF5) and return its path. An older file stays untouched until the new one is complete.
 
     Raises `DescriptionError` where it cannot be written.
     """
-    return write_whole(path, lambda temporary: result.to_netcdf(temporary, engine="h5netcdf"))
+    return write_whole(path, _image(result), durable=True)
 
 
-def write_whole(path: str | PathLike[str], write: Callable[[str], object]) -> Path:
-    """Let `write` fill a temporary file beside `path`, then put it in its place; a missing folder is made.
+def _image(result: "Dataset") -> memoryview:
+    """The file's content. It grows in memory: where HDF5 itself meets a full disk, the process crashes."""
+    import h5netcdf
+    from xarray.backends import H5NetCDFStore
 
-    Raises `DescriptionError` where that cannot be done; nothing half-written is left.
-    """
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".new")
-        os.close(handle)
-        try:
-            write(temporary)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise DescriptionError(f"{fspath(path)}: cannot be written: {error.strerror or error}") from None
-    return target
+    content = io.BytesIO()
+    with h5netcdf.File(content, "w") as file:
+        result.dump_to_store(H5NetCDFStore(file))
+    return content.getbuffer()
 
 
 def load_result(path: str | PathLike[str]) -> "Dataset":
@@ -61,9 +49,3 @@ def load_result(path: str | PathLike[str]) -> "Dataset":
     if "arm" not in result.attrs or "q" not in result:
         raise DescriptionError(f"{fspath(path)}: a NetCDF file, but not a result of flexarm")
     return result
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

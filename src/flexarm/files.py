@@ -1,0 +1,145 @@
+"""Files written whole or not at all.
+
+A file grows under another name beside its place and is then renamed, so whoever looks sees the old file or the new one.
+A process that is killed leaves the other name behind. While it lives it holds a lock on that file, which the system
+takes away with the process, so the next write into the folder knows what is left over. (A process number in the name
+lost: it is used again after a while, and it means nothing in another container or on another machine.)
+"""
+
+import contextlib
+import os
+import re
+import sys
+import time
+from os import PathLike, fspath
+from pathlib import Path
+
+from flexarm.errors import DescriptionError
+
+if sys.platform != "win32":
+    import fcntl
+
+LEFTOVER = re.compile(r"\.flexarm-[0-9a-f]{16}\.new")
+"""Names of files that are being written, or were when their process ended."""
+
+Bytes = bytes | bytearray | memoryview
+
+
+def write_whole(path: str | PathLike[str], *pieces: Bytes, durable: bool = False) -> Path:
+    """Write a file that consists of the pieces and return its path; a missing folder is made.
+
+    An older file stays untouched until the new one is complete. What killed processes have left in the folder is
+    removed. `durable` waits until the disk has it, so that it outlives a power cut.
+
+    Raises `DescriptionError` where that cannot be done; then nothing half-written is left.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(target.parent)
+        handle, temporary = _claimed(target.parent)
+        try:
+            with open(handle, "wb") as file:
+                file.writelines(pieces)
+                file.flush()
+                if durable:
+                    os.fsync(handle)
+                if sys.platform != "win32":
+                    os.replace(temporary, target)  # still locked, or it could be taken for a leftover
+            if sys.platform == "win32":
+                os.replace(temporary, target)  # an open file cannot be renamed there
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        if durable:
+            _sync(target.parent)
+    except (OSError, ValueError) as error:  # ValueError: a path no system has, with a zero byte
+        raise _unwritable(path, error) from None
+    return target
+
+
+def check_writable(path: str | PathLike[str]) -> None:
+    """Before long work rather than after it: a file can be written there. Its folder is made, the file is not.
+
+    Raises `DescriptionError` where it cannot.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(target.parent)
+        if target.is_dir():
+            raise IsADirectoryError("it is a folder")
+        with contextlib.suppress(FileNotFoundError):
+            os.lstat(target)  # refuses names that are too long
+        handle, temporary = _claimed(target.parent)
+        os.close(handle)
+        os.unlink(temporary)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes have left in a folder; what somebody is writing and what others own stays."""
+    with contextlib.suppress(OSError):
+        with os.scandir(folder) as entries:
+            found = [entry for entry in entries if LEFTOVER.fullmatch(entry.name)]
+        for entry in found:
+            with contextlib.suppress(OSError):
+                _remove_if_abandoned(entry.path)
+
+
+def _remove_if_abandoned(path: str) -> None:
+    """Remove a file whose writer is gone; where there are no locks, one that is older than an hour."""
+    handle = os.open(path, os.O_RDWR)
+    try:
+        if _lock(handle, exclusive=True) or time.time() - os.fstat(handle).st_mtime > 3600:
+            os.unlink(path)
+    finally:
+        os.close(handle)
+
+
+def _claimed(folder: Path) -> tuple[int, str]:
+    """A new, empty file for writing, locked: its handle and path."""
+    while True:
+        path = os.path.join(folder, f".flexarm-{os.urandom(8).hex()}.new")
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        with contextlib.suppress(BlockingIOError):
+            _lock(handle)
+            if os.path.lexists(path):
+                return handle, path
+        os.close(handle)  # somebody took it for a leftover before it was locked
+
+
+def _lock(handle: int, exclusive: bool = False) -> bool:
+    """Lock a file; False where there are no locks. A writer shares its lock: who reads the file in place may have one.
+
+    Raises `BlockingIOError` where somebody else has it.
+    """
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:  # a network folder without locks
+        return False
+    return True
+
+
+def _sync(folder: Path) -> None:
+    """Have the disk keep the names in a folder, where a folder can be asked for that."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _unwritable(path: str | PathLike[str], error: OSError | ValueError) -> DescriptionError:
+    if isinstance(error, FileExistsError):
+        reason = f"{error.filename} is not a folder"
+    else:
+        reason = getattr(error, "strerror", None) or str(error)
+    return DescriptionError(f"{fspath(path)}: cannot be written: {reason}")

@@ -1,0 +1,175 @@
+"""Files are whole or not there, and what a killed process leaves behind is removed by the next one that writes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import flexarm as fa
+from flexarm import files
+from flexarm.files import check_writable, remove_leftovers, write_whole
+
+LEFT = ".flexarm-0123456789abcdef.new"
+
+
+def test_pieces_become_a_file(tmp_path):
+    path = tmp_path / "new" / "folder" / "run.nc"
+    assert write_whole(path, b"two ", memoryview(b"pieces")) == path
+    assert path.read_bytes() == b"two pieces"
+    assert write_whole(str(path), b"other", durable=True) == path
+    assert path.read_bytes() == b"other"
+    assert os.listdir(path.parent) == ["run.nc"]
+
+
+def test_files_have_the_usual_rights(tmp_path):
+    mask = os.umask(0)
+    os.umask(mask)
+    assert write_whole(tmp_path / "run.nc", b"").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Stop, KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(kind, call, tmp_path, monkeypatch):
+    path = tmp_path / "run.nc"
+    path.write_bytes(b"old")
+
+    def fail(*_):
+        assert path.read_bytes() == b"old"
+        assert len(os.listdir(tmp_path)) == 2
+        raise kind("no more")
+
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(fa.DescriptionError if kind is OSError else kind, match="no more"):
+        write_whole(path, b"new", durable=True)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["run.nc"]
+
+
+BLOCKED = {
+    "file/run.nc": "file is not a folder",
+    "file/in/run.nc": "Not a directory",
+    "folder": "s a [df]",  # "it is a folder", "Is a directory"
+    "n" * 300: "File name too long",
+    "n" * 300 + "/run.nc": "File name too long",
+    "new/" + "n" * 300 + "/run.nc": "File name too long",
+    "zero\0byte": "embedded null",
+    "/proc/none/run.nc": "No such file",
+}
+
+
+@pytest.mark.parametrize("name", BLOCKED)
+@pytest.mark.parametrize("asked", [lambda path: write_whole(path, b"x"), check_writable])
+def test_where_nothing_can_be_written(name, asked, tmp_path):
+    (tmp_path / "file").write_text("a file, not a folder")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(fa.DescriptionError, match=f": cannot be written: .*{BLOCKED[name]}") as caught:
+        asked(tmp_path / name)
+    assert str(caught.value).startswith(str(tmp_path / name)) and "\n" not in str(caught.value)
+    assert set(os.listdir(tmp_path)) <= {"file", "folder", "new"}
+    assert os.listdir(tmp_path / "folder") == []
+
+
+def test_a_check_makes_the_folder_and_nothing_in_it(tmp_path):
+    path = tmp_path / "a" / "b" / "run.nc"
+    check_writable(path)
+    assert os.listdir(path.parent) == []
+    write_whole(path, b"here")
+    check_writable(path)
+    assert path.read_bytes() == b"here"
+
+
+def test_leftovers_are_removed_and_nothing_else(tmp_path):
+    kept = {"run.nc", ".flexarm-0123456789abcdef.old", ".flexarm-xyz.new", "flexarm-0123456789abcdef.new"}
+    for name in (*kept, LEFT):
+        (tmp_path / name).write_text("")
+    (tmp_path / ".flexarm-000000000000000f.new").mkdir()
+    remove_leftovers(tmp_path)
+    assert set(os.listdir(tmp_path)) == kept | {".flexarm-000000000000000f.new"}
+    remove_leftovers(tmp_path / "none")  # nothing to do is no error
+
+
+WRITER = """
+import os, sys, time
+from flexarm.files import write_whole
+def wait(*names):
+    print("writing", flush=True)
+    time.sleep(60)
+os.replace = wait
+write_whole(sys.argv[1], b"new")
+"""
+
+
+def test_what_is_being_written_stays_until_its_process_is_killed(tmp_path):
+    path = tmp_path / "run.nc"
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE)
+    try:
+        assert writer.stdout.readline() == b"writing\n"
+        (left,) = os.listdir(tmp_path)
+        old = time.time() - 1e6
+        os.utime(tmp_path / left, (old, old))  # a clock that jumps changes nothing
+        write_whole(tmp_path / "other.nc", b"")
+        assert left in os.listdir(tmp_path)
+    finally:
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+    assert left in os.listdir(tmp_path)
+    write_whole(path, b"next")
+    assert sorted(os.listdir(tmp_path)) == ["other.nc", "run.nc"]
+
+
+def test_without_locks_age_decides(tmp_path, monkeypatch):
+    def unknown(*_):
+        raise OSError("this folder has no locks")
+
+    monkeypatch.setattr(files.fcntl, "flock", unknown)
+    left = tmp_path / LEFT
+    left.write_text("")
+    write_whole(tmp_path / "run.nc", b"x")
+    assert left.exists()
+    os.utime(left, (time.time() - 3700,) * 2)
+    write_whole(tmp_path / "run.nc", b"x")
+    assert os.listdir(tmp_path) == ["run.nc"]
+
+
+def test_a_file_taken_for_a_leftover_before_it_is_locked_is_begun_again(tmp_path, monkeypatch):
+    """Others clean at the worst moments: between making and locking, and while the lock is asked for."""
+    flock, moments = files.fcntl.flock, iter(["removed", "locked", "fine"])
+
+    def late(handle, how):
+        if how & files.fcntl.LOCK_SH:
+            moment = next(moments)
+            if moment == "removed":
+                for name in os.listdir(tmp_path):
+                    os.unlink(tmp_path / name)
+            if moment == "locked":
+                raise BlockingIOError
+        flock(handle, how)
+
+    monkeypatch.setattr(files.fcntl, "flock", late)
+    write_whole(tmp_path / "run.nc", b"whole")
+    assert (tmp_path / "run.nc").read_bytes() == b"whole"
+    assert next(moments, None) is None
+
+
+def test_writers_that_clean_do_not_hinder_each_other(tmp_path):
+    """Six processes write the same names many times over; each file is whole, nothing stays."""
+    script = """
+import sys
+from flexarm.files import write_whole
+for k in range(200):
+    write_whole(f"{sys.argv[1]}/{k % 3}", sys.argv[2].encode() * 5000)
+"""
+    writers = [subprocess.Popen([sys.executable, "-c", script, tmp_path, str(k)]) for k in range(6)]
+    assert [writer.wait() for writer in writers] == [0] * 6
+    assert sorted(os.listdir(tmp_path)) == ["0", "1", "2"]
+    for name in "012":
+        content = (tmp_path / name).read_bytes()
+        assert len(content) == 5000 and len(set(content)) == 1
