@@ -6,7 +6,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from flexarm.checks import Described
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
 from flexarm.native.kernel import Kernel
+from flexarm.native.once import BUILDING, Once
 from flexarm.shapes import TipLoad, fitted, quadrature
 
 if TYPE_CHECKING:
@@ -73,6 +73,28 @@ def foreign_sources(arm: Arm) -> list[bytes]:
     return sorted(found)
 
 
+def fingerprint(arm: Arm) -> str:
+    """Everything an arm's equations depend on. A family object of the user's own counts by its shapes."""
+    digest = hashlib.sha256(arm.canonical().encode())
+    for content in foreign_sources(arm):
+        digest.update(content)
+    beams = [link.body for link in arm.links if isinstance(link.body, Beam)]
+    for beam, direction, shapes in ((each, *family) for each in beams for family in each.families.items()):
+        if not isinstance(shapes, str | Described):
+            load = TipLoad(mass=beam.total_mass)  # any: what is carried stands in the description
+            basis = fitted(shapes, beam, direction, load).basis(beam.counts[direction])
+            x, w = quadrature(basis)
+            for derivative in range(3):
+                digest.update(np.ascontiguousarray(basis.values(x, derivative)).tobytes())
+    return digest.hexdigest()
+
+
+def _chain(arm: Arm) -> "Chain":
+    from flexarm.mechanics.chain import chain  # late: CasADi takes long to import
+
+    return chain(arm)
+
+
 BEGAN = time.time()
 """When this module was loaded [s]; whatever is built on it was loaded later."""
 
@@ -103,6 +125,8 @@ class Traced:
         }
         self._kernels: dict[str, Kernel] = {}
         self._functions: dict[str, Any] = {}
+        self._chain: Once[Chain] = Once(lambda: _chain(arm))
+        self._fingerprint = Once(lambda: fingerprint(arm))
 
     def function(self, name: str) -> "ca.Function":
         """The CasADi Function of a quantity, e.g. "forward_dynamics", for optimisation and export.
@@ -141,7 +165,9 @@ class Traced:
     def derived(self, key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
         """A function that follows from the model, traced when first asked for and kept by its key."""
         if key not in self._functions:
-            self._functions[key] = trace()
+            with BUILDING:
+                if key not in self._functions:
+                    self._functions[key] = trace()
         return self._functions[key]
 
     def kernel(self, name: str) -> Kernel:
@@ -151,31 +177,18 @@ class Traced:
     def compiled(self, key: str, trace: Callable[[], "ca.Function"]) -> Kernel:
         """The compiled form of a function that follows from the model and the key alone; kept by the key."""
         if key not in self._kernels:
-            self._kernels[key] = Kernel(json.dumps([key, self.fingerprint]), trace)
+            self._kernels.setdefault(key, Kernel(json.dumps([key, self.fingerprint]), trace))
         return self._kernels[key]
 
-    @cached_property
+    @property
     def chain(self) -> "Chain":
         """The arm as the recursions see it."""
-        from flexarm.mechanics.chain import chain
+        return self._chain()
 
-        return chain(self.arm)
-
-    @cached_property
+    @property
     def fingerprint(self) -> str:
-        """Everything the equations depend on. A family object of the user's own counts by its shapes."""
-        digest = hashlib.sha256(self.arm.canonical().encode())
-        for content in foreign_sources(self.arm):
-            digest.update(content)
-        beams = [link.body for link in self.arm.links if isinstance(link.body, Beam)]
-        for beam, direction, shapes in ((each, *family) for each in beams for family in each.families.items()):
-            if not isinstance(shapes, str | Described):
-                load = TipLoad(mass=beam.total_mass)  # any: what is carried stands in the description
-                basis = fitted(shapes, beam, direction, load).basis(beam.counts[direction])
-                x, w = quadrature(basis)
-                for derivative in range(3):
-                    digest.update(np.ascontiguousarray(basis.values(x, derivative)).tobytes())
-        return digest.hexdigest()
+        """Everything the equations depend on."""
+        return self._fingerprint()
 
     def evaluate(self, name: str, *values: Any) -> Array:
         """The value of any quantity at one state or many, for arguments as its method takes them."""

@@ -20,6 +20,8 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.native.once import Once
+
 LANES = 8
 """States that one instruction handles in a batch: 8 doubles fill the widest registers there are."""
 
@@ -174,8 +176,20 @@ BATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
 @final
+@dataclass(frozen=True)
+class Entry:
+    """A way into machine code together with the code: it stays in memory as long as somebody may be running it."""
+
+    code: Code
+    call: Any
+    n_out: int
+
+
+@final
 class Kernel:
     """A function of n_in numbers that gives n_out numbers, compiled for one state and, when first asked, for many.
+
+    Any number of threads may ask and call at once.
 
     Parameters
     ----------
@@ -186,50 +200,48 @@ class Kernel:
     """
 
     def __init__(self, key: str, trace: Callable[[], Any]):
-        self._key, self._trace = key, trace
-        self._one: Code | None = None
-        self._call_one: Any = None
-        self._call_many: Any = None
-        self._many: Code | None = None
-
-    def _build(self, lanes: int) -> Source:
-        from flexarm.native import llvm
-        from flexarm.native.program import instructions, operations
-        from flexarm.native.sincos import batch
-
-        function = self._trace()
-        n_in = sum(function.nnz_in(i) for i in range(function.n_in()))
-        n_out = sum(function.nnz_out(i) for i in range(function.n_out()))
-        multiplications, additions = operations(function)
-        facts = {"n_in": n_in, "n_out": n_out, "multiplications": multiplications, "additions": additions}
-        text = llvm.ir(instructions(function), lanes) + "\n" + batch(n_in, n_out, lanes)
-        return Source(text, ("evaluate", "batch"), facts)
+        self._one = Once(lambda: _entry(key, trace, 1, "evaluate", EVALUATE))
+        self._many = Once(lambda: _entry(key, trace, LANES, "batch", BATCH))
 
     @property
     def code(self) -> Code:
         """Machine code for one state."""
-        if self._one is None:
-            self._one = code(f"{self._key}\nlanes 1", lambda: self._build(1))
-            self._call_one = EVALUATE(self._one.addresses["evaluate"])
-        return self._one
+        return self._one().code
 
     @property
     def vector_code(self) -> Code:
         """Machine code for `LANES` states at a time."""
-        if self._many is None:
-            self._many = code(f"{self._key}\nlanes {LANES}", lambda: self._build(LANES))
-            self._call_many = BATCH(self._many.addresses["batch"])
-        return self._many
+        return self._many().code
 
     def one(self, x: np.ndarray) -> np.ndarray:
         """(n_in,) -> (n_out,); x contiguous, of doubles."""
-        y = np.empty(self.code.facts["n_out"])
-        self._call_one(x.ctypes.data, y.ctypes.data)
+        entry = self._one()
+        y = np.empty(entry.n_out)
+        entry.call(x.ctypes.data, y.ctypes.data)
         return y
 
     def many(self, x: np.ndarray) -> np.ndarray:
         """(N, n_in) -> (N, n_out); x contiguous, of doubles."""
-        y = np.empty((len(x), self.vector_code.facts["n_out"]))
+        entry = self._many()
+        y = np.empty((len(x), entry.n_out))
         if len(x):
-            self._call_many(x.ctypes.data, y.ctypes.data, len(x))
+            entry.call(x.ctypes.data, y.ctypes.data, len(x))
         return y
+
+
+def _entry(key: str, trace: Callable[[], Any], lanes: int, symbol: str, prototype: Any) -> Entry:
+    found = code(f"{key}\nlanes {lanes}", lambda: _source(trace(), lanes))
+    return Entry(found, prototype(found.addresses[symbol]), found.facts["n_out"])
+
+
+def _source(function: Any, lanes: int) -> Source:
+    from flexarm.native import llvm
+    from flexarm.native.program import instructions, operations
+    from flexarm.native.sincos import batch
+
+    n_in = sum(function.nnz_in(i) for i in range(function.n_in()))
+    n_out = sum(function.nnz_out(i) for i in range(function.n_out()))
+    multiplications, additions = operations(function)
+    facts = {"n_in": n_in, "n_out": n_out, "multiplications": multiplications, "additions": additions}
+    text = llvm.ir(instructions(function), lanes) + "\n" + batch(n_in, n_out, lanes)
+    return Source(text, ("evaluate", "batch"), facts)

@@ -6,12 +6,12 @@ All of it works on a `Plan`, a block of 8-byte words that native code and Python
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, final
 
 import numpy as np
 
-from flexarm.native.kernel import Address, Code, Source, code
+from flexarm.native.kernel import Address, Source, code
+from flexarm.native.once import Once
 
 WORDS = ("rate", "stage", "data", "time", "last", "stop", "evaluations", "states", "integrated", "buffer")
 """Addresses of the kernel, of the input stage and its data; what native code reports and heeds; sizes; scratch."""
@@ -89,10 +89,8 @@ class Plan:
         self._held = held
 
 
-@cache
-def loops() -> Code:
-    """Machine code of `rhs`, `nothing`, `table` and `rk4`."""
-    return code("loops", lambda: Source(_module(), ("rhs", "nothing", "table", "rk4")))
+loops = Once(lambda: code("loops", lambda: Source(_module(), ("rhs", "nothing", "table", "rk4"))))
+"""Machine code of `rhs`, `nothing`, `table` and `rk4`, one for the process."""
 
 
 def cubic_table(breaks: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, Any]:

@@ -1,0 +1,36 @@
+"""What is built once, by whichever thread asks first.
+
+One lock serves all: tracing and compiling are serial anyway, by Python's lock and by LLVM's, and with one nobody can
+wait for somebody who waits for him. What has been built is read without it.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar, final
+
+T = TypeVar("T")
+
+BUILDING = threading.RLock()
+"""Held while something is traced, compiled or loaded."""
+
+if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find it held for ever
+    os.register_at_fork(before=BUILDING.acquire, after_in_parent=BUILDING.release, after_in_child=BUILDING.release)
+
+
+@final
+class Once(Generic[T]):
+    """The value of a function without arguments: called when first asked for, and never again unless it raised."""
+
+    def __init__(self, build: Callable[[], T]):
+        self._build: Callable[[], T] | None = build
+        self._value: T
+
+    def __call__(self) -> T:
+        """The value, the same object for every thread."""
+        if self._build is not None:
+            with BUILDING:
+                if self._build is not None:
+                    self._value = self._build()
+                    self._build = None
+        return self._value
