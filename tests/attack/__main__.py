@@ -1,0 +1,87 @@
+"""The attack on the command line; see the package."""
+
+import argparse
+import itertools
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+MIX = {"arms": 5, "scenarios": 4, "calls": 14, "commands": 4}
+"""Of thirty cases: chosen so that none of them takes most of the time."""
+
+
+def main():
+    options = _options()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ["MPLBACKEND"] = "agg"
+    with tempfile.TemporaryDirectory(prefix="flexarm-attack-cache-", ignore_cleanup_errors=True) as cache:
+        if not options.cache:
+            os.environ["FLEXARM_CACHE"] = cache
+        return _run(options)
+
+
+def _run(options):
+    from . import judge, pool, report
+
+    if options.bare:
+        with tempfile.TemporaryDirectory() as folder:
+            came = judge.verdict(options.kind[0], options.seed, Path(folder))
+        print(came.outcome, came.example, *(f"{f.signature}\n{f.message}\n{f.trace}" for f in came.findings), sep="\n")
+        return bool(came.findings)
+    pool.warmed()
+    one = options.kind and len(options.kind) == 1 and options.seed is not None and options.count is None
+    if one:
+        cases = [(options.kind[0], options.seed)]
+    else:
+        first = options.seed if options.seed is not None else random.SystemRandom().randrange(10**9) * 1000
+        count = options.count or 20_000
+        cases = schedule(options.kind, first, count)
+        print(f"{count} cases from seed {first}, {options.processes} processes", flush=True)
+    began = time.monotonic()
+    until = began + options.seconds if options.seconds else None
+
+    def said(tally):
+        found = len(tally.groups)
+        print(f"{tally.cases} cases, {found} kinds of findings, {time.monotonic() - began:.0f} s", flush=True)
+
+    tally = pool.attacked(cases, options.processes, options.limit, options.out, None if one else said, until)
+    text = report.text(tally, time.monotonic() - began, options.out)
+    print(text)
+    if not one:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "report.md").write_text(text + "\n", encoding="utf-8")
+        groups = [asdict(group) for group in tally.groups.values()]
+        (options.out / "findings.json").write_text(json.dumps(groups, indent=1), encoding="utf-8")
+    return bool(tally.groups)
+
+
+def schedule(kinds, first, count):
+    """Pairs (kind, seed) in the mix of the kinds, which are all by default."""
+    mix = {kind: share for kind, share in MIX.items() if not kinds or kind in kinds}
+    rounds = [kind for i in range(max(mix.values())) for kind, share in mix.items() if i < share]
+    kinds = itertools.cycle(rounds)
+    return [(kind, first + i) for i, kind in enumerate(itertools.islice(kinds, count))]
+
+
+def _options():
+    parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
+    parser.add_argument("--kind", action="append", choices=MIX, help="only these; repeatable")
+    parser.add_argument("--seed", type=int, help="of the first case; with one --kind and no --count: that case again")
+    parser.add_argument("--count", type=int, help="cases (20000)")
+    parser.add_argument("--seconds", type=float, help="end after so long")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds of the processor for a case")
+    parser.add_argument("--out", type=Path, default=Path("out/attack"), help="folder for what is found")
+    parser.add_argument("--cache", action="store_true", help="keep machine code where it always is kept")
+    parser.add_argument("--bare", action="store_true", help="the case in this process, unwatched")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

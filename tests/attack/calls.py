@@ -1,0 +1,267 @@
+"""Wrong arguments to everything public, found by introspection: a new function is attacked without being named here.
+
+Right arguments come from `right`, by the name of a parameter; one or two of them are then replaced by wrong ones.
+Whatever is accepted is used: a description's properties are read, a controller designs its law and runs, a motion is
+evaluated, a sensor measures.
+"""
+
+import decimal
+import fractions
+import inspect
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+import flexarm as fa
+from flexarm.checks import Described
+
+from . import right, values
+from .arms import whole
+
+MODULES = (
+    "flexarm",
+    "flexarm.analysis",
+    "flexarm.control",
+    "flexarm.trajectory",
+    "flexarm.shapes",
+    "flexarm.simulation.inputs",
+    "flexarm.sensors",
+    "flexarm.plots",
+    "flexarm.scenario",
+)
+
+INSIDE = {
+    "expression": "of CasADi's symbols",
+    "corners": "what a run asks of its input",
+    "fault": "what a run asks of its input",
+    "feed": "what a run asks of its input",
+    "initial": "what a run asks of its input",
+    "values": "what a run asks of its input",
+    "called": "of a kernel",
+    "compiled": "of a kernel",
+    "derived": "of a trace",
+    "add_note": "Python's",
+    "with_traceback": "Python's",
+}
+"""Methods that the package calls itself, with objects of its own: nothing is checked there."""
+
+NOT_CALLED = {"Equations": "made by `equations`"}
+
+
+@cache
+def targets():
+    """Everything public that can be called: {"LQR.law": (LQR, "law"), "simulate": (None, simulate)}."""
+    found = {}
+    for module in map(import_module, MODULES):
+        for name in getattr(module, "__all__", None) or vars(module):
+            thing = getattr(module, name)
+            where = getattr(thing, "__module__", "")
+            own = where.startswith("flexarm") if hasattr(module, "__all__") else where == module.__name__
+            if name.startswith("_") or not own or not callable(thing) or getattr(thing, "_is_protocol", False):
+                continue
+            if inspect.isclass(thing):
+                if issubclass(thing, BaseException):
+                    continue
+                found |= {f"{name}.{each}": (thing, each) for each in methods(thing)}
+            if name not in NOT_CALLED:
+                found.setdefault(name, (None, thing))
+    return dict(sorted(found.items()))
+
+
+def methods(cls):
+    """Public methods that are a class's own."""
+    from pydantic import BaseModel
+
+    names = (name for name in dir(cls) if not name.startswith("_") and not hasattr(BaseModel, name))
+    return [name for name in names if name not in INSIDE and callable(getattr(cls, name))]
+
+
+def case(rng, folder, note):
+    name = rng.choice([*targets()])
+    owner, thing = targets()[name]
+    context = right.context(rng, folder)
+    if owner is None:
+        call = thing
+    else:
+        made = right.made(owner, context)
+        note(f"{made!r:.200}")
+        call = getattr(made, thing)
+    arguments = right.arguments(name, call, context)
+    for _ in range(rng.choice((1, 1, 2))):
+        if arguments:
+            parameter = rng.choice([*arguments])
+            arguments[parameter] = spoiled(rng, arguments[parameter], context)
+    arguments = {k: v for k, v in arguments.items() if v is not right.LEFT_OUT}
+    note(f"{context.name}: {name}({', '.join(f'{k}={brief(v)}' for k, v in arguments.items())})")
+    came = called(call, arguments)
+    return used(came, context, note)
+
+
+def called(call, arguments):
+    """By keyword, where the signature allows it."""
+    positional = []
+    for parameter in inspect.signature(call).parameters.values():
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL) and parameter.name in arguments:
+            value = arguments.pop(parameter.name)
+            positional += (
+                list(value) if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, tuple) else [value]
+            )
+    changes = arguments.pop("changes", None)
+    if isinstance(changes, dict):
+        arguments |= {str(name): value for name, value in changes.items()}
+    return call(*positional, **arguments)
+
+
+def used(came, context, note):
+    """What was accepted must serve, or be refused when it does."""
+    if came is None or isinstance(came, str | int | float | Path):
+        return "accepted"
+    if isinstance(came, fa.Model):
+        context.model = came
+        came.mass_matrix(np.array(came.arm.rest))
+        return "accepted, used"
+    if isinstance(came, Described | fa.Shaper):
+        for name in dir(type(came)):
+            if isinstance(inspect.getattr_static(type(came), name, None), property) and not name.startswith("_"):
+                getattr(came, name)
+    if hasattr(came, "law"):
+        note("used as the controller of a run")
+        came.law(context.model)
+        whole(run(context, u=came))
+        return "accepted, used"
+    if type(came).__module__.startswith("flexarm.trajectory") and hasattr(came, "expression"):
+        note("used as a reference")
+        fa.trajectory.reference_values(came, np.linspace(-1.0, 2.0, 7))
+        whole(run(context, u=fa.PrescribedMotion(came)))
+        return "accepted, used"
+    if isinstance(came, import_module("flexarm.simulation.protocol").Input):
+        note("used as the input of a run")
+        whole(run(context, u=came))
+        return "accepted, used"
+    if isinstance(came, Described) and hasattr(came, "expression"):
+        note("used as a sensor")
+        fa.outputs(context.model, [came]).values(context.q, context.qd, context.u)
+        return "accepted, used"
+    if hasattr(came, "attrs") and "status" in came.attrs:
+        whole(came)
+    return "accepted"
+
+
+def run(context, u):
+    return fa.simulate(context.model, 0.01, u=u, samples=3, progress=False)
+
+
+# -- wrong arguments ---------------------------------------------------------------------------------------------------
+
+
+def spoiled(rng, value, context):
+    """Something wrong in place of a right value: much like it, or nothing like it."""
+    draw = rng.random()
+    if isinstance(value, np.ndarray | list | tuple) and draw < 0.5:
+        return _like(rng, value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and draw < 0.5:
+        return values.number(rng)
+    if isinstance(value, str) and draw < 0.5:
+        return values.text(rng)
+    if draw < 0.7:
+        return rng.choice(OTHERS)()
+    if draw < 0.85:
+        return right.other(rng, context)
+    return values.wrong(rng)
+
+
+def _like(rng, value):
+    """An array with another shape or type, or one entry that does not belong."""
+    try:
+        x = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        items = list(value)
+        return rng.choice((items[:-1], items + items, [*items, None], items[::-1], tuple(items), iter(items), [items]))
+    if x.size == 0:
+        return rng.choice((None, np.zeros((0, 0)), [[]]))
+    one = x.copy()
+    one.flat[rng.randrange(x.size)] = rng.choice((np.nan, np.inf, -np.inf, 1e300, -1e300, 1e-300, 1e20, 0.0, -1.0))
+    return rng.choice(
+        (one, one, one.tolist(), x[:-1], x[..., :-1], x[None], x.T, np.append(x, 1.0), x.astype(complex) * 1j)
+        + (
+            x.astype(str),
+            x.astype(object),
+            x.astype(bool),
+            x.astype(np.float32),
+            x.astype(int),
+            x.ravel(),
+            x[..., None],
+        )
+        + (np.ma.masked_array(x, True), np.repeat(x[None], 3, 0), np.empty((0, *x.shape)), x * 1e30, x.tolist(), x[0])
+        + (
+            np.asfortranarray(x),
+            np.broadcast_to(x, (2, *x.shape)),
+            [str(e) for e in x.ravel()],
+            x.tobytes(),
+            x * np.nan,
+        )
+    )
+
+
+class _Odd:
+    """An object of nobody's."""
+
+
+OTHERS = (
+    *(
+        lambda: None,
+        lambda: None,
+        lambda: None,
+        object,
+        _Odd,
+        lambda: _Odd,
+        set,
+        dict,
+        list,
+        tuple,
+        lambda: b"x",
+        lambda: 1j,
+    ),
+    *(lambda: ..., lambda: NotImplemented, lambda: int, lambda: np, lambda: lambda: 0, lambda: lambda *a, **k: None),
+    *(lambda: lambda t: t, lambda: lambda t: "x", lambda: iter([1.0, 2.0]), lambda: range(3), lambda: slice(1)),
+    *(lambda: decimal.Decimal("0.1"), lambda: decimal.Decimal("NaN"), lambda: fractions.Fraction(1, 3)),
+    *(
+        lambda: np.float32(0.5),
+        lambda: np.float64("nan"),
+        lambda: np.int8(3),
+        lambda: np.bool_(True),
+        lambda: np.str_("q"),
+    ),
+    *(lambda: np.datetime64("2001-01-01"), lambda: np.array(1.0), lambda: np.zeros(0), lambda: np.zeros((3, 3, 3))),
+    *(lambda: np.array([None, 1]), lambda: np.array("x"), lambda: np.zeros(10**6), lambda: np.array([1 + 2j])),
+    *(
+        lambda: Path("x"),
+        lambda: Path("/"),
+        lambda: float("nan"),
+        lambda: float("inf"),
+        lambda: -1,
+        lambda: 0,
+        lambda: True,
+    ),
+    *(
+        lambda: 10**400,
+        lambda: -(10**400),
+        lambda: 10**5000,
+        lambda: 10**18,
+        lambda: "",
+        lambda: "x\ny",
+        lambda: "\x1b[31m",
+    ),
+    *(lambda: [[1.0], [1.0, 2.0]], lambda: [[]], lambda: {"x": 1.0}, lambda: {1: 2}, lambda: {None: None}),
+    *(lambda: right.LEFT_OUT, lambda: right.LEFT_OUT),
+)
+
+
+def brief(value):
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"<{type(value).__name__} without repr: {type(error).__name__}>"
+    return text if len(text) <= 120 else f"{text[:100]}... <{type(value).__name__}>"

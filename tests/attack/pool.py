@@ -1,0 +1,284 @@
+"""Cases in processes that are watched from outside.
+
+Workers are forked from a process that has imported and warmed everything, so that a case costs milliseconds. After a
+finding, and after a number of cases, a fresh one takes the place. The limit is one of the processor's time, because the
+machine may be busy, with a wide one on the clock for what waits. At the limit the worker first tells where it is
+(faulthandler), then gets a Ctrl-C, then a kill.
+"""
+
+import faulthandler
+import json
+import multiprocessing as mp
+import os
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from multiprocessing import connection
+from pathlib import Path
+
+from .judge import Finding, Verdict, at, verdict
+
+SECONDS = 20.0
+"""A case's limit: of the processor's time; on the clock six times as much."""
+STOPPING = 5.0
+"""Seconds in which a Ctrl-C ends whatever runs."""
+MEMORY = 3 << 30
+"""Bytes a case may take beyond what its process has."""
+CASES = 150
+"""Of one process."""
+
+
+@dataclass
+class Group:
+    """Findings with one signature: how many, and the shortest example."""
+
+    finding: Finding
+    kind: str
+    seed: int
+    example: str
+    count: int = 1
+
+
+@dataclass
+class Tally:
+    """What all cases have come to."""
+
+    outcomes: dict[str, Counter] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
+    seconds: Counter = field(default_factory=Counter)
+
+    @property
+    def cases(self):
+        return sum(sum(counts.values()) for counts in self.outcomes.values())
+
+    def add(self, kind, seed, came, seconds):
+        self.outcomes.setdefault(kind, Counter())[came.outcome] += 1
+        self.seconds[kind] += seconds
+        for finding in came.findings:
+            group = self.groups.get(finding.signature)
+            if group is None:
+                self.groups[finding.signature] = Group(finding, kind, seed, came.example)
+                continue
+            group.count += 1
+            if len(came.example) < len(group.example):
+                group.finding, group.kind, group.seed, group.example = finding, kind, seed, came.example
+
+
+# -- a worker ----------------------------------------------------------------------------------------------------------
+
+
+def _work(pipe, folder, seconds):
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    noise = os.open(folder / "noise", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    os.dup2(noise, 1)
+    os.dup2(noise, 2)
+    trace = open(folder / "trace", "w")  # noqa: SIM115 - it lives as long as the process
+    faulthandler.enable(trace, all_threads=False)
+    faulthandler.register(signal.SIGUSR1, trace, all_threads=False)
+    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + MEMORY, in_use + MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    while True:
+        try:
+            kind, seed = pipe.recv()
+        except (EOFError, KeyboardInterrupt):
+            os._exit(0)
+        place = folder / "case"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        os.ftruncate(noise, 0)
+        began = time.process_time()
+        try:
+            came = verdict(kind, seed, place)
+        except KeyboardInterrupt:
+            came = Verdict("stopped")
+        spent = time.process_time() - began
+        if said := (folder / "noise").read_text(errors="backslashreplace").strip("\0 \n"):
+            came.findings.append(Finding("noise", "standard output or error", _gist(said), said[:2000]))
+            came.outcome = "finding"
+        os.chdir(folder)
+        pipe.send((came, spent))
+
+
+def _gist(text):
+    """A line without its numbers, so that equal lines are equal."""
+    return re.sub(r"[-+.\d]+(e[-+]?\d+)?", "#", text.partition("\n")[0])[:100]
+
+
+class Worker:
+    """One process, and what it is at."""
+
+    def __init__(self, root, number, seconds):
+        self.seconds, self.done = seconds, 0
+        self.folder = Path(tempfile.mkdtemp(prefix=f"worker-{number}-", dir=root))
+        self.pipe, other = mp.Pipe()
+        self.process = mp.get_context("fork").Process(target=_work, args=(other, self.folder, seconds), daemon=True)
+        self.process.start()
+        other.close()
+        self.case, self.told = None, None
+
+    def begin(self, case):
+        self.case, self.told = case, None
+        self.at, self.spent = time.monotonic(), self._processor()
+        self.pipe.send(case)
+
+    def _processor(self):
+        """Seconds of the processor."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def came(self):
+        """The case's verdict and its seconds, or None while it runs."""
+        if self.pipe.poll():
+            try:
+                found, spent = self.pipe.recv()
+            except EOFError:
+                return self._crashed(), 0.0
+            self.done += 1
+            if self.told is not None:
+                return self._stopped(found), spent
+            return found, spent
+        if not self.process.is_alive():
+            return self._crashed(), 0.0
+        over = self._over()
+        if over and self.told is None:
+            os.kill(self.process.pid, signal.SIGUSR1)
+            time.sleep(0.2)
+            self.told = self._trace()
+            os.kill(self.process.pid, signal.SIGINT)
+            self.since, self.spent = time.monotonic(), self._processor()
+        elif self.told is not None and self._processor() - self.spent + (time.monotonic() - self.since) / 6 > STOPPING:
+            self.close()
+            where, trace = self.told
+            return Verdict("finding", self._example(), [Finding("hang", where, "not even Ctrl-C", "", trace)]), 0.0
+        return None
+
+    def _over(self):
+        return self._processor() - self.spent > self.seconds or time.monotonic() - self.at > 6 * self.seconds
+
+    def _stopped(self, found):
+        """A Ctrl-C has ended it. A run that tells its progress may be long; whatever else may not."""
+        where, trace = self.told
+        if "in simulate\n" in trace and ("in watched" in trace or "in integrate" in trace):
+            return Verdict("stopped", found.example)
+        return Verdict("finding", self._example(), [Finding("hang", where, "until Ctrl-C", "", trace)])
+
+    def _crashed(self):
+        self.process.join(5)
+        code = self.process.exitcode
+        name = signal.Signals(-code).name if code is not None and code < 0 else f"exit {code}"
+        where, trace = self._trace()
+        if said := (self.folder / "noise").read_text(errors="backslashreplace").strip("\0 \n"):
+            trace += "\n" + said[:2000]
+        return Verdict("finding", self._example(), [Finding("crash", where, name, "", trace)])
+
+    def _trace(self):
+        """Where faulthandler has seen it."""
+        text = (self.folder / "trace").read_text(errors="replace")
+        lines = re.findall(r'File "(.*)", line (\d+) in (\S+)', text)
+        frames = [traceback.FrameSummary(file, int(line), name) for file, line, name in reversed(lines)]
+        return at(frames[next((i for i, f in enumerate(frames) if f.name == "verdict"), -1) + 1 :]), text
+
+    def _example(self):
+        file = self.folder / "case" / "case.txt"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+    def close(self):
+        if self.process.is_alive():
+            os.kill(self.process.pid, signal.SIGKILL)
+        self.process.join()
+        self.pipe.close()
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+
+def attacked(cases, processes=2, seconds=SECONDS, kept=None, said=None, until=None):
+    """Run cases, pairs (kind, seed), and tally them; examples of findings are copied to the folder `kept`.
+
+    `said(tally)` is called about every ten seconds; `until` is a time on the monotonic clock from which on no case
+    begins.
+    """
+    tally, waiting, told = Tally(), iter(cases), time.monotonic()
+    root = Path(tempfile.mkdtemp(prefix="flexarm-attack-"))
+    workers, number, exhausted = [], 0, False
+    try:
+        while True:
+            for worker in [w for w in workers if w.case is None and w.done >= CASES]:
+                worker.close()
+                shutil.rmtree(worker.folder, ignore_errors=True)
+                workers.remove(worker)
+            while not exhausted and len(workers) < processes:
+                number += 1
+                workers.append(Worker(root, number, seconds))
+            for worker in [w for w in workers if w.case is None and not exhausted]:
+                case = next(waiting, None)
+                if case is None or (until is not None and time.monotonic() > until):
+                    exhausted = True
+                    break
+                worker.begin(case)
+            busy = [w for w in workers if w.case is not None]
+            if not busy and exhausted:
+                return tally
+            connection.wait([w.pipe for w in busy], timeout=0.2)
+            for worker in busy:
+                if (found := worker.came()) is None:
+                    continue
+                kind, seed = worker.case
+                known = set(tally.groups)
+                tally.add(kind, seed, *found)
+                if kept is not None and any(each.signature not in known for each in found[0].findings):
+                    _keep(Path(kept), worker, kind, seed, found[0])
+                worker.case = None
+                if found[0].findings or worker.told is not None:
+                    worker.close()
+                    shutil.rmtree(worker.folder, ignore_errors=True)
+                    workers.remove(worker)
+            if said is not None and time.monotonic() - told > 10:
+                told = time.monotonic()
+                said(tally)
+    finally:
+        for worker in workers:
+            worker.close()
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _keep(kept, worker, kind, seed, came):
+    folder = kept / f"{kind}-{seed}"
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(worker.folder / "case", folder, dirs_exist_ok=True, ignore_dangling_symlinks=True)
+    facts = {"kind": kind, "seed": seed, "example": came.example, "findings": [asdict(f) for f in came.findings]}
+    (folder / "finding.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
+
+
+def warmed():
+    """Import and run what cases need, once: what is forked from here has it."""
+    import flexarm as fa
+
+    model = fa.Model(fa.load("rigid-two-link"))
+    fa.simulate(model, 0.01, samples=3, progress=False)
+    fa.simulate(model, 0.01, samples=3, progress=False, method="radau")
+    import flexarm.analysis
+    import flexarm.cli
+    import flexarm.control
+    import flexarm.plots
+
+    from . import right
+
+    right.warm()
+    fa.equations(model.arm).python()
+    sys.stdout.flush()
+    sys.stderr.flush()

@@ -1,0 +1,386 @@
+"""Right arguments for every parameter, by its name; as `Class.field` or `function.parameter` where that says too little."""
+
+import inspect
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import flexarm as fa
+from flexarm import analysis, control, shapes, trajectory
+
+LEFT_OUT = object()
+"""A wrong value too: the argument is not given."""
+
+ARMS = ("rigid-two-link", "lin-lewis-beam", "subudhi-morris-elastic", "rigid-two-link")
+
+
+@dataclass
+class Context:
+    """An arm with a state of its own, and a folder for files."""
+
+    name: str
+    model: fa.Model
+    folder: Path
+    q: Any = field(init=False)
+    qd: Any = field(init=False)
+    u: Any = field(init=False)
+
+    def __post_init__(self):
+        n, m = len(self.model.coordinates), len(self.model.inputs)
+        self.q = np.array(self.model.arm.rest) + 1e-3 * np.arange(1, n + 1)
+        self.qd = np.linspace(0.01, 0.02, n)
+        self.u = np.linspace(0.1, 0.2, m)
+
+    @property
+    def arm(self):
+        return self.model.arm
+
+    @property
+    def joints(self):
+        return len(self.arm.joints)
+
+
+@cache
+def _model(name):
+    return fa.Model(fa.load(name))
+
+
+@cache
+def _result(name):
+    context = Context(name, _model(name), Path())
+    return fa.simulate(context.model, 0.05, u=pd(context), samples=6, progress=False)
+
+
+@cache
+def _equations():
+    return fa.equations(fa.load("rigid-two-link"))
+
+
+def warm():
+    """Whatever takes long is made once, before workers are forked."""
+    for name in ARMS:
+        _result(name)
+        context = Context(name, _model(name), Path())
+        context.model.linearize(context.q, context.qd, context.u)
+        context.model.frequencies(context.q)
+    _equations()
+
+
+def context(rng, folder):
+    name = rng.choice(ARMS)
+    return Context(name, _model(name), folder)
+
+
+def slew(c):
+    return fa.Quintic([0.0] * c.joints, [0.1] * c.joints, 0.05)
+
+
+def pd(c):
+    return control.JointPD(slew(c), Kp=10.0, Kd=2.0)
+
+
+def sensors(c):
+    return [fa.Encoder(coordinate=c.arm.coordinates[0]), fa.TipPosition(axes="xy")]
+
+
+def beam(c):
+    return fa.Beam(length=1.0, mass=0.5, EI=10.0, modes={"y": 1})
+
+
+def link(c):
+    return fa.Link(name="a", body=fa.Rigid(length=1.0, mass=1.0))
+
+
+def table(c):
+    return np.array([0.0, 0.01, 0.02]), np.ones((3, c.joints))
+
+
+NAMED = {
+    "model": lambda c: c.model,
+    "arm": lambda c: c.arm,
+    "q": lambda c: c.q,
+    "qd": lambda c: c.qd,
+    "qdd": lambda c: 0.1 * c.qd,
+    "u": lambda c: c.u,
+    "q0": lambda c: c.q,
+    "qd0": lambda c: c.qd,
+    "joints": lambda c: [0.1] * c.joints,
+    "locked": lambda c: True,
+    "reference": slew,
+    "given": slew,
+    "shaper": lambda c: fa.ZV(20.0),
+    "controller": pd,
+    "sensors": sensors,
+    "outputs": sensors,
+    "result": lambda c: _result(c.name),
+    "path": lambda c: c.folder / "written",
+    "name_or_path": lambda c: c.name,
+    "system": lambda c: c.model.linearize(c.q, 0 * c.qd, c.u),
+    "output": lambda c: 0,
+    "input": lambda c: 0,
+    "omega": lambda c: np.array([1.0, 2.0]),
+    "Kp": lambda c: 10.0,
+    "Kd": lambda c: 2.0,
+    "Ki": lambda c: 1.0,
+    "limit": lambda c: 5.0,
+    "rate_limit": lambda c: 100.0,
+    "bandwidth": lambda c: 5.0,
+    "period": lambda c: 0.01,
+    "until": lambda c: 0.01,
+    "samples": lambda c: 3,
+    "progress": lambda c: False,
+    "start": lambda c: [0.0] * c.joints,
+    "end": lambda c: [0.1] * c.joints,
+    "duration": lambda c: 0.05,
+    "blend": lambda c: 0.01,
+    "points": lambda c: [[0.0] * c.joints, [0.1] * c.joints],
+    "times": lambda c: [0.0, 0.05],
+    "values": lambda c: [[0.1] * c.joints] * 2,
+    "rates": lambda c: [0.1] * c.joints,
+    "periods": lambda c: [0.1] * c.joints,
+    "position": lambda c: (0.1,) * c.joints,
+    "amplitude": lambda c: [0.1] * c.joints,
+    "amplitudes": lambda c: (0.5, 0.5),
+    "frequency": lambda c: 20.0,
+    "numbers": lambda c: {},
+    "parts": lambda c: ["M"],
+    "name": lambda c: "name",
+    "names": lambda c: ("M",),
+    "coordinate": lambda c: c.arm.coordinates[0],
+    "link": lambda c: c.arm.links[0].name,
+    "at": lambda c: 0.1,
+    "axes": lambda c: "xy"[: c.joints],
+    "function": lambda c: _flexible(c),
+    "M": lambda c: np.eye(2),
+    "C": lambda c: 0.1 * np.eye(2),
+    "K": lambda c: np.eye(2),
+    "text": lambda c: c.arm.canonical(),
+    "body": beam,
+    "beam": beam,
+    "links": lambda c: [link(c)],
+    "length": lambda c: 1.0,
+    "mass": lambda c: 0.5,
+    "EI": lambda c: 10.0,
+    "modes": lambda c: {"y": 1},
+    "E": lambda c: 7e10,
+    "density": lambda c: 2700.0,
+    "poisson": lambda c: 0.3,
+    "diameter": lambda c: 0.02,
+    "outer_diameter": lambda c: 0.02,
+    "thickness": lambda c: 0.002,
+    "width": lambda c: 0.02,
+    "height": lambda c: 0.02,
+    "count": lambda c: 2,
+    "mu": lambda c: 1.0,
+    "seed": lambda c: 1,
+    "figure": lambda c: _figure(),
+    "shapes": lambda c: "clamped-free",
+    "family": lambda c: shapes.ClampedFree(),
+    "direction": lambda c: "y",
+    "load": lambda c: shapes.TipLoad(mass=0.1),
+    "basis": lambda c: shapes.ClampedFree().basis(2),
+    "bases": lambda c: (shapes.ClampedFree().basis(2),),
+    "quantity": lambda c: "phi",
+    "j": lambda c: 0,
+    "k": lambda c: 0,
+    "x": lambda c: np.linspace(0.0, 1.0, 5),
+    "t": lambda c: 0.1,
+    "beta": lambda c: 1.9,
+    "l": lambda c: 1.0,
+    "inertia": lambda c: 0.1,
+    "m": lambda c: 1.0,
+    "value": lambda c: 0.5,
+    "K_": lambda c: 0.1,
+    "changes": lambda c: {},
+    "linear": lambda c: None,
+}
+
+PARTICULAR = {
+    "shaper.controller": lambda c: LEFT_OUT,
+    "shaper.q": lambda c: c.q,
+    "shaper.modes": lambda c: 1,
+    "vibrations.locked": lambda c: True,
+    "simulate.method": lambda c: "dop853",
+    "simulate.u": lambda c: c.u,
+    "simulate.reference": slew,
+    "simulate.step": lambda c: LEFT_OUT,
+    "load_result.path": lambda c: _saved(c),
+    "load_scenario.name_or_path": lambda c: "rigid-two-link",
+    "RigidInverseDynamics.reference": slew,
+    "TaskLine.arm": lambda c: fa.load("rigid-two-link"),
+    "TaskLine.start": lambda c: [1.2, 0.5],
+    "TaskLine.end": lambda c: [1.0, 0.8],
+    "TaskLine.axes": lambda c: "xy",
+    "TaskLine.q0": lambda c: [0.1, 1.0],
+    "TipCompensated.model": lambda c: _model("subudhi-morris-elastic"),
+    "TipCompensated.reference": lambda c: fa.Quintic([0.0, 0.3], [0.1, 0.4], 0.05),
+    "TipCompensated.axes": lambda c: "xy",
+    "Scenario.arm": lambda c: c.arm,
+    "Scenario.reference": lambda c: {
+        "type": "quintic",
+        "start": [0.0] * c.joints,
+        "end": [0.1] * c.joints,
+        "duration": 1.0,
+    },
+    "Scenario.input": lambda c: LEFT_OUT,
+    "Scenario.controller": lambda c: {"type": "joint-pd", "Kp": 1.0, "Kd": 1.0},
+    "Scenario.solver": lambda c: {},
+    "Scenario.initial": lambda c: {},
+    "Initial.q": lambda c: list(c.q),
+    "Initial.qd": lambda c: list(c.qd),
+    "Solver.method": lambda c: "dop853",
+    "Solver.step": lambda c: LEFT_OUT,
+    "ConstantInput.values": lambda c: [0.1] * c.joints,
+    "BangBangInput.start": lambda c: 0.0,
+    "bang_bang.start": lambda c: 0.0,
+    "constant.values": lambda c: [0.1] * c.joints,
+    "ParabolicBlends.end": lambda c: [0.1] * c.joints,
+    "Beam.shapes": lambda c: "clamped-free",
+    "Beam.EI": lambda c: 10.0,
+    "Beam.mass": lambda c: 0.5,
+    "Beam.modes": lambda c: {"y": 1},
+    "Beam.mass_per_length": lambda c: LEFT_OUT,
+    "Beam.material": lambda c: LEFT_OUT,
+    "Beam.section": lambda c: LEFT_OUT,
+    "Beam.section_tip": lambda c: LEFT_OUT,
+    "Rigid.com": lambda c: [0.5, 0.0, 0.0],
+    "Revolute.axis": lambda c: [0, 0, 1],
+    "Prismatic.axis": lambda c: [0, 1, 0],
+    "Link.joint": lambda c: fa.Revolute(),
+    "Link.body": beam,
+    "Arm.payload": lambda c: fa.Payload(mass=0.1),
+    "Material.G": lambda c: LEFT_OUT,
+    "StrainRate.K": lambda c: 0.1,
+    "StrainRate.link": lambda c: next((x.name for x in c.arm.links if any(x.body.counts.values())), "a"),
+    "StrainGauge.link": lambda c: next((x.name for x in c.arm.links if any(x.body.counts.values())), "a"),
+    "LQR.Q": lambda c: LEFT_OUT,
+    "LQR.R": lambda c: LEFT_OUT,
+    "LQR.joints": lambda c: LEFT_OUT,
+    "LQR.reference": slew,
+    "LQR.bandwidth": lambda c: 5.0,
+    "ScheduledLQR.bandwidth": lambda c: 5.0,
+    "ScheduledLQR.points": lambda c: 3,
+    "ScheduledLQR.until": lambda c: LEFT_OUT,
+    "DesignedFor.model": lambda c: c.model,
+    "Sampled.delay": lambda c: 0.0,
+    "Observed.sensors": lambda c: [fa.Encoder(coordinate=c.arm.coordinates[i], noise=1e-4) for i in c.arm.joints],
+    "Observed.configuration": lambda c: LEFT_OUT,
+    "Model.function.name": lambda c: "mass_matrix",
+    "Model.kernel.name": lambda c: "mass_matrix",
+    "Model.evaluate.name": lambda c: "mass_matrix",
+    "Model.evaluate.values": lambda c: (c.q,),
+    "Model.argument.name": lambda c: "q",
+    "Model.argument.value": lambda c: c.q,
+    "Model.slope.name": lambda c: "mass_matrix",
+    "Model.slope.argument": lambda c: 0,
+    "draw_frequencies.values": lambda c: np.array([0.0, 0.1]),
+    "FreeForm.x": lambda c: np.linspace(0.0, 1.0, 9).tolist(),
+    "FreeForm.values": lambda c: [(np.linspace(0.0, 1.0, 9) ** 2).tolist()],
+    "FreeForm.basis.count": lambda c: 1,
+    "ClampedMass.load.load": lambda c: shapes.TipLoad(mass=0.1),
+    "ClampedMass.mass_ratio": lambda c: 1.0,
+    "ClampedMass.inertia_ratio": lambda c: 0.1,
+    "ClampedMass.moment_ratio": lambda c: 0.1,
+    "ClampedLoaded.mass_ratio": lambda c: 2.0,
+    "FixedLoaded.load_ratio": lambda c: 2.0,
+    "closed_form.quantity": lambda c: "mean",
+    "coordinate_unit.name": lambda c: c.arm.coordinates[0],
+    "frozen_eigenvalues.qdd": lambda c: LEFT_OUT,
+    "lyapunov_rate.qdd": lambda c: LEFT_OUT,
+    "frozen_eigenvalues.u": lambda c: c.u,
+    "lyapunov_rate.u": lambda c: c.u,
+    "reference_values.t": lambda c: np.linspace(0.0, 0.1, 3),
+    "zero_dynamics.output": lambda c: 0,
+    "zero_dynamics.input": lambda c: 0,
+    "FreeForm.functions": lambda c: LEFT_OUT,
+    "checked.shapes": lambda c: "clamped-free",
+    "closed_form.family": lambda c: shapes.ClampedFree(),
+    "Basis.function": lambda c: lambda x, d: np.zeros((2, len(x))),
+    "family.shapes": lambda c: "clamped-free",
+    "Computed.function": lambda c: lambda t: np.zeros(c.joints),
+    "as_input.u": lambda c: c.u,
+    "Law.expression": lambda c: lambda t, q, qd, z: ([0.0] * c.joints, []),
+    "Law.reference": lambda c: LEFT_OUT,
+    "PointsMotion.times": lambda c: [0.0, 0.1],
+    "Outputs.names": lambda c: ("a", "b", "c"),
+    "Outputs.units": lambda c: ("rad", "m", "m"),
+    "Outputs.sensors": lambda c: tuple(sensors(c)),
+    "equations.numbers": lambda c: {},
+    "Equations.derive.names": lambda c: ("M",),
+    "Equations.regressor.names": lambda c: (),
+    "Equations.elements.name": lambda c: "M",
+    "Equations.forms.name": lambda c: "M",
+    "Still.position": lambda c: (0.1,) * c.joints,
+    "quadratic_eigenvalues.M": lambda c: np.eye(2),
+    "Cycloidal.periods": lambda c: [0.1] * c.joints,
+    "Shaper.times": lambda c: (0.0, 0.05),
+    "Shaper.amplitudes": lambda c: (0.5, 0.5),
+}
+
+
+def _flexible(c):
+    if not c.arm.flexible:
+        c = Context("lin-lewis-beam", _model("lin-lewis-beam"), c.folder)
+    return analysis.flexible_equations(c.model)
+
+
+def _figure():
+    from matplotlib.figure import Figure
+
+    return Figure()
+
+
+def _saved(c):
+    return fa.save_result(_result(c.name), c.folder / "saved.nc")
+
+
+def made(cls, c):
+    """A right object of a class."""
+    if cls is fa.Model:
+        return c.model
+    if cls is fa.Arm:
+        return c.arm
+    if cls.__name__ == "Equations":
+        return _equations()
+    given = {k: v for k, v in arguments(cls.__name__, cls, c).items() if v is not LEFT_OUT}
+    return cls(**given)
+
+
+def arguments(name, call, c):
+    """Right arguments for a call, by the names of its parameters."""
+    given = {}
+    for parameter in inspect.signature(call).parameters.values():
+        key = f"{name}.{parameter.name}"
+        required = parameter.default is parameter.empty and parameter.kind not in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        )
+        if key in PARTICULAR:
+            given[parameter.name] = PARTICULAR[key](c)
+        elif required and parameter.name in NAMED:
+            given[parameter.name] = NAMED[parameter.name](c)
+        elif required:
+            given[parameter.name] = _by_annotation(parameter.annotation)
+        elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            given[parameter.name] = NAMED[parameter.name](c) if parameter.name in NAMED else ()
+        else:
+            given[parameter.name] = parameter.default
+    return given
+
+
+def _by_annotation(annotation):
+    known = {int: 2, float: 0.5, str: "x", bool: True, "int": 2, "float": 0.5, "str": "x", "bool": True}
+    return known.get(annotation, 0.5) if isinstance(annotation, str | type) else 0.5
+
+
+def other(rng, c):
+    """A right object of another kind, or of another arm."""
+    another = Context(
+        "other", _model(rng.choice(("lin-lewis-beam", "subudhi-morris-elastic", "rigid-two-link"))), c.folder
+    )
+    makers = [maker for name, maker in NAMED.items() if name not in ("function", "linear")]
+    more = (lambda c: trajectory, lambda c: fa.Model, lambda c: fa.Quintic, lambda c: control.Sampled(pd(c), 0.01))
+    return rng.choice((*makers, *more))(another)
