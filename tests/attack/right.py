@@ -1,4 +1,4 @@
-"""Right arguments for every parameter, by its name; as `Class.field` or `function.parameter` where that says too little."""
+"""Right arguments for every parameter, by its name, or as `Class.field` where that says too little."""
 
 import inspect
 from dataclasses import dataclass, field

@@ -109,7 +109,12 @@ MORE_ARMS = (
     body = {type = "beam", length = 1.0, mass = 0.5, EI = 10.0, modes = {y = 2}, shapes = "hermite"}
     [[links]]
     name = "b"
-    body = {type = "beam", length = 1.0, mass = 0.5, EI = 10.0, modes = {y = 1}}
+    [links.body]
+    type = "beam"
+    length = 1.0
+    mass = 0.5
+    EI = 10.0
+    modes = {y = 1}
     [links.body.shapes]
     family = "hermite-modes"
     mass = 0.1
@@ -119,14 +124,24 @@ MORE_ARMS = (
     name = "loaded"
     [[links]]
     name = "a"
-    body = {type = "beam", length = 1.0, mass = 0.5, EI = 10.0, modes = {y = 1}}
+    [links.body]
+    type = "beam"
+    length = 1.0
+    mass = 0.5
+    EI = 10.0
+    modes = {y = 1}
     [links.body.shapes]
     family = "clamped-loaded"
     mass_ratio = 4.0
     [[links]]
     name = "b"
     joint = {type = "telescope", total_length = 1.0, wave_numbers = "solved", convection = "paper"}
-    body = {type = "beam", length = 1.0, mass = 0.5, EI = 10.0, modes = {y = 1}}
+    [links.body]
+    type = "beam"
+    length = 1.0
+    mass = 0.5
+    EI = 10.0
+    modes = {y = 1}
     [links.body.shapes]
     family = "clamped-mass"
     mass_ratio = 1.0
