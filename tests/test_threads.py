@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 STRESS = Path(__file__).with_name("helpers") / "stress.py"
 
 
@@ -22,3 +24,42 @@ def test_eight_threads_do_everything_at_once(tmp_path):
     cold = stressed(tmp_path / "cache", 1)
     assert cold > 8 * 50
     assert stressed(tmp_path / "cache", 2) == 2 * cold
+
+
+LEFT = """
+import sys, time
+import numpy as np
+import flexarm as fa
+
+arm = fa.Arm(name="rotor", links=[fa.Link(name="rod", body=fa.Rigid(length=0.8, mass=1.5))])
+calls = []
+
+def torque(t, q, qd):
+    calls.append(t)
+    if sys.argv[1] == "slow" and len(calls) > 50:
+        time.sleep(0.3)
+    return [0.1 * np.sin(1000 * t)]
+
+def leave(t):
+    raise SystemExit(7)
+
+def run():
+    fa.simulate(fa.Model(arm), 1e5, u=torque, method=sys.argv[2], progress=leave if sys.argv[1] != "daemon" else None)
+
+if sys.argv[1] == "daemon":
+    import threading
+    threading.Thread(target=run, daemon=True).start()
+    while len(calls) < 50:
+        time.sleep(0.01)
+    raise SystemExit(7)
+run()
+"""
+
+
+@pytest.mark.parametrize("kind", ["fast", "slow", "daemon"])
+@pytest.mark.parametrize("method", ["dop853", "lsoda"])
+def test_a_process_may_end_while_a_run_that_was_left_goes_on(kind, method, tmp_path):
+    """Compiled code that calls back into an interpreter that has ended aborts the process."""
+    command = [sys.executable, "-X", "faulthandler", "-c", LEFT, kind, method]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stderr) == (7, "")

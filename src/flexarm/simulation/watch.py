@@ -1,5 +1,6 @@
 """What goes on beside a run: a progress bar, Ctrl-C, and an eye on motions that have diverged."""
 
+import atexit
 import signal
 import sys
 import threading
@@ -84,6 +85,28 @@ class Interruption:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+UNDER_WAY: dict[threading.Thread, Plan] = {}
+"""Runs that are being computed; also those whose `simulate` was left by a second Ctrl-C."""
+
+ENDED = threading.Event()
+"""The interpreter ends; no run begins any more."""
+
+LAST_WAIT = 2.0
+"""Seconds for which the end of the process waits for such a run; a function of the user's may hang in it."""
+
+
+@atexit.register
+def end_all() -> None:
+    """Let every run end before the interpreter does: compiled code that then calls back into it aborts the process."""
+    ENDED.set()
+    left = list(UNDER_WAY.items())
+    for _, plan in left:
+        plan.stop()
+    until = time.monotonic() + LAST_WAIT
+    for thread, _ in left:
+        thread.join(max(0.0, until - time.monotonic()))
+
+
 def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progress: Progress | None = None) -> T:
     """Do the work in a thread, so that this one can show progress, catch Ctrl-C and see a motion that has diverged."""
     done: list[T] = []
@@ -94,8 +117,13 @@ def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progr
             done.append(work())
         except BaseException as error:
             failed.append(error)
+        finally:
+            del UNDER_WAY[thread]
 
     thread = threading.Thread(target=worker, daemon=True)
+    if ENDED.is_set():
+        raise SystemExit  # in a thread that the process does not wait for
+    UNDER_WAY[thread] = plan
     thread.start()
     strange = 0
     try:
