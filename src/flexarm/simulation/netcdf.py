@@ -87,8 +87,10 @@ def _rewritten(path: str | PathLike[str]) -> bytes:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         raise ValueError("it takes too long") from None
+    if done.returncode == 0:
+        return done.stdout
     if done.returncode == rewrite.REFUSED:
         raise ValueError(done.stdout.decode(errors="replace"))
-    if done.returncode != 0:
-        raise ValueError(f"it is damaged: reading it ends with status {done.returncode}")
-    return done.stdout
+    if done.returncode == rewrite.TOO_LONG:
+        raise ValueError("it is damaged: reading it does not end")
+    raise ValueError(f"it is damaged: reading it ends with status {done.returncode}")

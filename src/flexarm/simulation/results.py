@@ -1,8 +1,11 @@
 """Results on disk: NetCDF files, written whole or not at all, and read only where they are results."""
 
+from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
@@ -11,7 +14,7 @@ from flexarm.simulation import netcdf
 if TYPE_CHECKING:
     from xarray import Dataset
 
-VARIABLES = {
+NUMBERS = {
     "q": ("time", "coordinate"),
     "qd": ("time", "coordinate"),
     "u": ("time", "input"),
@@ -20,20 +23,23 @@ VARIABLES = {
     "tip_angle": ("time", "link", "angle"),
     **dict.fromkeys(("time", "kinetic", "potential", "work", "dissipated", "power", "energy_error"), ("time",)),
 }
-LABELS = dict.fromkeys(("coordinate", "role", "owner", "unit"), "coordinate") | {
-    name: name for name in ("input", "link", "axis", "angle")
-}
-FOLLOWED = {"q_ref": ("time", "joint")}
-"""What a run along a reference has as well, with the label `joint`."""
+LABELS = {name: (name,) for name in ("coordinate", "input", "link", "axis", "angle")}
+LABELS |= dict.fromkeys(("role", "owner", "unit"), ("coordinate",))
+"""Variables of every result, and the dimensions that they go over."""
 
-ATTRIBUTES = {"arm": str, "title": str, "name": str, "status": str, "energy_drift": float}
+TEXTS = ("arm", "title", "name", "status")
+"""Attributes."""
 
 
 def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
     """Write a result as NetCDF (HDF5) and return its path. An older file stays untouched until the new one is complete.
 
-    Raises `DescriptionError` where it cannot be written, or is no result.
+    Raises `DescriptionError` where it cannot be written, or is a dataset that is no result.
     """
+    import xarray as xr
+
+    if not isinstance(result, xr.Dataset):
+        raise TypeError(f"a result is an xarray.Dataset; this is a {type(result).__name__}")
     if fault := lacking(result):
         raise DescriptionError(f"{fspath(path)}: what shall be written is not a result of flexarm: {fault}")
     content = netcdf.image(result)
@@ -54,10 +60,11 @@ def load_result(path: str | PathLike[str]) -> "Dataset":
 
 
 def lacking(result: "Dataset") -> str:
-    """What a dataset lacks of being a result; empty where it is one."""
-    numbers = VARIABLES | (FOLLOWED if "q_ref" in result.variables else {})
-    labels = LABELS | ({"joint": "joint"} if "q_ref" in result.variables else {})
-    for name, dimensions in (numbers | {label: (of,) for label, of in labels.items()}).items():
+    """What keeps a dataset from being a result, as far as the package's functions rely on it; empty where it is one."""
+    followed = "q_ref" in result.variables
+    numbers = NUMBERS | ({"q_ref": ("time", "joint")} if followed else {})
+    labels = LABELS | ({"joint": ("joint",)} if followed else {})
+    for name, dimensions in (numbers | labels).items():
         if name not in result.variables:
             return f"it has no variable {name}"
         variable = result.variables[name]
@@ -67,9 +74,23 @@ def lacking(result: "Dataset") -> str:
             return f"{name} must hold numbers"
         if name in labels and not all(isinstance(label, str) for label in variable.values.tolist()):
             return f"{name} must hold words"
-    if not result.sizes["time"]:
-        return "it has no times"
-    for name, kind in ATTRIBUTES.items():
-        if not isinstance(result.attrs.get(name), kind):
-            return f"it has no attribute {name} that is a {'text' if kind is str else 'number'}"
+    for name in TEXTS:
+        if not isinstance(result.attrs.get(name), str):
+            return f"it has no attribute {name} that is a text"
+    if not isinstance(result.attrs.get("energy_drift"), Real):
+        return "it has no attribute energy_drift that is a number"
+    t = result.variables["time"].values
+    if not (len(t) and np.isfinite(t).all() and (np.diff(t) > 0).all()):
+        return "its times do not increase"
+    for name, words in {"axis": "x y z", "angle": "slope_y slope_z torsion"}.items():
+        if result.variables[name].values.tolist() != words.split():
+            return f"{name} must be {', '.join(words.split())}"
+    names = result.variables["coordinate"].values.tolist()
+    if len({*names}) < len(names):
+        return "two coordinates have one name"
+    roles = result.variables["role"].values
+    if followed and result.variables["joint"].values.tolist() != [
+        n for n, role in zip(names, roles, strict=True) if role == "joint"
+    ]:
+        return "the joints of q_ref are not those of q"
     return ""
