@@ -370,7 +370,7 @@ def test_derive_looks_where_it_writes_before_it_derives(call, files, monkeypatch
     for form in ("latex", "markdown", "python", "c", "matlab"):
         monkeypatch.setattr(f"flexarm.closed_forms.equations.Equations.{form}", derived)
     where = "arm.toml" if option in ("--c", "--matlab") else "arm.toml/x"
-    said_no(*call("derive", "arm.toml", option, where), f"{option} arm.toml: arm.toml is not a folder")
+    said_no(*call("derive", "arm.toml", option, where), f"{option} arm.toml: ", " arm.toml is not a folder")
     if option not in ("--c", "--matlab"):
         (files / "folder").mkdir()
         said_no(*call("derive", "arm.toml", option, "folder"), f"{option} folder: folder is a folder")
@@ -395,17 +395,28 @@ def test_derive_leaves_nothing_half_written(call, files, monkeypatch):
     assert sorted(os.listdir(files)) == ["arm.toml", "push.toml"]
 
 
+def refusing(monkeypatch, allowed):
+    """No file can be made but in the folder that is allowed."""
+    made = os.open
+
+    def open_(path, how, *mode):
+        if how & os.O_CREAT and not str(path).startswith(allowed):
+            raise PermissionError(13, "Permission denied")
+        return made(path, how, *mode)
+
+    monkeypatch.setattr("os.open", open_)
+
+
 @pytest.mark.parametrize("option", [(), ("--latex", "open/x.tex")])
 def test_derive_needs_no_right_to_write_elsewhere(call, files, monkeypatch, option):
     """A folder is looked at only where something will be written there."""
-    (files / "open").mkdir()
-    monkeypatch.setattr("os.access", lambda path, mode: str(path).endswith("open"))
+    refusing(monkeypatch, "open/")
     assert call("derive", "arm.toml", *option)[0] == 0
 
 
 def test_derive_needs_the_right_to_write(call, files, monkeypatch):
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    said_no(*call("derive", "arm.toml", "--latex", "x.tex"), "--latex .: ", "cannot be written to")
+    refusing(monkeypatch, "open/")
+    said_no(*call("derive", "arm.toml", "--latex", "x.tex"), "--latex .: ", "cannot be written: Permission denied")
 
 
 # -- how it says no ----------------------------------------------------------------------------------------------------
@@ -544,7 +555,7 @@ def test_what_cannot_be_done_is_one_line(arguments, parts, call, files):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_without_the_right_to_write(call, files):
     (files / "locked").mkdir(mode=0o555)
-    said_no(*call("simulate", "push.toml", "--out", "locked"), "--out locked: ", "cannot be written to")
+    said_no(*call("simulate", "push.toml", "--out", "locked"), "--out locked: ", "cannot be written: Permission denied")
 
 
 def test_an_arm_without_inertia(call, files):

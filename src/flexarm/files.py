@@ -60,14 +60,15 @@ def write_whole(path: str | PathLike[str], *pieces: Bytes, durable: bool = False
 
 
 def check_writable(path: str | PathLike[str]) -> None:
-    """Before long work rather than after it: a file can be written there. Its folder is made, the file is not.
+    """Before long work rather than after it: a file can be written there. Nothing is left of the attempt.
 
     Raises `DescriptionError` where it cannot.
     """
     target = Path(path)
+    made = []
     try:
+        made = [folder for folder in target.parents if not os.path.lexists(folder)]
         target.parent.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(target.parent)
         if target.is_dir():
             raise IsADirectoryError("it is a folder")
         with contextlib.suppress(FileNotFoundError):
@@ -77,6 +78,10 @@ def check_writable(path: str | PathLike[str]) -> None:
         os.unlink(temporary)
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
+    finally:
+        for folder in made:
+            with contextlib.suppress(OSError, ValueError):
+                folder.rmdir()
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -138,8 +143,7 @@ def _sync(folder: Path) -> None:
 
 
 def _unwritable(path: str | PathLike[str], error: OSError | ValueError) -> DescriptionError:
-    if isinstance(error, FileExistsError):
-        reason = f"{error.filename} is not a folder"
-    else:
-        reason = getattr(error, "strerror", None) or str(error)
-    return DescriptionError(f"{fspath(path)}: cannot be written: {reason}")
+    reason = getattr(error, "strerror", None) or str(error)
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        reason = next((f"{file} is not a folder" for file in Path(path).parents if os.path.isfile(file)), reason)
+    return DescriptionError(f"cannot be written: {reason}", fspath(path), sentence=True)

@@ -34,7 +34,7 @@ def derive(
     from flexarm.description.load import load
 
     began = time.perf_counter()
-    found = equations(load(arm), dict(map(_setting, numbers or [])), however_large=yes)
+    described, settings = load(arm), dict(map(_setting, numbers or []))
     asked = {"--latex": latex, "--markdown": markdown, "--python": python}
     for option, path in asked.items():
         if path is not None:
@@ -46,6 +46,7 @@ def derive(
     for option, folder in (("--c", c), ("--matlab", matlab)):
         if folder is not None:
             check_folder(folder, option)
+    found = equations(described, settings, however_large=yes)
     texts = {latex: found.latex, markdown: found.markdown, python: found.python}
     files = {path: make(part or None) for path, make in texts.items() if path is not None}
     if c is not None:

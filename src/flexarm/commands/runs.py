@@ -1,6 +1,7 @@
 """Scenarios that are run: simulate, compare."""
 
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ import typer
 
 from flexarm.commands.terminal import check_folder, fail, say
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
+from flexarm.files import check_writable
 
 
 def simulate(
@@ -42,6 +44,7 @@ def simulate(
         raise DescriptionError(error.message, field=f"--{error.field.removeprefix('solver.')}") from None
     stem = out / "".join("-" if c in '/\\:*?"<>|' else c for c in chosen.name)
     check_folder(out)
+    check_writable(stem.with_name(stem.name + ".nc"))
     failure: SimulationError | None = None
     result: Any
     with warnings.catch_warnings(record=True) as told:
@@ -55,8 +58,10 @@ def simulate(
     )  # that is said below
     for message in dict.fromkeys(map(str, others)):
         print(f"flexarm: warning: {message}", file=sys.stderr)
-    written = _write(result, stem, plot)
+    written, fault = _written(result, stem, plot)
     _summary(result, time.perf_counter() - began, written)
+    if fault:
+        fail(f"{fault}; the result is in {written[0]}", status=1)
     if failure is not None:
         fail(f"{failure}; the part before is in {written[0]}")
     if result.attrs["status"] == "interrupted":
@@ -93,15 +98,24 @@ def compare(
     say(table)
 
 
-def _write(result: Any, stem: Path, plot: bool) -> list[Path]:
+def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
+    """Where result and figure are; what was wrong with the place they were meant for, if it was not there."""
+    from flexarm.plots import draw, save_figure
     from flexarm.simulation.results import save_result
 
-    written = [save_result(result, stem.with_name(stem.name + ".nc"))]
+    fault = ""
+    try:
+        written = [save_result(result, stem.with_name(stem.name + ".nc"))]
+    except DescriptionError as error:  # a disk that has filled up meanwhile
+        fault = str(error)
+        try:
+            stem = Path(tempfile.mkdtemp(prefix="flexarm-")) / stem.name
+            written = [save_result(result, stem.with_name(stem.name + ".nc"))]
+        except (DescriptionError, OSError) as again:
+            fail(f"{fault}; nor can it be kept elsewhere: {again}", status=1)
     if plot:
-        from flexarm.plots import draw, save_figure
-
         written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))
-    return written
+    return written, fault
 
 
 def _summary(result: Any, seconds: float, written: list[Path]) -> None:

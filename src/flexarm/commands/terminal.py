@@ -1,6 +1,5 @@
 """What the commands have in common: what they take, where they write, and how they speak."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -8,6 +7,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from flexarm.errors import DescriptionError
+from flexarm.files import check_writable
 
 WIDE = 160
 """Columns of a table where no terminal limits them."""
@@ -16,12 +16,11 @@ ArmName = Annotated[str, typer.Argument(metavar="ARM", help="Name of a bundled a
 
 
 def check_folder(folder: Path, option: str = "--out") -> None:
-    """Before a long run rather than after it: results can be written there."""
-    present = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not present.is_dir():
-        raise DescriptionError(f"{option} {folder}: {present} is not a folder")
-    if not os.access(present, os.W_OK | os.X_OK):
-        raise DescriptionError(f"{option} {folder}: {present} cannot be written to")
+    """Before a long run rather than after it: the folder is made, and results can be written there."""
+    try:
+        check_writable(folder / "result")
+    except DescriptionError as error:
+        raise DescriptionError(error.message, f"{option} {folder}", sentence=True) from None
 
 
 def spaced(values: Any) -> str:
@@ -31,9 +30,14 @@ def spaced(values: Any) -> str:
 def say(thing: Any, style: str | None = None) -> None:
     from rich.console import Console
 
+    if sys.stdout is None:  # closed by who has started the command
+        return
     wide = None if sys.stdout.isatty() else WIDE
     console = Console(highlight=False, markup=False, width=wide)
-    console.print(thing, soft_wrap=not console.is_terminal and isinstance(thing, str), style=style)
+    try:
+        console.print(thing, soft_wrap=not console.is_terminal and isinstance(thing, str), style=style)
+    except OSError as error:
+        raise DescriptionError(f"standard output cannot be written: {error.strerror}") from None
 
 
 def fail(message: str, status: int = 2) -> NoReturn:

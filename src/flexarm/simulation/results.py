@@ -1,51 +1,96 @@
-"""Results on disk: NetCDF files, written whole or not at all."""
+"""Results on disk: NetCDF files, written whole or not at all, and read only where they are results."""
 
-import io
+from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
+from flexarm.simulation import netcdf
 
 if TYPE_CHECKING:
     from xarray import Dataset
+
+NUMBERS = {
+    "q": ("time", "coordinate"),
+    "qd": ("time", "coordinate"),
+    "u": ("time", "input"),
+    "tip": ("time", "axis"),
+    "deflection": ("time", "link", "axis"),
+    "tip_angle": ("time", "link", "angle"),
+    **dict.fromkeys(("time", "kinetic", "potential", "work", "dissipated", "power", "energy_error"), ("time",)),
+}
+LABELS = {name: (name,) for name in ("coordinate", "input", "link", "axis", "angle")}
+LABELS |= dict.fromkeys(("role", "owner", "unit"), ("coordinate",))
+"""Variables of every result, and the dimensions that they go over."""
+
+TEXTS = ("arm", "title", "name", "status")
+"""Attributes."""
 
 
 def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
     """Write a result as NetCDF (HDF5) and return its path. An older file stays untouched until the new one is complete.
 
-    Raises `DescriptionError` where it cannot be written.
+    Raises `DescriptionError` where it cannot be written, or is a dataset that is no result.
     """
-    return write_whole(path, _image(result), durable=True)
+    import xarray as xr
 
-
-def _image(result: "Dataset") -> memoryview:
-    """The file's content. It grows in memory: where HDF5 itself meets a full disk, the process crashes."""
-    import h5netcdf
-    from xarray.backends import H5NetCDFStore
-
-    content = io.BytesIO()
-    with h5netcdf.File(content, "w") as file:
-        result.dump_to_store(H5NetCDFStore(file))
-    return content.getbuffer()
+    if not isinstance(result, xr.Dataset):
+        raise TypeError(f"a result is an xarray.Dataset; this is a {type(result).__name__}")
+    if fault := lacking(result):
+        raise DescriptionError(f"{fspath(path)}: what shall be written is not a result of flexarm: {fault}")
+    content = netcdf.image(result)
+    return write_whole(path, content, netcdf.seal(content), durable=True)
 
 
 def load_result(path: str | PathLike[str]) -> "Dataset":
     """The `xarray.Dataset` that `save_result` wrote.
 
+    A file that was changed since by another program is read with care, which takes half a second more.
+
     Raises `DescriptionError` for a file that is not there, is no result, or is damaged.
     """
-    import xarray as xr
-
-    if not Path(path).is_file():
-        raise DescriptionError(f"{fspath(path)}: there is no such file")
-    try:
-        with xr.open_dataset(path, engine="h5netcdf") as dataset:
-            result = dataset.load()
-    except Exception as error:  # HDF5 reports damage by many kinds of errors
-        reason = " ".join(str(error).split())
-        raise DescriptionError(f"{fspath(path)}: cannot be read as a result: {reason}") from None
-    if "arm" not in result.attrs or "q" not in result:
-        raise DescriptionError(f"{fspath(path)}: a NetCDF file, but not a result of flexarm")
+    result = netcdf.read(path)
+    if fault := lacking(result):
+        raise DescriptionError(f"{fspath(path)}: a NetCDF file, but not a result of flexarm: {fault}")
     return result
+
+
+def lacking(result: "Dataset") -> str:
+    """What keeps a dataset from being a result, as far as the package's functions rely on it; empty where it is one."""
+    followed = "q_ref" in result.variables
+    numbers = NUMBERS | ({"q_ref": ("time", "joint")} if followed else {})
+    labels = LABELS | ({"joint": ("joint",)} if followed else {})
+    for name, dimensions in (numbers | labels).items():
+        if name not in result.variables:
+            return f"it has no variable {name}"
+        variable = result.variables[name]
+        if variable.dims != dimensions:
+            return f"{name} goes over ({', '.join(map(str, variable.dims))}); it must be ({', '.join(dimensions)})"
+        if name in numbers and variable.dtype.kind not in "fi":
+            return f"{name} must hold numbers"
+        if name in labels and not all(isinstance(label, str) for label in variable.values.tolist()):
+            return f"{name} must hold words"
+    for name in TEXTS:
+        if not isinstance(result.attrs.get(name), str):
+            return f"it has no attribute {name} that is a text"
+    if not isinstance(result.attrs.get("energy_drift"), Real):
+        return "it has no attribute energy_drift that is a number"
+    t = result.variables["time"].values
+    if not (len(t) and np.isfinite(t).all() and (np.diff(t) > 0).all()):
+        return "its times do not increase"
+    for name, words in {"axis": "x y z", "angle": "slope_y slope_z torsion"}.items():
+        if result.variables[name].values.tolist() != words.split():
+            return f"{name} must be {', '.join(words.split())}"
+    names = result.variables["coordinate"].values.tolist()
+    if len({*names}) < len(names):
+        return "two coordinates have one name"
+    roles = result.variables["role"].values
+    if followed and result.variables["joint"].values.tolist() != [
+        n for n, role in zip(names, roles, strict=True) if role == "joint"
+    ]:
+        return "the joints of q_ref are not those of q"
+    return ""

@@ -1,0 +1,96 @@
+"""NetCDF files that are known to be whole, and files that are not.
+
+A file ends with a seal: the digest of what stands before. HDF5 ignores it, and cuts it off where anything is changed.
+"""
+
+import hashlib
+import io
+import os
+import subprocess
+import sys
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from flexarm.errors import DescriptionError
+from flexarm.simulation import rewrite
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+SEAL = b"\0flexarm SHA-256"
+SEALED = len(SEAL) + hashlib.sha256().digest_size
+
+PATIENCE = 120
+"""Seconds until a process that reads is given up. Processor time ends it much earlier; this is for disks that hang."""
+
+
+def image(dataset: "Dataset") -> memoryview:
+    """A file's content. It grows in memory: where HDF5 itself meets a full disk, the process crashes."""
+    import h5netcdf
+    from xarray.backends import H5NetCDFStore
+
+    content = io.BytesIO()
+    with h5netcdf.File(content, "w") as file:
+        dataset.dump_to_store(H5NetCDFStore(file))
+    return content.getbuffer()
+
+
+def seal(content: bytes | memoryview) -> bytes:
+    return SEAL + hashlib.sha256(content).digest()
+
+
+def read(path: str | PathLike[str]) -> "Dataset":
+    """What a NetCDF file holds; ends within seconds, whatever its bytes are.
+
+    Raises `DescriptionError` for a file that is not there, is damaged, or is none.
+    """
+    import xarray as xr
+
+    if not os.path.isfile(path):
+        raise DescriptionError(f"{fspath(path)}: there is no such file")
+    try:
+        source = fspath(path) if _sealed(path) else io.BytesIO(_rewritten(path))
+        with xr.open_dataset(source, engine="h5netcdf", decode_times=False) as dataset:
+            return dataset.load()
+    except Exception as error:  # HDF5 reports damage by many kinds of errors
+        reason = " ".join(str(error).split())
+        shown = "".join(c if c.isprintable() else "?" for c in reason)
+        raise DescriptionError(f"{fspath(path)}: cannot be read as a result: {shown}") from None
+
+
+def _sealed(path: str | PathLike[str]) -> bool:
+    """Whether a file ends with a seal; raises `ValueError` where that does not fit."""
+    with open(path, "rb") as file:
+        rest = os.fstat(file.fileno()).st_size - SEALED
+        if rest < 0:
+            return False
+        file.seek(rest)
+        found = file.read(SEALED)
+        if not found.startswith(SEAL):
+            return False
+        file.seek(0)
+        digest = hashlib.sha256()
+        while rest and (block := file.read(min(rest, 1 << 20))):
+            digest.update(block)
+            rest -= len(block)
+    if found != SEAL + digest.digest():
+        raise ValueError("it is damaged: its content does not fit the digest at its end")
+    return True
+
+
+def _rewritten(path: str | PathLike[str]) -> bytes:
+    """A file's content, read and written anew by a process that has limits; raises `ValueError` where it cannot."""
+    command = [sys.executable, "-P", rewrite.__file__, os.path.abspath(path)]
+    modules = os.pathsep.join(filter(None, sys.path))
+    environment = os.environ | {"PYTHONPATH": modules, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise ValueError("it takes too long") from None
+    if done.returncode == 0:
+        return done.stdout
+    if done.returncode == rewrite.REFUSED:
+        raise ValueError(done.stdout.decode(errors="replace"))
+    if done.returncode == rewrite.TOO_LONG:
+        raise ValueError("it is damaged: reading it does not end")
+    raise ValueError(f"it is damaged: reading it ends with status {done.returncode}")

@@ -1,0 +1,78 @@
+"""A process of its own that reads a NetCDF file nobody vouches for, and writes what it has read anew.
+
+`python rewrite.py FILE` gives the new file on standard output, or ends with status 3 and one line about why not there.
+A damaged file can have HDF5 run in circles, ask for any amount of memory or crash: here that harms nobody. What takes
+long to import stays out, for a caller waits: this is h5netcdf alone, a quarter of what xarray takes.
+"""
+
+import io
+import math
+import os
+import signal
+import sys
+
+SECONDS, BYTES_A_SECOND = 5, 10_000_000
+"""Of processor time, whatever else the machine does: some to begin with, and what reading may take."""
+
+MEMORY, MEMORY_A_BYTE = 2 << 30, 16
+"""Of address space: some to begin with, and for each byte of the file."""
+
+COMPRESSION = 1100
+"""What HDF5's compression reaches at most is 1032."""
+
+REFUSED = 3
+TOO_LONG = -getattr(signal, "SIGXCPU", 0)
+"""Statuses that a caller sees: what is wrong stands on standard output; the system has ended it."""
+
+
+def limit(size: int) -> None:
+    """Have the system end this process, even without its parent, where it takes more than a file of this size needs."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limits = {
+        resource.RLIMIT_CPU: SECONDS + size // BYTES_A_SECOND,
+        resource.RLIMIT_AS: MEMORY + MEMORY_A_BYTE * size,
+        resource.RLIMIT_CORE: 0,
+    }
+    for what, most in limits.items():
+        soft, hard = resource.getrlimit(what)
+        lowest = min(x for x in (most, soft, hard) if x != resource.RLIM_INFINITY)
+        resource.setrlimit(what, (lowest, hard))
+
+
+def rewritten(path: str, size: int) -> memoryview:
+    """The dimensions, variables and attributes of a file in a new one."""
+    import h5netcdf
+
+    content = io.BytesIO()
+    with h5netcdf.File(path, "r") as old, h5netcdf.File(content, "w") as new:
+        declared = sum(math.prod(variable.shape) * variable.dtype.itemsize for variable in old.variables.values())
+        if declared > COMPRESSION * size:
+            raise ValueError(f"it says that it holds {declared} bytes of numbers, and has {size} bytes")
+        new.dimensions = {name: dimension.size for name, dimension in old.dimensions.items()}
+        for name, variable in old.variables.items():
+            copy = new.create_variable(name, variable.dimensions, variable.dtype, data=variable[...])
+            copy.attrs.update(variable.attrs)
+        new.attrs.update(old.attrs)
+    return content.getbuffer()
+
+
+def main(path: str) -> int:
+    size = os.path.getsize(path)
+    limit(size)
+    try:
+        content: bytes | memoryview = rewritten(path, size)
+        status = 0
+    except MemoryError:
+        content, status = b"it takes too much memory", REFUSED
+    except Exception as error:  # HDF5 reports damage by many kinds of errors
+        content, status = str(error).encode(errors="replace"), REFUSED
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+    return status
+
+
+if __name__ == "__main__":
+    os._exit(main(sys.argv[1]))  # what HDF5 still has open is not closed in good order: it may crash there
