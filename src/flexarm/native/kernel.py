@@ -1,16 +1,11 @@
 """Machine code: LLVM IR compiled in the process, without a system compiler, and kept on disk.
 
-A kernel is found on disk by what it is made from, so nothing is compiled twice. Files are written whole (a temporary
-file, then a rename), so two processes may write the same kernel at once; each carries its own digest, and one that is
-damaged or unreadable is built again.
+A kernel is found on disk by what it is made from, so nothing is compiled twice.
 """
 
 import ctypes
 import hashlib
 import json
-import os
-import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.native.cache import read, write
 from flexarm.native.once import Once
 
 LANES = 8
@@ -30,54 +26,54 @@ Address = int
 
 @dataclass(frozen=True)
 class Source:
-    """What to compile: IR, the symbols others may call, and facts about it that are kept beside the code."""
+    """What to compile: IR, and numbers that are kept beside the code."""
 
     ir: str
-    symbols: tuple[str, ...]
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, int] = field(default_factory=dict)
 
 
 @final
 @dataclass(frozen=True)
 class Code:
-    """Loaded machine code: the address of each symbol, and the facts kept with it."""
+    """Loaded machine code: the address of each symbol, and the facts kept with it.
+
+    It stays in memory as long as this object does.
+    """
 
     addresses: dict[str, Address]
-    facts: dict[str, Any]
+    facts: dict[str, int]
     was_cached: bool
     _engine: Any = field(repr=False, compare=False)
 
 
-def code(key: str, build: Callable[[], Source]) -> Code:
+def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Callable[[], Source]) -> Code:
     """The machine code made from `key`, from disk if it is there, else built and put there.
 
-    `key` must determine what `build` returns, given this version of flexarm's sources.
+    `key` must determine what `build` returns, given this version of flexarm's sources. `symbols` and `facts` are the
+    names that the caller needs; something kept that has others is built again.
     """
-    digest = hashlib.sha256("\n".join([key, *_circumstances()]).encode()).hexdigest()
-    kept = _read(digest)
+    name = hashlib.sha256("\n".join([key, *_circumstances()]).encode()).hexdigest() + ".bin"
+    if (kept := _parted(read(name))) is not None and set(kept[0]) == set(facts):
+        found = _load(kept[1], symbols, kept[0], was_cached=True)
+        if all(found.addresses.values()):
+            return found
+    source = build()
+    machine_code = _compile(source.ir)
+    write(name, json.dumps(source.facts).encode() + b"\n" + machine_code)
+    return _load(machine_code, symbols, source.facts, was_cached=False)
+
+
+def _parted(kept: bytes | None) -> tuple[dict[str, int], bytes] | None:
+    """The facts and the machine code, or None if that is not what it is."""
     if kept is None:
-        source = build()
-        machine_code = _compile(source.ir)
-        _write(digest, source.symbols, source.facts, machine_code)
-        return _load(machine_code, source.symbols, source.facts, was_cached=False)
-    head, machine_code = kept
-    return _load(machine_code, head["symbols"], head["facts"], was_cached=True)
-
-
-# -- the cache on disk -------------------------------------------------------------------------------------------------
-
-
-def cache_folder() -> Path:
-    """Where machine code is kept: $FLEXARM_CACHE, or the system's place for such things."""
-    if chosen := os.environ.get("FLEXARM_CACHE"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "flexarm"
+        return None
+    head, _, machine_code = kept.partition(b"\n")
+    try:
+        facts = json.loads(head)
+    except (ValueError, RecursionError):
+        return None
+    fits = machine_code and isinstance(facts, dict) and all(type(value) is int for value in facts.values())
+    return (facts, machine_code) if fits else None
 
 
 @cache
@@ -97,37 +93,6 @@ def sources_digest(folder: Path) -> str:
     for file in sorted(folder.rglob("*.py")):
         digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def _read(digest: str) -> tuple[dict[str, Any], bytes] | None:
-    """Head and machine code, or None if they are not there or not whole."""
-    try:
-        content = (cache_folder() / f"{digest}.bin").read_bytes()
-    except OSError:
-        return None
-    checksum, rest = content[:32], content[32:]
-    if hashlib.sha256(rest).digest() != checksum:
-        return None
-    head, _, machine_code = rest.partition(b"\n")
-    return json.loads(head), machine_code
-
-
-def _write(digest: str, symbols: tuple[str, ...], facts: dict[str, Any], machine_code: bytes) -> None:
-    """Keep a kernel. Where the folder cannot be written, nothing is kept and nothing is lost but time."""
-    rest = json.dumps({"symbols": symbols, "facts": facts}).encode() + b"\n" + machine_code
-    try:
-        folder = cache_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".new")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(rest).digest() + rest)
-            os.replace(temporary, folder / f"{digest}.bin")
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError:
-        pass
 
 
 # -- LLVM --------------------------------------------------------------------------------------------------------------
@@ -154,7 +119,7 @@ def _compile(ir: str) -> bytes:
     return machine.emit_object(module)
 
 
-def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, Any], was_cached: bool) -> Code:
+def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], was_cached: bool) -> Code:
     import llvmlite.binding as llvm
 
     _target_machine()
@@ -173,6 +138,8 @@ def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, Any], 
 
 EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 BATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+ENTRIES = ("evaluate", "batch")
+FACTS = ("n_in", "n_out", "multiplications", "additions")
 
 
 @final
@@ -230,7 +197,7 @@ class Kernel:
 
 
 def _entry(key: str, trace: Callable[[], Any], lanes: int, symbol: str, prototype: Any) -> Entry:
-    found = code(f"{key}\nlanes {lanes}", lambda: _source(trace(), lanes))
+    found = code(f"{key}\nlanes {lanes}", ENTRIES, FACTS, lambda: _source(trace(), lanes))
     return Entry(found, prototype(found.addresses[symbol]), found.facts["n_out"])
 
 
@@ -242,6 +209,6 @@ def _source(function: Any, lanes: int) -> Source:
     n_in = sum(function.nnz_in(i) for i in range(function.n_in()))
     n_out = sum(function.nnz_out(i) for i in range(function.n_out()))
     multiplications, additions = operations(function)
-    facts = {"n_in": n_in, "n_out": n_out, "multiplications": multiplications, "additions": additions}
+    facts = dict(zip(FACTS, (n_in, n_out, multiplications, additions), strict=True))
     text = llvm.ir(instructions(function), lanes) + "\n" + batch(n_in, n_out, lanes)
-    return Source(text, ("evaluate", "batch"), facts)
+    return Source(text, facts)

@@ -89,7 +89,7 @@ class Plan:
         self._held = held
 
 
-loops = Once(lambda: code("loops", lambda: Source(_module(), ("rhs", "nothing", "table", "rk4"))))
+loops = Once(lambda: code("loops", ("rhs", "nothing", "table", "rk4"), (), lambda: Source(_module())))
 """Machine code of `rhs`, `nothing`, `table` and `rk4`, one for the process."""
 
 

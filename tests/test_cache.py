@@ -1,0 +1,561 @@
+"""Machine code on disk: found again, rebuilt when it does not fit, safe between processes, accounts and versions."""
+
+import ctypes
+import hashlib
+import hmac
+import json
+import multiprocessing
+import os
+import resource
+import shutil
+import stat
+import subprocess
+import sys
+import time
+import warnings
+from contextlib import nullcontext
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.native import cache
+from flexarm.native import kernel as native
+from flexarm.native.kernel import Kernel, Source
+
+IR = """define double @answer() {{
+  ret double {}
+}}"""
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no owners and modes")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty cache of this test's own."""
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_refused", set())
+    return tmp_path / "cache"
+
+
+def source(value="4.2e1"):
+    return Source(IR.format(value), {"n": 3})
+
+
+def never():
+    raise AssertionError("built again")
+
+
+def code(key="key", build=source):
+    return native.code(key, ("answer",), ("n",), build)
+
+
+def answer(code):
+    return ctypes.CFUNCTYPE(ctypes.c_double)(code.addresses["answer"])()
+
+
+def kernels(folder):
+    return sorted(folder.glob("*.bin"))
+
+
+def signed(folder, name, content):
+    """A file as this package would have written it, whatever its content."""
+    key = (folder / "secret").read_bytes()
+    (folder / name).write_bytes(hmac.digest(key, name.encode() + b"\0" + content, "sha256") + content)
+
+
+# -- found again -------------------------------------------------------------------------------------------------------
+
+
+def test_the_second_time_nothing_is_built(folder):
+    first = code()
+    second = code(build=never)
+    assert (first.was_cached, second.was_cached) == (False, True)
+    assert answer(first) == answer(second) == 42.0
+    assert first.facts == second.facts == {"n": 3}
+    assert sorted(file.suffix for file in folder.iterdir()) == ["", ".bin"]  # the secret, and the code
+
+
+def test_another_key_is_another_kernel(folder):
+    assert answer(code("one", lambda: source("1.0"))) == 1.0
+    assert answer(code("two", lambda: source("2.0"))) == 2.0
+    assert len(kernels(folder)) == 2
+
+
+@pytest.mark.parametrize("circumstance", range(5))
+def test_other_circumstances_make_another_kernel(folder, monkeypatch, circumstance):
+    """Our sources, the libraries' versions and the processor are part of every key."""
+    code()
+    changed = list(native._circumstances())
+    changed[circumstance] += "changed"
+    monkeypatch.setattr(native, "_circumstances", lambda: tuple(changed))
+    assert not code().was_cached
+
+
+# -- what does not fit is built again ----------------------------------------------------------------------------------
+
+DAMAGES = {
+    "truncated": lambda content: content[: len(content) // 2],
+    "without its last byte": lambda content: content[:-1],
+    "only its digest": lambda content: content[:32],
+    "with a bit flipped at the end": lambda content: content[:-9] + bytes([content[-9] ^ 4]) + content[-8:],
+    "with a bit flipped in its head": lambda content: content[:40] + bytes([content[40] ^ 1]) + content[41:],
+    "with a bit flipped in its digest": lambda content: bytes([content[0] ^ 128]) + content[1:],
+    "empty": lambda content: b"",
+    "garbage": lambda content: np.random.default_rng(1).bytes(len(content)),
+    "of text": lambda content: b"not machine code\n" * 9,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_built_again(folder, damage):
+    code()
+    (file,) = kernels(folder)
+    whole = file.read_bytes()
+    file.write_bytes(DAMAGES[damage](whole))
+    again = code()
+    assert not again.was_cached
+    assert answer(again) == 42.0
+    assert file.read_bytes() == whole
+    assert code(build=never).was_cached
+
+
+NOT_MINE = {
+    "no signature": lambda rest: rest,
+    "a checksum without a secret": lambda rest: hashlib.sha256(rest).digest() + rest,
+    "a signature by another secret": lambda rest: hmac.digest(b"\0" * 32, rest, "sha256") + rest,
+}
+
+
+@pytest.mark.parametrize("kind", NOT_MINE)
+def test_code_that_somebody_else_has_written_is_not_run(folder, kind):
+    """Not even where its content would do."""
+    code()
+    (file,) = kernels(folder)
+    file.write_bytes(NOT_MINE[kind](file.read_bytes()[32:]))
+    assert not code().was_cached
+
+
+def test_code_under_the_name_of_another_is_not_run(folder):
+    code("one", lambda: source("1.0"))
+    (one,) = kernels(folder)
+    code("two", lambda: source("2.0"))
+    (two,) = set(kernels(folder)) - {one}
+    shutil.copy(one, two)
+    found = code("two", lambda: source("2.0"))
+    assert (answer(found), found.was_cached) == (2.0, False)
+
+
+HEADS = {
+    "no JSON": b"{n: 3}",
+    "empty": b"",
+    "a list": b"[3]",
+    "null": b"null",
+    "no facts": b"{}",
+    "other facts": b'{"m": 3}',
+    "more facts": b'{"m": 3, "n": 3}',
+    "a fact of another type": b'{"n": "3"}',
+    "a fact that is a fraction": b'{"n": 3.5}',
+    "a fact that is true": b'{"n": true}',
+    "not UTF-8": b'{"\xff": 3}',
+    "an endless number": b'{"n": ' + b"9" * 6000 + b"}",
+    "nested without end": b"[" * 200_000,
+}
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_signed_file_with_another_head_is_built_again(folder, head):
+    """As a mistake of ours would make it."""
+    code()
+    (file,) = kernels(folder)
+    machine_code = file.read_bytes()[32:].partition(b"\n")[2]
+    signed(folder, file.name, HEADS[head] + b"\n" + machine_code)
+    again = code()
+    assert (answer(again), again.was_cached, again.facts) == (42.0, False, {"n": 3})
+    assert code(build=never).was_cached
+
+
+def test_a_signed_file_without_code_is_built_again(folder):
+    code()
+    (file,) = kernels(folder)
+    for content in (b'{"n": 3}', b'{"n": 3}\n'):
+        signed(folder, file.name, content)
+        assert not code().was_cached
+
+
+def test_code_without_what_the_caller_needs_is_built_again(folder):
+    code()
+    (file,) = kernels(folder)
+    other = native._compile("define double @question() {\n  ret double 4.2e1\n}")
+    signed(folder, file.name, json.dumps({"n": 3}).encode() + b"\n" + other)
+    again = code()
+    assert (answer(again), again.was_cached) == (42.0, False)
+
+
+def test_a_folder_in_place_of_the_file_is_no_obstacle(folder):
+    code()
+    (file,) = kernels(folder)
+    file.unlink()
+    (file / "within").mkdir(parents=True)
+    assert answer(code()) == 42.0
+    assert kernels(folder) == [file]  # and no temporary file beside it
+
+
+@posix
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(folder):
+    for name in ("secret", None):
+        code()
+        (file,) = kernels(folder)
+        file = folder / name if name else file
+        file.unlink()
+        os.mkfifo(file)
+        assert answer(code()) == 42.0
+    assert code().was_cached or code().was_cached
+
+
+def test_a_file_without_end_is_not_read(folder):
+    code()
+    (file,) = kernels(folder)
+    with open(file, "r+b") as opened:
+        opened.truncate(2**40)  # with a hole, which takes no place
+    assert not code().was_cached
+    assert code(build=never).was_cached
+
+
+# -- the secret --------------------------------------------------------------------------------------------------------
+
+
+@posix
+def test_the_cache_is_the_user_s_alone(folder):
+    before = os.umask(0)
+    try:
+        code()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "secret").stat().st_mode) == 0o600
+    assert len((folder / "secret").read_bytes()) == 32
+
+
+def test_each_folder_has_a_secret_of_its_own(folder, monkeypatch):
+    code()
+    secret = (folder / "secret").read_bytes()
+    monkeypatch.setenv("FLEXARM_CACHE", str(folder / "other"))
+    code()
+    assert (folder / "other" / "secret").read_bytes() != secret
+    (file,) = kernels(folder)
+    shutil.copy(file, folder / "other" / file.name)
+    assert not code().was_cached
+
+
+@pytest.mark.parametrize("content", [None, b"", b"short", b"\0" * 31])
+def test_a_secret_that_is_gone_or_cut_short_is_made_anew(folder, content):
+    """As a process leaves it that is killed between two instructions."""
+    code()
+    secret = folder / "secret"
+    before = secret.read_bytes()
+    secret.unlink() if content is None else secret.write_bytes(content)
+    assert not code().was_cached
+    assert code(build=never).was_cached
+    assert len(secret.read_bytes()) == 32 and secret.read_bytes() != before
+
+
+@posix
+def test_a_secret_that_others_can_read_is_none(folder):
+    code()
+    secret = folder / "secret"
+    secret.chmod(0o640)
+    before = secret.read_bytes()
+    for _ in range(2):
+        code()
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert secret.read_bytes() != before
+    assert code(build=never).was_cached
+
+
+OPENED = {"by the group": 0o770, "by all": 0o702, "by all, as in /tmp": 0o1777}
+
+
+@posix
+@pytest.mark.parametrize("how", OPENED)
+def test_a_folder_that_others_can_write_is_not_used(folder, how):
+    """It is said once, in one line; nothing is taken from there and nothing put there."""
+    code()
+    before = sorted(folder.iterdir())
+    folder.chmod(OPENED[how])
+    with pytest.warns(UserWarning, match=r"the cache folder '.*' .* can be written by others; .*") as told:
+        assert not code().was_cached
+    assert len(told) == 1 and "\n" not in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert answer(code("new")) == 42.0
+    assert sorted(folder.iterdir()) == before
+    folder.chmod(0o755)  # others may look
+    assert code(build=never).was_cached
+
+
+@posix
+@pytest.mark.parametrize("foreign", ["folder", "secret"])
+def test_what_belongs_to_another_is_not_used(folder, foreign, monkeypatch):
+    code()
+    mine = os.geteuid()
+    if mine == 0:
+        os.chown(folder if foreign == "folder" else folder / "secret", 12345, 12345)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    with (
+        pytest.warns(UserWarning, match="belongs to another user") if foreign == "folder" else warnings.catch_warnings()
+    ):
+        assert not code().was_cached
+
+
+# -- places ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_folder_is_the_system_s_place_for_caches(monkeypatch, tmp_path):
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path))
+    assert cache.cache_folder() == tmp_path
+    monkeypatch.delenv("FLEXARM_CACHE")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache.cache_folder() == tmp_path / "xdg" / "flexarm"
+
+
+def test_without_a_home_folder_it_works_all_the_same(monkeypatch):
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("FLEXARM_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    for _ in range(2):
+        found = code()
+        assert (answer(found), found.was_cached) == (42.0, False)
+
+
+def test_without_a_writable_folder_it_works_all_the_same(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path / "file" / "cache"))
+    for _ in range(2):
+        found = code()
+        assert not found.was_cached
+        assert answer(found) == 42.0
+
+
+def as_nobody(work):
+    """Do something in a process that is not root's, to which every folder is open."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            if os.geteuid() == 0:
+                os.seteuid(65534)
+            work()
+        except BaseException as error:
+            os.write(2, repr(error).encode())
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+@posix
+def test_a_folder_that_can_only_be_read_works_all_the_same(tmp_path, monkeypatch):
+    """What it has is found, what it has not is built; nothing is written."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("FLEXARM_CACHE", str(folder))
+    for parent in (tmp_path, *tmp_path.parents):
+        if parent.owner() == tmp_path.owner() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o011)
+    folder.mkdir()
+    if os.geteuid() == 0:
+        os.chown(folder, 65534, 65534)
+
+    def first():
+        code("known")
+
+    def second():
+        assert code("known", never).was_cached
+        for _ in range(2):
+            assert answer(code("new")) == 42.0
+
+    as_nobody(first)
+    folder.chmod(0o500)
+    before = sorted(folder.iterdir())
+    assert len(before) == 2
+    as_nobody(second)
+    assert sorted(folder.iterdir()) == before
+    for file in before:
+        file.unlink()
+    folder.chmod(0o500)
+
+    def third():
+        assert answer(code("known")) == 42.0
+
+    as_nobody(third)
+    assert not list(folder.iterdir())
+
+
+def test_a_write_that_fails_leaves_nothing(folder, monkeypatch):
+    def full(source, target):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert answer(code()) == 42.0
+    assert [file.name for file in folder.iterdir()] == ["secret"]
+
+
+@posix
+@pytest.mark.parametrize("room", [0, 10, 32, 33, 1000])
+def test_a_full_disk_leaves_nothing(folder, room):
+    """A limit on the size of files; with too little for the secret, for the code, or just not enough."""
+
+    def work():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        for _ in range(2):
+            assert answer(code()) == 42.0
+
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        except BaseException as error:
+            os.write(2, repr(error).encode())
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert [file.name for file in folder.iterdir()] == ["secret"]
+    assert not code().was_cached
+    assert code(build=never).was_cached
+
+
+def test_what_a_killed_process_left_is_removed(folder):
+    code()
+    left = folder / ".flexarm-0123456789abcdef.new"
+    left.write_bytes(b"half")
+    code("another")
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("jump", [-1e9, 1e9])
+def test_a_clock_that_jumps_changes_nothing(folder, jump, monkeypatch):
+    code()
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + jump)
+    (file,) = kernels(folder)
+    os.utime(file, (now() - jump, now() - jump))
+    assert code(build=never).was_cached
+    assert answer(code("another")) == 42.0
+    assert code("another", never).was_cached
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
+
+
+def pendulum(key="pendulum"):
+    q = ca.SX.sym("q", 2)
+    return Kernel(key, lambda: ca.Function("f", [q], [ca.vertcat(q[1], -ca.sin(q[0]))]))
+
+
+def pendulum_moves():
+    q = np.array([0.5, 2.0])
+    kernel = pendulum()
+    return np.vstack([kernel.one(q), kernel.many(np.array([q] * 9))]).tolist()
+
+
+MOVES = pytest.approx(np.array([[2.0, -np.sin(0.5)]] * 10), rel=1e-15)
+
+
+def kernel_in_another_process(ready, results):
+    """Waits for the others, then compiles, writes and calls."""
+    ready.wait()
+    results.put(pendulum_moves())
+
+
+def test_six_processes_write_the_same_kernels_at_once(folder):
+    """Into an empty cache; they agree on a secret, so that the next finds what they have left."""
+    context = multiprocessing.get_context("spawn")
+    ready, results = context.Barrier(6), context.Queue()
+    processes = [context.Process(target=kernel_in_another_process, args=(ready, results)) for _ in range(6)]
+    for process in processes:
+        process.start()
+    found = [results.get(timeout=300) for _ in processes]
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert all(np.array(each) == MOVES for each in found)
+    assert sorted(file.suffix for file in folder.iterdir()) == ["", ".bin", ".bin"]
+    assert pendulum().code.was_cached and pendulum().vector_code.was_cached
+
+
+@posix
+def test_processes_that_ask_for_a_secret_at_once_agree(folder):
+    folder.mkdir(mode=0o700)
+    for _ in range(40):
+        (folder / "secret").unlink(missing_ok=True)
+        (start, go), ends = os.pipe(), []
+        for _ in range(6):
+            end, other = os.pipe()
+            ends.append(end)
+            if os.fork() == 0:
+                os.close(go)
+                os.read(start, 1)  # until all are there
+                os.write(other, cache._secret(folder))
+                os._exit(0)
+            os.close(other)
+        os.close(start)
+        os.close(go)
+        found = {os.read(end, 64) for end in ends}
+        for end in ends:
+            os.close(end)
+            os.wait()
+        assert found == {(folder / "secret").read_bytes()}
+        assert len(*found) == 32
+
+
+VERSION = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import flexarm as fa
+from flexarm.native import kernel
+assert kernel.__file__.startswith(sys.argv[1])
+model = fa.Model(fa.load("rigid-two-link"))
+value = model.energy(np.full(2, 0.3), np.zeros(2))[1]
+print(model.kernel("energy").code.was_cached, float(value))
+"""
+
+
+def test_two_versions_of_the_package_share_a_cache(folder, tmp_path):
+    """Each finds its own code, and never the other's."""
+    source, other = Path(flexarm.__file__).parent, tmp_path / "other" / "flexarm"
+    shutil.copytree(source, other, ignore=shutil.ignore_patterns("__pycache__"))
+    changed = other / "mechanics" / "quantities.py"
+    before = changed.read_text(encoding="utf-8")
+    changed.write_text(before + CHANGE, encoding="utf-8")
+
+    def ran(place):
+        command = [sys.executable, "-c", VERSION, str(place)]
+        ended = subprocess.run(command, capture_output=True, text=True, check=True)
+        was_cached, value = ended.stdout.split()
+        return was_cached == "True", float(value)
+
+    values = []
+    for was_cached in (False, True, True):
+        for place in (source.parent, other.parent):
+            found, value = ran(place)
+            assert found == was_cached
+            values.append(value)
+    assert values[0::2] == [values[0]] * 3
+    assert values[1::2] == [values[1]] * 3
+    assert values[1] == pytest.approx(2 * values[0]) and values[0] != 0
+
+
+CHANGE = """
+
+energy_once = energy
+
+
+def energy(*given):
+    return [2 * each for each in energy_once(*given)]
+"""
