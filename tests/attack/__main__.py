@@ -11,7 +11,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-MIX = {"arms": 5, "scenarios": 4, "calls": 14, "commands": 4}
+MIX = {"arms": 5, "scenarios": 4, "results": 2, "caches": 1, "calls": 14, "commands": 4}
 """Of thirty cases: chosen so that none of them takes most of the time."""
 
 
@@ -21,16 +21,17 @@ def main():
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ["MPLBACKEND"] = "agg"
     with tempfile.TemporaryDirectory(prefix="flexarm-attack-cache-", ignore_cleanup_errors=True) as cache:
-        if not options.cache:
-            os.environ["FLEXARM_CACHE"] = cache
+        os.environ["FLEXARM_CACHE"] = cache
         return _run(options)
 
 
 def _run(options):
-    from . import judge, pool, report
+    from . import guard, judge, pool, report
 
     if options.bare:
         with tempfile.TemporaryDirectory() as folder:
+            pool.warmed()
+            guard.guarded(folder, os.environ["FLEXARM_CACHE"])
             came = judge.verdict(options.kind[0], options.seed, Path(folder))
         print(came.outcome, came.example, *(f"{f.signature}\n{f.message}\n{f.trace}" for f in came.findings), sep="\n")
         return bool(came.findings)
@@ -78,7 +79,6 @@ def _options():
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--limit", type=float, default=20.0, help="seconds of the processor for a case")
     parser.add_argument("--out", type=Path, default=Path("out/attack"), help="folder for what is found")
-    parser.add_argument("--cache", action="store_true", help="keep machine code where it always is kept")
     parser.add_argument("--bare", action="store_true", help="the case in this process, unwatched")
     return parser.parse_args()
 

@@ -6,6 +6,7 @@ machine may be busy, with a wide one on the clock for what waits. At the limit t
 (faulthandler), then gets a Ctrl-C, then a kill.
 """
 
+import contextlib
 import faulthandler
 import json
 import multiprocessing as mp
@@ -23,6 +24,7 @@ from dataclasses import asdict, dataclass, field
 from multiprocessing import connection
 from pathlib import Path
 
+from . import guard
 from .judge import Finding, Verdict, at, verdict
 
 SECONDS = 20.0
@@ -88,6 +90,8 @@ def _work(pipe, folder, seconds):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    guard.homeless(folder)
+    guard.guarded(folder, os.environ["FLEXARM_CACHE"])
     while True:
         try:
             kind, seed = pipe.recv()
@@ -259,7 +263,11 @@ def attacked(cases, processes=2, seconds=SECONDS, kept=None, said=None, until=No
 def _keep(kept, worker, kind, seed, came):
     folder = kept / f"{kind}-{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(worker.folder / "case", folder, dirs_exist_ok=True, ignore_dangling_symlinks=True)
+    for file in (worker.folder / "case").rglob("*"):  # no pipes, and no link to a device that never ends
+        if file.is_file() and not file.is_symlink() and file.stat().st_size < 1 << 24:
+            target = folder / file.relative_to(worker.folder / "case")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
     facts = {"kind": kind, "seed": seed, "example": came.example, "findings": [asdict(f) for f in came.findings]}
     (folder / "finding.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
@@ -276,9 +284,13 @@ def warmed():
     import flexarm.control
     import flexarm.plots
 
-    from . import right
+    from . import caches, results, right
 
     right.warm()
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        caches.fresh()
+        for name in right.ARMS:
+            results.saved(name)
     fa.equations(model.arm).python()
     sys.stdout.flush()
     sys.stderr.flush()

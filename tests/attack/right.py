@@ -49,7 +49,8 @@ def _model(name):
 
 
 @cache
-def _result(name):
+def result(name):
+    """A run of an arm, with a reference."""
     context = Context(name, _model(name), Path())
     return fa.simulate(context.model, 0.05, u=pd(context), samples=6, progress=False)
 
@@ -62,7 +63,7 @@ def _equations():
 def warm():
     """Whatever takes long is made once, before workers are forked."""
     for name in ARMS:
-        _result(name)
+        result(name)
         context = Context(name, _model(name), Path())
         context.model.linearize(context.q, context.qd, context.u)
         context.model.frequencies(context.q)
@@ -115,7 +116,7 @@ NAMED = {
     "controller": pd,
     "sensors": sensors,
     "outputs": sensors,
-    "result": lambda c: _result(c.name),
+    "result": lambda c: result(c.name),
     "path": lambda c: c.folder / "written",
     "name_or_path": lambda c: c.name,
     "system": lambda c: c.model.linearize(c.q, 0 * c.qd, c.u),
@@ -334,7 +335,7 @@ def _figure():
 
 
 def _saved(c):
-    return fa.save_result(_result(c.name), c.folder / "saved.nc")
+    return fa.save_result(result(c.name), c.folder / "saved.nc")
 
 
 def made(cls, c):
