@@ -27,6 +27,15 @@ POSITIVE: Rule = ("positive", lambda x: x > 0)
 NOT_NEGATIVE: Rule = ("zero or positive", lambda x: x >= 0)
 NOT_ZERO: Rule = ("different from zero", lambda x: x != 0)
 
+SIZES = {"m": (1e-15, 1e15), "kg m^2": (1e-40, 1e70)}
+ANY_SIZE = (1e-40, 1e40)
+"""How small and how large a number may be, by its unit: far beyond every arm, from nanotubes to planets, and so narrow
+that the products of the mechanics (a section's fourth power, two loads over two beams, N m^2 over m^3) are finite. The
+smaller one counts only where zero is not allowed; else what is tiny does what zero does."""
+
+LONGEST = 200
+"""Characters of a name."""
+
 
 class Fault(ValueError):
     """What is wrong with a `part` (`"y"`, `"[2]"`) of the value under validation, or with all of it (`""`).
@@ -42,8 +51,16 @@ class Fault(ValueError):
 
 def shown(value: object) -> str:
     """A value as it stands in a message: its repr on one line, shortened."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an integer of thousands of digits, a list nested too deep, an object's own code
+        text = f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def called(name: object) -> str:
+    """A user's name for a part as it stands in a message: as it is, or as `shown` where it is no short plain text."""
+    return name if isinstance(name, str) and name.isprintable() and len(name) <= 60 else shown(name)
 
 
 def choices(*names: str) -> str:
@@ -54,6 +71,11 @@ def choices(*names: str) -> str:
 
 def with_unit(value: object, unit: str) -> str:
     return f"{value} {unit}".rstrip()
+
+
+def size(bound: float, unit: str) -> str:
+    """A bound as it stands in a message."""
+    return f"{bound:g} {unit}".rstrip() + " in size"
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -71,6 +93,11 @@ def checked_number(value: object, unit: str = "", rule: Rule = FINITE, part: str
         raise Fault(part, f"is {with_unit(x, unit)}; it must be finite")
     if not rule[1](x):
         raise Fault(part, f"is {with_unit(x, unit)}; it must be {rule[0]}")
+    least, most = SIZES.get(unit, ANY_SIZE)
+    if abs(x) > most:
+        raise Fault(part, f"is {with_unit(x, unit)}; it must be at most {size(most, unit)}")
+    if abs(x) < least and not rule[1](0.0):
+        raise Fault(part, f"is {with_unit(x, unit)}; it must be at least {size(least, unit)}")
     return x
 
 
@@ -201,6 +228,8 @@ optional_inertia = BeforeValidator(lambda value: None if value is None else _ine
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise Fault("", f"is {shown(value)}; it must be a text")
+    if any(0xD800 <= ord(c) < 0xE000 for c in value):
+        raise Fault("", f"is {shown(value)}; it must be a text that files can hold, without lone surrogates")
     return value
 
 
@@ -214,6 +243,8 @@ def _title(value: object) -> str:
     line = _text(value)
     if not line.strip() or not line.isprintable():
         raise Fault("", f"is {shown(value)}; it must be one line and not empty")
+    if len(line) > LONGEST:
+        raise Fault("", f"is {shown(value)}; it must have at most {LONGEST} characters, not {len(line)}")
     return line
 
 
@@ -322,7 +353,7 @@ class _OneLine(ModelMetaclass):
     and an error raised there would no longer know in which link it happened.
     """
 
-    def __call__(cls, *args: object, **data: Any) -> Any:
+    def __call__(cls, /, *args: object, **data: Any) -> Any:  # a file may have a key `cls`
         if args:
             raise DescriptionError(f"{cls.__name__}: give its fields by name, as in {cls.__name__}(field=value)")
         try:
@@ -353,7 +384,7 @@ class Described(BaseModel, metaclass=_OneLine):
         # Pydantic's own refusal is a report of several lines.
         raise DescriptionError(f"{type(self).__name__}: {name} cannot be changed; use replace({name}=...) for a copy")
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, /, **changes: Any) -> Self:
         """A copy with some fields changed, validated like a new one."""
         return type(self)(**{**dict(self), **changes})
 

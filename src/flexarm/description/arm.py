@@ -151,11 +151,17 @@ class Payload(Described):
     inertia: Annotated[Inertia, checks.inertia] = 0.0
 
 
+MOST_LINKS, MOST_COORDINATES = 1000, 2000
+"""Of an arm: tracing the equations of one of this size takes minutes, of a larger one hours."""
+
+
 def _list_of_links(value: object) -> object:
     if not isinstance(value, list | tuple):
         raise Fault("", f"is {shown(value)}; it must be a list of links")
     if not value:
         raise Fault("", "is empty; an arm has at least one link")
+    if len(value) > MOST_LINKS:
+        raise Fault("", f"has {len(value)} links; an arm has at most {MOST_LINKS}")
     return value
 
 
@@ -208,6 +214,12 @@ class Arm(Described):
             if first.setdefault(link.name, i) != i:
                 message = f"is given to links {first[link.name]} and {i}; each link needs its own"
                 raise Fault("name", message, where=f"link {link.name!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _is_not_too_large(self) -> Self:
+        if (count := len(self.layout)) > MOST_COORDINATES:
+            raise Fault("", f"has {count} coordinates; it must have at most {MOST_COORDINATES}")
         return self
 
     @property

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flexarm import checks
 from flexarm.checks import (
+    ANY_SIZE,
     NOT_NEGATIVE,
     POSITIVE,
     Described,
@@ -24,12 +25,17 @@ from flexarm.checks import (
     optional_vector,
     shown,
     tensor,
+    with_unit,
 )
 from flexarm.description.sections import Material, Section, between
-from flexarm.shapes import DEFAULTS, DIRECTIONS, FAMILIES, checked, family
+from flexarm.shapes import BENDING, DEFAULTS, DIRECTIONS, FAMILIES, checked, family
 
 KNOWN_SHAPES = tuple(FAMILIES)
 MOST_MODES = 40
+MOST_SHORTENING = 12
+"""Modes of a plane with foreshortening: the work goes with their fourth power, 10 s of it with so many in both."""
+THINNEST_BASE = 100.0
+"""How many times as thick as its base a beam may be at its tip; with 500 times, fine models lose their last digit."""
 
 
 def _bending_stiffness(value: object) -> Any:
@@ -82,6 +88,12 @@ def _damping(value: object) -> Any:
         return _ratios(value)
     checked_keys(value, DIRECTIONS)
     return {direction: _ratios(given, direction) for direction, given in value.items()}
+
+
+def _check_size(part: str, field: str, value: float, unit: str) -> None:
+    least, most = ANY_SIZE
+    if not least <= value <= most:
+        raise Fault(part, f"makes {field} {with_unit(value, unit)}; it must be from {least:g} to {most:g} {unit}")
 
 
 @final
@@ -212,6 +224,7 @@ class Beam(Body):
                 raise Fault(field, f"is missing; {modes}, so it must be given [{unit}]")
         self._check_shapes()
         self._check_taper()
+        self._check_sizes()
         self._check_damping()
         return self
 
@@ -221,6 +234,10 @@ class Beam(Body):
             refusal = getattr(made, "refusal", None)
             if refusal is not None and (why := refusal(count)):
                 raise Fault(f"modes.{direction}", f"is {count}; {why}")
+            if self.foreshortening and direction in BENDING and count > MOST_SHORTENING:
+                raise Fault(
+                    f"modes.{direction}", f"is {count}; with foreshortening it must be at most {MOST_SHORTENING}"
+                )
 
     def _check_taper(self) -> None:
         base, tip = self.section, self.section_tip
@@ -233,6 +250,17 @@ class Beam(Body):
         for name, value in base:
             if (value is None) != (getattr(tip, name) is None):
                 raise Fault(f"section_tip.{name}", "must be given where section has it, and only there")
+            if isinstance(value, float) and getattr(tip, name) > THINNEST_BASE * value:
+                most = f"at most {THINNEST_BASE:g} times that of section, {value} m"
+                raise Fault(f"section_tip.{name}", f"is {getattr(tip, name)} m; it must be {most}")
+
+    def _check_sizes(self) -> None:
+        """What follows from the numbers given keeps to the sizes that it would have to keep to if it were given."""
+        for part, section in (("section", self.section), ("section_tip", self.section_tip)):
+            for direction, value in self._stiffness(section).items() if section is not None else ():
+                field, unit = _STIFFNESS[direction]
+                _check_size(part, field, value, unit)
+        _check_size("length", "mass", self.total_mass, "kg")
 
     def _check_damping(self) -> None:
         if isinstance(self.damping, Mapping):

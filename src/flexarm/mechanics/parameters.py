@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.checks import shown
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.series import Series
 from flexarm.mechanics.spatial import Scalar, Vector
@@ -231,5 +232,5 @@ def fitting(parameters: Iterable[Parameter], pattern: str) -> list[Parameter]:
     found = [p for p in known if fnmatchcase(p.symbol, pattern) or fnmatchcase(p.name, pattern)]
     if not found:
         there = ", ".join(f"{p.symbol} ({p.name})" for p in known)
-        raise DescriptionError(f"no parameter {pattern!r}; there are {there}")
+        raise DescriptionError(f"no parameter {shown(pattern)}; there are {there}")
     return found

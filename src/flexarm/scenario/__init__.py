@@ -2,7 +2,7 @@
 
 from importlib import resources
 from importlib.resources.abc import Traversable
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, final
 
@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, model_validator
 from flexarm import checks, trajectory
 from flexarm.checks import POSITIVE, Described, Fault, number
 from flexarm.description.arm import Arm
-from flexarm.description.load import load, printable, read_toml
+from flexarm.description.load import load, path_text, printable, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.scenario.controllers import ControllerTable, made
@@ -63,7 +63,7 @@ class Solver(Described):
     def _method_exists(self) -> Self:
         if self.method not in (*solvers.METHODS, "auto"):
             allowed = ", ".join(("auto", *solvers.METHODS))
-            raise Fault("method", f"is {self.method!r}; it must be one of {allowed}")
+            raise Fault("method", f"is {checks.shown(self.method)}; it must be one of {allowed}")
         if self.method in solvers.FIXED and self.step is None:
             raise Fault("step", f"is missing; method {self.method!r} needs one")
         if self.method not in solvers.FIXED and self.step is not None:
@@ -215,13 +215,15 @@ def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
 
     Raises `DescriptionError`, one line that begins with the file's name.
     """
-    given = fspath(name_or_path)
+    given = path_text("load_scenario", "a scenario", name_or_path)
     file: Traversable = Path(given)
     folder: Path | None = Path(given).parent
     if isinstance(name_or_path, str) and Path(given).name == given and not given.endswith(".toml"):
         if given not in bundled_scenarios():
             known = ", ".join(bundled_scenarios())
-            raise DescriptionError(f"unknown scenario {given!r}; bundled are {known}, or give the path of a .toml file")
+            raise DescriptionError(
+                f"unknown scenario {checks.shown(given)}; bundled are {known}, or give the path of a .toml file"
+            )
         given += ".toml"
         file, folder = resources.files("flexarm.catalogue") / "scenarios" / given, None
     table = read_toml(file, given)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexarm.checks import Fault, shown
+from flexarm.checks import Fault, called, shown
 from flexarm.description.load import load
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -45,7 +45,7 @@ def _checked(value: object) -> Any:
         raise Fault("", f'is {shown(value)}; it must be a table such as {{type = "joint-pd", Kp = 10.0, Kd = 2.0}}')
     known = kinds()
     name = value.get("type")
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         given = "is missing" if name is None else f"is {shown(name)}"
         raise Fault("type", f"{given}; known are {', '.join(known)}")
     sampling = SAMPLING if "period" in value else ("period",)
@@ -62,7 +62,7 @@ def _check_keys(given: Mapping, kind: Any, own: tuple[str, ...], more: tuple[str
     fields = {name: field for name, field in _fields(kind).items() if name not in own}
     for key in given:
         if key not in (*fields, *more):
-            raise Fault(f"{part}{key}", f"is unknown; allowed are {', '.join((*fields, *more))}")
+            raise Fault(f"{part}{called(key)}", f"is unknown; allowed are {', '.join((*fields, *more))}")
     for name, field in fields.items():
         missing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         if missing and name not in given:

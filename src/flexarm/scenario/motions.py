@@ -183,7 +183,9 @@ class TaskLineMotion(Described):
         if self.start is None and self.q0 is None:
             raise Fault("start", "is missing; without it q0 says where the tip is")
         if len(self.axes) != len(self.end):
-            raise Fault("axes", f"is {self.axes!r}; it must name as many as end has numbers, {len(self.end)}")
+            raise Fault(
+                "axes", f"is {checks.shown(self.axes)}; it must name as many as end has numbers, {len(self.end)}"
+            )
         return self
 
     def made(self, arm: Arm) -> trajectory.Reference:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BeforeValidator
 
 from flexarm import checks
-from flexarm.checks import Fault, checked_number, checked_numbers
+from flexarm.checks import Fault, called, checked_number, checked_numbers
 from flexarm.errors import DescriptionError
 
 
@@ -45,7 +45,7 @@ def values(value: object) -> Any:
     flat: dict[str, Any] = {}
     for name, x in value.items():
         flat |= {f"{name}.{part}": y for part, y in x.items()} if isinstance(x, Mapping) else {str(name): x}
-    return {name: checked_number(x, part=name) for name, x in flat.items()}
+    return {name: checked_number(x, part=called(name)) for name, x in flat.items()}
 
 
 def state(name: str, given: Any, coordinates: tuple[str, ...], rest: Sequence[float] | None = None) -> Any:
@@ -58,7 +58,7 @@ def state(name: str, given: Any, coordinates: tuple[str, ...], rest: Sequence[fl
         return given
     unknown = [coordinate for coordinate in given if coordinate not in coordinates]
     if unknown:
-        raise DescriptionError(f"{name}: no coordinate {unknown[0]!r}; there are {', '.join(coordinates)}")
+        raise DescriptionError(f"{name}: no coordinate {checks.shown(unknown[0])}; there are {', '.join(coordinates)}")
     others = rest or [0.0] * len(coordinates)
     return [given.get(coordinate, x) for coordinate, x in zip(coordinates, others, strict=True)]
 

@@ -10,12 +10,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexarm.checks import Described, Fault, checked_list, checked_number, checked_numbers, flag, shown
+from flexarm.checks import ANY_SIZE, Described, Fault, checked_list, checked_number, checked_numbers, flag, shown
 from flexarm.errors import DescriptionError
 from flexarm.shapes.basis import DIRECTIONS, Basis, scaled
 
 FEWEST = 7
 """Samples: a spline of fifth degree has six coefficients at least, and the clamped end takes one more condition."""
+
+MOST, NEAREST = 10_000, 1e-6
+"""Samples of a shape, and how near two points may be: of nearer ones a spline's derivatives have no correct digit."""
 
 PANELS = tuple(np.linspace(0, 1, 9).tolist())
 
@@ -37,8 +40,13 @@ def _points(value: object) -> Any:
     x = tuple(checked_number(item, part=f"[{i}]") for i, item in enumerate(checked_list(value, "a list of numbers")))
     if len(x) < FEWEST:
         raise Fault("", f"has {len(x)} points; it must have at least {FEWEST}")
+    if len(x) > MOST:
+        raise Fault("", f"has {len(x)} points; it must have at most {MOST}")
     if x[0] != 0 or x[-1] != 1 or any(b <= a for a, b in pairwise(x)):
         raise Fault("", f"is {shown(list(x))}; it must increase from 0 at the hub to 1 at the tip")
+    for i, (a, b) in enumerate(pairwise(x), start=1):
+        if b - a < NEAREST:
+            raise Fault(f"[{i}]", f"is {b}, next to {a}; points must be {NEAREST:g} apart")
     return x
 
 
@@ -162,12 +170,14 @@ def _smooth(function, i):
     given = _takes_derivative(function)
     try:
         samples = [np.asarray(function(x, n) if given else function(x), dtype=float) for n in range(4 if given else 1)]
-        possible = all(y.shape in (x.shape, ()) and np.isfinite(y).all() for y in samples)
+        possible = all(y.shape in (x.shape, ()) and np.all(np.abs(y) <= ANY_SIZE[1]) for y in samples)
     except Exception as error:  # of any kind: it is the user's function
         message = f"fails with {type(error).__name__}: {' '.join(str(error).split())}; it is called with an array x"
         raise Fault(f"functions[{i}]", message) from None
     if not possible:
-        raise Fault(f"functions[{i}]", "must give one finite number for every x of an array")
+        raise Fault(
+            f"functions[{i}]", f"must give one finite number, at most {ANY_SIZE[1]} in size, for every x of an array"
+        )
     if given:
         return _Given(function)
     chebyshev = np.polynomial.chebyshev
