@@ -1,4 +1,4 @@
-"""Places where results cannot be written: said before a run; where a disk fills up meanwhile, they are kept elsewhere."""
+"""Places where results cannot be written: said before a run; where a disk fills up meanwhile, they go elsewhere."""
 
 import os
 import re
