@@ -121,6 +121,7 @@ def test_kill(what, victim, tmp_path):
         same(fa.load_result(out / "swing.nc"), expected)  # the old one or the new one
         if what == "compile":
             assert victim(what, tmp_path)[0] == 0
+            assert not any(LEFTOVER.fullmatch(name) for name in os.listdir(tmp_path / "cache"))
             same(fa.load_result(out / "swing.nc"), expected)
     assert victim(what, tmp_path)[0] == 0
     assert sorted(name for name in os.listdir(out) if not name.endswith(".png")) == ["swing.nc"]

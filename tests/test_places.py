@@ -120,6 +120,15 @@ def test_a_result_that_a_full_disk_refuses_is_kept_elsewhere(small_disk, call, m
     assert fa.load_result(small_disk / "push.nc").identical(whole)  # what was there stays
 
 
+def test_a_figure_that_a_full_disk_refuses_leaves_the_result(small_disk, call):
+    status, shown, told = call("simulate", "push.toml", "--out", "disk")
+    assert status == 1 and "push: completed" in shown
+    fault = "disk/push.png: cannot be written: No space left on device"
+    assert told == f"flexarm: {fault}; the result is in disk/push.nc\n"
+    assert os.listdir(small_disk) == ["push.nc"]
+    assert fa.load_result(small_disk / "push.nc").attrs["name"] == "push"
+
+
 def test_a_folder_that_goes_during_the_run(call, place, monkeypatch, tmp_path_factory):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("elsewhere")))
     run = Scenario.run
