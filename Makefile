@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test quick check bench attack tools clean
+.PHONY: demo test quick check bench attack kills tools clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -19,6 +19,10 @@ check: .venv/.ready-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Kill -9 at 200 moments; in `make test` it is 20.
+kills: .venv/.ready-dev
+	FLEXARM_KILLS=200 $(BIN)/python -m pytest -q -s tests/test_kills.py
 
 bench: .venv/.ready
 	$(BIN)/python -m benchmarks

@@ -125,6 +125,34 @@ def test_what_is_being_written_stays_until_its_process_is_killed(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["other.nc", "run.nc"]
 
 
+SUICIDE = """
+import fcntl, os, signal, sys
+from flexarm.files import write_whole
+module, name, when = {"open": os, "flock": fcntl, "fsync": os, "replace": os}[sys.argv[2]], *sys.argv[2:]
+call = getattr(module, name)
+def last(*arguments):
+    if when == "after":
+        call(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+setattr(module, name, last)
+write_whole(sys.argv[1], b"new" * 1000, durable=True)
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", ["open", "flock", "fsync", "replace"])
+def test_killed_at_every_step(step, when, tmp_path):
+    path = tmp_path / "run.nc"
+    path.write_bytes(b"old")
+    writer = subprocess.run([sys.executable, "-c", SUICIDE, path, step, when])
+    assert writer.returncode == -signal.SIGKILL
+    finished = (step, when) == ("replace", "after")
+    assert path.read_bytes() == (b"new" * 1000 if finished else b"old")
+    assert len(os.listdir(tmp_path)) == (1 if finished or (step, when) == ("open", "before") else 2)
+    write_whole(path, b"next")
+    assert os.listdir(tmp_path) == ["run.nc"]
+
+
 def test_without_locks_age_decides(tmp_path, monkeypatch):
     def unknown(*_):
         raise OSError("this folder has no locks")

@@ -86,6 +86,7 @@ def refused(path):
 def test_no_file(tmp_path):
     assert refused(tmp_path / "none.nc").endswith("there is no such file")
     assert refused(tmp_path).endswith("there is no such file")
+    assert refused(tmp_path / ("n" * 300)).endswith("there is no such file")
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.9, 0.99])

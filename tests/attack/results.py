@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 import flexarm as fa
+from flexarm.simulation import netcdf
 
 from . import right, values
 from .judge import Found
@@ -20,7 +21,10 @@ def case(rng, folder, note):
         return written(rng, folder, note, right.result(name))
     path = folder / "given.nc"
     if rng.random() < 0.7:
-        raw, what = damaged(rng, saved(name))
+        whole = saved(name)
+        without = rng.random() < 0.5  # its digest: else that is all that is looked at
+        raw, what = damaged(rng, whole[: -netcdf.SEALED] if without else whole)
+        what += ", without its digest" * without
         path.write_bytes(raw)
     else:
         maker = rng.choice(MADE)

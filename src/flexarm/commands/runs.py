@@ -99,7 +99,7 @@ def compare(
 
 
 def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
-    """Where result and figure are; what was wrong with the place they were meant for, if it was not there."""
+    """Where result and figure are, and what was wrong with the place they were meant for where they are not there."""
     from flexarm.plots import draw, save_figure
     from flexarm.simulation.results import save_result
 
@@ -114,7 +114,10 @@ def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
         except (DescriptionError, OSError) as again:
             fail(f"{fault}; nor can it be kept elsewhere: {again}", status=1)
     if plot:
-        written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))
+        try:
+            written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))
+        except DescriptionError as error:
+            fault = fault or str(error)
     return written, fault
 
 

@@ -1,0 +1,136 @@
+"""Kill -9 at any moment: no broken file, the next run succeeds, nothing finished is lost."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import flexarm as fa
+from flexarm.files import LEFTOVER
+
+KILLS = int(os.environ.get("FLEXARM_KILLS", "20"))
+"""`make kills` has 200."""
+
+SCENARIO = """
+name = "swing"
+arm = "rigid-two-link"
+until = 0.2
+samples = 2001
+"""
+
+VICTIM = """
+import os, signal, sys, time
+import h5netcdf, xarray, xarray.backends, matplotlib.figure
+import flexarm as fa, flexarm.plots
+from flexarm.cli import main
+from flexarm.files import write_whole
+
+def begin(what, folder):
+    os.chdir(folder)
+    os.environ["FLEXARM_CACHE"] = "cache"
+    if what == "save":
+        result = fa.load_result("whole.nc")
+        for _ in range(5):
+            fa.save_result(result, "out/swing.nc")
+    elif what == "write":
+        content = open("whole.nc", "rb").read()
+        for _ in range(100):
+            write_whole("out/swing.nc", content, durable=True)
+    else:
+        sys.argv = ["flexarm", "simulate", "swing.toml", "--out", "out"] + ["--no-plot"] * (what == "compile")
+        main()
+
+def run(what, folder):
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        status = 1
+        try:
+            begin(what, folder)
+            status = 0
+        except SystemExit as end:
+            status = end.code
+        finally:
+            os._exit(status)
+    return child
+
+for line in sys.stdin:
+    what, folder, delay = line.split("\\t")
+    delay = float(delay)
+    began = time.perf_counter()
+    child = run(what, folder)
+    if delay >= 0:
+        time.sleep(delay)
+        os.kill(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(status, time.perf_counter() - began, flush=True)
+"""
+"""Starts what is to be killed, forked from a process that has imported what it needs: the first moment is the first of
+the work."""
+
+
+@pytest.fixture(scope="module")
+def victim():
+    with subprocess.Popen([sys.executable, "-c", VICTIM], stdin=-1, stdout=-1, text=True) as process:
+
+        def run(what, folder, delay=-1.0):
+            """Its exit status, and the time it took [s]; killed after the delay where that is positive."""
+            print(what, folder, delay, sep="\t", file=process.stdin, flush=True)
+            status, seconds = process.stdout.readline().split()
+            return int(status), float(seconds)
+
+        yield run
+
+
+def whole(folder):
+    """Nothing in a folder of results is broken; what killed processes were writing has a name that says so."""
+    for path in folder.iterdir():
+        if path.suffix == ".nc":
+            fa.load_result(path)
+        elif path.suffix == ".png":
+            content = path.read_bytes()
+            assert content.startswith(b"\x89PNG") and content.endswith(b"IEND\xaeB`\x82")
+        else:
+            assert LEFTOVER.fullmatch(path.name)
+
+
+@pytest.mark.parametrize("what", ["compile", "run", "save", "write"])
+def test_kill(what, victim, tmp_path):
+    """A first run that compiles; another one; a process that saves all the time; one that is nearly always writing."""
+    out = tmp_path / "out"
+    (tmp_path / "swing.toml").write_text(SCENARIO)
+    assert victim("compile", tmp_path)[0] == 0
+    expected = fa.load_result(out / "swing.nc")
+    fa.save_result(expected, tmp_path / "whole.nc")
+    rng, left, killed = np.random.default_rng(KILLS), 0, 0
+    if what == "compile":
+        os.rename(tmp_path / "cache", tmp_path / "cache-0")
+    status, longest = victim(what, tmp_path)
+    assert status == 0
+    for k in range(1, 1 + KILLS // 4):
+        if what == "compile":
+            os.rename(tmp_path / "cache", tmp_path / f"cache-{k}")
+        status, _ = victim(what, tmp_path, rng.uniform(0, 1.1 * longest))
+        assert status in (0, -9)
+        killed += status == -9
+        left += sum(LEFTOVER.fullmatch(name) is not None for name in os.listdir(out))
+        whole(out)
+        same(fa.load_result(out / "swing.nc"), expected)  # the old one or the new one
+        if what == "compile":
+            assert victim(what, tmp_path)[0] == 0
+            assert not any(LEFTOVER.fullmatch(name) for name in os.listdir(tmp_path / "cache"))
+            same(fa.load_result(out / "swing.nc"), expected)
+    assert victim(what, tmp_path)[0] == 0
+    assert sorted(name for name in os.listdir(out) if not name.endswith(".png")) == ["swing.nc"]
+    assert killed and (left or what != "write")
+    print(f"{what}: {killed} killed, {left} files left behind and removed")
+
+
+def same(result, expected):
+    timing = ("compile_seconds", "solve_seconds")
+    xr.testing.assert_identical(
+        result.assign_attrs(dict.fromkeys(timing, 0.0)), expected.assign_attrs(dict.fromkeys(timing, 0.0))
+    )
