@@ -9,8 +9,9 @@ from textwrap import indent, wrap
 import casadi as ca
 import numpy as np
 
+from flexarm import escape
 from flexarm.closed_forms.formats.program import Program
-from flexarm.closed_forms.formats.statements import Source, Statement, body, meaning, plain, remarks, source
+from flexarm.closed_forms.formats.statements import Source, Statement, body, meaning, remarks, source
 from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
 from flexarm.errors import FlexarmError
 
@@ -162,7 +163,7 @@ def c(
             f"extern const {struct} {name}_default;",
         ]
         defined = [f"const {struct} {name}_default = {{", *values, "};"]
-    common = {"title": plain(program.title), "name": name, "signature": signature}
+    common = {"title": escape.comment(program.title), "name": name, "signature": signature}
     header = HEADER.substitute(
         common,
         guard=f"{name.upper()}_H",

@@ -4,8 +4,9 @@ from textwrap import indent
 
 import casadi as ca
 
+from flexarm import escape
 from flexarm.closed_forms.formats.program import Program
-from flexarm.closed_forms.formats.statements import Statement, body, meaning, plain, remarks, source
+from flexarm.closed_forms.formats.statements import Statement, body, meaning, remarks, source
 from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
 
 KEYWORDS = """break case catch classdef continue do else elseif end end_try_catch end_unwind_protect endfor endfunction
@@ -56,7 +57,7 @@ def matlab(program: Program) -> str:
     inputs, outputs = [names[x] for x in program.inputs], [names[x] for x in program.outputs]
     call = f"{made.name}({', '.join(inputs + p)})"
     head = [
-        f"{made.name.upper()}  {plain(program.title)}",
+        f"{made.name.upper()}  {escape.comment(program.title)}",
         "",
         "Written by flexarm, of which it needs nothing.",
         "",
