@@ -106,7 +106,7 @@ def _tex(c: str) -> str:
         return LATEX[c]
     if c.isascii():
         return c
-    base, *accents = unicodedata.normalize("NFD", c)
+    base, *accents = list(unicodedata.normalize("NFD", c))
     if len(accents) == 1 and accents[0] in ACCENTS and base.isascii():
         dotless = {"i": r"\i", "j": r"\j"} if accents[0] != "\u0327" else {}
         return rf"\{ACCENTS[accents[0]]}{{{dotless.get(base, base)}}}"

@@ -1,5 +1,6 @@
 """Equations as a Python module that needs NumPy only."""
 
+import builtins
 import keyword
 import re
 from string import Template
@@ -14,8 +15,8 @@ from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
 
 PYTHON = Language(
     name="Python",
-    reserved=frozenset(keyword.kwlist)
-    | {"np", "NamedTuple", "PARAMETERS", "Equations", "rows", "batch", "float", "len"},
+    reserved=frozenset([*keyword.kwlist, *dir(builtins)])
+    | {"np", "NamedTuple", "PARAMETERS", "Equations", "rows", "batch"},
     templates=OPERATORS
     | {op: f"np.{template}" for op, template in FUNCTIONS.items()}
     | {
