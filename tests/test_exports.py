@@ -1,5 +1,6 @@
 """Source code of an arm's equations: the numbers of the native model, of the arm itself and of one changed later."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -14,12 +15,14 @@ from random_arms import random_arm, random_state
 
 import flexarm as fa
 from flexarm.closed_forms.equations import equations
+from flexarm.closed_forms.exports import LONGEST
+from flexarm.closed_forms.formats import RESERVED
 from flexarm.closed_forms.parts import PARTS, of_motion
 from flexarm.errors import DescriptionError
 
 CLOSE = 1e-12  # of a part's largest number: the same operations, rounded in another order
-STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-GCC = shutil.which("gcc")
+STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+GCC, OCTAVE = shutil.which("gcc"), shutil.which("octave-cli")
 LETTERS = {"damping": "C", "bias": "h", "stiffness_force": "f", "energy": "E", "tip": "T", "jacobian": "J"}
 COLUMNS = ("G", "bias", "stiffness_force", "energy")
 MATRICES = ("M", "D", "damping", "U", "G", "B")
@@ -233,12 +236,14 @@ def test_without_parameters_there_is_no_argument():
 # -- C -----------------------------------------------------------------------------------------------------------------
 
 
-def run(texts, folder):
+def run(texts, folder, standard="-std=c99"):
     """Builds the sources, warnings being errors, and runs the test among them."""
     for file, text in texts.items():
-        (folder / file).write_text(text)
+        (folder / file).write_text(text, encoding="utf-8")
     code = [file for file in texts if file.endswith(".c")]
-    build = subprocess.run([GCC, *STRICT, *code, "-o", "program", "-lm"], cwd=folder, capture_output=True, text=True)
+    build = subprocess.run(
+        [GCC, standard, *STRICT, *code, "-o", "program", "-lm"], cwd=folder, capture_output=True, text=True
+    )
     assert (build.returncode, build.stderr) == (0, "")
     return subprocess.run([folder / "program"], capture_output=True, text=True)
 
@@ -331,15 +336,91 @@ def test_c_with_numbers_set_to_others(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "identifier"),
-    [("two links", "two_links"), ("1 é", "arm_1"), ("é", "arm_"), ("a--b/c", "a_b_c"), ("__x__", "x"), ("for", "for")],
-)
-def test_the_name_of_the_function(name, identifier):
+    [("two links", "two_links"), ("1 é", "arm_1"), ("é", "arm_"), ("a--b/c", "a_b_c"), ("__x__", "x"), ("for", "for_"),
+     ("my__arm", "my_arm"), ("null", "null"), ("jac", "jac"), ("hess", "hess"), ("q", "q_"), ("M", "M_"), ("_", "arm_"),
+     ("x" * 300, "x" * 60), ("M" + "é" * 300, "M_"), ("a" * 59 + " b", "a" * 59 + "_")]
+    + [(name, f"{name}_") for name in ("math", "printf", "malloc", "linux", "NULL", "index", "ValueError", "def", "end",
+                                       "ans", "parfor", "class", "None", "rows", "expected", "y0")],
+)  # fmt: skip
+def test_the_name_of_the_function(name, identifier, tmp_path):
+    """That of its files too; every language reads the source and finds the function."""
     found = equations(arm_of("one coordinate").replace(name=name))
     assert found.identifier == identifier
     names = {}
     exec(found.python(("M",)), names)
-    made = names[identifier + "_" * (identifier == "for")]
-    assert made([0.1], [0.2]).M[0, 0] == pytest.approx(2.0 / 3.0, rel=CLOSE)
-    assert {file.partition(".")[0].removesuffix("_test") for file in found.c(("M",))} == {
-        identifier + "_" * (identifier == "for")
-    }
+    assert names[identifier]([0.1], [0.2]).M[0, 0] == pytest.approx(2.0 / 3.0, rel=CLOSE)
+    texts = found.c(("M",))
+    assert [*texts] == [f"{identifier}.h", f"{identifier}.c", f"{identifier}_test.c"]
+    if GCC:
+        assert run(texts, tmp_path).returncode == 0
+    names = {"SimpleNamespace": SimpleNamespace, "zeros": lambda *shape: Matrix(np.zeros(shape))}
+    exec(translated(found.matlab(("M",))), names)
+    assert names[identifier](Matrix([0.1]), Matrix([0.2])).values[0, 0] == pytest.approx(2.0 / 3.0, rel=CLOSE)
+
+
+@pytest.mark.skipif(GCC is None, reason="no C compiler")
+@pytest.mark.parametrize("standard", [(), ("-std=c99",), ("-std=gnu17",)])
+def test_no_function_has_a_name_that_the_headers_know(standard):
+    """Every other word in the headers could be a function's name: the compiler says so."""
+    headers = "".join(f"#include <{name}.h>\n" for name in ("math", "stdio", "string"))
+    begun = [GCC, *standard, "-Wall", "-Wextra", "-Werror", "-x", "c", "-"]
+    read = subprocess.run([*begun, "-E", "-dD"], input=headers, capture_output=True, text=True, check=True).stdout
+    words = {*re.findall(r"(?<![\w.])[A-Za-z]\w*", re.sub(r'"[^"]*"', "", read))}
+    assert {"index", "M_PI", "sin", "FILE", "printf"} & words <= RESERVED
+    free = sorted(word for word in words - RESERVED if len(word) <= LONGEST)
+    declared = headers + "\n".join(f"void {word}(const double (*q)[7]);" for word in free)
+    done = subprocess.run([*begun, "-fsyntax-only"], input=declared, capture_output=True, text=True, check=False)
+    assert done.stderr == "" and len(free) > 10
+
+
+@pytest.mark.skipif(OCTAVE is None, reason="no Octave")
+def test_no_function_has_a_name_that_octave_keeps():
+    command = [OCTAVE, "--no-gui", "--eval", 'disp(strjoin(iskeyword(), " "))']
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert {"for", "unwind_protect"} <= {*told} and {word for word in told if word[0] != "_"} <= RESERVED
+
+
+HOSTILE = (
+    "*/ /* // ??/",
+    "%{",
+    "%}",
+    "\\\\ \\",
+    '"""',
+    "#{",
+    "...",
+    "$(x) ${y}",
+    "\\N{X} \\u1",
+    "[red]",
+    "臂é",
+    "%d%s",
+    "_",
+)
+
+
+def hostile_arm():
+    """Names that would end a comment, or begin something, in one of the languages."""
+    bodies = [fa.Rigid(length=1.0, mass=1.0 + i) for i in range(len(HOSTILE))]
+    names = [f"{i}{text}".replace(" ", "") for i, text in enumerate(HOSTILE)]
+    names = [name.replace(".", ":") for name in names]
+    links = tuple(fa.Link(name=name[::-1], body=body) for name, body in zip(names, bodies, strict=True))
+    return fa.Arm(name=" ".join(HOSTILE), links=links)
+
+
+def test_names_in_comments_stay_there(tmp_path):
+    """The source is read, and gives the native model's numbers, whatever the links are called."""
+    arm = hostile_arm()
+    found, n = equations(arm), len(HOSTILE)
+    expected = fa.Model(arm).gravity_force(np.full(n, 0.1))
+    tree = ast.parse(found.python(("G",)))
+    assert len(tree.body) == 7  # title, two imports, parameters, a class, two functions
+    names = {}
+    exec(compile(tree, "text", "exec"), names)
+    np.testing.assert_allclose(names[found.identifier]([0.1] * n, [0.0] * n).G, expected, rtol=0, atol=1e-12)
+    if GCC:
+        for standard in ("-std=c99", "-std=gnu17"):
+            assert run(found.c(("G",)), tmp_path, standard).returncode == 0
+    if OCTAVE:
+        (tmp_path / f"{found.identifier}.m").write_text(found.matlab(("G",)), encoding="utf-8")
+        state = f"G = {found.identifier}(0.1*ones({n}, 1), zeros({n}, 1)); printf('%.17g ', G)"
+        done = subprocess.run([OCTAVE, "--no-gui", "--eval", state], cwd=tmp_path, capture_output=True, text=True)
+        np.testing.assert_allclose([*map(float, done.stdout.split())], expected, rtol=0, atol=1e-12)

@@ -1,7 +1,19 @@
-"""The command `flexarm`: its commands together, and the status they end with."""
+"""The command `flexarm`: its commands together, what goes wrong, and the status it ends with.
+
+    0    done
+    1    a run failed; the part before is kept
+    2    refused: what was asked for cannot be understood, done, read or written
+    70   a fault of flexarm's own, which should never be seen
+    130  Ctrl-C; the part of a run before it is kept
+
+Whatever goes wrong is one line on standard error.
+"""
 
 import sys
-from typing import Any
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import typer
 
@@ -9,35 +21,77 @@ from flexarm.commands.arms import list_, modes, show
 from flexarm.commands.derive import derive
 from flexarm.commands.papers import papers
 from flexarm.commands.runs import compare, simulate
-from flexarm.commands.terminal import fail
-from flexarm.errors import FlexarmError
+from flexarm.commands.terminal import complain, unwritten, usable_streams
+from flexarm.errors import FlexarmError, InterruptedRun, SimulationError
+
+DONE, FAILED, REFUSED, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Serial manipulators whose links and joints bend: described in a file, derived, compiled, simulated.",
-    epilog="Errors are one line, with exit status 2.",
+    epilog="Errors are one line. Exit status: 0 done; 1 a run failed, its part is kept; 2 refused; 130 Ctrl-C.",
 )
 app.command("list")(list_)
 for command in (show, modes, derive, simulate, compare, papers):
     app.command()(command)
 
+USAGE: Any = typer.BadParameter.__mro__[2]
+"""What is wrong with the arguments: ClickException, of click or of typer's own copy of it."""
 
-def main() -> None:
-    """Entry point: every error a user can cause is one line on stderr and exit status 2."""
-    usage: Any = typer.BadParameter.__mro__[2]  # ClickException, of click or of typer's own copy of it
-    try:
-        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
-    except FlexarmError as error:
-        fail(str(error))
-    except usage as error:
-        fail(error.format_message())
-    except (typer.Abort, KeyboardInterrupt):
-        fail("interrupted", status=130)
-    if status == 130:  # typer has caught a Ctrl-C itself
-        fail("interrupted", status)
-    raise SystemExit(status if isinstance(status, int) else 0)
+
+def main() -> NoReturn:
+    """Entry point."""
+    usable_streams()
+    status = ended(lambda: app(sys.argv[1:] or ["--help"], standalone_mode=False))
+    if (reason := unwritten()) and status == DONE:
+        complain(f"standard output: cannot be written: {reason}")
+        status = REFUSED
+    raise SystemExit(status)
+
+
+def ended(work: Callable[[], Any]) -> int:
+    """Do the work; say in a line what stopped it, and return the exit status.
+
+    Warnings are lines too. A run that Ctrl-C ends stops the command, unless that asks for the part: nobody compares it
+    with whole ones.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterruptedRun)
+        warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
+        try:
+            status = work()
+        except (typer.Abort, KeyboardInterrupt):
+            status = INTERRUPTED
+        except InterruptedRun as error:
+            complain(str(error))
+            return INTERRUPTED
+        except SimulationError as error:
+            complain(str(error))
+            return FAILED
+        except FlexarmError as error:
+            complain(str(error))
+            return REFUSED
+        except USAGE as error:
+            complain(error.format_message())
+            return REFUSED
+        except MemoryError:
+            complain("there is not enough memory")
+            return REFUSED
+        except Exception as error:
+            complain(f"a fault of flexarm's own, please report it: {type(error).__name__}: {error}; {_place(error)}")
+            return FAULT
+        if status == INTERRUPTED:  # typer has caught a Ctrl-C itself
+            complain("interrupted")
+        return status if isinstance(status, int) else DONE
+
+
+def _place(error: Exception) -> str:
+    """Where in the package an error was raised, for the report."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "flexarm" in frame.filename] or frames
+    return f"{ours[-1].filename.rpartition('flexarm')[2].lstrip('/')}, line {ours[-1].lineno}"
 
 
 if __name__ == "__main__":

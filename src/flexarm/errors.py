@@ -2,12 +2,20 @@
 
 from typing import TYPE_CHECKING, Any, Self
 
+from flexarm import escape
+
 if TYPE_CHECKING:
     from xarray import Dataset
 
 
 class FlexarmError(Exception):
-    """Any error a user can cause; the command line prints it without a traceback and exits with 2."""
+    """Any error a user can cause; the command line prints it without a traceback and exits with 2.
+
+    Its text is one line of characters that can be printed, whatever a file or another library has put into the message.
+    """
+
+    def __init__(self, message: str):
+        super().__init__(escape.line(message))
 
 
 class DescriptionError(FlexarmError):
@@ -40,7 +48,7 @@ class DescriptionError(FlexarmError):
 
 
 class SimulationError(FlexarmError):
-    """A run that stopped before its end.
+    """A run that stopped before its end; the command line keeps its part and exits with 1.
 
     Attributes
     ----------

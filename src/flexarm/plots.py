@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm import escape
 from flexarm.description.arm import Beam, Telescope
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
@@ -41,9 +42,11 @@ def draw(result: "Dataset") -> "Figure":
     for axes in (tips, energies):
         axes.set_xlabel("time [s]")
     state = "" if a["status"] in ("completed", "") else f", stopped at {float(result.time[-1]):.6g} s"
-    title = f"{a['name']} ({a['method']}{state})"
+    title = escape.label(f"{a['name']} ({a['method']}{state})")
     figure.suptitle(f"{title}\n", fontsize="large")
-    figure.text(0.5, 0.955, f"input: {a['input_description']}", ha="center", fontsize="small", color="0.3")
+    figure.text(
+        0.5, 0.955, escape.label(f"input: {a['input_description']}"), ha="center", fontsize="small", color="0.3"
+    )
     return figure
 
 
@@ -53,7 +56,7 @@ def _draw_joints(axes: Any, result: Any) -> None:
     for name, owner, role in zip(names, drawn.owner.values, drawn.role.values, strict=True):
         style = "-" if role == "joint" else ":"
         color = f"C{links.index(owner) % 10}"
-        axes.plot(result.time, result.q.sel(coordinate=name), style, color=color, label=name)
+        axes.plot(result.time, result.q.sel(coordinate=name), style, color=color, label=escape.label(name))
     if "q_ref" in result:
         for i in range(result.sizes["joint"]):
             label = "reference" if i == 0 else None
@@ -69,7 +72,7 @@ def _draw_inputs(axes: Any, result: Any) -> None:
     for i, name in enumerate(names):
         values = result.qd.sel(coordinate=name) if idle else result.u[:, i]
         width = 1.5 + 2.0 * (len(names) - 1 - i) / len(names)  # equal inputs are seen behind each other
-        axes.plot(result.time, values, color=f"C{i % 10}", linewidth=1.5 if idle else width, label=name)
+        axes.plot(result.time, values, color=f"C{i % 10}", linewidth=1.5 if idle else width, label=escape.label(name))
     unit = _units(result, names)
     forces = {"rad": "N m", "m": "N"}.get(unit, "N m or N")
     axes.set_ylabel(f"joint rates [{unit}/s]" if idle else f"inputs [{forces}]")
@@ -86,7 +89,13 @@ def _draw_tips(axes: Any, result: Any) -> None:
     for i, link in enumerate(result.link.values):
         for c, (axis, style) in enumerate(zip("xyz", (":", "-", "--"), strict=True)):
             if largest[i, c] > 1e-12 * largest.max():
-                axes.plot(t, 1e3 * result.deflection[:, i, c], style, color=f"C{i % 10}", label=f"{link}, {axis}")
+                axes.plot(
+                    t,
+                    1e3 * result.deflection[:, i, c],
+                    style,
+                    color=f"C{i % 10}",
+                    label=escape.label(f"{link}, {axis}"),
+                )
     axes.set_ylabel("deflection of each link's tip [mm]")
 
 
@@ -212,7 +221,7 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
         axes.grid(alpha=0.3)
     for axes in panels[len(chosen) :]:
         axes.set_axis_off()
-    figure.suptitle(f"{model.arm.name}: modes, drives {'held' if locked else 'free'}", fontsize="medium")
+    figure.suptitle(escape.label(f"{model.arm.name}: modes, drives {'held' if locked else 'free'}"), fontsize="medium")
     return figure
 
 
@@ -265,14 +274,14 @@ def draw_frequencies(
     for k, line in enumerate(omega.T):
         style = "." if len(x) == 1 else ("-", "--")[k % 2]  # of two equal ones both are seen
         axes.plot(x, line, style, label=f"mode {k + 1}")
-    axes.set_xlabel(f"{coordinate} [{coordinate_unit(model.arm, coordinate)}]")
+    axes.set_xlabel(escape.label(f"{coordinate} [{coordinate_unit(model.arm, coordinate)}]"))
     axes.set_ylabel("frequency [rad/s]")
     if omega.size and omega.min() > 0 and omega.max() > 20 * omega.min():
         axes.set_yscale("log")
     axes.grid(alpha=0.3, which="both")
     if omega.size:
         axes.legend(fontsize="small")
-    axes.set_title(f"{model.arm.name}: drives {'held' if locked else 'free'}", fontsize="medium")
+    axes.set_title(escape.label(f"{model.arm.name}: drives {'held' if locked else 'free'}"), fontsize="medium")
     return figure
 
 

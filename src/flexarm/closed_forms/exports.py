@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 import numpy as np
 
-from flexarm.closed_forms.formats import Program
+from flexarm.closed_forms.formats import RESERVED, Program
 from flexarm.closed_forms.parts import PARTS, known, stiffness_varies
 from flexarm.closed_forms.traced import Traced
 from flexarm.description.arm import Arm
@@ -32,15 +32,14 @@ def program(traced: Traced, arm: Arm, parts: Sequence[str], numbers: Mapping[str
     inputs = {"q": traced.q, "qd": traced.qd}
     if kept:
         inputs["p"] = ca.vertcat(*(symbols[p.symbol] for p in kept))
-    name = identifier(arm)
     results = ca.cse([ca.densify(x) for x in expressions])
     made = {PARTS[part].letter: (PARTS[part], x) for part, x in zip(parts, results, strict=True)}
     shapes: dict[str, tuple[int, ...]] = {n: (x.shape[0],) if part.column else x.shape for n, (part, x) in made.items()}
     strain = "f" if stiffness_varies(arm) else "U q"
     return Program(
-        name=name,
+        name=identifier(arm),
         title=f"Equations of motion of {arm.name}: M qdd + (D + C) qd + {strain} + G = B u",
-        function=ca.Function(name, list(inputs.values()), results, list(inputs), list(made)),
+        function=ca.Function("parts", list(inputs.values()), results, list(inputs), list(made)),
         parameters=kept,
         entries={"q": arm.coordinates, "qd": arm.coordinates},
         notes={n: part.meaning for n, (part, _) in made.items()},
@@ -49,9 +48,18 @@ def program(traced: Traced, arm: Arm, parts: Sequence[str], numbers: Mapping[str
 
 
 def identifier(arm: Arm) -> str:
-    """The arm's name as that of a function."""
-    name = re.sub(r"\W+", "_", arm.name, flags=re.ASCII).strip("_")
-    return name if name[:1].isalpha() else f"arm_{name}"
+    """The arm's name as that of a function and its file, in any of the languages."""
+    name = re.sub(r"[\W_]+", "_", arm.name, flags=re.ASCII).strip("_")
+    name = name if name[:1].isalpha() else f"arm_{name}"
+    name = name[:LONGEST]
+    return f"{name}_" if name in RESERVED | OURS else name
+
+
+OURS = {"q", "qd", "p", *(part.letter for part in PARTS.values())}
+"""What goes in and out, which keeps its name whatever the arm is called."""
+
+LONGEST = 60
+"""Letters of a function's name: MATLAB knows 63 of them."""
 
 
 def check(

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flexarm.commands.terminal import ArmName, say, spaced
+from flexarm.commands.terminal import ArmName, check_file, say, spaced
 from flexarm.errors import DescriptionError
 
 
@@ -104,6 +104,8 @@ def modes(
     from flexarm.description.load import load
     from flexarm.model import Model
 
+    if plot is not None:
+        check_file(plot, "--plot")
     model = Model(load(arm))
     q = np.array(model.arm.rest)
     for setting in at or []:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flexarm.commands.terminal import ArmName, check_folder, say
+from flexarm.commands.terminal import ArmName, check_file, check_folder, say
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
 
@@ -38,9 +38,7 @@ def derive(
     asked = {"--latex": latex, "--markdown": markdown, "--python": python}
     for option, path in asked.items():
         if path is not None:
-            check_folder(path.parent, option)
-            if path.is_dir():
-                raise DescriptionError(f"{option} {path}: {path} is a folder")
+            check_file(path, option)
             if [*asked.values()].count(path) > 1:
                 raise DescriptionError(f"{option} {path}: two documents would be written there")
     for option, folder in (("--c", c), ("--matlab", matlab)):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flexarm.commands.terminal import say
+from flexarm.commands.terminal import check_folder, say
 from flexarm.files import write_whole
 
 
@@ -22,7 +22,9 @@ def papers(
     from flexarm.papers import papers
     from flexarm.papers.tables import counted, details, markdown, overview
 
-    for paper in papers(name):
+    chosen = papers(name)
+    check_folder(out)
+    for paper in chosen:
         began = time.perf_counter()
         say(f"{paper.title}\n", style="bold")
         parts = paper.reproduce(out)

@@ -1,6 +1,5 @@
 """Scenarios that are run: simulate, compare."""
 
-import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -8,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from flexarm.commands.terminal import check_folder, fail, say
+from flexarm import escape
+from flexarm.commands.terminal import check_file, check_folder, finished_first, say
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
-from flexarm.files import check_writable
 
 
 def simulate(
@@ -42,30 +41,26 @@ def simulate(
         chosen = chosen.replace(**whole, solver=chosen.solver.replace(**solver))
     except DescriptionError as error:  # the scenario was right, so it is an option
         raise DescriptionError(error.message, field=f"--{error.field.removeprefix('solver.')}") from None
-    stem = out / "".join("-" if c in '/\\:*?"<>|' else c for c in chosen.name)
+    stem = out / escape.file_name(chosen.name)
     check_folder(out)
-    check_writable(stem.with_name(stem.name + ".nc"))
+    for suffix in (".nc", ".png"):
+        check_file(stem.with_name(stem.name + suffix), "--out")
     failure: SimulationError | None = None
-    result: Any
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterruptedRun)  # its part is written, and then it is said
         try:
-            result = chosen.run()
+            result: Any = chosen.run()
         except SimulationError as error:
             failure, result = error, error.result
-    others = (
-        warning.message for warning in told if not issubclass(warning.category, InterruptedRun)
-    )  # that is said below
-    for message in dict.fromkeys(map(str, others)):
-        print(f"flexarm: warning: {message}", file=sys.stderr)
+    interrupted = result.attrs["status"] == "interrupted"
+    stopped = f"interrupted at t = {float(result.time[-1]):.6g} s" if interrupted else str(failure or "")
     written, fault = _written(result, stem, plot)
     _summary(result, time.perf_counter() - began, written)
-    if fault:
-        fail(f"{fault}; the result is in {written[0]}", status=1)
-    if failure is not None:
-        fail(f"{failure}; the part before is in {written[0]}")
-    if result.attrs["status"] == "interrupted":
-        fail(f"interrupted at t = {float(result.time[-1]):.6g} s; the part before is in {written[0]}", status=130)
+    kept = f"the {'part before' if stopped else 'result'} is in {written[0]}"
+    if interrupted:
+        raise InterruptedRun("; ".join(filter(None, (stopped, fault, kept))))
+    if stopped or fault:
+        raise SimulationError("; ".join(filter(None, (stopped, fault, kept))), result)
 
 
 def compare(
@@ -80,22 +75,27 @@ def compare(
 
     columns = ("error at arrival", "settling [s]", "overshoot [%]", "residual [mm]", "peak input", "energy [J]")
     table = Table("scenario", *columns, box=None, padding=(0, 2, 0, 0))
-    for name in scenarios:
-        chosen = load_scenario(name)
-        try:
-            found = performance(chosen.run(), after=after)
-        except DescriptionError as error:
-            raise DescriptionError(f"{name}: {error}") from None
-        numbers = (
-            f"{found.error:.3g}",
-            "never" if found.settling == float("inf") else f"{found.settling:.3g}",
-            f"{100 * found.overshoot:.3g}",
-            f"{1e3 * found.residual:.3g}",
-            f"{found.peak:.4g}",
-            f"{found.energy:.4g}",
-        )
-        table.add_row(chosen.name, *numbers)
-    say(table)
+    try:
+        for name in scenarios:
+            chosen = load_scenario(name)
+            try:
+                found = performance(chosen.run(), after=after)
+            except DescriptionError as error:
+                raise DescriptionError(f"{name}: {error}") from None
+            except SimulationError as error:
+                raise SimulationError(f"{name}: {error}", error.result) from None
+            numbers = (
+                f"{found.error:.3g}",
+                "never" if found.settling == float("inf") else f"{found.settling:.3g}",
+                f"{100 * found.overshoot:.3g}",
+                f"{1e3 * found.residual:.3g}",
+                f"{found.peak:.4g}",
+                f"{found.energy:.4g}",
+            )
+            table.add_row(chosen.name, *numbers)
+    finally:  # those before one that failed, or before Ctrl-C
+        if table.rows:
+            say(table)
 
 
 def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
@@ -104,15 +104,16 @@ def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
     from flexarm.simulation.results import save_result
 
     fault = ""
-    try:
-        written = [save_result(result, stem.with_name(stem.name + ".nc"))]
-    except DescriptionError as error:  # a disk that has filled up meanwhile
-        fault = str(error)
+    with finished_first():
         try:
-            stem = Path(tempfile.mkdtemp(prefix="flexarm-")) / stem.name
             written = [save_result(result, stem.with_name(stem.name + ".nc"))]
-        except (DescriptionError, OSError) as again:
-            fail(f"{fault}; nor can it be kept elsewhere: {again}", status=1)
+        except DescriptionError as error:  # a disk that has filled up meanwhile
+            fault = str(error)
+            try:
+                stem = Path(tempfile.mkdtemp(prefix="flexarm-")) / stem.name
+                written = [save_result(result, stem.with_name(stem.name + ".nc"))]
+            except (DescriptionError, OSError) as again:
+                raise DescriptionError(f"{fault}; nor can it be kept elsewhere: {again}") from None
     if plot:
         try:
             written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))

@@ -1,11 +1,18 @@
 """What the commands have in common: what they take, where they write, and how they speak."""
 
+import io
+import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
+from flexarm import escape
 from flexarm.errors import DescriptionError
 from flexarm.files import check_writable
 
@@ -15,12 +22,46 @@ WIDE = 160
 ArmName = Annotated[str, typer.Argument(metavar="ARM", help="Name of a bundled arm, or path of an arm's .toml file.")]
 
 
+# -- where it writes ---------------------------------------------------------------------------------------------------
+
+
 def check_folder(folder: Path, option: str = "--out") -> None:
-    """Before a long run rather than after it: the folder is made, and results can be written there."""
+    """Before a long run rather than after it: results can be written there."""
+    check_file(folder / "result", option, folder)
+
+
+def check_file(path: Path, option: str, named: Path | None = None) -> None:
+    """The same of a file, or of what is named."""
     try:
-        check_writable(folder / "result")
+        check_writable(path)
     except DescriptionError as error:
-        raise DescriptionError(error.message, f"{option} {folder}", sentence=True) from None
+        raise DescriptionError(error.message, f"{option} {named or path}", sentence=True) from None
+
+
+@contextmanager
+def finished_first() -> Iterator[None]:
+    """Ctrl-C waits until this has ended, such as a result's file; a second one is as always."""
+    pressed: list[int] = []
+
+    def press(number: int, _: Any) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+
+    in_main = threading.current_thread() is threading.main_thread()
+    ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, press)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+# -- how it speaks -----------------------------------------------------------------------------------------------------
 
 
 def spaced(values: Any) -> str:
@@ -28,18 +69,74 @@ def spaced(values: Any) -> str:
 
 
 def say(thing: Any, style: str | None = None) -> None:
-    from rich.console import Console
+    """Print a text or a table; what is in it is neither markup nor a command to the terminal."""
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.segment import Segment
+    from rich.text import Text
+
+    class Harmless:
+        """The same, when its place on the screen is known and only its letters are left to print."""
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for text, look, control in console.render(Text(thing) if isinstance(thing, str) else thing, options):
+                yield Segment(text if control else escape.lines(text), look, control)
 
     if sys.stdout is None:  # closed by who has started the command
         return
     wide = None if sys.stdout.isatty() else WIDE
-    console = Console(highlight=False, markup=False, width=wide)
-    try:
-        console.print(thing, soft_wrap=not console.is_terminal and isinstance(thing, str), style=style)
-    except OSError as error:
-        raise DescriptionError(f"standard output cannot be written: {error.strerror}") from None
+    console = Console(highlight=False, markup=False, emoji=False, width=wide)
+    console.print(Harmless(), soft_wrap=not console.is_terminal and isinstance(thing, str), style=style)
 
 
-def fail(message: str, status: int = 2) -> NoReturn:
-    print("flexarm: " + " ".join(message.split()), file=sys.stderr)
-    raise SystemExit(status)
+def complain(message: str) -> None:
+    """One line on standard error."""
+    print("flexarm: " + " ".join(escape.line(message).split()), file=sys.stderr)
+
+
+class Outlet(io.FileIO):
+    """Standard output or error. What its reader no longer takes, or the disk, is dropped: the work goes on.
+
+    Its results are files, and the exit status tells of them. `failure` is the first error.
+    """
+
+    failure: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        if self.failure is None:
+            try:
+                return super().write(data)
+            except OSError as error:
+                self.failure = error
+        return len(data)
+
+
+def usable_streams() -> None:
+    """Standard output and error that take any letter and do not fail, also where they are closed, or close early.
+
+    A closed one would give its number to the next file that is opened, which would then have the messages in it.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name)
+        if stream is getattr(sys, f"__{name}__"):  # not another's, as in a test or a notebook
+            if stream is not None:
+                stream.flush()
+            encoding = "utf-8" if stream is None else stream.encoding
+            raw = Outlet(number, "w", closefd=False)
+            setattr(
+                sys,
+                name,
+                io.TextIOWrapper(
+                    io.BufferedWriter(raw), encoding, "backslashreplace", line_buffering=raw.isatty() or number == 2
+                ),
+            )
+
+
+def unwritten() -> str:
+    """Why not all of standard output could be written, where that is not its reader's choice."""
+    sys.stdout.flush()
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    failure = raw.failure if isinstance(raw, Outlet) else None
+    return "" if failure is None or isinstance(failure, BrokenPipeError) else failure.strerror or str(failure)

@@ -7,7 +7,7 @@ in its order: each figure, table or numbered result that says something about an
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from importlib import import_module  # noqa: TID251  (names of the package's own)
 from pathlib import Path
 from typing import Literal, final
 

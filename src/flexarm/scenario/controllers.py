@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from importlib import import_module
+from importlib import import_module  # noqa: TID251  (names of the package's own)
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator

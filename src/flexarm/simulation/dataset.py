@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm import escape
 from flexarm.description.arm import Beam, Telescope
 from flexarm.model import Model
 from flexarm.simulation.layout import Layout
@@ -94,6 +95,7 @@ def dataset(
         "flexarm_version": __version__,
         **statistics,
     }
+    attributes = {key: escape.attribute(x) if isinstance(x, str) else x for key, x in attributes.items()}
     result = xr.Dataset(data, coords=coords, attrs=attributes)
     for name, unit in units.items():
         if name in result:

@@ -3,7 +3,7 @@
 Each is an `Input`: it feeds a run's `Plan` with a stage that writes u, and gives u back at sampled times.
 """
 
-import ctypes
+import ctypes  # noqa: TID251  (calls what was compiled here)
 import inspect
 import json
 from collections.abc import Callable

@@ -6,7 +6,7 @@ A file ends with a seal: the digest of what stands before. HDF5 ignores it, and 
 import hashlib
 import io
 import os
-import subprocess
+import subprocess  # noqa: TID251  (Python itself, with a program of ours)
 import sys
 from os import PathLike, fspath
 from typing import TYPE_CHECKING

@@ -3,7 +3,7 @@
 All of it works on a `Plan`, a block of 8-byte words that native code and Python share while a run goes on.
 """
 
-import ctypes
+import ctypes  # noqa: TID251  (calls what was compiled here)
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, final

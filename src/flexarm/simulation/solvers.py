@@ -4,11 +4,11 @@ A solver takes the state at the start of a stretch to the times asked for, the l
 what it reached: on failure fewer rows than times. It never raises for reasons of the motion.
 """
 
-import ctypes
+import ctypes  # noqa: TID251  (calls what was compiled here)
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
+from importlib import import_module  # noqa: TID251  (a constant)
 from typing import Any
 
 import numpy as np

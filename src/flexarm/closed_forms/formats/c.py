@@ -9,26 +9,69 @@ from textwrap import indent, wrap
 import casadi as ca
 import numpy as np
 
+from flexarm import escape
 from flexarm.closed_forms.formats.program import Program
-from flexarm.closed_forms.formats.statements import Source, Statement, body, meaning, plain, remarks, source
+from flexarm.closed_forms.formats.statements import Source, Statement, body, meaning, remarks, source
 from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
 from flexarm.errors import FlexarmError
 
 KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
 register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
 
-CPP = """alignas alignof and and_eq asm bitand bitor bool catch char8_t char16_t char32_t class compl concept consteval
-constexpr constinit const_cast co_await co_return co_yield decltype delete dynamic_cast explicit export false friend
-mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires
-static_assert static_cast template this thread_local throw true try typeid typename using virtual wchar_t xor xor_eq"""
+CPP = """alignas alignof and and_eq asm bitand bitor bool catch char8_t char16_t char32_t class compl concept
+consteval constexpr constinit const_cast co_await co_return co_yield decltype delete dynamic_cast explicit export
+false friend mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public
+reinterpret_cast requires static_assert static_cast template this thread_local throw true try typeid typename using
+virtual wchar_t xor xor_eq"""
 
-OWN = "copysign differs expected fabs failed fmax fmin isnan main memset pow printf"
+MATHEMATICS = """acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp
+log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc lgamma tgamma ceil floor nearbyint
+rint lrint llrint round lround llround trunc fmod remainder remquo copysign nan nextafter nexttoward fdim fmax fmin
+fma cabs cacos cacosh carg casin casinh catan catanh ccos ccosh cexp cimag clog conj cpow cproj creal csin csinh csqrt
+ctan ctanh j0 j1 jn y0 y1 yn gamma drem significand scalb finite isinf isnan"""
+"""Each also with an f and an l behind it."""
+
+LIBRARY = """abort abs asctime atexit atof atoi atol atoll bsearch btowc calloc clearerr clock ctime difftime div exit
+fclose feof feclearexcept fegetenv fegetexceptflag fegetround feholdexcept feraiseexcept fesetenv fesetexceptflag
+fesetround fetestexcept feupdateenv ferror fflush fgetc fgetpos fgets fgetwc fgetws fopen fprintf fputc fputs fputwc
+fputws fread free freopen fscanf fseek fsetpos ftell fwide fwprintf fwrite fwscanf getc getchar getenv gets getwc
+getwchar gmtime imaxabs imaxdiv isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace
+isupper iswalnum iswalpha iswblank iswcntrl iswctype iswdigit iswgraph iswlower iswprint iswpunct iswspace iswupper
+iswxdigit isxdigit labs ldiv llabs lldiv localeconv localtime longjmp malloc mblen mbrlen mbrtowc mbsinit mbsrtowcs
+mbstowcs mbtowc memchr memcmp memcpy memmove memset mktime perror printf putc putchar puts putwc putwchar qsort raise
+rand realloc remove rename rewind scanf setbuf setjmp setlocale setvbuf signal snprintf sprintf srand sscanf strcat
+strchr strcmp strcoll strcpy strcspn strerror strftime strlen strncat strncmp strncpy strpbrk strrchr strspn strstr
+strtod strtof strtoimax strtok strtol strtold strtoll strtoul strtoull strtoumax strxfrm swprintf swscanf system time
+tmpfile tmpnam tolower toupper towctrans towlower towupper ungetc ungetwc va_arg va_copy va_end va_start vfprintf
+vfscanf vfwprintf vfwscanf vprintf vscanf vsnprintf vsprintf vsscanf vswprintf vswscanf vwprintf vwscanf wcrtomb
+wcscat wcschr wcscmp wcscoll wcscpy wcscspn wcsftime wcslen wcsncat wcsncmp wcsncpy wcspbrk wcsrchr wcsrtombs wcsspn
+wcsstr wcstod wcstof wcstoimax wcstok wcstol wcstold wcstoll wcstombs wcstoul wcstoull wcstoumax wcsxfrm wctob wctomb
+wctrans wctype wmemchr wmemcmp wmemcpy wmemmove wmemset wprintf wscanf"""
+
+MACROS = """BUFSIZ EOF FILE FILENAME_MAX FOPEN_MAX FP_INFINITE FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO HUGE_VAL
+HUGE_VALF HUGE_VALL INFINITY L_tmpnam MATH_ERREXCEPT MATH_ERRNO M_1_PI M_2_PI M_2_SQRTPI M_E M_LN10 M_LN2 M_LOG10E
+M_LOG2E M_PI M_PI_2 M_PI_4 M_SQRT1_2 M_SQRT2 NAN NULL SEEK_CUR SEEK_END SEEK_SET TMP_MAX double_t errno float_t
+fpclassify fpos_t isfinite isgreater isgreaterequal isless islessequal islessgreater isnormal isunordered linux
+math_errhandling offsetof signbit signgam size_t stderr stdin stdout unix va_list"""
+
+POSIX = """FP_ILOGB0 FP_ILOGBNAN L_ctermid P_tmpdir bcmp bcopy bzero clearerr_unlocked ctermid dprintf explicit_bzero
+fdopen feof_unlocked ferror_unlocked fflush_unlocked ffs ffsl ffsll fgetc_unlocked fileno fileno_unlocked flockfile
+fmemopen fputc_unlocked fread_unlocked fseeko ftello ftrylockfile funlockfile fwrite_unlocked getc_unlocked
+getchar_unlocked getdelim getline getw index lgamma_r lgammaf_r lgammal_r locale_t memccpy off_t open_memstream pclose
+popen putc_unlocked putchar_unlocked putw renameat rindex setbuffer setlinebuf ssize_t stpcpy stpncpy strcasecmp
+strcasecmp_l strcoll_l strdup strerror_l strerror_r strncasecmp strncasecmp_l strndup strnlen strsep strsignal
+strtok_r strxfrm_l tempnam tmpnam_r vdprintf"""
+"""What POSIX and glibc add to the headers that are included."""
+
+HEADERS = """assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg stdbool
+stddef stdint stdio stdlib string tgmath time wchar wctype"""
+
+OWN = "differs expected failed main"
 
 C = Language(
     name="C",
-    reserved=frozenset(
-        [*KEYWORDS.split(), *CPP.split(), *OWN.split(), *(text.partition("(")[0] for text in FUNCTIONS.values())]
-    ),
+    reserved=frozenset(" ".join((KEYWORDS, CPP, LIBRARY, MACROS, POSIX, HEADERS, OWN)).split())
+    | {name + end for name in MATHEMATICS.split() for end in ("", "f", "l")},
     templates=OPERATORS
     | FUNCTIONS
     | {
@@ -162,7 +205,7 @@ def c(
             f"extern const {struct} {name}_default;",
         ]
         defined = [f"const {struct} {name}_default = {{", *values, "};"]
-    common = {"title": plain(program.title), "name": name, "signature": signature}
+    common = {"title": escape.comment(program.title), "name": name, "signature": signature}
     header = HEADER.substitute(
         common,
         guard=f"{name.upper()}_H",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from flexarm import escape
 from flexarm.closed_forms.collect import Form
 from flexarm.closed_forms.formats.mathematics import entry_lines, matrix, number, symbol
 from flexarm.closed_forms.parts import PARTS, Part, known, of_motion, stiffness_varies
@@ -78,12 +79,18 @@ class Formulas:
 Block = Heading | Paragraph | Table | Formulas
 
 DOLLAR = "\ue000"
-"""A dollar that is no border of a formula; every format has its own way to write it."""
+"""A dollar that is no border of a formula, of Unicode's private letters, of which a user's text can have none."""
 
 
 def quoted(text: str) -> str:
     """A user's text, in which a dollar is a dollar."""
-    return text.replace("$", DOLLAR)
+    return escape.line(text).replace("$", DOLLAR)
+
+
+def pieces(text: str) -> list[tuple[str, bool]]:
+    """Texts, in which every dollar is a dollar, and formulas between dollars: each with whether it is one."""
+    found = [part for part in re.split(r"(\$[^$]*\$)", text) if part]
+    return [(part.replace(DOLLAR, "$"), part.startswith("$")) for part in found]
 
 
 def document(equations: Derived, parts: Sequence[str] | None = None) -> list[Block]:
@@ -93,8 +100,8 @@ def document(equations: Derived, parts: Sequence[str] | None = None) -> list[Blo
     equations.derive(*chosen)
     present = {name: any(form for row in equations.forms(name) for form in row) for name in chosen}
     blocks: list[Block] = [Heading("Coordinates")]
-    if arm.description:
-        blocks.insert(0, Paragraph(quoted(arm.description.rstrip(".") + ".")))
+    if description := arm.description.strip():
+        blocks.insert(0, Paragraph(quoted(description.rstrip(".") + ".")))
     named: list[tuple[str, ...]] = [
         (f"${symbol(s)}$", quoted(coordinate.name), quoted(_meaning(arm, coordinate)))
         for s, coordinate in zip(equations.coordinates, arm.layout, strict=True)

@@ -1,10 +1,9 @@
 """The equations as a LaTeX document that needs amsmath and nothing else."""
 
-import re
 from collections.abc import Sequence
 
+from flexarm import escape
 from flexarm.closed_forms.formats.document import (
-    DOLLAR,
     Block,
     Derived,
     Formulas,
@@ -12,6 +11,7 @@ from flexarm.closed_forms.formats.document import (
     Paragraph,
     Table,
     document,
+    pieces,
     titled,
 )
 
@@ -57,12 +57,6 @@ WIDTHS = {"what it is": "p{50mm}", "definition": "p{65mm}"}
 """Of columns whose lines may be broken."""
 
 
-SPECIAL = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
-           "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", DOLLAR: r"\$",
-           "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # fmt: skip
-
-
 def escaped(text: str) -> str:
     """Text for LaTeX; what stands between dollars is left alone."""
-    parts = re.split(r"(\$[^$]*\$)", text)
-    return "".join(p if p.startswith("$") and len(p) > 1 else "".join(SPECIAL.get(c, c) for c in p) for p in parts)
+    return "".join(part if is_formula else escape.latex(part) for part, is_formula in pieces(text))

@@ -2,22 +2,37 @@
 
 from collections.abc import Sequence
 
-from flexarm.closed_forms.formats.document import DOLLAR, Block, Derived, Formulas, Heading, Paragraph, document, titled
+from flexarm import escape
+from flexarm.closed_forms.formats.document import (
+    Block,
+    Derived,
+    Formulas,
+    Heading,
+    Paragraph,
+    document,
+    pieces,
+    titled,
+)
 
 
 def markdown(equations: Derived, parts: Sequence[str] | None = None) -> str:
     """The whole document, or what is said of some parts."""
-    text = f"# {titled(equations.arm)}\n\n" + "\n\n".join(_block(block) for block in document(equations, parts)) + "\n"
-    return text.replace(DOLLAR, r"\$")
+    title = escaped(titled(equations.arm))
+    return f"# {title}\n\n" + "\n\n".join(_block(block) for block in document(equations, parts)) + "\n"
 
 
 def _block(block: Block) -> str:
     if isinstance(block, Heading):
-        return f"## {block.text}"
+        return f"## {escaped(block.text)}"
     if isinstance(block, Paragraph):
-        return block.text
+        return escaped(block.text)
     if isinstance(block, Formulas):
         lines = " \\\\\n".join(block.lines)
         return f"$$\n\\begin{{aligned}}\n{lines}\n\\end{{aligned}}\n$$"
-    rows = [block.head, tuple("---" for _ in block.head), *block.rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+    head, *rows = ["| " + " | ".join(map(escaped, row)) + " |" for row in (block.head, *block.rows)]
+    return "\n".join([head, "| --- " * len(block.head) + "|", *rows])
+
+
+def escaped(text: str) -> str:
+    """Text for Markdown; what stands between dollars is left alone."""
+    return "".join(part if is_formula else escape.markdown(part) for part, is_formula in pieces(text))

@@ -4,19 +4,25 @@ from textwrap import indent
 
 import casadi as ca
 
+from flexarm import escape
 from flexarm.closed_forms.formats.program import Program
-from flexarm.closed_forms.formats.statements import Statement, body, meaning, plain, remarks, source
+from flexarm.closed_forms.formats.statements import Statement, body, meaning, remarks, source
 from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
 
-KEYWORDS = """break case catch classdef continue do else elseif end end_try_catch end_unwind_protect endfor endfunction
-endif endswitch endwhile for function global if otherwise parfor persistent return spmd switch try until unwind_protect
-unwind_protect_cleanup while"""
+KEYWORDS = """break case catch classdef continue do else elseif end end_try_catch end_unwind_protect endarguments
+endclassdef endenumeration endevents endfor endfunction endif endmethods endparfor endproperties endspmd endswitch
+endwhile arguments enumeration events methods properties for function global if otherwise parfor persistent return
+spmd switch try until unwind_protect unwind_protect_cleanup while"""
+
+CONSTANTS = "ans e eps false i Inf inf j NA NaN nan pi true"
 
 OWN = "abs choice double max min nargin parameters power zeros"
 
 MATLAB = Language(
     name="MATLAB",
-    reserved=frozenset([*KEYWORDS.split(), *OWN.split(), *(text.partition("(")[0] for text in FUNCTIONS.values())]),
+    reserved=frozenset(
+        [*KEYWORDS.split(), *CONSTANTS.split(), *OWN.split(), *(text.partition("(")[0] for text in FUNCTIONS.values())]
+    ),
     templates=OPERATORS
     | FUNCTIONS
     | {
@@ -56,7 +62,7 @@ def matlab(program: Program) -> str:
     inputs, outputs = [names[x] for x in program.inputs], [names[x] for x in program.outputs]
     call = f"{made.name}({', '.join(inputs + p)})"
     head = [
-        f"{made.name.upper()}  {plain(program.title)}",
+        f"{made.name.upper()}  {escape.comment(program.title)}",
         "",
         "Written by flexarm, of which it needs nothing.",
         "",

@@ -1,5 +1,6 @@
 """Equations as a Python module that needs NumPy only."""
 
+import builtins
 import keyword
 import re
 from string import Template
@@ -7,14 +8,15 @@ from textwrap import indent
 
 import casadi as ca
 
+from flexarm import escape
 from flexarm.closed_forms.formats.program import Program
-from flexarm.closed_forms.formats.statements import body, meaning, plain, remarks, source
+from flexarm.closed_forms.formats.statements import body, meaning, remarks, source
 from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
 
 PYTHON = Language(
     name="Python",
-    reserved=frozenset(keyword.kwlist)
-    | {"np", "NamedTuple", "PARAMETERS", "Equations", "rows", "batch", "float", "len"},
+    reserved=frozenset([*keyword.kwlist, *dir(builtins)])
+    | {"np", "NamedTuple", "PARAMETERS", "Equations", "rows", "batch"},
     templates=OPERATORS
     | {op: f"np.{template}" for op, template in FUNCTIONS.items()}
     | {
@@ -103,18 +105,14 @@ def python(program: Program) -> str:
     told = remarks(program, made, PYTHON)
     told += [f"{names['p']}: numbers of the arm by their symbols"] if parameters else []
     text = MODULE.substitute(
-        title=_quoted(plain(program.title)),
+        title=escape.docstring(escape.comment(program.title)),
         table="\n".join(["PARAMETERS = {", *parameters, "}"]) if parameters else "",
         name=made.name,
         fields=indent("\n".join(f"{names[x]}: np.ndarray" for x in program.outputs), "    "),
         quiet=QUIET if any("np.where(" in statement.text for statement in made.statements) else "",
         arguments=", ".join([*(names[x] for x in program.inputs), *([f"{names['p']}=PARAMETERS"] * bool(parameters))]),
-        remarks=indent(_quoted("\n".join(told)), "    "),
+        remarks=indent(escape.docstring("\n".join(told)), "    "),
         body=indent("\n".join(lines), "    "),
         outputs=", ".join(names[x] for x in program.outputs),
     )
     return re.sub(r"\n{4,}", "\n\n\n", text)
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', "'")

@@ -13,6 +13,7 @@ from itertools import count
 import casadi as ca
 import numpy as np
 
+from flexarm import escape
 from flexarm.closed_forms.formats.program import Program
 from flexarm.closed_forms.formats.terms import Language, Term, constant, numeric, operation
 from flexarm.mechanics.parameters import Parameter
@@ -183,15 +184,10 @@ def _step(code: list[Instruction], instruction: Instruction) -> tuple[int | str,
     return (ca.OP_SIN, ca.OP_COS)[instruction.index], code[int(instruction.args[0])].args
 
 
-def plain(text: str) -> str:
-    """A comment on one line, which neither ends early nor goes on."""
-    return " ".join(text.split()).rstrip("\\")
-
-
 def meaning(parameter: Parameter) -> str:
     """A comment on a parameter."""
     unit = f" [{parameter.unit}]" if parameter.unit else ""
-    return plain(f"{parameter.name}{unit}: {parameter.meaning}")
+    return escape.comment(f"{parameter.name}{unit}: {parameter.meaning}")
 
 
 def remarks(program: Program, made: Source, language: Language) -> list[str]:
@@ -200,13 +196,13 @@ def remarks(program: Program, made: Source, language: Language) -> list[str]:
     for x in (*program.inputs, *program.outputs):
         lines.append(remark(program, made, x))
         for i, name in enumerate(program.entries.get(x, ())):
-            lines.append(f"    {language.input(made.names[x], i)}  {plain(name)}")
+            lines.append(f"    {language.input(made.names[x], i)}  {escape.comment(name)}")
     return lines
 
 
 def remark(program: Program, made: Source, x: str) -> str:
     """A line on one input or output."""
-    return made.names[x] + (f": {plain(program.notes[x])}" if x in program.notes else "")
+    return made.names[x] + (f": {escape.comment(program.notes[x])}" if x in program.notes else "")
 
 
 def body(program: Program, made: Source, mark: str, assignment: Callable[[Statement], list[str]]) -> list[str]:
