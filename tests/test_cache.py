@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 import warnings
-from contextlib import nullcontext
 from pathlib import Path
 
 import casadi as ca

@@ -20,7 +20,7 @@ from flexarm.files import write_whole
 if sys.platform != "win32":
     import fcntl
 
-SECRET = "secret"
+KEY_FILE = "secret"
 SIZE = 32
 """Bytes of the secret, and of a signature."""
 
@@ -98,7 +98,7 @@ _refused: set[Path] = set()
 
 def _secret(folder: Path) -> bytes:
     """The key of a folder's signatures; made when first asked for, by one of those who ask at once."""
-    path = folder / SECRET
+    path = folder / KEY_FILE
     with _opened(path) as file:
         status = os.fstat(file.fileno())
         if not _is_file(status) or _belongs_to_others(status, OTHERS):
