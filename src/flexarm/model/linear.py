@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.errors import DescriptionError
 from flexarm.model import outputs as outputs_
+from flexarm.model.faults import without_inertia
 from flexarm.model.outputs import Sensor
 from flexarm.model.tracing import Traced
 
@@ -21,17 +22,6 @@ def signal(name: str) -> str:
     """A coordinate's name, or any other, as that of a signal: a valid identifier."""
     plain = re.sub(r"\W", "_", name)
     return plain if plain.isidentifier() else f"_{plain}"
-
-
-def without_inertia(model: Traced, q: Array) -> str:
-    """What to say of an arm with a coordinate that nothing resists, or "" if there is none."""
-    M = model.evaluate("mass_matrix", q)
-    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
-    omega, V = np.linalg.eigh(M / np.outer(scale, scale))
-    if omega[0] > 1e-14 * omega[-1]:
-        return ""
-    name = model.coordinates[int(np.argmax(np.abs(V[:, 0])))]
-    return f"nothing resists the acceleration of {name}; it must move some inertia: of a link, a hub or a rotor"
 
 
 def held(B: Array) -> Array:

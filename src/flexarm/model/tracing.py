@@ -14,7 +14,8 @@ import numpy as np
 from flexarm.checks import Described
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
-from flexarm.native.kernel import Kernel
+from flexarm.model.faults import not_finite
+from flexarm.native.kernel import Check, Kernel
 from flexarm.native.once import BUILDING, Once
 from flexarm.shapes import TipLoad, fitted, quadrature
 
@@ -144,7 +145,10 @@ class Traced:
 
             symbols = {a: ca.SX.sym(a, self._sizes["m" if a == "u" else "n"]) for a in QUANTITIES[name][0]}
             scalars = [entries(x) for x in symbols.values()]
-            value = getattr(quantities, name)(self.chain, *scalars)
+            try:
+                value = getattr(quantities, name)(self.chain, *scalars)
+            except ArithmeticError:  # of numbers that are no symbols, a constant inertia of zero
+                raise not_finite(self, name) from None
             rows = [ca.horzcat(*row) if isinstance(row, list) else row for row in value]
             expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*rows))))
             return ca.Function(name, list(symbols.values()), [expression], list(symbols), [name])
@@ -171,13 +175,23 @@ class Traced:
         return self._functions[key]
 
     def kernel(self, name: str) -> Kernel:
-        """The compiled form of a quantity: its arguments laid end to end in, its value (columns first) out."""
-        return self.compiled(name, lambda: self.function(name))
+        """The compiled form of a quantity: its arguments laid end to end in, its value (columns first) out.
 
-    def compiled(self, key: str, trace: Callable[[], "ca.Function"]) -> Kernel:
+        When it is first called it raises `DescriptionError` if its value is not finite at rest.
+        """
+
+        def check(call: Callable[[Array], Array]) -> None:
+            others = [self._sizes["m" if a == "u" else "n"] for a in QUANTITIES[name][0][1:]]
+            at_rest = np.concatenate([self.arm.rest, np.zeros(sum(others))])
+            if not np.isfinite(call(at_rest)).all():
+                raise not_finite(self, name)
+
+        return self.compiled(name, lambda: self.function(name), check)
+
+    def compiled(self, key: str, trace: Callable[[], "ca.Function"], check: Check | None = None) -> Kernel:
         """The compiled form of a function that follows from the model and the key alone; kept by the key."""
         if key not in self._kernels:
-            self._kernels.setdefault(key, Kernel(json.dumps([key, self.fingerprint]), trace))
+            self._kernels.setdefault(key, Kernel(json.dumps([key, self.fingerprint]), trace, check))
         return self._kernels[key]
 
     @property

@@ -138,6 +138,8 @@ def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], 
 
 EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 BATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+Check = Callable[[Callable[[np.ndarray], np.ndarray]], None]
+
 ENTRIES = ("evaluate", "batch")
 FACTS = ("n_in", "n_out", "multiplications", "additions")
 
@@ -164,11 +166,13 @@ class Kernel:
         What the function is made from; see `code`.
     trace : () -> casadi.Function
         The function itself, called only when no machine code is kept.
+    check : (function of (n_in,) that gives (n_out,)) -> None, optional
+        Called with the compiled function before anybody else can; raises what speaks against it.
     """
 
-    def __init__(self, key: str, trace: Callable[[], Any]):
-        self._one = Once(lambda: _entry(key, trace, 1, "evaluate", EVALUATE))
-        self._many = Once(lambda: _entry(key, trace, LANES, "batch", BATCH))
+    def __init__(self, key: str, trace: Callable[[], Any], check: Check | None = None):
+        self._one = Once(lambda: _entry(key, trace, 1, check))
+        self._many = Once(lambda: _entry(key, trace, LANES, check))
 
     @property
     def code(self) -> Code:
@@ -196,9 +200,20 @@ class Kernel:
         return y
 
 
-def _entry(key: str, trace: Callable[[], Any], lanes: int, symbol: str, prototype: Any) -> Entry:
+def _entry(key: str, trace: Callable[[], Any], lanes: int, check: Check | None) -> Entry:
     found = code(f"{key}\nlanes {lanes}", ENTRIES, FACTS, lambda: _source(trace(), lanes))
-    return Entry(found, prototype(found.addresses[symbol]), found.facts["n_out"])
+    n_out, addresses = found.facts["n_out"], found.addresses
+    entry = Entry(found, EVALUATE(addresses["evaluate"]) if lanes == 1 else BATCH(addresses["batch"]), n_out)
+    rows = () if lanes == 1 else (1,)
+
+    def call(x: np.ndarray) -> np.ndarray:
+        y = np.empty(n_out)
+        entry.call(x.ctypes.data, y.ctypes.data, *rows)
+        return y
+
+    if check is not None:
+        check(call)
+    return entry
 
 
 def _source(function: Any, lanes: int) -> Source:

@@ -11,7 +11,6 @@ import numpy as np
 
 from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
 from flexarm.model import Model
-from flexarm.model.linear import without_inertia
 from flexarm.native.kernel import Code
 from flexarm.simulation import methods
 from flexarm.simulation.dataset import dataset
@@ -179,10 +178,7 @@ def _check_reference(reference: Reference, model: Model) -> None:
 
 def _rate(model: Model, drive: Input, q: Array, layout: Layout) -> Code:
     """The compiled right-hand side."""
-    try:
-        return closed_loop_rate(model, layout.memory).code if layout.memory else model.kernel(drive.quantity).code
-    except ZeroDivisionError:  # the tracer has met a constant inertia of zero
-        raise DescriptionError(f"arm {model.arm.name!r}: {without_inertia(model, q)}") from None
+    return closed_loop_rate(model, layout.memory).code if layout.memory else model.kernel(drive.quantity).code
 
 
 @final

@@ -1,0 +1,60 @@
+"""Why an arm's equations give no numbers."""
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.description.arm import Arm
+from flexarm.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from flexarm.model.tracing import Traced
+
+Array = np.ndarray
+
+EXTREME = 1e15
+"""A number beyond this, or below its inverse, in SI units, is no arm's."""
+
+
+def without_inertia(model: "Traced", q: Array) -> str:
+    """What to say of an arm with a coordinate that nothing resists, or "" if there is none."""
+    M = model.evaluate("mass_matrix", q)
+    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    omega, V = np.linalg.eigh(M / np.outer(scale, scale))
+    if omega[0] > 1e-14 * omega[-1]:
+        return ""
+    name = model.coordinates[int(np.argmax(np.abs(V[:, 0])))]
+    return f"nothing resists the acceleration of {name}; it must move some inertia: of a link, a hub or a rotor"
+
+
+def not_finite(model: "Traced", quantity: str) -> DescriptionError:
+    """What to raise of a quantity that is not finite at rest, with the likely reason."""
+    where, number = most_extreme(model.arm)
+    fault = f"its {quantity} is not finite at rest; its most extreme number is {where}, {number:g}"
+    if 1 / EXTREME < abs(number) < EXTREME and quantity != "mass_matrix":
+        with suppress(DescriptionError):  # the inertia may not be finite either
+            fault = without_inertia(model, np.array(model.arm.rest)) or fault
+    return DescriptionError(f"arm {model.arm.name!r}: {fault}")
+
+
+def most_extreme(arm: Arm) -> tuple[str, float]:
+    """Where the number of a description stands that is farthest from 1 in SI units, large or small; and that number."""
+    table = json.loads(arm.canonical())
+    links = {f"link {link['name']!r}: ": link for link in table.pop("links")}
+    found = [(where + name, x) for where, part in {"": table, **links}.items() for name, x in _numbers(part, "") if x]
+    return max(found, key=lambda each: abs(math.log10(abs(each[1]))))
+
+
+def _numbers(part: Any, name: str) -> Iterator[tuple[str, float]]:
+    if isinstance(part, dict):
+        for key, value in part.items():
+            yield from _numbers(value, f"{name}.{key}" if name else key)
+    elif isinstance(part, list):
+        for index, value in enumerate(part):
+            yield from _numbers(value, f"{name}[{index}]")
+    elif isinstance(part, int | float) and not isinstance(part, bool):
+        yield name, part
