@@ -91,8 +91,18 @@ def test_a_cell_of_a_notebook_that_is_run_again_counts(tmp_path):
     assert [float(line) for line in run(program, tmp_path).split()] == pytest.approx([-10.0, -40.0])
 
 
-def test_a_file_edited_while_its_code_runs_spoils_no_later_process(tmp_path):
-    """What runs is what was loaded; code made of it is not kept under the new text."""
+BACK = """
+import os, time
+behind = time.time() - 3600
+time.time = lambda: behind
+os.utime(file, (behind, behind))
+"""
+CLOCKS = {"goes on": "", "is set back": BACK}
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_a_file_edited_while_its_code_runs_spoils_no_later_process(tmp_path, clock):
+    """What runs is what was loaded; code made of it is not kept under the new text, whatever the clock says."""
     (tmp_path / "mine.py").write_text(SPRUNG, encoding="utf-8")
     program = tmp_path / "edit.py"
     program.write_text(
@@ -101,6 +111,7 @@ def test_a_file_edited_while_its_code_runs_spoils_no_later_process(tmp_path):
         "import mine\n"
         "file = pathlib.Path(mine.__file__)\n"
         "file.write_text(file.read_text().replace('10.0 *', '40.00 *'))\n"
+        f"{CLOCKS[clock]}"
         "print(mine.acceleration())\n",
         encoding="utf-8",
     )

@@ -109,6 +109,9 @@ class Equations:
         self._forms: dict[str, list[Form]] = {}
         self._refused: dict[str, str] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return equations, (self.arm, self.numbers, self._however_large)  # derived anew where it is asked for
+
     def __repr__(self) -> str:
         return f"Equations({self.arm.name!r}: {len(self.coordinates)} coordinates, {len(self.parameters)} parameters)"
 

@@ -68,7 +68,7 @@ def foreign_sources(arm: Arm) -> list[bytes]:
     for thing in things:
         try:
             file = Path(inspect.getsourcefile(thing) or "")
-            found.add(file.read_bytes() if file.stat().st_mtime < BEGAN else os.urandom(16))
+            found.add(file.read_bytes() if file.stat().st_mtime < loaded() else os.urandom(16))
         except (TypeError, OSError):
             found.add(os.urandom(16))
     return sorted(found)
@@ -96,8 +96,13 @@ def _chain(arm: Arm) -> "Chain":
     return chain(arm)
 
 
-BEGAN = time.time()
+BEGAN = time.time(), time.monotonic()
 """When this module was loaded [s]; whatever is built on it was loaded later."""
+
+
+def loaded() -> float:
+    """BEGAN for comparison with times that files carry: earlier, if the clock has been set back since."""
+    return min(BEGAN[0], time.time() - (time.monotonic() - BEGAN[1]))
 
 
 class Traced:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 
@@ -44,6 +44,12 @@ class Code:
     facts: dict[str, int]
     was_cached: bool
     _engine: Any = field(repr=False, compare=False)
+
+    def __deepcopy__(self, _: Any) -> "Code":
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("machine code belongs to its process; pickle the model")
 
 
 def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Callable[[], Source]) -> Code:
@@ -173,6 +179,12 @@ class Kernel:
     def __init__(self, key: str, trace: Callable[[], Any], check: Check | None = None):
         self._one = Once(lambda: _entry(key, trace, 1, check))
         self._many = Once(lambda: _entry(key, trace, LANES, check))
+
+    def __deepcopy__(self, _: Any) -> "Kernel":
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a kernel belongs to its process; pickle the model")
 
     @property
     def code(self) -> Code:
