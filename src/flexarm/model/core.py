@@ -34,7 +34,9 @@ class Model(Traced):
     Raises
     ------
     DescriptionError
-        When an argument has the wrong length or is not finite, or the arm has nothing that moves.
+        When an argument has the wrong length or is not finite, or the arm has nothing that moves. When a quantity is
+        first evaluated: where the arm gives none that is finite at rest; the message says which number is likely at
+        fault.
     """
 
     def __reduce__(self) -> tuple[type["Model"], tuple[Arm]]:
