@@ -8,7 +8,7 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import shown
+from flexarm.checks import checked_array, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory import Reference
@@ -18,6 +18,9 @@ Column = Any
 """A CasADi SX column."""
 After = Callable[[Column], Column]
 """From the u that the arm gets to the rate of a law's memory, or to the next memory of a sampled one."""
+
+MOST_UNDER_WAY = 10_000
+"""Commands that a delay holds back: each is a number of the law's memory."""
 
 
 @final
@@ -52,10 +55,13 @@ class Law:
 
 
 def column(values: Any) -> Column:
-    """A column of a column, or of a list of scalars."""
+    """A column of a column, or of a list of scalars; raises `DescriptionError` for anything else."""
     import casadi as ca
 
-    return ca.vertcat(*values) if isinstance(values, list | tuple) else ca.SX(values)
+    try:
+        return ca.SX(ca.vertcat(*values) if isinstance(values, list | tuple) else values)
+    except (NotImplementedError, TypeError):
+        raise DescriptionError(f"a law gives {shown(values)}; it must give a column, or a list of scalars") from None
 
 
 def parted(x: Column, size: int) -> tuple[Column, Column]:
@@ -80,7 +86,7 @@ def law_of(where: str, controller: Any, model: Model, period: float | None = Non
     designed = getattr(controller, "law", None)
     try:
         inspect.signature(designed).bind(model, period)  # type: ignore[arg-type]
-    except TypeError:
+    except (TypeError, ValueError):  # no function, or one of other arguments, or one that does not tell
         raise DescriptionError(f"{fault}; {must}") from None
     if isinstance(controller, type):
         raise DescriptionError(f"{fault}; {must}")
@@ -139,6 +145,9 @@ class Actuators:
 
     def _steps(self, period: float) -> int:
         steps = self.delay / period
+        if not steps <= MOST_UNDER_WAY:
+            message = f"{steps:.3g} periods of {period} s; at most {MOST_UNDER_WAY} are possible"
+            raise DescriptionError(f"delay is {self.delay} s, {message}")
         if abs(steps - round(steps)) > 1e-9:
             raise DescriptionError(f"delay is {self.delay} s; it must be a whole number of periods of {period} s")
         return round(steps)
@@ -146,10 +155,8 @@ class Actuators:
 
 def limits(what: str, value: ArrayLike, count: int) -> Array:
     """A limit for each actuator, of one positive number or one each."""
-    try:
-        given = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise DescriptionError(f"{what} is not an array of numbers") from None
+    with refused():
+        given = checked_array(value, what)
     if given.shape not in ((), (count,)) or not (given > 0).all():
         raise DescriptionError(f"{what} is {shown(value)}; it must be one positive number, or {count}, one an actuator")
     return np.broadcast_to(given, (count,))

@@ -42,6 +42,10 @@ METHODS = (*CYRK, *SCIPY, *FIXED)
 CHUNK = 1000
 """Fixed steps between two looks at where they lead."""
 
+UNLIMITED = 10**12
+"""Megabytes that CyRK divides by the size of a state to get the most steps that it takes. It keeps the times asked for
+alone, so that memory has nothing to do with it."""
+
 RK4 = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.c_int64
 )
@@ -90,7 +94,7 @@ def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: floa
     rtols = np.full(len(x0), rtol)
     result = nb.c_numba_cysolve_ivp(
         *(loops().addresses["rhs"], t0, times[-1], x0.ctypes.data, len(x0), CYRK[method]),
-        *(0, 0, holder.ctypes.data, holder.nbytes, 0, 8000, False, times.ctypes.data, len(times)),
+        *(0, 0, holder.ctypes.data, holder.nbytes, 0, UNLIMITED, False, times.ctypes.data, len(times)),
         *(None, None, 0, rtols.ctypes.data, len(rtols), atol.ctypes.data, len(atol), np.inf, 0.0, True),
     )
     try:

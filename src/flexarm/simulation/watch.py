@@ -20,6 +20,9 @@ Progress = Callable[[float], None]
 PATIENCE = 1.0
 """Seconds before a bar appears."""
 
+FAREWELL = 2.0
+"""Seconds that a run which is given up has to end in, so that nothing of it goes on behind the caller's back."""
+
 
 @final
 class Bar:
@@ -124,9 +127,9 @@ def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progr
     if ENDED.is_set():
         raise SystemExit  # in a thread that the process does not wait for
     UNDER_WAY[thread] = plan
-    thread.start()
     strange = 0
     try:
+        thread.start()
         while thread.is_alive():
             try:
                 thread.join(0.1)
@@ -141,6 +144,7 @@ def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progr
     finally:
         if thread.is_alive():  # what happened is no business of the solver's: let it end
             plan.stop()
+            thread.join(FAREWELL)  # not in vain unless it waits for a function of the user's
     if failed:
         raise failed[0]
     interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
