@@ -8,10 +8,11 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import checked_array, refused, shown
+from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory import Reference
+from flexarm.trajectory.reference import checked_reference
 
 Array = np.ndarray
 Column = Any
@@ -48,10 +49,32 @@ class Law:
     reference: Reference | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        with refused("Law"):
+            if not callable(self.expression):
+                raise Fault("expression", f"is {shown(self.expression)}; it must be a function of t, q, qd and z")
+            for name in ("memory", "noise"):
+                object.__setattr__(self, name, tuple(checked_row(getattr(self, name), name).tolist()))
+            object.__setattr__(self, "jumps", checked_row(self.jumps, "jumps", finite=False))
+            if self.reference is not None:
+                checked_reference(self.reference)
+            checked_instance(self.facts, Mapping, "facts")
+
     def __call__(self, t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, After]:
         """u, and what follows for the memory from the u that reaches the arm."""
-        u, following = self.expression(t, q, qd, z, *(noise if self.noise else ()))
-        return column(u), following if callable(following) else lambda _: column(following)
+        given = self.expression(t, q, qd, z, *(noise if self.noise else ()))
+        if not isinstance(given, list | tuple) or len(given) != 2:
+            raise DescriptionError(f"a law gives {shown(given)}; it must give u and what follows for its memory")
+        u, following = given
+        return column(u), lambda applied: column(following(applied) if callable(following) else following)
+
+
+def checked_row(value: Any, part: str, finite: bool = True) -> Array:
+    """The value as numbers in a row; raises `Fault`."""
+    given = checked_array(value, part, finite)
+    if given.ndim != 1:
+        raise Fault(part, f"has shape {given.shape}; it must be numbers in a row")
+    return given
 
 
 def column(values: Any) -> Column:
