@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
-from flexarm.checks import Fault, checked_array, checked_flag, checked_instance, checked_result, checked_whole, refused, shown
+from flexarm.checks import (
+    Fault,
+    checked_array,
+    checked_flag,
+    checked_instance,
+    checked_result,
+    checked_whole,
+    refused,
+    shown,
+)
 from flexarm.description.arm import Beam, Telescope
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
