@@ -155,9 +155,8 @@ def stable_inversion(
         for rate, given in zip(rates, (before, after), strict=True)
     ]
     if not sum(asked) / h <= MOST:
-        raise DescriptionError(
-            f"stable_inversion: {sum(asked):.3g} s of {h:.3g} s each; at most {MOST:.0e} are possible"
-        )
+        added = f"{sum(asked):.3g} s in steps of {h:.3g} s before and after"
+        raise DescriptionError(f"stable_inversion: {added}; at most {MOST:.0e} steps are possible")
     first, last = (int(np.ceil(time / h)) for time in asked)
     sides = zip(rates, (first, last), strict=True)
     cut = tuple(0.0 if rate == np.inf else float(np.exp(-rate * count * h)) for rate, count in sides)
