@@ -133,7 +133,8 @@ class Table(Input):
         else:
             with np.errstate(over="ignore"):
                 slopes = np.diff(self.values_, axis=0) / np.diff(self.times)[:, None]
-            inner = np.stack([0 * slopes, 0 * slopes, slopes, self.values_[:-1]], axis=-1)
+            none = np.zeros_like(slopes)
+            inner = np.stack([none, none, slopes, self.values_[:-1]], axis=-1)
         flat = np.zeros((2, self.values_.shape[1], 4))
         flat[0, :, 3], flat[1, :, 3] = self.values_[0], self.values_[-1]
         breaks = np.concatenate([[self.times[0] - 1.0], self.times, [self.times[-1] + 1.0]])
