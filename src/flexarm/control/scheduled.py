@@ -77,9 +77,12 @@ class ScheduledLQR:
         return Law(expression, jumps=np.union1d(jumps_of(reference), nodes), reference=reference, facts=facts)
 
     def _nodes(self, reference: Reference) -> Array:
-        if isinstance(self.points, bool) or not isinstance(self.points, int) or not 2 <= self.points <= MOST_POINTS:
-            allowed = f"a whole number, at least 2 and at most {MOST_POINTS}"
-            raise DescriptionError(f"ScheduledLQR: points is {shown(self.points)}; it must be {allowed}")
+        if isinstance(self.points, bool) or not isinstance(self.points, int) or self.points < 2:
+            raise DescriptionError(
+                f"ScheduledLQR: points is {shown(self.points)}; it must be a whole number, at least 2"
+            )
+        if self.points > MOST_POINTS:
+            raise DescriptionError(f"ScheduledLQR: points is {self.points}; at most {MOST_POINTS} are possible")
         if self.until is not None:
             with refused("ScheduledLQR"):
                 end = checked_number(self.until, "s", POSITIVE, "until")

@@ -179,7 +179,7 @@ class Actuators:
 def limits(what: str, value: ArrayLike, count: int) -> Array:
     """A limit for each actuator, of one positive number or one each."""
     with refused():
-        given = checked_array(value, what)
+        given = checked_array(value, what, finite=False)
     if given.shape not in ((), (count,)) or not (given > 0).all():
         raise DescriptionError(f"{what} is {shown(value)}; it must be one positive number, or {count}, one an actuator")
     return np.broadcast_to(given, (count,))

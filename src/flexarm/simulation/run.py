@@ -180,7 +180,8 @@ def _check_size(samples: int, columns: int) -> None:
     """Refuse a result that does not fit into memory, before any of it is there."""
     needed, there = 8.0 * samples * columns, memory.room()
     if needed > there:
-        size = f"a result of {samples:.4g} samples takes {needed / 1e9:.3g} GB and {max(there, 0.0) / 1e9:.3g} GB are free"
+        free = f"{max(there, 0.0) / 1e9:.3g} GB are free"
+        size = f"a result of {samples:.4g} samples takes {needed / 1e9:.3g} GB and {free}"
         few = int(there / (8 * columns) / 2)
         advice = f"ask for fewer samples ({few} take half of that), or" if few >= 2 else "free some, or"
         raise DescriptionError(f"{size}; {advice} run in parts, each from where the last ended (q0, qd0)")
