@@ -37,6 +37,10 @@ QUASI_STATIC = 0.1
 """Share of the group velocity above which a telescope's shapes, those of a beam at rest, are poor."""
 
 
+SMALL = 1e7
+"""Bytes that a result may always take: what a system says to be free is a guess."""
+
+
 def simulate(
     model: Model,
     until: float,
@@ -93,10 +97,10 @@ def simulate(
     Raises
     ------
     DescriptionError
-        Something asked for is not possible.
+        Something asked for is not possible, or the result would not fit into memory.
     SimulationError
         The run diverged, could not meet its tolerance or met a NaN. The message says when and which coordinate; the
-        part before is in its `result`. Ctrl-C instead ends the run with a warning and returns what there is. What a
+        part before is in its `result`. A result whose status is "completed" has finite numbers alone. Ctrl-C instead ends the run with a warning and returns what there is. What a
         Python function raises comes out as it is.
     """
     with refused("simulate"):
@@ -178,13 +182,12 @@ def _initial(name: str, value: Any, otherwise: Array, model: Model) -> Array:
 
 def _check_size(samples: int, columns: int) -> None:
     """Refuse a result that does not fit into memory, before any of it is there."""
-    needed, there = 8.0 * samples * columns, memory.room()
+    needed, there = 8.0 * samples * columns, max(memory.room(), SMALL)
     if needed > there:
-        free = f"{max(there, 0.0) / 1e9:.3g} GB are free"
+        free = f"{there / 1e9:.3g} GB are free"
         size = f"a result of {samples:.4g} samples takes {needed / 1e9:.3g} GB and {free}"
-        few = int(there / (8 * columns) / 2)
-        advice = f"ask for fewer samples ({few} take half of that), or" if few >= 2 else "free some, or"
-        raise DescriptionError(f"{size}; {advice} run in parts, each from where the last ended (q0, qd0)")
+        advice = f"ask for fewer samples ({int(there / (8 * columns) / 2)} take half of that), or run in parts"
+        raise DescriptionError(f"{size}; {advice}, each from where the last ended (q0, qd0)")
 
 
 def _check_reference(reference: Reference, model: Model) -> None:
