@@ -145,7 +145,7 @@ def checked_whole(value: object, least: int, part: str = "") -> int:
     if x != int(x) or x < least:
         allowed = f"at least {least}" if least else "zero or positive"
         raise Fault(part, f"is {shown(value)}; it must be a whole number, {allowed}")
-    return int(x)
+    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def checked_array(value: object, part: str = "", finite: bool = True) -> np.ndarray:

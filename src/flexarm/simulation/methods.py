@@ -19,9 +19,6 @@ Array = np.ndarray
 RADIANS = 0.2
 """Of the fastest mode, in one fixed step between two samples."""
 
-LEAST = 1e-300
-"""Between two samples [s]; rounding would soon make one of them."""
-
 MOST_STEPS = 1e12
 """Of fixed length in a run: a day of them, where each takes a tenth of a microsecond."""
 
@@ -42,8 +39,6 @@ def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any
         raise DescriptionError(f"unknown method {shown(method)}; allowed are auto, {', '.join(solvers.METHODS)}")
     if count != int(count) or count < 2:
         raise DescriptionError(f"samples is {samples}; it must be a whole number, at least 2")
-    if end / count < LEAST:
-        raise DescriptionError(f"until is {end} s; with {int(count)} samples it must be at least {count * LEAST:g} s")
     if method in solvers.FIXED and (step is None or step > end):
         raise DescriptionError(f"step is {step}; {method} needs a positive step [s], no longer than the run")
     if method not in solvers.FIXED and step is not None:

@@ -100,8 +100,8 @@ def simulate(
         Something asked for is not possible, or the result would not fit into memory.
     SimulationError
         The run diverged, could not meet its tolerance or met a NaN. The message says when and which coordinate; the
-        part before is in its `result`. A result whose status is "completed" has finite numbers alone. Ctrl-C instead ends the run with a warning and returns what there is. What a
-        Python function raises comes out as it is.
+        part before is in its `result`. A result whose status is "completed" has finite numbers alone. Ctrl-C instead
+        ends the run with a warning and returns what there is. What a Python function raises comes out as it is.
     """
     with refused("simulate"):
         checked_instance(model, Model, "model")
