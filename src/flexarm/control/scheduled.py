@@ -82,7 +82,7 @@ class ScheduledLQR:
                 f"ScheduledLQR: points is {shown(self.points)}; it must be a whole number, at least 2"
             )
         if self.points > MOST_POINTS:
-            raise DescriptionError(f"ScheduledLQR: points is {self.points}; at most {MOST_POINTS} are possible")
+            raise DescriptionError(f"ScheduledLQR: points is {shown(self.points)}; at most {MOST_POINTS} are possible")
         if self.until is not None:
             with refused("ScheduledLQR"):
                 end = checked_number(self.until, "s", POSITIVE, "until")
