@@ -307,9 +307,9 @@ def test_an_input_serves_one_run_after_one_that_failed(rotor):
     same(run(rotor, 1.0, u=u), run(rotor, 1.0, u=Sampled(lambda t, q, qd: [0.1], 0.1, delay=0.1)))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("sampled")])
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_input_serves_several_runs_at_once(rotor, kind):
-    """In threads; a sampled law keeps what it gave and is an input of one run, its controller of any number."""
+    """In threads; what a sampled law has given is each run's own."""
     u, found = kinds(rotor)[kind], {}
     expected = run(rotor, 1.0, u=u)
 

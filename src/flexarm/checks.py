@@ -5,7 +5,8 @@ coerced silently (a quoted number or a `true` is not a mass).
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -47,6 +48,16 @@ class Fault(ValueError):
     def __init__(self, part: str, message: str, sentence: bool = False, where: str = ""):
         super().__init__(message)
         self.part, self.message, self.sentence, self.where = part, message, sentence, where
+
+
+@contextmanager
+def refused(where: str = "") -> Iterator[None]:
+    """Turns a fault of an argument or a field into the one line of whoever has it."""
+    try:
+        yield
+    except Fault as fault:
+        before = f"{where}: " if where else ""
+        raise DescriptionError(f"{before}{fault.part}{' ' if fault.part else ''}{fault.message}") from None
 
 
 def shown(value: object) -> str:
@@ -99,6 +110,57 @@ def checked_number(value: object, unit: str = "", rule: Rule = FINITE, part: str
     if abs(x) < least and not rule[1](0.0):
         raise Fault(part, f"is {with_unit(x, unit)}; it must be at least {size(least, unit)}")
     return x
+
+
+def checked_instance(value: object, kind: type, part: str = "") -> Any:
+    """The value, which must be of this kind; raises `Fault`."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise Fault(part, f"is {shown(value)}; it must be {article} {kind.__name__}")
+    return value
+
+
+def checked_result(value: Any, variables: tuple[str, ...] = (), attributes: tuple[str, ...] = ()) -> Any:
+    """The value, which must be a result of `simulate` with these parts; raises `Fault`."""
+    from xarray import Dataset
+
+    if not isinstance(value, Dataset):
+        raise Fault("result", f"is a {type(value).__name__}; it must be a Dataset, as simulate gives it")
+    for names, known in ((("time", "coordinate", *variables), value.variables), (attributes, value.attrs)):
+        if missing := [name for name in names if name not in known]:
+            raise Fault("result", f"has no {missing[0]!r}; it must be a Dataset, as simulate gives it")
+    return value
+
+
+def checked_flag(value: object, part: str = "") -> bool:
+    """The value as true or false; raises `Fault`."""
+    if not isinstance(value, bool | np.bool_):
+        raise Fault(part, f"is {shown(value)}; it must be true or false")
+    return bool(value)
+
+
+def checked_whole(value: object, least: int, part: str = "") -> int:
+    """The value as a whole number, `least` or more, which may be written as a float; raises `Fault`."""
+    x = checked_number(value, part=part)
+    if x != int(x) or x < least:
+        allowed = f"at least {least}" if least else "zero or positive"
+        raise Fault(part, f"is {shown(value)}; it must be a whole number, {allowed}")
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def checked_array(value: object, part: str = "", finite: bool = True) -> np.ndarray:
+    """The value as an array of floats of any shape, finite unless said otherwise; raises `Fault`."""
+    try:
+        given = np.asarray(value)
+    except (TypeError, ValueError):  # rows of several lengths, or a thing that is no array
+        given = np.asarray("")
+    if given.dtype.kind not in "biufO":
+        raise Fault(part, "is not an array of numbers")
+    if given.dtype.kind == "O":  # integers too large for 64 bits, or no numbers
+        given = np.array([checked_number(x, part=part) for x in given.flat]).reshape(given.shape)
+    if finite and not np.isfinite(given).all():
+        raise Fault(part, "contains NaN or infinity")
+    return given.astype(float)
 
 
 def checked_list(value: object, what: str, part: str = "") -> list:
@@ -246,12 +308,6 @@ def _text(value: object) -> str:
     return value
 
 
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise Fault("", f"is {shown(value)}; it must be true or false")
-    return bool(value)
-
-
 def _title(value: object) -> str:
     line = _text(value)
     if not line.strip() or not line.isprintable():
@@ -269,7 +325,7 @@ def _label(value: object) -> str:
 
 
 text, title, label = BeforeValidator(_text), BeforeValidator(_title), BeforeValidator(_label)
-flag = BeforeValidator(_flag)
+flag = BeforeValidator(lambda value: checked_flag(value))
 
 
 def kind(base: Any) -> BeforeValidator:

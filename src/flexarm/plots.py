@@ -7,6 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
+from flexarm.checks import (
+    Fault,
+    checked_array,
+    checked_flag,
+    checked_instance,
+    checked_result,
+    checked_whole,
+    refused,
+    shown,
+)
 from flexarm.description.arm import Beam, Telescope
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
@@ -19,6 +29,11 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
+VARIABLES = ("q", "qd", "u", "tip", "deflection", "kinetic", "potential", "work", "dissipated", "role", "owner", "unit")
+ATTRIBUTES = ("name", "method", "status", "input_description", "energy_drift")
+"""What a figure of a result shows."""
+
+
 def draw(result: "Dataset") -> "Figure":
     """A figure of a result: joints (against the reference where there is one), inputs, tip deflections, energy.
 
@@ -27,6 +42,8 @@ def draw(result: "Dataset") -> "Figure":
     """
     from matplotlib.figure import Figure
 
+    with refused("draw"):
+        checked_result(result, VARIABLES, ATTRIBUTES)
     a = result.attrs
     figure = Figure(figsize=(10, 8), layout="constrained")
     joints, forces, tips, energies = figure.subplots(2, 2, sharex=True).ravel()
@@ -131,6 +148,8 @@ def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
     The deflection is what the curvature of the assumed shapes integrates to, so it is one for all families. Raises
     `DescriptionError` for a q that does not fit the arm.
     """
+    with refused("neutral_axes"):
+        checked_instance(model, Model, "model")
     frames = model.frames(q)
     q = np.asarray(q, dtype=float)
     x = np.linspace(0.0, 1.0, STATIONS)
@@ -190,8 +209,9 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
     """
     from matplotlib.figure import Figure
 
+    count = _count("draw_modes", model, count, locked)
     omega, phi = model.modes(q, locked)
-    chosen = np.flatnonzero(omega > 0)[: int(count)]
+    chosen = np.flatnonzero(omega > 0)[:count]
     if not len(chosen):
         raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates" + " with the drives held" * locked)
     q = np.asarray(q, dtype=float)
@@ -223,6 +243,13 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
         axes.set_axis_off()
     figure.suptitle(escape.label(f"{model.arm.name}: modes, drives {'held' if locked else 'free'}"), fontsize="medium")
     return figure
+
+
+def _count(where: str, model: Any, count: Any, locked: Any) -> int:
+    with refused(where):
+        checked_instance(model, Model, "model")
+        checked_flag(locked, "locked")
+        return checked_whole(count, 1, "count")
 
 
 def _plane(moved: np.ndarray, still: np.ndarray) -> tuple[int, int]:
@@ -257,18 +284,19 @@ def draw_frequencies(
     """
     from matplotlib.figure import Figure
 
-    if coordinate not in model.coordinates:
-        raise DescriptionError(f"unknown coordinate {coordinate!r}; known are {', '.join(model.coordinates)}")
-    q = np.array(model.arm.rest if q is None else q, dtype=float)
-    try:
-        x = np.atleast_1d(np.asarray(values, dtype=float))
-    except (TypeError, ValueError):
-        raise DescriptionError("values is not an array of numbers") from None
+    count = _count("draw_frequencies", model, count, locked)
+    if not isinstance(coordinate, str) or coordinate not in model.coordinates:
+        raise DescriptionError(f"unknown coordinate {shown(coordinate)}; known are {', '.join(model.coordinates)}")
+    q = model.argument("q", model.arm.rest if q is None else q).copy()
+    with refused():
+        x = checked_array(values, "values").ravel()
+    if not len(x) or q.ndim != 1:
+        raise DescriptionError("draw_frequencies: values is empty, or q is not one configuration")
     rows = []
     for value in x:
         q[model.coordinates.index(coordinate)] = value
         rows.append(model.frequencies(q, locked))
-    omega = np.array(rows)[:, : int(count)]
+    omega = np.array(rows)[:, :count]
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     for k, line in enumerate(omega.T):
@@ -289,6 +317,12 @@ def save_figure(figure: Any, path: str | PathLike[str]) -> Path:
     """Write a figure, whole or not at all; raises `DescriptionError` where it cannot be written."""
     import io
 
+    from matplotlib.figure import Figure
+
+    with refused("save_figure"):
+        checked_instance(figure, Figure, "figure")
+        if not isinstance(path, str | PathLike):
+            raise Fault("path", f"is {shown(path)}; it must be the name of a file")
     content = io.BytesIO()
     suffix = Path(path).suffix.lstrip(".") or "png"
     try:

@@ -18,7 +18,21 @@ import numpy as np
 from pydantic import BeforeValidator
 
 from flexarm import checks
-from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, POSITIVE, Described, Fault, Rule, number, optional_number, shown
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    NOT_ZERO,
+    POSITIVE,
+    Described,
+    Fault,
+    Rule,
+    checked_instance,
+    checked_result,
+    checked_whole,
+    number,
+    optional_number,
+    refused,
+    shown,
+)
 from flexarm.description.arm import Arm, Beam, Link
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor, signal
@@ -406,6 +420,8 @@ class Outputs:
 
 def outputs(model: Model, sensors: Sequence[Sensor]) -> Outputs:
     """What the sensors measure of the model; raises `DescriptionError` where one does not fit the arm."""
+    with refused("outputs"):
+        checked_instance(model, Model, "model")
     names = model.output_names(sensors)
     units = [unit for each in sensors for unit in (each.units(model.arm) if hasattr(each, "units") else [""])]
     return Outputs(model, tuple(sensors), names, tuple(units))
@@ -443,8 +459,11 @@ def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) 
     """
     import xarray as xr
 
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise DescriptionError(f"seed is {shown(seed)}; it must be a whole number, zero or positive")
+    with refused():
+        seed = checked_whole(seed, 0, "seed")
+    with refused("sampled"):
+        checked_instance(model, Model, "model")
+        checked_result(result, ("q", "qd", "u"))
     if tuple(map(str, result.coordinate.values)) != model.coordinates:
         raise DescriptionError(f"sampled: the result is not of arm {model.arm.name!r}: its coordinates differ")
     model.output_names(sensors)
@@ -472,6 +491,9 @@ def _rows(sensor: Any, t: Array) -> Array:
     if sensor.sample_time is None:
         return np.arange(len(t))
     dt = sensor.sample_time
+    if (t[-1] - t[0]) / dt > len(t) - 0.5:
+        where = f"{type(sensor).__name__}: sample_time is {dt:g} s"
+        raise DescriptionError(f"{where}, shorter than the steps of the result; choose more `samples` of the run")
     wanted = t[0] + dt * np.arange(int((t[-1] - t[0]) / dt + 1e-6) + 1)
     rows = np.clip(np.searchsorted(t, wanted - 1e-6 * dt), 0, len(t) - 1)
     off = np.abs(t[rows] - wanted)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.checks import Fault, checked_array, checked_flag, checked_instance, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import held
@@ -32,6 +33,9 @@ def flexible_equations(model: Model, straight: bool = False) -> "ca.Function":
     casadi.Function
         With one result, M, C, K and g side by side, (k, 3k + 1).
     """
+    with refused("flexible_equations"):
+        checked_instance(model, Model, "model")
+        checked_flag(straight, "straight")
     where = "straight" if straight else "anywhere"
     return model.derived(f"flexible equations, {where}", lambda: _flexible_equations(model, straight))
 
@@ -63,7 +67,18 @@ def _flexible_equations(model: Model, straight: bool) -> "ca.Function":
 
 
 def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
-    """M, C, K (times, k, k) and g (times, k) of `flexible_equations` at states (times, n or m)."""
+    """M, C, K (times, k, k) and g (times, k) of `flexible_equations` at states (times, n or m).
+
+    Raises `DescriptionError` where the states do not fit the Function.
+    """
+    import casadi as ca
+
+    with refused("equations_along"):
+        checked_instance(function, ca.Function, "function")
+        q, qd, qdd = (checked_array(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd")))
+        for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd")):
+            if x.ndim != 2 or x.shape != q.shape or x.shape[1] != function.size1_in(0):
+                raise Fault(name, f"has shape {x.shape}; it must be (times, {function.size1_in(0)}), as the others")
     count = len(q)
     k = function.size1_out(0)
     values = np.array(function.map(count)(q.T, qd.T, qdd.T))
@@ -72,11 +87,22 @@ def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) ->
 
 
 def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
-    """Of M s^2 + C s + K, (times, k, k), those of the upper half plane, lowest first: (times, k)."""
+    """Of M s^2 + C s + K, (times, k, k), those of the upper half plane, lowest first: (times, k).
+
+    Raises `DescriptionError` for matrices that do not fit together, and where M is singular.
+    """
+    with refused("quadratic_eigenvalues"):
+        M, C, K = (checked_array(x, name) for x, name in ((M, "M"), (C, "C"), (K, "K")))
+        for x, name in ((M, "M"), (C, "C"), (K, "K")):
+            if x.ndim < 2 or x.shape != M.shape or x.shape[-1] != x.shape[-2]:
+                raise Fault(name, f"has shape {x.shape}; all three must be (times, k, k)")
     n = M.shape[-1]
     A = np.zeros((*M.shape[:-2], 2 * n, 2 * n))
     A[..., :n, n:] = np.eye(n)
-    A[..., n:, :] = -np.linalg.solve(M, np.concatenate([K, C], axis=-1))
+    try:
+        A[..., n:, :] = -np.linalg.solve(M, np.concatenate([K, C], axis=-1))
+    except np.linalg.LinAlgError:
+        raise DescriptionError("quadratic_eigenvalues: M is singular; it must be an inertia matrix") from None
     s = np.linalg.eigvals(A)
     return np.take_along_axis(s, np.argsort(s.imag, axis=-1), axis=-1)[..., n:]
 
@@ -145,6 +171,8 @@ def lyapunov_rate(model: Model, q: Array, qd: Array, u: Array | None = None, qdd
 
 def _trajectory(model: Model, q: Array, qd: Array, u: Array | None, qdd: Array | None) -> tuple[Array, Array, Array]:
     """q, qd and qdd, (times, n) each."""
+    with refused("along a trajectory"):
+        checked_instance(model, Model, "model")
     if (u is None) == (qdd is None):
         raise DescriptionError("along a trajectory: give u, or qdd, and not both")
     q, qd = model.argument("q", q), model.argument("qd", qd)

@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 
 from flexarm.analysis.equilibrium import equilibrium
+from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm
 from flexarm.description.bodies import DIRECTIONS, MOST_MODES, Beam
 from flexarm.errors import DescriptionError
@@ -112,6 +113,8 @@ def convergence(arm: Arm, q: Array | None = None) -> Convergence:
     FlexarmError
         Where the arm is too soft to hold itself against gravity.
     """
+    with refused("convergence"):
+        checked_instance(arm, Arm, "arm")
     larger, modes, kept = _with_more(arm)
     few, more = Model(arm), Model(larger)
     given = few.argument("q", arm.rest if q is None else q)

@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.checks import checked_array, checked_instance, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import held as free_motions
@@ -32,8 +33,8 @@ def equilibrium(model: Model, q: ArrayLike, held: Literal["drives", "joints"] = 
     FlexarmError
         Where no equilibrium is found.
     """
-    if held not in ("drives", "joints"):
-        raise DescriptionError(f"equilibrium: held is {held!r}; it must be 'drives' or 'joints'")
+    if not isinstance(held, str) or held not in ("drives", "joints"):
+        raise DescriptionError(f"equilibrium: held is {shown(held)}; it must be 'drives' or 'joints'")
     x, u = configuration(model, q), np.zeros(len(model.inputs))
     B = model.input_matrix(x)
     N = free_motions(B if held == "drives" else np.eye(len(x))[:, list(model.arm.joints)])
@@ -58,12 +59,9 @@ def equilibrium(model: Model, q: ArrayLike, held: Literal["drives", "joints"] = 
 def configuration(model: Model, q: ArrayLike) -> Array:
     """A configuration (n,) of one, or of the joints alone, (m,): motors are then where their joints are, and what bends
     is as in `arm.rest`. Raises `DescriptionError` for anything else."""
-    try:
-        given = np.asarray(q)
-        if given.dtype.kind not in "iuf":
-            raise ValueError
-    except ValueError:
-        raise DescriptionError("q is not an array of numbers") from None
+    with refused():
+        checked_instance(model, Model, "model")
+        given = checked_array(q, "q")
     n, m = len(model.coordinates), len(model.inputs)
     if given.ndim > 1:
         raise DescriptionError("q has more than one axis; give one configuration")
@@ -71,10 +69,8 @@ def configuration(model: Model, q: ArrayLike) -> Array:
         names, joints = model.coordinates, model.arm.joints
         allowed = f"{n} numbers: {', '.join(names)}; or the joints alone: {', '.join(names[i] for i in joints)}"
         raise DescriptionError(f"q has shape {given.shape}; it must have {allowed}")
-    if not np.isfinite(given).all():
-        raise DescriptionError("q contains NaN or infinity")
     if given.shape == (n,):
-        return given.astype(float)
+        return given
     T = moved_by_joints(model)
     return np.where(T.any(axis=1), T @ given, model.arm.rest)
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.checks import checked_flag, checked_instance, refused
 from flexarm.errors import DescriptionError
 from flexarm.mechanics import factors
 from flexarm.mechanics.chain import Chain, positions
@@ -32,18 +33,18 @@ Array = np.ndarray
 
 def order(model: Model) -> tuple[int, ...]:
     """Where the recursion's coordinates stand in `model.coordinates`, from the base outward: (n,)."""
-    return tuple(factors.order(model.chain))
+    return tuple(factors.order(_arm(model).chain))
 
 
 def rows(model: Model) -> tuple[slice, ...]:
     """Which rows of N_l and N_d belong to each body, the payload last: (links + 1,)."""
-    ends = np.cumsum([0, *(7 + body.size for body in model.chain.bodies)]).tolist()
+    ends = np.cumsum([0, *(7 + body.size for body in _arm(model).chain.bodies)]).tolist()
     return tuple(slice(a, b) for a, b in pairwise(ends))
 
 
 def columns(model: Model) -> tuple[slice, ...]:
     """Which rows and columns of U and D belong to each body, none to the payload: (links + 1,)."""
-    ends = np.cumsum([0, *(len(positions(own)) for own in model.chain.own)]).tolist()
+    ends = np.cumsum([0, *(len(positions(own)) for own in _arm(model).chain.own)]).tolist()
     return tuple(slice(a, b) for a, b in pairwise(ends))
 
 
@@ -63,6 +64,8 @@ def udu(model: Model, q: Array, blocks: bool = False) -> tuple[Array, Array]:
     DescriptionError
         When q is not one configuration.
     """
+    with refused("factors"):
+        checked_flag(blocks, "blocks")
     both = _evaluated(model, factors.udu, q)
     U, D = both[:, :-1], np.diag(both[:, -1])
     if blocks:
@@ -95,6 +98,12 @@ def body_inertia(model: Model, q: Array) -> Array:
     return _propagation(model, q)[2]
 
 
+def _arm(model: Model) -> Model:
+    with refused("factors"):
+        checked_instance(model, Model, "model")
+    return model
+
+
 def _propagation(model: Model, q: Array) -> tuple[Array, Array, Array]:
     found = _evaluated(model, factors.propagation, q)
     size, n = len(found), len(model.coordinates)
@@ -103,7 +112,7 @@ def _propagation(model: Model, q: Array) -> tuple[Array, Array, Array]:
 
 def _evaluated(model: Model, table: Callable[[Chain, list], list[list]], q: Array) -> Array:
     """A table of `factors` at a configuration."""
-    q = model.argument("q", q)
+    q = _arm(model).argument("q", q)
     if q.ndim != 1:
         raise DescriptionError("factors: q has more than one axis; give one configuration")
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from flexarm.analysis.linear import zeros
+from flexarm.analysis.linear import state_space, zeros
+from flexarm.checks import NOT_NEGATIVE, checked_array, checked_number, refused
 from flexarm.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ CONSTANTS = 8.0
 """Time constants of a side's slowest zero that are added there: what is left then is 3e-4."""
 LONGEST = 5.0
 """Durations of the motion that are added on either side at most, if nothing else is asked for."""
+MOST = 1e7
+"""Steps that are added before and after."""
 WEIGHED = 9.0
 """Logarithm of what the weight e^(-sigma t) falls by until the end: rounding grows by as much, and what one period of
 the transform hands on to the next falls by its square."""
@@ -116,14 +119,19 @@ def stable_inversion(
         When there are not as many outputs as inputs, times are not equally spaced, y does not rest at its ends, or a
         zero lies on the imaginary axis, where no bounded inverse exists.
     """
-    times, y = np.asarray(times, dtype=float), np.asarray(y, dtype=float)
+    state_space("stable_inversion", system)
+    with refused("stable_inversion"):
+        times, y = checked_array(times, "times"), checked_array(y, "y")
+        for name, given in (("before", before), ("after", after)):
+            if given is not None:
+                checked_number(given, "s", NOT_NEGATIVE, name)
     y = y[:, None] if y.ndim == 1 else y
     A, B, C, D = (np.asarray(part) for part in (system.A, system.B, system.C, system.D))
     n, m = B.shape
     if C.shape[0] != m:
         raise DescriptionError(f"stable_inversion: {C.shape[0]} outputs for {m} inputs; there must be as many")
-    if y.shape != (len(times), m):
-        raise DescriptionError(f"stable_inversion: y has shape {y.shape}; it must have {(len(times), m)}")
+    if times.ndim != 1 or y.shape != (len(times), m):
+        raise DescriptionError(f"stable_inversion: y has shape {y.shape}; it must be one row a time, {(times.size, m)}")
     step = np.diff(times)
     if len(times) < 4 or not np.allclose(step, step[0], rtol=1e-6) or step[0] <= 0:
         raise DescriptionError("stable_inversion: times must increase in equal steps")
@@ -146,6 +154,9 @@ def stable_inversion(
         min(CONSTANTS / rate, LONGEST * duration) if given is None else given
         for rate, given in zip(rates, (before, after), strict=True)
     ]
+    if not sum(asked) / h <= MOST:
+        added = f"{sum(asked):.3g} s in steps of {h:.3g} s before and after"
+        raise DescriptionError(f"stable_inversion: {added}; at most {MOST:.0e} steps are possible")
     first, last = (int(np.ceil(time / h)) for time in asked)
     sides = zip(rates, (first, last), strict=True)
     cut = tuple(0.0 if rate == np.inf else float(np.exp(-rate * count * h)) for rate, count in sides)

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from flexarm.analysis.rosenbrock import reduced, scaled
+from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def poles(system: "control.StateSpace") -> Array:
 
     A double pole at zero, of a joint that is free to turn, is exact only to the square root of rounding.
     """
-    return _by_size(np.linalg.eigvals(system.A))
+    return _by_size(np.linalg.eigvals(state_space("poles", system).A))
 
 
 def zeros(system: "control.StateSpace", output: Channels = None, input: Channels = None) -> Array:
@@ -76,6 +77,7 @@ def transfer_function(
     """
     import control
 
+    state_space("transfer_function", system)
     rows, columns = _chosen("output", output, system.output_labels), _chosen("input", input, system.input_labels)
     channels = [[_ratio(system, i, j) for j in columns] for i in rows]
     num, den = ([[each[k] for each in row] for row in channels] for k in (0, 1))
@@ -172,24 +174,45 @@ def _by_size(s: Array) -> Array:
 
 
 def _channel(system: "control.StateSpace", output: Channels, input: Channels) -> tuple[Array, Array, Array, Array]:
+    state_space("zeros", system)
     rows = _chosen("output", output, system.output_labels)
     columns = _chosen("input", input, system.input_labels)
     A, B, C, D = (np.asarray(X, dtype=float) for X in (system.A, system.B, system.C, system.D))
     return A, B[:, columns], C[rows], D[np.ix_(rows, columns)]
 
 
+def state_space(where: str, system: Any) -> "control.StateSpace":
+    """The system, if it is one, of finite numbers; raises `DescriptionError`."""
+    import control
+
+    with refused(where):
+        checked_instance(system, control.StateSpace, "system")
+    if not all(np.isfinite(X).all() for X in (system.A, system.B, system.C, system.D)):
+        raise DescriptionError(f"{where}: the system's matrices contain NaN or infinity")
+    return system
+
+
 def _chosen(what: str, wanted: Channels, labels: list[str]) -> list[int]:
     if wanted is None:
         return list(range(len(labels)))
-    found = []
-    for each in [wanted] if isinstance(wanted, str | int) else wanted:
-        if each not in labels and not (isinstance(each, int) and 0 <= each < len(labels)):
-            raise DescriptionError(f"unknown {what} {each!r}; the system has {', '.join(labels)}")
-        found.append(labels.index(each) if isinstance(each, str) else int(each))
+    found: list[int] = []
+    for each in wanted if isinstance(wanted, list | tuple | range | np.ndarray) else [wanted]:
+        if isinstance(each, str) and each in labels:
+            found.append(labels.index(each))
+        elif isinstance(each, int | np.integer) and 0 <= each < len(labels):
+            found.append(int(each))
+        else:
+            raise DescriptionError(f"unknown {what} {shown(each)}; the system has {', '.join(labels)}")
+    if not found:
+        raise DescriptionError(f"no {what} is named; the system has {', '.join(labels)}")
     return found
 
 
 def frequency_response(system: "control.StateSpace", omega: Array) -> Array:
     """C (j omega - A)^-1 B + D at frequencies [rad/s]: (frequencies, outputs, inputs) complex; infinite at a pole."""
-    s = 1j * np.atleast_1d(np.asarray(omega, dtype=float))
+    state_space("frequency_response", system)
+    with refused("frequency_response"):
+        s = 1j * np.atleast_1d(checked_array(omega, "omega"))
+        if s.ndim > 1:
+            raise Fault("omega", f"has shape {s.shape}; it must be one number or a row of them")
     return np.moveaxis(system(s, squeeze=False, warn_infinite=False), -1, 0)

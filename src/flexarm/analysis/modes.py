@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
 from flexarm.model import Model, Sensor
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ def mode_table(
     """
     import xarray as xr
 
+    with refused("mode_table"):
+        checked_instance(model, Model, "model")
+        tolerance = checked_number(tolerance, "", NOT_NEGATIVE, "tolerance")
     omega, phi = model.modes(q, locked=False)
     n = len(omega)
     M, B = model.mass_matrix(q), model.input_matrix(q)

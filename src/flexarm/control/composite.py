@@ -8,9 +8,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.checks import checked_flag, refused
 from flexarm.control.closed_loop import ClosedLoop, growth
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
-from flexarm.control.gains import demanded, followed, gain, motion
+from flexarm.control.gains import actuators, demanded, followed, gain, motion
 from flexarm.control.lqr import where
 from flexarm.control.riccati import effort, energy, held, is_stable, linear, optimal, weights
 from flexarm.control.timescales import TimeScales, interpolated, time_scales
@@ -105,7 +106,9 @@ class Composite:
         five hundred times, for gains and weights that do not fit, and for a vibration that is neither damped nor
         reached.
         """
-        m = len(model.inputs)
+        m = actuators("Composite", model, period)
+        with refused("Composite"):
+            checked_flag(self.corrected, "corrected")
         scales = time_scales(model)
         if not scales.names:
             raise DescriptionError(f"Composite: arm {model.arm.name!r} is rigid, nothing of it is fast")

@@ -5,7 +5,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
-from flexarm.control.gains import actuated, demanded, followed, gain, rigid_arm
+from flexarm.control.gains import actuated, actuators, demanded, followed, gain, rigid_arm
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Reference, jumps_of
@@ -33,7 +33,7 @@ class ComputedTorque:
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model."""
-        m = len(model.inputs)
+        m = actuators("ComputedTorque", model, period)
         Kp, Kd = gain("ComputedTorque: Kp", self.Kp, m), gain("ComputedTorque: Kd", self.Kd, m)
         reference, B_T = followed("ComputedTorque", self.reference, model), actuated(model)
         inverse = rigid_arm(model).function("inverse_dynamics")

@@ -5,7 +5,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
-from flexarm.control.gains import actuated, demanded, followed, gain
+from flexarm.control.gains import actuated, actuators, demanded, followed, gain
 from flexarm.model import Model
 from flexarm.simulation.feedback import check_drives
 from flexarm.simulation.law import Column, Law
@@ -36,7 +36,7 @@ class Decoupling:
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; raises `DescriptionError` where an actuator moves a sum of coordinates."""
-        m = len(model.inputs)
+        m = actuators("Decoupling", model, period)
         Kp, Kd = gain("Decoupling: Kp", self.Kp, m), gain("Decoupling: Kd", self.Kd, m)
         reference, B_T = followed("Decoupling", self.reference, model), actuated(model)
         check_drives(model, "Decoupling: ", "it must move a joint alone")

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from flexarm.control.gains import inner_law
+from flexarm.checks import checked_instance, refused
+from flexarm.control.gains import actuators, inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law
@@ -29,7 +30,9 @@ class DesignedFor:
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The nominal arm's law, whatever the model; raises `DescriptionError` where that lacks a coordinate."""
-        nominal = self.model
+        actuators("DesignedFor", model, period)
+        with refused("DesignedFor"):
+            nominal: Model = checked_instance(self.model, Model, "model of the nominal arm")
         for what, known, given in (
             ("coordinate", nominal.coordinates, model.coordinates),
             ("actuator", nominal.inputs, model.inputs),

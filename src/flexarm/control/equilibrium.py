@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import analysis
-from flexarm.checks import Fault, checked_numbers
+from flexarm.checks import checked_instance, checked_numbers, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory import Reference
@@ -21,15 +21,15 @@ def equilibrium(model: Model, joints: ArrayLike) -> tuple[Array, Array]:
 
     Raises `DescriptionError` for joints that do not fit the arm, `FlexarmError` where no equilibrium is found.
     """
+    with refused("equilibrium"):
+        checked_instance(model, Model, "model")
     return analysis.equilibrium(model, checked_joints("equilibrium: joints", joints, model), held="joints")
 
 
 def checked_joints(what: str, value: Any, model: Model) -> Array:
     """One number a joint; raises `DescriptionError`."""
-    try:
-        joints = checked_numbers(value)
-    except Fault as fault:
-        raise DescriptionError(f"{what}{fault.part} {fault.message}") from None
+    with refused():
+        joints = checked_numbers(value, part=what)
     if len(joints) != len(model.inputs):
         names = ", ".join(model.coordinates[i] for i in model.arm.joints)
         raise DescriptionError(f"{what} has {len(joints)} numbers; it must have {len(model.inputs)}: {names}")

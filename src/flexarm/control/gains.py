@@ -5,25 +5,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import shown
+from flexarm.checks import POSITIVE, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import Sampled
 from flexarm.simulation.law import Column, Law, law_of
 from flexarm.trajectory import Reference, Still
+from flexarm.trajectory.reference import positions
 
 Array = np.ndarray
+
+
+def actuators(what: str, model: Model, period: float | None) -> int:
+    """The number of a model's inputs; raises `DescriptionError` where a controller is given no model, or no period."""
+    with refused(what):
+        checked_instance(model, Model, "model")
+        if period is not None:
+            checked_number(period, "s", POSITIVE, "period")
+    return len(model.inputs)
 
 
 def gain(what: str, value: ArrayLike, rows: int, columns: int | None = None) -> Array:
     """A gain as a matrix (rows, columns), square by default: of one number, of the diagonal, or of all entries."""
     columns = rows if columns is None else columns
-    try:
-        given = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise DescriptionError(f"{what} is not an array of numbers") from None
-    if not np.isfinite(given).all():
-        raise DescriptionError(f"{what} contains NaN or infinity")
+    with refused():
+        given = checked_array(value, what)
     if rows == columns and given.ndim == 0:
         return float(given) * np.eye(rows)
     if rows == columns and given.shape == (rows,):
@@ -46,7 +52,7 @@ def followed(what: str, given: Any, model: Model) -> Reference:
         raise DescriptionError(f"{what}: arm {model.arm.name!r} has no actuator")
     if isinstance(given, type) or not hasattr(given, "expression"):
         return Still(_places(f"{what}: reference", given, m))
-    found = len(given.expression(ca.SX.sym("t")))
+    found = positions(given, ca.SX.sym("t")).numel()
     if found != m:
         names = ", ".join(model.coordinates[i] for i in model.arm.joints)
         raise DescriptionError(f"{what}: the reference moves {found} joints; the arm has {m}: {names}")
@@ -57,7 +63,7 @@ def _places(what: str, given: Any, m: int) -> tuple[float, ...]:
     """One number for all joints, or one each."""
     try:
         values = np.asarray(given)
-    except ValueError:
+    except (TypeError, ValueError):
         values = np.asarray(None)
     if values.dtype.kind not in "iuf" or values.shape not in ((), (m,)) or not np.isfinite(values).all():
         raise DescriptionError(f"{what} is {shown(given)}; it must be a reference, one number, or {m}, one a joint")
@@ -69,7 +75,7 @@ def motion(reference: Reference, t: Any) -> tuple[Column, Column, Column]:
     import casadi as ca
 
     s = ca.SX.sym("t")
-    r = ca.SX(ca.vertcat(*reference.expression(s)))
+    r = positions(reference, s)
     rd = ca.jacobian(r, s)
     values = ca.substitute([ca.densify(x) for x in (r, rd, ca.jacobian(rd, s))], [s], [ca.SX(t)])
     return values[0], values[1], values[2]

@@ -5,7 +5,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
-from flexarm.control.gains import Array, actuated, gain, inner_law, motion
+from flexarm.control.gains import Array, actuated, actuators, gain, inner_law, motion
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law, clipped, limits, parted
@@ -32,7 +32,7 @@ class Integral:
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; its memory is the controller's and w."""
-        m = len(model.inputs)
+        m = actuators("Integral", model, period)
         Ki = gain("Integral: Ki", self.Ki, m)
         limit = None if self.limit is None else limits("Integral: limit", self.limit, m)
         inner = inner_law("Integral", self.controller, model, period)

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.analysis.equilibrium import moved_by_joints
-from flexarm.checks import POSITIVE, Fault, checked_number
+from flexarm.checks import POSITIVE, checked_number, refused
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
-from flexarm.control.gains import followed, motion
+from flexarm.control.gains import actuators, followed, motion
 from flexarm.control.riccati import effort, energy, linear, optimal, weights
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -55,6 +55,7 @@ class LQR:
         weights or joints that do not fit, and for a mode that is not stable and not reached; warns where a period is
         longer than half that of the fastest mode that is reached.
         """
+        actuators("LQR", model, period)
         n = len(model.coordinates)
         reference = None if self.reference is None else followed("LQR", self.reference, model)
         at = where("LQR", "joints", self.joints, reference, model)
@@ -115,10 +116,8 @@ def regulator(
 
 def _bandwidth(what: str, given: float | None, model: Model, q: Array) -> float:
     if given is not None:
-        try:
+        with refused(what):
             return checked_number(given, "rad/s", POSITIVE, "bandwidth")
-        except Fault as fault:
-            raise DescriptionError(f"{what}: {fault.part} {fault.message}") from None
     stiff = [omega for omega in model.frequencies(q) if omega > 0]
     if not stiff:
         message = f"arm {model.arm.name!r} has no stiffness, so nothing sets the pace"

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from flexarm.analysis import configuration, equilibrium
-from flexarm.control.gains import gain, inner_law
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, refused
+from flexarm.control.gains import actuators, gain, inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import initial
@@ -68,15 +69,19 @@ class Observed:
         """The law for a model; its memory is the controller's and the estimate x^."""
         import casadi as ca
 
+        m = actuators("Observed", model, period)
+        with refused("Observed"):
+            unmodelled = checked_number(self.unmodelled, "rad/s^2 or m/s^2", NOT_NEGATIVE, "unmodelled")
+            sampled_at = checked_number(self.sampled_at, "s", POSITIVE, "sampled_at")
+        names = model.output_names(self.sensors)
         sensors = tuple(self.sensors)
-        names = model.output_names(sensors)
         sigma = self._noise(model, sensors, period)
         inner = inner_law("Observed", self.controller, model, period)
-        n, m = len(model.coordinates), len(model.inputs)
+        n = len(model.coordinates)
         W = gain("Observed: process", self.process, m)
         start = np.concatenate(initial(model, inner.reference))
         q0 = start[:n] if self.configuration is None else configuration(model, self.configuration)
-        L, fastest, poles = _gain(model, sensors, q0, W, float(self.unmodelled), sigma, period, self.sampled_at)
+        L, fastest, poles = _gain(model, sensors, q0, W, unmodelled, sigma, period, sampled_at)
         steps = 0 if period is None else _steps(period, fastest)
         output, motion = model.output_function(sensors), model.function("forward_dynamics")
         resolution = [float(each.resolution) for each in sensors for _ in each.names(model.arm)]

@@ -5,7 +5,8 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
-from flexarm.control.gains import actuated, followed, gain, motion, rigid_arm
+from flexarm.checks import checked_flag, refused
+from flexarm.control.gains import actuated, actuators, followed, gain, motion, rigid_arm
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Reference, jumps_of
@@ -35,7 +36,9 @@ class JointPD:
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model."""
-        m = len(model.inputs)
+        m = actuators("JointPD", model, period)
+        with refused("JointPD"):
+            checked_flag(self.gravity, "gravity")
         Kp, Kd = gain("JointPD: Kp", self.Kp, m), gain("JointPD: Kd", self.Kd, m)
         reference, B_T = followed("JointPD", self.reference, model), actuated(model)
         carried = rigid_arm(model).function("gravity_force") if self.gravity and any(model.arm.gravity) else None

@@ -5,7 +5,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
-from flexarm.control.gains import inner_law
+from flexarm.control.gains import actuators, inner_law
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law, clipped, limits
 
@@ -27,7 +27,7 @@ class Saturated:
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model."""
-        limit = limits("Saturated: limit", self.limit, len(model.inputs))
+        limit = limits("Saturated: limit", self.limit, actuators("Saturated", model, period))
         inner = inner_law("Saturated", self.controller, model, period)
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:

@@ -6,15 +6,17 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import POSITIVE, Fault, checked_number, shown
+from flexarm.checks import POSITIVE, checked_number, refused, shown
 from flexarm.control.equilibrium import Array, equilibrium, rest
-from flexarm.control.gains import followed
+from flexarm.control.gains import actuators, followed
 from flexarm.control.lqr import regulator
 from flexarm.control.timescales import interpolated, time_scales
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, parted
 from flexarm.trajectory import Reference, jumps_of, reference_values
+
+MOST_POINTS = 1000
 
 
 @final
@@ -50,7 +52,8 @@ class ScheduledLQR:
 
         Facts: `times` (points,), `joints` (points, m), `K` (points, m, 2n), `poles` (points, 2n).
         """
-        m, reference = len(model.inputs), followed("ScheduledLQR", self.reference, model)
+        m = actuators("ScheduledLQR", model, period)
+        reference = followed("ScheduledLQR", self.reference, model)
         scales = time_scales(model)
         nodes = self._nodes(reference)
         joints = reference_values(reference, nodes)
@@ -78,11 +81,11 @@ class ScheduledLQR:
             raise DescriptionError(
                 f"ScheduledLQR: points is {shown(self.points)}; it must be a whole number, at least 2"
             )
+        if self.points > MOST_POINTS:
+            raise DescriptionError(f"ScheduledLQR: points is {shown(self.points)}; at most {MOST_POINTS} are possible")
         if self.until is not None:
-            try:
+            with refused("ScheduledLQR"):
                 end = checked_number(self.until, "s", POSITIVE, "until")
-            except Fault as fault:
-                raise DescriptionError(f"ScheduledLQR: {fault.part} {fault.message}") from None
             return np.linspace(0.0, end, self.points)
         found = rest(reference)
         if found is None:

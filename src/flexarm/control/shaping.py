@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import analysis
-from flexarm.checks import shown
+from flexarm.checks import checked_flag, checked_instance, refused, shown
 from flexarm.control.closed_loop import ClosedLoop
 from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.errors import DescriptionError
@@ -50,6 +50,9 @@ def shaper(
         When the kind is unknown, fewer modes oscillate, q is missing, or the controller is a Python function or rounds
         what it reads, so that it has no poles.
     """
+    with refused("shaper"):
+        checked_instance(model, Model, "model")
+        checked_flag(locked, "locked")
     kinds = {"zv": ZV, "zvd": ZVD, "ei": lambda omega, zeta: EI(omega, zeta, tolerance)}
     if not isinstance(kind, str) or kind.lower() not in kinds:
         raise DescriptionError(f"shaper: kind is {shown(kind)}; it must be one of {', '.join(kinds)}")
@@ -74,6 +77,9 @@ def vibrations(model: Model, q: Array, locked: bool = True) -> tuple[Array, Arra
     They are |lambda| and -Re lambda / |lambda| for the eigenvalues of the linear model at rest; `locked` as in
     `Model.frequencies`. Without damping they are its frequencies.
     """
+    with refused("vibrations"):
+        checked_instance(model, Model, "model")
+        checked_flag(locked, "locked")
     omega, shapes = model.modes(q, locked)
     n = len(model.coordinates)
     damping = model.damping_force(np.broadcast_to(np.asarray(q, dtype=float), (n, n)), np.eye(n)).T

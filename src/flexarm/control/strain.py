@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
-from flexarm.control.gains import gain, inner_law
+from flexarm.control.gains import actuators, gain, inner_law
 from flexarm.description.arm import Link
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -47,6 +47,7 @@ class StrainRate:
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; raises `DescriptionError` where the link does not bend so, or its joint cannot act."""
+        actuators("StrainRate", model, period)
         K = float(gain("StrainRate: K", self.K, 1)[0, 0])
         inner = inner_law("StrainRate", self.controller, model, period)
         gauge = StrainGauge(link=self.link, at=self.at, plane=self.plane)

@@ -49,6 +49,13 @@ class Joint(Described):
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         own_type(cls, Joint)
+        if not isinstance(cls.model_fields["type"].default, str):
+            return  # no kind yet, but what kinds have in common
+        if not isinstance(getattr(cls, "moves", None), bool):
+            raise DescriptionError(f"{cls.__name__}: moves is missing; a kind of joint must say True or False")
+        if cls.moves and getattr(cls, "direction", None) is Joint.direction:
+            must = "a joint that moves must have a property that says about or along what"
+            raise DescriptionError(f"{cls.__name__}: direction is missing; {must}")
 
     @property
     def unit(self) -> str:

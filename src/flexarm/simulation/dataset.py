@@ -1,5 +1,6 @@
 """What a run becomes: a dataset with names and units, its energies accounted for."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,13 +10,32 @@ from flexarm.description.arm import Beam, Telescope
 from flexarm.model import Model
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
-from flexarm.trajectory import Reference, reference_values
+from flexarm.trajectory import Reference
+from flexarm.trajectory.reference import reference_function
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 Array = np.ndarray
+
+PIECE = 4_000_000
+"""Numbers that are held at once on the way to others: what that takes does not grow with a run."""
+
+
+def numbers(model: Model, layout: Layout, reference: Reference | None) -> int:
+    """How many numbers a result takes for each of its times, and while it is made."""
+    observed, energies = 5 + 6 * len(model.arm.links), 4  # power, balance and its error; one on the way
+    joints = 0 if reference is None else len(model.arm.joints)
+    return 1 + layout.size + observed + 2 * len(model.inputs) + energies + joints
+
+
+def by_pieces(function: Callable[[slice], Array], count: int, columns: int, needed: int) -> Array:
+    """(count, columns) of a function of some of the rows, of which each needs so many numbers on the way."""
+    found, rows = np.empty((count, columns)), max(1, PIECE // (needed + columns))
+    for i in range(0, count, rows):
+        found[i : i + rows] = function(slice(i, i + rows))
+    return found
 
 
 def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
@@ -43,14 +63,19 @@ def dataset(
     arm = model.arm
     q, qd = x[:, layout.q], x[:, layout.qd]
     work, dissipated = x[:, layout.work], x[:, layout.dissipated]
-    u = drive.values(model, t, q, qd, x[:, layout.z])
-    observed = model.kernel("observed").many(np.ascontiguousarray(x[:, layout.motion]))
+    n, m, observing = len(model.coordinates), len(model.inputs), model.kernel("observed")
+    z, motion = x[:, layout.z], x[:, layout.motion]
+    u = by_pieces(lambda i: drive.values(model, t[i], q[i], qd[i], z[i]), len(t), m, 8 * layout.size)
+    observed = by_pieces(
+        lambda i: observing.many(np.ascontiguousarray(motion[i])), len(t), 5 + 6 * len(arm.links), 2 * n
+    )
     kinetic, potential = observed[:, 3], observed[:, 4]
     deflections = observed[:, 5:].reshape(len(t), len(arm.links), 6)
-    B = model.input_matrix(q)
-    balance = kinetic + potential - work + dissipated
-    error = balance - balance[0]
-    scale = float(np.max(kinetic + np.abs(potential - potential[0]) + np.abs(work) + dissipated, initial=0.0))
+    power = by_pieces(lambda i: _power(model, q[i], qd[i], u[i])[:, None], len(t), 1, 2 * n * (m + 1))[:, 0]
+    with np.errstate(over="ignore", invalid="ignore"):  # `faulty` looks at all of it
+        balance = kinetic + potential - work + dissipated
+        error = balance - balance[0]
+        scale = float(np.max(kinetic + np.abs(potential - potential[0]) + np.abs(work) + dissipated, initial=0.0))
 
     units = {"q": "rad or m", "qd": "rad/s or m/s", "u": "N m or N", "tip": "m", "deflection": "m", "tip_angle": "rad"}
     units |= dict.fromkeys(("kinetic", "potential", "work", "dissipated", "energy_error"), "J") | {"power": "W"}
@@ -65,11 +90,12 @@ def dataset(
         "potential": ("time", potential),
         "work": ("time", work),
         "dissipated": ("time", dissipated),
-        "power": ("time", np.einsum("tij,tj,ti->t", B, u, qd)),
+        "power": ("time", power),
         "energy_error": ("time", error),
     }
     if reference is not None:
-        data["q_ref"] = (("time", "joint"), reference_values(reference, t))
+        wanted = reference_function(reference)
+        data["q_ref"] = (("time", "joint"), by_pieces(lambda i: wanted(t[i]), len(t), len(arm.joints), 0))
         units["q_ref"] = "rad or m"
     coords: dict[str, Any] = {
         "time": ("time", t, {"units": "s"}),
@@ -101,3 +127,24 @@ def dataset(
         if name in result:
             result[name].attrs["units"] = unit
     return result
+
+
+def _power(model: Model, q: Array, qd: Array, u: Array) -> Array:
+    """Of the inputs (times,) [W]; B is by far the largest of what it is made from."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.einsum("tij,tj,ti->t", model.input_matrix(q), u, qd)
+
+
+def faulty(result: "Dataset") -> str:
+    """What in a result is no finite number, and when first; "" if all is."""
+    for name, values in result.data_vars.items():
+        bad = ~np.isfinite(values.values)
+        if bad.any():
+            first = tuple(np.argwhere(bad)[0])
+            of = "".join(f" of {result[d].values[i]}" for d, i in zip(values.dims[1:], first[1:], strict=True))
+            return f"{name}{of} is {values.values[first]} at t = {float(result.time[first[0]]):.6g} s"
+    return next((f"{name} is {value}" for name, value in result.attrs.items() if _is_no_number(value)), "")
+
+
+def _is_no_number(value: Any) -> bool:
+    return isinstance(value, float) and not np.isfinite(value)

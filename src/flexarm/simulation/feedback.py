@@ -8,15 +8,24 @@ arm; sampled, it is called once a period and its output held, after delay, satur
 import hashlib
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, shown
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    checked_instance,
+    checked_number,
+    checked_whole,
+    refused,
+    shown,
+)
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
@@ -29,6 +38,9 @@ if TYPE_CHECKING:
     import casadi as ca
 
 Array = np.ndarray
+
+MOST_SAMPLES = 1e9
+"""Periods in a run: with a law that takes ten microseconds, three hours of calls."""
 
 
 @final
@@ -55,11 +67,10 @@ class Sampled:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        try:
+        with refused("Sampled"):
             checked_number(self.period, "s", POSITIVE, "period")
             checked_number(self.delay, "s", NOT_NEGATIVE, "delay")
-        except Fault as fault:
-            raise DescriptionError(f"Sampled: {fault.part} {fault.message}") from None
+            checked_whole(self.seed, 0, "seed")
         if isinstance(self.controller, type) or not (hasattr(self.controller, "law") or self._is_function):
             must = "it must be a controller or a function of t, q, qd"
             raise DescriptionError(f"Sampled: controller is {what_it_is(self.controller)}; {must}")
@@ -72,6 +83,8 @@ class Sampled:
 
     def feedback(self, model: Model) -> "SampledFeedback":
         """The input that a run needs."""
+        with refused("Sampled"):
+            checked_instance(model, Model, "model")
         m, period = len(model.inputs), float(self.period)
         actuators = Actuators(self.delay, self.limit, self.rate_limit)
         # behind a Python function the command stands in the place of q
@@ -91,7 +104,7 @@ class Sampled:
         law = replace(inner, expression=expression, memory=(*inner.memory, *actuators.memory(period, m)))
         if "poles" not in inner.facts:  # what is designed on the arm has looked at its own modes
             _warn_of_aliasing(model, period)
-        return SampledFeedback(law, model, named(self.controller), period, function, self.seed, inner.reference)
+        return SampledFeedback(law, model, named(self.controller), period, function, int(self.seed), inner.reference)
 
 
 def _warn_of_aliasing(model: Model, period: float) -> None:
@@ -126,6 +139,11 @@ class Feedback(Input):
     def kernel(self) -> Kernel:
         """(t, q, qd, z) -> (u, dz/dt)."""
         return kernel(self.law, self.model, len(self.model.coordinates), self.name)
+
+    def begun(self, model: Model, times: Array) -> Self:
+        """Itself, which keeps nothing."""
+        check_model(self.name, self.model, model)
+        return self
 
     def jumps(self) -> Array:
         """Those of the reference."""
@@ -166,7 +184,7 @@ class Feedback(Input):
 @final
 @dataclass
 class SampledFeedback(Input):
-    """A sampled law as an input of one run: called once a period, its output held until the next."""
+    """A sampled law as an input of runs: called once a period, its output held until the next."""
 
     law: Law
     model: Model
@@ -176,8 +194,8 @@ class SampledFeedback(Input):
     """Python's, in place of the law's u; the law is then what lies behind it."""
     seed: int = 0
     reference: Reference | None = None
-    held: list[tuple[float, Array]] = field(default_factory=list)
-    """When the law was called in this run, and what the arm then got."""
+    held: "Held | None" = None
+    """What the arm got in one run; only `begun` has it."""
 
     @property
     def wanted(self) -> Reference | None:  # type: ignore[override]
@@ -188,26 +206,34 @@ class SampledFeedback(Input):
         """At rest, on the reference if there is one."""
         return initial(model, self.reference)
 
-    def corners(self, until: float) -> Array:
+    def begun(self, model: Model, times: Array) -> Self:
+        """The same law with what it will hold in this run."""
+        check_model(self.name, self.model, model)
+        count = self._count(float(times[-1]))
+        if not count <= MOST_SAMPLES:
+            message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
+            raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
+        return replace(self, held=Held(self.started(), times, len(model.inputs), self.period))
+
+    def corners(self, until: float) -> Iterable[float]:
         """The samples, and the end."""
-        count = max(1, int(np.ceil(until / self.period - 1e-9)))
-        return np.append(self.period * np.arange(count), until)
+        return chain((self.period * k for k in range(max(1, int(self._count(until))))), [until])
+
+    def _count(self, until: float) -> float:
+        """Of the samples; infinite where there is no such number."""
+        return np.ceil(until / self.period - 1e-9)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Call the law and hold what it gives; called in order of time from the beginning."""
+        assert self.held is not None
         if t == 0.0:
             plan.feed(loops().addresses["nothing"])
-            self._sampled = self.started()
-            self.held.clear()
-        plan.u[:] = self._sampled(t, x)
-        self.held.append((t, plan.u.copy()))
+        plan.u[:] = self.held.sample(t, x)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """What was held; NaN where the law was never called."""
-        if not self.held:
-            return np.full((len(t), len(model.inputs)), np.nan)
-        times, given = (np.array(part) for part in zip(*self.held, strict=True))
-        return given[np.searchsorted(times, t + 1e-9 * self.period, side="right") - 1]
+        assert self.held is not None
+        return self.held.at(t)
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -257,7 +283,7 @@ class SampledFeedback(Input):
             raise
         try:
             u = np.asarray(given, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             message = f"controller {self.name} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
             raise FlexarmError(f"{message}: {', '.join(self.model.inputs)}") from None
         if u.shape != (m,):
@@ -270,6 +296,42 @@ class SampledFeedback(Input):
     def described(self) -> str:
         """Its name and period."""
         return f"{self.name}, sampled every {self.period:g} s"
+
+
+@final
+class Held:
+    """What a sampled law gave in one run, kept at the times of the result alone: there may be far more samples."""
+
+    def __init__(self, law: Callable[[float, Array], Array], times: Array, count: int, period: float):
+        self._law, self._times, self._late = law, times, 1e-9 * period
+        self._given = np.full((len(times), count), np.nan)
+        self._u = self._given[0].copy()
+        self._next = 0
+
+    def sample(self, t: float, x: Array) -> Array:
+        """u from t on."""
+        self._hold(t - self._late)
+        self._u = self._law(t, x)
+        return self._u
+
+    def at(self, times: Array) -> Array:
+        """What was held at some of the times, ascending."""
+        self._hold(times[-1] + self._late)
+        first = int(np.searchsorted(self._times, times[0]))
+        return self._given[first : first + len(times)]
+
+    def _hold(self, until: float) -> None:
+        """The last u at every time before."""
+        while self._next < len(self._times) and self._times[self._next] < until:
+            self._given[self._next] = self._u
+            self._next += 1
+
+
+def check_model(name: str, own: Model, model: Model) -> None:
+    """Refuse a run of another arm than a law was designed for: native code counts on the places of its coordinates."""
+    if own is not model and (own.coordinates, own.inputs) != (model.coordinates, model.inputs):
+        other = f"arm {own.arm.name!r}; the run is of arm {model.arm.name!r}, whose coordinates or inputs differ"
+        raise DescriptionError(f"controller {name} was designed for {other}")
 
 
 def kernel(law: Law, model: Model, size: int, name: str = "law") -> Kernel:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, checked_number, shown
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
@@ -21,6 +21,7 @@ from flexarm.simulation.law import is_linear_system, what_it_is
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.trajectory import Reference, jumps_of
+from flexarm.trajectory.reference import checked_reference, positions
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -84,11 +85,9 @@ def constant(values: Any) -> Piecewise:
 def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
     """`amplitude` (m,) for `duration` from `start`, its opposite for as long, then nothing (Subudhi & Morris, 5)."""
     amplitude = np.atleast_1d(_numbers("bang_bang: amplitude", amplitude))
-    try:
+    with refused("bang_bang"):
         checked_number(duration, "s", POSITIVE, "duration")
         checked_number(start, "s", part="start")
-    except Fault as fault:
-        raise DescriptionError(f"bang_bang: {fault.part} {fault.message}") from None
     return Piecewise([start, start + duration, start + 2 * duration], [amplitude, -amplitude, 0 * amplitude])
 
 
@@ -116,21 +115,26 @@ class Table(Input):
             raise DescriptionError("Table: it has 1 time; it must have at least 2")
         if not np.isfinite(times).all():
             raise DescriptionError("Table: times contain infinity")
-        if kind not in ("cubic", "linear"):
-            raise DescriptionError(f"Table: kind is {kind!r}; allowed are 'cubic', 'linear'")
+        if not isinstance(kind, str) or kind not in ("cubic", "linear"):
+            raise DescriptionError(f"Table: kind is {shown(kind)}; allowed are 'cubic', 'linear'")
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values_", values)
         object.__setattr__(self, "kind", kind)
+        if not np.isfinite(self._cubics()[1]).all():
+            raise DescriptionError("Table: values change too much between two of its times to be interpolated")
 
     def _cubics(self) -> tuple[Array, Array]:
         """Breaks (intervals + 1,) and coefficients (intervals, m, 4), with a constant interval on either side."""
         if self.kind == "cubic":
             from scipy.interpolate import CubicSpline
 
-            inner = CubicSpline(self.times, self.values_).c.transpose(1, 2, 0)
+            with np.errstate(all="ignore"):
+                inner = CubicSpline(self.times, self.values_).c.transpose(1, 2, 0)
         else:
-            slopes = np.diff(self.values_, axis=0) / np.diff(self.times)[:, None]
-            inner = np.stack([0 * slopes, 0 * slopes, slopes, self.values_[:-1]], axis=-1)
+            with np.errstate(over="ignore"):
+                slopes = np.diff(self.values_, axis=0) / np.diff(self.times)[:, None]
+            none = np.zeros_like(slopes)
+            inner = np.stack([none, none, slopes, self.values_[:-1]], axis=-1)
         flat = np.zeros((2, self.values_.shape[1], 4))
         flat[0, :, 3], flat[1, :, 3] = self.values_[0], self.values_[-1]
         breaks = np.concatenate([[self.times[0] - 1.0], self.times, [self.times[-1] + 1.0]])
@@ -164,6 +168,8 @@ class Computed(Input):
     """Inputs from a Python function u(t) or u(t, q, qd) -> (m,), called at every evaluation."""
 
     def __init__(self, function: Callable[..., Any]):
+        if not callable(function):
+            raise DescriptionError(f"u is {shown(function)}; it must be a function of t, or of t, q, qd")
         self.function = function
         try:
             parameters = list(inspect.signature(function).parameters.values())
@@ -183,7 +189,7 @@ class Computed(Input):
         says, names = f"input {self.described()} gave", ", ".join(model.inputs)
         try:
             u = np.atleast_1d(np.asarray(given, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise FlexarmError(f"{says} {shown(given)} at t = {t:.6g} s; it must give numbers: {names}") from None
         if u.shape != (len(model.inputs),):
             raise FlexarmError(f"{says} shape {u.shape} at t = {t:.6g} s; it must give {names}")
@@ -244,6 +250,10 @@ class RigidInverseDynamics(Input):
 
     reference: Reference
 
+    def __post_init__(self) -> None:
+        with refused("RigidInverseDynamics"):
+            checked_reference(self.reference)
+
     def jumps(self) -> Array:
         """Where the reference's acceleration jumps, and with it the torque."""
         return jumps_of(self.reference)
@@ -257,9 +267,8 @@ class RigidInverseDynamics(Input):
             import casadi as ca
 
             t = ca.SX.sym("t")
-            q = self.reference.expression(t)
-            _width("reference", len(q), model)
-            theta = ca.vertcat(*q)
+            theta = positions(self.reference, t)
+            _width("reference", theta.numel(), model)
             theta_d = ca.jacobian(theta, t)
             force = rigid.function("inverse_dynamics")(theta, theta_d, ca.jacobian(theta_d, t))
             return ca.Function("torque", [t], [ca.densify(ca.cse(force))])
@@ -298,6 +307,10 @@ class PrescribedMotion(Input):
     reference: Reference
     quantity = "prescribed_rate"
 
+    def __post_init__(self) -> None:
+        with refused("PrescribedMotion"):
+            checked_reference(self.reference)
+
     def jumps(self) -> Array:
         """Where the reference's acceleration jumps."""
         return jumps_of(self.reference)
@@ -315,7 +328,7 @@ class PrescribedMotion(Input):
             import casadi as ca
 
             t = ca.SX.sym("t")
-            q = ca.vertcat(*self.reference.expression(t))
+            q = positions(self.reference, t)
             _width("reference", q.numel(), model)
             acceleration = ca.jacobian(ca.jacobian(q, t), t)
             return ca.Function("acceleration", [t], [ca.densify(ca.cse(acceleration))])
@@ -341,6 +354,8 @@ class PrescribedMotion(Input):
 
 def as_input(u: Any, model: Model) -> Input:
     """Numbers are constant inputs, a callable is called, a controller closes the loop, None is no input."""
+    with refused():
+        checked_instance(model, Model, "model")
     if u is None:
         return constant(np.zeros(len(model.inputs)))
     if isinstance(u, type):
@@ -355,8 +370,8 @@ def as_input(u: Any, model: Model) -> Input:
     if callable(u):
         return Computed(u)
     try:
-        values = np.asarray(u, dtype=float)
-    except (TypeError, ValueError):
+        values = checked_array(u, "u", finite=False)
+    except Fault:
         raise DescriptionError(f"u is a {type(u).__name__}; it must be numbers, an input, or a function of t") from None
     if values.ndim == 0:
         values = np.full(len(model.inputs), float(values))
@@ -379,8 +394,8 @@ def _width(what: str, given: int, model: Model) -> None:
 
 def _numbers(what: str, values: Any) -> Array:
     try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+        return checked_array(values, finite=False)
+    except Fault:
         raise DescriptionError(f"{what} must be numbers") from None
 
 

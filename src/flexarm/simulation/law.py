@@ -8,16 +8,20 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import shown
+from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory import Reference
+from flexarm.trajectory.reference import checked_reference
 
 Array = np.ndarray
 Column = Any
 """A CasADi SX column."""
 After = Callable[[Column], Column]
 """From the u that the arm gets to the rate of a law's memory, or to the next memory of a sampled one."""
+
+MOST_UNDER_WAY = 10_000
+"""Commands that a delay holds back: each is a number of the law's memory."""
 
 
 @final
@@ -45,17 +49,42 @@ class Law:
     reference: Reference | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        with refused("Law"):
+            if not callable(self.expression):
+                raise Fault("expression", f"is {shown(self.expression)}; it must be a function of t, q, qd and z")
+            for name in ("memory", "noise"):
+                object.__setattr__(self, name, tuple(checked_row(getattr(self, name), name).tolist()))
+            object.__setattr__(self, "jumps", checked_row(self.jumps, "jumps", finite=False))
+            if self.reference is not None:
+                checked_reference(self.reference)
+            checked_instance(self.facts, Mapping, "facts")
+
     def __call__(self, t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, After]:
         """u, and what follows for the memory from the u that reaches the arm."""
-        u, following = self.expression(t, q, qd, z, *(noise if self.noise else ()))
-        return column(u), following if callable(following) else lambda _: column(following)
+        given = self.expression(t, q, qd, z, *(noise if self.noise else ()))
+        if not isinstance(given, list | tuple) or len(given) != 2:
+            raise DescriptionError(f"a law gives {shown(given)}; it must give u and what follows for its memory")
+        u, following = given
+        return column(u), lambda applied: column(following(applied) if callable(following) else following)
+
+
+def checked_row(value: Any, part: str, finite: bool = True) -> Array:
+    """The value as numbers in a row; raises `Fault`."""
+    given = checked_array(value, part, finite)
+    if given.ndim != 1:
+        raise Fault(part, f"has shape {given.shape}; it must be numbers in a row")
+    return given
 
 
 def column(values: Any) -> Column:
-    """A column of a column, or of a list of scalars."""
+    """A column of a column, or of a list of scalars; raises `DescriptionError` for anything else."""
     import casadi as ca
 
-    return ca.vertcat(*values) if isinstance(values, list | tuple) else ca.SX(values)
+    try:
+        return ca.SX(ca.vertcat(*values) if isinstance(values, list | tuple) else values)
+    except (NotImplementedError, TypeError):
+        raise DescriptionError(f"a law gives {shown(values)}; it must give a column, or a list of scalars") from None
 
 
 def parted(x: Column, size: int) -> tuple[Column, Column]:
@@ -80,7 +109,7 @@ def law_of(where: str, controller: Any, model: Model, period: float | None = Non
     designed = getattr(controller, "law", None)
     try:
         inspect.signature(designed).bind(model, period)  # type: ignore[arg-type]
-    except TypeError:
+    except (TypeError, ValueError):  # no function, or one of other arguments, or one that does not tell
         raise DescriptionError(f"{fault}; {must}") from None
     if isinstance(controller, type):
         raise DescriptionError(f"{fault}; {must}")
@@ -139,6 +168,9 @@ class Actuators:
 
     def _steps(self, period: float) -> int:
         steps = self.delay / period
+        if not steps <= MOST_UNDER_WAY:
+            message = f"{steps:.3g} periods of {period} s; at most {MOST_UNDER_WAY} are possible"
+            raise DescriptionError(f"delay is {self.delay} s, {message}")
         if abs(steps - round(steps)) > 1e-9:
             raise DescriptionError(f"delay is {self.delay} s; it must be a whole number of periods of {period} s")
         return round(steps)
@@ -146,10 +178,8 @@ class Actuators:
 
 def limits(what: str, value: ArrayLike, count: int) -> Array:
     """A limit for each actuator, of one positive number or one each."""
-    try:
-        given = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise DescriptionError(f"{what} is not an array of numbers") from None
+    with refused():
+        given = checked_array(value, what, finite=False)
     if given.shape not in ((), (count,)) or not (given > 0).all():
         raise DescriptionError(f"{what} is {shown(value)}; it must be one positive number, or {count}, one an actuator")
     return np.broadcast_to(given, (count,))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, checked_number
+from flexarm.checks import POSITIVE, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
@@ -19,29 +19,33 @@ Array = np.ndarray
 RADIANS = 0.2
 """Of the fastest mode, in one fixed step between two samples."""
 
+MOST_STEPS = 1e12
+"""Of fixed length in a run: a day of them, where each takes a tenth of a microsecond."""
+
 Solve = Callable[[float, Array, Array], solvers.Stretch]
 """From a time and a state there to the times given."""
 
 
 def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any) -> None:
     """Raise `DescriptionError` where something asked of a solver is not possible."""
-    try:
+    with refused():
         end = checked_number(until, "s", POSITIVE, "until")
         for name, value in (("rtol", rtol), ("atol", atol)):
             checked_number(value, "", POSITIVE, name)
         count = checked_number(samples, part="samples")
         if step is not None:
             step = checked_number(step, "s", POSITIVE, "step")
-    except Fault as fault:
-        raise DescriptionError(f"{fault.part} {fault.message}") from None
-    if method not in (*solvers.METHODS, "auto"):
-        raise DescriptionError(f"unknown method {method!r}; allowed are auto, {', '.join(solvers.METHODS)}")
+    if not isinstance(method, str) or method not in (*solvers.METHODS, "auto"):
+        raise DescriptionError(f"unknown method {shown(method)}; allowed are auto, {', '.join(solvers.METHODS)}")
     if count != int(count) or count < 2:
         raise DescriptionError(f"samples is {samples}; it must be a whole number, at least 2")
     if method in solvers.FIXED and (step is None or step > end):
         raise DescriptionError(f"step is {step}; {method} needs a positive step [s], no longer than the run")
     if method not in solvers.FIXED and step is not None:
         raise DescriptionError(f"step is {step}; {method} chooses its own steps: leave it out, or use method 'rk4'")
+    if step is not None and not end / step <= MOST_STEPS:
+        message = f"a run of {end:g} s has {end / step:.3g} of them; at most {MOST_STEPS:.0e} are possible"
+        raise DescriptionError(f"step is {step} s; {message}")
 
 
 def chosen(

@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, checked_result, refused
 from flexarm.errors import DescriptionError
 
 Array = np.ndarray
@@ -62,6 +63,10 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0) -> Performa
     DescriptionError
         When the result has no reference, the reference does not move, or the run ends with its arrival.
     """
+    with refused("performance"):
+        checked_result(result, ("q", "u", "tip", "power", "role"))
+        checked_number(band, "", POSITIVE, "band")
+        checked_number(after, "s", NOT_NEGATIVE, "after")
     if "q_ref" not in result:
         raise DescriptionError("performance: the result has no reference; simulate with one")
     t = result.time.values

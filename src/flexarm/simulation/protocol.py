@@ -1,6 +1,8 @@
 """What a run asks of whatever moves the arm: a table of torques, a controller, a prescribed motion alike."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 
@@ -40,7 +42,14 @@ class Input(ABC):
         """Times at which u is discontinuous, where a solver must start anew [s]."""
         return np.empty(0)
 
-    def corners(self, until: float) -> Array:
+    def begun(self, model: Model, times: Array) -> Self:
+        """This input as one run of the model has it: what it keeps of a run, seen at these times, is that run's alone.
+
+        Raises `DescriptionError` where it was made for another arm.
+        """
+        return self
+
+    def corners(self, until: float) -> Iterable[float]:
         """The ends of the stretches of a run, ascending, from 0 to `until` [s]."""
         jumps = self.jumps()
         return np.concatenate([[0.0], np.unique(jumps[(jumps > 0) & (jumps < until)]), [until]])

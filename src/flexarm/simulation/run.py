@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
 from flexarm.model import Model
 from flexarm.native.kernel import Code
-from flexarm.simulation import methods
-from flexarm.simulation.dataset import dataset
+from flexarm.simulation import memory, methods
+from flexarm.simulation.dataset import dataset, faulty, numbers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.feedback import closed_loop_rate
 from flexarm.simulation.inputs import as_input
@@ -24,6 +25,7 @@ from flexarm.simulation.rhs import Plan
 from flexarm.simulation.solvers import Stretch
 from flexarm.simulation.watch import Bar, Interruption, Progress, watched
 from flexarm.trajectory import Reference, reference_values
+from flexarm.trajectory.reference import checked_reference
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -32,6 +34,10 @@ Array = np.ndarray
 
 QUASI_STATIC = 0.1
 """Share of the group velocity above which a telescope's shapes, those of a beam at rest, are poor."""
+
+
+SMALL = 1e7
+"""Bytes that a result may always take: what a system says to be free is a guess."""
 
 
 def simulate(
@@ -90,21 +96,28 @@ def simulate(
     Raises
     ------
     DescriptionError
-        Something asked for is not possible.
+        Something asked for is not possible, or the result would not fit into memory.
     SimulationError
         The run diverged, could not meet its tolerance or met a NaN. The message says when and which coordinate; the
-        part before is in its `result`. Ctrl-C instead ends the run with a warning and returns what there is. What a
-        Python function raises comes out as it is.
+        part before is in its `result`. A result whose status is "completed" has finite numbers alone. Ctrl-C instead
+        ends the run with a warning and returns what there is. What a Python function raises comes out as it is.
     """
+    with refused("simulate"):
+        checked_instance(model, Model, "model")
+        checked_instance(name, str, "name")
+        if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
+            raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the time")
     methods.check(until, method, rtol, atol, samples, step)
     drive = as_input(u, model)
     layout = Layout(len(model.coordinates), len(model.coordinates), len(drive.memory))
     rest = drive.initial(model)
     q, qd = _initial("q0", q0, rest[0], model), _initial("qd0", qd0, rest[1], model)
-    reference = reference or drive.wanted
+    reference = drive.wanted if reference is None else reference
     if reference is not None:
         _check_reference(reference, model)
+    _check_size(int(samples), numbers(model, layout, reference))
     times = np.linspace(0.0, float(until), int(samples))
+    drive = drive.begun(model, times)
     chosen, step, why = methods.chosen(method, step, model, drive, q, until, rtol)
 
     began = clock.perf_counter()
@@ -116,11 +129,11 @@ def simulate(
 
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)
-    shown = bar if progress is True else progress or None
+    seen = bar if progress is True else progress or None
     run = Run(times, layout.start(q, qd, np.array(drive.memory)))
     with interruption.heeded():
         try:
-            watched(plan, lambda: run.integrate(model, drive, plan, solve), interruption, shown)
+            watched(plan, lambda: run.integrate(model, drive, plan, solve), interruption, seen)
             if run.short is not None and not interruption.came:
                 look = partial(watched, plan, interruption=interruption)
                 run.failure = diagnosis(model, drive, layout, plan, solve, look, *run.short)
@@ -142,8 +155,9 @@ def simulate(
             "solve_seconds": finished - compiled,
             "status": run.failure or ("completed" if run.completed else "interrupted"),
         }
-        t, x = np.concatenate(run.t), np.concatenate(run.x)
-        result = dataset(model, drive, reference, layout, t, x, statistics)
+        result = dataset(model, drive, reference, layout, times[: run.reached], run.x[: run.reached], statistics)
+        if run.completed and (fault := faulty(result)):
+            run.failure = result.attrs["status"] = f"the motion is known to its end, but {fault}"
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:
@@ -158,19 +172,27 @@ def _initial(name: str, value: Any, otherwise: Array, model: Model) -> Array:
     n = len(otherwise)
     if value is None:
         return otherwise
-    try:
-        x = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise DescriptionError(f"{name} is not an array of numbers") from None
+    with refused():
+        x = checked_array(value, name)
     if x.shape != (n,):
         raise DescriptionError(f"{name} has shape {x.shape}; it must have {n} numbers: {', '.join(model.coordinates)}")
-    if not np.isfinite(x).all():
-        raise DescriptionError(f"{name} contains NaN or infinity")
     return x
+
+
+def _check_size(samples: int, columns: int) -> None:
+    """Refuse a result that does not fit into memory, before any of it is there."""
+    needed, there = 8.0 * samples * columns, max(memory.room(), SMALL)
+    if needed > there:
+        free = f"{there / 1e9:.3g} GB are free"
+        size = f"a result of {samples:.4g} samples takes {needed / 1e9:.3g} GB and {free}"
+        advice = f"ask for fewer samples ({int(there / (8 * columns) / 2)} take half of that), or run in parts"
+        raise DescriptionError(f"{size}; {advice}, each from where the last ended (q0, qd0)")
 
 
 def _check_reference(reference: Reference, model: Model) -> None:
     joints = [model.coordinates[i] for i in model.arm.joints]
+    with refused("simulate"):
+        checked_reference(reference)
     given = reference_values(reference, np.zeros(1)).shape[1]
     if given != len(joints):
         raise DescriptionError(f"reference moves {given} joints; the arm has {len(joints)}: {', '.join(joints)}")
@@ -188,8 +210,9 @@ class Run:
 
     Attributes
     ----------
-    t, x : lists of (k,), (k, layout.size)
-        Of the grid, stretch by stretch.
+    x : (times, layout.size)
+        Of which `reached` are known.
+    reached : int
     steps : int
     completed : bool
     short : (stretch, t, x), optional
@@ -200,21 +223,21 @@ class Run:
 
     times: Array
     start: Array
-    t: list[Array] = field(default_factory=list)
-    x: list[Array] = field(default_factory=list)
+    x: Array = field(init=False)
+    reached: int = 1
     steps: int = 0
     completed: bool = False
     short: tuple[Stretch, float, Array] | None = None
     failure: str = ""
 
+    def __post_init__(self) -> None:
+        self.x = np.empty((len(self.times), len(self.start)))
+        self.x[0] = self.start
+
     def integrate(self, model: Model, drive: Input, plan: Plan, solve: Solve) -> None:
         """Stretch after stretch, from each corner of the input to the next."""
         x, times = self.start, self.times
-        self.t.append(times[:1])
-        self.x.append(x[None, :])
-        corners = drive.corners(float(times[-1]))
-        first = np.searchsorted(times, corners, side="right")
-        for (a, b), (i, j) in zip(pairwise(map(float, corners)), pairwise(first), strict=True):
+        for a, b in pairwise(map(float, drive.corners(float(times[-1])))):
             try:
                 drive.feed(plan, model, a, x)
             except DescriptionError:  # it does not fit the arm
@@ -223,14 +246,14 @@ class Run:
                 self.failure = str(error)
                 return
             plan.end(b)
-            wanted = times[i:j]
+            wanted = times[self.reached : np.searchsorted(times, b, side="right")]
             on_time = len(wanted) > 0 and wanted[-1] == b
             ends = wanted if on_time else np.append(wanted, b)
             stretch = solve(a, x, ends)
             self.steps += stretch.steps
             rows = stretch.x[: len(wanted)]
-            self.t.append(wanted[: len(rows)])
-            self.x.append(rows)
+            self.x[self.reached : self.reached + len(rows)] = rows
+            self.reached += len(rows)
             if len(stretch.x) < len(ends):
                 reached = len(stretch.x)
                 self.short = stretch, float(ends[reached - 1]) if reached else a, stretch.x[-1] if reached else x

@@ -42,6 +42,10 @@ METHODS = (*CYRK, *SCIPY, *FIXED)
 CHUNK = 1000
 """Fixed steps between two looks at where they lead."""
 
+UNLIMITED = 10**12
+"""Megabytes that CyRK divides by the size of a state to get the most steps that it takes. It keeps the times asked for
+alone, so that memory has nothing to do with it."""
+
 RK4 = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.c_int64
 )
@@ -90,7 +94,7 @@ def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: floa
     rtols = np.full(len(x0), rtol)
     result = nb.c_numba_cysolve_ivp(
         *(loops().addresses["rhs"], t0, times[-1], x0.ctypes.data, len(x0), CYRK[method]),
-        *(0, 0, holder.ctypes.data, holder.nbytes, 0, 8000, False, times.ctypes.data, len(times)),
+        *(0, 0, holder.ctypes.data, holder.nbytes, 0, UNLIMITED, False, times.ctypes.data, len(times)),
         *(None, None, 0, rtols.ctypes.data, len(rtols), atol.ctypes.data, len(atol), np.inf, 0.0, True),
     )
     try:
@@ -117,22 +121,22 @@ def scipy(
     if method in ("scipy-radau", "scipy-bdf", "scipy-lsoda"):
         options["jac"] = jacobian
     solver = getattr(integrate, SCIPY[method])(rate, t0, x0, times[-1], **options)
-    rows: list[Array] = []
-    steps = 0
+    x, reached, steps = np.empty((len(times), len(x0))), 0, 0
     message: str | None = ""
     while solver.status == "running":
         try:
             message = solver.step()
         except ValueError as error:  # the implicit ones factorize a matrix of NaN
-            return _stretch(plan, times, np.array(rows).reshape(-1, len(x0)), steps, " ".join(str(error).split()))
+            return _stretch(plan, times, x[:reached], steps, " ".join(str(error).split()))
         if solver.status == "failed":
             break
         steps += 1
-        reached = times[len(rows) :][times[len(rows) :] <= solver.t]
-        if len(reached):
-            rows += list(np.atleast_2d(solver.dense_output()(reached).T))
+        passed = int(np.searchsorted(times, solver.t, side="right"))
+        if passed > reached:
+            x[reached:passed] = solver.dense_output()(times[reached:passed]).T
+            reached = passed
     reason = (message or "failed").rstrip(".") if solver.status == "failed" else ""
-    return _stretch(plan, times, np.array(rows).reshape(-1, len(x0)), steps, reason)
+    return _stretch(plan, times, x[:reached], steps, reason)
 
 
 def python_rate(plan: Plan, size: int) -> Callable[[float, Array], Array]:
@@ -154,7 +158,7 @@ def rk4(plan: Plan, t0: float, x0: Array, times: Array, step: float) -> Stretch:
     run = _rk4()
     holder = np.array([plan.address], dtype=np.int64)
     x, work = np.array(x0, dtype=float), np.empty(5 * len(x0))
-    rows: list[Array] = []
+    rows, known = np.empty((len(times), len(x0))), 0
     total, t = 0, t0
 
     def advance(t: float, h: float, count: int) -> bool:
@@ -163,7 +167,7 @@ def rk4(plan: Plan, t0: float, x0: Array, times: Array, step: float) -> Stretch:
 
     def reached(diverged: tuple[float, Array] | None = None) -> Stretch:
         message = f"a step of {step:g} s is too long" if diverged else ""
-        return Stretch(np.array(rows).reshape(-1, len(x0)), total, message, diverged)
+        return Stretch(rows[:known], total, message, diverged)
 
     for end in times:
         steps = max(1, int(np.ceil((end - t) / step - 1e-9)))
@@ -182,8 +186,8 @@ def rk4(plan: Plan, t0: float, x0: Array, times: Array, step: float) -> Stretch:
                 total += many
                 return reached((t + (done + many) * h, x if np.isfinite(x).all() else before))
             done, total = done + many, total + many
-        rows.append(x.copy())
-        t = end
+        rows[known] = x
+        known, t = known + 1, end
     return reached()
 
 

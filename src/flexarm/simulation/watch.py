@@ -20,6 +20,9 @@ Progress = Callable[[float], None]
 PATIENCE = 1.0
 """Seconds before a bar appears."""
 
+FAREWELL = 1.0
+"""Seconds that a run which is given up has to end in, so that nothing of it goes on behind the caller's back."""
+
 
 @final
 class Bar:
@@ -111,6 +114,7 @@ def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progr
     """Do the work in a thread, so that this one can show progress, catch Ctrl-C and see a motion that has diverged."""
     done: list[T] = []
     failed: list[BaseException] = []
+    ended = threading.Event()  # join() takes a thread for dead when Ctrl-C comes while it waits
 
     def worker() -> None:
         try:
@@ -119,18 +123,19 @@ def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progr
             failed.append(error)
         finally:
             del UNDER_WAY[thread]
+            ended.set()
 
     thread = threading.Thread(target=worker, daemon=True)
     if ENDED.is_set():
         raise SystemExit  # in a thread that the process does not wait for
     UNDER_WAY[thread] = plan
-    thread.start()
     strange = 0
     try:
-        while thread.is_alive():
+        thread.start()
+        while not ended.is_set():
             try:
-                thread.join(0.1)
-                if progress is not None and thread.is_alive():
+                ended.wait(0.1)
+                if progress is not None and not ended.is_set():
                     progress(plan.time)
                 # a solver may try a wild state and reject it: believe it when it is there again and again
                 strange = 0 if np.abs(plan.buffer[: 1 + plan.states]).max() < DIVERGED else strange + 1
@@ -139,8 +144,9 @@ def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progr
             except KeyboardInterrupt:
                 interruption()
     finally:
-        if thread.is_alive():  # what happened is no business of the solver's: let it end
+        if not ended.is_set():  # what happened is no business of the solver's: let it end
             plan.stop()
+            ended.wait(FAREWELL)  # in vain only where a function of the user's hangs
     if failed:
         raise failed[0]
     interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)

@@ -5,11 +5,12 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.checks import checked_instance, refused
 from flexarm.description.joints import Telescope
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory.lines import check_axes
-from flexarm.trajectory.reference import Array, Reference, jumps_of, refused
+from flexarm.trajectory.reference import Array, Reference, checked_reference, jumps_of, positions
 
 STEPS = 2
 """Newton steps; with the deflection small the second is already below what quasi-static leaves out."""
@@ -44,8 +45,9 @@ class TipCompensated:
     axes: str = "xy"
 
     def __post_init__(self) -> None:
-        arm = self.model.arm
         with refused("TipCompensated"):
+            checked_reference(self.reference)
+            arm = checked_instance(self.model, Model, "model").arm
             check_axes(self.axes, tuple(arm.coordinates[i] for i in arm.joints))
         if any(isinstance(link.joint, Telescope) for link in arm.links):
             raise DescriptionError("TipCompensated: the arm has a telescope, whose stiffness changes along the motion")
@@ -57,12 +59,11 @@ class TipCompensated:
         model = self.model
         n, joints, elastic = len(model.coordinates), model.arm.joints, list(model.arm.flexible)
         motors = {motor: joint for joint, motor in model.arm.springs}
-        given = self.reference.expression(t)
-        if len(given) != len(joints):
-            raise DescriptionError(f"TipCompensated: the reference moves {len(given)} joints of {len(joints)}")
+        r = positions(self.reference, t)
+        if r.numel() != len(joints):
+            raise DescriptionError(f"TipCompensated: the reference moves {r.numel()} joints of {len(joints)}")
 
         # 1. the forces along the motion of the arm that does not bend
-        r = ca.vertcat(*given)
         rd = ca.jacobian(r, t)
         rdd = ca.jacobian(rd, t)
 

@@ -6,12 +6,12 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, checked_number, checked_numbers, shown
+from flexarm.checks import POSITIVE, Fault, checked_number, checked_numbers, refused, shown
 from flexarm.description.arm import Arm, Telescope
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory.motions import quintic
-from flexarm.trajectory.reference import Array, refused, share
+from flexarm.trajectory.reference import Array, share
 
 DEGREES = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Tried one after another until the tip is close enough to the line."""

@@ -7,9 +7,9 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, checked_list, checked_number, checked_numbers
+from flexarm.checks import POSITIVE, Fault, checked_list, checked_number, checked_numbers, refused
 from flexarm.errors import DescriptionError
-from flexarm.trajectory.reference import Array, check_pairs, refused, share
+from flexarm.trajectory.reference import Array, check_pairs, share
 
 
 @final
@@ -29,8 +29,9 @@ class Cycloidal:
     periods: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rates", tuple(float(x) for x in self.rates))
-        object.__setattr__(self, "periods", tuple(float(x) for x in self.periods))
+        with refused("Cycloidal"):
+            for name in ("rates", "periods"):
+                object.__setattr__(self, name, checked_numbers(getattr(self, name), part=name))
         check_pairs("Cycloidal", self.rates, self.periods, ("rates", "periods"))
         for T in self.periods:
             if not T > 0:
@@ -68,8 +69,11 @@ class ParabolicBlends:
     blend: float
 
     def __post_init__(self) -> None:
-        for name in ("start", "end"):
-            object.__setattr__(self, name, tuple(float(x) for x in getattr(self, name)))
+        with refused("ParabolicBlends"):
+            for name in ("start", "end"):
+                object.__setattr__(self, name, checked_numbers(getattr(self, name), part=name))
+            for name in ("duration", "blend"):
+                object.__setattr__(self, name, checked_number(getattr(self, name), "s", part=name))
         check_pairs("ParabolicBlends", self.start, self.end, ("starts", "ends"))
         if not 0 < 2 * self.blend <= self.duration:
             raise DescriptionError(

@@ -1,13 +1,12 @@
 """What a reference is, and its values at given times."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, final
 
 import numpy as np
 
-from flexarm.checks import Fault
+from flexarm.checks import Fault, checked_array, checked_number, checked_numbers, refused, shown
 from flexarm.errors import DescriptionError
 
 Array = np.ndarray
@@ -38,6 +37,10 @@ class Still:
 
     position: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        with refused("Still"):
+            object.__setattr__(self, "position", checked_numbers(self.position, part="position"))
+
     def expression(self, t: Any) -> list[Any]:
         """Joint coordinates at the symbolic time t."""
         return list(self.position)
@@ -47,9 +50,33 @@ class Still:
         return f"standing at {list(self.position)}"
 
 
+def checked_reference(value: Any, part: str = "reference") -> Any:
+    """The value, which must say what a reference says; raises `Fault`."""
+    if isinstance(value, type) or not all(callable(getattr(value, name, None)) for name in ("expression", "described")):
+        raise Fault(part, f"is {shown(value)}; it must be a reference, such as a Quintic")
+    return value
+
+
+def positions(reference: Reference, t: Any) -> Any:
+    """Joint coordinates of a reference at the symbolic time t, as a CasADi column; raises `DescriptionError`."""
+    import casadi as ca
+
+    with refused():
+        given = checked_reference(reference).expression(t)
+    try:
+        return ca.densify(ca.SX(ca.vertcat(*given)))
+    except (NotImplementedError, TypeError):
+        kind = type(reference).__name__
+        message = f"{shown(given)} for its expression; it must give a list of scalars"
+        raise DescriptionError(f"reference {kind} gives {message}") from None
+
+
 def jumps_of(reference: Reference) -> Array:
     """Where a reference's acceleration jumps; nowhere if it does not say."""
-    return reference.jumps() if hasattr(reference, "jumps") else np.empty(0)
+    with refused():
+        checked_reference(reference)
+        given = reference.jumps() if hasattr(reference, "jumps") else ()
+        return checked_array(given, "the reference's jumps", finite=False).ravel()
 
 
 def reference_function(reference: Reference) -> Callable[[Array], Array]:
@@ -57,24 +84,28 @@ def reference_function(reference: Reference) -> Callable[[Array], Array]:
     import casadi as ca
 
     s = ca.SX.sym("t")
-    function = ca.Function("reference", [s], [ca.densify(ca.SX(ca.vertcat(*reference.expression(s))))])
-    return lambda t: np.array(function(np.asarray(t, dtype=float)[None, :])).T
+    function = ca.Function("reference", [s], [positions(reference, s)])
+    return lambda t: np.array(function(t[None, :])).T
 
 
 def reference_values(reference: Reference, t: Array) -> Array:
     """Joint coordinates of a reference at times t: (times, joints)."""
-    return reference_function(reference)(t)
+    with refused():
+        times = checked_array(t, "t").ravel()
+    return reference_function(reference)(times)
 
 
 def reference_motion(reference: Reference, t: float) -> tuple[Array, Array, Array]:
     """Coordinates, rates and accelerations of a reference at a time: (joints,) each."""
     import casadi as ca
 
+    with refused():
+        time = checked_number(t, "s", part="t")
     s = ca.SX.sym("t")
-    q = ca.SX(ca.vertcat(*reference.expression(s)))
+    q = positions(reference, s)
     qd = ca.jacobian(q, s)
     function = ca.Function("reference", [s], [ca.densify(x) for x in (q, qd, ca.jacobian(qd, s))])
-    return tuple(np.array(x).ravel() for x in function(t))  # type: ignore[return-value]
+    return tuple(np.array(x).ravel() for x in function(time))  # type: ignore[return-value]
 
 
 def share(t: Any, begin: float, end: float) -> Any:
@@ -86,15 +117,6 @@ def share(t: Any, begin: float, end: float) -> Any:
     import casadi as ca
 
     return ca.if_else(t < begin, 0, ca.if_else(t < end, (t - begin) / (end - begin), 1))
-
-
-@contextmanager
-def refused(name: str) -> Iterator[None]:
-    """Turns a fault of a field into the one line of whoever has the field."""
-    try:
-        yield
-    except Fault as fault:
-        raise DescriptionError(f"{name}: {fault.part} {fault.message}") from None
 
 
 def check_pairs(name: str, one: tuple[float, ...], other: tuple[float, ...], words: tuple[str, str]) -> None:

@@ -5,9 +5,19 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, Rule, checked_number, checked_numbers, shown
+from flexarm.checks import (
+    POSITIVE,
+    Fault,
+    Rule,
+    checked_array,
+    checked_instance,
+    checked_number,
+    checked_numbers,
+    refused,
+    shown,
+)
 from flexarm.errors import DescriptionError
-from flexarm.trajectory.reference import Array, Reference, jumps_of, reference_motion, refused
+from flexarm.trajectory.reference import Array, Reference, checked_reference, jumps_of, reference_motion
 
 
 @final
@@ -50,6 +60,8 @@ class Shaper:
         return self.times[-1]
 
     def __mul__(self, other: "Shaper") -> "Shaper":
+        if not isinstance(other, Shaper):
+            return NotImplemented
         times = np.add.outer(self.times, other.times).ravel()
         amplitudes = np.multiply.outer(self.amplitudes, other.amplitudes).ravel()
         order = np.argsort(times, kind="stable")
@@ -63,8 +75,9 @@ class Shaper:
         `V = exp(-zeta omega t_k) |sum A_i exp((zeta + j sqrt(1 - zeta^2)) omega t_i)|` (Singer & Seering 1990): the
         amplitude when the last impulse has come. `frequency`: omega of any shape [rad/s].
         """
-        omega = np.asarray(frequency, dtype=float)
-        z = damping_ratio
+        with refused("residual"):
+            omega = checked_array(frequency, "frequency")
+            z = checked_number(damping_ratio, "", UNDERDAMPED, "damping_ratio")
         late = omega[..., None] * (np.array(self.times) - self.times[-1])
         return np.abs(np.exp((z + 1j * np.sqrt(1 - z * z)) * late) @ np.array(self.amplitudes))
 
@@ -179,6 +192,11 @@ class Shaped:
     reference: Reference
     shaper: Shaper
 
+    def __post_init__(self) -> None:
+        with refused("Shaped"):
+            checked_reference(self.reference)
+            checked_instance(self.shaper, Shaper, "shaper")
+
     def expression(self, t: Any) -> list[Any]:
         """Joint coordinates at the symbolic time t."""
         import casadi as ca
@@ -205,7 +223,7 @@ def shaped(given: Any, shaper: Shaper) -> Any:
     """A reference, or an input of steps (`Piecewise`, `bang_bang`), convolved with a shaper; the same kind of thing."""
     if not isinstance(shaper, Shaper):
         raise DescriptionError(f"shaped: shaper is {shown(shaper)}; it must be a Shaper, such as ZV(frequency)")
-    if hasattr(given, "expression"):
+    if hasattr(given, "expression") and not isinstance(given, type):
         return Shaped(given, shaper)
     # Inputs stand above this module, which therefore knows one of steps by what it is made of: times and values alone.
     made_of = [f.name for f in fields(given)] if is_dataclass(given) and not isinstance(given, type) else []
