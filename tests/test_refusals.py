@@ -524,8 +524,8 @@ def test_a_number_of_shapes(name):
 
 BASIS, MASS = FAMILIES["clamped-free"]().basis(2), FAMILIES["clamped-mass"](mass_ratio=1.0)
 CALLS = [
-    (lambda: BASIS.values("a"), "x is 'a'; it must be a number or an array of numbers"),
-    (lambda: BASIS.values([[1], [1, 2]]), "x is [[1], [1, 2]]; it must be a number or an array of numbers"),
+    (lambda: BASIS.values("a"), "x is not an array of numbers"),
+    (lambda: BASIS.values([[1], [1, 2]]), "x is not an array of numbers"),
     (lambda: BASIS.values(math.nan), "x contains NaN or infinity"),
     (lambda: BASIS.values(0.5, 4), "derivative is 4; it must be an integer from 0 to 3"),
     (lambda: quadrature(BASIS, "a"), "'a' is no Basis; it must be what a family's basis(count) gives"),
@@ -534,7 +534,7 @@ CALLS = [
     (lambda: fa.shapes.loaded_roots(1, 1.0, -1.0), "iota is -1.0; it must be zero or positive"),
     (lambda: fa.shapes.loaded_roots(1, 1.0, 1.0, math.inf), "sigma is inf; it must be finite"),
     (lambda: fa.shapes.rod_roots(1, -1.0), "mu is -1.0; it must be zero or positive"),
-    (lambda: MASS.basis(2, "a"), "clamped-mass: beta is 'a'; it must be a number or an array of numbers"),
+    (lambda: MASS.basis(2, "a"), "clamped-mass: beta is not an array of numbers"),
     (lambda: MASS.basis(2, [1.0]), "clamped-mass: beta has shape (1,); it must be a list of 2 wave numbers"),
     (lambda: MASS.sensitivity_at(1.0), "clamped-mass: beta has shape (); it must be a list of wave numbers"),
     (lambda: MASS.sensitivity_at([1e150]), "clamped-mass: beta is [1e+150]; each must be from 0 to 10000"),
@@ -543,7 +543,7 @@ CALLS = [
     (lambda: fa.shapes.family("polynomial", ["y"]), "direction is ['y']; it must be 'y', 'z', 'torsion' or 'axial'"),
     (lambda: fitted("polynomial", None, "y"), "fitted: beam is None; it must be a Beam"),
     (lambda: fitted("polynomial", TAPERED, "y", 1.0), "fitted: load is 1.0; it must be a TipLoad"),
-    (lambda: TAPERED.profile("a"), "Beam: x is 'a'; it must be a number or an array of numbers"),
+    (lambda: TAPERED.profile("a"), "Beam: x is not an array of numbers"),
     (lambda: TAPERED.profile([0.5, 1.5]), "Beam: x must be a list of points from 0 to 1"),
     (lambda: fa.Revolute().rigid_body({}), "body is {}; it must be a Beam, a Rigid or another Body"),
     (lambda: fa.Telescope().rest(0.0), "body is 0.0; it must be a Beam, a Rigid or another Body"),
