@@ -251,18 +251,18 @@ CHANGES = {
     "it has no variable qd": lambda r: r.drop_vars("qd"),
     "it has no variable coordinate": lambda r: r.drop_vars("coordinate"),
     "it has no variable joint": lambda r: r.drop_vars("joint"),
-    "q goes over (coordinate, time); it must be (time, coordinate)": lambda r: r.assign(q=r.q.T),
+    "q must go over time, coordinate": lambda r: r.assign(q=r.q.T),
     "u must hold numbers": lambda r: r.assign(u=r.u.astype(str)),
     "role must hold words": lambda r: r.assign_coords(role=("coordinate", range(6))),
     "it has no attribute arm that is a text": lambda r: r.assign_attrs(arm=1.0),
     "it has no attribute energy_drift that is a number": lambda r: r.assign_attrs(energy_drift="little"),
-    "its times do not increase": lambda r: r.isel(time=[0, 2, 1]),
+    "its times must increase": lambda r: r.isel(time=[0, 2, 1]),
     "axis must be x, y, z": lambda r: r.isel(axis=[0, 1]),
     "angle must be slope_y, slope_z, torsion": lambda r: r.isel(angle=[0, 2, 1]),
     "two coordinates have one name": lambda r: r.isel(coordinate=[0, 0, 1, 2, 3, 4]),
     "the joints of q_ref are not those of q": lambda r: r.isel(joint=[1, 0]),
 }
-CHANGES["its times do not increase "] = lambda r: r.isel(time=[])
+CHANGES["its times must increase "] = lambda r: r.isel(time=[])
 CHANGES["it has no attribute status that is a text"] = lambda r: r.drop_attrs().assign_attrs(
     {name: x for name, x in r.attrs.items() if name != "status"}
 )

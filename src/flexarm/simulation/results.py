@@ -69,7 +69,7 @@ def lacking(result: "Dataset") -> str:
             return f"it has no variable {name}"
         variable = result.variables[name]
         if variable.dims != dimensions:
-            return f"{name} goes over ({', '.join(map(str, variable.dims))}); it must be ({', '.join(dimensions)})"
+            return f"{name} must go over {', '.join(dimensions)}"
         if name in numbers and variable.dtype.kind not in "fi":
             return f"{name} must hold numbers"
         if name in labels and not all(isinstance(label, str) for label in variable.values.tolist()):
@@ -80,8 +80,8 @@ def lacking(result: "Dataset") -> str:
     if not isinstance(result.attrs.get("energy_drift"), Real):
         return "it has no attribute energy_drift that is a number"
     t = result.variables["time"].values
-    if not (len(t) and np.isfinite(t).all() and (np.diff(t) > 0).all()):
-        return "its times do not increase"
+    if not (len(t) and np.isfinite(t).all() and (np.diff(t) >= 0).all()):
+        return "its times must increase"
     for name, words in {"axis": "x y z", "angle": "slope_y slope_z torsion"}.items():
         if result.variables[name].values.tolist() != words.split():
             return f"{name} must be {', '.join(words.split())}"
