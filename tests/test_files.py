@@ -89,9 +89,11 @@ def test_leftovers_are_removed_and_nothing_else(tmp_path):
     kept = {"run.nc", ".flexarm-0123456789abcdef.old", ".flexarm-xyz.new", "flexarm-0123456789abcdef.new"}
     for name in (*kept, LEFT):
         (tmp_path / name).write_text("")
-    (tmp_path / ".flexarm-000000000000000f.new").mkdir()
+    folder, link = ".flexarm-000000000000000f.new", ".flexarm-00000000000000f0.new"
+    (tmp_path / folder).mkdir()
+    (tmp_path / link).symlink_to(tmp_path / "run.nc")
     remove_leftovers(tmp_path)
-    assert set(os.listdir(tmp_path)) == kept | {".flexarm-000000000000000f.new"}
+    assert set(os.listdir(tmp_path)) == kept | {folder, link}
     remove_leftovers(tmp_path / "none")  # nothing to do is no error
 
 

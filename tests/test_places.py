@@ -70,6 +70,12 @@ def test_a_place_that_cannot_be_is_refused_before_the_run(out, part, call, place
     assert os.listdir(place) == ["push.toml"]
 
 
+def test_papers_look_before_they_reproduce(call, place, monkeypatch):
+    monkeypatch.setattr("flexarm.papers.papers", lambda name: [None])
+    status, shown, told = call("papers", "--out", "n" * 300)
+    assert (status, shown) == (2, "") and told.endswith("cannot be written: File name too long\n")
+
+
 def test_a_scenario_whose_name_is_no_files(call, place, monkeypatch):
     monkeypatch.setattr(Scenario, "run", None)
     (place / "push.toml").write_text(PUSH.replace("push", "n" * 300))
