@@ -183,6 +183,32 @@ for size in (0, 100, 5000, 20000):
     assert fa.load_result("push.nc").identical(result)
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="how much memory there is, Linux tells")
+def test_too_little_memory_does_not_crash_a_save(place):
+    """It is tried with ever more: refused until it works."""
+    code = """
+import resource
+import numpy as np
+import flexarm as fa
+small = fa.load_scenario("push.toml").run()
+fa.save_result(small, "push.nc")
+large = small.isel(time=np.zeros(400_000, int)).load()
+pages = int(open("/proc/self/statm").read().split()[0])
+for extra in range(0, 400, 20):
+    most = pages * resource.getpagesize() + (extra << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    try:
+        fa.save_result(large, "push.nc")
+        break
+    except fa.DescriptionError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+    assert {*done.stdout.splitlines()} == {"push.nc: cannot be written: too little memory"}
+    assert fa.load_result("push.nc").sizes["time"] == 400_000
+
+
 def test_without_a_home(place):
     """Nothing but the folder for results is written to."""
     environment = {**os.environ, "HOME": "/proc/none", "MPLCONFIGDIR": str(place / "mpl")}

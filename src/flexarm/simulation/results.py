@@ -42,7 +42,10 @@ def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
         raise TypeError(f"a result is an xarray.Dataset; this is a {type(result).__name__}")
     if fault := lacking(result):
         raise DescriptionError(f"{fspath(path)}: what shall be written is not a result of flexarm: {fault}")
-    content = netcdf.image(result)
+    try:
+        content = netcdf.image(result)
+    except MemoryError:
+        raise DescriptionError(f"{fspath(path)}: cannot be written: too little memory") from None
     return write_whole(path, content, netcdf.seal(content), durable=True)
 
 
