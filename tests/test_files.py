@@ -71,7 +71,7 @@ def test_where_nothing_can_be_written(name, asked, tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(fa.DescriptionError, match=f": cannot be written: .*{BLOCKED[name]}") as caught:
         asked(tmp_path / name)
-    assert str(caught.value).startswith(str(tmp_path / name)) and "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path / name).replace("\0", "\\x00"))
     assert set(os.listdir(tmp_path)) <= {"file", "folder", "new"}
     assert asked is write_whole or "new" not in os.listdir(tmp_path)
     assert os.listdir(tmp_path / "folder") == []

@@ -78,9 +78,9 @@ def test_papers_look_before_they_reproduce(call, place, monkeypatch):
 
 def test_a_scenario_whose_name_is_no_files(call, place, monkeypatch):
     monkeypatch.setattr(Scenario, "run", None)
-    (place / "push.toml").write_text(PUSH.replace("push", "n" * 300))
+    (place / "push.toml").write_text(PUSH.replace("push", "é" * 200), encoding="utf-8")
     status, _, told = call("simulate", "push.toml")
-    assert status == 2 and told == f"flexarm: {'n' * 300}.nc: cannot be written: File name too long\n"
+    assert status == 2 and told == f"flexarm: --out {'é' * 200}.nc: cannot be written: File name too long\n"
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def test_standard_output_that_is_full(place):
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "flexarm", "list"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
-    said(done, 2, "standard output cannot be written: No space left on device")
+    said(done, 2, "standard output: cannot be written: No space left on device")
 
 
 def test_standard_output_that_is_closed(place):

@@ -63,8 +63,7 @@ def read(path: str | PathLike[str]) -> "Dataset":
             return dataset.load()
     except Exception as error:  # HDF5 reports damage by many kinds of errors
         reason = " ".join(str(error).split())
-        shown = "".join(c if c.isprintable() else "?" for c in reason)
-        raise DescriptionError(f"{fspath(path)}: cannot be read as a result: {shown}") from None
+        raise DescriptionError(f"{fspath(path)}: cannot be read as a result: {reason}") from None
 
 
 def _sealed(path: str | PathLike[str]) -> bool:
