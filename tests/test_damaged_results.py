@@ -149,7 +149,7 @@ def usable(path):
             draw(found)
 
 
-@pytest.mark.parametrize("block", [0, 4, 5, -1])
+@pytest.mark.parametrize("block", [0, 4, -1])
 def test_zeroed_blocks_without_a_digest(unsealed, block, tmp_path):
     """The way that users go. Block 4 sent HDF5 in circles when this was written."""
     (tmp_path / "run.nc").write_bytes([*zeroed(unsealed)][block])
@@ -206,7 +206,7 @@ assert resource.getrlimit(resource.RLIMIT_CPU) == (2, 3)
     [
         ("import os, signal; os.kill(os.getpid(), signal.SIGXCPU)", "it is damaged: reading it does not end"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "it is damaged: reading it ends with status -11"),
-        ("print('why\x1b[2J\\nnot'); raise SystemExit(3)", "why?[2J not"),
+        ("print('why\x1b[2J\\nnot'); raise SystemExit(3)", r"why\x1b[2J not"),
         ("import time; time.sleep(60)", "it takes too long"),
         ("print('no file')", "is not the signature of a valid netCDF4 file"),
     ],
@@ -251,18 +251,18 @@ CHANGES = {
     "it has no variable qd": lambda r: r.drop_vars("qd"),
     "it has no variable coordinate": lambda r: r.drop_vars("coordinate"),
     "it has no variable joint": lambda r: r.drop_vars("joint"),
-    "q goes over (coordinate, time); it must be (time, coordinate)": lambda r: r.assign(q=r.q.T),
+    "q must go over time, coordinate": lambda r: r.assign(q=r.q.T),
     "u must hold numbers": lambda r: r.assign(u=r.u.astype(str)),
     "role must hold words": lambda r: r.assign_coords(role=("coordinate", range(6))),
     "it has no attribute arm that is a text": lambda r: r.assign_attrs(arm=1.0),
     "it has no attribute energy_drift that is a number": lambda r: r.assign_attrs(energy_drift="little"),
-    "its times do not increase": lambda r: r.isel(time=[0, 2, 1]),
+    "its times must increase": lambda r: r.isel(time=[0, 2, 1]),
     "axis must be x, y, z": lambda r: r.isel(axis=[0, 1]),
     "angle must be slope_y, slope_z, torsion": lambda r: r.isel(angle=[0, 2, 1]),
     "two coordinates have one name": lambda r: r.isel(coordinate=[0, 0, 1, 2, 3, 4]),
     "the joints of q_ref are not those of q": lambda r: r.isel(joint=[1, 0]),
 }
-CHANGES["its times do not increase "] = lambda r: r.isel(time=[])
+CHANGES["its times must increase "] = lambda r: r.isel(time=[])
 CHANGES["it has no attribute status that is a text"] = lambda r: r.drop_attrs().assign_attrs(
     {name: x for name, x in r.attrs.items() if name != "status"}
 )

@@ -105,15 +105,17 @@ def test_kill(what, victim, tmp_path):
     assert victim("compile", tmp_path)[0] == 0
     expected = fa.load_result(out / "swing.nc")
     fa.save_result(expected, tmp_path / "whole.nc")
-    rng, left, killed = np.random.default_rng(KILLS), 0, 0
+    rng, left, killed, tries = np.random.default_rng(KILLS), 0, 0, 0
     if what == "compile":
         os.rename(tmp_path / "cache", tmp_path / "cache-0")
     status, longest = victim(what, tmp_path)
     assert status == 0
-    for k in range(1, 1 + KILLS // 4):
+    while killed < KILLS // 4:
+        tries += 1
+        assert tries < 10 * KILLS, "it is always finished before it is killed"
         if what == "compile":
-            os.rename(tmp_path / "cache", tmp_path / f"cache-{k}")
-        status, _ = victim(what, tmp_path, rng.uniform(0, 1.1 * longest))
+            os.rename(tmp_path / "cache", tmp_path / f"cache-{tries}")
+        status, _ = victim(what, tmp_path, rng.uniform(0, longest))
         assert status in (0, -9)
         killed += status == -9
         left += sum(LEFTOVER.fullmatch(name) is not None for name in os.listdir(out))
@@ -125,7 +127,7 @@ def test_kill(what, victim, tmp_path):
             same(fa.load_result(out / "swing.nc"), expected)
     assert victim(what, tmp_path)[0] == 0
     assert sorted(name for name in os.listdir(out) if not name.endswith(".png")) == ["swing.nc"]
-    assert killed and (left or what != "write")
+    assert left or what != "write" or killed < 50
     print(f"{what}: {killed} killed, {left} files left behind and removed")
 
 

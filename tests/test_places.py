@@ -70,11 +70,17 @@ def test_a_place_that_cannot_be_is_refused_before_the_run(out, part, call, place
     assert os.listdir(place) == ["push.toml"]
 
 
+def test_papers_look_before_they_reproduce(call, place, monkeypatch):
+    monkeypatch.setattr("flexarm.papers.papers", lambda name: [None])
+    status, shown, told = call("papers", "--out", "n" * 300)
+    assert (status, shown) == (2, "") and told.endswith("cannot be written: File name too long\n")
+
+
 def test_a_scenario_whose_name_is_no_files(call, place, monkeypatch):
     monkeypatch.setattr(Scenario, "run", None)
-    (place / "push.toml").write_text(PUSH.replace("push", "n" * 300))
+    (place / "push.toml").write_text(PUSH.replace("push", "é" * 200), encoding="utf-8")
     status, _, told = call("simulate", "push.toml")
-    assert status == 2 and told == f"flexarm: {'n' * 300}.nc: cannot be written: File name too long\n"
+    assert status == 2 and told == f"flexarm: --out {'é' * 200}.nc: cannot be written: File name too long\n"
 
 
 @pytest.fixture
@@ -177,6 +183,32 @@ for size in (0, 100, 5000, 20000):
     assert fa.load_result("push.nc").identical(result)
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="how much memory there is, Linux tells")
+def test_too_little_memory_does_not_crash_a_save(place):
+    """It is tried with ever more: refused until it works."""
+    code = """
+import resource
+import numpy as np
+import flexarm as fa
+small = fa.load_scenario("push.toml").run()
+fa.save_result(small, "push.nc")
+large = small.isel(time=np.zeros(400_000, int)).load()
+pages = int(open("/proc/self/statm").read().split()[0])
+for extra in range(0, 400, 20):
+    most = pages * resource.getpagesize() + (extra << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    try:
+        fa.save_result(large, "push.nc")
+        break
+    except fa.DescriptionError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+    assert {*done.stdout.splitlines()} == {"push.nc: cannot be written: too little memory"}
+    assert fa.load_result("push.nc").sizes["time"] == 400_000
+
+
 def test_without_a_home(place):
     """Nothing but the folder for results is written to."""
     environment = {**os.environ, "HOME": "/proc/none", "MPLCONFIGDIR": str(place / "mpl")}
@@ -206,7 +238,7 @@ def test_standard_output_that_is_full(place):
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "flexarm", "list"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
-    said(done, 2, "standard output cannot be written: No space left on device")
+    said(done, 2, "standard output: cannot be written: No space left on device")
 
 
 def test_standard_output_that_is_closed(place):

@@ -91,7 +91,8 @@ def remove_leftovers(folder: Path) -> None:
             found = [entry for entry in entries if LEFTOVER.fullmatch(entry.name)]
         for entry in found:
             with contextlib.suppress(OSError):
-                _remove_if_abandoned(entry.path)
+                if entry.is_file(follow_symlinks=False):
+                    _remove_if_abandoned(entry.path)
 
 
 def _remove_if_abandoned(path: str) -> None:

@@ -113,7 +113,7 @@ def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
                 stem = Path(tempfile.mkdtemp(prefix="flexarm-")) / stem.name
                 written = [save_result(result, stem.with_name(stem.name + ".nc"))]
             except (DescriptionError, OSError) as again:
-                raise DescriptionError(f"{fault}; nor can it be kept elsewhere: {again}") from None
+                raise SimulationError(f"{fault}; nor can it be kept elsewhere: {again}", result) from None
     if plot:
         try:
             written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))

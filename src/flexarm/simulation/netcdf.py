@@ -11,6 +11,8 @@ import sys
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from flexarm.errors import DescriptionError
 from flexarm.simulation import rewrite
 
@@ -20,15 +22,22 @@ if TYPE_CHECKING:
 SEAL = b"\0flexarm SHA-256"
 SEALED = len(SEAL) + hashlib.sha256().digest_size
 
+ROOM = 10_000_000
+"""Bytes that a file takes beside its numbers, generously."""
+
 PATIENCE = 120
 """Seconds until a process that reads is given up. Processor time ends it much earlier; this is for disks that hang."""
 
 
 def image(dataset: "Dataset") -> memoryview:
-    """A file's content. It grows in memory: where HDF5 itself meets a full disk, the process crashes."""
+    """A file's content; raises `MemoryError`.
+
+    It grows in memory, and the memory is asked for first: HDF5 that meets a full disk, or no memory, crashes.
+    """
     import h5netcdf
     from xarray.backends import H5NetCDFStore
 
+    np.empty(2 * dataset.nbytes + ROOM, np.uint8)  # twice: while it grows there is an old and a new one
     content = io.BytesIO()
     with h5netcdf.File(content, "w") as file:
         dataset.dump_to_store(H5NetCDFStore(file))
@@ -54,8 +63,7 @@ def read(path: str | PathLike[str]) -> "Dataset":
             return dataset.load()
     except Exception as error:  # HDF5 reports damage by many kinds of errors
         reason = " ".join(str(error).split())
-        shown = "".join(c if c.isprintable() else "?" for c in reason)
-        raise DescriptionError(f"{fspath(path)}: cannot be read as a result: {shown}") from None
+        raise DescriptionError(f"{fspath(path)}: cannot be read as a result: {reason}") from None
 
 
 def _sealed(path: str | PathLike[str]) -> bool:

@@ -42,7 +42,10 @@ def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
         raise TypeError(f"a result is an xarray.Dataset; this is a {type(result).__name__}")
     if fault := lacking(result):
         raise DescriptionError(f"{fspath(path)}: what shall be written is not a result of flexarm: {fault}")
-    content = netcdf.image(result)
+    try:
+        content = netcdf.image(result)
+    except MemoryError:
+        raise DescriptionError(f"{fspath(path)}: cannot be written: too little memory") from None
     return write_whole(path, content, netcdf.seal(content), durable=True)
 
 
@@ -69,7 +72,7 @@ def lacking(result: "Dataset") -> str:
             return f"it has no variable {name}"
         variable = result.variables[name]
         if variable.dims != dimensions:
-            return f"{name} goes over ({', '.join(map(str, variable.dims))}); it must be ({', '.join(dimensions)})"
+            return f"{name} must go over {', '.join(dimensions)}"
         if name in numbers and variable.dtype.kind not in "fi":
             return f"{name} must hold numbers"
         if name in labels and not all(isinstance(label, str) for label in variable.values.tolist()):
@@ -80,8 +83,8 @@ def lacking(result: "Dataset") -> str:
     if not isinstance(result.attrs.get("energy_drift"), Real):
         return "it has no attribute energy_drift that is a number"
     t = result.variables["time"].values
-    if not (len(t) and np.isfinite(t).all() and (np.diff(t) > 0).all()):
-        return "its times do not increase"
+    if not (len(t) and np.isfinite(t).all() and (np.diff(t) >= 0).all()):
+        return "its times must increase"
     for name, words in {"axis": "x y z", "angle": "slope_y slope_z torsion"}.items():
         if result.variables[name].values.tolist() != words.split():
             return f"{name} must be {', '.join(words.split())}"
