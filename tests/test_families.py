@@ -1020,7 +1020,7 @@ FAULTS = [
     ({"shapes": {"family": "free-form", "functions": [lambda x: 1 / 0]}},
      "shapes.functions[0] fails with ZeroDivisionError: division by zero; it is called with an array x"),
     ({"shapes": {"family": "free-form", "functions": [lambda x: x[:2]]}},
-     "shapes.functions[0] must give one finite number for every x of an array"),
+     "shapes.functions[0] must give one finite number, at most 1e+40 in size, for every x of an array"),
 ]  # fmt: skip
 
 

@@ -463,3 +463,107 @@ def test_a_key_of_some_parts_is_read(tmp_path):
 
 def test_a_file_that_does_not_end():
     assert message(fa.load, "/dev/zero") == "/dev/zero: is larger than 4 MiB; no arm or scenario needs that"
+
+
+# -- arguments of functions --------------------------------------------------------------------------------------------
+
+COUNTS = [
+    None,
+    True,
+    "a",
+    1.0,
+    math.nan,
+    -1,
+    401,
+    10**5000,
+    [],
+    {},
+    np.array(1.0),
+    np.array([1, 2]),
+    np.datetime64("2020"),
+]
+TAPERED = fa.Beam(length=1, material=ALUMINIUM, section=SECTION, section_tip={**SECTION, "diameter": 0.05})
+COUNTED = {
+    **{
+        name: FAMILIES[name]().basis
+        for name in (
+            "clamped-free",
+            "pinned-pinned",
+            "pinned-free",
+            "clamped-pinned",
+            "polynomial",
+            "craig-bampton",
+            "hermite",
+        )
+    },
+    **{name: ROD_FAMILIES[name]().basis for name in ("fixed-free", "polynomial", "linear-elements")},
+    "clamped-mass": FAMILIES["clamped-mass"](mass_ratio=1.0).basis,
+    "its sensitivity": FAMILIES["clamped-mass"](mass_ratio=1.0).sensitivity,
+    "its roots": FAMILIES["clamped-mass"](mass_ratio=1.0).roots,
+    "clamped-loaded": FAMILIES["clamped-loaded"](mass_ratio=1.0).basis,
+    "fixed-loaded": ROD_FAMILIES["fixed-loaded"](load_ratio=1.0).basis,
+    "hermite-modes": fitted("hermite-modes", TAPERED, "y").basis,
+    "craig-bampton, tapered": fitted("craig-bampton", TAPERED, "y").basis,
+    "free-form": FreeForm(**OBJECTS[FreeForm]).basis,
+    "roots": fa.shapes.roots,
+    "pinned_roots": fa.shapes.pinned_roots,
+    "loaded_roots": lambda count: fa.shapes.loaded_roots(count, 1.0),
+    "rod_roots": lambda count: fa.shapes.rod_roots(count, 1.0),
+    "constants": lambda count: fa.shapes.constants(FAMILIES["clamped-free"](), count),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_number_of_shapes(name):
+    for count in COUNTS:
+        assert message(COUNTED[name], count) == f"count is {shown(count)}; it must be an integer from 0 to 400"
+
+
+BASIS, MASS = FAMILIES["clamped-free"]().basis(2), FAMILIES["clamped-mass"](mass_ratio=1.0)
+CALLS = [
+    (lambda: BASIS.values("a"), "x is 'a'; it must be a number or an array of numbers"),
+    (lambda: BASIS.values([[1], [1, 2]]), "x is [[1], [1, 2]]; it must be a number or an array of numbers"),
+    (lambda: BASIS.values(math.nan), "x contains NaN or infinity"),
+    (lambda: BASIS.values(0.5, 4), "derivative is 4; it must be an integer from 0 to 3"),
+    (lambda: quadrature(BASIS, "a"), "'a' is no Basis; it must be what a family's basis(count) gives"),
+    (lambda: fa.shapes.scaled(1), "1 is no Basis; it must be what a family's basis(count) gives"),
+    (lambda: fa.shapes.loaded_roots(1, "a"), "mu is 'a'; it must be a number"),
+    (lambda: fa.shapes.loaded_roots(1, 1.0, -1.0), "iota is -1.0; it must be zero or positive"),
+    (lambda: fa.shapes.loaded_roots(1, 1.0, 1.0, math.inf), "sigma is inf; it must be finite"),
+    (lambda: fa.shapes.rod_roots(1, -1.0), "mu is -1.0; it must be zero or positive"),
+    (lambda: MASS.basis(2, "a"), "clamped-mass: beta is 'a'; it must be a number or an array of numbers"),
+    (lambda: MASS.basis(2, [1.0]), "clamped-mass: beta has shape (1,); it must be a list of 2 wave numbers"),
+    (lambda: MASS.sensitivity_at(1.0), "clamped-mass: beta has shape (); it must be a list of wave numbers"),
+    (lambda: MASS.sensitivity_at([1e150]), "clamped-mass: beta is [1e+150]; each must be from 0 to 10000"),
+    (lambda: fa.shapes.rational("a"), "rational: value is 'a'; it must be a number"),
+    (lambda: fa.shapes.rational(0.5, 0), "rational: largest is 0; it must be an integer of at least 1"),
+    (lambda: fa.shapes.family("polynomial", ["y"]), "direction is ['y']; it must be 'y', 'z', 'torsion' or 'axial'"),
+    (lambda: fitted("polynomial", None, "y"), "fitted: beam is None; it must be a Beam"),
+    (lambda: fitted("polynomial", TAPERED, "y", 1.0), "fitted: load is 1.0; it must be a TipLoad"),
+    (lambda: TAPERED.profile("a"), "Beam: x is 'a'; it must be a number or an array of numbers"),
+    (lambda: TAPERED.profile([0.5, 1.5]), "Beam: x must be a list of points from 0 to 1"),
+    (lambda: fa.Revolute().rigid_body({}), "body is {}; it must be a Beam, a Rigid or another Body"),
+    (lambda: fa.Telescope().rest(0.0), "body is 0.0; it must be a Beam, a Rigid or another Body"),
+    (lambda: fa.Telescope().rigid_body(None), "body is None; it must be a Beam"),
+    (
+        lambda: fa.equations(fa.load("rigid-two-link")).regressor([1]),
+        "parameter 1: it must be a name, a symbol or a pattern of them",
+    ),
+    (lambda: Scenario(**RUN).check(None), "Scenario: arm is None; it must be an Arm"),
+    (lambda: Scenario(**RUN).motion(np.eye(2)), f"Scenario: model is {shown(np.eye(2))}; it must be a Model"),
+    (lambda: Scenario(**RUN).run(""), "Scenario: model is ''; it must be a Model"),
+]
+
+
+@pytest.mark.parametrize(("call", "line"), CALLS, ids=[line[:50] for _, line in CALLS])
+def test_an_argument_that_is_wrong(call, line):
+    assert message(call) == line
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 10**400, math.pi])
+def test_what_no_fraction_stands_for(value):
+    assert fa.shapes.rational(value) is None
+
+
+def test_what_does_not_move_has_no_direction():
+    assert fa.Fixed().direction == (0.0, 0.0, 0.0)

@@ -308,7 +308,7 @@ OFF = [
     ),
     (lambda a: TaskLine(a, (0.5, 0), (-0.7, 0), 1.0), r"in a singular configuration at 41\.7 % of the line"),
     (lambda a: TaskLine(a, (0.5, 1e-3), (-0.5, 1e-3), 1.0), "m off the line and tolerance is 1e-09 m; the line passes"),
-    (lambda a: TaskLine(a, (0.7, 0.1), (0.3, 0.6), 1.0, tolerance=1e-18), "or rounding allows no less"),
+    (lambda a: TaskLine(a, (0.7, 0.1), (0.3, 0.6), 1.0, tolerance=1e-15), "or rounding allows no less"),
     (
         lambda a: TaskLine(a, (1, 1, 0), (1, 1, 1), 1.0, axes="xyz"),
         "axes is 'xyz'; it must name as many as there are jo",

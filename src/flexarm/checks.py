@@ -175,6 +175,19 @@ def checked_integer(value: object, most: int, part: str = "") -> int:
     return int(value)
 
 
+def checked_array(value: object, part: str = "") -> np.ndarray:
+    """The value as an array of finite floats, of any shape; raises `Fault`."""
+    try:
+        given = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        given = np.asarray(None)
+    if given.dtype.kind not in "iuf":
+        raise Fault(part, f"is {shown(value)}; it must be a number or an array of numbers")
+    if not np.isfinite(given).all():
+        raise Fault(part, "contains NaN or infinity")
+    return given.astype(float)
+
+
 def tensor(inertia: Any) -> np.ndarray:
     """Inertia tensor of any of the three ways to write one: a number, three principal values, three rows.
 

@@ -28,6 +28,7 @@ from flexarm.checks import (
     with_unit,
 )
 from flexarm.description.sections import Material, Section, between
+from flexarm.errors import DescriptionError
 from flexarm.shapes import BENDING, DEFAULTS, DIRECTIONS, FAMILIES, checked, family
 
 KNOWN_SHAPES = tuple(FAMILIES)
@@ -334,8 +335,13 @@ class Beam(Body):
         return {direction: value for direction in DIRECTIONS if (value := known.get(direction)) is not None}
 
     def profile(self, x: Any) -> Profile:
-        """Mass and stiffness at the points x in [0, 1], (N,), 0 being the base."""
-        x = np.atleast_1d(np.asarray(x, dtype=float))
+        """Mass and stiffness at the points x in [0, 1], (N,), 0 being the base; raises `DescriptionError`."""
+        try:
+            x = np.atleast_1d(checks.checked_array(x, "x"))
+        except Fault as fault:
+            raise DescriptionError(f"Beam: {fault.part} {fault.message}") from None
+        if x.ndim > 1 or np.any((x < 0) | (x > 1)):
+            raise DescriptionError("Beam: x must be a list of points from 0 to 1")
         if self.section is None or self.section_tip is None:
             rows = [self._at(self.section)] * x.size
         else:

@@ -20,9 +20,11 @@ from flexarm.checks import (
     checked_number,
     optional_number,
     own_type,
+    shown,
     unit_vector,
 )
 from flexarm.description.bodies import Beam, Body
+from flexarm.errors import DescriptionError
 
 
 class Joint(Described):
@@ -76,7 +78,14 @@ class Joint(Described):
 
     def rigid_body(self, body: Body) -> Body:
         """What stands for the body where nothing bends."""
-        return body.rigid()
+        return checked_body(body).rigid()
+
+
+def checked_body(body: object) -> Body:
+    """The body; raises `DescriptionError` where it is none."""
+    if not isinstance(body, Body):
+        raise DescriptionError(f"body is {shown(body)}; it must be a Beam, a Rigid or another Body")
+    return body
 
 
 def _units(turns: bool) -> dict[str, tuple[str, Rule]]:
@@ -235,7 +244,7 @@ class Telescope(Driven):
 
     def rest(self, body: Body) -> float:
         """The nominal free length [m], given or by default."""
-        return body.length if self.free_length is None else self.free_length
+        return checked_body(body).length if self.free_length is None else self.free_length
 
     def check(self, body: Body) -> None:
         """Raise `Fault` where the body is no uniform beam that only bends, or its length is another."""
@@ -253,6 +262,8 @@ class Telescope(Driven):
 
     def rigid_body(self, body: Body) -> Body:
         """The same beam without modes: it still slides."""
+        if not isinstance(body, Beam):
+            raise DescriptionError(f"body is {shown(body)}; it must be a Beam")
         return body.replace(modes={}, damping=0.0)
 
 
@@ -267,3 +278,8 @@ class Fixed(Joint):
 
     moves: ClassVar[bool] = False
     type: Literal["fixed"] = "fixed"
+
+    @property
+    def direction(self) -> Vector:
+        """Zero: along no axis."""
+        return (0.0, 0.0, 0.0)

@@ -229,6 +229,8 @@ def _constant(value: Scalar) -> Callable[[Scalar], Scalar]:
 def fitting(parameters: Iterable[Parameter], pattern: str) -> list[Parameter]:
     """Those whose symbol or name a pattern fits; raises `DescriptionError`, which lists them all, if there is none."""
     known = list(parameters)
+    if not isinstance(pattern, str):
+        raise DescriptionError(f"parameter {shown(pattern)}: it must be a name, a symbol or a pattern of them")
     found = [p for p in known if fnmatchcase(p.symbol, pattern) or fnmatchcase(p.name, pattern)]
     if not found:
         there = ", ".join(f"{p.symbol} ({p.name})" for p in known)

@@ -152,6 +152,8 @@ class Scenario(Described):
 
     def check(self, arm: Arm) -> None:
         """Raise `DescriptionError` where inputs, reference or initial state do not fit the arm."""
+        if not isinstance(arm, Arm):
+            raise DescriptionError(f"Scenario: arm is {checks.shown(arm)}; it must be an Arm")
         joints = [arm.coordinates[i] for i in arm.joints]
         wanted = [("input", self.input, arm.inputs), ("reference", self.reference, tuple(joints))]
         for key, given, names in wanted:
@@ -166,6 +168,7 @@ class Scenario(Described):
 
     def motion(self, model: Model) -> trajectory.Reference | None:
         """The reference itself, shaped if it is to be; it must have passed `check`."""
+        _check_model(model)
         if self.reference is None:
             return None
         try:
@@ -184,6 +187,8 @@ class Scenario(Described):
 
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":
         """Simulate it; see `simulate`. The result is called by the scenario's name."""
+        if model is not None:
+            _check_model(model)
         model = model or Model(self.loaded_arm())
         self.check(model.arm)
         reference = self.motion(model)
@@ -202,6 +207,11 @@ class Scenario(Described):
             progress=progress,
             name=self.name,
         )
+
+
+def _check_model(model: object) -> None:
+    if not isinstance(model, Model):
+        raise DescriptionError(f"Scenario: model is {checks.shown(model)}; it must be a Model")
 
 
 def bundled_scenarios() -> tuple[str, ...]:

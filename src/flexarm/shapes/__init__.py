@@ -82,7 +82,9 @@ DEFAULTS = dict.fromkeys(BENDING, "clamped-mass") | dict.fromkeys(RODS, "polynom
 
 
 def known(direction: str) -> dict[str, type[Described]]:
-    """The families for a direction, by name."""
+    """The families for a direction, by name; raises `DescriptionError` where there is no such direction."""
+    if not isinstance(direction, str) or direction not in DIRECTIONS:
+        raise DescriptionError(f"direction is {shown(direction)}; it must be {choices(*map(repr, DIRECTIONS))}")
     return ROD_FAMILIES if direction in RODS else FAMILIES
 
 
@@ -144,8 +146,12 @@ def fitted(shapes: Any, beam: Any, direction: str, load: TipLoad = NO_LOAD) -> A
     """The family for a beam that deforms in `direction`, "y", "z", "torsion" or "axial", and carries `load` at its tip.
 
     Names, tables and objects as in `family`; a family without `fitted` comes back as it is. Where the beam is tapered,
-    "clamped-free" and "clamped-mass" (not in ratios) are the modes of the actual beam.
+    "clamped-free" and "clamped-mass" (not in ratios) are the modes of the actual beam. Raises `DescriptionError`.
     """
+    if not callable(getattr(beam, "profile", None)):
+        raise DescriptionError(f"fitted: beam is {shown(beam)}; it must be a Beam")
+    if not isinstance(load, TipLoad):
+        raise DescriptionError(f"fitted: load is {shown(load)}; it must be a TipLoad")
     made = family(shapes, direction)
     if beam.section_tip is not None and isinstance(made, ClampedFree):
         made = HermiteModes(mass=0.0)

@@ -8,12 +8,26 @@ from typing import final
 
 import numpy as np
 
+from flexarm.checks import Fault, checked_array, checked_integer, shown
+from flexarm.errors import DescriptionError
+
 Function = Callable[[np.ndarray, int], np.ndarray]
 
 BENDING = ("y", "z")
 RODS = ("torsion", "axial")
 DIRECTIONS = (*BENDING, *RODS)
 """In which a beam deforms, in the order of its coordinates: as a beam along y and z, as a rod about and along x."""
+
+MOST_SHAPES = 400
+"""Of a family. Shapes of so high a number mean nothing on a beam; tables of them stay within some 100 MB."""
+
+
+def counted(count: object) -> int:
+    """A number of shapes as an integer; raises `DescriptionError`."""
+    try:
+        return checked_integer(count, MOST_SHAPES, "count")
+    except Fault as fault:
+        raise DescriptionError(f"{fault.part} {fault.message}") from None
 
 
 @final
@@ -37,8 +51,15 @@ class Basis:
     breaks: tuple[float, ...] = (0.0, 1.0)
 
     def values(self, x, derivative: int = 0) -> np.ndarray:
-        """The derivative of order 0 to 3 (d/dx) of every shape at the points x: (len(x), count)."""
-        x = np.atleast_1d(np.asarray(x, dtype=float))
+        """The derivative of order 0 to 3 (d/dx) of every shape at the points x: (len(x), count).
+
+        Raises `DescriptionError` where x is no number and no list of numbers, or there is no such order.
+        """
+        try:
+            x = np.atleast_1d(checked_array(x, "x"))
+            derivative = checked_integer(derivative, 3, "derivative")
+        except Fault as fault:
+            raise DescriptionError(f"{fault.part} {fault.message}") from None
         return self.function(x, derivative) if self.count else np.empty((len(x), 0))  # none: nothing is imported
 
 
@@ -46,7 +67,10 @@ def quadrature(*bases: Basis) -> tuple[np.ndarray, np.ndarray]:
     """Points x and weights w with which w @ f(x) is the integral of f over (0, 1).
 
     Exact to rounding for f = x^a phi_i psi_j, a = 0, 1, 2, phi and psi any functions or derivatives of the bases given.
+    Raises `DescriptionError` where one is no `Basis`.
     """
+    for each in bases:
+        _check_basis(each)
     # Mode n has a wave number of about n pi. On a panel of length 2 / n the product of two such modes is
     # cos(2 pi t + c), t in (-1, 1), which 16 points integrate to 1e-19. Finite elements are as short already.
     count = max((basis.count for basis in bases), default=0)
@@ -66,8 +90,15 @@ def scaled(basis: Basis) -> Basis:
     """The same shapes, each with a largest deflection of 1 and the sign that DESIGN gives it.
 
     The tip's deflection is positive; where it is zero the slope at the hub is; where that is zero too, the curvature.
+    Raises `DescriptionError` where it is no `Basis`.
     """
+    _check_basis(basis)
     return Basis(basis.count, _Scaled(basis.function, _sizes(basis)), basis.breaks)
+
+
+def _check_basis(basis: object) -> None:
+    if not isinstance(basis, Basis):
+        raise DescriptionError(f"{shown(basis)} is no Basis; it must be what a family's basis(count) gives")
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, final
 
 from flexarm.checks import shown
 from flexarm.errors import DescriptionError
+from flexarm.shapes.basis import counted
 from flexarm.shapes.pieces import Hermite, Polynomial
 from flexarm.shapes.rods import FixedFree, LinearElements, RodPolynomial
 from flexarm.shapes.uniform import ClampedFree, ClampedPinned, PinnedFree, PinnedPinned, pinned_roots, roots
@@ -120,21 +121,31 @@ def constants(family: Any, count: int) -> tuple[Constant, ...]:
 
     Empty where the forms name none, or there are no closed forms.
     """
-    shapes = [_constants(type(family), j) for j in range(1, count + 1)]
+    shapes = [_constants(type(family), j) for j in range(1, counted(count) + 1)]
     return tuple(constant for alike in zip(*shapes, strict=True) for constant in alike)
 
 
-def rational(value: float, largest: int = 1000) -> Fraction | None:
+def rational(value: Any, largest: Any = 1000) -> Fraction | None:
     """The fraction that a double stands for: one within 4 units in its last place, with a denominator up to `largest`.
 
     None where there is no such fraction. A random number meets one by chance with odds of 2.4 largest^2 ulp(value), ulp
     being its last place: there are 0.3 largest^2 fractions in every unit, each with 8 ulp around it. That is 5e-10 for
     numbers from 1 to 2 and the default, and grows with their size. What is zero but for rounding is no zero here.
+
+    Raises `DescriptionError` where `value` is no number, or `largest` no integer of at least 1.
     """
-    if not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise DescriptionError(f"rational: value is {shown(value)}; it must be a number")
+    if isinstance(largest, bool) or not isinstance(largest, Integral) or largest < 1:
+        raise DescriptionError(f"rational: largest is {shown(largest)}; it must be an integer of at least 1")
+    try:
+        x = float(value)
+    except OverflowError:
+        x = math.inf
+    if not math.isfinite(x):
         return None
-    nearest = Fraction(value).limit_denominator(largest)
-    return nearest if abs(nearest - Fraction(value)) <= 4 * Fraction(math.ulp(value)) else None
+    nearest = Fraction(x).limit_denominator(int(largest))
+    return nearest if abs(nearest - Fraction(x)) <= 4 * Fraction(math.ulp(x)) else None
 
 
 def _check(quantity: str, count: int, j: Any, k: Any) -> None:

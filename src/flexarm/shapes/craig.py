@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from flexarm.checks import Described
-from flexarm.shapes.basis import BENDING, Basis, quadrature, scaled
+from flexarm.shapes.basis import BENDING, Basis, counted, quadrature, scaled
 from flexarm.shapes.loaded import TipLoad
-from flexarm.shapes.pieces import Hermite, combined, fine_model, lowest
+from flexarm.shapes.pieces import combined, fine_model, hermite, lowest
 from flexarm.shapes.uniform import clamped_clamped, clamped_roots
 
 
@@ -38,7 +38,7 @@ class CraigBampton(Described):
 
     def basis(self, count: int) -> Basis:
         """The shapes of a uniform beam."""
-        beta = clamped_roots(max(count - 2, 0))
+        beta = clamped_roots(max(counted(count) - 2, 0))
         raw = Basis(count, partial(_parts, beta, count))
         x, w = quadrature(raw)
         phi, curvature = raw.values(x), raw.values(x, 2)
@@ -58,7 +58,7 @@ class CraigBamptonOf:
 
     def basis(self, count: int) -> Basis:
         """The shapes of the actual beam."""
-        elements, M, K = fine_model(self.beam, self.direction, count)
+        elements, M, K = fine_model(self.beam, self.direction, counted(count))
         C = np.linalg.cholesky(K)
         # In the coordinates C' v, whose products are those of energy. The static shapes, under a force and under a
         # moment at the last node, are nearly the same where the base is thin: QR tells them apart, products do not.
@@ -67,7 +67,7 @@ class CraigBamptonOf:
         parts = np.hstack([static, C.T @ np.pad(modes, ((0, 2), (0, 0)))])[:, :count]
         K, parts = parts.T @ parts, np.linalg.solve(C.T, parts)
         _, vectors = lowest(parts.T @ M @ parts, K, count)
-        return scaled(Basis(count, partial(combined, elements, parts @ vectors), Hermite().basis(2 * elements).breaks))
+        return scaled(Basis(count, partial(combined, elements, parts @ vectors), hermite(elements).breaks))
 
 
 def _parts(beta, count, x, n):

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flexarm.checks import ANY_SIZE, Described, Fault, checked_list, checked_number, checked_numbers, flag, shown
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import DIRECTIONS, Basis, scaled
+from flexarm.shapes.basis import DIRECTIONS, Basis, counted, scaled
 
 FEWEST = 7
 """Samples: a spline of fifth degree has six coefficients at least, and the clamped end takes one more condition."""
@@ -104,7 +104,7 @@ class FreeForm(Described):
     def refusal(self, count: int) -> str | None:
         """Why there are not so many functions, or None."""
         most = len(self.functions or self.values)
-        return f"the free-form family has only {most}" if count > most else None
+        return f"the free-form family has only {most}" if counted(count) > most else None
 
     def basis(self, count: int) -> Basis:
         """The first `count` shapes; raises `DescriptionError` where there are not so many."""

@@ -8,9 +8,17 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from flexarm.checks import NOT_NEGATIVE, Described, Fault, optional_number
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    Described,
+    Fault,
+    checked_array,
+    checked_number,
+    optional_number,
+    shown,
+)
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import BENDING, Basis, scaled
+from flexarm.shapes.basis import BENDING, Basis, counted, scaled
 from flexarm.shapes.uniform import clamped_roots, roots, sine
 
 
@@ -152,7 +160,7 @@ class ClampedMass(Carrying):
 
     def sensitivity_at(self, beta: np.ndarray) -> np.ndarray:
         """d beta / d (mu, iota, sigma), (count, 3), where beta nearly is a wave number."""
-        return _sensitivity(beta, *self.ratios)
+        return _sensitivity(_wave_numbers(beta), *self.ratios)
 
     def sensitivity(self, count: int) -> np.ndarray:
         """d beta / d (mu, iota, sigma), (count, 3): with them d beta / dl of a telescoping beam."""
@@ -160,7 +168,7 @@ class ClampedMass(Carrying):
 
     def basis(self, count: int, beta: np.ndarray | None = None) -> Basis:
         """The `count` modes of lowest frequency; wave numbers found elsewhere (by eq. 11, say) may be given."""
-        return _loaded_basis(count, *self.ratios, beta)
+        return _loaded_basis(counted(count), *self.ratios, None if beta is None else _wave_numbers(beta, count))
 
 
 @final
@@ -210,6 +218,24 @@ class ClampedLoaded(Described):
         if self.mass_ratio is None:
             raise DescriptionError("clamped-loaded: its shapes depend on the beam and its load; fit it to a beam first")
         return self.mass_ratio
+
+
+def _wave_numbers(beta: Any, count: int | None = None) -> np.ndarray:
+    """(count,), each positive; raises `DescriptionError`."""
+    try:
+        given = checked_array(beta, "beta")
+    except Fault as fault:
+        raise DescriptionError(f"clamped-mass: {fault.part} {fault.message}") from None
+    if given.ndim != 1 or (count is not None and given.size != count):
+        wanted = "" if count is None else f"{count} "
+        raise DescriptionError(f"clamped-mass: beta has shape {given.shape}; it must be a list of {wanted}wave numbers")
+    if not np.all((given > 0) & (given < MOST_BETA)):
+        raise DescriptionError(f"clamped-mass: beta is {shown(beta)}; each must be from 0 to {MOST_BETA:g}")
+    return given
+
+
+MOST_BETA = 1e4
+"""A beam with so many waves has thousands of modes; powers of it stay finite."""
 
 
 def _ratios(load: TipLoad, beam: Any) -> dict[str, float]:
@@ -271,7 +297,15 @@ def loaded_roots(count: int, mu: float, iota: float = 0.0, sigma: float = 0.0) -
     Wittrick & Williams (1971) count the modes below any beta: those of the beam held at both ends, and one for every
     negative eigenvalue of the 2 x 2 dynamic stiffness at the tip. Bisection on the count misses no root, however close
     two of them are; Newton on the frequency equation gives the last digits.
+
+    Raises `DescriptionError` where there is no such load, or no such count.
     """
+    count = counted(count)
+    try:
+        mu, iota = (checked_number(x, "", NOT_NEGATIVE, name) for name, x in (("mu", mu), ("iota", iota)))
+        sigma = checked_number(sigma, part="sigma")
+    except Fault as fault:
+        raise DescriptionError(f"{fault.part} {fault.message}") from None
     held = clamped_roots(count + 2)
     k = np.arange(1, count + 1)
     low, high = np.zeros(count), roots(count) * (1 + 1e-9)  # a load only lowers frequencies

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.checks import Described
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import BENDING, Basis, scaled
+from flexarm.shapes.basis import BENDING, Basis, counted, scaled
 from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad
 
 
@@ -32,6 +32,7 @@ class Polynomial(Described):
 
 def jacobi(count: int, zero: int) -> Basis:
     """x^zero P_k(2x - 1), P_k Jacobi's of (0, 2 zero), k = 0, ..., count - 1: orthogonal over (0, 1), 1 at the tip."""
+    count = counted(count)
     edges = (1 - np.cos(np.pi * np.arange(count // 4 + 2) / (count // 4 + 1))) / 2  # zeros crowd at the ends
     return Basis(count, partial(_jacobi, count, zero), tuple(edges.tolist()))
 
@@ -64,15 +65,19 @@ class Hermite(Described):
 
     def refusal(self, count: int) -> str | None:
         """Why there are not so many functions, or None."""
+        count = counted(count)
         return "an element has two functions, so it must be even" if count % 2 else None
 
     def basis(self, count: int) -> Basis:
         """The functions of count / 2 elements; raises `DescriptionError` where count is odd."""
         if self.refusal(count):
             raise DescriptionError(f"hermite: count is {count}; {self.refusal(count)}")
-        elements = max(count // 2, 1)
-        function = partial(_hermite, elements) if count else _nothing
-        return Basis(count, function, tuple(np.linspace(0, 1, elements + 1).tolist()))
+        return hermite(count // 2) if count else Basis(0, _nothing)
+
+
+def hermite(elements: int) -> Basis:
+    """The functions of so many elements."""
+    return Basis(2 * elements, partial(_hermite, elements), tuple(np.linspace(0, 1, elements + 1).tolist()))
 
 
 _CUBICS = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float).T
@@ -128,8 +133,8 @@ class ModesOf:
 
     def basis(self, count: int) -> Basis:
         """The `count` modes of lowest frequency."""
-        elements, M, K = fine_model(self.beam, self.direction, count)
-        fine, L, load = Hermite().basis(2 * elements), self.beam.length, self.load
+        elements, M, K = fine_model(self.beam, self.direction, counted(count))
+        fine, L, load = hermite(elements), self.beam.length, self.load
         tip, slope = fine.values(1.0)[0], fine.values(1.0, 1)[0] / L
         M += load.mass * np.outer(tip, tip) + load.inertia * np.outer(slope, slope)
         M += load.first_moment * (np.outer(tip, slope) + np.outer(slope, tip))
@@ -142,7 +147,7 @@ def fine_model(beam: Any, direction: str, count: int) -> tuple[int, np.ndarray, 
     (2 elements, 2 elements): those of `Hermite`, the last two the tip's deflection and slope.
     """
     elements = max(60, 4 * count)
-    fine = Hermite().basis(2 * elements)
+    fine = hermite(elements)
     # 5 points are exact for what is of 8th degree in an element: mass of fourth, or a stiffness of sixth.
     t, weights = np.polynomial.legendre.leggauss(5)
     x = ((np.arange(elements)[:, None] + (1 + t) / 2) / elements).ravel()

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from flexarm.checks import NOT_NEGATIVE, Described, Fault, optional_number
+from flexarm.checks import NOT_NEGATIVE, Described, Fault, checked_number, optional_number
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import RODS, Basis
+from flexarm.shapes.basis import RODS, Basis, counted
 from flexarm.shapes.loaded import TipLoad
 from flexarm.shapes.pieces import jacobi
 from flexarm.shapes.uniform import sine
@@ -30,7 +30,7 @@ class FixedFree(Described):
 
     def basis(self, count: int) -> Basis:
         """The `count` modes of lowest frequency."""
-        return Basis(count, partial(_fixed_free, np.arange(1, 2 * count, 2) * (np.pi / 2)))
+        return Basis(count, partial(_fixed_free, np.arange(1, 2 * counted(count), 2) * (np.pi / 2)))
 
 
 def _fixed_free(beta, x, n):
@@ -104,7 +104,14 @@ def rod_roots(count: int, mu: float) -> np.ndarray:
     Root k lies in ((k - 1) pi, (k - 1/2) pi], above the lower end by arctan(1 / (mu beta)). What that leaves,
     beta - (k - 1) pi - arctan(1 / (mu beta)), rises and is concave: from below, Newton climbs to the root and never
     passes it. tan(b) < b / (1 - (2 b / pi)^2) and arctan(b) < b give starts below it.
+
+    Raises `DescriptionError` where there is no such load, or no such count.
     """
+    count = counted(count)
+    try:
+        mu = checked_number(mu, "", NOT_NEGATIVE, "mu")
+    except Fault as fault:
+        raise DescriptionError(f"{fault.part} {fault.message}") from None
     low = np.arange(count) * np.pi
     beta = np.maximum(np.maximum(low, (low + np.pi / 2) / (1 + mu)), 1 / np.sqrt(mu + (2 / np.pi) ** 2))
     for _ in range(12):  # 7 steps settle it for mu from 0 to 1e30
@@ -143,6 +150,7 @@ class LinearElements(Described):
 
     def basis(self, count: int) -> Basis:
         """The functions of `count` elements."""
+        count = counted(count)
         return Basis(count, partial(_hats, count), tuple(np.linspace(0, 1, max(count, 1) + 1).tolist()))
 
 
