@@ -3,6 +3,7 @@
 import itertools
 import math
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +11,14 @@ import pytest
 import flexarm as fa
 from flexarm.checks import ANY_SIZE, LONGEST, SIZES, checked_number, shown
 from flexarm.description.arm import MOST_COORDINATES, MOST_LINKS
+from flexarm.description.bodies import MOST_MODES, MOST_SHORTENING, THINNEST_BASE
 from flexarm.description.load import MOST_BYTES, path_text, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.scenario import Initial, Scenario, Solver
 from flexarm.scenario.controllers import kinds
 from flexarm.shapes import FAMILIES, ROD_FAMILIES, FreeForm, fitted, quadrature
+from flexarm.shapes.freeform import FEWEST, NEAREST
 
 RIGID = {"type": "rigid", "length": 1.0, "mass": 1.0}
 BEAM = {"type": "beam", "length": 1.0, "mass": 1.0, "EI": 10.0}
@@ -567,3 +570,20 @@ def test_what_no_fraction_stands_for(value):
 
 def test_what_does_not_move_has_no_direction():
     assert fa.Fixed().direction == (0.0, 0.0, 0.0)
+
+
+def test_the_documented_bounds_are_those_that_hold():
+    page = (Path(__file__).parents[1] / "docs" / "arms.md").read_text(encoding="utf-8")
+    least, most = ANY_SIZE
+    for row in (
+        "| a length | {:g} m | {:g} m |".format(*SIZES["m"]).replace("e+", "e"),
+        f"| an inertia | | {SIZES['kg m^2'][1]:g} kg m^2 |".replace("e+", "e"),
+        f"| any other number that must not be zero | {least:g} | {most:g} |".replace("e+", "e"),
+        f"| dimensions of `section_tip`, over those of `section` | | {THINNEST_BASE:g} |",
+        f"| modes of a direction; with `foreshortening`, of a plane | | {MOST_MODES}; {MOST_SHORTENING} |",
+        f"| points of a sampled shape, their distance | {FEWEST}; {NEAREST:g} | 10 000 |".replace("e-06", "e-6"),
+        f"| links, coordinates | 1 | {MOST_LINKS}, {MOST_COORDINATES} |",
+        f"| a name | 1 character | {LONGEST} characters |",
+        f"| a file | | {MOST_BYTES // 1024**2} MiB, keys of 32 parts |",
+    ):
+        assert row in page
