@@ -61,7 +61,7 @@ class CraigBamptonOf:
         elements, M, K = fine_model(self.beam, self.direction, counted(count))
         C = np.linalg.cholesky(K)
         # In the coordinates C' v, whose products are those of energy. The static shapes, under a force and under a
-        # moment at the last node, are nearly the same where the base is thin; products with K would not tell them apart.
+        # moment at the last node, are nearly the same where the base is thin; products with K do not tell them apart.
         static = np.linalg.solve(C, np.eye(len(K))[:, -2:])
         _, modes = lowest(M[:-2, :-2], K[:-2, :-2], max(count - 2, 0))
         parts = np.hstack([static, C.T @ np.pad(modes, ((0, 2), (0, 0)))])[:, :count]
