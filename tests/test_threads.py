@@ -3,9 +3,13 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
+
+from flexarm.native.once import Once
 
 STRESS = Path(__file__).with_name("helpers") / "stress.py"
 
@@ -24,6 +28,34 @@ def test_eight_threads_do_everything_at_once(tmp_path):
     cold = stressed(tmp_path / "cache", 1)
     assert cold > 8 * 50
     assert stressed(tmp_path / "cache", 2) == 2 * cold
+
+
+def test_what_eight_threads_ask_for_is_built_once():
+    """All get the same object; one that raised is asked again."""
+    calls, found, ready = [], [], threading.Barrier(8)
+
+    def build():
+        calls.append(0)
+        time.sleep(0.05)
+        if len(calls) == 1:
+            raise ArithmeticError
+        return object()
+
+    value = Once(build)
+
+    def ask():
+        ready.wait()
+        try:
+            found.append(value())
+        except ArithmeticError:
+            found.append(value())
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(calls) == 2 and len(found) == 8 and set(found) == {value()}
 
 
 LEFT = """
