@@ -15,7 +15,7 @@ from flexarm.description.bodies import MOST_MODES, MOST_SHORTENING, THINNEST_BAS
 from flexarm.description.load import MOST_BYTES, path_text, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.scenario import Initial, Scenario, Solver
+from flexarm.scenario import Initial, PrescribedMotionInput, RigidInverseDynamicsInput, Scenario, Solver
 from flexarm.scenario.controllers import kinds
 from flexarm.shapes import FAMILIES, ROD_FAMILIES, FreeForm, fitted, quadrature
 from flexarm.shapes.freeform import FEWEST, NEAREST
@@ -552,6 +552,12 @@ CALLS = [
         lambda: fa.equations(fa.load("rigid-two-link")).regressor([1]),
         "parameter 1: it must be a name, a symbol or a pattern of them",
     ),
+    (lambda: FAMILIES["hermite-modes"]().load(math.inf), "beyond is inf; it must be a TipLoad"),
+    (
+        lambda: RigidInverseDynamicsInput().made(None),
+        "reference is missing; the input 'rigid-inverse-dynamics' follows it",
+    ),
+    (lambda: PrescribedMotionInput().made(None), "reference is missing; the input 'prescribed-motion' follows it"),
     (lambda: Scenario(**RUN).check(None), "Scenario: arm is None; it must be an Arm"),
     (lambda: Scenario(**RUN).motion(np.eye(2)), f"Scenario: model is {shown(np.eye(2))}; it must be a Model"),
     (lambda: Scenario(**RUN).run(""), "Scenario: model is ''; it must be a Model"),

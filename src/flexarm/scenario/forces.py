@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from flexarm import trajectory
 from flexarm.checks import FINITE, POSITIVE, Described, number, numbers, one_of
+from flexarm.errors import DescriptionError
 from flexarm.scenario.tables import check_table, rows
 from flexarm.simulation import inputs
 
@@ -89,6 +90,12 @@ class TableInput(Described):
         return {f"values[{i}]": len(row) for i, row in enumerate(self.values)}
 
 
+def _followed(kind: str, reference: trajectory.Reference | None) -> trajectory.Reference:
+    if reference is None:
+        raise DescriptionError(f"reference is missing; the input {kind!r} follows it")
+    return reference
+
+
 @final
 class RigidInverseDynamicsInput(Described):
     """The torques that would move the arm along the scenario's reference if it were rigid."""
@@ -97,8 +104,7 @@ class RigidInverseDynamicsInput(Described):
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Input:
         """The input itself."""
-        assert reference is not None  # the scenario has checked
-        return inputs.RigidInverseDynamics(reference)
+        return inputs.RigidInverseDynamics(_followed(self.type, reference))
 
     def widths(self) -> dict[str, int]:
         """How many actuators each field is for."""
@@ -113,8 +119,7 @@ class PrescribedMotionInput(Described):
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Input:
         """The input itself."""
-        assert reference is not None  # the scenario has checked
-        return inputs.PrescribedMotion(reference)
+        return inputs.PrescribedMotion(_followed(self.type, reference))
 
     def widths(self) -> dict[str, int]:
         """How many actuators each field is for."""

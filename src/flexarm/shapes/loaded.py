@@ -75,6 +75,8 @@ class Carrying(Described):
 
     def load(self, beyond: TipLoad) -> TipLoad:
         """The load that counts: what is given here, else what lies beyond (or nothing, without `auto`)."""
+        if not isinstance(beyond, TipLoad):
+            raise DescriptionError(f"beyond is {shown(beyond)}; it must be a TipLoad")
         names = ("mass", "inertia", "first_moment")
         given = {name: getattr(self, name) for name in names}
         beyond = beyond.possible if self.auto else NO_LOAD
