@@ -44,13 +44,14 @@ def _is_seen() -> bool:
 
 def _show(done: threading.Event) -> None:
     """Write the line, again whenever it changes, until it is done; then take it away."""
-    wait = PATIENCE
     try:
-        while not done.wait(wait):
-            wait = 0.1
+        if done.wait(PATIENCE):
+            return
+        while True:
             _write(f"flexarm: {' '.join(_doing[-1:])} ...")
-        if wait < PATIENCE:
-            _write("")
+            if done.wait(0.1):
+                break
+        _write("")
     except (OSError, ValueError):
         pass  # the terminal has gone
 

@@ -111,7 +111,8 @@ def interpolated(low: float, high: float, lengths: np.ndarray, values: np.ndarra
     c[0] /= 2
     # of a number that is itself not known better, the last terms say how well it is
     rounding = np.maximum(ROUNDING * np.abs(values).max(axis=0), 2 * np.abs(c[-8:]).max(axis=0))
-    needed = np.flatnonzero((np.abs(c) > rounding).any(axis=1))
+    c[np.abs(c) <= rounding] = 0.0
+    needed = np.flatnonzero(c.any(axis=1))
     return Series(low, high, c[: needed[-1] + 1 if len(needed) else 1])
 
 
