@@ -8,7 +8,8 @@ import flexarm as fa
 from flexarm.mechanics.series import Series, interpolated, nodes
 from flexarm.mechanics.spatial import entries
 from flexarm.native.program import operations
-from flexarm.shapes import loaded_roots
+from flexarm.shapes import frequency_equation, loaded_roots
+from flexarm.shapes.loaded import roots_along
 
 LOW, HIGH = 0.12, 1.2
 # kg, kg m^2: next to none, a point, one whose inertia makes wave numbers nearly meet, and others
@@ -64,12 +65,14 @@ def test_series_are_the_same_by_their_numbers(series):
 
 
 def test_wave_numbers_of_many_bodies_are_those_of_each():
-    ratios = np.random.default_rng(2).uniform(0.0, 2.0, (3, 7, 1)) * np.array([1.0, 0.5, 0.1])[:, None, None]
-    ratios[2] = np.minimum(ratios[2], np.sqrt(ratios[0] * ratios[1]))
-    found = loaded_roots(5, *ratios)
+    ratios = np.random.default_rng(2).uniform(0.0, 2.0, (7, 3)) * [1.0, 0.5, 0.1]
+    ratios[:, 2] = np.minimum(ratios[:, 2], np.sqrt(ratios[:, 0] * ratios[:, 1]))
+    found = roots_along(5, ratios)
     assert found.shape == (7, 5)
-    for beta, mu, iota, sigma in zip(found, *ratios[..., 0], strict=True):
-        np.testing.assert_allclose(beta, loaded_roots(5, mu, iota, sigma), rtol=1e-14)
+    f = [frequency_equation(beta, *each) / np.cosh(beta) for beta, each in zip(found, ratios, strict=True)]
+    np.testing.assert_allclose(f, 0.0, atol=1e-10)
+    for beta, each in zip(found, ratios, strict=True):
+        np.testing.assert_allclose(beta, loaded_roots(5, *each), rtol=1e-14)
 
 
 def arm(free_length, wave_numbers, load=(0.5, 0.01), modes=None, shapes="clamped-mass"):
@@ -87,9 +90,10 @@ def stretched(model, length):
     return q
 
 
-@pytest.mark.parametrize("wave_numbers", ["solved", "integrated"])
+# integrated wave numbers are good to 1e-11, and modes far above mix into the lowest: a millionfold with the last load
+@pytest.mark.parametrize(("wave_numbers", "rtol"), [("solved", 1e-11), ("integrated", 1e-8)])
 @pytest.mark.parametrize("load", LOADS)
-def test_at_each_length_the_arm_is_the_one_with_the_shapes_of_that_length(load, wave_numbers):
+def test_at_each_length_the_arm_is_the_one_with_the_shapes_of_that_length(load, wave_numbers, rtol):
     """Frequencies do not depend on how a shape is scaled; those of the fixed shapes are exact at their own length."""
     model = fa.Model(arm(0.8, wave_numbers, load))
     for length in (0.125, 0.31, 0.777, 1.2):
@@ -101,7 +105,7 @@ def test_at_each_length_the_arm_is_the_one_with_the_shapes_of_that_length(load, 
             both = ca.Function("both", [q], [M(q), ca.jacobian(K(q), q)])
             M_, K_ = (np.array(x)[2:, 2:] for x in both(stretched(model, length)))
             found.append(np.sort(np.linalg.eigvals(np.linalg.solve(M_, K_)).real))
-        np.testing.assert_allclose(found[1], found[0], rtol=1e-11)
+        np.testing.assert_allclose(found[1], found[0], rtol=rtol)
 
 
 def test_planes_that_are_alike_at_rest_only_are_not_alike():

@@ -28,7 +28,8 @@ from flexarm.mechanics.modal import (
 from flexarm.mechanics.parameters import Label, Name, label, value_of
 from flexarm.mechanics.series import Series, interpolated, nodes
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, product, scaled, zeros
-from flexarm.shapes import Basis, ClampedMass, TipLoad, family, fitted, loaded_roots, loaded_sensitivity, quadrature
+from flexarm.shapes import Basis, ClampedMass, TipLoad, family, fitted, quadrature
+from flexarm.shapes.loaded import loaded_sensitivity, roots_along
 
 
 def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = value_of) -> Body:
@@ -247,7 +248,7 @@ def _bases(
         return [_family(description, direction, load, rest).basis(count)] * len(lengths)
     if joint.wave_numbers == "solved":
         ratios = _ratios(description, direction, load, rest, lengths)
-        beta = loaded_roots(count, *ratios.T[:, :, None])
+        beta = roots_along(count, ratios)
     else:
         beta = integrated_wave_numbers(description, direction, load, count, rest, lengths)
     families = [_family(description, direction, load, float(length)) for length in lengths]

@@ -16,17 +16,7 @@ from flexarm.shapes.basis import BENDING, DIRECTIONS, RODS, Basis, quadrature, s
 from flexarm.shapes.closed import ClosedForm, Constant, closed_form, constants, rational
 from flexarm.shapes.craig import CraigBampton
 from flexarm.shapes.freeform import FreeForm
-from flexarm.shapes.loaded import (
-    NO_LOAD,
-    ClampedLoaded,
-    ClampedMass,
-    TipLoad,
-    f1,
-    f2,
-    frequency_equation,
-    loaded_roots,
-    loaded_sensitivity,
-)
+from flexarm.shapes.loaded import NO_LOAD, ClampedLoaded, ClampedMass, TipLoad, f1, f2, frequency_equation, loaded_roots
 from flexarm.shapes.pieces import Hermite, HermiteModes, ModesOf, Polynomial
 from flexarm.shapes.rods import FixedFree, FixedLoaded, LinearElements, RodPolynomial, rod_roots
 from flexarm.shapes.uniform import ClampedFree, ClampedPinned, PinnedFree, PinnedPinned, pinned_roots, roots
@@ -68,7 +58,6 @@ __all__ = [
     "fitted",
     "frequency_equation",
     "loaded_roots",
-    "loaded_sensitivity",
     "pinned_roots",
     "quadrature",
     "rational",

@@ -291,10 +291,8 @@ def f2(beta, l, mass, inertia, m, math: Any = np):
     )
 
 
-def loaded_roots(count: int, mu: Any, iota: Any = 0.0, sigma: Any = 0.0) -> np.ndarray:
+def loaded_roots(count: int, mu: float, iota: float = 0.0, sigma: float = 0.0) -> np.ndarray:
     """The wave numbers of the first modes of a clamped beam with a body at its tip: (count,).
-
-    For many bodies at once, arrays (bodies, 1) of the ratios: (bodies, count).
 
     Wittrick & Williams (1971) count the modes below any beta: those of the beam held at both ends, and one for every
     negative eigenvalue of the 2 x 2 dynamic stiffness at the tip. Bisection on the count misses no root, however close
@@ -308,6 +306,12 @@ def loaded_roots(count: int, mu: Any, iota: Any = 0.0, sigma: Any = 0.0) -> np.n
         sigma = checked_number(sigma, part="sigma")
     except Fault as fault:
         raise DescriptionError(f"{fault.part} {fault.message}") from None
+    return roots_along(count, np.array([[mu, iota, sigma]]))[0]
+
+
+def roots_along(count: int, ratios: np.ndarray) -> np.ndarray:
+    """The same for many bodies at once: of mu, iota and sigma, (bodies, 3), the wave numbers, (bodies, count)."""
+    mu, iota, sigma = ratios.T[:, :, None]
     held = clamped_roots(count + 2)
     k = np.arange(1, count + 1)
     low, high = np.zeros(count), roots(count) * (1 + 1e-9)  # a load only lowers frequencies
