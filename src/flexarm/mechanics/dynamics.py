@@ -67,9 +67,15 @@ def moving(body: Body, own: Vector, own_rate: Vector, twist: Vector, gravity: Ve
     M = body.inertia(entries(z))
     y = [0.0, 0.0, 0.0, *entries(omega), rate, *entries(zd)]
     p = ca.vertcat(*product(M, y))
-    p_rate = ca.jtimes(p, z, zd)
     gyroscopic = cross(entries(omega), entries(p[:3])) + cross(entries(omega), entries(p[3:6]))
-    h = p_rate + ca.vertcat(*gyroscopic, 0.0, -ca.gradient(ca.dot(ca.vertcat(*y), p) / 2, z))
+    h = ca.vertcat(*gyroscopic, *[0.0] * (1 + k))
+    amplitudes = ca.DM([float(n in body.flexible) for n in range(k)])
+    h += ca.jtimes(p, z, amplitudes * zd)
+    h[7:] -= amplitudes * ca.gradient(ca.dot(ca.vertcat(*y), p) / 2, z)
+    for n in set(range(k)) - set(body.flexible):  # a telescope's length: M is long in it, and its slope costs as much
+        slope = ca.mtimes(ca.jtimes(matrix(M), z, ca.DM([float(n == i) for i in range(k)])), ca.vertcat(*y))
+        h += slope * zd[n]
+        h[7 + n] -= ca.dot(ca.vertcat(*y), slope) / 2
     s = ca.vertcat(*body.tip(entries(z)))
     s_eta = ca.jacobian(s, z)
     sd = ca.mtimes(s_eta, zd)

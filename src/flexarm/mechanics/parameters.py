@@ -85,7 +85,14 @@ class _Value:
         return value
 
     def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
-        return lambda length: [x if isinstance(x, float) else y for x, y in zip(labels, series.at(length), strict=True)]
+        column = {x: i for i, x in enumerate(labels) if not isinstance(x, float)}  # what has one label is one number
+        once = Series(series.low, series.high, series.coefficients[:, list(column.values())])
+
+        def numbers(length: Scalar) -> Vector:
+            found = dict(zip(column, once.at(length), strict=True))
+            return [x if isinstance(x, float) else found[x] for x in labels]
+
+        return numbers
 
 
 value_of: Name = _Value()

@@ -26,12 +26,10 @@ from flexarm.mechanics.modal import (
     tip_slopes,
 )
 from flexarm.mechanics.parameters import Label, Name, label, value_of
-from flexarm.mechanics.series import Series, interpolated
+from flexarm.mechanics.series import Series, interpolated, nodes
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, product, scaled, zeros
 from flexarm.shapes import Basis, ClampedMass, TipLoad, family, fitted, quadrature
-
-TERMS = 40
-"""Of the Chebyshev series in the length; modal integrals are smooth in it and need fewer."""
+from flexarm.shapes.loaded import loaded_sensitivity, roots_along
 
 
 def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = value_of) -> Body:
@@ -57,26 +55,31 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     counts, starts, bases = bases_of(description, loads)
     modes = [d for d in (0, 1) for _ in range(counts[d])]
     n, k = len(modes), 1 + starts[-1]
-    mode = labels(counts, bases, True)
+    mode = labels(counts, bases, len(set(_following(description, joint))) == 1)
 
     # 1. fields at the quadrature points: x, 1, psi_j, and what of psi_j the sliding carries along, over xi_j l_dot / l
     x = at.x
     carried = (1.0 - x if joint.convection == "material" else -x)[:, None]
     axis = [0, 0, *(1 + d for d in modes), *(1 + d for d in modes)]
     field = ["x", "one", *mode, *(f"s{label}" for label in mode)]
-    change = at.values.slope
+    sampled = (
+        s.reshape(-1, len(x), n)
+        for s in (
+            at.values.values(lengths),
+            at.slopes.values(lengths),
+            at.values.slopes(lengths),
+            at.curvatures.values(lengths),
+        )
+    )
     tables = []
-    for length in lengths:
-        psi, slope = (np.array(s.at(length)).reshape(len(x), n) for s in (at.values, at.slopes))
-        moving = carried * slope + length * np.array(change.at(length)).reshape(len(x), n)
-        f = np.column_stack([x, np.ones_like(x), psi, moving])
+    for length, psi, slope, change, curvature in zip(lengths, *sampled, strict=True):
+        f = np.column_stack([x, np.ones_like(x), psi, carried * slope + length * change])
         first, second = integrals(f, at.weights)
-        curvature = np.array(at.curvatures.at(length)).reshape(len(x), n)
         K = np.equal.outer(modes, modes) * integrals(curvature, at.weights)[1]
         tables.append(np.concatenate([first, second.ravel(), K.ravel()]))
     series = interpolated(low, description.length, lengths, np.array(tables))
     size = 2 + 2 * n
-    integrals_at = name.along(_labels(field, mode), series)
+    integrals_at = name.along(_labels(field, mode, modes), series)
     EI = [named_stiffness(description, name, d) for d in modes]
 
     def modal(length: Scalar) -> tuple[Fields, Matrix]:
@@ -129,7 +132,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         moment = [EI[j] * psi[j] * eta[1 + j] / eta[0] ** 2 for j in range(n)]
         return [sum((moment[j] for j in range(n) if modes[j] == d), 0.0) for d in (0, 1)]
 
-    at_rest = np.array(series.at(rest))[size:]
+    at_rest = series.values(rest)[size:]
     second = description.m * rest * at_rest[: size * size].reshape(size, size)[2 : 2 + n, 2 : 2 + n]
     M_rest = np.equal.outer(modes, modes) * second
     rigidity = np.array([description.stiffness["yz"[d]] for d in modes])
@@ -150,11 +153,12 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     )
 
 
-def _labels(fields: list[str], modes: list[str]) -> list[Label | float]:
+def _labels(fields: list[str], modes: list[str], planes: list[int]) -> list[Label | float]:
     """What the integrals of the tables are called, in their order; those that are known whatever the shapes."""
     found = [named_mean(label, f, 0.0, True) for f in fields]
     found += [named_product(label, one, other, 0.0, True) for one in fields for other in fields]
-    return found + [named_curvature(label, one, other, 0.0) for one in modes for other in modes]
+    both = list(zip(modes, planes, strict=True))
+    return found + [named_curvature(label, one, other, 0.0) if p == q else 0.0 for one, p in both for other, q in both]
 
 
 # -- shapes along the length -------------------------------------------------------------------------------------------
@@ -182,11 +186,8 @@ def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float
     low = SHORTEST * total
     counts = [description.counts[d] for d in ("y", "z")]
     families = [_family(description, d, loads[d], rest) for d in ("y", "z")]
-    follows = joint.wave_numbers != "fixed" and any(
-        n and _follows(description, d) for d, n in zip("yz", counts, strict=True)
-    )
-    nodes = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)[::-1]
-    lengths = (low + total + (total - low) * nodes) / 2 if follows else np.array([rest])
+    follows = any(_following(description, joint))
+    lengths = nodes(low, total) if follows else np.array([rest])
 
     if follows:
         alike = counts[0] == counts[1] and families[0] == families[1] and loads["y"] == loads["z"]
@@ -224,10 +225,13 @@ def _family(description: Beam, direction: str, load: TipLoad, length: float) -> 
     return fitted(description.families[direction], free, direction, load)
 
 
-def _follows(description: Beam, direction: str) -> bool:
-    """Whether a plane's shapes depend on the ratio of a load in SI units to the free part of the beam."""
-    given = family(description.families[direction], direction)
-    return isinstance(given, ClampedMass) and not given.in_ratios
+def _following(description: Beam, joint: Telescope) -> list[bool]:
+    """Whether the shapes of each plane change with the ratio of a load in SI units to the free part of the beam."""
+    families = [family(description.families[direction], direction) for direction in ("y", "z")]
+    return [
+        joint.wave_numbers != "fixed" and description.counts[d] > 0 and isinstance(f, ClampedMass) and not f.in_ratios
+        for d, f in zip(("y", "z"), families, strict=True)
+    ]
 
 
 def _scale(values: np.ndarray, known: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -240,11 +244,21 @@ def _bases(
     description: Beam, joint: Telescope, direction: str, count: int, load: TipLoad, rest: float, lengths: np.ndarray
 ) -> list[Basis]:
     """The shapes at each length, their wave numbers from the frequency equation or integrated from `rest`."""
+    if not _following(description, joint)["yz".index(direction)]:
+        return [_family(description, direction, load, rest).basis(count)] * len(lengths)
+    if joint.wave_numbers == "solved":
+        ratios = _ratios(description, direction, load, rest, lengths)
+        beta = roots_along(count, ratios)
+    else:
+        beta = integrated_wave_numbers(description, direction, load, count, rest, lengths)
     families = [_family(description, direction, load, float(length)) for length in lengths]
-    if joint.wave_numbers == "solved" or not count or not _follows(description, direction):
-        return [f.basis(count) for f in families]
-    beta = integrated_wave_numbers(description, direction, load, count, rest, lengths)
     return [f.basis(count, b) for f, b in zip(families, beta, strict=True)]
+
+
+def _ratios(description: Beam, direction: str, load: TipLoad, rest: float, lengths: np.ndarray) -> np.ndarray:
+    """M / (m l), I / (m l^3) and M_D / (m l^2) at each length, (lengths, 3)."""
+    known = np.array(_family(description, direction, load, rest).ratios)
+    return known * (rest / lengths)[:, None] ** np.array([1, 3, 2])
 
 
 def integrated_wave_numbers(
@@ -257,18 +271,14 @@ def integrated_wave_numbers(
     """
     from scipy.integrate import solve_ivp
 
-    def at(length: float) -> ClampedMass:
-        found = _family(description, direction, load, length)
-        assert isinstance(found, ClampedMass)
-        return found
+    powers = np.array([1, 3, 2])  # of 1 / l in M / (m l), I / (m l^3), M_D / (m l^2)
+    at_rest = _family(description, direction, load, rest)
 
     def rate(length: float, beta: np.ndarray) -> np.ndarray:
-        shapes = at(length)
-        mu, iota, sigma = shapes.ratios
-        ratios = np.array([-mu, -3 * iota, -2 * sigma]) / length  # d/dl of M / (m l), I / (m l^3), M_D / (m l^2)
-        return shapes.sensitivity_at(beta) @ ratios
+        ratios = at_rest.ratios * (rest / length) ** powers
+        return loaded_sensitivity(beta, *ratios) @ (-powers * ratios / length)
 
-    start = at(rest).roots(count)
+    start = at_rest.roots(count)
     found = np.empty((len(lengths), count))
     for side in (lengths <= rest, lengths > rest):
         ends = np.sort(lengths[side])

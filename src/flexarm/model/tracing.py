@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm import progress
 from flexarm.checks import Described
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
@@ -174,7 +175,7 @@ class Traced:
     def derived(self, key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
         """A function that follows from the model, traced when first asked for and kept by its key."""
         if key not in self._functions:
-            with BUILDING:
+            with BUILDING, progress.said(f"tracing {key}"):
                 if key not in self._functions:
                     self._functions[key] = trace()
         return self._functions[key]

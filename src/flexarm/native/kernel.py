@@ -15,8 +15,10 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
+from flexarm import progress
 from flexarm.native.cache import read, write
 from flexarm.native.once import Once
+from flexarm.native.sincos import BORDER
 
 LANES = 8
 """States that one instruction handles in a batch: 8 doubles fill the widest registers there are."""
@@ -26,10 +28,11 @@ Address = int
 
 @dataclass(frozen=True)
 class Source:
-    """What to compile: IR, and numbers that are kept beside the code."""
+    """What to compile: IR of one module or of several with `BORDER` between them, and numbers kept beside the code."""
 
     ir: str
     facts: dict[str, int] = field(default_factory=dict)
+    name: str = "machine code"
 
 
 @final
@@ -63,8 +66,10 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
         found = _load(kept[1], symbols, kept[0], was_cached=True)
         if all(found.addresses.values()):
             return found
-    source = build()
-    machine_code = _compile(source.ir)
+    with progress.said("tracing"):
+        source = build()
+        with progress.said(f"compiling {source.name}"):
+            machine_code = _compile(source.ir)
     write(name, json.dumps(source.facts).encode() + b"\n" + machine_code)
     return _load(machine_code, symbols, source.facts, was_cached=False)
 
@@ -117,12 +122,25 @@ def _target_machine() -> Any:
 
 
 def _compile(ir: str) -> bytes:
-    """An object file. No passes beside those of the code generator: they cost as much again and gain a twentieth."""
+    """Object files, one a module, each behind its length in 8 bytes.
+
+    No passes beside those of the code generator: they cost as much again and gain a twentieth.
+    """
     import llvmlite.binding as llvm
 
     machine = _target_machine()
-    module = llvm.parse_assembly(ir)
-    return machine.emit_object(module)
+    objects = [machine.emit_object(llvm.parse_assembly(module)) for module in ir.split(BORDER)]
+    return b"".join(len(each).to_bytes(8, "little") + each for each in objects)
+
+
+def _objects(machine_code: bytes) -> list[bytes]:
+    """The object files that `_compile` has put together."""
+    found = []
+    while machine_code:
+        end = 8 + int.from_bytes(machine_code[:8], "little")
+        found.append(machine_code[8:end])
+        machine_code = machine_code[end:]
+    return found
 
 
 def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], was_cached: bool) -> Code:
@@ -134,7 +152,8 @@ def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], 
         cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True
     )  # an engine takes its machine for itself
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
+    for each in _objects(machine_code):
+        engine.add_object_file(llvm.ObjectFileRef.from_data(each))
     engine.finalize_object()
     addresses = {symbol: engine.get_function_address(symbol) for symbol in symbols}
     return Code(addresses, facts, was_cached, engine)
@@ -238,4 +257,4 @@ def _source(function: Any, lanes: int) -> Source:
     multiplications, additions = operations(function)
     facts = dict(zip(FACTS, (n_in, n_out, multiplications, additions), strict=True))
     text = llvm.ir(instructions(function), lanes) + "\n" + batch(n_in, n_out, lanes)
-    return Source(text, facts)
+    return Source(text, facts, function.name())

@@ -1,7 +1,8 @@
 """A straight-line program as LLVM IR, split in pieces, for one state or several lanes at once.
 
 Register allocation is quadratic in the length of a block, so the program is cut into functions of `PIECE` instructions;
-values that outlive their piece pass through memory. What repeats itself becomes a loop of such functions.
+values that outlive their piece pass through memory. What repeats itself becomes a loop of such functions. A long
+program becomes several modules that LLVM compiles one by one, so that Ctrl-C need not wait for the last.
 Sines and cosines come in pairs and are computed in line, without a call, so that lanes stay lanes.
 """
 
@@ -12,10 +13,13 @@ import casadi as ca
 import numpy as np
 
 from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction, operation_name, repeats
-from flexarm.native.sincos import constant, sincos
+from flexarm.native.sincos import BORDER, constant, sincos
 
 PIECE = 2000
 """Instructions in one function."""
+
+SHARE = 300_000
+"""Characters of functions in one module, about 4000 instructions; the last function goes beyond."""
 
 FAST = "reassoc nsz contract arcp"
 """Freedoms given to the compiler: NaN and infinity keep their meaning, so that a diverged state can be told."""
@@ -56,7 +60,10 @@ class Piece:
 
 
 def ir(code: list[Instruction], lanes: int) -> str:
-    """LLVM IR of `void evaluate(ptr in, ptr out)`: in and out hold `lanes` doubles for each number of the program."""
+    """LLVM IR of `void evaluate(ptr in, ptr out)`: in and out hold `lanes` doubles for each number of the program.
+
+    One text of one or several modules, `BORDER` between them; `evaluate` stands in the last.
+    """
     T = "double" if lanes == 1 else f"<{lanes} x double>"
     blocks, slot, size = _layout(code)
     lines = ["define void @evaluate(ptr noalias %in, ptr noalias %out) {", "entry:"]
@@ -79,7 +86,14 @@ def ir(code: list[Instruction], lanes: int) -> str:
         lines.append(f"  br {condition}label %block{n + 1}")
         before = f"block{n}"
     lines += [f"block{len(blocks)}:", "  ret void", "}"]
-    return "\n".join([*lines, *functions, sincos(lanes, T)])
+    modules = [[sincos(lanes, T)]]
+    for function in functions:
+        if sum(map(len, modules[-1])) > SHARE:
+            modules.append([sincos(lanes, T)])
+        modules[-1].append(function)
+    elsewhere = sum(len(module) - 1 for module in modules[:-1])
+    modules[-1] += [f"declare void @piece{n}(ptr, ptr, ptr, i64)" for n in range(elsewhere)] + lines
+    return BORDER.join("\n".join(module) for module in modules)
 
 
 def _layout(code: list[Instruction]) -> tuple[list[list[Piece]], dict[int, int], int]:
@@ -223,7 +237,7 @@ def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], lanes: i
     kind = f"[{len(columns) * piece.rounds} x double]"
     table = [f"@table{number} = internal constant {kind} [{', '.join(columns)}]"] if columns else []
     arguments = "ptr noalias %in, ptr noalias %out, ptr noalias %work, i64 %round"
-    head = f"define internal void @piece{number}({arguments}) noinline {{"
+    head = f"define hidden void @piece{number}({arguments}) noinline {{"
     return "\n".join([*table, head, *lines, "  ret void", "}"])
 
 

@@ -1,9 +1,12 @@
-"""LLVM IR that is the same whatever the program: constants, sines and cosines, and the loop over a batch.
+"""LLVM IR that is the same whatever the program: constants, sines and cosines, the loop over a batch, a border.
 
 Everything is written for one state or for several lanes at once.
 """
 
 import struct
+
+BORDER = "\n; the next module\n"
+"""What stands between two modules of one text."""
 
 
 def constant(value: float, lanes: int) -> str:

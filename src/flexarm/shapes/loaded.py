@@ -162,11 +162,11 @@ class ClampedMass(Carrying):
 
     def sensitivity_at(self, beta: np.ndarray) -> np.ndarray:
         """d beta / d (mu, iota, sigma), (count, 3), where beta nearly is a wave number."""
-        return _sensitivity(_wave_numbers(beta), *self.ratios)
+        return loaded_sensitivity(_wave_numbers(beta), *self.ratios)
 
     def sensitivity(self, count: int) -> np.ndarray:
         """d beta / d (mu, iota, sigma), (count, 3): with them d beta / dl of a telescoping beam."""
-        return _sensitivity(self.roots(count), *self.ratios)
+        return loaded_sensitivity(self.roots(count), *self.ratios)
 
     def basis(self, count: int, beta: np.ndarray | None = None) -> Basis:
         """The `count` modes of lowest frequency; wave numbers found elsewhere (by eq. 11, say) may be given."""
@@ -308,6 +308,12 @@ def loaded_roots(count: int, mu: float, iota: float = 0.0, sigma: float = 0.0) -
         sigma = checked_number(sigma, part="sigma")
     except Fault as fault:
         raise DescriptionError(f"{fault.part} {fault.message}") from None
+    return roots_along(count, np.array([[mu, iota, sigma]]))[0]
+
+
+def roots_along(count: int, ratios: np.ndarray) -> np.ndarray:
+    """The same for many bodies at once: of mu, iota and sigma, (bodies, 3), the wave numbers, (bodies, count)."""
+    mu, iota, sigma = ratios.T[:, :, None]
     held = clamped_roots(count + 2)
     k = np.arange(1, count + 1)
     low, high = np.zeros(count), roots(count) * (1 + 1e-9)  # a load only lowers frequencies
@@ -349,7 +355,8 @@ def _slope(terms, beta, mu, iota, sigma):
     )
 
 
-def _sensitivity(beta, mu, iota, sigma):
+def loaded_sensitivity(beta: np.ndarray, mu: float, iota: float, sigma: float) -> np.ndarray:
+    """d beta / d (mu, iota, sigma), (count, 3), where beta, (count,), nearly are wave numbers."""
     p, q, r, w, d = terms = _terms(beta)
     by_mu = -beta * q + iota * beta**4 * d
     by_iota = -(beta**3) * r + mu * beta**4 * d
@@ -422,8 +429,8 @@ def _loaded(beta, a, b, x, n):
     one = (-1) ** n * np.exp(-z) - cos + sin
     two = np.exp(-beta * (1 - x)) - end * (cos + sin)
     # z^2 / 2 + ... and z^3 / 6 + ..., scaled to about 1 at the tip
-    z = np.minimum(beta, SMALL) * x
-    small = np.minimum(beta, SMALL)
-    one = np.where(beta < SMALL, 2 / small**2 * duncan(z, 2 - n), one)
-    two = np.where(beta < SMALL, 6 / small**3 * duncan(z, 3 - n), two)
+    few = beta < SMALL
+    small = beta[few]
+    one[:, few] = 2 / small**2 * duncan(small * x, 2 - n)
+    two[:, few] = 6 / small**3 * duncan(small * x, 3 - n)
     return beta**n * (a * one + b * two)
