@@ -43,11 +43,15 @@ USAGE: Any = typer.BadParameter.__mro__[2]
 
 def main() -> NoReturn:
     """Entry point."""
-    usable_streams()
-    status = ended(lambda: app(sys.argv[1:] or ["--help"], standalone_mode=False))
-    if (reason := unwritten()) and status == DONE:
-        complain(f"standard output: cannot be written: {reason}")
-        status = REFUSED
+    try:
+        usable_streams()
+        status = ended(lambda: app(sys.argv[1:] or ["--help"], standalone_mode=False))
+        if (reason := unwritten()) and status == DONE:
+            complain(f"standard output: cannot be written: {reason}")
+            status = REFUSED
+    except KeyboardInterrupt:  # before or after the work
+        complain("interrupted")
+        status = INTERRUPTED
     raise SystemExit(status)
 
 

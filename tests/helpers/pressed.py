@@ -1,0 +1,46 @@
+"""The command `flexarm` with a Ctrl-C at a moment that can be repeated: `python pressed.py N ARGUMENTS...`.
+
+The moment is the N-th call of a function of the package; 0 is never: then the file `calls` says how many there are.
+In place of the papers, which take minutes, stands one that runs `push.toml`.
+"""
+
+import os
+import signal
+import sys
+from types import SimpleNamespace
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in a background job it would be ignored
+
+import flexarm  # noqa: E402
+from flexarm import cli  # noqa: E402
+from flexarm.papers.verdicts import PAPERS, Part  # noqa: E402
+
+PACKAGE = os.path.dirname(flexarm.__file__)
+calls = 0
+
+
+def reproduce(folder):
+    flexarm.load_scenario("push.toml").run()
+    return [Part("Fig. 1", "Nothing.", [], study=True)]
+
+
+def counted(frame, event, _):
+    global calls
+    if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+        calls += 1
+        if calls == moment:
+            signal.raise_signal(signal.SIGINT)
+
+
+if __name__ == "__main__":
+    moment = int(sys.argv.pop(1))
+    for paper in PAPERS:
+        sys.modules[f"flexarm.papers.{paper.name.replace('-', '_')}"] = SimpleNamespace(reproduce=reproduce)
+    sys.setprofile(counted)
+    try:
+        cli.main()
+    finally:
+        sys.setprofile(None)
+        if not moment:
+            with open("calls", "w", encoding="ascii") as file:
+                file.write(str(calls))
