@@ -108,10 +108,10 @@ def test_at_each_length_the_arm_is_the_one_with_the_shapes_of_that_length(load, 
         np.testing.assert_allclose(found[1], found[0], rtol=rtol)
 
 
-def test_planes_that_are_alike_at_rest_only_are_not_alike():
-    """A load in ratios that are those of the other plane at the nominal length: elsewhere the shapes differ."""
-    mass, m = 0.5, 0.8 / HIGH
-    ratios = {"family": "clamped-mass", "mass_ratio": mass / (m * 0.8)}
+def test_planes_that_are_alike_at_one_length_only_are_not_alike():
+    """A load in ratios that are those of the other plane at full length: elsewhere the shapes differ."""
+    mass = 0.5
+    ratios = {"family": "clamped-mass", "mass_ratio": mass / 0.8}
     point = {"family": "clamped-mass", "mass": mass}
     mixed, y, z = (
         fa.Model(arm(0.8, "solved", (mass, 0.0), {"y": 2, "z": 2}, shapes)).function("mass_matrix")
