@@ -65,6 +65,7 @@ def test_a_line_says_what_goes_on_and_goes_away(terminal):
         until(lambda: terminal.lines[-1] == "flexarm: tracing ...")
     assert terminal.lines[-1] == ""
     assert "\n" not in terminal.getvalue()
+    assert "flexarm:  ..." not in terminal.lines
 
 
 def test_what_is_done_at_once_says_nothing(terminal, monkeypatch):

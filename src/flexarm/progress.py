@@ -32,10 +32,10 @@ def said(what: str) -> Iterator[None]:
             line.start()
         yield
     finally:
-        del _doing[depth:]
         done.set()
         if line.is_alive():
             line.join()
+        del _doing[depth:]
 
 
 def _is_seen() -> bool:
