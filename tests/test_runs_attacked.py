@@ -707,3 +707,9 @@ def test_expressions_are_casadis(soft):
     """Numbers of its own kind are as good as Python's."""
     path = Path(ca.vertsplit(ca.DM([0.1])))
     assert trajectory.reference_values(path, [0.0, 1.0]).tolist() == [[0.1], [0.1]]
+
+
+def test_a_result_shows_what_was_held(rotor):
+    found = run(rotor, 1.0, u=Sampled(lambda t, q, qd: [t], 0.15), samples=21)
+    last = 0.15 * np.floor(found.time.values / 0.15 + 1e-9)  # a sample at a time of the result counts there
+    np.testing.assert_allclose(found.u[:, 0], last, atol=1e-12)
