@@ -610,7 +610,7 @@ def test_ctrl_c_writes_what_there_is(files):
     assert pressed, "a bar was seen"
     assert "Traceback" not in seen
     assert "long: interrupted" in seen
-    assert re.search(r"flexarm: interrupted at t = \S+ s; the part before is in long\.nc", seen)
+    assert re.search(r"flexarm: interrupted at t = \S+ s of 100000 s; the part before is in long\.nc", seen)
     result = fa.load_result(files / "long.nc")
     assert result.attrs["status"] == "interrupted"
     assert 2 < result.sizes["time"] < 1_000_001

@@ -162,7 +162,7 @@ def test_130_wherever_ctrl_c_comes(name, files, monkeypatch):
         ended = pressed(files, moment, name, *arguments(name))
         line = said(ended, 130)
         for file in files.glob("*.nc"):
-            assert fa.load_result(file).attrs["status"] in ("completed", "interrupted")
+            assert fa.load_result(file).attrs["status"] in ("completed", "interrupted"), moment
         if kept := re.findall(r"the part before is in (\S+)\n", line):
             assert fa.load_result(files / kept[0]).attrs["status"] == "interrupted"
         assert not list(files.glob(".flexarm-*"))

@@ -46,18 +46,23 @@ def simulate(
     for suffix in (".nc", ".png"):
         check_file(stem.with_name(stem.name + suffix), "--out")
     failure: SimulationError | None = None
+    pressed: list[str] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InterruptedRun)  # its part is written, and then it is said
+        warnings.simplefilter("always", InterruptedRun)  # its part is written, and then it is said
+        show = warnings.showwarning
+        warnings.showwarning = lambda message, kind, *rest: (
+            pressed.append(str(message)) if issubclass(kind, InterruptedRun) else show(message, kind, *rest)
+        )
         try:
             result: Any = chosen.run()
         except SimulationError as error:
             failure, result = error, error.result
-    interrupted = result.attrs["status"] == "interrupted"
-    stopped = f"interrupted at t = {float(result.time[-1]):.6g} s" if interrupted else str(failure or "")
+    stopped = pressed[0] if pressed else str(failure or "")
     written, fault = _written(result, stem, plot)
     _summary(result, time.perf_counter() - began, written)
-    kept = f"the {'part before' if stopped else 'result'} is in {written[0]}"
-    if interrupted:
+    whole = result.attrs["status"] == "completed"
+    kept = f"the {'result' if whole else 'part before'} is in {written[0]}"
+    if pressed:
         raise InterruptedRun("; ".join(filter(None, (stopped, fault, kept))))
     if stopped or fault:
         raise SimulationError("; ".join(filter(None, (stopped, fault, kept))), result)

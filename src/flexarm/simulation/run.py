@@ -162,7 +162,7 @@ def simulate(
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:
         warnings.warn(f"a telescope moves at {ratio:.2g} of its group velocity: its shapes are poor", stacklevel=2)
-    if not run.completed:
+    if not run.completed or interruption.came:  # after the end it came too late for this run, but not for what follows
         message = f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s"
         warnings.warn(message, InterruptedRun, stacklevel=2)
     return result
