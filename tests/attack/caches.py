@@ -70,7 +70,10 @@ def case(rng, folder, note):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(raw)
         os.chmod(place / name, modes[name])
-    done = [rng.choice(HARMS)(rng, place, files) for _ in range(rng.choice((1, 1, 2, 3)))]
+    done = []
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if place.is_dir() and not place.is_symlink():
+            done.append(rng.choice(HARMS)(rng, place, files))
     note(", ".join(done))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
@@ -184,9 +187,8 @@ def _no_folder(rng, place, files):
 
 
 def _litter(rng, place, files):
-    if place.is_dir():
-        for i in range(rng.choice((1, 50))):
-            (place / rng.choice((f"{i}.bin", f"tmp{i}.new", f".{i}", f"{i:064x}.bin"))).write_bytes(rng.randbytes(50))
+    for i in range(rng.choice((1, 50))):
+        (place / rng.choice((f"{i}.bin", f"tmp{i}.new", f".{i}", f"{i:064x}.bin"))).write_bytes(rng.randbytes(50))
     return "litter"
 
 

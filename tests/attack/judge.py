@@ -10,6 +10,7 @@ import dis
 import io
 import os
 import random
+import sysconfig
 import traceback
 import warnings
 from dataclasses import dataclass, field
@@ -26,13 +27,24 @@ KINDS = {
     "caches": "caches",
     "calls": "calls",
     "commands": "commands",
+    "traps": "traps",
 }
-"""Kinds of cases, and the modules of their `case(rng, folder, note)`."""
+"""Kinds of cases, and the modules of their `case(rng, folder, note)`; traps are for the tests of the attack alone."""
 
 PACKAGE = str(Path(flexarm.__file__).parent)
 HERE = str(Path(__file__).parent)
+ROOTS = (Path(PACKAGE).parent, Path(HERE).parent, *(Path(sysconfig.get_path(name)) for name in ("purelib", "stdlib")))
+"""What the names of files are told without."""
 LONGEST = 2000
 """Characters of a message."""
+
+
+class Chance(random.Random):
+    """What a case is drawn from: all of it follows from the kind and the seed."""
+
+    def __init__(self, kind, seed):
+        super().__init__(f"{kind} {seed}")
+        self.number = seed
 
 
 class Found(Exception):
@@ -81,7 +93,7 @@ class Verdict:
 def verdict(kind, seed, folder):
     """Run a case in an empty folder, as the current one."""
     module = import_module(f".{KINDS[kind]}", __package__)
-    rng = random.Random(f"{kind} {seed}")
+    rng = Chance(kind, seed)
     notes, findings, said = [], [], []
 
     def note(text):
@@ -165,7 +177,7 @@ def _at(error):
 
 def at(frames):
     """Where it was: the package's innermost frame, then the innermost of all."""
-    frames = [frame for frame in frames if frame.name != "verdict"]
+    frames = [frame for frame in frames if frame.name not in ("verdict", "heard")]
     own = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
     names = [_named(own[-1])] if own else []
     if frames and (not own or frames[-1] is not own[-1]):
@@ -175,13 +187,10 @@ def at(frames):
 
 def _named(frame):
     path = Path(frame.filename)
-    for root in (Path(PACKAGE).parent, Path(HERE).parent):
+    for root in ROOTS:
         if path.is_relative_to(root):
             path = path.relative_to(root)
             break
-    else:
-        parts = path.parts
-        path = Path(*parts[parts.index("site-packages") + 1 :]) if "site-packages" in parts else Path(path.name)
     return f"{path}:{frame.name}"
 
 

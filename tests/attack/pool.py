@@ -2,7 +2,7 @@
 
 Workers are forked from a process that has imported and warmed everything, so that a case costs milliseconds. After a
 finding, and after a number of cases, a fresh one takes the place. The limit is one of the processor's time, because the
-machine may be busy, with a wide one on the clock for what waits. At the limit the worker first tells where it is
+machine may be busy, with one on the clock for what waits. At the limit the worker first tells where it is
 (faulthandler), then gets a Ctrl-C, then a kill.
 """
 
@@ -33,19 +33,21 @@ STOPPING = 5.0
 """Seconds in which a Ctrl-C ends whatever runs."""
 MEMORY = 3 << 30
 """Bytes a case may take beyond what its process has."""
-CASES = 150
-"""Of one process."""
+CASES = {"results": 1, "caches": 1}
+"""Of one process, where not `MANY`: after a damaged file or damaged code, what a process does next says nothing."""
+MANY = 50
 
 
 @dataclass
 class Group:
-    """Findings with one signature: how many, and the shortest example."""
+    """Findings with one signature: how many, the shortest example, and whether that one comes again, alone."""
 
     finding: Finding
     kind: str
     seed: int
     example: str
     count: int = 1
+    repeats: bool | None = None
 
 
 @dataclass
@@ -123,7 +125,7 @@ class Worker:
     """One process, and what it is at."""
 
     def __init__(self, root, number, seconds):
-        self.seconds, self.done = seconds, 0
+        self.seconds, self.done, self.most = seconds, 0, MANY
         self.folder = Path(tempfile.mkdtemp(prefix=f"worker-{number}-", dir=root))
         self.pipe, other = mp.Pipe()
         self.process = mp.get_context("fork").Process(target=_work, args=(other, self.folder, seconds), daemon=True)
@@ -133,6 +135,7 @@ class Worker:
 
     def begin(self, case):
         self.case, self.told = case, None
+        self.most = CASES.get(case[0], self.most)
         self.at, self.spent = time.monotonic(), self._processor()
         self.pipe.send(case)
 
@@ -171,7 +174,9 @@ class Worker:
         return None
 
     def _over(self):
-        return self._processor() - self.spent > self.seconds or time.monotonic() - self.at > 6 * self.seconds
+        """Too much of the processor's time, or hardly any for a while: it waits for what does not come."""
+        spent, passed = self._processor() - self.spent, time.monotonic() - self.at
+        return spent > self.seconds or passed > 6 * self.seconds or (passed > self.seconds and spent < passed / 50)
 
     def _stopped(self, found):
         """A Ctrl-C has ended it. A run that tells its progress may be long; whatever else may not."""
@@ -221,7 +226,7 @@ def attacked(cases, processes=2, seconds=SECONDS, kept=None, said=None, until=No
     workers, number, exhausted = [], 0, False
     try:
         while True:
-            for worker in [w for w in workers if w.case is None and w.done >= CASES]:
+            for worker in [w for w in workers if w.case is None and w.done >= w.most]:
                 worker.close()
                 shutil.rmtree(worker.folder, ignore_errors=True)
                 workers.remove(worker)
@@ -258,6 +263,13 @@ def attacked(cases, processes=2, seconds=SECONDS, kept=None, said=None, until=No
         for worker in workers:
             worker.close()
         shutil.rmtree(root, ignore_errors=True)
+
+
+def repeated(tally, seconds=SECONDS):
+    """Run the example of each group once more, in a process of its own."""
+    for group in tally.groups.values():
+        again = attacked([(group.kind, group.seed)], 1, seconds)
+        group.repeats = group.finding.signature in again.groups
 
 
 def _keep(kept, worker, kind, seed, came):

@@ -15,7 +15,8 @@ def text(tally, seconds, kept):
     lines += ["", f"{len(groups)} kinds of findings" + (f", examples in {kept}" if groups else "")]
     for group in groups:
         lines += ["", f"## {group.count} x {group.finding.signature}"]
-        lines.append(f"again: `python -m tests.attack --kind {group.kind} --seed {group.seed}`")
+        alone = "" if group.repeats is not False else ", which alone does not come again"
+        lines.append(f"again: `python -m tests.attack --kind {group.kind} --seed {group.seed}`{alone}")
         if group.finding.message:
             lines.append(f"says: {group.finding.message[:300]!a}")
         lines.append(f"case: {group.example[:600]!a}")
