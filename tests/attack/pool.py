@@ -130,6 +130,8 @@ class Worker:
         self.pipe, other = mp.Pipe()
         self.process = mp.get_context("fork").Process(target=_work, args=(other, self.folder, seconds), daemon=True)
         self.process.start()
+        with contextlib.suppress(OSError):  # it does so itself too: whoever comes first
+            os.setpgid(self.process.pid, self.process.pid)
         other.close()
         self.case, self.told = None, None
 
@@ -140,12 +142,16 @@ class Worker:
         self.pipe.send(case)
 
     def _processor(self):
-        """Seconds of the processor."""
+        """Seconds of the processor, with those of the programs that it has started."""
+        pid, ticks = self.process.pid, 0
         try:
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            for each in (pid, *children):
+                fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+                ticks += sum(map(int, fields[11:15]))
+        except OSError:  # one has just ended
+            pass
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def came(self):
         """The case's verdict and its seconds, or None while it runs."""
@@ -207,7 +213,8 @@ class Worker:
 
     def close(self):
         if self.process.is_alive():
-            os.kill(self.process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)  # with what it has started
         self.process.join()
         self.pipe.close()
 
