@@ -181,8 +181,10 @@ def _like(rng, value):
     except (TypeError, ValueError):
         items = list(value)
         return rng.choice((items[:-1], items + items, [*items, None], items[::-1], tuple(items), iter(items), [items]))
-    if x.size == 0:
+    if x.size == 0 or not np.isfinite(x).all():
         return rng.choice((None, np.zeros((0, 0)), [[]]))
+    if x.ndim == 0:
+        return rng.choice((x[None], x * np.nan, [x]))
     one = x.copy()
     one.flat[rng.randrange(x.size)] = rng.choice((np.nan, np.inf, -np.inf, 1e300, -1e300, 1e-300, 1e20, 0.0, -1.0))
     return rng.choice(
