@@ -19,6 +19,8 @@ HOSTILE = (
     f"{OVERRIDE}txt.exe{HALF}\x00\x85\u2028",
     "[red]x[/] [link=http://x]y[/link] :smiley: [/]",
     "<script>alert(1)</script> <!-- &amp; --> <b",
+    "<!-- a",
+    "<script src=x ",
     "| a | `b` ``` *c* __d__ ~~e~~ [f](g) ![h](i) # j {{k}} {: .l}",
     "- item",
     "12. item",
@@ -73,6 +75,12 @@ def test_a_key_of_a_file_is_escaped_in_the_message(tmp_path):
     with pytest.raises(fa.DescriptionError) as error:
         fa.load(odd)
     assert str(error.value).isprintable()
+
+
+def test_a_comment_ends_with_its_line():
+    """Neither a backslash nor its trigraph, which C before 2023 knows, takes the next line into it."""
+    assert escape.comment("a\nb ??/ \\ ??/\\ ") == "a b"
+    assert escape.comment("a \\ b") == "a \\ b" and escape.comment("??/") == ""
 
 
 # -- documents ---------------------------------------------------------------------------------------------------------
