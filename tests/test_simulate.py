@@ -417,7 +417,7 @@ def test_a_step_too_long_is_said(canadarm):
 
 @pytest.mark.parametrize("method", ["dop853", "radau", "lsoda", "tsit5"])
 def test_a_tolerance_that_cannot_be_met(pendulum, method):
-    line, result = failure(pendulum, 1.0, rtol=1e-300, atol=1e-300, method=method)
+    line, result = failure(pendulum, 1.0, rtol=1e-40, atol=1e-40, method=method)
     assert "could not meet the tolerance at t = " in line and "rod.joint accelerates" in line
     assert result.sizes["time"] == 1
 
