@@ -162,7 +162,8 @@ def spoiled(rng, value, context):
     """Something wrong in place of a right value: much like it, or nothing like it."""
     draw = rng.random()
     if isinstance(value, np.ndarray | list | tuple) and draw < 0.5:
-        return _like(rng, value)
+        with np.errstate(all="ignore"):
+            return _like(rng, value)
     if isinstance(value, int | float) and not isinstance(value, bool) and draw < 0.5:
         return values.number(rng)
     if isinstance(value, str) and draw < 0.5:

@@ -124,6 +124,7 @@ def verdict(kind, seed, folder):
             else:
                 findings.append(Finding("exception", _at(error), type(error).__name__, str(error), _trace(error)))
     findings += [each for issued in said for each in _of_warning(*issued)]
+    findings = [*{each.signature: each for each in findings}.values()]  # of one kind at one place one
     return Verdict("finding" if findings else outcome, "\n".join(notes), findings)
 
 

@@ -60,7 +60,7 @@ SEEN = {
     "hang": ("hang", "until Ctrl-C", "attack/traps.py:hang"),
     "busy": ("hang", "until Ctrl-C", "attack/traps.py:busy"),
     "deaf": ("hang", "not even Ctrl-C", "attack/traps.py:busy"),
-    "memory": ("exception", "MemoryError", "numpy/_core/numeric.py:ones"),
+    "memory": ("exception", "MemoryError", "attack/traps.py:memory"),
     "outside": ("exception", "PermissionError", "attack/traps.py:outside"),
     "program": ("exception", "PermissionError", "subprocess.py:_execute_child"),
 }
