@@ -48,7 +48,7 @@ def test_cases_of_fixed_seeds(name, tmp_path):
 
 SEEN = {
     "raw": ("exception", "ValueError", "flexarm/checks.py:choices"),
-    "raw_beyond": ("exception", "ValueError", "flexarm/checks.py:tensor"),
+    "raw_beyond": ("exception", "JSONDecodeError", "json/decoder.py:raw_decode"),
     "several_lines": ("message", "several lines", "attack/traps.py:several_lines"),
     "escape": ("message", "control characters", "attack/traps.py:escape"),
     "foreign_warning": ("warning", "RuntimeWarning", "attack/traps.py:foreign_warning"),
