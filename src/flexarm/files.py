@@ -9,6 +9,7 @@ lost: it is used again after a while, and it means nothing in another container 
 import contextlib
 import os
 import re
+import stat
 import sys
 import time
 from os import PathLike, fspath
@@ -36,6 +37,7 @@ def write_whole(path: str | PathLike[str], *pieces: Bytes, durable: bool = False
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        _check_replaceable(target)
         remove_leftovers(target.parent)
         handle, temporary = _claimed(target.parent)
         try:
@@ -69,10 +71,7 @@ def check_writable(path: str | PathLike[str]) -> None:
     try:
         made = [folder for folder in target.parents if not os.path.lexists(folder)]
         target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_dir():
-            raise IsADirectoryError("it is a folder")
-        with contextlib.suppress(FileNotFoundError):
-            os.lstat(target)  # refuses names that are too long
+        _check_replaceable(target)
         handle, temporary = _claimed(target.parent)
         os.close(handle)
         os.unlink(temporary)
@@ -82,6 +81,16 @@ def check_writable(path: str | PathLike[str]) -> None:
         for folder in made:
             with contextlib.suppress(OSError, ValueError):
                 folder.rmdir()
+
+
+def _check_replaceable(target: Path) -> None:
+    """Raise `OSError` where a new file must not take the place: of a folder, a device, a pipe; or has no name there."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.lstat(target).st_mode  # refuses names that are too long
+        if stat.S_ISDIR(mode) or target.is_dir():
+            raise IsADirectoryError("it is a folder")
+        if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+            raise OSError("it is a device or a pipe, and no file")
 
 
 def remove_leftovers(folder: Path) -> None:
