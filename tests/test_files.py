@@ -205,3 +205,16 @@ for k in range(200):
     for name in "012":
         content = (tmp_path / name).read_bytes()
         assert len(content) == 5000 and len(set(content)) == 1
+
+
+NO_PATHS = [float("nan"), 10**400, -1, 3, True, b"run.nc", None, ["run.nc"]]
+
+
+@pytest.mark.parametrize("path", NO_PATHS, ids=[f"{type(each).__name__}-{i}" for i, each in enumerate(NO_PATHS)])
+def test_what_is_no_path_is_refused(path):
+    """To the system a number is an open file: nothing of that kind may be read, or closed."""
+    line = f"path is of type {type(path).__name__}; it must be the name of a file"
+    for use in (lambda: write_whole(path, b"new"), lambda: check_writable(path), lambda: fa.load_result(path)):
+        with pytest.raises(fa.DescriptionError) as caught:
+            use()
+        assert str(caught.value) == line

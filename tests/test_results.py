@@ -89,6 +89,13 @@ def test_no_file(tmp_path):
     assert refused(tmp_path / ("n" * 300)).endswith("there is no such file")
 
 
+@pytest.mark.parametrize("path", [float("nan"), 3])
+def test_a_result_is_not_written_to_what_is_no_path(path, result):
+    for given in (result, result.drop_vars("q")):
+        with pytest.raises(fa.DescriptionError, match=r"^path is of type .*; it must be the name of a file$"):
+            fa.save_result(given, path)
+
+
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.9, 0.99])
 def test_a_truncated_file(result, part, tmp_path):
     path = fa.save_result(result, tmp_path / "run.nc")

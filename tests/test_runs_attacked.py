@@ -32,7 +32,9 @@ from flexarm.control import (
     ScheduledLQR,
     StrainRate,
 )
+from flexarm.control.riccati import continuous
 from flexarm.errors import FlexarmError, InterruptedRun
+from flexarm.sensors import Encoder
 from flexarm.simulation import memory, watch
 from flexarm.simulation import run as run_module
 from flexarm.simulation.feedback import feedback
@@ -713,3 +715,37 @@ def test_a_result_shows_what_was_held(rotor):
     found = run(rotor, 1.0, u=Sampled(lambda t, q, qd: [t], 0.15), samples=21)
     last = 0.15 * np.floor(found.time.values / 0.15 + 1e-9)  # a sample at a time of the result counts there
     np.testing.assert_allclose(found.u[:, 0], last, atol=1e-12)
+
+
+# -- designs with numbers that no float holds --------------------------------------------------------------------------
+
+
+NO_DESIGN = {
+    "a place, along the reference": lambda soft: Composite(fa.Quintic((1e30,), (0.0,), 1.0), 20.0, 5.0).law(soft),
+    "the same, sampled": lambda soft: Composite(fa.Quintic((1e10,), (0.0,), 1.0), 20.0, 5.0).law(soft, 0.01),
+    "a time": lambda soft: Composite(fa.Quintic((0.0,), (1.0,), 1e-14), 20.0, 5.0).law(soft),
+    "a matrix that is not finite": lambda soft: Composite(fa.Quintic((0.0,), (1.0,), 1e-14), 20.0, 5.0).law(soft, 0.01),
+    "a weight": lambda soft: LQR((0.0,), Q=1e300, R=1.0).law(soft),
+    "a weight at points": lambda soft: ScheduledLQR(SLEW, 3, Q=1e300).law(soft),
+    "an observer's weight": lambda soft: Observed(PD, [Encoder(coordinate="a.joint", noise=1e-30)], process=1e200).law(
+        soft
+    ),
+    "a gain, for a shaper": lambda _: control.shaper(
+        fa.Model(TWO), controller=Sampled(JointPD(fa.Quintic((4e11, 0.0), (-0.5, -0.5), 2.0), 1e-3, -5e31), 0.01)
+    ),
+}
+
+
+@pytest.mark.parametrize("made", NO_DESIGN.values(), ids=NO_DESIGN)
+def test_a_design_whose_numbers_overflow_is_refused(made, soft):
+    with pytest.raises(fa.DescriptionError) as caught:
+        made(soft)
+    line = r"(Composite|LQR|ScheduledLQR|Observed|shaper): no design: a gain, a weight, a place or a time is too "
+    assert re.match(line, one_line(caught.value))
+    assert np.geterr()["over"] == "warn"  # of the caller, as it was
+
+
+def test_a_deviation_of_which_nothing_is_left_has_its_pole_at_minus_infinity():
+    poles = continuous(np.array([0.0, 0.5, 0.5j]), 0.1)
+    assert poles[0].real == -INF and poles[0].imag == 0.0
+    np.testing.assert_allclose(np.exp(poles[1:] * 0.1), [0.5, 0.5j], rtol=1e-15)

@@ -487,3 +487,23 @@ def test_a_seed_is_a_whole_number(model, result, seed):
 def test_a_result_of_another_arm(result):
     with refused("sampled: the result is not of arm 'one': its coordinates differ"):
         sampled([TipPosition()], beam(modes={"y": 1}), result, seed=1)
+
+
+NO_ARM = [1j, {None: None}, "upper", np.eye(2), None]
+
+
+@pytest.mark.parametrize("arm", NO_ARM, ids=[type(each).__name__ for each in NO_ARM])
+def test_what_is_no_arm_is_refused(arm):
+    named = (Encoder(coordinate="upper.joint"), Tachometer(coordinate="upper.joint"))
+    asked = [each.names for each in (*named, StrainGauge(link="upper"), TipDeflection(link="upper"))]
+    for names in (*asked, *(each.units for each in named), lambda arm: coordinate_unit(arm, "upper.joint")):
+        with pytest.raises(fa.DescriptionError, match=r"^\w+: arm is .*; it must be an Arm$") as caught:
+            names(arm)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["upper.motor", "", 3, None, ["upper.joint"], np.eye(2)], ids=str)
+def test_a_coordinate_that_the_arm_has_not_has_no_unit(name):
+    with pytest.raises(fa.DescriptionError, match="coordinate_unit: unknown coordinate") as caught:
+        coordinate_unit(beam().arm, name)
+    assert str(caught.value).endswith(f"; known are {KNOWN}")

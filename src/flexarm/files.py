@@ -26,6 +26,14 @@ LEFTOVER = re.compile(r"\.flexarm-[0-9a-f]{16}\.new")
 Bytes = bytes | bytearray | memoryview
 
 
+def checked_path(path: object) -> str:
+    """A path as a text; raises `DescriptionError` for what is none. (To the system a number is an open file.)"""
+    given = fspath(path) if isinstance(path, str | PathLike) else None
+    if not isinstance(given, str):
+        raise DescriptionError(f"path is of type {type(path).__name__}; it must be the name of a file")
+    return given
+
+
 def write_whole(path: str | PathLike[str], *pieces: Bytes, durable: bool = False) -> Path:
     """Write a file that consists of the pieces and return its path; a missing folder is made.
 
@@ -34,7 +42,7 @@ def write_whole(path: str | PathLike[str], *pieces: Bytes, durable: bool = False
 
     Raises `DescriptionError` where that cannot be done; then nothing half-written is left.
     """
-    target = Path(path)
+    target = Path(checked_path(path))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _check_replaceable(target)
@@ -66,7 +74,7 @@ def check_writable(path: str | PathLike[str]) -> None:
 
     Raises `DescriptionError` where it cannot.
     """
-    target = Path(path)
+    target = Path(checked_path(path))
     made = []
     try:
         made = [folder for folder in target.parents if not os.path.lexists(folder)]

@@ -110,7 +110,7 @@ class Encoder(Sampling):
 
     def names(self, arm: Arm) -> tuple[str, ...]:
         """One signal, called like the coordinate: `upper_drive`."""
-        _check_coordinate(self, self.coordinate, arm)
+        _check_coordinate(type(self).__name__, self.coordinate, arm)
         return (self.name or signal(self.coordinate),)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ class Tachometer(Sampling):
 
     def names(self, arm: Arm) -> tuple[str, ...]:
         """One signal: `upper_drive_rate`."""
-        _check_coordinate(self, self.coordinate, arm)
+        _check_coordinate(type(self).__name__, self.coordinate, arm)
         return (self.name or signal(self.coordinate) + "_rate",)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
@@ -176,7 +176,8 @@ class StrainGauge(Sampling):
 
     def names(self, arm: Arm) -> tuple[str, ...]:
         """One signal: `upper_moment_y_0`, `upper_strain_z_0_25`."""
-        link = arm.links[_place(self, self.link, arm)]
+        at = _place(self, self.link, arm)
+        link = arm.links[at]
         if not (isinstance(link.body, Beam) and link.body.counts[self.plane]):
             raise DescriptionError(f"StrainGauge: link {link.name!r} does not bend along {self.plane}")
         kind = "moment" if self.distance is None else "strain"
@@ -246,7 +247,8 @@ class TipDeflection(Sampling):
 
     def names(self, arm: Arm) -> tuple[str, ...]:
         """One signal: `upper_deflection_y`."""
-        link = arm.links[_place(self, self.link, arm)]
+        at = _place(self, self.link, arm)
+        link = arm.links[at]
         if not (isinstance(link.body, Beam) and any(link.body.counts.values())):
             raise DescriptionError(f"TipDeflection: link {link.name!r} does not deform")
         return (self.name or signal(f"{self.link}_deflection_{self.axis}"),)
@@ -319,7 +321,8 @@ OF_THE_STATE = (Encoder, Tachometer, StrainGauge, TipPosition, TipDeflection)
 
 
 def coordinate_unit(arm: Arm, name: str) -> str:
-    """[rad] or [m], of a coordinate, a drive or a hub."""
+    """[rad] or [m], of a coordinate, a drive or a hub; raises `DescriptionError` where the arm has none of the name."""
+    _check_coordinate("coordinate_unit", name, arm)
     known = {coordinate.name: coordinate.unit for coordinate in arm.layout}
     return known[name] if name in known else _drives_and_hubs(arm)[name][0].joint.unit
 
@@ -330,14 +333,18 @@ def _drives_and_hubs(arm: Arm) -> dict[str, tuple[Link, int, str]]:
     return {f"{link.name}.{part}": (link, i, part) for i, link in moving for part in ("drive", "hub")}
 
 
-def _check_coordinate(sensor: Described, name: str, arm: Arm) -> None:
+def _check_coordinate(where: str, name: str, arm: Arm) -> None:
+    with refused(where):
+        checked_instance(arm, Arm, "arm")
     known = [*_drives_and_hubs(arm), *arm.coordinates]
-    if name not in known:
-        raise DescriptionError(f"{type(sensor).__name__}: unknown coordinate {name!r}; known are {', '.join(known)}")
+    if not isinstance(name, str) or name not in known:
+        raise DescriptionError(f"{where}: unknown coordinate {shown(name)}; known are {', '.join(known)}")
 
 
 def _place(sensor: Described, name: str, arm: Arm) -> int:
     """The number of the link of this name."""
+    with refused(type(sensor).__name__):
+        checked_instance(arm, Arm, "arm")
     names = [link.name for link in arm.links]
     if name not in names:
         raise DescriptionError(f"{type(sensor).__name__}: unknown link {name!r}; the arm has {', '.join(names)}")

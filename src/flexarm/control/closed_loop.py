@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from flexarm.control.riccati import held
+from flexarm.control.riccati import continuous, held
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.simulation.law import Law
@@ -45,7 +45,7 @@ class ClosedLoop:
     def poles(self, t: float, x: Array) -> Array:
         """Eigenvalues of A [1/s]."""
         s = np.linalg.eigvals(self.matrix(t, x))
-        return s if self.period is None else np.log(s.astype(complex)) / self.period
+        return s if self.period is None else continuous(s, self.period)
 
     def standing(self, t: float, x: Array) -> Array:
         """The state near x in which arm and law stand still, by Newton's method; raises `FlexarmError`."""

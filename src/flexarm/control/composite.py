@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from flexarm.checks import checked_flag, refused
 from flexarm.control.closed_loop import ClosedLoop, growth
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
-from flexarm.control.gains import actuators, demanded, followed, gain, motion
+from flexarm.control.gains import actuators, demanded, designing, followed, gain, motion
 from flexarm.control.lqr import where
-from flexarm.control.riccati import effort, energy, held, is_stable, linear, optimal, weights
+from flexarm.control.riccati import continuous, effort, energy, held, is_stable, linear, optimal, weights
 from flexarm.control.timescales import TimeScales, interpolated, time_scales
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -91,6 +91,7 @@ class Composite:
     configuration: ArrayLike | None = None
     corrected: bool = True
 
+    @designing("Composite")
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; with a period, its fast part is optimal for a zero-order hold.
 
@@ -209,7 +210,7 @@ class Composite:
             return np.linalg.eigvals(A + B @ _slope(scales, slopes, N, factor * Kp, factor**0.5 * Kd, fast[-1]))
 
         here = multipliers(1.0)
-        poles = here if period is None else np.log(here.astype(complex)) / period
+        poles = here if period is None else continuous(here, period)
         M, _, stiffness, _ = scales.fast(middle)
         frequencies = _frequencies(M, stiffness)
         slow = _slow_poles(Kp, Kd)
@@ -229,7 +230,7 @@ class Composite:
             "K_p": half[:, :k],
             "K_d": half[:, k:],
             "fast_frequencies": frequencies,
-            "fast_poles": alone if period is None else np.log(alone.astype(complex)) / period,
+            "fast_poles": alone if period is None else continuous(alone, period),
             "slow_poles": slow,
             "slow_bandwidth": bandwidth,
             "separation": float(frequencies[0] / bandwidth),

@@ -1,5 +1,7 @@
 """Gains and references, checked against an arm before anything runs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,18 @@ from flexarm.trajectory import Reference, Still
 from flexarm.trajectory.reference import positions
 
 Array = np.ndarray
+
+
+@contextmanager
+def designing(what: str) -> Iterator[None]:
+    """Around a design: raises `DescriptionError` where its numbers pass what a float holds; nothing warns."""
+    try:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            yield
+    except (FloatingPointError, np.linalg.LinAlgError) as error:
+        reason = " ".join(str(error).split())
+        message = "a gain, a weight, a place or a time is too large or too small"
+        raise DescriptionError(f"{what}: no design: {message} ({reason})") from None
 
 
 def actuators(what: str, model: Model, period: float | None) -> int:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.checks import POSITIVE, checked_number, refused
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
-from flexarm.control.gains import actuators, followed, motion
+from flexarm.control.gains import actuators, designing, followed, motion
 from flexarm.control.riccati import effort, energy, linear, optimal, weights
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -48,6 +48,7 @@ class LQR:
     R: ArrayLike | None = None
     bandwidth: float | None = None
 
+    @designing("LQR")
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; with a period, that of the arm driven through a zero-order hold.
 

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from flexarm.analysis import configuration, equilibrium
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, refused
-from flexarm.control.gains import actuators, gain, inner_law
+from flexarm.control.gains import actuators, designing, gain, inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import initial
@@ -138,6 +138,7 @@ class Observed:
         return {"noise": np.array(noise), "all": np.array(all_)}
 
 
+@designing("Observed")
 def _gain(
     model: Model,
     sensors: Sequence[Any],

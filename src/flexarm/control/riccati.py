@@ -91,7 +91,7 @@ def optimal(
     poles = np.linalg.eigvals(F - G @ K)
     if not np.isfinite(poles).all() or not is_stable(poles, period):
         raise _unsolved(what, "its solution does not stabilise; weigh what is not damped in Q")
-    return K * S, poles if period is None else np.log(poles.astype(complex)) / period
+    return K * S, poles if period is None else continuous(poles, period)
 
 
 def _unsolved(what: str, why: str) -> DescriptionError:
@@ -105,6 +105,13 @@ def held(A: Array, B: Array, period: float) -> tuple[Array, Array]:
     n, m = B.shape
     both = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * period)
     return both[:n, :n], both[:n, n:]
+
+
+def continuous(multipliers: Array, period: float) -> Array:
+    """Poles [1/s] of multipliers of one period: at minus infinity where nothing of a deviation is left."""
+    with np.errstate(divide="ignore"):
+        s = np.log(multipliers.astype(complex))
+    return s.real / period + 1j * (s.imag / period)
 
 
 def is_stable(poles: Array, period: float | None = None) -> bool:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.checks import POSITIVE, checked_number, refused, shown
 from flexarm.control.equilibrium import Array, equilibrium, rest
-from flexarm.control.gains import actuators, followed
+from flexarm.control.gains import actuators, designing, followed
 from flexarm.control.lqr import regulator
 from flexarm.control.timescales import interpolated, time_scales
 from flexarm.errors import DescriptionError
@@ -47,6 +47,7 @@ class ScheduledLQR:
     bandwidth: float | None = None
     until: float | None = None
 
+    @designing("ScheduledLQR")
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; with a period, of gains for a zero-order hold. See `LQR.law` for what it raises.
 

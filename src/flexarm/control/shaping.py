@@ -7,6 +7,7 @@ from flexarm import analysis
 from flexarm.checks import checked_flag, checked_instance, refused, shown
 from flexarm.control.closed_loop import ClosedLoop
 from flexarm.control.equilibrium import equilibrium, rest
+from flexarm.control.gains import designing
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import Sampled
@@ -114,8 +115,9 @@ def controlled_vibrations(
     if loop.rounds:
         message = "the controller rounds what it reads, so it has no poles; give its sensors no resolution"
         raise DescriptionError(f"shaper: {message}")
-    x = loop.standing(t, np.concatenate([at, 0 * at, law.memory]))
-    poles = loop.poles(t, x)
+    with designing("shaper"):
+        x = loop.standing(t, np.concatenate([at, 0 * at, law.memory]))
+        poles = loop.poles(t, x)
     if poles.real.max() > 1e-9 * np.abs(poles).max():
         worst = poles[np.argmax(poles.real)]
         pole = f"a pole at {worst.real:.4g} +- {abs(worst.imag):.4g}j 1/s"

@@ -8,12 +8,13 @@ import io
 import os
 import subprocess  # noqa: TID251  (Python itself, with a program of ours)
 import sys
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexarm.errors import DescriptionError
+from flexarm.files import checked_path
 from flexarm.simulation import rewrite
 
 if TYPE_CHECKING:
@@ -55,15 +56,16 @@ def read(path: str | PathLike[str]) -> "Dataset":
     """
     import xarray as xr
 
+    path = checked_path(path)
     if not os.path.isfile(path):
-        raise DescriptionError(f"{fspath(path)}: there is no such file")
+        raise DescriptionError(f"{path}: there is no such file")
     try:
-        source = fspath(path) if _sealed(path) else io.BytesIO(_rewritten(path))
+        source = path if _sealed(path) else io.BytesIO(_rewritten(path))
         with xr.open_dataset(source, engine="h5netcdf", decode_times=False) as dataset:
             return dataset.load()
     except Exception as error:  # HDF5 reports damage by many kinds of errors
         reason = " ".join(str(error).split())
-        raise DescriptionError(f"{fspath(path)}: cannot be read as a result: {reason}") from None
+        raise DescriptionError(f"{path}: cannot be read as a result: {reason}") from None
 
 
 def _sealed(path: str | PathLike[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexarm.errors import DescriptionError
-from flexarm.files import write_whole
+from flexarm.files import checked_path, write_whole
 from flexarm.simulation import netcdf
 
 if TYPE_CHECKING:
@@ -40,12 +40,13 @@ def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
 
     if not isinstance(result, xr.Dataset):
         raise TypeError(f"a result is an xarray.Dataset; this is a {type(result).__name__}")
+    path = checked_path(path)
     if fault := lacking(result):
-        raise DescriptionError(f"{fspath(path)}: what shall be written is not a result of flexarm: {fault}")
+        raise DescriptionError(f"{path}: what shall be written is not a result of flexarm: {fault}")
     try:
         content = netcdf.image(result)
     except MemoryError:
-        raise DescriptionError(f"{fspath(path)}: cannot be written: too little memory") from None
+        raise DescriptionError(f"{path}: cannot be written: too little memory") from None
     return write_whole(path, content, netcdf.seal(content), durable=True)
 
 
