@@ -63,7 +63,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     axis = [0, 0, *(1 + d for d in modes), *(1 + d for d in modes)]
     field = ["x", "one", *mode, *(f"s{label}" for label in mode)]
     sampled = (
-        s.reshape(-1, len(x), n)
+        s.reshape(len(lengths), len(x), n)  # -1 cannot tell where there is no mode
         for s in (
             at.values.values(lengths),
             at.slopes.values(lengths),
