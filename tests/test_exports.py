@@ -154,6 +154,12 @@ def test_a_part_that_there_is_not(form):
         getattr(equations(arm_of("rigid-two-link")), form)(["M", "K"])
 
 
+def test_a_part_asked_for_twice_stands_there_once():
+    found = equations(arm_of("rigid-two-link"))
+    for form in (found.text, found.latex, found.markdown, found.python, found.matlab, found.c):
+        assert form(["G", "G"]) == form(["G"])
+
+
 def test_what_is_the_same_for_one_coordinate():
     """A matrix has two axes and a force one, however many coordinates there are."""
     numbers = in_python(equations(arm_of("one coordinate")), tuple(PARTS))(np.array([0.3]), np.array([0.2]))

@@ -10,14 +10,15 @@ import pytest
 
 import flexarm as fa
 from flexarm.checks import ANY_SIZE, LONGEST, SIZES, checked_number, shown
+from flexarm.closed_forms.parts import PARTS
 from flexarm.description.arm import MOST_COORDINATES, MOST_LINKS
 from flexarm.description.bodies import MOST_MODES, MOST_SHORTENING, THINNEST_BASE
 from flexarm.description.load import MOST_BYTES, path_text, read_toml
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import QUANTITIES, Model
 from flexarm.scenario import Initial, PrescribedMotionInput, RigidInverseDynamicsInput, Scenario, Solver
 from flexarm.scenario.controllers import kinds
-from flexarm.shapes import FAMILIES, ROD_FAMILIES, FreeForm, fitted, quadrature
+from flexarm.shapes import FAMILIES, NO_LOAD, ROD_FAMILIES, FreeForm, fitted, quadrature
 from flexarm.shapes.freeform import FEWEST, NEAREST
 
 RIGID = {"type": "rigid", "length": 1.0, "mass": 1.0}
@@ -522,6 +523,14 @@ def test_a_number_of_shapes(name):
         assert message(COUNTED[name], count) == f"count is {shown(count)}; it must be an integer from 0 to 400"
 
 
+RIGID_TWO = fa.load("rigid-two-link")
+TWO, SYMBOLS, ZERO = Model(RIGID_TWO), fa.equations(RIGID_TWO), np.zeros(2)
+ENCODERS = [fa.Encoder(coordinate="upper.joint")]
+PART = f"no part {{}}; there are {', '.join(PARTS)}"
+PARTS_LIST = f"parts is {{}}; it must be a list of parts, out of {', '.join(PARTS)}"
+QUANTITY = f"unknown quantity {{}}; known are {', '.join(QUANTITIES)}"
+QUINTIC = fa.Quintic([0.0], [0.1], 1.0)
+NAMES = "a list of names of parameters"
 BASIS, MASS = FAMILIES["clamped-free"]().basis(2), FAMILIES["clamped-mass"](mass_ratio=1.0)
 CALLS = [
     (lambda: BASIS.values("a"), "x is not an array of numbers"),
@@ -543,15 +552,68 @@ CALLS = [
     (lambda: fa.shapes.family("polynomial", ["y"]), "direction is ['y']; it must be 'y', 'z', 'torsion' or 'axial'"),
     (lambda: fitted("polynomial", None, "y"), "fitted: beam is None; it must be a Beam"),
     (lambda: fitted("polynomial", TAPERED, "y", 1.0), "fitted: load is 1.0; it must be a TipLoad"),
+    (lambda: MASS.fitted(fa.Beam, "y", NO_LOAD), f"clamped-mass: beam is {fa.Beam}; it must be a Beam"),
+    (lambda: FAMILIES["clamped-mass"]().fitted(1, "y", NO_LOAD), "clamped-mass: beam is 1; it must be a Beam"),
+    (lambda: FAMILIES["clamped-loaded"]().fitted(TAPERED, "y", 1), "clamped-loaded: load is 1; it must be a TipLoad"),
+    (lambda: FAMILIES["craig-bampton"]().fitted("x", "y", NO_LOAD), "craig-bampton: beam is 'x'; it must be a Beam"),
+    (lambda: FAMILIES["hermite-modes"]().fitted(None, "y", NO_LOAD), "hermite-modes: beam is None; it must be a Beam"),
+    (
+        lambda: ROD_FAMILIES["fixed-loaded"]().fitted({}, "axial", NO_LOAD),
+        "fixed-loaded: beam is {}; it must be a Beam",
+    ),
     (lambda: TAPERED.profile("a"), "Beam: x is not an array of numbers"),
     (lambda: TAPERED.profile([0.5, 1.5]), "Beam: x must be a list of points from 0 to 1"),
     (lambda: fa.Revolute().rigid_body({}), "body is {}; it must be a Beam, a Rigid or another Body"),
     (lambda: fa.Telescope().rest(0.0), "body is 0.0; it must be a Beam, a Rigid or another Body"),
     (lambda: fa.Telescope().rigid_body(None), "body is None; it must be a Beam"),
+    (lambda: SYMBOLS.regressor([1]), "parameter 1: it must be a name, a symbol or a pattern of them"),
+    (lambda: SYMBOLS.regressor(None), f"names is None; it must be {NAMES}"),
+    (lambda: SYMBOLS.regressor("m_1"), f"names is 'm_1'; it must be {NAMES}"),
+    (lambda: fa.equations("rigid-two-link"), "equations: arm is 'rigid-two-link'; it must be an Arm"),
+    (lambda: fa.equations(RIGID_TWO, 0.1), f"equations: numbers is 0.1; it must be {NAMES}, or a dict"),
+    (lambda: fa.equations(RIGID_TWO, "m_1"), f"equations: numbers is 'm_1'; it must be {NAMES}, or a dict"),
+    (lambda: fa.equations(RIGID_TWO, [{}]), "parameter {}: it must be a name, a symbol or a pattern of them"),
+    (lambda: fa.equations(RIGID_TWO, {"m_1": "x"}), "parameter 'm_1' is 'x'; it must be a number"),
+    (lambda: fa.equations(RIGID_TWO, {"m_1": 10**400}), "parameter 'm_1' is inf; it must be finite"),
+    (lambda: fa.equations(RIGID_TWO, (), None), "equations: however_large is None; it must be true or false"),
+    (lambda: SYMBOLS.text(0), PARTS_LIST.format(0)),
+    (lambda: SYMBOLS.latex("tip"), PARTS_LIST.format("'tip'")),
+    (lambda: SYMBOLS.markdown([{}]), PART.format("{}")),
+    (lambda: SYMBOLS.python(0.1), PARTS_LIST.format(0.1)),
+    (lambda: SYMBOLS.matlab(np.array([0.5])), PART.format("np.float64(0.5)")),
+    (lambda: SYMBOLS.c(True), PARTS_LIST.format(True)),
+    (lambda: SYMBOLS.elements(""), PART.format("''")),
+    (lambda: SYMBOLS.derive(["M"]), PART.format("['M']")),
+    (lambda: SYMBOLS.forms({}), PART.format("{}")),
+    (lambda: SYMBOLS.forms("tips"), PART.format("'tips'")),
+    (lambda: SYMBOLS.explicit(0), "expression is 0; it must be a SymPy expression or matrix"),
+    (lambda: SYMBOLS.rate({}), "expression is {}; it must be a SymPy expression or matrix"),
+    (lambda: SYMBOLS.length_of([]), "function is []; it must be one of the equations' functions"),
+    (lambda: Model(None), "Model: arm is None; it must be an Arm"),
+    (lambda: TWO.function([]), QUANTITY.format("[]")),
+    (lambda: TWO.kernel({}), QUANTITY.format("{}")),
+    (lambda: TWO.kernel("x"), QUANTITY.format("'x'")),
+    (lambda: TWO.evaluate(None, ZERO), QUANTITY.format("None")),
+    (lambda: TWO.evaluate("bias", ZERO), "bias takes q, qd; 1 values were given"),
+    (lambda: TWO.slope({}, 0), QUANTITY.format("{}")),
+    (lambda: TWO.slope("bias", 2), "slope of bias: argument is 2; it must be an integer from 0 to 1"),
+    (lambda: TWO.slope("tip", "q"), "slope of tip: argument is 'q'; it must be an integer from 0 to 0"),
     (
-        lambda: fa.equations(fa.load("rigid-two-link")).regressor([1]),
-        "parameter 1: it must be a name, a symbol or a pattern of them",
+        lambda: TWO.slope("tip", 10**400),
+        f"slope of tip: argument is {shown(10**400)}; it must be an integer from 0 to 0",
     ),
+    (lambda: TWO.argument({}, ZERO), "name is {}; it must be q, qd, qdd or u"),
+    (lambda: TWO.argument("q\n", ZERO), "name is 'q\\n'; it must be q, qd, qdd or u"),
+    (lambda: TWO.modes(ZERO, ZERO), "modes: locked is array([0., 0.]); it must be true or false"),
+    (lambda: TWO.linearize([ZERO], ZERO, ZERO), "linearize: q has more than one axis; give one configuration"),
+    (lambda: TWO.output_slopes(ENCODERS, ["0", "1"], ZERO, ZERO), "q is not an array of numbers"),
+    (
+        lambda: TWO.output_slopes(ENCODERS, ZERO, ZERO, [ZERO]),
+        "output_slopes: qdd has more than one axis; give one state",
+    ),
+    (lambda: TWO.output_names([fa.Encoder]), f"outputs: {shown(fa.Encoder)} is no sensor"),
+    (lambda: TWO.output_names([SYMBOLS]), f"outputs: {shown(SYMBOLS)} is no sensor"),
+    (lambda: TWO.output_names([QUINTIC]), f"outputs: {shown(QUINTIC)} is no sensor"),
     (lambda: FAMILIES["hermite-modes"]().load(math.inf), "beyond is inf; it must be a TipLoad"),
     (
         lambda: RigidInverseDynamicsInput().made(None),

@@ -172,6 +172,16 @@ def checked_list(value: object, what: str, part: str = "") -> list:
     return list(value)
 
 
+def checked_names(value: Any, what: str, part: str = "") -> list:
+    """The items of whatever has some, but of a text, which is no list of its letters; raises `Fault`."""
+    try:
+        if not isinstance(value, str | bytes):
+            return [*value]
+    except TypeError:
+        pass
+    raise Fault(part, f"is {shown(value)}; it must be {what}")
+
+
 def checked_keys(value: Mapping, allowed: tuple[str, ...]) -> None:
     """Raises `Fault` where a table has a key that is not allowed."""
     for key in value:

@@ -43,10 +43,14 @@ INSIDE = {
     "called": "of a kernel",
     "compiled": "of a kernel",
     "derived": "of a trace",
+    "f1": "of numbers, arrays or CasADi's expressions, with NumPy's or CasADi's functions",
+    "f2": "as `f1`",
+    "frequency_equation": "as `f1`",
     "add_note": "Python's",
     "with_traceback": "Python's",
 }
-"""Methods that the package calls itself, with objects of its own: nothing is checked there."""
+"""What the package calls itself, with objects of its own, and formulas of whatever can be multiplied: nothing is
+checked there."""
 
 NOT_CALLED = {"Equations": "made by `equations`"}
 
@@ -60,7 +64,10 @@ def targets():
             thing = getattr(module, name)
             where = getattr(thing, "__module__", "")
             own = where.startswith("flexarm") if hasattr(module, "__all__") else where == module.__name__
-            if name.startswith("_") or not own or not callable(thing) or getattr(thing, "_is_protocol", False):
+            public = (
+                own and name not in INSIDE and not name.startswith("_") and not getattr(thing, "_is_protocol", False)
+            )
+            if not public or not callable(thing):
                 continue
             if inspect.isclass(thing):
                 if issubclass(thing, BaseException):
@@ -178,9 +185,12 @@ def spoiled(rng, value, context):
 def _like(rng, value):
     """An array with another shape or type, or one entry that does not belong."""
     try:
-        x = np.array(value, dtype=float)
+        x = np.array(value)
+        if x.dtype.kind == "c":
+            raise TypeError
+        x = x.astype(float)
     except (TypeError, ValueError):
-        items = list(value)
+        items = np.ravel(value).tolist() if isinstance(value, np.ndarray) else list(value)
         return rng.choice((items[:-1], items + items, [*items, None], items[::-1], tuple(items), iter(items), [items]))
     if x.size == 0 or not np.isfinite(x).all():
         return rng.choice((None, np.zeros((0, 0)), [[]]))
@@ -194,12 +204,19 @@ def _like(rng, value):
             x.astype(str),
             x.astype(object),
             x.astype(bool),
-            x.astype(np.float32),
-            x.astype(int),
+            np.clip(x, -1e38, 1e38).astype(np.float32),
+            np.clip(x, -1e18, 1e18).astype(int),
             x.ravel(),
             x[..., None],
         )
-        + (np.ma.masked_array(x, True), np.repeat(x[None], 3, 0), np.empty((0, *x.shape)), x * 1e30, x.tolist(), x[0])
+        + (
+            np.ma.masked_array(x, True),
+            np.repeat(x[None], 3, 0),
+            np.empty((0, *x.shape)),
+            np.clip(x, -1e270, 1e270) * 1e30,
+            x.tolist(),
+            x[0],
+        )
         + (
             np.asfortranarray(x),
             np.broadcast_to(x, (2, *x.shape)),

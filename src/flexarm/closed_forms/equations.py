@@ -6,18 +6,18 @@ They come from the functions that give a model its numbers, traced with symbols 
 (`harmonics`) and collected (`forms`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from math import isfinite
 from typing import Any, NoReturn, final
 
 import casadi as ca
 
+from flexarm.checks import checked_flag, checked_instance, checked_names, checked_number, refused, shown
 from flexarm.closed_forms.collect import Form, Writer, collected
 from flexarm.closed_forms.exports import check, identifier, program
 from flexarm.closed_forms.formats import Program, c, latex, markdown, matlab, python, text
-from flexarm.closed_forms.parts import PARTS, of_motion
+from flexarm.closed_forms.parts import PARTS, known, of_motion
 from flexarm.closed_forms.regressor import Regressor, base, chosen
 from flexarm.closed_forms.ring import Element, Limit, Ring, Term, TooManyTerms, plus, times, translated
 from flexarm.closed_forms.traced import Traced, trace
@@ -34,6 +34,12 @@ PRODUCTS = 40 * LARGEST
 """Single terms multiplied or added in deriving one part: a second or two."""
 POSE = 5000
 """Terms in the pose of the tip beyond which what has two poses in each product, about their square, is not tried."""
+
+STAND_INS: dict[str, Callable[[Traced], ca.SX]] = {
+    "tips": lambda traced: traced.tips,
+    "tip_rates": lambda traced: traced.tip_rates,
+}
+"""What symbols stand for: derived like the parts, but none of them."""
 
 
 def equations(
@@ -56,21 +62,28 @@ def equations(
         When a name fits no parameter (the message lists them). When a closed form is first asked for: where it is too
         large. What is small of such an arm can still be had: U, B and damping of any arm, gravity of most.
     """
+    with refused("equations"):
+        checked_instance(arm, Arm, "arm")
+        large = checked_flag(however_large, "however_large")
+        if isinstance(numbers, Mapping):
+            given = [*numbers.items()]
+        else:
+            names = checked_names(numbers, "a list of names of parameters, or a dict", "numbers")
+            given = [(name, None) for name in names]
     if not arm.coordinates:
         raise DescriptionError(f"arm {arm.name!r}: nothing moves; it needs a joint or a link with modes")
     traced = trace(arm)
-    given = dict(numbers) if isinstance(numbers, Mapping) else dict.fromkeys(numbers)
-    return Equations(arm, traced, _chosen(traced.parameters, given), however_large)
+    return Equations(arm, traced, _chosen(traced.parameters, given), large)
 
 
-def _chosen(parameters: Sequence[Parameter], given: Mapping[str, float | None]) -> dict[str, float]:
+def _chosen(parameters: Sequence[Parameter], given: Sequence[tuple[str, float | None]]) -> dict[str, float]:
     """Values by symbol of the parameters that the names and patterns fit."""
     values: dict[str, float] = {}
-    for pattern, value in given.items():
+    for pattern, value in given:
         found = fitting(parameters, pattern)
-        if value is not None and not isfinite(value):
-            raise DescriptionError(f"parameter {pattern!r} is {value}; it must be finite")
-        values |= {p.symbol: p.value if value is None else float(value) for p in found}
+        with refused():
+            own = None if value is None else checked_number(value, part=f"parameter {shown(pattern)}")
+        values |= {p.symbol: p.value if own is None else own for p in found}
     return values
 
 
@@ -110,7 +123,9 @@ class Equations:
         self._refused: dict[str, str] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return equations, (self.arm, self.numbers, self._however_large)  # derived anew where it is asked for
+        own = {p.symbol: p.value for p in self._traced.parameters}
+        given = {symbol: None if x == own[symbol] else x for symbol, x in self.numbers.items()}
+        return equations, (self.arm, given, self._however_large)  # derived anew where it is asked for
 
     def __repr__(self) -> str:
         return f"Equations({self.arm.name!r}: {len(self.coordinates)} coordinates, {len(self.parameters)} parameters)"
@@ -198,7 +213,14 @@ class Equations:
     # -- ways to use them
 
     def explicit(self, expression: Any) -> Any:
-        """The expression (or matrix) with the symbols of tip deflections and angles replaced by what they stand for."""
+        """The expression (or matrix) with the symbols of tip deflections and angles replaced by what they stand for.
+
+        Raises `DescriptionError` where it is none of SymPy's.
+        """
+        import sympy as sp
+
+        if not isinstance(expression, sp.Basic | sp.MatrixBase):
+            raise DescriptionError(f"expression is {shown(expression)}; it must be a SymPy expression or matrix")
         return expression.xreplace(self._definitions())
 
     def rate(self, expression: Any) -> Any:
@@ -224,7 +246,10 @@ class Equations:
         return self._traced.met_functions
 
     def length_of(self, function: LengthFunction) -> str:
-        """The symbol of the coordinate that is the free length of one of `functions`."""
+        """The symbol of the coordinate that is the free length of one of `functions`; no other one is taken."""
+        there = {f.symbol for f in self._traced.functions}
+        if not isinstance(function, LengthFunction) or function.symbol not in there:
+            raise DescriptionError(f"function is {shown(function)}; it must be one of the equations' functions")
         return self._traced.length_of(function)
 
     @cached_property
@@ -247,6 +272,8 @@ class Equations:
         DescriptionError
             When a name fits no parameter, or the equations are not linear in those chosen.
         """
+        with refused():
+            asked = checked_names(names, "a list of names of parameters", "names")
         meant = dict(zip(self._traced.stand_ins, self.elements("tips"), strict=True))
         meant |= zip(self._traced.stand_in_rates, self.elements("tip_rates"), strict=True)
         force = self._demand()
@@ -261,10 +288,9 @@ class Equations:
         def collect(some: list[Term]) -> Form:
             return collected(some, (), self._order)
 
-        names = list(names)
-        if not names:
+        if not asked:
             return base(terms, {p.symbol for p in self.parameters}, self._writer, collect)
-        return chosen(terms, names, self.parameters, within, self._writer, collect)
+        return chosen(terms, asked, self.parameters, within, self._writer, collect)
 
     def _demand(self) -> list[Element]:
         """The generalized force of a motion: (n,)."""
@@ -322,20 +348,23 @@ class Equations:
         Source code is written from the recursion's program, where what is common is shared, not from the closed forms:
         it is short for any arm.
         """
-        return python(self._program(parts or of_motion(self.arm)))
+        return python(self._program(self._asked(parts)))
 
     def matlab(self, parts: Sequence[str] | None = None) -> str:
         """A MATLAB or Octave function of q, qd and the parameters that gives the matrices `parts`."""
-        return matlab(self._program(parts or of_motion(self.arm)))
+        return matlab(self._program(self._asked(parts)))
 
     def c(self, parts: Sequence[str] | None = None) -> dict[str, str]:
         """C sources by file name: a header, the function, and a program that tests it.
 
         The test compares with the numbers of the native model at a random state.
         """
-        parts = parts or of_motion(self.arm)
-        made = self._program(parts)
-        return c(made, *check(self._traced, self.arm, parts, self.numbers))
+        asked = self._asked(parts)
+        return c(self._program(asked), *check(self._traced, self.arm, asked, self.numbers))
+
+    def _asked(self, parts: Sequence[str] | None) -> tuple[str, ...]:
+        """The parts of source code: those given, or of the equations of motion."""
+        return (() if parts is None else known(parts)) or of_motion(self.arm)
 
     def _program(self, parts: Sequence[str]) -> Program:
         return program(self._traced, self.arm, parts, self.numbers)
@@ -344,6 +373,7 @@ class Equations:
 
     def forms(self, name: str) -> list[list[Form]]:
         """A matrix as collected sums, by rows; `name` is that of the attribute."""
+        known([name])
         if name not in self._forms:
             self._forms[name] = [self._collected(x) for x in self.elements(name)]
         rows, columns = self._shape(name)
@@ -369,6 +399,8 @@ class Equations:
 
     def elements(self, name: str) -> list[Element]:
         """The entries of a matrix, columns first, as exact sums over `ring`."""
+        if not isinstance(name, str) or name not in STAND_INS:
+            known([name])
         if name in self._refused:
             raise DescriptionError(self._refused[name])
         if name not in self._elements:
@@ -432,9 +464,8 @@ class Equations:
         return translated(function, self._traced.names, self._ring, limit)
 
     def _expression(self, name: str) -> ca.SX:
-        traced = self._traced
-        stand_ins = {"tips": lambda: traced.tips, "tip_rates": lambda: traced.tip_rates}
-        return traced.placed(stand_ins[name]() if name in stand_ins else PARTS[name].expression(traced))
+        expression = STAND_INS[name] if name in STAND_INS else PARTS[name].expression
+        return self._traced.placed(expression(self._traced))
 
     def _shape(self, name: str) -> tuple[int, int]:
         shape: tuple[int, int] = PARTS[name].expression(self._traced).shape

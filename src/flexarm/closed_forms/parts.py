@@ -3,13 +3,14 @@
 This is the one table of them: closed forms, documents and source code go by it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import casadi as ca
 import numpy as np
 
+from flexarm.checks import checked_names, refused, shown
 from flexarm.closed_forms.traced import Traced
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -157,13 +158,14 @@ PARTS = {
 """By the names of the attributes of `Equations`."""
 
 
-def known(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of parts; raises `DescriptionError` where there is no such part."""
-    names = tuple(names)
-    for name in names:
-        if name not in PARTS:
-            raise DescriptionError(f"no part {name!r}; there are {', '.join(PARTS)}")
-    return names
+def known(names: Any) -> tuple[str, ...]:
+    """Names of parts, each once; raises `DescriptionError` where there is no such part."""
+    with refused():
+        given = checked_names(names, f"a list of parts, out of {', '.join(PARTS)}", "parts")
+    for name in given:
+        if not isinstance(name, str) or name not in PARTS:
+            raise DescriptionError(f"no part {shown(name)}; there are {', '.join(PARTS)}")
+    return tuple(dict.fromkeys(given))
 
 
 def of_motion(arm: Arm) -> tuple[str, ...]:

@@ -150,7 +150,8 @@ class Model(Traced):
 
     def output_slopes(self, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
         """dy/dq, dy/dqd and dy/dqdd of outputs, (p, n) each: exact derivatives at a state and an acceleration."""
-        return outputs_.slopes(self, outputs, q, qd, qdd)
+        state = [self.single("output_slopes", name, x) for name, x in (("q", q), ("qd", qd), ("qdd", qdd))]
+        return outputs_.slopes(self, outputs, *state)
 
     def output_kernel(self, outputs: Sequence[Sensor]) -> Kernel:
         """The compiled form of `output_function`: q, qd, qdd laid end to end in, y out."""

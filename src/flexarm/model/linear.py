@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm.checks import checked_flag, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import outputs as outputs_
 from flexarm.model.faults import without_inertia
@@ -42,9 +43,9 @@ def held(B: Array) -> Array:
 
 def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
     """Natural frequencies (k,) and modes (n, k), of M-norm 1, about a configuration; see `Model.modes`."""
-    q = model.argument("q", q)
-    if q.ndim != 1:
-        raise DescriptionError("modes: q has more than one axis; give one configuration")
+    q = model.single("modes", "q", q)
+    with refused("modes"):
+        checked_flag(locked, "locked")
     N = held(model.evaluate("input_matrix", q)) if locked else np.eye(len(q))
     M, K = N.T @ model.evaluate("mass_matrix", q) @ N, N.T @ np.array(model.slope("restoring_force", 0)(q)) @ N
     if not N.shape[1]:
@@ -63,7 +64,7 @@ def linearize(model: Traced, q: Array, qd: Array, u: Array, outputs: Sequence[Se
     """The arm near a state; see `Model.linearize`."""
     import control
 
-    arguments = [model.argument(name, x) for name, x in (("q", q), ("qd", qd), ("u", u))]
+    arguments = [model.single("linearize", name, x) for name, x in (("q", q), ("qd", qd), ("u", u))]
     n, m = len(model.coordinates), len(model.inputs)
     slopes = [np.array(model.slope("forward_dynamics", i)(*arguments)) for i in range(3)]
     A = np.block([[np.zeros((n, n)), np.eye(n)], [slopes[0], slopes[1]]])

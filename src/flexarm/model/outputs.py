@@ -31,12 +31,16 @@ class Sensor(Protocol):
         """Everything the expression depends on, beside the arm."""
 
 
+ASKED = ("names", "expression", "described")
+"""Methods of a `Sensor`."""
+
+
 def names(arm: Arm, outputs: Sequence[Sensor]) -> tuple[str, ...]:
     """Names of the outputs' signals in order; raises `DescriptionError` where two are the same."""
     if not isinstance(outputs, list | tuple) or not outputs:
         raise DescriptionError(f"outputs is {shown(outputs)}; it must be a list of sensors")
     for each in outputs:
-        if not hasattr(each, "expression"):
+        if isinstance(each, type) or not all(callable(getattr(each, name, None)) for name in ASKED):
             raise DescriptionError(f"outputs: {shown(each)} is no sensor")
     found = [name for each in outputs for name in each.names(arm)]
     for name in found:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import progress
-from flexarm.checks import Described
+from flexarm.checks import Described, checked_instance, checked_integer, choices, refused, shown
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
 from flexarm.model.faults import not_finite
@@ -91,6 +91,14 @@ def fingerprint(arm: Arm) -> str:
     return digest.hexdigest()
 
 
+def taken_by(name: str) -> tuple[str, ...]:
+    """The arguments of a quantity; raises `DescriptionError` where there is none of this name."""
+    try:
+        return QUANTITIES[name][0]
+    except (KeyError, TypeError):  # what is no text may not be hashable
+        raise DescriptionError(f"unknown quantity {shown(name)}; known are {', '.join(QUANTITIES)}") from None
+
+
 def _chain(arm: Arm) -> "Chain":
     from flexarm.mechanics.chain import chain  # late: CasADi takes long to import
 
@@ -117,17 +125,21 @@ class Traced:
     """
 
     def __init__(self, arm: Arm):
+        with refused("Model"):
+            checked_instance(arm, Arm, "arm")
         if not arm.coordinates:
             raise DescriptionError(f"arm {arm.name!r}: nothing moves; it needs a joint or a link with modes")
         self.arm = arm
         self.coordinates = arm.coordinates
         self.inputs = arm.inputs
+        n, m = len(arm.coordinates), len(arm.inputs)
+        self._lengths = {"q": n, "qd": n, "qdd": n, "u": m}
         self._sizes: dict[str, int] = {
-            "n": len(arm.coordinates),
-            "m": len(arm.inputs),
+            "n": n,
+            "m": m,
             "bodies": len(arm.links) + 1,
             "links": len(arm.links),
-            "2n + 2": 2 * len(arm.coordinates) + 2,
+            "2n + 2": 2 * n + 2,
             "5 + 6 links": 5 + 6 * len(arm.links),
         }
         self._kernels: dict[str, Kernel] = {}
@@ -140,8 +152,7 @@ class Traced:
 
         Its arguments have the names of the method's, its result the name of the quantity.
         """
-        if name not in QUANTITIES:
-            raise DescriptionError(f"unknown quantity {name!r}; known are {', '.join(QUANTITIES)}")
+        names = taken_by(name)
 
         def trace() -> "ca.Function":
             import casadi as ca
@@ -149,7 +160,7 @@ class Traced:
             from flexarm.mechanics import quantities
             from flexarm.mechanics.spatial import entries
 
-            symbols = {a: ca.SX.sym(a, self._sizes["m" if a == "u" else "n"]) for a in QUANTITIES[name][0]}
+            symbols = {a: ca.SX.sym(a, self._lengths[a]) for a in names}
             scalars = [entries(x) for x in symbols.values()]
             try:
                 value = getattr(quantities, name)(self.chain, *scalars)
@@ -163,6 +174,9 @@ class Traced:
 
     def slope(self, name: str, argument: int) -> "ca.Function":
         """The CasADi Function of the derivative of a quantity to one of its arguments, which it takes all."""
+        names = taken_by(name)
+        with refused(f"slope of {name}"):
+            argument = checked_integer(argument, len(names) - 1, "argument")
 
         def trace() -> "ca.Function":
             import casadi as ca
@@ -185,9 +199,10 @@ class Traced:
 
         When it is first called it raises `DescriptionError` if its value is not finite at rest.
         """
+        names = taken_by(name)
 
         def check(call: Callable[[Array], Array]) -> None:
-            others = [self._sizes["m" if a == "u" else "n"] for a in QUANTITIES[name][0][1:]]
+            others = [self._lengths[a] for a in names[1:]]
             at_rest = np.concatenate([self.arm.rest, np.zeros(sum(others))])
             if not np.isfinite(call(at_rest)).all():
                 raise not_finite(self, name)
@@ -212,8 +227,11 @@ class Traced:
 
     def evaluate(self, name: str, *values: Any) -> Array:
         """The value of any quantity at one state or many, for arguments as its method takes them."""
+        kernel = self.kernel(name)
         names, sizes = QUANTITIES[name]
-        return self.called(name, self.kernel(name), names, sizes, values)
+        if len(values) != len(names):
+            raise DescriptionError(f"{name} takes {', '.join(names)}; {len(values)} values were given")
+        return self.called(name, kernel, names, sizes, values)
 
     def called(
         self, name: str, kernel: Kernel, names: tuple[str, ...], sizes: tuple[str | int, ...], values: Sequence[Any]
@@ -239,16 +257,27 @@ class Traced:
     def argument(self, name: str, value: Any) -> Array:
         """An argument q, qd, qdd (..., n) or u (..., m) as an array of floats; raises `DescriptionError`."""
         try:
+            size = self._lengths[name]
+        except (KeyError, TypeError):  # what is no text may not be hashable
+            raise DescriptionError(f"name is {shown(name)}; it must be {choices(*self._lengths)}") from None
+        try:
             x = np.asarray(value)
             if x.dtype.kind not in "biuf":
                 raise TypeError
             x = x.astype(float, copy=False)
         except (TypeError, ValueError):
             raise DescriptionError(f"{name} is not an array of numbers") from None
-        size = self._sizes["m" if name == "u" else "n"]
         if x.ndim == 0 or x.shape[-1] != size:
             names = ", ".join(self.inputs if name == "u" else self.coordinates)
             raise DescriptionError(f"{name} has shape {x.shape}; its last axis must have {size} numbers: {names}")
         if not np.isfinite(x).all():
             raise DescriptionError(f"{name} contains NaN or infinity")
+        return x
+
+    def single(self, where: str, name: str, value: Any) -> Array:
+        """An `argument` of one state: (n,) or (m,)."""
+        x = self.argument(name, value)
+        if x.ndim != 1:
+            one = "configuration" if name == "q" else "state"
+            raise DescriptionError(f"{where}: {name} has more than one axis; give one {one}")
         return x

@@ -16,7 +16,17 @@ from flexarm.shapes.basis import BENDING, DIRECTIONS, RODS, Basis, quadrature, s
 from flexarm.shapes.closed import ClosedForm, Constant, closed_form, constants, rational
 from flexarm.shapes.craig import CraigBampton
 from flexarm.shapes.freeform import FreeForm
-from flexarm.shapes.loaded import NO_LOAD, ClampedLoaded, ClampedMass, TipLoad, f1, f2, frequency_equation, loaded_roots
+from flexarm.shapes.loaded import (
+    NO_LOAD,
+    ClampedLoaded,
+    ClampedMass,
+    TipLoad,
+    checked_case,
+    f1,
+    f2,
+    frequency_equation,
+    loaded_roots,
+)
 from flexarm.shapes.pieces import Hermite, HermiteModes, ModesOf, Polynomial
 from flexarm.shapes.rods import FixedFree, FixedLoaded, LinearElements, RodPolynomial, rod_roots
 from flexarm.shapes.uniform import ClampedFree, ClampedPinned, PinnedFree, PinnedPinned, pinned_roots, roots
@@ -148,10 +158,7 @@ def fitted(shapes: Any, beam: Any, direction: str, load: TipLoad = NO_LOAD) -> A
     Names, tables and objects as in `family`; a family without `fitted` comes back as it is. Where the beam is tapered,
     "clamped-free" and "clamped-mass" (not in ratios) are the modes of the actual beam. Raises `DescriptionError`.
     """
-    if not callable(getattr(beam, "profile", None)):
-        raise DescriptionError(f"fitted: beam is {shown(beam)}; it must be a Beam")
-    if not isinstance(load, TipLoad):
-        raise DescriptionError(f"fitted: load is {shown(load)}; it must be a TipLoad")
+    checked_case("fitted", beam, load)
     made = family(shapes, direction)
     if beam.section_tip is not None and isinstance(made, ClampedFree):
         made = HermiteModes(mass=0.0)

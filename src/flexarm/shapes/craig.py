@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.checks import Described
 from flexarm.shapes.basis import BENDING, Basis, counted, quadrature, scaled
-from flexarm.shapes.loaded import TipLoad
+from flexarm.shapes.loaded import TipLoad, checked_case
 from flexarm.shapes.pieces import combined, fine_model, hermite, lowest
 from flexarm.shapes.uniform import clamped_clamped, clamped_roots
 
@@ -34,6 +34,7 @@ class CraigBampton(Described):
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "CraigBampton | CraigBamptonOf":
         """The family for a beam that bends along `direction`; it does not depend on the load."""
+        checked_case(self.name, beam, load)
         return self if beam.section_tip is None else CraigBamptonOf(beam, direction)
 
     def basis(self, count: int) -> Basis:

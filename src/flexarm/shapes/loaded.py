@@ -49,6 +49,14 @@ class TipLoad:
 NO_LOAD = TipLoad()
 
 
+def checked_case(where: str, beam: Any, load: TipLoad) -> None:
+    """Raises `DescriptionError` unless these are a beam and a load, for which a family can be `fitted`."""
+    if isinstance(beam, type) or not callable(getattr(beam, "profile", None)):
+        raise DescriptionError(f"{where}: beam is {shown(beam)}; it must be a Beam")
+    if not isinstance(load, TipLoad):
+        raise DescriptionError(f"{where}: load is {shown(load)}; it must be a TipLoad")
+
+
 class Carrying(Described):
     """A family that depends on the body at the tip: what of it is not given is zero, or comes from beyond."""
 
@@ -152,6 +160,7 @@ class ClampedMass(Carrying):
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ClampedMass":
         """The family in ratios, for a beam (`total_mass`, `length`) that carries `load`, the same in both planes."""
+        checked_case(self.name, beam, load)
         if self.in_ratios:
             return self
         return ClampedMass(**_ratios(self.load(load), beam))
@@ -202,6 +211,7 @@ class ClampedLoaded(Described):
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ClampedLoaded":
         """The family as a ratio, for a beam (`total_mass`) that carries `load`."""
+        checked_case(self.name, beam, load)
         if self.mass_ratio is not None:
             return self
         mass = load.mass if self.mass is None else self.mass

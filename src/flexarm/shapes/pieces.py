@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.checks import Described
 from flexarm.errors import DescriptionError
 from flexarm.shapes.basis import BENDING, Basis, counted, scaled
-from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad
+from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad, checked_case
 
 
 @final
@@ -113,6 +113,7 @@ class HermiteModes(Carrying):
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ModesOf":
         """The family for a beam (`length`, `profile`) that carries `load` and bends along `direction`."""
+        checked_case(self.name, beam, load)
         return ModesOf(beam, direction, self.load(load))
 
     def basis(self, count: int) -> Basis:

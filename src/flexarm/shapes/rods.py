@@ -9,7 +9,7 @@ from pydantic import model_validator
 from flexarm.checks import NOT_NEGATIVE, Described, Fault, checked_number, optional_number
 from flexarm.errors import DescriptionError
 from flexarm.shapes.basis import RODS, Basis, counted
-from flexarm.shapes.loaded import TipLoad
+from flexarm.shapes.loaded import TipLoad, checked_case
 from flexarm.shapes.pieces import jacobi
 from flexarm.shapes.uniform import sine
 
@@ -70,6 +70,7 @@ class FixedLoaded(Described):
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "FixedLoaded":
         """The family as a ratio, for a beam that carries `load`; a tapered one counts with its whole inertia."""
+        checked_case(self.name, beam, load)
         if self.load_ratio is not None:
             return self
         beyond = max(load.inertia, 0.0) if direction == "torsion" else load.mass
