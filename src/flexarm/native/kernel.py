@@ -110,7 +110,8 @@ def sources_digest(folder: Path) -> str:
 
 
 @cache
-def _target_machine() -> Any:
+def target_machine() -> Any:
+    """Of this processor, for compiling."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -128,7 +129,7 @@ def _compile(ir: str) -> bytes:
     """
     import llvmlite.binding as llvm
 
-    machine = _target_machine()
+    machine = target_machine()
     objects = [machine.emit_object(llvm.parse_assembly(module)) for module in ir.split(BORDER)]
     return b"".join(len(each).to_bytes(8, "little") + each for each in objects)
 
@@ -146,7 +147,7 @@ def _objects(machine_code: bytes) -> list[bytes]:
 def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], was_cached: bool) -> Code:
     import llvmlite.binding as llvm
 
-    _target_machine()
+    target_machine()
     features = llvm.get_host_cpu_features().flatten()
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True

@@ -147,8 +147,8 @@ class Table(Input):
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Interpolate natively."""
         _width("values", self.values_.shape[1], model)
-        words, held = cubic_table(*self._cubics())
-        plan.feed(loops().addresses["table"], words.ctypes.data, held)
+        cubics = cubic_table(*self._cubics())
+        plan.feed(loops().addresses["table"], cubics.address, cubics)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The interpolated values."""

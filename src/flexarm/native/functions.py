@@ -1,0 +1,20 @@
+"""Machine code of functions that are written in the language of `language`."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from flexarm.native.kernel import Code, Source, code
+
+
+def translated(*functions: Callable[..., Any]) -> Code:
+    """Machine code of functions, each under its name; kept on disk."""
+    key = "\n".join(["translated", *(f"{f.__qualname__}\n{inspect.getsource(f)}" for f in functions)])
+    names = tuple(f.__name__ for f in functions)
+
+    def build() -> Source:
+        from flexarm.native.translate import optimized
+
+        return Source(optimized(*functions))
+
+    return code(key, names, (), build)

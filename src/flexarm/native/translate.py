@@ -1,0 +1,379 @@
+"""Functions in the language of the module `language` as LLVM IR."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, final, get_args
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from flexarm.native.kernel import target_machine
+from flexarm.native.language import Floats, Words
+
+I64, DOUBLE, POINTER, BIT, VOID = ir.IntType(64), ir.DoubleType(), ir.PointerType(), ir.IntType(1), ir.VoidType()
+ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
+COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+FAST = ("contract", "nsz", "reassoc")
+"""Freedoms given to the compiler; NaN keeps its meaning."""
+
+
+def optimized(*functions: Callable[..., Any]) -> str:
+    """LLVM IR of the functions, small ones written out where they are called, loops over several numbers at once."""
+    module = llvm.parse_assembly(ir_of(*functions))
+    for each in module.functions:
+        if not each.is_declaration and each.name not in [f.__name__ for f in functions]:
+            each.linkage = "internal"
+    builder = llvm.create_pass_builder(target_machine(), llvm.create_pipeline_tuning_options(speed_level=2))
+    builder.getModulePassManager().run(module, builder)
+    return str(module)
+
+
+def ir_of(*functions: Callable[..., Any]) -> str:
+    """LLVM IR of the functions and of those that they call, each under its own name."""
+    module = _Module()
+    for function in functions:
+        module.declared(function)
+    while module.pending:
+        function, tree = module.pending.pop()
+        _Translation(module, function, tree)
+    return str(module.ir)
+
+
+@final
+class _Pointer:
+    """Where values of a kind lie."""
+
+    def __init__(self, address: Any, kind: Any):
+        self.address, self.kind = address, kind
+
+
+KINDS = {"int": I64, "float": DOUBLE, "Floats": POINTER, "Words": POINTER, "None": VOID}
+POINTED = {"Floats": DOUBLE, "Words": I64}
+PLAIN: dict[Any, str] = {int: "int", float: "float", Floats: "Floats", Words: "Words"}
+
+
+def _kind(annotation: str, names: dict[str, Any]) -> tuple[Any, Any]:
+    """The type of a value and, of a pointer, what it points at: a type, a record, or a list of one for its address."""
+    if annotation in KINDS:
+        return KINDS[annotation], POINTED.get(annotation)
+    if annotation.startswith("Sequence["):
+        return POINTER, [names[annotation.removeprefix("Sequence[").removesuffix("]")]]
+    return POINTER, names[annotation]
+
+
+@final
+class _Module:
+    """The functions met so far."""
+
+    def __init__(self) -> None:
+        self.ir = ir.Module("loops")
+        self.known: dict[Callable[..., Any], tuple[ir.Function, list[tuple[Any, Any]]]] = {}
+        self.pending: list[tuple[Callable[..., Any], ast.FunctionDef]] = []
+
+    def declared(self, function: Callable[..., Any]) -> tuple[ir.Function, list[tuple[Any, Any]]]:
+        """The function, and the kinds of its arguments; see `_kind`."""
+        if function not in self.known:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+            assert isinstance(tree, ast.FunctionDef)
+            names = function.__globals__
+            kinds = [_kind(ast.unparse(a.annotation), names) for a in tree.args.args if a.annotation]
+            value = KINDS[ast.unparse(tree.returns) if tree.returns else "None"]
+            made = ir.Function(self.ir, ir.FunctionType(value, [kind for kind, _ in kinds]), function.__name__)
+            self.known[function] = made, kinds
+            self.pending.append((function, tree))
+        return self.known[function]
+
+
+@final
+class _Translation:
+    """The body of one function."""
+
+    def __init__(self, module: _Module, function: Callable[..., Any], tree: ast.FunctionDef):
+        self.module, self.globals = module, function.__globals__
+        self.function, kinds = module.declared(function)
+        self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.b = ir.IRBuilder(self.function.append_basic_block("body"))
+        self.names: dict[str, Any] = {}
+        self.loops: list[tuple[Any, Any]] = []  # where `continue` and `break` lead
+        for name, value, (_, pointed) in zip(tree.args.args, self.function.args, kinds, strict=True):
+            self.put(name.arg, _Pointer(value, pointed) if pointed is not None else value)
+        body = self.b.block
+        self.statements(tree.body)
+        if not self.b.block.is_terminated:
+            self.b.ret_void()
+        self.entry.branch(body)
+
+    # -- statements
+
+    def statements(self, body: list[ast.stmt]) -> None:
+        for statement in body:
+            if not self.b.block.is_terminated:
+                getattr(self, f"on_{type(statement).__name__}")(statement)
+
+    def on_Expr(self, s: ast.Expr) -> None:
+        if not isinstance(s.value, ast.Constant):  # a docstring says nothing
+            self.value(s.value)
+
+    def on_Pass(self, s: ast.Pass) -> None:
+        pass
+
+    def on_Assign(self, s: ast.Assign) -> None:
+        (target,) = s.targets
+        if isinstance(target, ast.Tuple):
+            assert isinstance(s.value, ast.Tuple)
+            values = [self.value(each) for each in s.value.elts]
+            for each, value in zip(target.elts, values, strict=True):
+                self.assign(each, value)
+        else:
+            self.assign(target, self.value(s.value))
+
+    def on_AugAssign(self, s: ast.AugAssign) -> None:
+        if isinstance(s.target, ast.Subscript):
+            base, i = self.value(s.target.value), self.value(s.target.slice)
+            address = self.at(base, i)
+            value = self.binary(s.op, self.b.load(address, typ=base.kind), self.value(s.value))
+            self.b.store(self.like(base.kind, value), address)
+        elif isinstance(s.target, ast.Attribute):
+            address, kind, _ = self.field(s.target)
+            self.b.store(
+                self.like(kind, self.binary(s.op, self.b.load(address, typ=kind), self.value(s.value))), address
+            )
+        else:
+            assert isinstance(s.target, ast.Name)
+            self.put(s.target.id, self.binary(s.op, self.get(s.target.id), self.value(s.value)))
+
+    def on_If(self, s: ast.If) -> None:
+        yes, no, after = (self.function.append_basic_block() for _ in range(3))
+        self.branch(s.test, yes, no)
+        for block, body in ((yes, s.body), (no, s.orelse)):
+            self.b.position_at_end(block)
+            self.statements(body)
+            if not self.b.block.is_terminated:
+                self.b.branch(after)
+        self.b.position_at_end(after)
+
+    def on_While(self, s: ast.While) -> None:
+        test, body, after = (self.function.append_basic_block() for _ in range(3))
+        self.b.branch(test)
+        self.b.position_at_end(test)
+        self.branch(s.test, body, after)
+        self.b.position_at_end(body)
+        self.loops.append((test, after))
+        self.statements(s.body)
+        self.loops.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(test)
+        self.b.position_at_end(after)
+
+    def on_For(self, s: ast.For) -> None:
+        assert isinstance(s.iter, ast.Call) and isinstance(s.target, ast.Name) and not s.orelse
+        bounds = [self.value(a) for a in s.iter.args]
+        start, stop = (I64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
+        step = bounds[2] if len(bounds) == 3 else I64(1)
+        downward = len(bounds) == 3 and isinstance(step, ir.Constant) and step.constant < 0
+        counter = self.entry.alloca(I64)
+        test, body, following, after = (self.function.append_basic_block() for _ in range(4))
+        self.b.store(start, counter)
+        self.b.branch(test)
+        self.b.position_at_end(test)
+        i = self.b.load(counter, typ=I64)
+        self.b.cbranch(self.b.icmp_signed(">" if downward else "<", i, stop), body, after)
+        self.b.position_at_end(body)
+        self.put(s.target.id, i)
+        self.loops.append((following, after))
+        self.statements(s.body)
+        self.loops.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(following)
+        self.b.position_at_end(following)
+        self.b.store(self.b.add(self.b.load(counter, typ=I64), step), counter)
+        self.b.branch(test)
+        self.b.position_at_end(after)
+
+    def on_Break(self, s: ast.Break) -> None:
+        self.b.branch(self.loops[-1][1])
+
+    def on_Continue(self, s: ast.Continue) -> None:
+        self.b.branch(self.loops[-1][0])
+
+    def on_Return(self, s: ast.Return) -> None:
+        if s.value is None:
+            self.b.ret_void()
+        else:
+            self.b.ret(self.like(self.function.ftype.return_type, self.value(s.value)))
+
+    # -- names
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Subscript):
+            base = self.value(target.value)
+            self.b.store(self.like(base.kind, value), self.at(base, self.value(target.slice)))
+        elif isinstance(target, ast.Attribute):
+            address, kind, _ = self.field(target)
+            self.b.store(self.like(kind, value), address)
+        else:
+            assert isinstance(target, ast.Name)
+            self.put(target.id, value)
+
+    def put(self, name: str, value: Any) -> None:
+        """A name has one kind all the time, that of its first value."""
+        pointer = isinstance(value, _Pointer)
+        if name not in self.names:
+            kind = POINTER if pointer else value.type
+            self.names[name] = self.entry.alloca(kind, name=name), kind, value.kind if pointer else None
+        place, kind, _ = self.names[name]
+        self.b.store(value.address if pointer else self.like(kind, value), place)
+
+    def get(self, name: str) -> Any:
+        if name in self.names:
+            place, kind, pointed = self.names[name]
+            value = self.b.load(place, typ=kind)
+            return _Pointer(value, pointed) if pointed is not None else value
+        value = self.globals[name]
+        return I64(value) if isinstance(value, int) else DOUBLE(value) if isinstance(value, float) else value
+
+    # -- expressions
+
+    def value(self, e: ast.expr) -> Any:
+        return getattr(self, f"of_{type(e).__name__}")(e)
+
+    def of_Name(self, e: ast.Name) -> Any:
+        return self.get(e.id)
+
+    def of_Constant(self, e: ast.Constant) -> Any:
+        return I64(e.value) if isinstance(e.value, int) else DOUBLE(e.value)
+
+    def of_BinOp(self, e: ast.BinOp) -> Any:
+        return self.binary(e.op, self.value(e.left), self.value(e.right))
+
+    def of_UnaryOp(self, e: ast.UnaryOp) -> Any:
+        if isinstance(e.operand, ast.Constant):
+            return self.of_Constant(ast.Constant(-e.operand.value))  # type: ignore[operator]
+        x = self.value(e.operand)
+        return self.b.neg(x) if x.type == I64 else self.b.fneg(x)
+
+    def of_Compare(self, e: ast.Compare) -> Any:
+        ((op,), (right,)) = e.ops, e.comparators
+        x, y = self.alike(self.value(e.left), self.value(right))
+        sign = COMPARISONS[type(op)]
+        if x.type == I64:
+            return self.b.icmp_signed(sign, x, y)
+        return self.b.fcmp_unordered(sign, x, y) if sign == "!=" else self.b.fcmp_ordered(sign, x, y)
+
+    def of_IfExp(self, e: ast.IfExp) -> Any:
+        yes, no, after = (self.function.append_basic_block() for _ in range(3))
+        self.branch(e.test, yes, no)
+        found = []
+        for block, part in ((yes, e.body), (no, e.orelse)):
+            self.b.position_at_end(block)
+            found.append((self.value(part), self.b.block))
+            self.b.branch(after)
+        self.b.position_at_end(after)
+        chosen = self.b.phi(found[0][0].type)
+        for value, block in found:
+            assert value.type == chosen.type, "both values have one kind"
+            chosen.add_incoming(value, block)
+        return chosen
+
+    def of_Subscript(self, e: ast.Subscript) -> Any:
+        base = self.value(e.value)
+        if isinstance(e.slice, ast.Slice):
+            assert e.slice.lower is not None and e.slice.upper is None
+            return _Pointer(self.at(base, self.value(e.slice.lower)), base.kind)
+        if isinstance(base.kind, list):
+            return _Pointer(self.b.load(self.at(base, self.value(e.slice)), typ=POINTER), base.kind[0])
+        return self.b.load(self.at(base, self.value(e.slice)), typ=base.kind)
+
+    def of_Attribute(self, e: ast.Attribute) -> Any:
+        address, kind, pointed = self.field(e)
+        value = self.b.load(address, typ=kind)
+        return _Pointer(value, pointed) if pointed is not None else value
+
+    def field(self, e: ast.Attribute) -> tuple[Any, Any, Any]:
+        """Where the field of a record lies, its type and, of a pointer, what it points at."""
+        base = self.value(e.value)
+        place, kind = next((i, f.type) for i, f in enumerate(fields(base.kind)) if f.name == e.attr)
+        if kind in PLAIN:
+            found = _kind(PLAIN[kind], {})
+        else:  # a record, or where the address of one lies
+            found = (POINTER, list(get_args(kind)) or kind)
+        return self.b.gep(base.address, [I64(place)], source_etype=I64), *found
+
+    def of_Call(self, e: ast.Call) -> Any:
+        assert isinstance(e.func, ast.Name)
+        name, x = e.func.id, [self.value(a) for a in e.args]
+        if name == "call":
+            plain = [each.address if isinstance(each, _Pointer) else each for each in x[1:]]
+            kind = ir.FunctionType(VOID, [each.type for each in plain])
+            return self.b.call(_Callee(self.b.inttoptr(x[0], POINTER), kind), plain)
+        if name == "float":
+            return self.like(DOUBLE, x[0])
+        if name == "int":
+            return self.b.fptosi(x[0], I64)
+        if name in ("sqrt", "abs"):
+            kind = "sqrt" if name == "sqrt" else "fabs"
+            return self.b.call(self.module.ir.declare_intrinsic(f"llvm.{kind}", [DOUBLE]), [self.like(DOUBLE, x[0])])
+        if name in ("min", "max"):
+            first, second = self.alike(*x)
+            compare = self.b.icmp_signed if first.type == I64 else self.b.fcmp_ordered
+            return self.b.select(compare("<" if name == "min" else ">", second, first), second, first)
+        made, kinds = self.module.declared(self.globals[name])
+        values = [
+            each.address if isinstance(each, _Pointer) else self.like(kind, each)
+            for each, (kind, _) in zip(x, kinds, strict=True)
+        ]
+        return self.b.call(made, values)
+
+    def binary(self, op: ast.operator, x: Any, y: Any) -> Any:
+        if isinstance(op, ast.Pow):
+            power = self.module.ir.declare_intrinsic("llvm.pow", [DOUBLE])
+            return self.b.call(power, [self.like(DOUBLE, x), self.like(DOUBLE, y)])
+        if isinstance(op, ast.Div):
+            return self.b.fdiv(self.like(DOUBLE, x), self.like(DOUBLE, y), flags=FAST)
+        x, y = self.alike(x, y)
+        if isinstance(op, ast.FloorDiv):
+            return self.b.sdiv(x, y)
+        if isinstance(op, ast.Mod):
+            return self.b.srem(x, y)
+        plain = ARITHMETIC[type(op)]
+        return getattr(self.b, plain)(x, y) if x.type == I64 else getattr(self.b, f"f{plain}")(x, y, flags=FAST)
+
+    def alike(self, x: Any, y: Any) -> tuple[Any, Any]:
+        return (x, y) if x.type == y.type else (self.like(DOUBLE, x), self.like(DOUBLE, y))
+
+    def like(self, kind: Any, value: Any) -> Any:
+        if value.type == kind:
+            return value
+        assert kind == DOUBLE and value.type == I64, "a name or a place has one kind"
+        return self.b.sitofp(value, DOUBLE)
+
+    def at(self, base: _Pointer, i: Any) -> Any:
+        return self.b.gep(base.address, [i], source_etype=I64)  # 8 bytes, whatever lies there
+
+    # -- conditions
+
+    def branch(self, e: ast.expr, yes: Any, no: Any) -> None:
+        """Go one way or the other; what need not be asked is not."""
+        if isinstance(e, ast.BoolOp):
+            *firsts, last = e.values
+            for first in firsts:
+                following = self.function.append_basic_block()
+                self.branch(first, *((following, no) if isinstance(e.op, ast.And) else (yes, following)))
+                self.b.position_at_end(following)
+            self.branch(last, yes, no)
+        elif isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not):
+            self.branch(e.operand, no, yes)
+        else:
+            x = self.value(e)
+            self.b.cbranch(x if x.type == BIT else self.b.icmp_signed("!=", x, I64(0)), yes, no)
+
+
+@final
+class _Callee:
+    """A loaded address that can be called, with the function type that llvmlite asks for; a pointer tells none."""
+
+    def __init__(self, address: Any, function_type: Any):
+        self.type, self.get_reference, self.function_type = address.type, address.get_reference, function_type

@@ -1,0 +1,197 @@
+"""Functions of the small language do the same in Python and in machine code."""
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flexarm.native import dense
+from flexarm.native.functions import translated
+from flexarm.native.language import Floats, Placed, Words, call, sqrt
+
+LIMIT = 7
+HALF = 0.5
+
+
+def compiled(*functions: Any) -> SimpleNamespace:
+    """Their machine code, called with numbers and arrays."""
+    code = translated(*functions)
+
+    def caller(function: Any) -> Any:
+        kinds = [float if kind is float else int for name, kind in function.__annotations__.items() if name != "return"]
+        types = [ctypes.c_double if kind is float else ctypes.c_int64 for kind in kinds]
+        value = {int: ctypes.c_int64, float: ctypes.c_double, None: None}[function.__annotations__["return"]]
+        native = ctypes.CFUNCTYPE(value, *types)(code.addresses[function.__name__])
+
+        def called(*arguments: Any) -> Any:
+            return native(*(a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments))
+
+        called.code = code  # type: ignore[attr-defined]
+        return called
+
+    return SimpleNamespace(**{f.__name__: caller(f) for f in functions})
+
+
+@dataclass
+class Purse:
+    """A record with every kind of field."""
+
+    count: int
+    share: float
+    coins: Floats
+    marks: Words
+
+
+def arithmetic(x: float, n: int, out: Floats) -> None:
+    """Every operation, with integers among numbers."""
+    out[0] = x + n
+    out[1] = n - x * HALF
+    out[2] = x / 3
+    out[3] = -x + -n
+    out[4] = float(n // 3) + n % 3
+    out[5] = sqrt(abs(x)) ** 3.0
+    out[6] = min(x, 2.0) + max(n, LIMIT)
+    out[7] = float(int(x)) if x > 1.0 and n > 0 else -1.0
+    y = 1
+    y += n * 2
+    z = x
+    z *= y
+    out[8] = z
+    a, b = 1.0, 2.0
+    a, b = b, a
+    out[9] = 10.0 * a + b
+
+
+def flow(x: Floats, count: int) -> int:
+    """Loops, and ways out of them."""
+    found = 0
+    for i in range(count):
+        if x[i] < 0.0:
+            continue
+        if x[i] > 100.0 or (i == 9 and not x[0] > 0.0):
+            break
+        found += 1
+    for i in range(2, count, 3):
+        found += 10 * i
+    for i in range(count - 1, -1, -1):
+        if x[i] != x[i]:
+            found = -i
+        elif x[i] == 5.0:
+            found += 1000
+        else:
+            found += 0
+    while found > 5000:
+        found = found - 1
+        if found == 5002:
+            return 5002
+    return found
+
+
+@dataclass
+class Bag:
+    """A record with another in it."""
+
+    weight: float
+    purse: Purse
+
+
+def carry(bags: Sequence[Bag], n: int) -> int:
+    """By way of an address, and a record in a record."""
+    bag = bags[n]
+    bag.purse.count += 2
+    bag.weight += bag.purse.coins[1]
+    return spend(bag.purse, bag.weight)
+
+
+def spend(purse: Purse, price: float) -> int:
+    """Fields are read and written; what lies from a place on is a view."""
+    purse.count -= 1
+    purse.share = purse.share * 0.5
+    rest = purse.coins[1:]
+    rest[0] += price
+    purse.marks[0] = purse.count
+    return helped(purse, 3)
+
+
+def helped(purse: Purse, n: int) -> int:
+    """Called by another."""
+    return purse.count * n + purse.marks[1]
+
+
+def outside(function: int, x: Floats) -> None:
+    """Calls what stands at an address."""
+    call(function, x[1:], 4)
+
+
+def test_arithmetic() -> None:
+    code = compiled(arithmetic)
+    for x, n in ((2.7, 8), (-3.2, 5), (0.3, 0), (1e100, 10)):
+        meant, made = np.zeros(10), np.zeros(10)
+        arithmetic(x, n, meant)
+        code.arithmetic(x, n, made)
+        np.testing.assert_allclose(made[:7], meant[:7], rtol=1e-15)
+        np.testing.assert_allclose(made[8:], meant[8:], rtol=1e-15)
+        assert made[7] == meant[7] or x > 1e18  # beyond the integers of 8 bytes
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_flow(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.choice([-1.0, 1.0, 5.0, 200.0, 0.0], size=14, p=[0.2, 0.4, 0.2, 0.05, 0.15])
+    if seed == 5:
+        x[3] = np.nan
+    assert compiled(flow).flow(x, 14) == flow(x, 14)
+
+
+def test_records() -> None:
+    def purse() -> Purse:
+        return Purse(5, 3.0, np.array([1.0, 2.0, 3.0]), np.array([7, 11]))
+
+    meant, made = purse(), Placed(purse())
+    assert compiled(spend).spend(made.address, 0.25) == spend(meant, 0.25) == 4 * 3 + 11
+    made.share *= 10.0
+    assert (made.count, made.share) == (meant.count, 10.0 * meant.share) == (4, 15.0)
+    np.testing.assert_array_equal(made.coins, meant.coins)
+    np.testing.assert_array_equal(made.marks, meant.marks)
+    bag, other = Bag(0.5, meant), Placed(Bag(0.5, made))
+    value = compiled(carry).carry(np.array([0, other.address]), 1)
+    assert value == carry([bag, bag], 1) == 5 * 3 + 11
+    assert other.weight == bag.weight == 0.5 + 2.25
+    assert other.purse.count == made.count == 5
+
+
+def test_addresses_are_called() -> None:
+    seen: list[Any] = []
+    kind = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), ctypes.c_int64)
+    function = kind(lambda x, n: seen.append((x[0], n)))
+    compiled(outside).outside(ctypes.cast(function, ctypes.c_void_p).value, np.array([1.0, 2.0]))
+    outside(lambda x, n: seen.append((x[0], n)), np.array([1.0, 2.0]))  # type: ignore[arg-type]
+    assert seen == [(2.0, 4), (2.0, 4)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 30])
+def test_factors_solve(n: int) -> None:
+    rng = np.random.default_rng(n)
+    A, B = rng.normal(size=(2, n, n))
+    x, y = rng.normal(size=(2, n))
+    code = compiled(dense.factor, dense.solve, dense.factor_complex, dense.solve_complex)
+    for made in (code, dense):
+        LU, pivots, z = A.ravel().copy(), np.zeros(n, dtype=np.int64), x.copy()
+        assert made.factor(LU, pivots, n) == 1
+        made.solve(LU, pivots, n, z)
+        np.testing.assert_allclose(A @ z, x, atol=1e-11)
+        LU, re, im = np.concatenate([A.ravel(), B.ravel()]), x.copy(), y.copy()
+        assert made.factor_complex(LU, pivots, n) == 1
+        made.solve_complex(LU, pivots, n, re, im)
+        np.testing.assert_allclose((A + 1j * B) @ (re + 1j * im), x + 1j * y, atol=1e-11)
+
+
+def test_what_cannot_be_factored_is_told() -> None:
+    code = compiled(dense.factor)
+    for bad in (np.zeros(4), np.array([np.nan, 1.0, 1.0, 1.0]), np.array([1.0, 2.0, 2.0, 4.0])):
+        assert dense.factor(bad.copy(), np.zeros(2, dtype=np.int64), 2) == 0
+        assert code.factor(bad.copy(), np.zeros(2, dtype=np.int64), 2) == 0
