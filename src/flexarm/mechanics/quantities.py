@@ -80,6 +80,23 @@ def state_rate(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
     return _guarded(chain, q, [*qd, *forward_dynamics(chain, q, qd, u), power, dot(qd, dy.damping_force(chain, qd))])
 
 
+def state_residual(chain: Chain, q: Vector, qd: Vector, u: Vector, qdd: Vector) -> Vector:
+    """What is left of the equation of motion for accelerations qdd that are not those of the motion; the powers."""
+    B = dy.input_matrix(chain)
+    left = added(product(B, u), scaled(-1.0, inverse_dynamics(chain, q, qd, qdd)))
+    return _guarded(chain, q, [*left, dot(product(B, u), qd), dot(qd, dy.damping_force(chain, qd))])
+
+
+def prescribed_residual(chain: Chain, q: Vector, qd: Vector, u: Vector, qdd: Vector) -> Vector:
+    """The same with the driven coordinates' accelerations u given in place of the inputs."""
+    force, driven = inverse_dynamics(chain, q, qd, qdd), _driven(chain)
+    left = scaled(-1.0, force)
+    for n, value in zip(driven, u, strict=True):
+        left[n] = value - qdd[n]
+    power = dot([force[n] for n in driven], [qd[n] for n in driven])
+    return _guarded(chain, q, [*left, power, dot(qd, dy.damping_force(chain, qd))])
+
+
 def prescribed_rate(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
     """The same with the driven coordinates' accelerations u given in place of the inputs.
 

@@ -45,7 +45,9 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "tip": (("q",), (4, 4)),
     "deflections": (("q",), ("links", 6)),
     "state_rate": ((*STATE, "u"), ("2n + 2",)),
+    "state_residual": ((*STATE, "u", "qdd"), ("n + 2",)),
     "prescribed_rate": ((*STATE, "u"), ("2n + 2",)),
+    "prescribed_residual": ((*STATE, "u", "qdd"), ("n + 2",)),
     "prescribed_force": ((*STATE, "u"), ("m",)),
     "observed": (STATE, ("5 + 6 links",)),
 }
@@ -140,6 +142,7 @@ class Traced:
             "bodies": len(arm.links) + 1,
             "links": len(arm.links),
             "2n + 2": 2 * n + 2,
+            "n + 2": n + 2,
             "5 + 6 links": 5 + 6 * len(arm.links),
         }
         self._kernels: dict[str, Kernel] = {}

@@ -66,7 +66,7 @@ class Solver(Described):
             raise Fault("method", f"is {checks.shown(self.method)}; it must be one of {allowed}")
         if self.method in solvers.FIXED and self.step is None:
             raise Fault("step", f"is missing; method {self.method!r} needs one")
-        if self.method not in solvers.FIXED and self.step is not None:
+        if self.method not in (*solvers.FIXED, *solvers.IMPLICIT) and self.step is not None:
             raise Fault("step", f"is {self.step} s; method {self.method!r} chooses its own: leave it out, or use 'rk4'")
         return self
 

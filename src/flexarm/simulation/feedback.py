@@ -378,6 +378,22 @@ def closed_loop_rate(model: Model, memory: int) -> Kernel:
     return Kernel(json.dumps(["closed loop rate", model.fingerprint, memory]), trace)
 
 
+def residual(model: Model, quantity: str, memory: int) -> Kernel:
+    """(q, qd, z, u, dz/dt, qdd) -> (what is left of the equation of motion, powers): what implicit methods solve."""
+    name = quantity.replace("rate", "residual")
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        n, m = len(model.coordinates), len(model.inputs)
+        sizes = {"q": n, "qd": n, "z": memory, "u": m, "zd": memory, "qdd": n}
+        x = {name: ca.SX.sym(name, size) for name, size in sizes.items()}
+        found = model.function(name)(x["q"], x["qd"], x["u"], x["qdd"])
+        return ca.Function("residual", list(x.values()), [found])
+
+    return Kernel(json.dumps([name, model.fingerprint, memory]), trace)
+
+
 def check_width(model: Model, u: Column, name: str) -> None:
     """Refuse the u of a law for another number of actuators."""
     if u.numel() != len(model.inputs):

@@ -10,6 +10,7 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
 from flexarm.simulation import solvers
+from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
@@ -41,7 +42,7 @@ def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any
         raise DescriptionError(f"samples is {samples}; it must be a whole number, at least 2")
     if method in solvers.FIXED and (step is None or step > end):
         raise DescriptionError(f"step is {step}; {method} needs a positive step [s], no longer than the run")
-    if method not in solvers.FIXED and step is not None:
+    if method not in (*solvers.FIXED, *solvers.IMPLICIT) and step is not None:
         raise DescriptionError(f"step is {step}; {method} chooses its own steps: leave it out, or use method 'rk4'")
     if step is not None and not end / step <= MOST_STEPS:
         message = f"a run of {end:g} s has {end / step:.3g} of them; at most {MOST_STEPS:.0e} are possible"
@@ -98,6 +99,9 @@ def solver(
     # the integrals ride along without steering the step: their tolerance is infinite
     atols = np.full(layout.size, 1e300)
     atols[layout.steering] = atol
+    if method in solvers.IMPLICIT:
+        stepping = Implicit(solvers.IMPLICIT[method], plan, layout, rtol, atols, step)
+        return lambda t0, x0, ends: solvers.implicit(stepping, plan, t0, x0, ends)
     if method in solvers.FIXED:
         return lambda t0, x0, ends: solvers.rk4(plan, t0, x0, ends, step)
     if method in solvers.SCIPY:

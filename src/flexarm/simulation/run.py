@@ -13,10 +13,10 @@ from flexarm.checks import Fault, checked_array, checked_instance, refused, show
 from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
 from flexarm.model import Model
 from flexarm.native.kernel import Code
-from flexarm.simulation import memory, methods
+from flexarm.simulation import memory, methods, solvers
 from flexarm.simulation.dataset import dataset, faulty, numbers
 from flexarm.simulation.diagnosis import diagnosis
-from flexarm.simulation.feedback import closed_loop_rate
+from flexarm.simulation.feedback import closed_loop_rate, residual
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
@@ -68,10 +68,12 @@ def simulate(
     q0, qd0 : (n,)
         Coordinates and rates at t = 0; default `arm.rest`: zero, but a telescope's nominal length.
     method : str
-        "dop853" (default), "rk45", "tsit5", "vern7", "vern8" (explicit); "radau", "bdf", "lsoda" (stiff); all
-        compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower, the implicit ones with the exact Jacobian. "rk4":
-        fixed steps no longer than `step`. "auto": chosen by the spectrum of the arm linearised at the start; the result
-        says which, and why.
+        "dop853" (default), "rk45", "tsit5", "vern7", "vern8" (explicit), "radau5", "radau9" (stiff arms; damp what is
+        faster than the step), "gauss4", "gauss8", "generalized-alpha" (stiff arms; keep the energy), "radau", "bdf",
+        "lsoda" (CyRK's for stiff systems); all compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower. "rk4":
+        fixed steps. "auto": chosen by the spectrum of the arm linearised at the start; the result says which, and why.
+    step : float, optional
+        For "rk4", and for our own implicit methods if they are not to choose their steps: none is longer [s].
     rtol, atol : float
         Tolerances of every coordinate and rate.
     samples : int
@@ -121,10 +123,12 @@ def simulate(
     chosen, step, why = methods.chosen(method, step, model, drive, q, until, rtol)
 
     began = clock.perf_counter()
-    rate = _rate(model, drive, q, layout)
+    implicit = chosen in solvers.IMPLICIT
+    rate = _rate(model, drive, q, layout, implicit)
     compiled = clock.perf_counter()
     inputs = len(model.inputs) + layout.memory
-    plan = Plan(rate.addresses["evaluate"], layout.z.stop, inputs, powers=len(RIDING), held=rate)
+    tried = layout.nv if implicit else 0
+    plan = Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried)
     solve = methods.solver(chosen, plan, model, drive, layout, rtol, atol, step)
 
     interruption = Interruption(plan)
@@ -198,8 +202,10 @@ def _check_reference(reference: Reference, model: Model) -> None:
         raise DescriptionError(f"reference moves {given} joints; the arm has {len(joints)}: {', '.join(joints)}")
 
 
-def _rate(model: Model, drive: Input, q: Array, layout: Layout) -> Code:
-    """The compiled right-hand side."""
+def _rate(model: Model, drive: Input, q: Array, layout: Layout, implicit: bool) -> Code:
+    """The compiled right-hand side, or what an implicit method solves."""
+    if implicit:
+        return residual(model, drive.quantity, layout.memory).code
     return closed_loop_rate(model, layout.memory).code if layout.memory else model.kernel(drive.quantity).code
 
 

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.rhs import DIVERGED, RHS, Plan, loops
+from flexarm.simulation.tableaus import Tableau, gauss, generalized_alpha, radau
 
 Array = np.ndarray
 
@@ -36,8 +38,16 @@ SCIPY = {
     "scipy-bdf": "BDF",
     "scipy-lsoda": "LSODA",
 }
+IMPLICIT: dict[str, Tableau] = {
+    "generalized-alpha": generalized_alpha(1.0),
+    "gauss4": gauss(2),
+    "gauss8": gauss(4),
+    "radau5": radau(3),
+    "radau9": radau(5),
+}
+"""Our own methods for stiff arms, with steps of their own or fixed ones."""
 FIXED = ("rk4",)
-METHODS = (*CYRK, *SCIPY, *FIXED)
+METHODS = (*CYRK, *IMPLICIT, *SCIPY, *FIXED)
 
 CHUNK = 1000
 """Fixed steps between two looks at where they lead."""
@@ -108,6 +118,12 @@ def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: floa
         return _stretch(plan, times, x, int(nb.c_get_steps(result)), message)
     finally:
         nb.c_free(result)
+
+
+def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array) -> Stretch:
+    """One of our own implicit methods."""
+    x, steps = step(t0, x0, times)
+    return _stretch(plan, times, x, steps, "" if len(x) == len(times) else "its steps became too short")
 
 
 def scipy(

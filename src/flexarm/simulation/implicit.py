@@ -1,0 +1,106 @@
+"""Implicit methods of our own, from Python: what their loop needs, laid out once for a run."""
+
+import ctypes  # noqa: TID251  (calls what was compiled here)
+from typing import final
+
+import numpy as np
+
+from flexarm.native.functions import translated
+from flexarm.native.language import Placed
+from flexarm.native.once import Once
+from flexarm.simulation.layout import RIDING, Layout
+from flexarm.simulation.rhs import Plan
+from flexarm.simulation.steps import SLOW, Step, integrate
+from flexarm.simulation.tableaus import Tableau
+
+Array = np.ndarray
+
+FIRST = 0.01
+"""Of a stretch: the step first tried."""
+
+INTEGRATE = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
+)
+CODE = Once(lambda: translated(integrate))
+
+
+@final
+class Implicit:
+    """An implicit method on a plan; the length of its step is kept from one stretch to the next.
+
+    Parameters
+    ----------
+    tableau : Tableau
+    plan : Plan
+    layout : Layout
+    rtol : float
+    atol : (layout.size,)
+    step : float
+        A fixed one [s], or 0 where it is chosen.
+    """
+
+    def __init__(self, tableau: Tableau, plan: Plan, layout: Layout, rtol: float, atol: Array, step: float):
+        stages, n, nz = tableau.stages, layout.nq, layout.memory
+        m, width, size = n + nz, n + nz + len(RIDING), layout.size
+        rows = 2 * stages + 2
+        table = {f: np.ravel(getattr(tableau, f)) for f in ("c", "a1", "a2", "b1", "b2", "blocks", "to", "back")}
+        self._fixed, self._plan, self._y = step, plan, np.zeros(size)
+        self._code = CODE()
+        self._call = INTEGRATE(self._code.addresses["integrate"])
+        self._step = Placed(
+            Step(
+                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
+                stages=stages,
+                kept=tableau.kept,
+                remembered=tableau.order + 1 - stages,
+                n=n,
+                m=m,
+                inputs=len(plan.u) - nz,
+                width=width,
+                fixed=int(step > 0),
+                **table,
+                mix=tableau.mix,
+                carried=tableau.carried,
+                before=tableau.before,
+                rtol=rtol,
+                atol=np.ascontiguousarray(atol),
+                y=self._y,
+                trial=np.zeros(size),
+                f=np.zeros(width),
+                k=np.zeros((rows + stages) * width),
+                nodes=np.zeros(rows),
+                e=np.zeros(width),
+                M=np.zeros(m * m),
+                C=np.zeros(m * m),
+                K=np.zeros(m * n),
+                LU=np.zeros(2 * stages * m * m),
+                mass=np.zeros(m * m),
+                pivots=np.zeros(stages * m + rows, dtype=np.int64),
+                r=np.zeros(stages * m),
+                w=np.zeros(max(stages, 3) * width),
+                weights=np.zeros(3 * rows),
+                V=np.zeros(rows * rows),
+                h=0.0,
+                t=0.0,
+                ratio=SLOW,
+                known=0,
+                steps=0,
+                rejected=0,
+                jacobians=0,
+                factored=0,
+            )
+        )
+
+    def __call__(self, t0: float, x0: Array, times: Array) -> tuple[Array, int]:
+        """States at the first of the times that were reached, and how many steps that took."""
+        step, before = self._step, self._step.steps
+        length = float(times[-1] - t0)
+        if self._fixed:
+            step.h = length / np.ceil(length / self._fixed - 1e-9)
+        else:
+            step.h = min(step.h or FIRST * length, length)
+        self._y[:] = x0
+        times = np.ascontiguousarray(times, dtype=float)
+        out = np.empty((len(times), len(x0)))
+        done = self._call(step.address, t0, times.ctypes.data, len(times), out.ctypes.data)
+        return out[:done], step.steps - before

@@ -1,0 +1,448 @@
+"""Steps of the implicit methods, in the language that is translated; the methods stand in `tableaus`.
+
+A state y is (q, v, z, riding integrals), as a run's `Layout` has it. A row of rates k is (qdd, dz/dt, riding powers):
+`width` numbers, of which the first m are unknowns of a step. The rows of `Step.k` are those of the step's stages, then
+those of the nodes passed last, the newest first: they predict the next ones, and their highest difference is a step's
+error.
+
+What is solved is not qdd = f but the equation of motion itself, force - M qdd - ... = 0. Both have the same solution.
+But in coordinates in which the stiffness is constant the slopes of the latter change with the motion as M does, by a
+few percent in a step; those of f = M^-1 (...) carry the large stiffness into all directions, and with slopes of a
+moment ago Newton's iteration diverges for very stiff arms. Besides, it takes half the operations.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flexarm.native.dense import factor, factor_complex, solve, solve_complex
+from flexarm.native.language import Floats, Words, call, sqrt
+from flexarm.simulation.rhs import NAN, Shared
+
+ITERATIONS, PATIENT = 10, 40
+"""Of Newton, at most: where a shorter step may be tried instead, and where the step is fixed."""
+KAPPA = 0.03
+"""Error of Newton's iteration, in units of the tolerance."""
+RATIO = 0.02
+"""Of two corrections: what a single one is taken to have left."""
+SLOW = 0.3
+"""A ratio that asks for a new Jacobian."""
+
+
+@dataclass
+class Step:
+    """What a run's steps share with Python, a word each; arrays are places.
+
+    n coordinates, nz numbers of the input's memory, m = n + nz unknowns a stage; `width` = m and the riding powers.
+    """
+
+    shared: Sequence[Shared]
+    stages: int
+    kept: int
+    remembered: int
+    n: int
+    m: int
+    inputs: int
+    width: int
+    fixed: int
+    c: Floats
+    a1: Floats
+    a2: Floats
+    b1: Floats
+    b2: Floats
+    blocks: Floats
+    to: Floats
+    back: Floats
+    mix: float
+    carried: float
+    before: float
+    rtol: float
+    atol: Floats
+    y: Floats
+    trial: Floats
+    f: Floats
+    k: Floats
+    nodes: Floats
+    e: Floats
+    M: Floats
+    C: Floats
+    K: Floats
+    LU: Floats
+    mass: Floats
+    pivots: Words
+    r: Floats
+    w: Floats
+    weights: Floats
+    V: Floats
+    h: float
+    t: float
+    ratio: float
+    known: int
+    steps: int
+    rejected: int
+    jacobians: int
+    factored: int
+
+
+def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
+    """e = (force - M qdd - ..., what z' should be - dz/dt, riding powers) at t in the state y for the rates k."""
+    shared = s.shared[0]
+    n, m, states = s.n, s.m, shared.states
+    shared.time = t
+    shared.evaluations += 1
+    shared.buffer[0] = min(t, shared.last)
+    x = shared.buffer[1:]
+    copied(y, x, states)
+    u = x[states:]
+    call(shared.stage, shared.buffer, u, shared.data)
+    copied(k, u[s.inputs + m - n :], n)
+    call(shared.rate, x, s.e)
+    copied(s.e, e, n)
+    for j in range(n, m):
+        e[j] = u[s.inputs + j - n] - k[j]
+    copied(s.e[n:], e[m:], s.width - m)
+    if shared.stop != 0:
+        e[0] = NAN
+
+
+def jacobian(s: Step) -> None:
+    """M, C, K: slopes of -e to the rates, to (v, z) and to q, at the state and rates of last time; by differences.
+
+    Newton's matrix need not be exact, it is an old one most of the time.
+    """
+    n, m, width = s.n, s.m, s.width
+    rates, e, other = s.w, s.w[width:], s.w[2 * width :]
+    copied(s.k[s.stages * width :], rates, width)
+    copied(s.y, s.trial, n + width)
+    residual(s, s.t, s.trial, rates, e)
+    for c in range(m):
+        x = rates[c]
+        rates[c] = x + 1.0
+        residual(s, s.t, s.trial, rates, other)
+        rates[c] = x
+        for r in range(m):
+            s.M[r * m + c] = e[r] - other[r]
+    for c in range(m + n):
+        i = n + c if c < m else c - m
+        x = s.trial[i]
+        s.trial[i] = x + 1e-7 * max(abs(x), 1e-2)
+        step = s.trial[i] - x
+        residual(s, s.t, s.trial, rates, other)
+        s.trial[i] = x
+        for r in range(m):
+            slope = (e[r] - other[r]) / step
+            if c < m:
+                s.C[r * m + c] = slope
+            else:
+                s.K[r * n + c - m] = slope
+    s.jacobians += 1
+
+
+def factors(s: Step, h: float) -> int:
+    """Factors of the blocks M + h x C + h^2 y K; 0 where one is singular or not a number."""
+    n, m = s.n, s.m
+    i = 0
+    while i < s.stages:
+        block = s.blocks[4 * i :]
+        A = s.LU[2 * i * m * m :]
+        B = A[m * m :]
+        for r in range(m):
+            a, b = A[r * m :], B[r * m :]
+            for c in range(m):
+                a[c] = s.M[r * m + c] + h * block[0] * s.C[r * m + c]
+                b[c] = h * block[1] * s.C[r * m + c]
+            for c in range(n):
+                a[c] += h * h * block[2] * s.K[r * n + c]
+                b[c] += h * h * block[3] * s.K[r * n + c]
+        if block[1] != 0.0:
+            if factor_complex(A, s.pivots[i * m :], m) == 0:
+                return 0
+            i += 2
+        else:
+            if factor(A, s.pivots[i * m :], m) == 0:
+                return 0
+            i += 1
+    s.factored += 1
+    return 1
+
+
+def block_solved(s: Step, i: int, x: Floats) -> None:
+    """The solution of the i-th block, in the place of the right side x: one row of m, or two of a complex block."""
+    m = s.m
+    A = s.LU[2 * i * m * m :]
+    if s.blocks[4 * i + 1] != 0.0:
+        solve_complex(A, s.pivots[i * m :], m, x, x[m:])
+    else:
+        solve(A, s.pivots[i * m :], m, x)
+
+
+def corrected(s: Step) -> None:
+    """Newton's correction, in the place of the residuals r (stages, m)."""
+    m, stages = s.m, s.stages
+    combined(s.to, stages, stages, s.r, s.w, m, m)
+    i = 0
+    while i < stages:
+        block_solved(s, i, s.w[i * m :])
+        i += 2 if s.blocks[4 * i + 1] != 0.0 else 1
+    combined(s.back, stages, stages, s.w, s.r, m, m)
+
+
+def reached(s: Step, along: float, h: float, first: Floats, second: Floats, count: int, x: Floats) -> None:
+    """The state x after `along` h: weights of `count` rows of k in v (first) and in q (second)."""
+    n = s.n
+    for i in range(n):
+        x[i] = s.y[i] + along * h * s.y[n + i]
+    for i in range(n, n + s.width):
+        x[i] = s.y[i]
+    for j in range(count):
+        f, g = h * first[j], h * h * second[j]
+        row = s.k[j * s.width :]
+        rates = x[n:]
+        for i in range(n):
+            x[i] += g * row[i]
+        for i in range(s.width):
+            rates[i] += f * row[i]
+
+
+def newton(s: Step, h: float) -> int:
+    """Solve for the stages' rates from those predicted; 1 if that converged."""
+    m, width, stages = s.m, s.width, s.stages
+    weights = stages + s.kept
+    before, ratio = 0.0, s.ratio
+    for iteration in range(PATIENT if s.fixed == 1 else ITERATIONS):
+        for i in range(stages):
+            reached(s, s.c[i], h, s.a1[i * weights :], s.a2[i * weights :], weights, s.trial)
+            k, r = s.k[i * width :], s.r[i * m :]
+            proper(s, k)
+            residual(s, s.t + s.c[i] * h, s.trial, s.w, s.w[width:])
+            for j in range(m):
+                r[j] = s.mix * s.w[width + j]
+            copied(s.w[width + m :], k[m:], width - m)
+        corrected(s)
+        sum_ = 0.0
+        for i in range(stages):
+            k, r = s.k[i * width :], s.r[i * m :]
+            for j in range(m):
+                k[j] += r[j]
+            e = size(s, r, h)
+            sum_ += e * e
+        now = sqrt(sum_ / float(stages))
+        if not now < 1e30:
+            return 0
+        if iteration > 0:
+            ratio = max(now / before, RATIO)
+            if ratio > 2.0 and s.fixed == 0:
+                return 0
+            s.ratio = min(ratio, 0.9)
+        if now * ratio / (1.0 - min(ratio, 0.9)) <= KAPPA:
+            return 1
+        before = now
+    return 0
+
+
+def proper(s: Step, k: Floats) -> None:
+    """The motion's rates, to w, that belong to a stage's unknowns k: the same but for the generalized-alpha method."""
+    last = s.k[s.stages * s.width :]
+    for j in range(s.m):
+        s.w[j] = (k[j] - s.carried * s.f[j] - s.before * last[j]) / s.mix
+
+
+def size(s: Step, rates: Floats, h: float) -> float:
+    """Of an error of the unknown rates: what it does to q, v and z in a step, in units of the tolerance."""
+    n, sum_ = s.n, 0.0
+    for i in range(n):
+        e = 0.5 * h * h * rates[i] / (s.atol[i] + s.rtol * abs(s.y[i]))
+        sum_ += e * e
+    for i in range(s.m):
+        e = h * rates[i] / (s.atol[n + i] + s.rtol * abs(s.y[n + i]))
+        sum_ += e * e
+    return sqrt(sum_ / float(n + s.m))
+
+
+def error(s: Step, h: float) -> float:
+    """Estimate of a step's error in units of the tolerance, from the highest difference of the rates.
+
+    So many nodes are kept that it belongs to the first derivative that the method does not integrate; of order j, it
+    counts as h^(j + 1) / 4^(j - 1), three times the error of a Gauss quadrature, for the stages are not exact. What a
+    method does to modes that are faster than its step is no error that a slightly shorter one would mend: Newton's
+    matrix takes them out, twice, since they shake v more than q.
+    """
+    m = s.m
+    count = located(s, h)
+    nodes, weights = s.weights, s.weights[count:]
+    for i in range(count):
+        product = 1.0
+        for j in range(count):
+            if j != i:
+                product *= nodes[i] - nodes[j]
+        weights[i] = 4.0 ** float(2 - count) / product
+    combined(weights, 1, count, s.k, s.r, m, s.width)
+    for _ in range(2):
+        for j in range(m):
+            sum_ = 0.0
+            for i in range(m):
+                sum_ += s.M[j * m + i] * s.r[i]
+            s.w[j] = sum_
+            s.w[m + j] = 0.0
+        block_solved(s, 0, s.w)
+        copied(s.w, s.r, m)
+    return size(s, s.w, h)
+
+
+def located(s: Step, h: float) -> int:
+    """Times of the rows of k, to weights: from the step's start, in steps; how many there are."""
+    stages = s.stages
+    count = stages + s.known
+    for i in range(count):
+        s.weights[i] = s.c[i] if i < stages else (s.nodes[i - stages] - s.t) / h
+    return count
+
+
+def predicted(s: Step, h: float) -> None:
+    """The stages' rates, from the polynomial through the nodes passed last."""
+    for i in range(s.stages):
+        x = s.t + s.c[i] * h
+        for j in range(s.known):
+            product = 1.0
+            for l in range(s.known):
+                if l != j:
+                    product *= (x - s.nodes[l]) / (s.nodes[j] - s.nodes[l])
+            s.weights[j] = product
+        combined(s.weights, 1, s.known, s.k[s.stages * s.width :], s.k[i * s.width :], s.width, s.width)
+
+
+def between(s: Step, x: float, h: float, y: Floats) -> None:
+    """The state y at a part x of the step: the polynomial through all rates known, integrated."""
+    count = located(s, h)
+    nodes, first, second = s.weights, s.weights[count:], s.weights[2 * count :]
+    for p in range(count):
+        for i in range(count):
+            s.V[p * count + i] = nodes[i] ** float(p)
+        first[p] = x ** float(p + 1) / float(p + 1)
+        second[p] = first[p] * x / float(p + 2)
+    pivots = s.pivots[s.stages * s.m :]
+    if factor(s.V, pivots, count) == 1:
+        solve(s.V, pivots, count, first)
+        solve(s.V, pivots, count, second)
+    reached(s, x, h, first, second, count, y)
+
+
+def passed(s: Step, h: float) -> None:
+    """The step's stages become the newest of the nodes, their rates the newest rows."""
+    stages, width = s.stages, s.width
+    most = s.remembered
+    i = most - 1
+    while i >= stages:
+        copied(s.k[i * width :], s.k[(i + stages) * width :], width)
+        s.nodes[i] = s.nodes[i - stages]
+        i -= 1
+    for i in range(stages):
+        copied(s.k[i * width :], s.k[(2 * stages - 1 - i) * width :], width)
+        s.nodes[stages - 1 - i] = s.t + s.c[i] * h
+    s.known = min(s.known + stages, most)
+
+
+def combined(T: Floats, rows: int, columns: int, x: Floats, y: Floats, width: int, apart: int) -> None:
+    """y = T x, for rows of `width` numbers; those of x lie `apart`."""
+    for i in range(rows):
+        to = y[i * width :]
+        for j in range(width):
+            to[j] = 0.0
+        for l in range(columns):
+            f = T[i * columns + l]
+            row = x[l * apart :]
+            for j in range(width):
+                to[j] += f * row[j]
+
+
+def copied(x: Floats, y: Floats, count: int) -> None:
+    """y = x."""
+    for i in range(count):
+        y[i] = x[i]
+
+
+def begin(s: Step, t0: float) -> int:
+    """Forget what was before t0, where the input may have jumped; 0 where the first accelerations cannot be found."""
+    m, width = s.m, s.width
+    first = s.k[s.stages * width :]
+    s.t = t0
+    for j in range(width):
+        first[j] = 0.0
+    jacobian(s)
+    copied(s.M, s.mass, m * m)
+    if factor(s.mass, s.pivots, m) == 0:
+        return 0
+    residual(s, t0, s.y, first, s.f)
+    copied(s.f[m:], first[m:], width - m)
+    solve(s.mass, s.pivots, m, s.f)
+    copied(s.f, first, m)
+    s.nodes[0] = t0
+    s.known = 1
+    s.ratio = SLOW
+    return 1
+
+
+def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int:
+    """Take the state y from t0 to the times, the states there to out; how many were reached."""
+    n, width, stages = s.n, s.width, s.stages
+    end, known_h = times[count - 1], 0.0
+    done, stale, fresh = 0, 1, 0
+    if begin(s, t0) == 0:
+        return 0
+    while done < count:
+        if s.shared[0].stop != 0:
+            return done
+        left = end - s.t
+        h = s.h
+        if s.t + 1.01 * h >= end:
+            h = left
+        elif s.t + 2.0 * h > end and s.fixed == 0:
+            h = 0.5 * left
+        if stale == 1:
+            jacobian(s)
+            stale, fresh, known_h = 0, 1, 0.0
+        if h != known_h:
+            if factors(s, h) == 0:
+                return done
+            known_h = h
+        predicted(s, h)
+        if newton(s, h) == 0:
+            s.rejected += 1
+            s.ratio = SLOW
+            if fresh == 0:
+                stale = 1
+            elif s.fixed == 1 or h < 1e-13 * (abs(s.t) + abs(end)):
+                return done
+            else:
+                s.h = 0.3 * h
+            continue
+        if s.fixed == 0:
+            e = error(s, h)
+            scale = 0.9 * max(e, 1e-10) ** (-1.0 / float(stages + s.known))
+            if not e <= 1.0:
+                s.rejected += 1
+                s.h = h * min(max(scale, 0.2), 0.9)
+                if s.h < 1e-13 * (abs(s.t) + abs(end)) or not e < 1e300:
+                    return done
+                continue
+            if scale < 1.0 or (scale >= 1.2 and h == s.h):  # a step cut short at the end says little of the next
+                s.h = h * min(scale, 5.0)
+        last = 1 if h >= left else 0
+        while done < count and (times[done] < s.t + h or last == 1):
+            x = (times[done] - s.t) / h
+            if x < 1.0:
+                between(s, x, h, out[done * (n + width) :])
+            else:
+                reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, out[done * (n + width) :])
+            done += 1
+        reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, s.trial)
+        copied(s.trial, s.y, n + width)
+        if s.kept > 0:
+            proper(s, s.k)
+            copied(s.w, s.f, s.m)
+        passed(s, h)
+        s.t = end if last == 1 else s.t + h
+        s.steps += 1
+        fresh = 0
+        if s.ratio > SLOW:
+            stale = 1
+    return done

@@ -1,0 +1,125 @@
+"""Implicit methods: the order they are said to have, what they do to energy, and steps that ignore stiffness."""
+
+import numpy as np
+import pytest
+
+import flexarm as fa
+from flexarm.simulation.tableaus import Tableau, gauss, generalized_alpha, radau
+
+TABLEAUS = {
+    "generalized-alpha": (generalized_alpha(1.0), 2),
+    "gauss4": (gauss(2), 4),
+    "gauss8": (gauss(4), 8),
+    "radau5": (radau(3), 5),
+    "radau9": (radau(5), 9),
+}
+METHODS = tuple(TABLEAUS)
+
+
+def arm(EI: float | None = 4.0, stiffness: float | None = None, rotor: float = 0.0) -> fa.Arm:
+    """Two links in gravity, the second flexible, large deflections included; without EI it is rigid."""
+    joint = fa.Revolute(axis=(0, 0, 1))
+    upper = fa.Link(
+        name="upper",
+        joint=fa.Revolute(axis=(0, 0, 1), stiffness=stiffness, rotor_inertia=rotor),
+        body=fa.Rigid(mass=1.0, length=0.7, inertia=0.05),
+    )
+    shape = {"EI": EI, "modes": {"y": 2}, "shapes": "polynomial", "foreshortening": True} if EI else {"modes": {}}
+    lower = fa.Link(name="lower", joint=joint, body=fa.Beam(length=0.8, mass=0.4, **shape))
+    return fa.Arm(name="two", links=[upper, lower], gravity=(0, -9.81, 0))
+
+
+def conditions(t: Tableau) -> list[float]:
+    """Faults of a collocation method's simplifying conditions, which make its order."""
+    s = t.stages
+    k = np.arange(1, s + 1)
+    return [
+        *np.abs(t.a1 @ t.c[:, None] ** (k - 1) - t.c[:, None] ** k / k).ravel(),
+        *np.abs(t.a2 - t.a1 @ t.a1).ravel(),
+        *np.abs(t.b2 - t.b1 @ t.a1).ravel(),
+    ]
+
+
+@pytest.mark.parametrize(("name", "order"), [(name, TABLEAUS[name][1]) for name in METHODS[1:]])
+def test_tableaus_fulfil_the_conditions_of_their_order(name: str, order: int) -> None:
+    t = TABLEAUS[name][0]
+    assert max(conditions(t)) < 1e-13
+    quadrature = [abs(t.b1 @ t.c ** (k - 1) - 1 / k) for k in range(1, order + 2)]
+    assert max(quadrature[:order]) < 1e-14
+    assert quadrature[order] > 1e-8
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8, 1.0])
+def test_generalized_alpha_damps_as_it_is_told(rho: float) -> None:
+    """The matrix of one step of x'' = -w^2 x for w h to infinity has the spectral radius rho."""
+    t, w2 = generalized_alpha(rho), 1e14
+    (g, g0), (b, b0) = t.b1, t.b2
+    # k = mix f1 + carried f0 + before k0, f = -w2 x, x1 = x + v + b k + b0 k0, v1 = v + g k + g0 k0
+    S = 1 + t.mix * w2 * b
+    k = np.array([-t.mix * w2 - t.carried * w2, -t.mix * w2, t.before - t.mix * w2 * b0]) / S
+    x1, v1 = np.array([1, 1, b0]) + b * k, np.array([0, 1, g0]) + g * k
+    # the scale of accelerations is w2
+    A = np.array([x1, v1, k]) * np.array([1.0, 1.0, w2])[None, :] / np.array([1.0, 1.0, w2])[:, None]
+    assert np.abs(np.linalg.eigvals(A)).max() == pytest.approx(rho, abs=2e-3)
+
+
+@pytest.mark.parametrize("rho", [-0.1, 1.1, float("nan")])
+def test_a_spectral_radius_is_between_zero_and_one(rho: float) -> None:
+    with pytest.raises(fa.DescriptionError, match=r"spectral_radius is .*; it must be from 0 to 1"):
+        generalized_alpha(rho)
+
+
+@pytest.fixture(scope="module")
+def exact() -> tuple[fa.Model, np.ndarray]:
+    model = fa.Model(arm())
+    return model, fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], rtol=1e-13, atol=1e-14, method="dop853").q.values
+
+
+@pytest.mark.parametrize(("name", "steps"), [
+    ("generalized-alpha", (400, 800, 1600)), ("gauss4", (200, 400, 800)), ("gauss8", (60, 90, 135)),
+    ("radau5", (100, 200, 400)), ("radau9", (50, 75, 112)),
+])  # fmt: skip
+def test_observed_order(exact: tuple[fa.Model, np.ndarray], name: str, steps: tuple[int, ...]) -> None:
+    model, q = exact
+    errors = []
+    for count in steps:
+        run = fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], method=name, step=0.5 / count, samples=2, rtol=1e-10,
+                          atol=1e-12)  # fmt: skip
+        errors.append(np.abs(run.q.values[-1] - q[-1]).max())
+    observed = np.log(errors[0] / errors[-1]) / np.log(steps[-1] / steps[0])
+    assert observed > TABLEAUS[name][1] - 0.6, errors
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("rtol", [1e-5, 1e-8])
+def test_steps_of_its_own_keep_the_tolerance(exact: tuple[fa.Model, np.ndarray], name: str, rtol: float) -> None:
+    model, q = exact
+    run = fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], method=name, rtol=rtol, atol=rtol * 1e-2)
+    order = TABLEAUS[name][1]
+    assert np.abs(run.q.values - q).max() < 20 * rtol ** (order / (order + 1))  # of a step rtol, of a run h^order
+    assert run.attrs["method"] == name
+
+
+@pytest.mark.parametrize("name", ["generalized-alpha", "gauss4", "gauss8"])
+def test_energy_stays_over_many_steps(name: str) -> None:
+    """1e5 steps of an undamped arm that swings: the energy neither grows nor decays, it wavers by a step's error."""
+    model = fa.Model(arm(EI=40.0))
+    run = fa.simulate(model, 200.0, None, [0.3, 0.2, 0.0, 0.0], method=name, step=0.002, samples=2001, rtol=1e-8)
+    E = (run.kinetic + run.potential).values
+    first, last = E[:200], E[-200:]
+    wave = np.ptp(first)
+    assert abs(last.mean() - first.mean()) < 0.2 * wave + 1e-4 * np.ptp(run.kinetic.values)
+    assert run.attrs["steps"] == 100_000
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(("EI", "stiffness"), [(4e9, None), (0.5, 1e9), (4e9, 1e9)])
+def test_steps_that_ignore_stiffness(name: str, EI: float, stiffness: float | None) -> None:
+    """A step many times as long as the fastest period gives the motion of the arm that is rigid there."""
+    rotor = 0.02 if stiffness else 0.0
+    model = fa.Model(arm(EI, stiffness, rotor))
+    wanted = fa.simulate(fa.Model(arm(None if EI > 1e8 else EI, None, rotor)), 0.4, method="dop853").tip.values
+    omega = model.frequencies(np.zeros(len(model.coordinates)), locked=False).max()
+    assert omega * 1e-3 > 50
+    run = fa.simulate(model, 0.4, None, method=name, step=1e-3, rtol=1e-6, atol=1e-8)
+    assert np.abs(run.tip.values - wanted).max() < 1e-4
