@@ -335,6 +335,10 @@ MESSAGES = [
     ),
     (lambda m, r: analysis.quadratic_eigenvalues([1.0], [1.0], [1.0]), "quadratic_eigenvalues: M has shape (1,); all"),
     (lambda m, r: analysis.quadratic_eigenvalues(*np.zeros((3, 1, 2, 2))), "quadratic_eigenvalues: M is singular; it"),
+    (
+        lambda m, r: analysis.quadratic_eigenvalues([[1e-200]], [[0.0]], [[1e200]]),
+        "quadratic_eigenvalues: M is too small beside C or K",
+    ),
     (lambda m, r: fa.performance(None), "performance: result is a NoneType; it must be a Dataset, as simulate gives"),
     (lambda m, r: fa.performance(r, band=0), "performance: band is 0.0; it must be positive"),
     (lambda m, r: fa.sampled([], m, r.drop_vars("q"), 0), "sampled: result has no 'q'; it must be a Dataset, as sim"),

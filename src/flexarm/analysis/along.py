@@ -89,7 +89,7 @@ def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) ->
 def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
     """Of M s^2 + C s + K, (times, k, k), those of the upper half plane, lowest first: (times, k).
 
-    Raises `DescriptionError` for matrices that do not fit together, and where M is singular.
+    Raises `DescriptionError` for matrices that do not fit together, and where M is singular, or too small.
     """
     with refused("quadratic_eigenvalues"):
         M, C, K = (checked_array(x, name) for x, name in ((M, "M"), (C, "C"), (K, "K")))
@@ -103,6 +103,8 @@ def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
         A[..., n:, :] = -np.linalg.solve(M, np.concatenate([K, C], axis=-1))
     except np.linalg.LinAlgError:
         raise DescriptionError("quadratic_eigenvalues: M is singular; it must be an inertia matrix") from None
+    if not np.isfinite(A).all():
+        raise DescriptionError("quadratic_eigenvalues: M is too small beside C or K: their ratio is not finite")
     s = np.linalg.eigvals(A)
     return np.take_along_axis(s, np.argsort(s.imag, axis=-1), axis=-1)[..., n:]
 
