@@ -336,6 +336,10 @@ MESSAGES = [
     (lambda m, r: analysis.quadratic_eigenvalues([1.0], [1.0], [1.0]), "quadratic_eigenvalues: M has shape (1,); all"),
     (lambda m, r: analysis.quadratic_eigenvalues(*np.zeros((3, 1, 2, 2))), "quadratic_eigenvalues: M is singular; it"),
     (
+        lambda m, r: analysis.zeros(m.linearize(np.zeros(3), np.zeros(3), np.zeros(1)), np.array("x"), 0),
+        "unknown output 'x'; the system has a_joint, ",
+    ),
+    (
         lambda m, r: analysis.quadratic_eigenvalues([[1e-200]], [[0.0]], [[1e200]]),
         "quadratic_eigenvalues: M is too small beside C or K",
     ),

@@ -192,11 +192,12 @@ def state_space(where: str, system: Any) -> "control.StateSpace":
     return system
 
 
-def _chosen(what: str, wanted: Channels, labels: list[str]) -> list[int]:
+def _chosen(what: str, wanted: Any, labels: list[str]) -> list[int]:
     if wanted is None:
         return list(range(len(labels)))
     found: list[int] = []
-    for each in wanted if isinstance(wanted, list | tuple | range | np.ndarray) else [wanted]:
+    wanted = wanted.tolist() if isinstance(wanted, np.ndarray) else wanted
+    for each in wanted if isinstance(wanted, list | tuple | range) else [wanted]:
         if isinstance(each, str) and each in labels:
             found.append(labels.index(each))
         elif isinstance(each, int | np.integer) and 0 <= each < len(labels):
