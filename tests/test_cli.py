@@ -642,3 +642,10 @@ def test_the_package_runs_as_a_module():
     command = [sys.executable, "-m", "flexarm", "show", "rigid-two-link"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True)
     assert shown.stdout.startswith("rigid-two-link: Two uniform rigid rods") and shown.stderr == ""
+
+
+def test_a_word_of_any_length_is_refused_in_a_line_that_can_be_read(call):
+    for words in (["x" * 5000], ["show", "rigid-two-link", "--" + "x" * 5000]):
+        status, out, err = call(*words)
+        assert (status, out) == (2, "")
+        assert err.startswith("flexarm: No such ") and " ... " in err and len(err) < 1000

@@ -78,7 +78,8 @@ def ended(work: Callable[[], Any]) -> int:
             complain(str(error))
             return REFUSED
         except USAGE as error:
-            complain(error.format_message())
+            said = error.format_message()  # in which whatever was typed stands in full
+            complain(said if len(said) <= 1000 else f"{said[:500]} ... {said[-200:]}")
             return REFUSED
         except MemoryError:
             complain("there is not enough memory")

@@ -63,7 +63,8 @@ def case(rng, folder, note):
 
 
 def _would_run(words):
-    return len(words) == 1 or not any(word.startswith("-") for word in words) or words[1:2] == ["--out"]
+    options = [word for word in words if word.startswith("-") and word != "--"]  # which ends them, and is none itself
+    return len(words) == 1 or not options or words[1:2] == ["--out"]
 
 
 def run(words):
