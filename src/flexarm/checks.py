@@ -141,8 +141,8 @@ def checked_flag(value: object, part: str = "") -> bool:
 
 def checked_whole(value: object, least: int, part: str = "") -> int:
     """The value as a whole number, `least` or more, which may be written as a float; raises `Fault`."""
-    x = checked_number(value, part=part)
-    if x != int(x) or x < least:
+    plain = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not plain or not math.isfinite(value) or value != int(value) or value < least:  # type: ignore[arg-type, call-overload, operator]
         allowed = f"at least {least}" if least else "zero or positive"
         raise Fault(part, f"is {shown(value)}; it must be a whole number, {allowed}")
     return int(value)  # type: ignore[call-overload, no-any-return]
@@ -154,7 +154,7 @@ def checked_array(value: object, part: str = "", finite: bool = True) -> np.ndar
         given = np.asarray(value)
     except (TypeError, ValueError):  # rows of several lengths, or a thing that is no array
         given = np.asarray("")
-    if given.dtype.kind not in "biufO":
+    if given.dtype.kind not in "iufO":
         raise Fault(part, "is not an array of numbers")
     if given.dtype.kind == "O":  # integers too large for 64 bits, or no numbers
         given = np.array([checked_number(x, part=part) for x in given.flat]).reshape(given.shape)
