@@ -37,6 +37,7 @@ from flexarm.errors import FlexarmError, InterruptedRun
 from flexarm.sensors import Encoder
 from flexarm.simulation import memory, watch
 from flexarm.simulation import run as run_module
+from flexarm.simulation.dataset import group_velocity_ratio
 from flexarm.simulation.feedback import feedback
 from flexarm.simulation.inputs import Computed, as_input, constant
 from flexarm.simulation.law import Actuators
@@ -757,3 +758,35 @@ def test_a_deviation_of_which_nothing_is_left_has_its_pole_at_minus_infinity():
     poles = continuous(np.array([0.0, 0.5, 0.5j]), 0.1)
     assert poles[0].real == -INF and poles[0].imag == 0.0
     np.testing.assert_allclose(np.exp(poles[1:] * 0.1), [0.5, 0.5j], rtol=1e-15)
+
+
+def test_axes_of_many_states_are_refused(rotor):
+    with pytest.raises(fa.DescriptionError, match=r"^neutral_axes: q has more than one axis; give one configuration$"):
+        fa.plots.neutral_axes(rotor, [[0.1], [0.2]])
+
+
+def test_modes_where_the_inertia_is_beyond_all_numbers():
+    arm = fa.Arm(
+        name="long",
+        links=[
+            fa.Link(name="rail", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(mass=1.0, length=1.0)),
+            fa.Link(name="rod", body=fa.Rigid(mass=1.0, length=1.0, inertia=0.1)),
+            fa.Link(name="slide", joint=fa.Prismatic(axis=(0, 1, 0)), body=fa.Rigid(mass=1.0, length=1.0)),
+        ],
+    )
+    with pytest.raises(fa.DescriptionError, match=r"^arm 'long': inertia or stiffness is not finite at this q$"):
+        fa.Model(arm).frequencies([0.0, 0.3, 1e200], locked=False)
+
+
+def test_a_pulse_of_infinity_is_refused_without_a_warning():
+    with pytest.raises(fa.DescriptionError, match="infinity"):
+        fa.bang_bang([np.inf], 0.5)
+
+
+def test_the_group_velocity_of_a_telescope_that_is_hardly_out():
+    model = fa.Model(fa.load("theodore-ghosal"))
+    q = np.zeros((2, len(model.coordinates)))
+    qd = np.ones_like(q)
+    i = int(np.argmax(np.array(model.arm.rest) > 0))
+    q[:, i] = 1e-310
+    assert group_velocity_ratio(model, q, qd) < 1e-300

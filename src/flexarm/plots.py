@@ -150,8 +150,8 @@ def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
     """
     with refused("neutral_axes"):
         checked_instance(model, Model, "model")
+    q = model.single("neutral_axes", "q", q)
     frames = model.frames(q)
-    q = np.asarray(q, dtype=float)
     x = np.linspace(0.0, 1.0, STATIONS)
     found = []
     for i, (link, own) in enumerate(zip(model.arm.links, model.chain.own, strict=False)):

@@ -47,9 +47,12 @@ def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
     with refused("modes"):
         checked_flag(locked, "locked")
     N = held(model.evaluate("input_matrix", q)) if locked else np.eye(len(q))
-    M, K = N.T @ model.evaluate("mass_matrix", q) @ N, N.T @ np.array(model.slope("restoring_force", 0)(q)) @ N
     if not N.shape[1]:
         return np.empty(0), N
+    M, K = model.evaluate("mass_matrix", q), np.array(model.slope("restoring_force", 0)(q))
+    if not (np.isfinite(M).all() and np.isfinite(K).all()):
+        raise DescriptionError(f"arm {model.arm.name!r}: inertia or stiffness is not finite at this q")
+    M, K = N.T @ M @ N, N.T @ K @ N
     try:
         C = np.linalg.inv(np.linalg.cholesky(M))
     except np.linalg.LinAlgError:

@@ -49,8 +49,8 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
         if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
             bending = [link.body.stiffness[d] for d in ("y", "z") if link.body.counts[d]]
             if bending:
-                U_g = np.sqrt(min(bending) / link.body.m) / np.abs(q[:, i]).max()
-                ratio = max(ratio, float(np.abs(qd[:, i]).max() / U_g))
+                U, longest = np.abs(qd[:, i]).max(), np.abs(q[:, i]).max()
+                ratio = max(ratio, float(U * longest * np.sqrt(link.body.m / min(bending))))
     return ratio
 
 

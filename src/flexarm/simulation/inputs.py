@@ -88,7 +88,8 @@ def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
     with refused("bang_bang"):
         checked_number(duration, "s", POSITIVE, "duration")
         checked_number(start, "s", part="start")
-    return Piecewise([start, start + duration, start + 2 * duration], [amplitude, -amplitude, 0 * amplitude])
+    times = [start, start + duration, start + 2 * duration]
+    return Piecewise(times, [amplitude, -amplitude, np.zeros(amplitude.shape)])
 
 
 @final
