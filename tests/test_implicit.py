@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexarm as fa
+from flexarm import control
 from flexarm.simulation.tableaus import Tableau, gauss, generalized_alpha, radau
 
 TABLEAUS = {
@@ -123,3 +124,28 @@ def test_steps_that_ignore_stiffness(name: str, EI: float, stiffness: float | No
     assert omega * 1e-3 > 50
     run = fa.simulate(model, 0.4, None, method=name, step=1e-3, rtol=1e-6, atol=1e-8)
     assert np.abs(run.tip.values - wanted).max() < 1e-4
+
+
+def spread(model: fa.Model, name: str, until: float, **given: object) -> float:
+    """Largest difference of the coordinates from those of dop853, relative to the largest of each."""
+    runs = [fa.simulate(model, until, method=m, rtol=1e-8, atol=1e-10, samples=51, **given) for m in (name, "dop853")]
+    q = [run.q.values for run in runs]
+    assert np.abs(runs[0].work - runs[1].work).max() < 1e-4 * np.abs(runs[1].work).max() + 1e-9
+    return float((np.abs(q[0] - q[1]).max(axis=0) / (np.abs(q[1]).max(axis=0) + 1e-3)).max())
+
+
+@pytest.mark.parametrize("name", ["radau5", "gauss4", "generalized-alpha"])
+def test_whatever_drives_an_arm(name: str) -> None:
+    """Laws with a memory of their own, sampled laws, prescribed motion, torques that jump, a telescope."""
+    bound = 2e-3 if name == "generalized-alpha" else 2e-5
+    model = fa.Model(fa.load("subudhi-morris-elastic"))
+    slew = fa.Quintic(start=(0.0, 0.0), end=(0.4, 0.3), duration=0.6)
+    law = control.Integral(control.JointPD(slew, Kp=5.0, Kd=1.0), Ki=3.0)
+    assert spread(model, name, 0.8, u=law) < bound
+    assert spread(model, name, 0.2, u=control.Sampled(control.JointPD(slew, Kp=5.0, Kd=1.0), period=1e-3)) < bound
+    assert spread(model, name, 0.5, u=fa.bang_bang([0.3, 0.1], duration=0.13)) < bound
+    rigid_joints = fa.Model(fa.load("subudhi-morris"))
+    assert spread(rigid_joints, name, 0.8, u=fa.PrescribedMotion(slew)) < bound
+    telescope = fa.Model(fa.load("theodore-ghosal"))
+    q0 = np.array(telescope.arm.rest)
+    assert spread(telescope, name, 0.3, u=[2.0, 1.0, 3.0], q0=q0) < bound

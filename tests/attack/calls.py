@@ -189,7 +189,7 @@ def _like(rng, value):
         if x.dtype.kind == "c":
             raise TypeError
         x = x.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         items = np.ravel(value).tolist() if isinstance(value, np.ndarray) else list(value)
         return rng.choice((items[:-1], items + items, [*items, None], items[::-1], tuple(items), iter(items), [items]))
     if x.size == 0 or not np.isfinite(x).all():
