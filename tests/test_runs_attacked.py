@@ -790,3 +790,18 @@ def test_the_group_velocity_of_a_telescope_that_is_hardly_out():
     i = int(np.argmax(np.array(model.arm.rest) > 0))
     q[:, i] = 1e-310
     assert group_velocity_ratio(model, q, qd) < 1e-300
+
+
+@pytest.mark.parametrize("times", [[0.0, 1e-300, 1.0], [0.0, 1e-39, 1.0, 1e39]])
+def test_points_whose_times_are_too_unlike(times):
+    points = [[0.1 * i] for i in range(len(times))]
+    with pytest.raises(fa.DescriptionError, match=r"^MinimumJerk: no spline passes the points"):
+        fa.MinimumJerk(points=points, times=times).pieces()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_axis_stays_what_it_is(seed):
+    """However often it is written and read again."""
+    axis = np.random.default_rng(seed).normal(size=3)
+    joint = fa.Revolute(axis=tuple(axis / np.linalg.norm(axis) * (1 + 4e-8 * seed)))
+    assert joint.replace(axis=joint.axis).axis == joint.axis

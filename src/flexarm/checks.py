@@ -34,6 +34,9 @@ ANY_SIZE = (1e-40, 1e40)
 that the products of the mechanics (a section's fourth power, two loads over two beams, N m^2 over m^3) are finite. The
 smaller one counts only where zero is not allowed; else what is tiny does what zero does."""
 
+ROUNDING = 4 * np.finfo(float).eps
+"""Of the length of a vector that has been divided by its length."""
+
 LONGEST = 200
 """Characters of a name."""
 
@@ -234,6 +237,8 @@ def _unit_vector(value: object) -> tuple[float, ...]:
     norm = math.hypot(*axis)
     if abs(norm - 1.0) > 1e-6:
         raise Fault("", f"is {shown(axis)}, of length {norm:.6g}; it must be a unit vector")
+    if abs(norm - 1.0) < ROUNDING:  # or it would change each time that it is written and read
+        return tuple(axis)
     return tuple(a / norm for a in axis)
 
 

@@ -52,7 +52,7 @@ def _scaled(rng, table, others):
     if isinstance(x, int) and draw < 0.7:
         container[each] = x + rng.choice((-2, -1, 1, 2, 5, 40))
     else:
-        product = (x or 1.0) * factor if abs(x) < 1e300 else x
+        product = (x or 1.0) * factor if abs(x) < 1e300 else 1e308
         container[each] = product if math.isfinite(product) else 1e308
     return path
 

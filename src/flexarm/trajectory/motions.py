@@ -1,5 +1,6 @@
 """Motions given joint by joint: cycloids, parabolic blends, quintics, way-points."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from math import factorial
@@ -196,9 +197,13 @@ class MinimumJerk:
 
         times, points = np.array(self.times), np.array(self.points)
         rest = [(d, np.zeros(points.shape[1])) for d in (1, 2)]
-        spline = make_interp_spline(times, points, k=5, bc_type=(rest, rest))
         h = np.diff(times)[:, None]
-        return np.stack([spline(times[:-1], d) * h**d / factorial(d) for d in range(5, -1, -1)], axis=1)
+        with np.errstate(over="ignore", invalid="ignore"), suppress(ValueError, np.linalg.LinAlgError):
+            spline = make_interp_spline(times, points, k=5, bc_type=(rest, rest))
+            found = np.stack([spline(times[:-1], d) * h**d / factorial(d) for d in range(5, -1, -1)], axis=1)
+            if np.isfinite(found).all():
+                return found
+        raise DescriptionError("MinimumJerk: no spline passes the points; times or points are too unlike in size")
 
     def expression(self, t: Any) -> list[Any]:
         """Joint coordinates at the symbolic time t.
