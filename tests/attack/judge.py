@@ -121,6 +121,8 @@ def verdict(kind, seed, folder):
                 findings += _of_message(str(error), error)
             elif _is_of_the_call(error):
                 outcome = "no such call"
+            elif _is_of_a_function(error):
+                outcome = "a given function raised"
             else:
                 findings.append(Finding("exception", _at(error), type(error).__name__, str(error), _trace(error)))
     findings += [each for issued in said for each in _of_warning(*issued)]
@@ -146,6 +148,11 @@ def _is_of_the_call(error):
     """Whether Python itself has refused the call: an argument is missing or unknown."""
     frames = traceback.extract_tb(error.__traceback__)
     return isinstance(error, TypeError) and all(frame.filename.startswith(HERE) for frame in frames)
+
+
+def _is_of_a_function(error):
+    """Whether a function that was given, as an input or a controller, has raised it: that comes out as it is, noted."""
+    return any(note.startswith("raised by the ") for note in getattr(error, "__notes__", ()))
 
 
 def _of_message(message, error):
