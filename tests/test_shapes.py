@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import flexarm as fa
 from flexarm import shapes
 from flexarm.errors import DescriptionError
 
@@ -234,3 +235,11 @@ def test_an_unknown_family_is_one_line_that_lists_the_known(wrong):
     assert "\n" not in message
     assert all(repr(name) in message for name in shapes.FAMILIES)
     assert repr(wrong) in message or type(wrong).__name__ in message
+
+
+@pytest.mark.parametrize("family", ["hermite-modes", "craig-bampton"])
+def test_a_beam_that_bends_in_one_plane_needs_no_stiffness_in_the_other(family):
+    shapes = {"family": family, "mass": 0.1} if family == "hermite-modes" else family
+    beam = fa.Beam(length=1.0, mass=0.5, EI={"y": 10.0}, modes={"y": 1}, shapes=shapes)
+    model = fa.Model(fa.Arm(name="one", links=[fa.Link(name="a", body=beam)]))
+    assert np.isfinite(model.frequencies([0.0, 0.0])).all()

@@ -144,8 +144,8 @@ def checked_flag(value: object, part: str = "") -> bool:
 
 def checked_whole(value: object, least: int, part: str = "") -> int:
     """The value as a whole number, `least` or more, which may be written as a float; raises `Fault`."""
-    plain = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if not plain or not math.isfinite(value) or value != int(value) or value < least:  # type: ignore[arg-type, call-overload, operator]
+    whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
+    if not whole or isinstance(value, bool | np.bool_) or value < least:  # type: ignore[operator]
         allowed = f"at least {least}" if least else "zero or positive"
         raise Fault(part, f"is {shown(value)}; it must be a whole number, {allowed}")
     return int(value)  # type: ignore[call-overload, no-any-return]

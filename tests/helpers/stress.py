@@ -60,6 +60,7 @@ def arguments(function, model):
         "name": "energy",
         "argument": 0,
         "value": state,
+        "where": "a test",
     }
     return {name: known[name] for name in inspect.signature(function).parameters if name != "self"}
 
@@ -78,8 +79,8 @@ def methods(model):
             jobs[name] = lambda: model.evaluate("state_rate", *arguments(model.forward_dynamics, model).values())
             continue
         given = arguments(method, model)
-        if name == "argument":
-            given = {"name": "q", "value": given["value"]}
+        if name in ("argument", "single"):
+            given |= {"name": "q"}
         jobs[name] = lambda method=method, given=given: method(model, **given)
         if set(given) <= {"q", "qd", "qdd", "u"} and name not in ("frequencies", "modes", "linearize"):
             many = {each: np.linspace(0.5, 1.5, 11)[:, None] * x for each, x in given.items()}

@@ -71,6 +71,8 @@ def write(name: str, content: bytes) -> None:
             return
         folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
         if _is_private(folder):
+            if (folder / name).exists() and not (folder / name).is_file():
+                (folder / name).unlink()  # a pipe, which nobody but the user has put there
             write_whole(folder / name, _signature(_secret(folder), name, content), content)
     except (OSError, DescriptionError):  # no such place, not writable, or full
         pass

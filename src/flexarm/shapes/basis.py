@@ -63,6 +63,14 @@ class Basis:
         return self.function(x, derivative) if self.count else np.empty((len(x), 0))  # none: nothing is imported
 
 
+def _none(x: np.ndarray, derivative: int) -> np.ndarray:
+    return np.empty((len(x), 0))
+
+
+NO_SHAPES = Basis(0, _none)
+"""Of a beam that does not bend that way."""
+
+
 def quadrature(*bases: Basis) -> tuple[np.ndarray, np.ndarray]:
     """Points x and weights w with which w @ f(x) is the integral of f over (0, 1).
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from flexarm.checks import Described
-from flexarm.shapes.basis import BENDING, Basis, counted, quadrature, scaled
+from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, counted, quadrature, scaled
 from flexarm.shapes.loaded import TipLoad, checked_case
 from flexarm.shapes.pieces import combined, fine_model, hermite, lowest
 from flexarm.shapes.uniform import clamped_clamped, clamped_roots
@@ -59,7 +59,9 @@ class CraigBamptonOf:
 
     def basis(self, count: int) -> Basis:
         """The shapes of the actual beam."""
-        elements, M, K = fine_model(self.beam, self.direction, counted(count))
+        if not counted(count):
+            return NO_SHAPES  # there may be no stiffness that way
+        elements, M, K = fine_model(self.beam, self.direction, count)
         C = np.linalg.cholesky(K)
         # In the coordinates C' v, whose products are those of energy. The static shapes, under a force and under a
         # moment at the last node, are nearly the same where the base is thin; products with K do not tell them apart.

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.checks import Described
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import BENDING, Basis, counted, scaled
+from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, counted, scaled
 from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad, checked_case
 
 
@@ -134,7 +134,9 @@ class ModesOf:
 
     def basis(self, count: int) -> Basis:
         """The `count` modes of lowest frequency."""
-        elements, M, K = fine_model(self.beam, self.direction, counted(count))
+        if not counted(count):
+            return NO_SHAPES  # there may be no stiffness that way
+        elements, M, K = fine_model(self.beam, self.direction, count)
         fine, L, load = hermite(elements), self.beam.length, self.load
         tip, slope = fine.values(1.0)[0], fine.values(1.0, 1)[0] / L
         M += load.mass * np.outer(tip, tip) + load.inertia * np.outer(slope, slope)
