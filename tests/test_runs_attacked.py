@@ -7,6 +7,8 @@ import signal
 import threading
 import time
 import tracemalloc
+from contextlib import suppress
+from fractions import Fraction
 
 import casadi as ca
 import matplotlib.figure
@@ -805,3 +807,10 @@ def test_an_axis_stays_what_it_is(seed):
     axis = np.random.default_rng(seed).normal(size=3)
     joint = fa.Revolute(axis=tuple(axis / np.linalg.norm(axis) * (1 + 4e-8 * seed)))
     assert joint.replace(axis=joint.axis).axis == joint.axis
+
+
+def test_a_period_may_be_a_fraction():
+    """Python's own numbers of other kinds are numbers; the warning of a period too long shows it as one."""
+    model = fa.Model(fa.load("subudhi-morris-elastic"))
+    with pytest.warns(UserWarning, match=r"period is 0\.333333 s, longer than"), suppress(fa.FlexarmError):
+        control.LQR(joints=(0.1, 0.1)).law(model, Fraction(1, 3))

@@ -127,7 +127,7 @@ class Observed:
             if kind == "Accelerometer":
                 raise DescriptionError("Observed: an Accelerometer is among the sensors; what it sees jumps with u")
             if each.sample_time is not None and each.sample_time != period:
-                when = "continuously" if period is None else f"every {period:g} s"
+                when = "continuously" if period is None else f"every {float(period):g} s"
                 raise DescriptionError(f"Observed: {kind} samples every {each.sample_time:g} s, the controller {when}")
             sigma = float(np.hypot(each.noise, each.resolution / np.sqrt(12)))
             if not sigma:
@@ -185,7 +185,7 @@ def _steps(period: float, fastest: float) -> int:
     steps = max(1, int(np.ceil(period * fastest)))
     if steps > MOST_STEPS:
         raise DescriptionError(
-            f"Observed: {steps} steps of the filter in a period of {period:g} s, for the mode at {fastest:.3g} rad/s; "
+            f"Observed: {steps} steps of the filter in a period of {float(period):g} s, for the mode at {fastest:.3g} rad/s; "
             f"at most {MOST_STEPS} are possible: sample faster, or design for an arm with fewer modes (DesignedFor)"
         )
     return steps

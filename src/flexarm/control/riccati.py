@@ -143,4 +143,6 @@ def _check_modes(what: str, A: Array, B: Array, M: Array, names: tuple[str, ...]
             raise DescriptionError(f"{what}: {message}; damp it or leave it out")
     if period is not None and period * fastest > np.pi:
         half = f"half the fastest controlled mode's, {np.pi / fastest:.4g} s ({fastest:.4g} rad/s)"
-        warnings.warn(f"{what}: period is {period:g} s, longer than {half}; that mode is seen as another", stacklevel=2)
+        warnings.warn(
+            f"{what}: period is {float(period):g} s, longer than {half}; that mode is seen as another", stacklevel=2
+        )
