@@ -185,7 +185,8 @@ def _steps(period: float, fastest: float) -> int:
     steps = max(1, int(np.ceil(period * fastest)))
     if steps > MOST_STEPS:
         raise DescriptionError(
-            f"Observed: {steps} steps of the filter in a period of {float(period):g} s, for the mode at {fastest:.3g} rad/s; "
+            f"Observed: {steps} steps of the filter in a period of {float(period):g} s, for the mode at "
+            f"{fastest:.3g} rad/s; "
             f"at most {MOST_STEPS} are possible: sample faster, or design for an arm with fewer modes (DesignedFor)"
         )
     return steps
