@@ -814,3 +814,17 @@ def test_a_period_may_be_a_fraction():
     model = fa.Model(fa.load("subudhi-morris-elastic"))
     with pytest.warns(UserWarning, match=r"period is 0\.333333 s, longer than"), suppress(fa.FlexarmError):
         control.LQR(joints=(0.1, 0.1)).law(model, Fraction(1, 3))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("name", ["q_ref", "q", "tip"])
+def test_performance_of_a_result_whose_numbers_are_none(rotor, name, bad):
+    """As a file may hold that others have changed."""
+    slew = fa.Quintic(start=(0.0,), end=(0.3,), duration=0.5)
+    result = fa.simulate(rotor, 1.0, u=control.JointPD(slew, Kp=1.0, Kd=1.0), samples=11, progress=False).copy(
+        deep=True
+    )
+    fa.performance(result)
+    result[name].values[-1] = bad
+    with pytest.raises(fa.DescriptionError, match=rf"^performance: {name} of the result is not finite"):
+        fa.performance(result)

@@ -10,6 +10,9 @@ from flexarm.errors import DescriptionError
 
 Array = np.ndarray
 
+LARGEST = 1e40
+"""Of a coordinate or a place, in SI units."""
+
 AT_REST = 1e-9
 """Share of its way that a reference may still have to go when it counts as arrived."""
 
@@ -72,6 +75,9 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0) -> Performa
     t = result.time.values
     wanted = result.q_ref.values
     q = result.q.values[:, result.role.values == "joint"]
+    for name, values in (("q_ref", wanted), ("q", q), ("tip", result.tip.values)):
+        if not (np.abs(values) < LARGEST).all():
+            raise DescriptionError(f"performance: {name} of the result is not finite, or beyond all sense")
     way = wanted[-1] - wanted[0]
     if not way.any():
         raise DescriptionError("performance: the reference does not move")
