@@ -138,6 +138,9 @@ def _units(result: Any, names: list[str]) -> str:
 
 # -- modes -------------------------------------------------------------------------------------------------------------
 
+LARGEST = 1e12
+"""Of a coordinate that can be drawn, in SI units."""
+
 STATIONS = 101
 """Points on each neutral axis; curvature is integrated between them by the trapezoidal rule."""
 
@@ -151,6 +154,8 @@ def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
     with refused("neutral_axes"):
         checked_instance(model, Model, "model")
     q = model.single("neutral_axes", "q", q)
+    if np.abs(q).max() > LARGEST:
+        raise DescriptionError(f"neutral_axes: q has {np.abs(q).max():g}; it must be at most {LARGEST:g} in size")
     frames = model.frames(q)
     x = np.linspace(0.0, 1.0, STATIONS)
     found = []

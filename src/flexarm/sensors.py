@@ -347,7 +347,7 @@ def _place(sensor: Described, name: str, arm: Arm) -> int:
         checked_instance(arm, Arm, "arm")
     names = [link.name for link in arm.links]
     if name not in names:
-        raise DescriptionError(f"{type(sensor).__name__}: unknown link {name!r}; the arm has {', '.join(names)}")
+        raise DescriptionError(f"{type(sensor).__name__}: unknown link {shown(name)}; the arm has {', '.join(names)}")
     return names.index(name)
 
 

@@ -11,6 +11,7 @@ from importlib import import_module  # noqa: TID251  (names of the package's own
 from pathlib import Path
 from typing import Literal, final
 
+from flexarm.checks import shown
 from flexarm.errors import DescriptionError
 
 Verdict = Literal["reproduced", "reproduced with a correction", "not reproduced", "no data printed"]
@@ -185,5 +186,5 @@ def papers(name: str | None = None) -> tuple[Paper, ...]:
     """All papers, or the one of this name."""
     chosen = tuple(paper for paper in PAPERS if name in (None, paper.name))
     if not chosen:
-        raise DescriptionError(f"unknown paper {name!r}; there are {', '.join(paper.name for paper in PAPERS)}")
+        raise DescriptionError(f"unknown paper {shown(name)}; there are {', '.join(paper.name for paper in PAPERS)}")
     return chosen
