@@ -6,7 +6,6 @@ arm; sampled, it is called once a period and its output held, after delay, satur
 """
 
 import hashlib
-import json
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -363,35 +362,32 @@ def check_drives(model: Model, before: str, must: str) -> None:
             raise DescriptionError(f"{before}input {name!r} {sum_}; {must}")
 
 
-def closed_loop_rate(model: Model, memory: int) -> Kernel:
-    """(q, qd, z, u, dz/dt) -> (qd, qdd, dz/dt, powers): what is integrated where a law has a memory."""
+RESIDUALS = {"state_rate": "state_residual", "prescribed_rate": "prescribed_residual"}
+"""What an implicit method solves in place of what is integrated."""
+
+
+def integrand(model: Model, quantity: str, memory: int) -> Kernel:
+    """A quantity of those in a run with a law's memory: (q, qd, z, u, dz/dt), or (..., qdd) for a residual.
+
+    Where it gives the rates of the state, dz/dt stands among them. Without memory it is the quantity itself.
+    """
+    if not memory:
+        return model.kernel(quantity)
 
     def trace() -> "ca.Function":
         import casadi as ca
 
-        n, m = len(model.coordinates), len(model.inputs)
-        sizes = {"q": n, "qd": n, "z": memory, "u": m, "zd": memory}
-        x = {name: ca.SX.sym(name, size) for name, size in sizes.items()}
-        rate = model.function("state_rate")(x["q"], x["qd"], x["u"])
-        return ca.Function("closed_loop_rate", list(x.values()), [ca.vertcat(rate[: 2 * n], x["zd"], rate[2 * n :])])
+        function = model.function(quantity)
+        names, n = function.name_in(), len(model.coordinates)
+        x = dict(zip(names, function.sx_in(), strict=True))
+        z, zd = ca.SX.sym("z", memory), ca.SX.sym("zd", memory)
+        found = function(*x.values())
+        if "qdd" not in names:
+            found = ca.vertcat(found[: 2 * n], zd, found[2 * n :])
+        others = [x[name] for name in names[3:]]
+        return ca.Function(quantity, [x["q"], x["qd"], z, x["u"], zd, *others], [found])
 
-    return Kernel(json.dumps(["closed loop rate", model.fingerprint, memory]), trace)
-
-
-def residual(model: Model, quantity: str, memory: int) -> Kernel:
-    """(q, qd, z, u, dz/dt, qdd) -> (what is left of the equation of motion, powers): what implicit methods solve."""
-    name = quantity.replace("rate", "residual")
-
-    def trace() -> "ca.Function":
-        import casadi as ca
-
-        n, m = len(model.coordinates), len(model.inputs)
-        sizes = {"q": n, "qd": n, "z": memory, "u": m, "zd": memory, "qdd": n}
-        x = {name: ca.SX.sym(name, size) for name, size in sizes.items()}
-        found = model.function(name)(x["q"], x["qd"], x["u"], x["qdd"])
-        return ca.Function("residual", list(x.values()), [found])
-
-    return Kernel(json.dumps([name, model.fingerprint, memory]), trace)
+    return model.compiled(f"{quantity} with memory {memory}", trace)
 
 
 def check_width(model: Model, u: Column, name: str) -> None:

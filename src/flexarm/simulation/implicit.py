@@ -85,9 +85,6 @@ class Implicit:
                 ratio=SLOW,
                 known=0,
                 steps=0,
-                rejected=0,
-                jacobians=0,
-                factored=0,
             )
         )
 

@@ -12,11 +12,10 @@ import numpy as np
 from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
 from flexarm.model import Model
-from flexarm.native.kernel import Code
 from flexarm.simulation import memory, methods, solvers
 from flexarm.simulation.dataset import dataset, faulty, numbers
 from flexarm.simulation.diagnosis import diagnosis
-from flexarm.simulation.feedback import closed_loop_rate, residual
+from flexarm.simulation.feedback import RESIDUALS, integrand
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
@@ -124,7 +123,8 @@ def simulate(
 
     began = clock.perf_counter()
     implicit = chosen in solvers.IMPLICIT
-    rate = _rate(model, drive, q, layout, implicit)
+    quantity = RESIDUALS[drive.quantity] if implicit else drive.quantity
+    rate = integrand(model, quantity, layout.memory).code
     compiled = clock.perf_counter()
     inputs = len(model.inputs) + layout.memory
     tried = layout.nv if implicit else 0
@@ -200,13 +200,6 @@ def _check_reference(reference: Reference, model: Model) -> None:
     given = reference_values(reference, np.zeros(1)).shape[1]
     if given != len(joints):
         raise DescriptionError(f"reference moves {given} joints; the arm has {len(joints)}: {', '.join(joints)}")
-
-
-def _rate(model: Model, drive: Input, q: Array, layout: Layout, implicit: bool) -> Code:
-    """The compiled right-hand side, or what an implicit method solves."""
-    if implicit:
-        return residual(model, drive.quantity, layout.memory).code
-    return closed_loop_rate(model, layout.memory).code if layout.memory else model.kernel(drive.quantity).code
 
 
 @final

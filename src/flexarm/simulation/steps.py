@@ -78,9 +78,6 @@ class Step:
     ratio: float
     known: int
     steps: int
-    rejected: int
-    jacobians: int
-    factored: int
 
 
 def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
@@ -109,18 +106,32 @@ def jacobian(s: Step) -> None:
 
     Newton's matrix need not be exact, it is an old one most of the time.
     """
+    masses(s)
+    slopes(s)
+
+
+def masses(s: Step) -> None:
+    """M: e is linear in the rates."""
+    m, width = s.m, s.width
+    rates, e, other = s.w, s.w[width:], s.w[2 * width :]
+    copied(s.k[s.stages * width :], rates, width)
+    residual(s, s.t, s.y, rates, e)
+    for c in range(m):
+        x = rates[c]
+        rates[c] = x + 1.0
+        residual(s, s.t, s.y, rates, other)
+        rates[c] = x
+        for r in range(m):
+            s.M[r * m + c] = e[r] - other[r]
+
+
+def slopes(s: Step) -> None:
+    """C and K."""
     n, m, width = s.n, s.m, s.width
     rates, e, other = s.w, s.w[width:], s.w[2 * width :]
     copied(s.k[s.stages * width :], rates, width)
     copied(s.y, s.trial, n + width)
     residual(s, s.t, s.trial, rates, e)
-    for c in range(m):
-        x = rates[c]
-        rates[c] = x + 1.0
-        residual(s, s.t, s.trial, rates, other)
-        rates[c] = x
-        for r in range(m):
-            s.M[r * m + c] = e[r] - other[r]
     for c in range(m + n):
         i = n + c if c < m else c - m
         x = s.trial[i]
@@ -134,7 +145,6 @@ def jacobian(s: Step) -> None:
                 s.C[r * m + c] = slope
             else:
                 s.K[r * n + c - m] = slope
-    s.jacobians += 1
 
 
 def factors(s: Step, h: float) -> int:
@@ -161,7 +171,6 @@ def factors(s: Step, h: float) -> int:
             if factor(A, s.pivots[i * m :], m) == 0:
                 return 0
             i += 1
-    s.factored += 1
     return 1
 
 
@@ -361,13 +370,16 @@ def copied(x: Floats, y: Floats, count: int) -> None:
 
 
 def begin(s: Step, t0: float) -> int:
-    """Forget what was before t0, where the input may have jumped; 0 where the first accelerations cannot be found."""
+    """Forget what was before t0, where the input may have jumped; 0 where the first accelerations cannot be found.
+
+    The Jacobian is that at t0 then.
+    """
     m, width = s.m, s.width
     first = s.k[s.stages * width :]
     s.t = t0
     for j in range(width):
         first[j] = 0.0
-    jacobian(s)
+    masses(s)
     copied(s.M, s.mass, m * m)
     if factor(s.mass, s.pivots, m) == 0:
         return 0
@@ -375,6 +387,7 @@ def begin(s: Step, t0: float) -> int:
     copied(s.f[m:], first[m:], width - m)
     solve(s.mass, s.pivots, m, s.f)
     copied(s.f, first, m)
+    slopes(s)
     s.nodes[0] = t0
     s.known = 1
     s.ratio = SLOW
@@ -385,7 +398,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
     """Take the state y from t0 to the times, the states there to out; how many were reached."""
     n, width, stages = s.n, s.width, s.stages
     end, known_h = times[count - 1], 0.0
-    done, stale, fresh = 0, 1, 0
+    done, stale, fresh = 0, 0, 1
     if begin(s, t0) == 0:
         return 0
     while done < count:
@@ -406,7 +419,6 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             known_h = h
         predicted(s, h)
         if newton(s, h) == 0:
-            s.rejected += 1
             s.ratio = SLOW
             if fresh == 0:
                 stale = 1
@@ -419,7 +431,6 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             e = error(s, h)
             scale = 0.9 * max(e, 1e-10) ** (-1.0 / float(stages + s.known))
             if not e <= 1.0:
-                s.rejected += 1
                 s.h = h * min(max(scale, 0.2), 0.9)
                 if s.h < 1e-13 * (abs(s.t) + abs(end)) or not e < 1e300:
                     return done
