@@ -11,7 +11,7 @@ import pytest
 
 from flexarm.native import dense
 from flexarm.native.functions import translated
-from flexarm.native.language import Floats, Placed, Words, call, sqrt
+from flexarm.native.language import Floats, Placed, Words, call, lanes, sqrt
 
 LIMIT = 7
 HALF = 0.5
@@ -173,25 +173,51 @@ def test_addresses_are_called() -> None:
     assert seen == [(2.0, 4), (2.0, 4)]
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 30])
-def test_factors_solve(n: int) -> None:
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 8, 30])
+def test_inverses_and_products(n: int) -> None:
     rng = np.random.default_rng(n)
     A, B = rng.normal(size=(2, n, n))
     x, y = rng.normal(size=(2, n))
-    code = compiled(dense.factor, dense.solve, dense.factor_complex, dense.solve_complex)
+    code = compiled(dense.inverted, dense.multiplied, dense.inverted_complex, dense.multiplied_complex)
     for made in (code, dense):
-        LU, pivots, z = A.ravel().copy(), np.zeros(n, dtype=np.int64), x.copy()
-        assert made.factor(LU, pivots, n) == 1
-        made.solve(LU, pivots, n, z)
-        np.testing.assert_allclose(A @ z, x, atol=1e-11)
-        LU, re, im = np.concatenate([A.ravel(), B.ravel()]), x.copy(), y.copy()
-        assert made.factor_complex(LU, pivots, n) == 1
-        made.solve_complex(LU, pivots, n, re, im)
-        np.testing.assert_allclose((A + 1j * B) @ (re + 1j * im), x + 1j * y, atol=1e-11)
+        inverse, pivots, z = A.T.ravel().copy(), np.zeros(n, dtype=np.int64), np.full(n + 1, np.nan)
+        assert made.inverted(inverse, pivots, n) == 1
+        made.multiplied(inverse, n, x, z)
+        np.testing.assert_allclose(A @ z[:n], x, atol=1e-11)
+        assert np.isnan(z[n])
+        inverse, z = np.concatenate([A.T.ravel(), B.T.ravel()]), np.full(2 * n + 1, np.nan)
+        assert made.inverted_complex(inverse, pivots, n) == 1
+        made.multiplied_complex(inverse, n, np.concatenate([x, y]), z)
+        np.testing.assert_allclose((A + 1j * B) @ (z[:n] + 1j * z[n : 2 * n]), x + 1j * y, atol=1e-11)
+        assert np.isnan(z[2 * n])
 
 
-def test_what_cannot_be_factored_is_told() -> None:
-    code = compiled(dense.factor)
+def test_what_cannot_be_inverted_is_told() -> None:
+    code = compiled(dense.inverted, dense.inverted_complex)
     for bad in (np.zeros(4), np.array([np.nan, 1.0, 1.0, 1.0]), np.array([1.0, 2.0, 2.0, 4.0])):
-        assert dense.factor(bad.copy(), np.zeros(2, dtype=np.int64), 2) == 0
-        assert code.factor(bad.copy(), np.zeros(2, dtype=np.int64), 2) == 0
+        for made in (code, dense):
+            assert made.inverted(bad.copy(), np.zeros(2, dtype=np.int64), 2) == 0
+            both = np.concatenate([bad, np.zeros(4)])
+            assert made.inverted_complex(both, np.zeros(2, dtype=np.int64), 2) == 0
+
+
+def across(x: Floats, y: Floats, count: int, f: float) -> None:
+    """Loops over lanes, with all that may stand in them."""
+    for j in lanes(count):
+        y[j] = 2
+    for j in lanes(count):
+        y[j] += f * x[j] - x[j] / (1.0 + x[j] * x[j])
+    for i in range(count):
+        row = y[i:]
+        for j in lanes(count - i):
+            row[j] -= x[i] * -1.0
+
+
+@pytest.mark.parametrize("n", range(11))
+def test_lanes(n: int) -> None:
+    x = np.random.default_rng(n).normal(size=n + 1)
+    meant, made = np.full(n + 1, 7.0), np.full(n + 1, 7.0)
+    across(x, meant, n, 0.3)
+    compiled(across).across(x, made, n, 0.3)
+    np.testing.assert_allclose(made, meant, rtol=1e-14)
+    assert made[n] == 7.0  # nothing is written beyond

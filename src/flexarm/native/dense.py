@@ -1,55 +1,60 @@
-"""Dense linear algebra of small matrices, to be translated: real and complex factors, and solutions.
+"""Dense linear algebra of small matrices, to be translated: inverses, real and complex, and products with vectors.
 
-A complex matrix stands as its real parts followed by its imaginary parts.
+Newton's matrix is inverted now and then and multiplied with many times. A product is a sum of columns, several of whose
+numbers are handled at once, while each number of a solution by factors has to wait for the one before.
+
+A matrix stands column by column. A complex one stands as its real parts followed by its imaginary parts.
 """
 
-from flexarm.native.language import Floats, Words
+from flexarm.native.language import Floats, Words, lanes
 
 
-def factor(A: Floats, pivots: Words, n: int) -> int:
-    """Factors L U of A (n, n) with rows exchanged, in its place; 0 where it is singular, or not a number."""
+def inverted(A: Floats, pivots: Words, n: int) -> int:
+    """The inverse of A (n, n) in its place, by Gauss and Jordan; 0 where it is singular, or not a number."""
     for c in range(n):
         p = c
         for r in range(c + 1, n):
             if abs(A[r * n + c]) > abs(A[p * n + c]):
                 p = r
         pivots[c] = p
-        if not abs(A[p * n + c]) > 0.0:
-            return 0
         top, other = A[c * n :], A[p * n :]
+        if not abs(other[c]) > 0.0:
+            return 0
         if p != c:
             for j in range(n):
                 top[j], other[j] = other[j], top[j]
-        for r in range(c + 1, n):
-            row = A[r * n :]
-            f = row[c] / top[c]
-            row[c] = f
-            for j in range(c + 1, n):
-                row[j] -= f * top[j]
+        f = 1.0 / top[c]
+        top[c] = 1.0
+        for j in lanes(n):
+            top[j] *= f
+        for r in range(n):
+            if r != c:
+                row = A[r * n :]
+                f = row[c]
+                row[c] = 0.0
+                for j in lanes(n):
+                    row[j] -= f * top[j]
+    for c in range(n - 1, -1, -1):
+        p = pivots[c]
+        if p != c:
+            for r in range(n):
+                row = A[r * n :]
+                row[c], row[p] = row[p], row[c]
     return 1
 
 
-def solve(A: Floats, pivots: Words, n: int, x: Floats) -> None:
-    """The solution for the right side x, in its place."""
+def multiplied(A: Floats, n: int, x: Floats, y: Floats) -> None:
+    """y = A x."""
+    for j in lanes(n):
+        y[j] = 0.0
     for c in range(n):
-        p = pivots[c]
-        x[c], x[p] = x[p], x[c]
-    for r in range(n):
-        row = A[r * n :]
-        sum_ = x[r]
-        for j in range(r):
-            sum_ -= row[j] * x[j]
-        x[r] = sum_
-    for r in range(n - 1, -1, -1):
-        row = A[r * n :]
-        sum_ = x[r]
-        for j in range(r + 1, n):
-            sum_ -= row[j] * x[j]
-        x[r] = sum_ / row[r]
+        column, f = A[c * n :], x[c]
+        for j in lanes(n):
+            y[j] += f * column[j]
 
 
-def factor_complex(A: Floats, pivots: Words, n: int) -> int:
-    """As `factor`; a pivot is the largest by the sum of its parts' sizes."""
+def inverted_complex(A: Floats, pivots: Words, n: int) -> int:
+    """As `inverted`; a pivot is the largest by the sum of its parts' sizes."""
     B = A[n * n :]
     for c in range(n):
         p = c
@@ -57,48 +62,47 @@ def factor_complex(A: Floats, pivots: Words, n: int) -> int:
             if abs(A[r * n + c]) + abs(B[r * n + c]) > abs(A[p * n + c]) + abs(B[p * n + c]):
                 p = r
         pivots[c] = p
-        size = A[p * n + c] * A[p * n + c] + B[p * n + c] * B[p * n + c]
-        if not size > 0.0:
-            return 0
         a, b = A[c * n :], B[c * n :]
         d, e = A[p * n :], B[p * n :]
+        size = d[c] * d[c] + e[c] * e[c]
+        if not size > 0.0:
+            return 0
         if p != c:
             for j in range(n):
                 a[j], d[j] = d[j], a[j]
                 b[j], e[j] = e[j], b[j]
-        for r in range(c + 1, n):
-            g, h = A[r * n :], B[r * n :]
-            x = (g[c] * a[c] + h[c] * b[c]) / size
-            y = (h[c] * a[c] - g[c] * b[c]) / size
-            g[c] = x
-            h[c] = y
-            for j in range(c + 1, n):
-                g[j] -= x * a[j] - y * b[j]
-                h[j] -= x * b[j] + y * a[j]
+        x, y = a[c] / size, -b[c] / size
+        a[c] = 1.0
+        b[c] = 0.0
+        for j in range(n):
+            a[j], b[j] = x * a[j] - y * b[j], x * b[j] + y * a[j]
+        for r in range(n):
+            if r != c:
+                g, h = A[r * n :], B[r * n :]
+                x, y = g[c], h[c]
+                g[c] = 0.0
+                h[c] = 0.0
+                for j in lanes(n):
+                    g[j] -= x * a[j] - y * b[j]
+                    h[j] -= x * b[j] + y * a[j]
+    for c in range(n - 1, -1, -1):
+        p = pivots[c]
+        if p != c:
+            for r in range(n):
+                g, h = A[r * n :], B[r * n :]
+                g[c], g[p] = g[p], g[c]
+                h[c], h[p] = h[p], h[c]
     return 1
 
 
-def solve_complex(A: Floats, pivots: Words, n: int, x: Floats, y: Floats) -> None:
-    """The solution for the right side x + i y, in its place."""
-    B = A[n * n :]
+def multiplied_complex(A: Floats, n: int, x: Floats, y: Floats) -> None:
+    """y = A x; the vectors stand as real parts followed by imaginary parts."""
+    B, u, v = A[n * n :], y, y[n:]
+    for j in lanes(2 * n):
+        y[j] = 0.0
     for c in range(n):
-        p = pivots[c]
-        x[c], x[p] = x[p], x[c]
-        y[c], y[p] = y[p], y[c]
-    for r in range(n):
-        a, b = A[r * n :], B[r * n :]
-        s, t = x[r], y[r]
-        for j in range(r):
-            s -= a[j] * x[j] - b[j] * y[j]
-            t -= a[j] * y[j] + b[j] * x[j]
-        x[r] = s
-        y[r] = t
-    for r in range(n - 1, -1, -1):
-        a, b = A[r * n :], B[r * n :]
-        s, t = x[r], y[r]
-        for j in range(r + 1, n):
-            s -= a[j] * x[j] - b[j] * y[j]
-            t -= a[j] * y[j] + b[j] * x[j]
-        size = a[r] * a[r] + b[r] * b[r]
-        x[r] = (s * a[r] + t * b[r]) / size
-        y[r] = (t * a[r] - s * b[r]) / size
+        a, b = A[c * n :], B[c * n :]
+        f, g = x[c], x[n + c]
+        for j in lanes(n):
+            u[j] += f * a[j] - g * b[j]
+            v[j] += f * b[j] + g * a[j]

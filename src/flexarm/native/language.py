@@ -3,9 +3,9 @@
 A function that is to be translated has annotated arguments: `int` (64 bits), `float`, `Floats` and `Words` (where
 numbers, or integers and addresses of 8 bytes, lie), records, which are dataclasses of such and of other records, and
 `Sequence[SomeRecord]`, where the address of one lies. It may use assignments, arithmetic, comparisons, `if`, `while`,
-`for i in range(...)`, `break`, `continue`, `return`, `x[i]`, `x[i:]` (what lies from there on), `record.name`, `min`,
-`max`, `abs`, `sqrt`, `float`, `int`, `call`, the numbers of its module, and other functions of the kind. Integers are
-divided as those that are not negative.
+`for i in range(...)`, `for i in lanes(n)`, `break`, `continue`, `return`, `x[i]`, `x[i:]` (what lies from there on),
+`record.name`, `min`, `max`, `abs`, `sqrt`, `float`, `int`, `call`, the numbers of its module, and other functions of
+the kind. Integers are divided as those that are not negative.
 
 The same function runs in Python, with arrays, a view in the place of `x[i:]` and functions in the place of addresses:
 so it can be tested without a compiler, and what was translated compared with what was meant.
@@ -26,6 +26,14 @@ Words: TypeAlias = Annotated[np.ndarray, "i64"]
 def call(function: Any, *arguments: Any) -> None:
     """Call what stands at an address: `void function(...)`."""
     function(*arguments)
+
+
+def lanes(count: int) -> range:
+    """For rounds that do not depend on each other, so that several are made at once.
+
+    In the loop the counter stands alone between brackets, x[i], and the value of such an element goes into another.
+    """
+    return range(count)
 
 
 def sqrt(x: float) -> float:

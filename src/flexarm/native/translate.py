@@ -19,6 +19,9 @@ COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "
 FAST = ("contract", "nsz", "reassoc")
 """Freedoms given to the compiler; NaN keeps its meaning."""
 
+WIDE = ir.VectorType(DOUBLE, 4)
+"""Numbers that a loop over lanes takes at a time: rows of an arm are hardly longer, and the rest is done one by one."""
+
 
 def optimized(*functions: Callable[..., Any]) -> str:
     """LLVM IR of the functions, names in registers.
@@ -101,6 +104,7 @@ class _Translation:
         self.b = ir.IRBuilder(self.function.append_basic_block("body"))
         self.names: dict[str, Any] = {}
         self.loops: list[tuple[Any, Any]] = []  # where `continue` and `break` lead
+        self.lane = ""  # the counter of a loop over lanes while several rounds of it are made at once
         for name, value, (_, pointed) in zip(tree.args.args, self.function.args, kinds, strict=True):
             self.put(name.arg, _Pointer(value, pointed) if pointed is not None else value)
         body = self.b.block
@@ -135,10 +139,9 @@ class _Translation:
 
     def on_AugAssign(self, s: ast.AugAssign) -> None:
         if isinstance(s.target, ast.Subscript):
-            base, i = self.value(s.target.value), self.value(s.target.slice)
-            address = self.at(base, i)
-            value = self.binary(s.op, self.b.load(address, typ=base.kind), self.value(s.value))
-            self.b.store(self.like(base.kind, value), address)
+            address, kind = self.element(s.target)
+            value = self.binary(s.op, self.b.load(address, align=8, typ=kind), self.value(s.value))
+            self.b.store(self.like(kind, value), address, align=8)
         elif isinstance(s.target, ast.Attribute):
             address, kind, _ = self.field(s.target)
             self.b.store(
@@ -172,11 +175,23 @@ class _Translation:
         self.b.position_at_end(after)
 
     def on_For(self, s: ast.For) -> None:
-        assert isinstance(s.iter, ast.Call) and isinstance(s.target, ast.Name) and not s.orelse
+        assert isinstance(s.iter, ast.Call) and isinstance(s.iter.func, ast.Name) and isinstance(s.target, ast.Name)
         bounds = [self.value(a) for a in s.iter.args]
-        start, stop = (I64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
-        step = bounds[2] if len(bounds) == 3 else I64(1)
-        downward = len(bounds) == 3 and isinstance(step, ir.Constant) and step.constant < 0
+        if s.iter.func.id == "lanes":
+            (count,) = bounds
+            whole = self.b.and_(count, I64(-WIDE.count))
+            self.lane = s.target.id
+            self.rounds(s, I64(0), whole, I64(WIDE.count))
+            self.lane = ""
+            self.rounds(s, whole, count, I64(1))
+        else:
+            start, stop = (I64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
+            self.rounds(s, start, stop, bounds[2] if len(bounds) == 3 else I64(1))
+
+    def rounds(self, s: ast.For, start: Any, stop: Any, step: Any) -> None:
+        """A loop's body for each value of its counter."""
+        assert isinstance(s.target, ast.Name) and not s.orelse
+        downward = isinstance(step, ir.Constant) and step.constant < 0
         counter = self.entry.alloca(I64)
         test, body, following, after = (self.function.append_basic_block() for _ in range(4))
         self.b.store(start, counter)
@@ -212,8 +227,8 @@ class _Translation:
 
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Subscript):
-            base = self.value(target.value)
-            self.b.store(self.like(base.kind, value), self.at(base, self.value(target.slice)))
+            address, kind = self.element(target)
+            self.b.store(self.like(kind, value), address, align=8)
         elif isinstance(target, ast.Attribute):
             address, kind, _ = self.field(target)
             self.b.store(self.like(kind, value), address)
@@ -282,13 +297,21 @@ class _Translation:
         return chosen
 
     def of_Subscript(self, e: ast.Subscript) -> Any:
-        base = self.value(e.value)
         if isinstance(e.slice, ast.Slice):
             assert e.slice.lower is not None and e.slice.upper is None
+            base = self.value(e.value)
             return _Pointer(self.at(base, self.value(e.slice.lower)), base.kind)
-        if isinstance(base.kind, list):
-            return _Pointer(self.b.load(self.at(base, self.value(e.slice)), typ=POINTER), base.kind[0])
-        return self.b.load(self.at(base, self.value(e.slice)), typ=base.kind)
+        address, kind = self.element(e)
+        if isinstance(kind, list):
+            return _Pointer(self.b.load(address, typ=POINTER), kind[0])
+        return self.b.load(address, align=8, typ=kind)
+
+    def element(self, e: ast.Subscript) -> tuple[Any, Any]:
+        """Where x[i] lies, and its kind; in a loop over lanes, by the loop's counter, several at once."""
+        base = self.value(e.value)
+        wide = self.lane and isinstance(e.slice, ast.Name) and e.slice.id == self.lane
+        assert not wide or base.kind == DOUBLE, "lanes are of numbers"
+        return self.at(base, self.value(e.slice)), WIDE if wide else base.kind
 
     def of_Attribute(self, e: ast.Attribute) -> Any:
         address, kind, pointed = self.field(e)
@@ -335,7 +358,8 @@ class _Translation:
             power = self.module.ir.declare_intrinsic("llvm.pow", [DOUBLE])
             return self.b.call(power, [self.like(DOUBLE, x), self.like(DOUBLE, y)])
         if isinstance(op, ast.Div):
-            return self.b.fdiv(self.like(DOUBLE, x), self.like(DOUBLE, y), flags=FAST)
+            kind = WIDE if WIDE in (x.type, y.type) else DOUBLE
+            return self.b.fdiv(self.like(kind, x), self.like(kind, y), flags=FAST)
         x, y = self.alike(x, y)
         if isinstance(op, ast.FloorDiv):
             return self.b.sdiv(x, y)
@@ -345,11 +369,16 @@ class _Translation:
         return getattr(self.b, plain)(x, y) if x.type == I64 else getattr(self.b, f"f{plain}")(x, y, flags=FAST)
 
     def alike(self, x: Any, y: Any) -> tuple[Any, Any]:
-        return (x, y) if x.type == y.type else (self.like(DOUBLE, x), self.like(DOUBLE, y))
+        kind = x.type if x.type == y.type else WIDE if WIDE in (x.type, y.type) else DOUBLE
+        return self.like(kind, x), self.like(kind, y)
 
     def like(self, kind: Any, value: Any) -> Any:
         if value.type == kind:
             return value
+        if kind == WIDE:
+            none, number = WIDE(ir.Undefined), self.like(DOUBLE, value)
+            one = self.b.insert_element(none, number, ir.IntType(32)(0))
+            return self.b.shuffle_vector(one, none, ir.VectorType(ir.IntType(32), WIDE.count)([0] * WIDE.count))
         assert kind == DOUBLE and value.type == I64, "a name or a place has one kind"
         return self.b.sitofp(value, DOUBLE)
 

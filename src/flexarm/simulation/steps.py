@@ -14,8 +14,8 @@ moment ago Newton's iteration diverges for very stiff arms. Besides, it takes ha
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flexarm.native.dense import factor, factor_complex, solve, solve_complex
-from flexarm.native.language import Floats, Words, call, sqrt
+from flexarm.native.dense import inverted, inverted_complex, multiplied, multiplied_complex
+from flexarm.native.language import Floats, Words, call, lanes, sqrt
 from flexarm.simulation.rhs import NAN, Shared
 
 ITERATIONS, PATIENT = 10, 40
@@ -26,6 +26,9 @@ RATIO = 0.02
 """Of two corrections: what a single one is taken to have left."""
 SLOW = 0.3
 """A ratio that asks for a new Jacobian."""
+WAIT = 10
+"""Steps after one that was too long before a longer one is tried: each length wants inverses of its own, and where a
+mode rings, the estimate of the error goes up and down with it."""
 
 
 @dataclass
@@ -66,11 +69,12 @@ class Step:
     M: Floats
     C: Floats
     K: Floats
-    LU: Floats
+    inverses: Floats
     mass: Floats
     pivots: Words
     r: Floats
     w: Floats
+    scale: Floats
     weights: Floats
     V: Floats
     h: float
@@ -121,94 +125,98 @@ def masses(s: Step) -> None:
         rates[c] = x + 1.0
         residual(s, s.t, s.y, rates, other)
         rates[c] = x
-        for r in range(m):
-            s.M[r * m + c] = e[r] - other[r]
+        column = s.M[c * m :]
+        for r in lanes(m):
+            column[r] = e[r] - other[r]
 
 
 def slopes(s: Step) -> None:
     """C and K."""
     n, m, width = s.n, s.m, s.width
-    rates, e, other = s.w, s.w[width:], s.w[2 * width :]
+    rates, e = s.w, s.w[width:]
     copied(s.k[s.stages * width :], rates, width)
     copied(s.y, s.trial, n + width)
     residual(s, s.t, s.trial, rates, e)
-    for c in range(m + n):
-        i = n + c if c < m else c - m
-        x = s.trial[i]
-        s.trial[i] = x + 1e-7 * max(abs(x), 1e-2)
-        step = s.trial[i] - x
-        residual(s, s.t, s.trial, rates, other)
-        s.trial[i] = x
-        for r in range(m):
-            slope = (e[r] - other[r]) / step
-            if c < m:
-                s.C[r * m + c] = slope
-            else:
-                s.K[r * n + c - m] = slope
+    for c in range(m):
+        slope(s, n + c, s.C[c * m :])
+    for c in range(n):
+        slope(s, c, s.K[c * m :])
 
 
-def factors(s: Step, h: float) -> int:
-    """Factors of the blocks M + h x C + h^2 y K; 0 where one is singular or not a number."""
-    n, m = s.n, s.m
+def slope(s: Step, i: int, column: Floats) -> None:
+    """Of -e to the i-th number of the state, beside rates and e in w."""
+    width = s.width
+    rates, e, other = s.w, s.w[width:], s.w[2 * width :]
+    x = s.trial[i]
+    s.trial[i] = x + 1e-7 * max(abs(x), 1e-2)
+    f = 1.0 / (s.trial[i] - x)
+    residual(s, s.t, s.trial, rates, other)
+    s.trial[i] = x
+    for r in lanes(s.m):
+        column[r] = f * (e[r] - other[r])
+
+
+def inverses(s: Step, h: float) -> int:
+    """Inverses of the blocks M + h x C + h^2 y K; 0 where one is singular or not a number."""
+    m = s.m
     i = 0
     while i < s.stages:
         block = s.blocks[4 * i :]
-        A = s.LU[2 * i * m * m :]
+        x, y, u, v = h * block[0], h * block[1], h * h * block[2], h * h * block[3]
+        A = s.inverses[2 * i * m * m :]
         B = A[m * m :]
-        for r in range(m):
-            a, b = A[r * m :], B[r * m :]
-            for c in range(m):
-                a[c] = s.M[r * m + c] + h * block[0] * s.C[r * m + c]
-                b[c] = h * block[1] * s.C[r * m + c]
-            for c in range(n):
-                a[c] += h * h * block[2] * s.K[r * n + c]
-                b[c] += h * h * block[3] * s.K[r * n + c]
+        for j in lanes(m * m):
+            A[j] = s.M[j] + x * s.C[j]
+        for j in lanes(m * s.n):
+            A[j] += u * s.K[j]
         if block[1] != 0.0:
-            if factor_complex(A, s.pivots[i * m :], m) == 0:
+            for j in lanes(m * m):
+                B[j] = y * s.C[j]
+            for j in lanes(m * s.n):
+                B[j] += v * s.K[j]
+            if inverted_complex(A, s.pivots, m) == 0:
                 return 0
             i += 2
         else:
-            if factor(A, s.pivots[i * m :], m) == 0:
+            if inverted(A, s.pivots, m) == 0:
                 return 0
             i += 1
     return 1
 
 
-def block_solved(s: Step, i: int, x: Floats) -> None:
-    """The solution of the i-th block, in the place of the right side x: one row of m, or two of a complex block."""
-    m = s.m
-    A = s.LU[2 * i * m * m :]
+def block_solved(s: Step, i: int, x: Floats, y: Floats) -> None:
+    """The solution y of the i-th block for the right side x: one row of m, or two of a complex block."""
+    A = s.inverses[2 * i * s.m * s.m :]
     if s.blocks[4 * i + 1] != 0.0:
-        solve_complex(A, s.pivots[i * m :], m, x, x[m:])
+        multiplied_complex(A, s.m, x, y)
     else:
-        solve(A, s.pivots[i * m :], m, x)
+        multiplied(A, s.m, x, y)
 
 
 def corrected(s: Step) -> None:
     """Newton's correction, in the place of the residuals r (stages, m)."""
     m, stages = s.m, s.stages
+    solution = s.w[stages * m :]
     combined(s.to, stages, stages, s.r, s.w, m, m)
     i = 0
     while i < stages:
-        block_solved(s, i, s.w[i * m :])
+        block_solved(s, i, s.w[i * m :], solution[i * m :])
         i += 2 if s.blocks[4 * i + 1] != 0.0 else 1
-    combined(s.back, stages, stages, s.w, s.r, m, m)
+    combined(s.back, stages, stages, solution, s.r, m, m)
 
 
 def reached(s: Step, along: float, h: float, first: Floats, second: Floats, count: int, x: Floats) -> None:
     """The state x after `along` h: weights of `count` rows of k in v (first) and in q (second)."""
-    n = s.n
-    for i in range(n):
-        x[i] = s.y[i] + along * h * s.y[n + i]
-    for i in range(n, n + s.width):
-        x[i] = s.y[i]
+    n, y, rates, v, a = s.n, s.y, x[s.n :], s.y[s.n :], along * h
+    for i in lanes(n):
+        x[i] = y[i] + a * v[i]
+    copied(v, rates, s.width)
     for j in range(count):
         f, g = h * first[j], h * h * second[j]
         row = s.k[j * s.width :]
-        rates = x[n:]
-        for i in range(n):
+        for i in lanes(n):
             x[i] += g * row[i]
-        for i in range(s.width):
+        for i in lanes(s.width):
             rates[i] += f * row[i]
 
 
@@ -217,23 +225,24 @@ def newton(s: Step, h: float) -> int:
     m, width, stages = s.m, s.width, s.stages
     weights = stages + s.kept
     before, ratio = 0.0, s.ratio
+    scaled(s, h)
     for iteration in range(PATIENT if s.fixed == 1 else ITERATIONS):
         for i in range(stages):
             reached(s, s.c[i], h, s.a1[i * weights :], s.a2[i * weights :], weights, s.trial)
             k, r = s.k[i * width :], s.r[i * m :]
             proper(s, k)
             residual(s, s.t + s.c[i] * h, s.trial, s.w, s.w[width:])
-            for j in range(m):
-                r[j] = s.mix * s.w[width + j]
-            copied(s.w[width + m :], k[m:], width - m)
+            e, f = s.w[width:], s.mix
+            for j in lanes(m):
+                r[j] = f * e[j]
+            copied(e[m:], k[m:], width - m)
         corrected(s)
         sum_ = 0.0
         for i in range(stages):
             k, r = s.k[i * width :], s.r[i * m :]
-            for j in range(m):
+            for j in lanes(m):
                 k[j] += r[j]
-            e = size(s, r, h)
-            sum_ += e * e
+            sum_ += size(s, r)
         now = sqrt(sum_ / float(stages))
         if not now < 1e30:
             return 0
@@ -250,21 +259,29 @@ def newton(s: Step, h: float) -> int:
 
 def proper(s: Step, k: Floats) -> None:
     """The motion's rates, to w, that belong to a stage's unknowns k: the same but for the generalized-alpha method."""
-    last = s.k[s.stages * s.width :]
-    for j in range(s.m):
-        s.w[j] = (k[j] - s.carried * s.f[j] - s.before * last[j]) / s.mix
+    last, w, start = s.k[s.stages * s.width :], s.w, s.f
+    x, y, z = 1.0 / s.mix, s.carried / s.mix, s.before / s.mix
+    for j in lanes(s.m):
+        w[j] = x * k[j] - y * start[j] - z * last[j]
 
 
-def size(s: Step, rates: Floats, h: float) -> float:
-    """Of an error of the unknown rates: what it does to q, v and z in a step, in units of the tolerance."""
-    n, sum_ = s.n, 0.0
+def scaled(s: Step, h: float) -> None:
+    """What a unit error of each unknown rate does to q, v and z in a step, in units of the tolerance, squared."""
+    n, m = s.n, s.m
+    for i in range(m):
+        e = h / (s.atol[n + i] + s.rtol * abs(s.y[n + i]))
+        s.scale[i] = e * e / float(n + m)
     for i in range(n):
-        e = 0.5 * h * h * rates[i] / (s.atol[i] + s.rtol * abs(s.y[i]))
-        sum_ += e * e
+        e = 0.5 * h * h / (s.atol[i] + s.rtol * abs(s.y[i]))
+        s.scale[i] += e * e / float(n + m)
+
+
+def size(s: Step, rates: Floats) -> float:
+    """Of an error of the unknown rates, squared, in units of the tolerance."""
+    sum_ = 0.0
     for i in range(s.m):
-        e = h * rates[i] / (s.atol[n + i] + s.rtol * abs(s.y[n + i]))
-        sum_ += e * e
-    return sqrt(sum_ / float(n + s.m))
+        sum_ += s.scale[i] * rates[i] * rates[i]
+    return sum_
 
 
 def error(s: Step, h: float) -> float:
@@ -286,15 +303,11 @@ def error(s: Step, h: float) -> float:
         weights[i] = 4.0 ** float(2 - count) / product
     combined(weights, 1, count, s.k, s.r, m, s.width)
     for _ in range(2):
+        multiplied(s.M, m, s.r, s.w)
         for j in range(m):
-            sum_ = 0.0
-            for i in range(m):
-                sum_ += s.M[j * m + i] * s.r[i]
-            s.w[j] = sum_
             s.w[m + j] = 0.0
-        block_solved(s, 0, s.w)
-        copied(s.w, s.r, m)
-    return size(s, s.w, h)
+        block_solved(s, 0, s.w, s.r)
+    return sqrt(size(s, s.r))
 
 
 def located(s: Step, h: float) -> int:
@@ -308,30 +321,49 @@ def located(s: Step, h: float) -> int:
 
 def predicted(s: Step, h: float) -> None:
     """The stages' rates, from the polynomial through the nodes passed last."""
+    known, width, nodes, weights = s.known, s.width, s.nodes, s.weights
+    others = s.weights[known:]
+    for j in range(known):
+        product = 1.0
+        for i in range(known):
+            if i != j:
+                product *= nodes[j] - nodes[i]
+        others[j] = 1.0 / product
     for i in range(s.stages):
-        x = s.t + s.c[i] * h
-        for j in range(s.known):
-            product = 1.0
-            for l in range(s.known):
-                if l != j:
-                    product *= (x - s.nodes[l]) / (s.nodes[j] - s.nodes[l])
-            s.weights[j] = product
-        combined(s.weights, 1, s.known, s.k[s.stages * s.width :], s.k[i * s.width :], s.width, s.width)
+        x, product = s.t + s.c[i] * h, 1.0
+        for j in range(known):
+            weights[j] = product * others[j]
+            product *= x - nodes[j]
+        product = 1.0
+        for j in range(known - 1, -1, -1):
+            weights[j] *= product
+            product *= x - nodes[j]
+        combined(weights, 1, known, s.k[s.stages * width :], s.k[i * width :], width, width)
+
+
+def fitted(s: Step, h: float) -> None:
+    """V: what turns the powers of x into weights of the rows of k, for the polynomial through all rates known."""
+    count = located(s, h)
+    for i in range(count):
+        power, column = 1.0, s.V[i * count :]
+        for p in range(count):
+            column[p] = power
+            power *= s.weights[i]
+    inverted(s.V, s.pivots, count)
 
 
 def between(s: Step, x: float, h: float, y: Floats) -> None:
-    """The state y at a part x of the step: the polynomial through all rates known, integrated."""
-    count = located(s, h)
-    nodes, first, second = s.weights, s.weights[count:], s.weights[2 * count :]
+    """The state y at a part x of the step: the polynomial of `fitted`, integrated."""
+    count = s.stages + s.known
+    powers, first, second = s.weights, s.weights[count:], s.weights[2 * count :]
+    power = x
     for p in range(count):
-        for i in range(count):
-            s.V[p * count + i] = nodes[i] ** float(p)
-        first[p] = x ** float(p + 1) / float(p + 1)
-        second[p] = first[p] * x / float(p + 2)
-    pivots = s.pivots[s.stages * s.m :]
-    if factor(s.V, pivots, count) == 1:
-        solve(s.V, pivots, count, first)
-        solve(s.V, pivots, count, second)
+        powers[p] = power / float(p + 1)
+        power *= x
+    multiplied(s.V, count, powers, first)
+    for p in range(count):
+        powers[p] *= x / float(p + 2)
+    multiplied(s.V, count, powers, second)
     reached(s, x, h, first, second, count, y)
 
 
@@ -354,18 +386,17 @@ def combined(T: Floats, rows: int, columns: int, x: Floats, y: Floats, width: in
     """y = T x, for rows of `width` numbers; those of x lie `apart`."""
     for i in range(rows):
         to = y[i * width :]
-        for j in range(width):
+        for j in lanes(width):
             to[j] = 0.0
         for l in range(columns):
-            f = T[i * columns + l]
-            row = x[l * apart :]
-            for j in range(width):
+            f, row = T[i * columns + l], x[l * apart :]
+            for j in lanes(width):
                 to[j] += f * row[j]
 
 
 def copied(x: Floats, y: Floats, count: int) -> None:
     """y = x."""
-    for i in range(count):
+    for i in lanes(count):
         y[i] = x[i]
 
 
@@ -381,12 +412,12 @@ def begin(s: Step, t0: float) -> int:
         first[j] = 0.0
     masses(s)
     copied(s.M, s.mass, m * m)
-    if factor(s.mass, s.pivots, m) == 0:
+    if inverted(s.mass, s.pivots, m) == 0:
         return 0
-    residual(s, t0, s.y, first, s.f)
-    copied(s.f[m:], first[m:], width - m)
-    solve(s.mass, s.pivots, m, s.f)
-    copied(s.f, first, m)
+    residual(s, t0, s.y, first, s.w)
+    copied(s.w[m:], first[m:], width - m)
+    multiplied(s.mass, m, s.w, first)
+    copied(first, s.f, m)
     slopes(s)
     s.nodes[0] = t0
     s.known = 1
@@ -398,7 +429,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
     """Take the state y from t0 to the times, the states there to out; how many were reached."""
     n, width, stages = s.n, s.width, s.stages
     end, known_h = times[count - 1], 0.0
-    done, stale, fresh = 0, 0, 1
+    done, stale, fresh, wait = 0, 0, 1, 0
     if begin(s, t0) == 0:
         return 0
     while done < count:
@@ -414,7 +445,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             jacobian(s)
             stale, fresh, known_h = 0, 1, 0.0
         if h != known_h:
-            if factors(s, h) == 0:
+            if inverses(s, h) == 0:
                 return done
             known_h = h
         predicted(s, h)
@@ -432,12 +463,17 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             scale = 0.9 * max(e, 1e-10) ** (-1.0 / float(stages + s.known))
             if not e <= 1.0:
                 s.h = h * min(max(scale, 0.2), 0.9)
+                wait = WAIT
                 if s.h < 1e-13 * (abs(s.t) + abs(end)) or not e < 1e300:
                     return done
                 continue
-            if scale < 1.0 or (scale >= 1.2 and h == s.h):  # a step cut short at the end says little of the next
+            if wait > 0:
+                wait -= 1
+            elif scale >= 1.2 and h == s.h:  # a step cut short at the end says little of the next
                 s.h = h * min(scale, 5.0)
         last = 1 if h >= left else 0
+        if times[done] < s.t + h:
+            fitted(s, h)
         while done < count and (times[done] < s.t + h or last == 1):
             x = (times[done] - s.t) / h
             if x < 1.0:
