@@ -1,5 +1,7 @@
 """Loops found in a program: they give the numbers of the program written out, and long chains become short code."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -52,3 +54,23 @@ def test_long_chains_of_like_links_become_short_code():
 
 def test_a_short_program_has_no_loops():
     assert repeats(instructions(chain(2, True, True).function("forward_dynamics"))) == []
+
+
+def test_stretches_that_repeat_do_not_overlap():
+    """Two stretches of one period with a single difference between them: chains of beams in a row."""
+    links = []
+    for name, length, count in (("a", 6.0, 6), ("b", 7.0, 6), ("c", 2.0, 1)):
+        body = fa.Beam(
+            length=length / count, mass=10.0, EI=1e5, modes={"y": 2}, shapes="polynomial", foreshortening=True
+        )
+        joints = [fa.Revolute(axis=(0, 0, 1)), *[fa.Fixed()] * (count - 1)]
+        links += [fa.Link(name=f"{name}{i}", joint=joint, body=body) for i, joint in enumerate(joints)]
+    model = fa.Model(fa.Arm(name="beams", links=links))
+    function = model.function("state_residual")
+    found = repeats(instructions(function))
+    assert len(found) > 1 and all(a.stop <= b.start for a, b in pairwise(found))
+    sizes = [function.nnz_in(i) for i in range(4)]
+    x = 0.1 * np.random.default_rng(1).standard_normal(sum(sizes))
+    expected = np.array(function(*np.split(x, np.cumsum(sizes)[:-1]))).ravel()
+    result = model.kernel("state_residual").one(x)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=ROUNDING * np.abs(expected).max())

@@ -138,13 +138,16 @@ def repeats(code: list[Instruction]) -> list[Repeat]:
         same = (kinds[period:] == kinds[:-period]) & (near[period:] == near[:-period]).all(axis=1)
         same &= free[period:] & free[:-period]
         edges = np.flatnonzero(np.diff(np.concatenate([[0], same.view(np.int8), [0]])))
-        for start, stop in edges.reshape(-1, 2).tolist():
-            while code[start].op == PART:  # the halves of a pair stay with it
+        taken = 0  # a stretch reaches one period beyond its edge, and may meet the next
+        for first, stop in edges.reshape(-1, 2).tolist():
+            start = max(first, taken)
+            while start < stop and code[start].op == PART:  # the halves of a pair stay with it
                 start += 1
             repeat = Repeat(start, period, (stop - start) // period + 1)
             if repeat.rounds >= ROUNDS and (repeat.rounds - 1) * period >= WORTH:
                 found.append(repeat)
                 free[start : repeat.stop] = False
+                taken = repeat.stop
     return sorted(found, key=lambda repeat: repeat.start)
 
 
