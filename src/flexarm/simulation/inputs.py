@@ -6,6 +6,7 @@ Each is an `Input`: it feeds a run's `Plan` with a stage that writes u, and give
 import ctypes  # noqa: TID251  (calls what was compiled here)
 import inspect
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -260,13 +261,13 @@ class RigidInverseDynamics(Input):
         return jumps_of(self.reference)
 
     def _kernel(self, model: Model) -> Kernel:
-        rigid = Model(model.arm.rigid())
-        if len(rigid.coordinates) != len(model.inputs):
+        if len(model.arm.joints) != len(model.inputs):
             raise DescriptionError(f"arm {model.arm.name!r}: rigid inverse dynamics need one actuator a joint")
 
         def trace() -> "ca.Function":
             import casadi as ca
 
+            rigid = Model(model.arm.rigid())
             t = ca.SX.sym("t")
             theta = positions(self.reference, t)
             _width("reference", theta.numel(), model)
@@ -274,8 +275,7 @@ class RigidInverseDynamics(Input):
             force = rigid.function("inverse_dynamics")(theta, theta_d, ca.jacobian(theta_d, t))
             return ca.Function("torque", [t], [ca.densify(ca.cse(force))])
 
-        key = json.dumps(["rigid inverse dynamics", rigid.fingerprint, self.reference.described()])
-        return Kernel(key, trace)
+        return recent(json.dumps(["rigid inverse dynamics", model.fingerprint, self.reference.described()]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled torques from t, which stands first in the buffer."""
@@ -334,7 +334,7 @@ class PrescribedMotion(Input):
             acceleration = ca.jacobian(ca.jacobian(q, t), t)
             return ca.Function("acceleration", [t], [ca.densify(ca.cse(acceleration))])
 
-        return Kernel(json.dumps(["acceleration", self.reference.described()]), trace)
+        return recent(json.dumps(["acceleration", self.reference.described()]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled accelerations from t, which stands first in the buffer."""
@@ -351,6 +351,23 @@ class PrescribedMotion(Input):
     def described(self) -> str:
         """With its reference."""
         return f"whatever moves the joints along {self.reference.described()}"
+
+
+KEPT = 64
+"""Compiled references that stay loaded for the next run."""
+
+_RECENT: dict[str, Kernel] = {}
+_RECENTLY = threading.Lock()
+
+
+def recent(key: str, trace: Callable[[], "ca.Function"]) -> Kernel:
+    """A kernel by its key, loaded already if it is one of those used last."""
+    with _RECENTLY:
+        found = _RECENT.pop(key, None) or Kernel(key, trace)
+        _RECENT[key] = found
+        while len(_RECENT) > KEPT:
+            del _RECENT[next(iter(_RECENT))]
+        return found
 
 
 def as_input(u: Any, model: Model) -> Input:
