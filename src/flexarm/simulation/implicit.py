@@ -18,6 +18,9 @@ Array = np.ndarray
 FIRST = 0.01
 """Of a stretch: the step first tried."""
 
+ENDLESS = 2**62
+"""Evaluations that a stretch may take, where nobody counts them."""
+
 INTEGRATE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
 )
@@ -84,7 +87,10 @@ class Implicit:
                 h=0.0,
                 t=0.0,
                 ratio=SLOW,
+                inverted=0.0,
                 known=0,
+                going=0,
+                limit=ENDLESS,
                 steps=0,
             )
         )

@@ -80,7 +80,10 @@ class Step:
     h: float
     t: float
     ratio: float
+    inverted: float
     known: int
+    going: int
+    limit: int
     steps: int
 
 
@@ -105,17 +108,20 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
         e[0] = NAN
 
 
-def jacobian(s: Step) -> None:
+def jacobian(s: Step) -> int:
     """M, C, K: slopes of -e to the rates, to (v, z) and to q, at the state and rates of last time; by differences.
 
-    Newton's matrix need not be exact, it is an old one most of the time.
+    Newton's matrix need not be exact, it is an old one most of the time. 0 where M is singular.
     """
-    masses(s)
+    s.inverted = 0.0
+    if masses(s) == 0:
+        return 0
     slopes(s)
+    return 1
 
 
-def masses(s: Step) -> None:
-    """M: e is linear in the rates."""
+def masses(s: Step) -> int:
+    """M, and its inverse: e is linear in the rates."""
     m, width = s.m, s.width
     rates, e, other = s.w, s.w[width:], s.w[2 * width :]
     copied(s.k[s.stages * width :], rates, width)
@@ -128,6 +134,8 @@ def masses(s: Step) -> None:
         column = s.M[c * m :]
         for r in lanes(m):
             column[r] = e[r] - other[r]
+    copied(s.M, s.mass, m * m)
+    return inverted(s.mass, s.pivots, m)
 
 
 def slopes(s: Step) -> None:
@@ -401,39 +409,56 @@ def copied(x: Floats, y: Floats, count: int) -> None:
 
 
 def begin(s: Step, t0: float) -> int:
-    """Forget what was before t0, where the input may have jumped; 0 where the first accelerations cannot be found.
+    """Forget what was before t0, where the input may have jumped, but for Newton's matrix, if it still does.
 
-    The Jacobian is that at t0 then.
+    1 where it does, 2 where it is new, 0 where the first accelerations cannot be found.
     """
-    m, width = s.m, s.width
-    first = s.k[s.stages * width :]
     s.t = t0
-    for j in range(width):
-        first[j] = 0.0
-    masses(s)
-    copied(s.M, s.mass, m * m)
-    if inverted(s.mass, s.pivots, m) == 0:
-        return 0
-    residual(s, t0, s.y, first, s.w)
-    copied(s.w[m:], first[m:], width - m)
-    multiplied(s.mass, m, s.w, first)
-    copied(first, s.f, m)
-    slopes(s)
     s.nodes[0] = t0
     s.known = 1
+    if s.inverted > 0.0 and accelerated(s) <= KAPPA * KAPPA:
+        return 1
+    first = s.k[s.stages * s.width :]
+    for j in range(s.width):
+        first[j] = 0.0
+    s.inverted = 0.0
     s.ratio = SLOW
-    return 1
+    if masses(s) == 0 or not accelerated(s) < 1e300:
+        return 0
+    slopes(s)
+    return 2
+
+
+def accelerated(s: Step) -> float:
+    """The first rates, from those of last time by the mass matrix of last time; the error left, squared, as `size`."""
+    m, width, left = s.m, s.width, 1.0
+    first, e, r = s.k[s.stages * width :], s.w, s.w[width:]
+    scaled(s, s.h)
+    for _ in range(ITERATIONS):
+        residual(s, s.t, s.y, first, e)
+        multiplied(s.mass, m, e, r)
+        copied(e[m:], first[m:], width - m)
+        for j in lanes(m):
+            first[j] += r[j]
+        left = size(s, r)
+        if left <= KAPPA * KAPPA or not left < 1e300:
+            break
+    copied(first, s.f, m)
+    return left
 
 
 def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int:
     """Take the state y from t0 to the times, the states there to out; how many were reached."""
     n, width, stages = s.n, s.width, s.stages
-    end, known_h = times[count - 1], 0.0
-    done, stale, fresh, wait = 0, 0, 1, 0
-    if begin(s, t0) == 0:
-        return 0
+    end = times[count - 1]
+    done, stale, fresh, wait = 0, 0, 0, 0
+    if s.going == 0:
+        fresh = begin(s, t0)
+        if fresh == 0:
+            return 0
+        fresh -= 1
     while done < count:
-        if s.shared[0].stop != 0:
+        if s.shared[0].stop != 0 or s.shared[0].evaluations >= s.limit:
             return done
         left = end - s.t
         h = s.h
@@ -442,12 +467,13 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
         elif s.t + 2.0 * h > end and s.fixed == 0:
             h = 0.5 * left
         if stale == 1:
-            jacobian(s)
-            stale, fresh, known_h = 0, 1, 0.0
-        if h != known_h:
+            if jacobian(s) == 0:
+                return done
+            stale, fresh = 0, 1
+        if h != s.inverted:
             if inverses(s, h) == 0:
                 return done
-            known_h = h
+            s.inverted = h
         predicted(s, h)
         if newton(s, h) == 0:
             s.ratio = SLOW
