@@ -65,7 +65,7 @@ def chosen(
 
 def choose_method(model: Model, q: Array, until: float, rtol: float) -> tuple[str, str]:
     """A method and the reason: explicit unless the fastest mode would force far more steps than the motion needs."""
-    fastest = _fastest(model, q)
+    fastest = fastest_of(model, q)
     evaluations = 12 * until * fastest / 4  # DOP853 is stable to about |h lambda| = 4 to 6
     reason = f"fastest eigenvalue {fastest:.3g} rad/s, about {evaluations:.1g} evaluations if explicit"
     if evaluations < 3e6:
@@ -75,21 +75,28 @@ def choose_method(model: Model, q: Array, until: float, rtol: float) -> tuple[st
 
 def between_samples(model: Model, q: Array, period: float) -> tuple[str, float, str]:
     """Method, step and reason for the stretches between samples: too short for a method that chooses its steps."""
-    fastest = _fastest(model, q)
+    fastest = fastest_of(model, q)
     step = period / max(1.0, np.ceil(period * fastest / RADIANS))  # an arm without springs has no fastest mode
     return "rk4", float(step), f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
 
 
-def _fastest(model: Model, q: Array) -> float:
+def fastest_of(model: Model, q: Array) -> float:
     """Size of the largest eigenvalue of the arm about the configuration q (n,), without inputs [rad/s]."""
     n = len(model.coordinates)
-    if fault := without_inertia(model, q):
-        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
     M = model.mass_matrix(q)
     K = np.array(model.slope("restoring_force", 0)(q))
     D = np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
+    _check_finite(model, M, K, D)
+    if fault := without_inertia(model, q):
+        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    _check_finite(model, A)
     return float(np.abs(np.linalg.eigvals(A)).max())
+
+
+def _check_finite(model: Model, *matrices: Array) -> None:
+    if not all(np.isfinite(each).all() for each in matrices):
+        raise DescriptionError(f"arm {model.arm.name!r}: inertia, stiffness or damping is not finite at this q")
 
 
 def solver(
