@@ -18,7 +18,7 @@ import numpy as np
 import flexarm as fa
 from flexarm import analysis, control
 from flexarm.model import QUANTITIES, Model
-from flexarm.simulation.feedback import feedback
+from flexarm.simulation.sampled import feedback
 
 THREADS = 8
 
