@@ -1,8 +1,9 @@
 """Solvers as native code calls them: from a state over one stretch to the times asked for.
 
 All have one form, `void advance(ptr record, double t0, ptr y, ptr times, i64 count, ptr out, ptr reached)`: the states
-at the times go to out, a row each, and how many were reached to reached[0]. A loop over plants or over samples then
-need not know which it calls.
+at the times go to out, a row each, to reached[0] how many of them are a motion's, and to reached[1] how many steps that
+took. A loop over plants or over samples then need not know which it calls. Where not all are reached the record is as
+it was, and a solver called from Python finds out why.
 """
 
 from collections.abc import Sequence
@@ -23,6 +24,10 @@ CHUNK = 1000
 """Fixed steps between two looks at where they lead."""
 
 
+LARGEST = 1.7976931348623157e308
+"""A number beyond it is none."""
+
+
 @final
 @dataclass(frozen=True)
 class Advance:
@@ -35,13 +40,12 @@ class Advance:
 
 @dataclass
 class Fixed:
-    """The Runge-Kutta method with steps no longer than `step` [s]; `steps` counts them."""
+    """The Runge-Kutta method with steps no longer than `step` [s]."""
 
     shared: Sequence[Shared]
     step: float
     y: Floats
     work: Floats
-    steps: int
 
 
 @dataclass
@@ -58,7 +62,7 @@ CODE = Once(lambda: translated(fixed, implicit, anew))
 def runge_kutta(plan: Plan, size: int, step: float) -> Advance:
     """Fixed steps on a plan with states of `size` numbers."""
     code = CODE()
-    record = Placed(Fixed(np.array([plan.address]), step, np.zeros(size), np.zeros(5 * size), 0))  # type: ignore[arg-type]
+    record = Placed(Fixed(np.array([plan.address]), step, np.zeros(size), np.zeros(5 * size)))  # type: ignore[arg-type]
     return Advance(code.addresses["fixed"], record.address, (code, record, plan))
 
 
@@ -88,12 +92,20 @@ def is_motion(y: Floats, count: int) -> int:
     return 1
 
 
+def is_finite(x: Floats, count: int) -> int:
+    """Whether all are numbers."""
+    for i in range(count):
+        if not abs(x[i]) <= LARGEST:
+            return 0
+    return 1
+
+
 def fixed(f: Fixed, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
     """Between two times, equal steps no longer than asked for."""
     shared = f.shared[0]
     size, t = shared.integrated, t0
     copied(y, f.y, size)
-    reached[0] = 0
+    reached[0], reached[1] = 0, 0
     for i in range(count):
         end = times[i]
         left = whole((end - t) / f.step)
@@ -103,7 +115,7 @@ def fixed(f: Fixed, t0: float, y: Floats, times: Floats, count: int, out: Floats
             rk4(f.shared, f.y, f.work, at, h, many)
             if shared.stop != 0 or is_motion(f.y, shared.states) == 0:
                 return
-            f.steps += many
+            reached[1] += many
             left -= many
             at += float(many) * h
         copied(f.y, out[i * size :], size)
@@ -114,12 +126,18 @@ def fixed(f: Fixed, t0: float, y: Floats, times: Floats, count: int, out: Floats
 def implicit(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
     """Equal steps, or such as the tolerance asks for; the first is as long as the last one of the stretch before."""
     step, length = s.step[0], times[count - 1] - t0
+    h, steps, size = step.h, step.steps, step.n + step.width
     if s.longest > 0.0:
         step.h = length / float(whole(length / s.longest))
     else:
-        step.h = min(step.h if step.h > 0.0 else FIRST * length, length)
-    copied(y, step.y, step.n + step.width)
-    reached[0] = integrate(step, t0, times, count, out)
+        step.h = min(h if h > 0.0 else FIRST * length, length)
+    copied(y, step.y, size)
+    known = integrate(step, t0, times, count, out)
+    reached[0], reached[1] = 0, step.steps - steps
+    while reached[0] < known and is_motion(out[reached[0] * size :], step.shared[0].states) == 1:
+        reached[0] += 1
+    if reached[0] < count:
+        step.h = h
 
 
 def anew(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:

@@ -1,7 +1,8 @@
 """Which solver a run takes, and how it is called."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
@@ -9,7 +10,8 @@ from flexarm.checks import POSITIVE, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
-from flexarm.simulation import solvers
+from flexarm.simulation import advance, solvers
+from flexarm.simulation.advance import Advance
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
@@ -23,8 +25,25 @@ RADIANS = 0.2
 MOST_STEPS = 1e12
 """Of fixed length in a run: a day of them, where each takes a tenth of a microsecond."""
 
-Solve = Callable[[float, Array, Array], solvers.Stretch]
-"""From a time and a state there to the times given."""
+
+@final
+@dataclass(frozen=True)
+class Solve:
+    """A method on a plan: from a time and a state there to the times given.
+
+    Attributes
+    ----------
+    stretch : (t0, x0, times) -> Stretch
+    advance : () -> Advance, optional
+        The same for native code, where it is a method of our own.
+    """
+
+    stretch: Callable[[float, Array, Array], solvers.Stretch]
+    advance: Callable[[], Advance] | None = None
+
+    def __call__(self, t0: float, x0: Array, times: Array) -> solvers.Stretch:
+        """What it reached."""
+        return self.stretch(t0, x0, times)
 
 
 def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any) -> None:
@@ -108,13 +127,19 @@ def solver(
     atols[layout.steering] = atol
     if method in solvers.IMPLICIT:
         stepping = Implicit(solvers.IMPLICIT[method], plan, layout, rtol, atols, step)
-        return lambda t0, x0, ends: solvers.implicit(stepping, plan, t0, x0, ends)
+        return Solve(
+            lambda t0, x0, ends: solvers.implicit(stepping, plan, t0, x0, ends),
+            lambda: advance.newton(stepping, step, keeps=True),
+        )
     if method in solvers.FIXED:
-        return lambda t0, x0, ends: solvers.rk4(plan, t0, x0, ends, step)
+        return Solve(
+            lambda t0, x0, ends: solvers.rk4(plan, t0, x0, ends, step),
+            lambda: advance.runge_kutta(plan, layout.size, step),
+        )
     if method in solvers.SCIPY:
         jacobian = None if layout.memory else _jacobian(model, plan, drive.quantity, layout)
-        return lambda t0, x0, ends: solvers.scipy(method, plan, t0, x0, ends, rtol, atols, jacobian)
-    return lambda t0, x0, ends: solvers.cyrk(method, plan, t0, x0, ends, rtol, atols)
+        return Solve(lambda t0, x0, ends: solvers.scipy(method, plan, t0, x0, ends, rtol, atols, jacobian))
+    return Solve(lambda t0, x0, ends: solvers.cyrk(method, plan, t0, x0, ends, rtol, atols))
 
 
 def _jacobian(model: Model, plan: Plan, quantity: str, layout: Layout) -> Callable[[float, Array], Array]:

@@ -7,12 +7,9 @@ from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
 from flexarm.native.language import Floats, Words, call
 from flexarm.native.once import Once
-from flexarm.simulation.advance import is_motion
+from flexarm.simulation.advance import is_finite, is_motion
 from flexarm.simulation.rhs import Shared
 from flexarm.simulation.steps import copied
-
-LARGEST = 1.7976931348623157e308
-"""A number beyond it is none."""
 
 REFUSED = -1
 """What is returned where u is no number."""
@@ -135,11 +132,3 @@ def committed(p: Plants) -> int:
         for i in range(p.count):
             p.periods[i] += 1
     return bad
-
-
-def is_finite(x: Floats, count: int) -> int:
-    """Whether all are numbers."""
-    for i in range(count):
-        if not abs(x[i]) <= LARGEST:
-            return 0
-    return 1

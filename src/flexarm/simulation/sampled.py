@@ -4,7 +4,7 @@ Its output is held until the next sample, after delay, saturation and rate limit
 """
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -25,10 +25,12 @@ from flexarm.checks import (
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
+from flexarm.simulation.advance import Advance
 from flexarm.simulation.feedback import Feedback, check_model, check_width, initial, kernel, named
 from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan, loops
+from flexarm.simulation.samples import Ahead
 from flexarm.trajectory import Reference
 
 Array = np.ndarray
@@ -169,38 +171,17 @@ class SampledFeedback(Input):
         size = len(self.model.inputs) if self.function else len(self.model.coordinates)
         return kernel(self.law, self.model, size, self.name)
 
-    def started(self) -> Callable[[float, Array], Array]:
-        """u from t and the state (q, qd), called in order of time from the beginning."""
-        n, m, memory = len(self.model.coordinates), len(self.model.inputs), len(self.law.memory)
-        rng = np.random.default_rng(self.seed)
-        sigma = np.array(self.law.noise)
-        size = m if self.function else n
-        given = np.zeros(1 + 2 * size + memory + len(sigma))
-        z = given[1 + 2 * size : 1 + 2 * size + memory]
-        noise = given[1 + 2 * size + memory :]
-        z[:] = self.law.memory
-        _ = self.kernel.code  # what does not fit is refused before the run
-        evaluate = self.kernel.one
+    def started(self) -> "Called":
+        """The law at the beginning of a run."""
+        return Called(self)
 
-        def sampled(t: float, x: Array) -> Array:
-            given[0] = t
-            if self.function is None:
-                given[1 : 1 + 2 * n] = x[: 2 * n]
-            else:
-                given[1 : 1 + m] = self._called(t, x[:n].copy(), x[n : 2 * n].copy())
-            if len(sigma):
-                noise[:] = sigma * rng.standard_normal(len(sigma))
-            found = evaluate(given)
-            z[:] = found[m:]
-            if not np.isfinite(found).all():
-                bad = int(np.argmin(np.isfinite(found)))
-                what = f"for {self.model.inputs[bad]}" if bad < m else "in its memory"
-                raise FlexarmError(f"controller {self.name} gave {found[bad]} {what} at t = {t:.6g} s")
-            return found[:m]
+    def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> Ahead | None:
+        """From sample to sample, where the law is compiled."""
+        assert self.held is not None
+        return None if self.function else Ahead(self.held, plan, solver, times, x)
 
-        return sampled
-
-    def _called(self, t: float, q: Array, qd: Array) -> Array:
+    def called(self, t: float, q: Array, qd: Array) -> Array:
+        """What the Python function gives, (m,)."""
         m = len(self.model.inputs)
         try:
             given = self.function(t, q, qd)
@@ -227,32 +208,96 @@ class SampledFeedback(Input):
 
 
 @final
-class Held:
-    """What a sampled law gave in one run, kept at the times of the result alone: there may be far more samples."""
+class Called:
+    """A sampled law in one run: u from t and the state (q, qd), called in order of time from the beginning.
 
-    def __init__(self, law: Callable[[float, Array], Array], times: Array, count: int, period: float):
-        self._law, self._times, self._late = law, times, 1e-9 * period
-        self._given = np.full((len(times), count), np.nan)
-        self._u = self._given[0].copy()
-        self._next = 0
+    Attributes
+    ----------
+    given : (1 + 2n + memory + noises,)
+        What the kernel is given: t, q, qd, the memory z, which lives on, and noise; behind a Python function its u
+        stands in the place of q.
+    memory, noises : int
+    """
+
+    def __init__(self, law: SampledFeedback):
+        self.law, self._m = law, len(law.model.inputs)
+        self.memory, self.noises = len(law.law.memory), len(law.law.noise)
+        self._size = self._m if law.function else len(law.model.coordinates)
+        self.given = np.zeros(1 + 2 * self._size + self.memory + self.noises)
+        self._z, self._noise = np.split(self.given[1 + 2 * self._size :], [self.memory])
+        self._z[:] = law.law.memory
+        self._rng, self._sigma = np.random.default_rng(law.seed), np.array(law.law.noise)
+        self.code = law.kernel.code  # what does not fit is refused before the run
+
+    def __call__(self, t: float, x: Array) -> Array:
+        """u (m,)."""
+        n, m = len(self.law.model.coordinates), self._m
+        self.given[0] = t
+        if self.law.function is None:
+            self.given[1 : 1 + 2 * n] = x[: 2 * n]
+        else:
+            self.given[1 : 1 + m] = self.law.called(t, x[:n].copy(), x[n : 2 * n].copy())
+        if self.noises:
+            self._noise[:] = self.drawn(1)[0]
+        found = self.law.kernel.one(self.given)
+        self._z[:] = found[m:]
+        if not np.isfinite(found).all():
+            bad = int(np.argmin(np.isfinite(found)))
+            what = f"for {self.law.model.inputs[bad]}" if bad < m else "in its memory"
+            raise FlexarmError(f"controller {self.law.name} gave {found[bad]} {what} at t = {t:.6g} s")
+        return found[:m]
+
+    def drawn(self, count: int) -> Array:
+        """Noise for so many samples, (count, noises)."""
+        return self._sigma * self._rng.standard_normal((count, self.noises))
+
+    @property
+    def dice(self) -> Any:
+        """The state of the noise, to go back to."""
+        return self._rng.bit_generator.state
+
+    @dice.setter
+    def dice(self, state: Any) -> None:
+        self._rng.bit_generator.state = state
+
+
+@final
+class Held:
+    """What a sampled law gave in one run, kept at the times of the result alone: there may be far more samples.
+
+    Attributes
+    ----------
+    given : (times, m)
+        Up to the time `next`; NaN from there on.
+    u : (m,)
+        Held now.
+    late : float
+        A sample may come so much after a time, and count from there on [s].
+    """
+
+    def __init__(self, law: Called, times: Array, count: int, period: float):
+        self.law, self._times, self.late = law, times, 1e-9 * period
+        self.given = np.full((len(times), count), np.nan)
+        self.u = self.given[0].copy()
+        self.next = 0
 
     def sample(self, t: float, x: Array) -> Array:
         """u from t on."""
-        self._hold(t - self._late)
-        self._u = self._law(t, x)
-        return self._u
+        self._hold(t - self.late)
+        self.u[:] = self.law(t, x)
+        return self.u
 
     def at(self, times: Array) -> Array:
         """What was held at some of the times, ascending."""
-        self._hold(times[-1] + self._late)
+        self._hold(times[-1] + self.late)
         first = int(np.searchsorted(self._times, times[0]))
-        return self._given[first : first + len(times)]
+        return self.given[first : first + len(times)]
 
     def _hold(self, until: float) -> None:
         """The last u at every time before."""
-        while self._next < len(self._times) and self._times[self._next] < until:
-            self._given[self._next] = self._u
-            self._next += 1
+        while self.next < len(self._times) and self._times[self.next] < until:
+            self.given[self.next] = self.u
+            self.next += 1
 
 
 def feedback(controller: Any, model: Model) -> Input:

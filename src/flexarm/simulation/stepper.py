@@ -153,7 +153,7 @@ class Stepper:
                 failed=np.zeros(count, dtype=np.int64),
                 y=np.zeros((2 * states + m + size + states) * LANES),
                 row=np.zeros(size),
-                reached=np.zeros(1, dtype=np.int64),
+                reached=np.zeros(2, dtype=np.int64),
             )
         )
         code = CODE()
