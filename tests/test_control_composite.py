@@ -11,7 +11,8 @@ from scipy.linalg import eigh
 import flexarm as fa
 from flexarm.control import Composite, ComputedTorque, DesignedFor, equilibrium
 from flexarm.control.timescales import interpolated, time_scales
-from flexarm.simulation.feedback import Feedback, Sampled
+from flexarm.simulation.feedback import Feedback
+from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Quintic, reference_motion
 
 LINEAR = 1e-8  # of a matrix' largest entry: inertias of 1e-4 to 1 are inverted

@@ -13,7 +13,8 @@ import flexarm as fa
 from flexarm.control import LQR, ScheduledLQR, equilibrium, shaper
 from flexarm.control.equilibrium import rest
 from flexarm.control.riccati import optimal, weights
-from flexarm.simulation.feedback import Feedback, Sampled
+from flexarm.simulation.feedback import Feedback
+from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import MinimumJerk, Quintic, shaped
 
 RICCATI = 1e-6  # of a gain's largest entry: two solvers of one equation, differently scaled, poles from 0 to 2000 rad/s

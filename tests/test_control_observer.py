@@ -8,7 +8,7 @@ import pytest
 import flexarm as fa
 from flexarm.control import DesignedFor, JointPD, Observed, Sampled
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge
-from flexarm.simulation.feedback import feedback
+from flexarm.simulation.sampled import feedback
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sampled. period is")  # the fastest mode needs no control here
 PERIOD = 2e-3

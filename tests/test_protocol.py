@@ -15,11 +15,12 @@ import pytest
 import flexarm as fa
 from flexarm.control import JointPD, Sampled
 from flexarm.errors import InterruptedRun
-from flexarm.simulation.feedback import feedback, integrand
+from flexarm.simulation.feedback import integrand
 from flexarm.simulation.inputs import Computed, as_input, constant
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
+from flexarm.simulation.sampled import feedback
 
 ROD = fa.Rigid(length=0.8, mass=1.5)
 INERTIA = 1.5 * 0.8**2 / 3

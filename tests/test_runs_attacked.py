@@ -40,9 +40,9 @@ from flexarm.sensors import Encoder
 from flexarm.simulation import memory, watch
 from flexarm.simulation import run as run_module
 from flexarm.simulation.dataset import group_velocity_ratio
-from flexarm.simulation.feedback import feedback
 from flexarm.simulation.inputs import Computed, as_input, constant
 from flexarm.simulation.law import Actuators
+from flexarm.simulation.sampled import feedback
 
 INERTIA = 1.5 * 0.8**2 / 3
 ROTOR = fa.Arm(name="rotor", links=[fa.Link(name="rod", body=fa.Rigid(length=0.8, mass=1.5))])

@@ -39,6 +39,7 @@ from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseD
 from flexarm.simulation.performance import Performance, performance
 from flexarm.simulation.results import load_result, save_result
 from flexarm.simulation.run import simulate
+from flexarm.simulation.stepper import Stepper
 from flexarm.trajectory import (
     EI,
     ZV,
@@ -94,6 +95,7 @@ __all__ = [
     "Scenario",
     "Shaper",
     "SimulationError",
+    "Stepper",
     "StrainGauge",
     "Table",
     "Tachometer",

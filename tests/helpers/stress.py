@@ -18,7 +18,7 @@ import numpy as np
 import flexarm as fa
 from flexarm import analysis, control
 from flexarm.model import QUANTITIES, Model
-from flexarm.simulation.feedback import feedback
+from flexarm.simulation.sampled import feedback
 
 THREADS = 8
 
@@ -100,12 +100,20 @@ def runs(model):
     return jobs
 
 
+def stepped(model, method, count):
+    stepper = fa.Stepper(model, 0.01, np.zeros((count, len(model.coordinates))), method=method)
+    return [stepper.step([0.3, -0.1]) for _ in range(5)]
+
+
 def others(shared):
     model, q = shared.model, np.zeros(len(shared.model.coordinates))
     return {
         "measured": lambda: shared.measured.values(q, q, np.zeros(len(model.inputs))),
         "function measured": lambda: shared.measured.function,
         "run with a law": lambda: fa.simulate(model, 0.1, u=shared.law, samples=5, progress=False),
+        "stepper": lambda: stepped(model, "auto", 1),
+        "many steppers": lambda: stepped(model, "rk4", 9),
+        "stiff stepper": lambda: stepped(model, "radau5", 2),
         "equilibrium": lambda: analysis.equilibrium(model, (0.1, 0.2)),
         "mode table": lambda: analysis.mode_table(model, q),
         "frozen": lambda: analysis.frozen_eigenvalues(model, q[None, :], q[None, :], qdd=q[None, :]),

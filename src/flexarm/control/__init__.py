@@ -13,8 +13,8 @@ from flexarm.control.saturated import Saturated
 from flexarm.control.scheduled import ScheduledLQR
 from flexarm.control.shaping import shaper, vibrations
 from flexarm.control.strain import StrainRate
-from flexarm.simulation.feedback import Sampled
 from flexarm.simulation.law import Law
+from flexarm.simulation.sampled import Sampled
 
 __all__ = [
     "LQR",

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from flexarm.checks import POSITIVE, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Sampled
 from flexarm.simulation.law import Column, Law, law_of
+from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference, Still
 from flexarm.trajectory.reference import positions
 

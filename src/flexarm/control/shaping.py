@@ -10,8 +10,8 @@ from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.control.gains import designing
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.feedback import Sampled
 from flexarm.simulation.law import Controller, law_of
+from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import EI, ZV, ZVD, Shaper
 
 Array = np.ndarray

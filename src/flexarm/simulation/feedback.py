@@ -1,117 +1,29 @@
-"""Closed loops: a control law as expressions, compiled beside the arm, continuous or sampled.
+"""Closed loops: a control law as expressions, compiled beside the arm.
 
 A controller is a frozen object with `law(model, period)`; what it designs for a model is a `Law`. In a run the law is
 an input like any other: continuous, it is evaluated with every right-hand side and its memory is integrated with the
-arm; sampled, it is called once a period and its output held, after delay, saturation and rate limit.
+arm. Sampled laws stand in the module `sampled`.
 """
 
 import hashlib
-import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from flexarm.checks import (
-    NOT_NEGATIVE,
-    POSITIVE,
-    checked_instance,
-    checked_number,
-    checked_whole,
-    refused,
-    shown,
-)
-from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
-from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
+from flexarm.simulation.law import Column, Law
 from flexarm.simulation.protocol import Input
-from flexarm.simulation.rhs import Plan, loops
+from flexarm.simulation.rhs import Plan
 from flexarm.trajectory import Reference, reference_motion
 
 if TYPE_CHECKING:
     import casadi as ca
 
 Array = np.ndarray
-
-MOST_SAMPLES = 1e9
-"""Periods in a run: with a law that takes ten microseconds, three hours of calls."""
-
-
-@final
-@dataclass(frozen=True)
-class Sampled:
-    """A controller that is called once a period; between two calls its output is held.
-
-    Parameters
-    ----------
-    controller : Controller, or a Python function of t, q, qd that gives u (m,)
-    period : float
-        [s]
-    delay, limit, rate_limit
-        See `Actuators`.
-    seed : int
-        Of the sensors' noise.
-    """
-
-    controller: Any
-    period: float
-    delay: float = 0.0
-    limit: ArrayLike | None = None
-    rate_limit: ArrayLike | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        with refused("Sampled"):
-            checked_number(self.period, "s", POSITIVE, "period")
-            checked_number(self.delay, "s", NOT_NEGATIVE, "delay")
-            checked_whole(self.seed, 0, "seed")
-        if isinstance(self.controller, type) or not (hasattr(self.controller, "law") or self._is_function):
-            must = "it must be a controller or a function of t, q, qd"
-            raise DescriptionError(f"Sampled: controller is {what_it_is(self.controller)}; {must}")
-
-    @property
-    def _is_function(self) -> bool:
-        """Whether the controller is a Python function in place of a law."""
-        given = self.controller
-        return callable(given) and not hasattr(given, "law") and not is_linear_system(given)
-
-    def feedback(self, model: Model) -> "SampledFeedback":
-        """The input that a run needs."""
-        with refused("Sampled"):
-            checked_instance(model, Model, "model")
-        m, period = len(model.inputs), float(self.period)
-        actuators = Actuators(self.delay, self.limit, self.rate_limit)
-        # behind a Python function the command stands in the place of q
-        function = self.controller if self._is_function else None
-        where = "Sampled: controller"
-        inner = Law(lambda t, u, *_: (u, [])) if function else law_of(where, self.controller, model, period)
-
-        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Column]:
-            import casadi as ca
-
-            own, under_way = parted(z, len(inner.memory))
-            u, after = inner(t, q, qd, own, *noise)
-            check_width(model, u, named(self.controller))
-            u, under_way = actuators.apply(u, under_way, period)
-            return u, ca.vertcat(after(u), under_way)
-
-        law = replace(inner, expression=expression, memory=(*inner.memory, *actuators.memory(period, m)))
-        if "poles" not in inner.facts:  # what is designed on the arm has looked at its own modes
-            _warn_of_aliasing(model, period)
-        return SampledFeedback(law, model, named(self.controller), period, function, int(self.seed), inner.reference)
-
-
-def _warn_of_aliasing(model: Model, period: float) -> None:
-    """Warn where a sampled controller sees the arm's fastest mode as another."""
-    omega = model.frequencies(np.array(model.arm.rest), locked=False).max(initial=0.0)
-    if omega * period > np.pi:
-        half = f"half that of the fastest mode, {np.pi / omega:.2g} s ({omega:.4g} rad/s)"
-        warnings.warn(f"Sampled: period is {period:g} s, longer than {half}; it is seen as another", stacklevel=4)
 
 
 @final
@@ -178,152 +90,6 @@ class Feedback(Input):
     def described(self) -> str:
         """Its name."""
         return f"{self.name}, continuous"
-
-
-@final
-@dataclass
-class SampledFeedback(Input):
-    """A sampled law as an input of runs: called once a period, its output held until the next."""
-
-    law: Law
-    model: Model
-    name: str
-    period: float = field()
-    function: Any = None
-    """Python's, in place of the law's u; the law is then what lies behind it."""
-    seed: int = 0
-    reference: Reference | None = None
-    held: "Held | None" = None
-    """What the arm got in one run; only `begun` has it."""
-
-    @property
-    def wanted(self) -> Reference | None:  # type: ignore[override]
-        """The controller's reference."""
-        return self.reference
-
-    def initial(self, model: Model) -> tuple[Array, Array]:
-        """At rest, on the reference if there is one."""
-        return initial(model, self.reference)
-
-    def begun(self, model: Model, times: Array) -> Self:
-        """The same law with what it will hold in this run."""
-        check_model(self.name, self.model, model)
-        count = self._count(float(times[-1]))
-        if not count <= MOST_SAMPLES:
-            message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
-            raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
-        return replace(self, held=Held(self.started(), times, len(model.inputs), self.period))
-
-    def corners(self, until: float) -> Iterable[float]:
-        """The samples, and the end."""
-        return chain((self.period * k for k in range(max(1, int(self._count(until))))), [until])
-
-    def _count(self, until: float) -> float:
-        """Of the samples; infinite where there is no such number."""
-        return np.ceil(until / self.period - 1e-9)
-
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Call the law and hold what it gives; called in order of time from the beginning."""
-        assert self.held is not None
-        if t == 0.0:
-            plan.feed(loops().addresses["nothing"])
-        plan.u[:] = self.held.sample(t, x)
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """What was held; NaN where the law was never called."""
-        assert self.held is not None
-        return self.held.at(t)
-
-    @cached_property
-    def kernel(self) -> Kernel:
-        """(t, q, qd, z, noise) -> (u, next z); behind a Python function its u stands for q."""
-        size = len(self.model.inputs) if self.function else len(self.model.coordinates)
-        return kernel(self.law, self.model, size, self.name)
-
-    def started(self) -> Callable[[float, Array], Array]:
-        """u from t and the state (q, qd), called in order of time from the beginning."""
-        n, m, memory = len(self.model.coordinates), len(self.model.inputs), len(self.law.memory)
-        rng = np.random.default_rng(self.seed)
-        sigma = np.array(self.law.noise)
-        size = m if self.function else n
-        given = np.zeros(1 + 2 * size + memory + len(sigma))
-        z = given[1 + 2 * size : 1 + 2 * size + memory]
-        noise = given[1 + 2 * size + memory :]
-        z[:] = self.law.memory
-        _ = self.kernel.code  # what does not fit is refused before the run
-        evaluate = self.kernel.one
-
-        def sampled(t: float, x: Array) -> Array:
-            given[0] = t
-            if self.function is None:
-                given[1 : 1 + 2 * n] = x[: 2 * n]
-            else:
-                given[1 : 1 + m] = self._called(t, x[:n].copy(), x[n : 2 * n].copy())
-            if len(sigma):
-                noise[:] = sigma * rng.standard_normal(len(sigma))
-            found = evaluate(given)
-            z[:] = found[m:]
-            if not np.isfinite(found).all():
-                bad = int(np.argmin(np.isfinite(found)))
-                what = f"for {self.model.inputs[bad]}" if bad < m else "in its memory"
-                raise FlexarmError(f"controller {self.name} gave {found[bad]} {what} at t = {t:.6g} s")
-            return found[:m]
-
-        return sampled
-
-    def _called(self, t: float, q: Array, qd: Array) -> Array:
-        m = len(self.model.inputs)
-        try:
-            given = self.function(t, q, qd)
-        except DescriptionError as error:  # of what it asked for, not of the run
-            raise FlexarmError(f"controller {self.name} at t = {t:.6g} s: {error}") from error
-        except BaseException as error:
-            error.add_note(f"raised by the controller {self.name} at t = {t:.6g} s")
-            raise
-        try:
-            u = np.asarray(given, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            message = f"controller {self.name} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
-            raise FlexarmError(f"{message}: {', '.join(self.model.inputs)}") from None
-        if u.shape != (m,):
-            names = ", ".join(self.model.inputs)
-            raise FlexarmError(
-                f"controller {self.name} gave shape {u.shape} at t = {t:.6g} s; it must give {m}: {names}"
-            )
-        return u
-
-    def described(self) -> str:
-        """Its name and period."""
-        return f"{self.name}, sampled every {self.period:g} s"
-
-
-@final
-class Held:
-    """What a sampled law gave in one run, kept at the times of the result alone: there may be far more samples."""
-
-    def __init__(self, law: Callable[[float, Array], Array], times: Array, count: int, period: float):
-        self._law, self._times, self._late = law, times, 1e-9 * period
-        self._given = np.full((len(times), count), np.nan)
-        self._u = self._given[0].copy()
-        self._next = 0
-
-    def sample(self, t: float, x: Array) -> Array:
-        """u from t on."""
-        self._hold(t - self._late)
-        self._u = self._law(t, x)
-        return self._u
-
-    def at(self, times: Array) -> Array:
-        """What was held at some of the times, ascending."""
-        self._hold(times[-1] + self._late)
-        first = int(np.searchsorted(self._times, times[0]))
-        return self._given[first : first + len(times)]
-
-    def _hold(self, until: float) -> None:
-        """The last u at every time before."""
-        while self._next < len(self._times) and self._times[self._next] < until:
-            self._given[self._next] = self._u
-            self._next += 1
 
 
 def check_model(name: str, own: Model, model: Model) -> None:
@@ -401,14 +167,6 @@ def named(controller: Any) -> str:
     """What to call a controller or a function in a message."""
     kind = type(controller).__name__
     return str(getattr(controller, "__name__", kind))
-
-
-def feedback(controller: Any, model: Model) -> Input:
-    """The input that a run needs: of a sampled controller, or of one that works all the time."""
-    if isinstance(controller, Sampled):
-        return controller.feedback(model)
-    law = law_of("u", controller, model)
-    return Feedback(law, model, named(controller), law.reference)
 
 
 def initial(model: Model, reference: Reference | None) -> tuple[Array, Array]:

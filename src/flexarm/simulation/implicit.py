@@ -40,6 +40,11 @@ class Implicit:
     atol : (layout.size,)
     step : float
         A fixed one [s], or 0 where it is chosen.
+
+    Attributes
+    ----------
+    record : Placed
+        A `Step`, for native code that takes the steps itself.
     """
 
     def __init__(self, tableau: Tableau, plan: Plan, layout: Layout, rtol: float, atol: Array, step: float):
@@ -50,7 +55,7 @@ class Implicit:
         self._fixed, self._plan, self._y = step, plan, np.zeros(size)
         self._code = CODE()
         self._call = INTEGRATE(self._code.addresses["integrate"])
-        self._step = Placed(
+        self.record = Placed(
             Step(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
                 stages=stages,
@@ -97,7 +102,7 @@ class Implicit:
 
     def __call__(self, t0: float, x0: Array, times: Array) -> tuple[Array, int]:
         """States at the first of the times that were reached, and how many steps that took."""
-        step, before = self._step, self._step.steps
+        step, before = self.record, self.record.steps
         length = float(times[-1] - t0)
         if self._fixed:
             step.h = length / np.ceil(length / self._fixed - 1e-9)

@@ -17,10 +17,11 @@ from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, che
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
-from flexarm.simulation.feedback import Sampled, check_drives, feedback, on_reference
+from flexarm.simulation.feedback import check_drives, on_reference
 from flexarm.simulation.law import is_linear_system, what_it_is
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
+from flexarm.simulation.sampled import Sampled, feedback
 from flexarm.trajectory import Reference, jumps_of
 from flexarm.trajectory.reference import checked_reference, positions
 

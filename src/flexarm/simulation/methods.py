@@ -1,7 +1,8 @@
 """Which solver a run takes, and how it is called."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
@@ -9,7 +10,8 @@ from flexarm.checks import POSITIVE, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
-from flexarm.simulation import solvers
+from flexarm.simulation import advance, solvers
+from flexarm.simulation.advance import Advance
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
@@ -23,8 +25,25 @@ RADIANS = 0.2
 MOST_STEPS = 1e12
 """Of fixed length in a run: a day of them, where each takes a tenth of a microsecond."""
 
-Solve = Callable[[float, Array, Array], solvers.Stretch]
-"""From a time and a state there to the times given."""
+
+@final
+@dataclass(frozen=True)
+class Solve:
+    """A method on a plan: from a time and a state there to the times given.
+
+    Attributes
+    ----------
+    stretch : (t0, x0, times) -> Stretch
+    advance : () -> Advance, optional
+        The same for native code, where it is a method of our own.
+    """
+
+    stretch: Callable[[float, Array, Array], solvers.Stretch]
+    advance: Callable[[], Advance] | None = None
+
+    def __call__(self, t0: float, x0: Array, times: Array) -> solvers.Stretch:
+        """What it reached."""
+        return self.stretch(t0, x0, times)
 
 
 def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any) -> None:
@@ -65,7 +84,7 @@ def chosen(
 
 def choose_method(model: Model, q: Array, until: float, rtol: float) -> tuple[str, str]:
     """A method and the reason: explicit unless the fastest mode would force far more steps than the motion needs."""
-    fastest = _fastest(model, q)
+    fastest = fastest_of(model, q)
     evaluations = 12 * until * fastest / 4  # DOP853 is stable to about |h lambda| = 4 to 6
     reason = f"fastest eigenvalue {fastest:.3g} rad/s, about {evaluations:.1g} evaluations if explicit"
     if evaluations < 3e6:
@@ -75,21 +94,28 @@ def choose_method(model: Model, q: Array, until: float, rtol: float) -> tuple[st
 
 def between_samples(model: Model, q: Array, period: float) -> tuple[str, float, str]:
     """Method, step and reason for the stretches between samples: too short for a method that chooses its steps."""
-    fastest = _fastest(model, q)
+    fastest = fastest_of(model, q)
     step = period / max(1.0, np.ceil(period * fastest / RADIANS))  # an arm without springs has no fastest mode
     return "rk4", float(step), f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
 
 
-def _fastest(model: Model, q: Array) -> float:
+def fastest_of(model: Model, q: Array) -> float:
     """Size of the largest eigenvalue of the arm about the configuration q (n,), without inputs [rad/s]."""
     n = len(model.coordinates)
-    if fault := without_inertia(model, q):
-        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
     M = model.mass_matrix(q)
     K = np.array(model.slope("restoring_force", 0)(q))
     D = np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
+    _check_finite(model, M, K, D)
+    if fault := without_inertia(model, q):
+        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    _check_finite(model, A)
     return float(np.abs(np.linalg.eigvals(A)).max())
+
+
+def _check_finite(model: Model, *matrices: Array) -> None:
+    if not all(np.isfinite(each).all() for each in matrices):
+        raise DescriptionError(f"arm {model.arm.name!r}: inertia, stiffness or damping is not finite at this q")
 
 
 def solver(
@@ -101,13 +127,19 @@ def solver(
     atols[layout.steering] = atol
     if method in solvers.IMPLICIT:
         stepping = Implicit(solvers.IMPLICIT[method], plan, layout, rtol, atols, step)
-        return lambda t0, x0, ends: solvers.implicit(stepping, plan, t0, x0, ends)
+        return Solve(
+            lambda t0, x0, ends: solvers.implicit(stepping, plan, t0, x0, ends),
+            lambda: advance.newton(stepping, step, keeps=True),
+        )
     if method in solvers.FIXED:
-        return lambda t0, x0, ends: solvers.rk4(plan, t0, x0, ends, step)
+        return Solve(
+            lambda t0, x0, ends: solvers.rk4(plan, t0, x0, ends, step),
+            lambda: advance.runge_kutta(plan, layout.size, step),
+        )
     if method in solvers.SCIPY:
         jacobian = None if layout.memory else _jacobian(model, plan, drive.quantity, layout)
-        return lambda t0, x0, ends: solvers.scipy(method, plan, t0, x0, ends, rtol, atols, jacobian)
-    return lambda t0, x0, ends: solvers.cyrk(method, plan, t0, x0, ends, rtol, atols)
+        return Solve(lambda t0, x0, ends: solvers.scipy(method, plan, t0, x0, ends, rtol, atols, jacobian))
+    return Solve(lambda t0, x0, ends: solvers.cyrk(method, plan, t0, x0, ends, rtol, atols))
 
 
 def _jacobian(model: Model, plan: Plan, quantity: str, layout: Layout) -> Callable[[float, Array], Array]:

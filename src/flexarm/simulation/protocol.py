@@ -2,13 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from flexarm.model import Model
 from flexarm.simulation.rhs import Plan
 from flexarm.trajectory import Reference
+
+if TYPE_CHECKING:
+    from flexarm.simulation.advance import Advance
+    from flexarm.simulation.samples import Ahead
 
 Array = np.ndarray
 
@@ -60,6 +64,13 @@ class Input(ABC):
 
         Raises `DescriptionError` where the input does not fit the arm, another `FlexarmError` where it fails at t.
         """
+
+    def ahead(self, plan: Plan, solver: "Advance", times: Array, x: Array) -> "Ahead | None":
+        """Native code that takes many stretches at once, from the run's beginning on; None where there is none.
+
+        States at the times go to x, (times, layout.size).
+        """
+        return None
 
     @abstractmethod
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:

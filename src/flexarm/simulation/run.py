@@ -4,7 +4,7 @@ import time as clock
 import warnings
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -34,6 +34,9 @@ Array = np.ndarray
 QUASI_STATIC = 0.1
 """Share of the group velocity above which a telescope's shapes, those of a beam at rest, are poor."""
 
+
+MOST_AHEAD = 10_000
+"""Stretches looked at together."""
 
 SMALL = 1e7
 """Bytes that a result may always take: what a system says to be free is a guess."""
@@ -234,28 +237,46 @@ class Run:
         self.x[0] = self.start
 
     def integrate(self, model: Model, drive: Input, plan: Plan, solve: Solve) -> None:
-        """Stretch after stretch, from each corner of the input to the next."""
-        x, times = self.start, self.times
-        for a, b in pairwise(map(float, drive.corners(float(times[-1])))):
-            try:
-                drive.feed(plan, model, a, x)
-            except DescriptionError:  # it does not fit the arm
-                raise
-            except FlexarmError as error:
-                self.failure = str(error)
-                return
-            plan.end(b)
-            wanted = times[self.reached : np.searchsorted(times, b, side="right")]
-            on_time = len(wanted) > 0 and wanted[-1] == b
-            ends = wanted if on_time else np.append(wanted, b)
-            stretch = solve(a, x, ends)
-            self.steps += stretch.steps
-            rows = stretch.x[: len(wanted)]
-            self.x[self.reached : self.reached + len(rows)] = rows
-            self.reached += len(rows)
-            if len(stretch.x) < len(ends):
-                reached = len(stretch.x)
-                self.short = stretch, float(ends[reached - 1]) if reached else a, stretch.x[-1] if reached else x
-                return
-            x = stretch.x[-1]
+        """Stretch after stretch, from each corner of the input to the next; in native code where there is some."""
+        x, corners = self.start, map(float, drive.corners(float(self.times[-1])))
+        ahead = drive.ahead(plan, solve.advance(), self.times, self.x) if solve.advance else None
+        last = next(corners)
+        while following := list(islice(corners, MOST_AHEAD)):
+            edges, done = np.array([last, *following]), 0
+            if ahead is not None:
+                done, x, self.reached, steps = ahead(edges, x)
+                self.steps += steps
+            for a, b in pairwise(map(float, edges[done:])):
+                found = self._stretch(model, drive, plan, solve, a, b, x)
+                if found is None:
+                    return
+                x = found
+            last = following[-1]
         self.completed = True
+
+    def _stretch(
+        self, model: Model, drive: Input, plan: Plan, solve: Solve, a: float, b: float, x: Array
+    ) -> Array | None:
+        """The state at b from x at a; None where it is not reached."""
+        times = self.times
+        try:
+            drive.feed(plan, model, a, x)
+        except DescriptionError:  # it does not fit the arm
+            raise
+        except FlexarmError as error:
+            self.failure = str(error)
+            return None
+        plan.end(b)
+        wanted = times[self.reached : np.searchsorted(times, b, side="right")]
+        on_time = len(wanted) > 0 and wanted[-1] == b
+        ends = wanted if on_time else np.append(wanted, b)
+        stretch = solve(a, x, ends)
+        self.steps += stretch.steps
+        rows = stretch.x[: len(wanted)]
+        self.x[self.reached : self.reached + len(rows)] = rows
+        self.reached += len(rows)
+        if len(stretch.x) < len(ends):
+            reached = len(stretch.x)
+            self.short = stretch, float(ends[reached - 1]) if reached else a, stretch.x[-1] if reached else x
+            return None
+        return stretch.x[-1]

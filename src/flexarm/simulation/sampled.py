@@ -1,0 +1,308 @@
+"""Sampled loops: a law, or a Python function, that is called once a period.
+
+Its output is held until the next sample, after delay, saturation and rate limit.
+"""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    checked_instance,
+    checked_number,
+    checked_whole,
+    refused,
+    shown,
+)
+from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.model import Model
+from flexarm.native.kernel import Kernel
+from flexarm.simulation.advance import Advance
+from flexarm.simulation.feedback import Feedback, check_model, check_width, initial, kernel, named
+from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
+from flexarm.simulation.protocol import Input
+from flexarm.simulation.rhs import Plan, loops
+from flexarm.simulation.samples import Ahead
+from flexarm.trajectory import Reference
+
+Array = np.ndarray
+
+MOST_SAMPLES = 1e9
+"""Periods in a run: with a law that takes ten microseconds, three hours of calls."""
+
+
+@final
+@dataclass(frozen=True)
+class Sampled:
+    """A controller that is called once a period; between two calls its output is held.
+
+    Parameters
+    ----------
+    controller : Controller, or a Python function of t, q, qd that gives u (m,)
+    period : float
+        [s]
+    delay, limit, rate_limit
+        See `Actuators`.
+    seed : int
+        Of the sensors' noise.
+    """
+
+    controller: Any
+    period: float
+    delay: float = 0.0
+    limit: ArrayLike | None = None
+    rate_limit: ArrayLike | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        with refused("Sampled"):
+            checked_number(self.period, "s", POSITIVE, "period")
+            checked_number(self.delay, "s", NOT_NEGATIVE, "delay")
+            checked_whole(self.seed, 0, "seed")
+        if isinstance(self.controller, type) or not (hasattr(self.controller, "law") or self._is_function):
+            must = "it must be a controller or a function of t, q, qd"
+            raise DescriptionError(f"Sampled: controller is {what_it_is(self.controller)}; {must}")
+
+    @property
+    def _is_function(self) -> bool:
+        """Whether the controller is a Python function in place of a law."""
+        given = self.controller
+        return callable(given) and not hasattr(given, "law") and not is_linear_system(given)
+
+    def feedback(self, model: Model) -> "SampledFeedback":
+        """The input that a run needs."""
+        with refused("Sampled"):
+            checked_instance(model, Model, "model")
+        m, period = len(model.inputs), float(self.period)
+        actuators = Actuators(self.delay, self.limit, self.rate_limit)
+        # behind a Python function the command stands in the place of q
+        function = self.controller if self._is_function else None
+        where = "Sampled: controller"
+        inner = Law(lambda t, u, *_: (u, [])) if function else law_of(where, self.controller, model, period)
+
+        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Column]:
+            import casadi as ca
+
+            own, under_way = parted(z, len(inner.memory))
+            u, after = inner(t, q, qd, own, *noise)
+            check_width(model, u, named(self.controller))
+            u, under_way = actuators.apply(u, under_way, period)
+            return u, ca.vertcat(after(u), under_way)
+
+        law = replace(inner, expression=expression, memory=(*inner.memory, *actuators.memory(period, m)))
+        if "poles" not in inner.facts:  # what is designed on the arm has looked at its own modes
+            _warn_of_aliasing(model, period)
+        return SampledFeedback(law, model, named(self.controller), period, function, int(self.seed), inner.reference)
+
+
+def _warn_of_aliasing(model: Model, period: float) -> None:
+    """Warn where a sampled controller sees the arm's fastest mode as another."""
+    omega = model.frequencies(np.array(model.arm.rest), locked=False).max(initial=0.0)
+    if omega * period > np.pi:
+        half = f"half that of the fastest mode, {np.pi / omega:.2g} s ({omega:.4g} rad/s)"
+        warnings.warn(f"Sampled: period is {period:g} s, longer than {half}; it is seen as another", stacklevel=4)
+
+
+@final
+@dataclass
+class SampledFeedback(Input):
+    """A sampled law as an input of runs: called once a period, its output held until the next."""
+
+    law: Law
+    model: Model
+    name: str
+    period: float = field()
+    function: Any = None
+    """Python's, in place of the law's u; the law is then what lies behind it."""
+    seed: int = 0
+    reference: Reference | None = None
+    held: "Held | None" = None
+    """What the arm got in one run; only `begun` has it."""
+
+    @property
+    def wanted(self) -> Reference | None:  # type: ignore[override]
+        """The controller's reference."""
+        return self.reference
+
+    def initial(self, model: Model) -> tuple[Array, Array]:
+        """At rest, on the reference if there is one."""
+        return initial(model, self.reference)
+
+    def begun(self, model: Model, times: Array) -> Self:
+        """The same law with what it will hold in this run."""
+        check_model(self.name, self.model, model)
+        count = self._count(float(times[-1]))
+        if not count <= MOST_SAMPLES:
+            message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
+            raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
+        return replace(self, held=Held(self.started(), times, len(model.inputs), self.period))
+
+    def corners(self, until: float) -> Iterable[float]:
+        """The samples, and the end."""
+        return chain((self.period * k for k in range(max(1, int(self._count(until))))), [until])
+
+    def _count(self, until: float) -> float:
+        """Of the samples; infinite where there is no such number."""
+        return np.ceil(until / self.period - 1e-9)
+
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
+        """Call the law and hold what it gives; called in order of time from the beginning."""
+        assert self.held is not None
+        if t == 0.0:
+            plan.feed(loops().addresses["nothing"])
+        plan.u[:] = self.held.sample(t, x)
+
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+        """What was held; NaN where the law was never called."""
+        assert self.held is not None
+        return self.held.at(t)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """(t, q, qd, z, noise) -> (u, next z); behind a Python function its u stands for q."""
+        size = len(self.model.inputs) if self.function else len(self.model.coordinates)
+        return kernel(self.law, self.model, size, self.name)
+
+    def started(self) -> "Called":
+        """The law at the beginning of a run."""
+        return Called(self)
+
+    def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> Ahead | None:
+        """From sample to sample, where the law is compiled."""
+        assert self.held is not None
+        return None if self.function else Ahead(self.held, plan, solver, times, x)
+
+    def called(self, t: float, q: Array, qd: Array) -> Array:
+        """What the Python function gives, (m,)."""
+        m = len(self.model.inputs)
+        try:
+            given = self.function(t, q, qd)
+        except DescriptionError as error:  # of what it asked for, not of the run
+            raise FlexarmError(f"controller {self.name} at t = {t:.6g} s: {error}") from error
+        except BaseException as error:
+            error.add_note(f"raised by the controller {self.name} at t = {t:.6g} s")
+            raise
+        try:
+            u = np.asarray(given, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            message = f"controller {self.name} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
+            raise FlexarmError(f"{message}: {', '.join(self.model.inputs)}") from None
+        if u.shape != (m,):
+            names = ", ".join(self.model.inputs)
+            raise FlexarmError(
+                f"controller {self.name} gave shape {u.shape} at t = {t:.6g} s; it must give {m}: {names}"
+            )
+        return u
+
+    def described(self) -> str:
+        """Its name and period."""
+        return f"{self.name}, sampled every {self.period:g} s"
+
+
+@final
+class Called:
+    """A sampled law in one run: u from t and the state (q, qd), called in order of time from the beginning.
+
+    Attributes
+    ----------
+    given : (1 + 2n + memory + noises,)
+        What the kernel is given: t, q, qd, the memory z, which lives on, and noise; behind a Python function its u
+        stands in the place of q.
+    memory, noises : int
+    """
+
+    def __init__(self, law: SampledFeedback):
+        self.law, self._m = law, len(law.model.inputs)
+        self.memory, self.noises = len(law.law.memory), len(law.law.noise)
+        self._size = self._m if law.function else len(law.model.coordinates)
+        self.given = np.zeros(1 + 2 * self._size + self.memory + self.noises)
+        self._z, self._noise = np.split(self.given[1 + 2 * self._size :], [self.memory])
+        self._z[:] = law.law.memory
+        self._rng, self._sigma = np.random.default_rng(law.seed), np.array(law.law.noise)
+        self.code = law.kernel.code  # what does not fit is refused before the run
+
+    def __call__(self, t: float, x: Array) -> Array:
+        """u (m,)."""
+        n, m = len(self.law.model.coordinates), self._m
+        self.given[0] = t
+        if self.law.function is None:
+            self.given[1 : 1 + 2 * n] = x[: 2 * n]
+        else:
+            self.given[1 : 1 + m] = self.law.called(t, x[:n].copy(), x[n : 2 * n].copy())
+        if self.noises:
+            self._noise[:] = self.drawn(1)[0]
+        found = self.law.kernel.one(self.given)
+        self._z[:] = found[m:]
+        if not np.isfinite(found).all():
+            bad = int(np.argmin(np.isfinite(found)))
+            what = f"for {self.law.model.inputs[bad]}" if bad < m else "in its memory"
+            raise FlexarmError(f"controller {self.law.name} gave {found[bad]} {what} at t = {t:.6g} s")
+        return found[:m]
+
+    def drawn(self, count: int) -> Array:
+        """Noise for so many samples, (count, noises)."""
+        return self._sigma * self._rng.standard_normal((count, self.noises))
+
+    @property
+    def dice(self) -> Any:
+        """The state of the noise, to go back to."""
+        return self._rng.bit_generator.state
+
+    @dice.setter
+    def dice(self, state: Any) -> None:
+        self._rng.bit_generator.state = state
+
+
+@final
+class Held:
+    """What a sampled law gave in one run, kept at the times of the result alone: there may be far more samples.
+
+    Attributes
+    ----------
+    given : (times, m)
+        Up to the time `next`; NaN from there on.
+    u : (m,)
+        Held now.
+    late : float
+        A sample may come so much after a time, and count from there on [s].
+    """
+
+    def __init__(self, law: Called, times: Array, count: int, period: float):
+        self.law, self._times, self.late = law, times, 1e-9 * period
+        self.given = np.full((len(times), count), np.nan)
+        self.u = self.given[0].copy()
+        self.next = 0
+
+    def sample(self, t: float, x: Array) -> Array:
+        """u from t on."""
+        self._hold(t - self.late)
+        self.u[:] = self.law(t, x)
+        return self.u
+
+    def at(self, times: Array) -> Array:
+        """What was held at some of the times, ascending."""
+        self._hold(times[-1] + self.late)
+        first = int(np.searchsorted(self._times, times[0]))
+        return self.given[first : first + len(times)]
+
+    def _hold(self, until: float) -> None:
+        """The last u at every time before."""
+        while self.next < len(self._times) and self._times[self.next] < until:
+            self.given[self.next] = self.u
+            self.next += 1
+
+
+def feedback(controller: Any, model: Model) -> Input:
+    """The input that a run needs: of a sampled controller, or of one that works all the time."""
+    if isinstance(controller, Sampled):
+        return controller.feedback(model)
+    law = law_of("u", controller, model)
+    return Feedback(law, model, named(controller), law.reference)

@@ -1,0 +1,179 @@
+"""From sample to sample in machine code: a compiled law is called, its output held, and the arm moved on.
+
+What is computed is what `run` and `sampled` compute from Python, to the last bit. Where a law or a solver fails the
+loop ends before that sample, and Python does it again to say what is wrong.
+"""
+
+import ctypes  # noqa: TID251  (calls what was compiled here)
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from flexarm.native.functions import translated
+from flexarm.native.language import Floats, Placed, Words, call
+from flexarm.native.once import Once
+from flexarm.simulation.advance import Advance, is_finite
+from flexarm.simulation.rhs import Plan, Shared, loops
+from flexarm.simulation.steps import copied
+
+if TYPE_CHECKING:
+    from flexarm.simulation.sampled import Held
+
+Array = np.ndarray
+
+CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+CODE = Once(lambda: translated(sampled))
+
+
+@dataclass
+class Samples:
+    """Samples that follow each other, and what native code needs for them.
+
+    Attributes
+    ----------
+    advance, solver : addresses
+        Of a solver as the module `advance` has them, and of its record.
+    law : address
+        Of the kernel (t, q, qd, z, noise) -> (u, next z).
+    late : float
+        A sample may come so much after a time at which u is shown, and count from there on [s].
+    given, found
+        What the law is given, z among it, and what it gives.
+    edges, lasts, upto : (count + 1,), (count,), (count + 1,)
+        Where stretches end; the last time before each end; how many of the times come up to each.
+    times, held, rows : (total,), (total, inputs), (total, size)
+        Of the result: u and the state. `next` is the first that does not know its u.
+    u, x
+        Held now; the state now.
+    ends, out, reached
+        Of one stretch: its times, states there, and how many.
+    """
+
+    shared: Sequence[Shared]
+    advance: int
+    solver: int
+    law: int
+    states: int
+    inputs: int
+    memory: int
+    noises: int
+    size: int
+    total: int
+    late: float
+    given: Floats
+    found: Floats
+    noise: Floats
+    edges: Floats
+    lasts: Floats
+    upto: Words
+    times: Floats
+    held: Floats
+    rows: Floats
+    u: Floats
+    x: Floats
+    ends: Floats
+    out: Floats
+    reached: Words
+    next: int
+    steps: int
+
+
+@final
+class Ahead:
+    """A compiled law and a solver in one run, as far as both go without Python."""
+
+    def __init__(self, held: "Held", plan: Plan, solver: Advance, times: Array, x: Array):
+        self._held, self._plan, self._solver, self._times, self._x = held, plan, solver, times, x
+
+    def __call__(self, edges: Array, x: Array) -> tuple[int, Array, int, int]:
+        """How many of the stretches between the edges it could take from the state x.
+
+        With it, the state after these, of how many of the times the state is known, and steps.
+        """
+        held, law, times = self._held, self._held.law, self._times
+        if edges[0] == 0.0:
+            self._plan.feed(loops().addresses["nothing"])
+        count, size, before = len(edges) - 1, len(x), law.dice
+        upto = np.searchsorted(times, edges, side="right")
+        most = int(np.diff(upto).max()) + 1
+        samples = Placed(
+            Samples(
+                shared=np.array([self._plan.address]),  # type: ignore[arg-type]  # an address a word
+                advance=self._solver.code,
+                solver=self._solver.record,
+                law=law.code.addresses["evaluate"],
+                states=len(law.given) - 1 - law.memory - law.noises,
+                inputs=len(held.u),
+                memory=law.memory,
+                noises=law.noises,
+                size=size,
+                total=len(times),
+                late=held.late,
+                given=law.given,
+                found=np.empty(len(held.u) + law.memory),
+                noise=law.drawn(count),
+                edges=edges,
+                lasts=np.nextafter(edges[1:], -np.inf),
+                upto=upto.astype(np.int64),
+                times=times,
+                held=held.given,
+                rows=self._x,
+                u=held.u,
+                x=x.copy(),
+                ends=np.empty(most),
+                out=np.empty((most, size)),
+                reached=np.zeros(2, dtype=np.int64),
+                next=held.next,
+                steps=0,
+            )
+        )
+        done = CALL(CODE().addresses["sampled"])(samples.address, count)
+        held.next = samples.next
+        if done < count:  # Python begins with the sample that failed
+            law.dice = before
+            law.drawn(done)
+        return done, samples.x, int(upto[done]), samples.steps
+
+
+# -- what is translated ------------------------------------------------------------------------------------------------
+
+
+def sampled(s: Samples, count: int) -> int:
+    """As many of so many samples as can be taken."""
+    shared = s.shared[0]
+    u, z = shared.buffer[1 + shared.states :], s.given[1 + s.states :]
+    for k in range(count):
+        if shared.stop != 0:
+            return k
+        t, end = s.edges[k], s.edges[k + 1]
+        while s.next < s.total and s.times[s.next] < t - s.late:
+            copied(s.u, s.held[s.next * s.inputs :], s.inputs)
+            s.next += 1
+        s.given[0] = t
+        copied(s.x, s.given[1:], s.states)
+        copied(s.noise[k * s.noises :], z[s.memory :], s.noises)
+        call(s.law, s.given, s.found)
+        if is_finite(s.found, s.inputs + s.memory) == 0:
+            return k
+        copied(s.found, u, s.inputs)
+        shared.last = s.lasts[k]
+        first = s.upto[k]
+        wanted = s.upto[k + 1] - first
+        copied(s.times[first:], s.ends, wanted)
+        ends = wanted
+        if wanted == 0 or s.ends[wanted - 1] != end:
+            s.ends[wanted] = end
+            ends = wanted + 1
+        evaluations = shared.evaluations
+        call(s.advance, s.solver, t, s.x, s.ends, ends, s.out, s.reached)
+        if s.reached[0] < ends:
+            shared.evaluations = evaluations
+            return k
+        copied(s.out, s.rows[first * s.size :], wanted * s.size)
+        copied(s.out[(ends - 1) * s.size :], s.x, s.size)
+        copied(s.found, s.u, s.inputs)
+        copied(s.found[s.inputs :], z, s.memory)
+        s.steps += s.reached[1]
+    return count

@@ -1,0 +1,354 @@
+"""A plant that is moved one period at a time: for a loop of the user's own, real hardware, reinforcement learning."""
+
+import ctypes  # noqa: TID251  (calls what was compiled here)
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, choices, refused, shown
+from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.model import Model
+from flexarm.native.kernel import LANES, Code
+from flexarm.native.language import Placed
+from flexarm.simulation import advance, methods, solvers
+from flexarm.simulation.diagnosis import diagnosis
+from flexarm.simulation.implicit import Implicit
+from flexarm.simulation.inputs import constant
+from flexarm.simulation.layout import RIDING, Layout
+from flexarm.simulation.plants import CODE, REFUSED, Plants
+from flexarm.simulation.rhs import Plan, loops
+
+Array = np.ndarray
+
+METHODS = (*solvers.FIXED, *solvers.IMPLICIT)
+STIFF = "radau5"
+"""What is taken where the fastest mode would force far more steps than the motion needs."""
+
+FAR = 500
+"""Runge-Kutta steps in a period from which on that takes less time, however long the period."""
+
+RADIAN = 120.0
+"""The error of the Runge-Kutta method in a radian of a mode is (h omega)^4 over this, a share of its amplitude."""
+
+MOST_STEPS = 1e9
+"""Of fixed length in a period: minutes."""
+
+NUMBER = np.dtype(float)
+CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+
+
+@final
+class Stepper:
+    """An arm, or many like it, moved one period on at a time while u is held.
+
+    Parameters
+    ----------
+    model : Model
+    period : float
+        [s]
+    q0, qd0 : (n,) or (N, n)
+        Where it begins, and where `reset` takes it; default `arm.rest`, at rest. Two axes make N plants, each of its
+        own: all of them move with one call.
+    method : str
+        "rk4", "radau5", "radau9", "gauss4", "gauss8", "generalized-alpha" as in `simulate`, or "auto": "rk4", or
+        "radau5" where the fastest mode would force far more steps than that takes.
+    step : float, optional
+        The longest step in a period [s]. By default that of "rk4" follows from the fastest mode of the arm linearised
+        at the start: in one radian of it the error is `rtol` of its amplitude. An arm that turns faster than it
+        vibrates, as a rigid one does, needs a step of yours. Implicit methods choose their steps by the tolerances.
+    rtol, atol : float
+        Tolerances; of implicit methods, of every coordinate and rate in a step.
+
+    Attributes
+    ----------
+    method, reason : str
+        What was chosen, and why.
+    period : float
+        [s]
+    longest : float
+        No step is longer [s].
+
+    Raises
+    ------
+    DescriptionError
+        Where something asked for is not possible.
+
+    Notes
+    -----
+    Several steppers may be used at once, each by a thread of its own. A copy, also one that was pickled, goes on where
+    the stepper stands.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        period: float,
+        q0: Any = None,
+        qd0: Any = None,
+        method: str = "auto",
+        rtol: float = 1e-6,
+        atol: float = 1e-9,
+        step: float | None = None,
+    ):
+        with refused("Stepper"):
+            checked_instance(model, Model, "model")
+            self.period = checked_number(period, "s", POSITIVE, "period")
+            rtol, atol = (checked_number(x, "", POSITIVE, name) for x, name in ((rtol, "rtol"), (atol, "atol")))
+            if not isinstance(method, str) or method not in ("auto", *METHODS):
+                raise Fault("method", f"is {shown(method)}; it must be {choices('auto', *METHODS)}")
+            if step is not None and self.period / checked_number(step, "s", POSITIVE, "step") > MOST_STEPS:
+                raise Fault("step", f"is {step} s; a period of {period} s may have at most {MOST_STEPS:.0e} of them")
+        self._model, self._n = model, len(model.coordinates)
+        given = [_beginning("q0", q0, model.arm.rest, model), _beginning("qd0", qd0, np.zeros(self._n), model)]
+        self._many = max(x.ndim for x in given) > 1
+        try:
+            self._start = np.concatenate(np.broadcast_arrays(*given), axis=-1)
+        except ValueError:
+            self._start = np.empty(0)
+        if self._start.ndim not in (1, 2) or not self._start.size:
+            shapes = f"q0 has shape {given[0].shape} and qd0 {given[1].shape}"
+            raise DescriptionError(f"Stepper: {shapes}; they must be ({self._n},), or (N, {self._n}) for N plants")
+        self._options: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol, "step": step}
+
+        first = np.atleast_2d(self._start)[0, : self._n]
+        self.method, self._length, self.reason = _chosen(model, first, self.period, method, rtol, step)
+        self.longest = self._length or self.period
+        self._implicit, self._layout = self.method in solvers.IMPLICIT, Layout(self._n, self._n)
+        self._prepare(rtol, atol, self._length)
+        self.reset()
+
+    def _prepare(self, rtol: float, atol: float, length: float) -> None:
+        """Lay out what native code works on."""
+        model, m, layout = self._model, len(self._model.inputs), self._layout
+        count, states, size = np.atleast_2d(self._start).shape[0], layout.z.stop, layout.size
+        plan, rate = self._plan()
+        plan.feed(loops().addresses["nothing"])
+        if self._implicit:
+            atols = np.full(size, 1e300)
+            atols[layout.steering] = atol
+            stepping = Implicit(solvers.IMPLICIT[self.method], plan, layout, rtol, atols, length)
+            solver = advance.newton(stepping, length, keeps=False)
+        else:
+            solver = advance.runge_kutta(plan, size, length)
+        lanes = not self._implicit and count > 1
+        vector = model.kernel("state_rate").vector_code if lanes else rate
+        steps = round(self.period / length) if length else 1
+        self._plants = Placed(
+            Plants(
+                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
+                advance=solver.code,
+                solver=solver.record,
+                rate=vector.addresses["evaluate"],
+                steps=steps,
+                h=self.period / steps,
+                count=count,
+                states=states,
+                inputs=m,
+                size=size,
+                end=np.array([self.period]),
+                u=np.zeros((count, m)),
+                x=np.zeros((count, states)),
+                out=np.zeros((count, states)),
+                periods=np.zeros(count, dtype=np.int64),
+                failed=np.zeros(count, dtype=np.int64),
+                y=np.zeros((2 * states + m + size + states) * LANES),
+                row=np.zeros(size),
+                reached=np.zeros(2, dtype=np.int64),
+            )
+        )
+        code = CODE()
+        self._held = code, solver, vector
+        self._call = CALL(code.addresses["many_at_once" if lanes else "one_by_one"])
+        self._address = self._plants.address
+        rows = slice(None) if self._many else 0
+        self._x, self._u = self._plants.x[rows], self._plants.u[rows]
+
+    # -- the plant
+
+    def step(self, u: Any) -> Array:
+        """The state (q, qd) a period later, u being held: (2n,), or (N, 2n) of N plants; an array of its own.
+
+        Parameters
+        ----------
+        u : (m,) or (N, m)
+            [N m] at a revolute joint, [N] at a prismatic one; (m,) goes to all plants.
+
+        Raises
+        ------
+        DescriptionError
+            u has another shape, or is not finite.
+        SimulationError
+            The motion diverged or met a NaN; the message says when and which coordinate. Every plant is where it was
+            before the call, and `failed` says which could not be moved: reset them, or try another u.
+        """
+        if type(u) is not np.ndarray or u.dtype is not NUMBER or u.shape != self._u.shape:
+            u = self._checked(u)
+        self._u[...] = u
+        if bad := self._call(self._address):
+            raise self._failure(bad)
+        return self._x.copy()
+
+    def reset(self, q: Any = None, qd: Any = None, where: Any = None) -> Array:
+        """Begin anew; the state then, as `step` gives it.
+
+        Parameters
+        ----------
+        q, qd : (n,), or (k, n) for k plants
+            Coordinates and rates; default what the stepper was made with.
+        where : (N,) of bool, or (k,) of int, optional
+            Of many plants, those that begin anew; default all. The time of the others goes on.
+
+        Raises
+        ------
+        DescriptionError
+            An argument has another shape, or is not finite.
+        """
+        chosen = self._places(where)
+        x = np.atleast_2d(self._start)[chosen].copy()
+        for name, value, part in (("q", q, slice(0, self._n)), ("qd", qd, slice(self._n, 2 * self._n))):
+            if value is not None:
+                x[:, part] = self._rows(name, value, self._model.argument(name, value), len(x))
+        self._plants.x[chosen] = x
+        self._plants.periods[chosen] = 0
+        self._plants.failed[chosen] = 0
+        return self._x.copy()
+
+    @property
+    def state(self) -> Array:
+        """(q, qd): (2n,), or (N, 2n) of N plants."""
+        return self._x.copy()
+
+    @property
+    def q(self) -> Array:
+        """Coordinates, (n,) or (N, n)."""
+        return self._x[..., : self._n].copy()
+
+    @property
+    def qd(self) -> Array:
+        """Rates, (n,) or (N, n)."""
+        return self._x[..., self._n :].copy()
+
+    @property
+    def time(self) -> Any:
+        """Since the beginning, or the last reset [s]; of many plants (N,)."""
+        times = self.period * self._plants.periods
+        return times if self._many else float(times[0])
+
+    @property
+    def failed(self) -> Any:
+        """Whether the last period could not be computed; of many plants (N,)."""
+        failed = self._plants.failed != 0
+        return failed if self._many else bool(failed[0])
+
+    def __repr__(self) -> str:
+        plants = f", {self._plants.count} plants" if self._many else ""
+        return f"Stepper({self._model.arm.name!r}: period {self.period:g} s, {self.method}{plants})"
+
+    def __reduce__(self) -> tuple[type["Stepper"], tuple, tuple[Array, ...]]:
+        q0, qd0 = np.split(self._start, 2, axis=-1)
+        plants = self._plants
+        made = self._model, self.period, q0, qd0, *self._options.values()
+        return Stepper, made, (plants.x.copy(), plants.periods.copy(), plants.failed.copy())
+
+    def __setstate__(self, state: tuple[Array, ...]) -> None:
+        for place, value in zip((self._plants.x, self._plants.periods, self._plants.failed), state, strict=True):
+            place[...] = value
+
+    def __copy__(self) -> "Stepper":
+        made, given, state = self.__reduce__()
+        copied = made(*given)
+        copied.__setstate__(state)
+        return copied
+
+    def __deepcopy__(self, _: Any) -> "Stepper":
+        return self.__copy__()  # with the same model, which nothing changes
+
+    # -- what is asked rarely
+
+    def _checked(self, u: Any) -> Array:
+        given = self._model.argument("u", u)
+        return self._rows("u", u, given, self._plants.count)
+
+    def _rows(self, name: str, value: Any, given: Array, count: int) -> Array:
+        """An argument of one plant, or of each of so many."""
+        size = given.shape[-1]
+        if given.ndim == 1 or (self._many and given.shape == (count, size)):
+            return given
+        must = f"({size},)" + (f" or ({count}, {size})" if self._many else "")
+        raise DescriptionError(f"{name} has shape {given.shape}; it must be {must}")
+
+    def _places(self, where: Any) -> Any:
+        count = self._plants.count
+        if where is None:
+            return slice(None)
+        with refused("Stepper.reset"):
+            if not self._many:
+                raise Fault("where", f"is {shown(where)}; there is one plant: leave it out")
+            try:
+                found = np.asarray(where)
+            except ValueError:  # rows of several lengths
+                found = np.empty(0, dtype=object)
+            if found.dtype == bool and found.shape == (count,):
+                return found
+            if found.dtype.kind in "iu" and found.ndim == 1 and ((found >= 0) & (found < count)).all():
+                return found
+            must = f"it must be {count} of true or false, or numbers of plants from 0 to {count - 1}"
+            raise Fault("where", f"is {shown(where)}; {must}")
+
+    def _failure(self, bad: int) -> FlexarmError:
+        """What to raise where native code has refused u, or where so many plants could not be moved."""
+        if bad == REFUSED:
+            return DescriptionError("u contains NaN or infinity")
+        plants, model = self._plants, self._model
+        i = int(np.flatnonzero(plants.failed)[0])
+        t = self.period * int(plants.periods[i])
+        message = self._diagnosis(t, plants.x[i], plants.u[i], plants.out[i])
+        who = f", plant {i} of {plants.count} ({bad} could not be moved)" if self._many else ""
+        return SimulationError(f"arm {model.arm.name!r}{who}: {message}")
+
+    def _diagnosis(self, t: float, x: Array, u: Array, out: Array) -> str:
+        """Why a plant could not be moved from its state x at t; looked at again as a run that fails is."""
+        model, layout = self._model, self._layout
+        start = layout.start(x[: self._n], x[self._n :], np.empty(0))
+        plan, _ = self._plan()
+        drive = constant(u)
+        drive.feed(plan, model, t, start)
+        rtol, atol = self._options["rtol"], self._options["atol"]
+        solve = methods.solver(self.method, plan, model, drive, layout, rtol, atol, self._length)
+        seen = solve(t, start, np.array([t + self.period]))
+        return diagnosis(model, drive, layout, plan, solve, lambda again: again(), seen, t, start)
+
+    def _plan(self) -> tuple[Plan, Code]:
+        """A plan of the arm as the method takes it, and the code of its rates."""
+        quantity, tried = ("state_residual", self._n) if self._implicit else ("state_rate", 0)
+        rate = self._model.kernel(quantity).code
+        place, m = rate.addresses["evaluate"], len(self._model.inputs)
+        return Plan(place, self._layout.z.stop, m, len(RIDING), rate, tried), rate
+
+
+def _beginning(name: str, value: Any, otherwise: Any, model: Model) -> Array:
+    """Coordinates or rates (n,) or (N, n)."""
+    with refused("Stepper"):
+        x = checked_array(otherwise if value is None else value, name)
+        if x.ndim == 0 or x.shape[-1] != len(model.coordinates):
+            names = ", ".join(model.coordinates)
+            raise Fault(name, f"has shape {x.shape}; its last axis must have {len(model.coordinates)} numbers: {names}")
+    return x
+
+
+def _chosen(
+    model: Model, q: Array, period: float, method: str, rtol: float, step: float | None
+) -> tuple[str, float, str]:
+    """The method, the length of its steps in the period [s], 0 where they are of its own, and the reason."""
+    if step is not None and method != "auto":
+        return method, period / np.ceil(period / step - 1e-9), "as asked"
+    if method in solvers.IMPLICIT:
+        return method, 0.0, "as asked, with steps of its own"
+    fastest = methods.fastest_of(model, q)
+    steps = max(1.0, np.ceil(period * fastest / min(1.0, (RADIAN * rtol) ** 0.25)), np.ceil(period / (step or period)))
+    reason = f"fastest eigenvalue {fastest:.3g} rad/s, {steps:.3g} explicit steps in a period"
+    if method == "auto" and steps > FAR:
+        return STIFF, period / np.ceil(period / step - 1e-9) if step else 0.0, reason
+    if steps > MOST_STEPS:
+        raise DescriptionError(f"Stepper: {reason}; at most {MOST_STEPS:.0e} are possible: take an implicit method")
+    return "rk4", float(period / steps), reason
