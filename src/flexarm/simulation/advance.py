@@ -141,6 +141,7 @@ def implicit(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Fl
 
 
 def anew(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
-    """The same, but where it goes depends on y alone: the first step tried is the whole stretch."""
+    """The same, but where it goes depends on y alone: a new matrix, and the first step tried is the whole stretch."""
     s.step[0].h = times[count - 1] - t0
+    s.step[0].inverted = 0.0
     implicit(s, t0, y, times, count, out, reached)

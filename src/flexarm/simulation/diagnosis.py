@@ -9,7 +9,6 @@ from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.methods import Solve
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.solvers import Stretch
@@ -28,7 +27,7 @@ def diagnosis(
     drive: Input,
     layout: Layout,
     plan: Plan,
-    solve: Solve,
+    solve: Callable[[float, Array, Array], Stretch],
     look: Callable[[Callable[[], Stretch]], Stretch],
     stretch: Stretch,
     t: float,

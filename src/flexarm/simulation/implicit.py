@@ -100,9 +100,15 @@ class Implicit:
             )
         )
 
-    def __call__(self, t0: float, x0: Array, times: Array) -> tuple[Array, int]:
-        """States at the first of the times that were reached, and how many steps that took."""
+    def __call__(
+        self, t0: float, x0: Array, times: Array, limit: int = ENDLESS, going: bool = False
+    ) -> tuple[Array, int]:
+        """States at the first of the times that were reached, and how many steps that took.
+
+        At so many evaluations of the plan it is left where it stands; `going` goes on from there.
+        """
         step, before = self.record, self.record.steps
+        step.limit, step.going = limit, int(going)
         length = float(times[-1] - t0)
         if self._fixed:
             step.h = length / np.ceil(length / self._fixed - 1e-9)
@@ -112,4 +118,9 @@ class Implicit:
         times = np.ascontiguousarray(times, dtype=float)
         out = np.empty((len(times), len(x0)))
         done = self._call(step.address, t0, times.ctypes.data, len(times), out.ctypes.data)
+        step.limit, step.going = ENDLESS, 0
         return out[:done], step.steps - before
+
+    def reached(self) -> tuple[float, Array]:
+        """The end of the last step, and the state there."""
+        return self.record.t, self._y.copy()

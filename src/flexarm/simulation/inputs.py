@@ -276,7 +276,7 @@ class RigidInverseDynamics(Input):
             force = rigid.function("inverse_dynamics")(theta, theta_d, ca.jacobian(theta_d, t))
             return ca.Function("torque", [t], [ca.densify(ca.cse(force))])
 
-        return recent(json.dumps(["rigid inverse dynamics", model.fingerprint, self.reference.described()]), trace)
+        return _recent(json.dumps(["rigid inverse dynamics", model.fingerprint, self.reference.described()]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled torques from t, which stands first in the buffer."""
@@ -335,7 +335,7 @@ class PrescribedMotion(Input):
             acceleration = ca.jacobian(ca.jacobian(q, t), t)
             return ca.Function("acceleration", [t], [ca.densify(ca.cse(acceleration))])
 
-        return recent(json.dumps(["acceleration", self.reference.described()]), trace)
+        return _recent(json.dumps(["acceleration", self.reference.described()]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled accelerations from t, which stands first in the buffer."""
@@ -361,7 +361,7 @@ _RECENT: dict[str, Kernel] = {}
 _RECENTLY = threading.Lock()
 
 
-def recent(key: str, trace: Callable[[], "ca.Function"]) -> Kernel:
+def _recent(key: str, trace: Callable[[], "ca.Function"]) -> Kernel:
     """A kernel by its key, loaded already if it is one of those used last."""
     with _RECENTLY:
         found = _RECENT.pop(key, None) or Kernel(key, trace)

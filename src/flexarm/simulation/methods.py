@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -10,17 +11,26 @@ from flexarm.checks import POSITIVE, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
-from flexarm.simulation import advance, solvers
+from flexarm.native.kernel import Code
+from flexarm.simulation import advance, solvers, tableaus
 from flexarm.simulation.advance import Advance
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
+from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 
 Array = np.ndarray
 
+STIFF = "radau9"
+"""What runs against an explicit method: of ours it takes the fewest evaluations at most tolerances, and it damps."""
+
 RADIANS = 0.2
 """Of the fastest mode, in one fixed step between two samples."""
+
+FAR = 25
+"""Fixed steps between two samples from which on an implicit method takes less time: it needs some 25 evaluations, of an
+equation that costs half as much as a rate, and products with Newton's matrix."""
 
 MOST_STEPS = 1e12
 """Of fixed length in a run: a day of them, where each takes a tenth of a microsecond."""
@@ -34,11 +44,15 @@ class Solve:
     Attributes
     ----------
     stretch : (t0, x0, times) -> Stretch
+    method, reason : str
+        What it is, and why it is taken.
     advance : () -> Advance, optional
         The same for native code, where it is a method of our own.
     """
 
     stretch: Callable[[float, Array, Array], solvers.Stretch]
+    method: str
+    reason: str
     advance: Callable[[], Advance] | None = None
 
     def __call__(self, t0: float, x0: Array, times: Array) -> solvers.Stretch:
@@ -46,7 +60,7 @@ class Solve:
         return self.stretch(t0, x0, times)
 
 
-def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any) -> None:
+def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any, radius: Any = None) -> None:
     """Raise `DescriptionError` where something asked of a solver is not possible."""
     with refused():
         end = checked_number(until, "s", POSITIVE, "until")
@@ -57,6 +71,12 @@ def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any
             step = checked_number(step, "s", POSITIVE, "step")
     if not isinstance(method, str) or method not in (*solvers.METHODS, "auto"):
         raise DescriptionError(f"unknown method {shown(method)}; allowed are auto, {', '.join(solvers.METHODS)}")
+    if radius is not None:
+        with refused():
+            tableaus.generalized_alpha(checked_number(radius, "", part="spectral_radius"))
+        if method != solvers.DISSIPATIVE:
+            where = f"it belongs to the method {solvers.DISSIPATIVE}"
+            raise DescriptionError(f"spectral_radius is {radius}; {where}: leave it out")
     if count != int(count) or count < 2:
         raise DescriptionError(f"samples is {samples}; it must be a whole number, at least 2")
     if method in solvers.FIXED and (step is None or step > end):
@@ -77,26 +97,17 @@ def chosen(
     elif drive.period is not None:
         found, step, reason = between_samples(model, q, drive.period)
     else:
-        found, reason = choose_method(model, q, until, rtol)
+        return "auto", 0.0, ""
     found, missing = solvers.available(found)
     return found, float(step or 0.0), missing or reason
 
 
-def choose_method(model: Model, q: Array, until: float, rtol: float) -> tuple[str, str]:
-    """A method and the reason: explicit unless the fastest mode would force far more steps than the motion needs."""
-    fastest = fastest_of(model, q)
-    evaluations = 12 * until * fastest / 4  # DOP853 is stable to about |h lambda| = 4 to 6
-    reason = f"fastest eigenvalue {fastest:.3g} rad/s, about {evaluations:.1g} evaluations if explicit"
-    if evaluations < 3e6:
-        return "dop853", reason
-    return ("radau" if rtol < 1e-6 else "lsoda"), reason
-
-
 def between_samples(model: Model, q: Array, period: float) -> tuple[str, float, str]:
-    """Method, step and reason for the stretches between samples: too short for a method that chooses its steps."""
+    """Method, step and reason for the stretches between samples: too short for CyRK's methods to begin anew."""
     fastest = fastest_of(model, q)
-    step = period / max(1.0, np.ceil(period * fastest / RADIANS))  # an arm without springs has no fastest mode
-    return "rk4", float(step), f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
+    steps = max(1.0, np.ceil(period * fastest / RADIANS))  # an arm without springs has no fastest mode
+    reason = f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
+    return ("radau5", 0.0, reason) if steps > FAR else ("rk4", float(period / steps), reason)
 
 
 def fastest_of(model: Model, q: Array) -> float:
@@ -119,27 +130,55 @@ def _check_finite(model: Model, *matrices: Array) -> None:
 
 
 def solver(
-    method: str, plan: Plan, model: Model, drive: Input, layout: Layout, rtol: float, atol: float, step: float
+    method: str,
+    plan: Plan,
+    model: Model,
+    drive: Input,
+    layout: Layout,
+    rtol: float,
+    atol: float,
+    step: float,
+    reason: str = "as asked",
+    radius: float | None = None,
 ) -> Solve:
     """The method as a function of a stretch."""
-    # the integrals ride along without steering the step: their tolerance is infinite
-    atols = np.full(layout.size, 1e300)
-    atols[layout.steering] = atol
+    atols = _tolerances(layout, atol)
     if method in solvers.IMPLICIT:
-        stepping = Implicit(solvers.IMPLICIT[method], plan, layout, rtol, atols, step)
+        tableau = solvers.IMPLICIT[method] if radius is None else tableaus.generalized_alpha(float(radius))
+        stepping = Implicit(tableau, plan, layout, rtol, atols, step)
         return Solve(
             lambda t0, x0, ends: solvers.implicit(stepping, plan, t0, x0, ends),
+            method,
+            reason,
             lambda: advance.newton(stepping, step, keeps=True),
         )
     if method in solvers.FIXED:
         return Solve(
             lambda t0, x0, ends: solvers.rk4(plan, t0, x0, ends, step),
+            method,
+            reason,
             lambda: advance.runge_kutta(plan, layout.size, step),
         )
     if method in solvers.SCIPY:
         jacobian = None if layout.memory else _jacobian(model, plan, drive.quantity, layout)
-        return Solve(lambda t0, x0, ends: solvers.scipy(method, plan, t0, x0, ends, rtol, atols, jacobian))
-    return Solve(lambda t0, x0, ends: solvers.cyrk(method, plan, t0, x0, ends, rtol, atols))
+        return Solve(
+            lambda t0, x0, ends: solvers.scipy(method, plan, t0, x0, ends, rtol, atols, jacobian), method, reason
+        )
+    return Solve(lambda t0, x0, ends: solvers.cyrk(method, plan, t0, x0, ends, rtol, atols), method, reason)
+
+
+def race(plan: Plan, rate: Code, residual: Callable[[], Code], layout: Layout, rtol: float, atol: float) -> Race:
+    """What `method="auto"` is where the stretches are long."""
+    atols = _tolerances(layout, atol)
+    stepping = partial(Implicit, solvers.IMPLICIT[STIFF], plan, layout, rtol, atols, 0.0)
+    return Race(plan, rate, residual, layout, (STIFF, stepping), rtol, atols)
+
+
+def _tolerances(layout: Layout, atol: float) -> Array:
+    """Of the state's numbers: the integrals ride along without steering the step, theirs is infinite."""
+    atols = np.full(layout.size, 1e300)
+    atols[layout.steering] = atol
+    return atols
 
 
 def _jacobian(model: Model, plan: Plan, quantity: str, layout: Layout) -> Callable[[float, Array], Array]:

@@ -97,6 +97,11 @@ class Plan:
         """Whether the run was told to stop."""
         return self.shared.stop != 0
 
+    def rate(self, code: Any) -> None:
+        """From now on another kernel is evaluated."""
+        self._rate = code
+        self.shared.rate = code.addresses["evaluate"]
+
     def stop(self) -> None:
         """From now on every rate is NaN, on which any solver gives up."""
         self.shared.stop = 1

@@ -20,6 +20,7 @@ from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.protocol import Input
+from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.solvers import Stretch
 from flexarm.simulation.watch import Bar, Interruption, Progress, watched
@@ -48,11 +49,12 @@ def simulate(
     u: Any = None,
     q0: Any = None,
     qd0: Any = None,
-    method: str = "dop853",
+    method: str = "auto",
     rtol: float = 1e-8,
     atol: float = 1e-10,
     samples: int = 1001,
     step: float | None = None,
+    spectral_radius: float | None = None,
     reference: Reference | None = None,
     progress: Progress | bool = True,
     name: str = "",
@@ -70,12 +72,15 @@ def simulate(
     q0, qd0 : (n,)
         Coordinates and rates at t = 0; default `arm.rest`: zero, but a telescope's nominal length.
     method : str
-        "dop853" (default), "rk45", "tsit5", "vern7", "vern8" (explicit), "radau5", "radau9" (stiff arms; damp what is
-        faster than the step), "gauss4", "gauss8", "generalized-alpha" (stiff arms; keep the energy), "radau", "bdf",
-        "lsoda" (CyRK's for stiff systems); all compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower. "rk4":
-        fixed steps. "auto": chosen by the spectrum of the arm linearised at the start; the result says which, and why.
+        "auto" (default): chosen by what the run would cost; the result says which, and why. "dop853", "rk45", "tsit5",
+        "vern7", "vern8" (explicit), "radau5", "radau9" (stiff arms; damp what is faster than the step), "gauss4",
+        "gauss8", "generalized-alpha" (stiff arms; keep the energy), "radau", "bdf", "lsoda" (CyRK's for stiff systems);
+        all compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower. "rk4": fixed steps.
     step : float, optional
         For "rk4", and for our own implicit methods if they are not to choose their steps: none is longer [s].
+    spectral_radius : float, optional
+        Of "generalized-alpha", for modes much faster than its step: 1 (default, the trapezoidal rule) keeps their
+        energy, 0 takes it out in a step.
     rtol, atol : float
         Tolerances of every coordinate and rate.
     samples : int
@@ -111,7 +116,7 @@ def simulate(
         checked_instance(name, str, "name")
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the time")
-    methods.check(until, method, rtol, atol, samples, step)
+    methods.check(until, method, rtol, atol, samples, step, spectral_radius)
     drive = as_input(u, model)
     layout = Layout(len(model.coordinates), len(model.coordinates), len(drive.memory))
     rest = drive.initial(model)
@@ -130,9 +135,14 @@ def simulate(
     rate = integrand(model, quantity, layout.memory).code
     compiled = clock.perf_counter()
     inputs = len(model.inputs) + layout.memory
-    tried = layout.nv if implicit else 0
+    tried = layout.nv if implicit or chosen == "auto" else 0
     plan = Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried)
-    solve = methods.solver(chosen, plan, model, drive, layout, rtol, atol, step)
+    if chosen == "auto":
+        solve: Solve | Race = methods.race(
+            plan, rate, lambda: integrand(model, RESIDUALS[drive.quantity], layout.memory).code, layout, rtol, atol
+        )
+    else:
+        solve = methods.solver(chosen, plan, model, drive, layout, rtol, atol, step, why, spectral_radius)
 
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)
@@ -151,8 +161,8 @@ def simulate(
             raise plan.failure
         statistics = {
             "name": name or model.arm.name,
-            "method": chosen,
-            "method_reason": why,
+            "method": solve.method,
+            "method_reason": solve.reason,
             "rtol": float(rtol),
             "atol": float(atol),
             "step": step,
@@ -236,7 +246,7 @@ class Run:
         self.x = np.empty((len(self.times), len(self.start)))
         self.x[0] = self.start
 
-    def integrate(self, model: Model, drive: Input, plan: Plan, solve: Solve) -> None:
+    def integrate(self, model: Model, drive: Input, plan: Plan, solve: Solve | Race) -> None:
         """Stretch after stretch, from each corner of the input to the next; in native code where there is some."""
         x, corners = self.start, map(float, drive.corners(float(self.times[-1])))
         ahead = drive.ahead(plan, solve.advance(), self.times, self.x) if solve.advance else None
@@ -255,7 +265,7 @@ class Run:
         self.completed = True
 
     def _stretch(
-        self, model: Model, drive: Input, plan: Plan, solve: Solve, a: float, b: float, x: Array
+        self, model: Model, drive: Input, plan: Plan, solve: Solve | Race, a: float, b: float, x: Array
     ) -> Array | None:
         """The state at b from x at a; None where it is not reached."""
         times = self.times

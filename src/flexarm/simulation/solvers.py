@@ -46,6 +46,8 @@ IMPLICIT: dict[str, Tableau] = {
     "radau9": radau(5),
 }
 """Our own methods for stiff arms, with steps of their own or fixed ones."""
+DISSIPATIVE = "generalized-alpha"
+"""What takes a spectral radius at infinity."""
 FIXED = ("rk4",)
 METHODS = (*CYRK, *IMPLICIT, *SCIPY, *FIXED)
 
@@ -95,6 +97,13 @@ def available(method: str) -> tuple[str, str]:
     return method, ""
 
 
+def explicit(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array) -> Stretch:
+    """CyRK's, or SciPy's where that is not there."""
+    if method in CYRK:
+        return cyrk(method, plan, t0, x0, times, rtol, atol)
+    return scipy(method, plan, t0, x0, times, rtol, atol, None)
+
+
 def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array) -> Stretch:
     """One of CyRK's compiled solvers, loop and all in machine code."""
     from CyRK.nb import numba_solver as nb
@@ -115,7 +124,7 @@ def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: floa
         text = ctypes.create_string_buffer(256)
         nb.c_get_msg_buf(result, ctypes.addressof(text), 256)
         message = "" if nb.c_get_success(result) else text.value.decode(errors="replace").rstrip(".")
-        return _stretch(plan, times, x, int(nb.c_get_steps(result)), message)
+        return checked(plan, times, x, int(nb.c_get_steps(result)), message)
     finally:
         nb.c_free(result)
 
@@ -123,7 +132,7 @@ def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: floa
 def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array) -> Stretch:
     """One of our own implicit methods."""
     x, steps = step(t0, x0, times)
-    return _stretch(plan, times, x, steps, "" if len(x) == len(times) else "its steps became too short")
+    return checked(plan, times, x, steps, "" if len(x) == len(times) else "its steps became too short")
 
 
 def scipy(
@@ -143,7 +152,7 @@ def scipy(
         try:
             message = solver.step()
         except ValueError as error:  # the implicit ones factorize a matrix of NaN
-            return _stretch(plan, times, x[:reached], steps, " ".join(str(error).split()))
+            return checked(plan, times, x[:reached], steps, " ".join(str(error).split()))
         if solver.status == "failed":
             break
         steps += 1
@@ -152,7 +161,7 @@ def scipy(
             x[reached:passed] = solver.dense_output()(times[reached:passed]).T
             reached = passed
     reason = (message or "failed").rstrip(".") if solver.status == "failed" else ""
-    return _stretch(plan, times, x[:reached], steps, reason)
+    return checked(plan, times, x[:reached], steps, reason)
 
 
 def python_rate(plan: Plan, size: int) -> Callable[[float, Array], Array]:
@@ -216,7 +225,7 @@ def _is_motion(plan: Plan, x: Array) -> bool:
     return bool((np.abs(x[: plan.states]) < DIVERGED).all())
 
 
-def _stretch(plan: Plan, times: Array, x: Array, steps: int, message: str) -> Stretch:
+def checked(plan: Plan, times: Array, x: Array, steps: int, message: str) -> Stretch:
     """With the rows before the first that is no motion."""
     bad = ~(np.abs(x[:, : plan.states]) < DIVERGED).all(axis=1)
     if not bad.any():

@@ -502,7 +502,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             fitted(s, h)
         while done < count and (times[done] < s.t + h or last == 1):
             x = (times[done] - s.t) / h
-            if x < 1.0:
+            if x < 1.0 - 1e-9:
                 between(s, x, h, out[done * (n + width) :])
             else:
                 reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, out[done * (n + width) :])

@@ -1,6 +1,8 @@
 """What goes on beside a run: a progress bar, Ctrl-C, and an eye on motions that have diverged."""
 
 import atexit
+import os
+import queue
 import signal
 import sys
 import threading
@@ -88,8 +90,8 @@ class Interruption:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-UNDER_WAY: dict[threading.Thread, Plan] = {}
-"""Runs that are being computed; also those whose `simulate` was left by a second Ctrl-C."""
+UNDER_WAY: dict[threading.Event, Plan] = {}
+"""Runs that are being computed, by what tells of their end; also those whose `simulate` was left by a second Ctrl-C."""
 
 ENDED = threading.Event()
 """The interpreter ends; no run begins any more."""
@@ -106,8 +108,35 @@ def end_all() -> None:
     for _, plan in left:
         plan.stop()
     until = time.monotonic() + LAST_WAIT
-    for thread, _ in left:
-        thread.join(max(0.0, until - time.monotonic()))
+    for ended, _ in left:
+        ended.wait(max(0.0, until - time.monotonic()))
+
+
+IDLE: list["Worker"] = []
+"""Threads that wait for a run: to start one takes longer than many a run."""
+
+if hasattr(os, "register_at_fork"):  # a forked child has none of them
+    os.register_at_fork(after_in_child=IDLE.clear)
+
+
+@final
+class Worker:
+    """A thread that does one thing after another."""
+
+    def __init__(self) -> None:
+        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        threading.Thread(target=self._go_on, daemon=True).start()
+
+    def do(self, work: Callable[[], None]) -> None:
+        """Do this, which must not raise."""
+        self._work.put(work)
+
+    def _go_on(self) -> None:
+        while True:
+            work = self._work.get()
+            work()
+            del work  # with it go what it holds
+            IDLE.append(self)
 
 
 def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progress: Progress | None = None) -> T:
@@ -122,16 +151,19 @@ def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progr
         except BaseException as error:
             failed.append(error)
         finally:
-            del UNDER_WAY[thread]
+            del UNDER_WAY[ended]
             ended.set()
 
-    thread = threading.Thread(target=worker, daemon=True)
     if ENDED.is_set():
         raise SystemExit  # in a thread that the process does not wait for
-    UNDER_WAY[thread] = plan
+    UNDER_WAY[ended] = plan
     strange = 0
     try:
-        thread.start()
+        try:
+            idle = IDLE.pop()
+        except IndexError:
+            idle = Worker()
+        idle.do(worker)
         while not ended.is_set():
             try:
                 ended.wait(0.1)

@@ -1,0 +1,168 @@
+"""`method="auto"` between two jumps of the input: an explicit method, or an implicit one as long as it is ahead.
+
+What an explicit method takes is known beforehand: where the motion asks for no more, its steps are as long as the
+fastest mode lets them be. What an implicit one takes depends on how much that mode swings, which nobody knows; but as
+its steps are taken it shows. So it begins, where much could be saved, and after every tenth of what the explicit one
+would take for the rest, the way it has come says whether it goes on. Nothing is computed twice.
+"""
+
+from collections.abc import Callable
+from typing import final
+
+import numpy as np
+
+from flexarm.native.kernel import Code
+from flexarm.simulation import solvers
+from flexarm.simulation.implicit import Implicit
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.rhs import Plan
+from flexarm.simulation.solvers import Stretch, python_rate
+
+Array = np.ndarray
+
+EVALUATIONS = 3.5
+"""Of DOP853 in a radian of the fastest mode, where its steps are as long as is stable: 12 in each."""
+
+SHORT = 2e7
+"""Operations, some milliseconds: a stretch that takes an explicit method no more is not worth a second look."""
+
+SHARE = 0.1
+"""Of what the explicit method would take for the rest: the implicit one's until it is looked at again."""
+
+LEAST = 30
+"""Evaluations an unknown that an implicit method has at least: it begins with Newton's matrix and short steps."""
+
+TURNS = 24
+"""Of the power iteration for the fastest eigenvalue."""
+
+
+@final
+class Race:
+    """An explicit method, and an implicit one that is tried where that one's steps would be limited by stability.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the rate; it changes to the residual and back.
+    rate, residual : Code, () -> Code
+        What each method evaluates; the residual is compiled when it is first asked for.
+    layout : Layout
+    implicit : () -> Implicit
+        On the same plan.
+    rtol : float
+    atol : (layout.size,)
+    """
+
+    advance = None
+
+    def __init__(
+        self,
+        plan: Plan,
+        rate: Code,
+        residual: Callable[[], Code],
+        layout: Layout,
+        implicit: tuple[str, Callable[[], Implicit]],
+        rtol: float,
+        atol: Array,
+    ):
+        self._plan, self._rate, self._residual, self._layout = plan, rate, residual, layout
+        self._name, self._make = implicit
+        self._explicit, self._missing = solvers.available("dop853")
+        self._rtol, self._atol = rtol, atol
+        self._stepping: Implicit | None = None
+        self._taken: dict[str, float] = {}
+        self._fastest = 0.0
+        self._cost = _operations(rate) + 35 * layout.size
+
+    @property
+    def method(self) -> str:
+        """What was taken, in the order in which it was first."""
+        return ", ".join(self._taken) or self._explicit
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        found = f"fastest eigenvalue {self._fastest:.3g} rad/s"
+        if self._missing:
+            return f"{found}; {self._missing}"
+        if self._name not in self._taken:
+            return f"{found}, a short run"
+        ahead, *rest = (f"for {seconds:.4g} s" for seconds in self._taken.values())
+        return f"{found}; {self._name} {ahead}" + (f", then it was behind: {self._explicit} {rest[0]}" if rest else "")
+
+    def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
+        """From a time and a state there to the times given."""
+        t, x, end = t0, x0, float(times[-1])
+        if not self._missing:
+            self._fastest = fastest(self._plan, self._layout, t0, x0)
+        rows, steps = np.empty((0, len(x0))), 0
+        if self._explicit_cost(end - t0) > SHORT:
+            rows, steps, t, x = self._ahead(t, x, times)
+            found = solvers.checked(self._plan, times, rows, steps, "")
+            if len(rows) == len(times) or self._plan.stopped or found.diverged:
+                return found
+        self._note(self._explicit, end - t)
+        rest = solvers.explicit(self._explicit, self._plan, t, x, times[len(rows) :], self._rtol, self._atol)
+        return Stretch(np.concatenate([rows, rest.x]), steps + rest.steps, rest.message, rest.diverged)
+
+    def _explicit_cost(self, length: float) -> float:
+        """Operations of the explicit method, at least."""
+        return EVALUATIONS * self._fastest * length * self._cost
+
+    def _ahead(self, t: float, x: Array, times: Array) -> tuple[Array, int, float, Array]:
+        """The implicit method's rows as long as it is ahead, its steps, and where it was left."""
+        plan, layout, end = self._plan, self._layout, float(times[-1])
+        residual = self._residual()
+        if self._stepping is None:
+            self._stepping = self._make()
+        stepping, m = self._stepping, layout.nv + layout.memory
+        cost = _operations(residual) + 60 * m + 0.8 * m * m
+        rows, steps, going, begun = [np.empty((0, len(x)))], 0, False, t
+        plan.rate(residual)
+        try:
+            while True:
+                budget = max(int(SHARE * self._explicit_cost(end - t) / cost), LEAST * m)
+                before, t_before, known = plan.evaluations, t, sum(map(len, rows))
+                found, taken = stepping(t, x, times[known:], before + budget, going)
+                rows.append(found)
+                steps, going = steps + taken, True
+                t, x = stepping.reached()
+                spent = (plan.evaluations - before) * cost
+                if known + len(found) == len(times) or plan.stopped or t == t_before:
+                    break
+                if spent > self._explicit_cost(t - t_before) or plan.evaluations < before + budget:
+                    break
+        finally:
+            plan.rate(self._rate)
+        self._note(self._name, t - begun)
+        return np.concatenate(rows), steps, t, x
+
+    def _note(self, name: str, seconds: float) -> None:
+        if seconds > 0.0:
+            self._taken[name] = self._taken.get(name, 0.0) + seconds
+
+
+def _operations(code: Code) -> int:
+    return code.facts["multiplications"] + code.facts["additions"]
+
+
+def fastest(plan: Plan, layout: Layout, t: float, x: Array) -> float:
+    """Size of the largest eigenvalue of the motion's Jacobian at t in the state x [rad/s], by power iteration.
+
+    Whatever drives the arm is in it. Rates and coordinates are of one size, whatever the units, every second time.
+    """
+    rate, size = python_rate(plan, len(x)), layout.z.stop
+    h = 1e-7 * max(1e-2, float(np.abs(x[:size]).max()))
+    f = rate(t, x)[:size]
+    v = np.random.default_rng(1).standard_normal(size)
+    grown = before = 1.0
+    for _ in range(TURNS):
+        v /= np.abs(v).max()
+        moved = x.copy()
+        moved[:size] += h * v
+        with np.errstate(over="ignore", invalid="ignore"):
+            v = (rate(t, moved)[:size] - f) / h
+        before, grown = grown, float(np.abs(v).max())
+        if not 0.0 < grown < np.inf:
+            return 0.0
+    return float(np.sqrt(grown) * np.sqrt(before))
