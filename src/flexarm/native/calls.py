@@ -97,7 +97,8 @@ class ManyStates:
 
     def __call__(self, parts: Sequence[Array]) -> tuple[Array, bool]:
         """Parts (rows, any width) of n_in numbers a row -> (rows, n_out), and whether all numbers are finite."""
-        rows = len(parts[0])
+        rows, width = len(parts[0]), sum(part.shape[1] for part in parts)
+        assert width == self.code.facts["n_in"]  # machine code does not look
         y = np.empty((rows, self.code.facts["n_out"]))
         work = self._row * rows
         threads = max(1, min(int(work / SHARE), cores()))
@@ -113,22 +114,22 @@ class ManyStates:
                 while True:
                     first = left.popleft()
                     own[:2] = first, min(first + size, rows)
-                    if batch():
-                        finite.append(first)
+                    finite.append(batch())
 
         started = []
         try:
-            with suppress(RuntimeError):  # no more threads than these
+            with suppress(RuntimeError):  # there are no more threads
                 for _ in range(threads - 1):
                     helper = threading.Thread(target=run)
                     helper.start()
                     started.append(helper)
             run()
         finally:
-            left.clear()
+            left.clear()  # where this thread is interrupted, the others stop too
             for helper in started:
                 helper.join()
-        return y, len(finite) == len(blocks)
+        assert len(finite) == len(blocks)  # none was lost with its thread
+        return y, all(finite)
 
 
 def cores() -> int:
