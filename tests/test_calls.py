@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from time import perf_counter, sleep
 
 import numpy as np
 import pytest
@@ -422,36 +423,39 @@ def test_the_handler_of_a_signal_may_call_what_it_interrupts(model):
 
 
 def test_a_batch_lets_other_threads_run(model, monkeypatch):
-    """Python goes on while machine code does a block that lasts longer than a turn of a thread."""
+    """Python goes on in the midst of machine code."""
     monkeypatch.setattr(calls, "cores", lambda: 1)
     monkeypatch.setattr(calls, "PATIENCE", np.inf)
     many = calls.ManyStates(model.kernel("forward_dynamics").vector_code)
-    x = np.broadcast_to(np.concatenate(arguments("forward_dynamics")), (300_000, 2 * N + M))
-    inside, seen, over, batch = threading.Event(), [], threading.Event(), many._batch
+    x = np.broadcast_to(np.concatenate(arguments("forward_dynamics")), (600_000, 2 * N + M))
+    over, seen, stamps, batch = threading.Event(), [], [], many._batch
+
+    def timed(address):
+        began = perf_counter()
+        finite = batch(address)
+        stamps.append((began, perf_counter()))
+        return finite
 
     def look():
         while not over.is_set():
-            if inside.is_set():
-                seen.append(0)
+            seen.append(perf_counter())
+            sleep(1e-3)
 
-    def entered(address):
-        inside.set()
-        finite = batch(address)
-        inside.clear()
-        return finite
+    def in_the_midst():
+        seen.clear()
+        many([x])
+        began, ended = stamps.pop()
+        quarter = (ended - began) / 4
+        return any(began + quarter < moment < ended - quarter for moment in list(seen))
 
-    many._batch = entered
+    many._batch = timed
     looking = threading.Thread(target=look)
     looking.start()
     try:
-        for _ in range(20):
-            many([x])
-            if len(seen) > 1000:
-                break
+        assert any(in_the_midst() for _ in range(30))
     finally:
         over.set()
         looking.join()
-    assert len(seen) > 1000
 
 
 def test_only_what_takes_long_lets_other_threads_run_at_one_state(model, monkeypatch):
