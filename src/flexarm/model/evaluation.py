@@ -80,7 +80,7 @@ class Evaluation:
     def _plain(self, values: Sequence[Any]) -> Array | None:
         """The value for arrays of doubles; None for anything else, or what is not finite or does not fit together."""
         for value, shape in zip(values, self._shapes):  # noqa: B905  (strict takes a tenth of all the time)
-            if type(value) is not np.ndarray or value.dtype != DOUBLE or value.shape != shape:
+            if type(value) is not Array or value.dtype != DOUBLE or value.shape != shape:
                 return self._batch(values)
         found, finite = self._one()(values)
         return found if finite else None
@@ -88,7 +88,7 @@ class Evaluation:
     def _batch(self, values: Sequence[Any]) -> Array | None:
         """The same for axes before the last."""
         for value, shape in zip(values, self._shapes, strict=True):
-            if type(value) is not np.ndarray or value.dtype != DOUBLE or value.shape[-1:] != shape:
+            if type(value) is not Array or value.dtype != DOUBLE or value.shape[-1:] != shape:
                 return None
         try:
             batch = np.broadcast_shapes(*{x.shape[:-1] for x in values})
