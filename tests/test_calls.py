@@ -263,8 +263,9 @@ def test_a_kernel_takes_what_is_no_number(model):
 
 
 def test_rows_of_another_width_do_not_reach_machine_code(model):
-    with pytest.raises(AssertionError):
-        model.kernel("tip").many(np.zeros((8, N + 1)))
+    for wrong in (np.zeros((8, N + 1)), np.zeros((8, N - 1)), np.zeros((8, N), dtype=np.float32)):
+        with pytest.raises(AssertionError):
+            model.kernel("tip").many(wrong)
     with pytest.raises(ValueError, match="broadcast"):
         model.kernel("tip").one(np.zeros(N + 1))
 

@@ -217,7 +217,9 @@ class Traced:
             import casadi as ca
 
             function, shape = self.function(name), self._shape(QUANTITIES[name][1])
-            *stack, rows, columns = (*shape, 1) if len(shape) == 1 else shape
+            if len(shape) == 1:
+                return function
+            *stack, rows, columns = shape
             places = np.arange(math.prod(shape)).reshape(*stack, columns, rows)  # CasADi counts down columns
             x = function.sx_in()
             y = ca.densify(ca.vec(function(*x)))[places.swapaxes(-1, -2).ravel().tolist()]

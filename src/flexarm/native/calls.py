@@ -98,7 +98,7 @@ class ManyStates:
     def __call__(self, parts: Sequence[Array]) -> tuple[Array, bool]:
         """Parts (rows, any width) of n_in numbers a row -> (rows, n_out), and whether all numbers are finite."""
         rows, width = len(parts[0]), sum(part.shape[1] for part in parts)
-        assert width == self.code.facts["n_in"]  # machine code does not look
+        assert width == self.code.facts["n_in"] and all(part.dtype == float for part in parts)  # machine code is blind
         y = np.empty((rows, self.code.facts["n_out"]))
         work = self._row * rows
         threads = max(1, min(int(work / SHARE), cores()))
