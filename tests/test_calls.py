@@ -188,6 +188,14 @@ def test_one_number_that_is_none_is_found_wherever_it_stands(model, batch, bad):
                 values[i][place] = kept
 
 
+def test_what_is_used_for_no_state_is_looked_at_too(model):
+    q, qd, u = arguments("forward_dynamics")
+    for batch in ((0,), (3, 0)):
+        none = np.zeros((*batch, N))
+        assert model.forward_dynamics(none, qd, u).shape == (*batch, N)
+        assert refusal(lambda: model.forward_dynamics(none, np.inf * qd, u)) == "qd contains NaN or infinity"  # noqa: B023
+
+
 def test_the_first_fault_is_the_one_that_is_told(model):
     """As before there was a quick way: argument after argument, its kind, its shape, its numbers; then the batch."""
     q, qd, u = arguments("forward_dynamics", (3,))

@@ -97,6 +97,8 @@ class Evaluation:
         rows = math.prod(batch)
         parts = [_spread(x, batch).reshape(rows, x.shape[-1]) for x in values]
         found, finite = self._kernel.many_states(parts)
+        if not rows:  # nothing was read
+            finite = all(np.isfinite(x).all() for x in values)
         return found.reshape(*batch, *self._shape) if finite else None
 
 
