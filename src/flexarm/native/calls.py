@@ -31,7 +31,7 @@ LONG = 30_000
 LANES = 8
 """States that one instruction handles in a batch: 8 doubles fill the widest registers there are."""
 OPERATION, NUMBER = 0.05, 0.25
-"""What an operation, and a number that goes in or out, cost in a batch [ns]: fits 20 kernels within a factor of 2."""
+"""What an operation, and a number that goes in or out, cost in a batch [ns]; memory apart, within a factor of 2."""
 SHARE = 0.5e6
 """Work for which another thread pays [ns]; to begin and end one takes up to 0.1 ms."""
 PATIENCE = 30e6
