@@ -1,12 +1,13 @@
 """The arms that are measured: n like flexible links, each joint's axis across the one before."""
 
-import ctypes
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 import flexarm as fa
-from flexarm.native.kernel import BATCH, Code
+from flexarm.native.calls import BATCH, job
+from flexarm.native.kernel import Code
 
 
 def chain(n: int, modes: int = 2) -> fa.Arm:
@@ -27,13 +28,9 @@ def states(model: fa.Model, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def over_rows(code: Code, x: np.ndarray) -> Callable[[], None]:
-    """A call that evaluates native code for every row of x (rows, n_in), all in machine code."""
+    """A call that evaluates native code for every row of x (rows, n_in), all in machine code, in one thread."""
     y = np.empty((len(x), code.facts["n_out"]))
-    run = BATCH(code.addresses["batch"])
-    source, target = (ctypes.c_void_p(a.ctypes.data) for a in (x, y))
-
-    def call() -> None:
-        run(source, target, len(x))
-
-    call.held = (x, y, code)  # type: ignore[attr-defined]
+    words = job([x], y)
+    call = partial(BATCH(code.addresses["batch"]), words.ctypes.data)
+    call.held = (x, y, words, code)  # type: ignore[attr-defined]
     return call

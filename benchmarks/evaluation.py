@@ -1,15 +1,24 @@
 """What one evaluation costs: native code alone, called from Python, and CasADi's virtual machine."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 import flexarm as fa
 from benchmarks.chains import chain, over_rows, states
-from benchmarks.report import Table, spread
+from benchmarks.report import Table, judged, spread, time
 from benchmarks.timing import empty_cache, interleaved
-from flexarm.native.kernel import LANES
+from flexarm.model import QUANTITIES
+from flexarm.native import calls
+from flexarm.native.calls import LANES
 
 ROWS = 2048
+MANY = 20_000
 ONE, BATCH = 0.6e-6, 0.2e-6  # targets [s]
+CALL, TOLL = 3e-6, 1.5  # targets: one state from Python [s]; a batch from Python over its machine code
+ARMS = ("rigid-two-link", "subudhi-morris-elastic", "canadarm")
+CALLED = ("forward_dynamics", "mass_matrix", "inverse_dynamics", "tip")
 
 
 def measure(quick: bool) -> list[Table]:
@@ -69,7 +78,70 @@ def measure(quick: bool) -> list[Table]:
         f"Rows without Python: machine code over {ROWS} different states, copying in and out included. Ratios: of "
         f"samples taken one after the other."
     )
-    return [table, _sizes(quick)]
+    return [table, _calls(quick), _sizes(quick)]
+
+
+def _calls(quick: bool) -> Table:
+    """What a call from Python costs: one state, and a batch beside its machine code."""
+    table = Table(
+        "Called from Python",
+        (
+            "arm",
+            "quantity",
+            "one state",
+            "target",
+            "met",
+            f"{MANY} states, machine code",
+            "called, one core",
+            "called / machine code",
+            "target",
+            "met",
+            f"called, {calls.cores()} cores",
+        ),
+    )
+    here = calls.cores
+
+    def on(cores: Callable[[], int], call: Callable[..., object], values: list[np.ndarray]) -> Callable[[], object]:
+        def limited() -> object:
+            calls.cores = cores
+            return call(*values)
+
+        return limited
+
+    for arm in (*(fa.load(name) for name in ARMS), chain(3)):
+        model = fa.Model(arm)
+        q, qd, u = states(model, MANY)
+        given = {"q": q, "qd": qd, "u": u, "qdd": qd[::-1].copy()}
+        for name in CALLED:
+            values = [given[a] for a in QUANTITIES[name][0]]
+            method, one = getattr(model, name), [x[0].copy() for x in values]
+            with empty_cache():
+                native = over_rows(model.kernel(name).vector_code, np.ascontiguousarray(np.concatenate(values, axis=1)))
+                samples = {
+                    "one": partial(method, *one),
+                    "native": native,
+                    "alone": on(lambda: 1, method, values),
+                    "shared": on(here, method, values),
+                }
+                found = interleaved(samples, 5 if quick else 25)
+            calls.cores = here
+            call, toll = np.median(found["one"]), np.median(np.divide(found["alone"], found["native"]))
+            table.add(
+                arm.name,
+                name,
+                spread(found["one"]),
+                *judged(call, CALL, time(CALL)),
+                spread(found["native"]),
+                spread(found["alone"]),
+                f"{toll:.2f}",
+                *judged(toll, TOLL, str(TOLL)),
+                spread(found["shared"]),
+            )
+    table.notes.append(
+        "Arrays of doubles of the right shape. Machine code: into an array that is there already, in one thread. "
+        "Ratios: the median of samples taken one after the other."
+    )
+    return table
 
 
 def _sizes(quick: bool) -> Table:

@@ -8,7 +8,7 @@ import flexarm as fa
 from benchmarks.chains import chain, over_rows, states
 from benchmarks.report import Table, judged, spread, time
 from benchmarks.timing import empty_cache, interleaved, timed
-from flexarm.native.kernel import LANES
+from flexarm.native.calls import LANES
 from flexarm.native.program import operations
 
 LINKS = (3, 5, 10, 20, 30, 50, 75, 100)

@@ -36,7 +36,7 @@ from flexarm.checks import (
 from flexarm.description.arm import Arm, Beam, Link
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor, signal
-from flexarm.native.kernel import Kernel
+from flexarm.model.evaluation import Evaluation
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -400,11 +400,12 @@ class Outputs:
             qdd = self.model.forward_dynamics(q, qd, u)
         else:
             qdd = np.zeros(len(self.model.coordinates))
-        return self.model.called("outputs", self._kernel, ("q", "qd", "qdd"), (len(self.names),), (q, qd, qdd))
+        return self._evaluation((q, qd, qdd))
 
     @cached_property
-    def _kernel(self) -> Kernel:
-        return self.model.output_kernel(self.sensors)
+    def _evaluation(self) -> Evaluation:
+        kernel = self.model.output_kernel(self.sensors)
+        return self.model.evaluation("outputs", kernel, ("q", "qd", "qdd"), (len(self.names),))
 
     @property
     def _accelerates(self) -> bool:

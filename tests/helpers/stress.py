@@ -65,7 +65,7 @@ def arguments(function, model):
     return {name: known[name] for name in inspect.signature(function).parameters if name != "self"}
 
 
-INNER = ("called", "compiled", "derived")
+INNER = ("compiled", "derived", "evaluation")
 """Methods that the others are made of, with functions and kernels as arguments."""
 
 

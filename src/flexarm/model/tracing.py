@@ -3,9 +3,10 @@
 import hashlib
 import inspect
 import json
+import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from flexarm import progress
 from flexarm.checks import Described, checked_instance, checked_integer, choices, refused, shown
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
+from flexarm.model.evaluation import Evaluation, argument
 from flexarm.model.faults import not_finite
 from flexarm.native.kernel import Check, Kernel
 from flexarm.native.once import BUILDING, Once
@@ -135,7 +137,7 @@ class Traced:
         self.coordinates = arm.coordinates
         self.inputs = arm.inputs
         n, m = len(arm.coordinates), len(arm.inputs)
-        self._lengths = {"q": n, "qd": n, "qdd": n, "u": m}
+        self._signals = dict.fromkeys(("q", "qd", "qdd"), arm.coordinates) | {"u": arm.inputs}
         self._sizes: dict[str, int] = {
             "n": n,
             "m": m,
@@ -146,6 +148,7 @@ class Traced:
             "5 + 6 links": 5 + 6 * len(arm.links),
         }
         self._kernels: dict[str, Kernel] = {}
+        self._evaluations: dict[str, Evaluation] = {}
         self._functions: dict[str, Any] = {}
         self._chain: Once[Chain] = Once(lambda: _chain(arm))
         self._fingerprint = Once(lambda: fingerprint(arm))
@@ -163,7 +166,7 @@ class Traced:
             from flexarm.mechanics import quantities
             from flexarm.mechanics.spatial import entries
 
-            symbols = {a: ca.SX.sym(a, self._lengths[a]) for a in names}
+            symbols = {a: ca.SX.sym(a, len(self._signals[a])) for a in names}
             scalars = [entries(x) for x in symbols.values()]
             try:
                 value = getattr(quantities, name)(self.chain, *scalars)
@@ -198,19 +201,31 @@ class Traced:
         return self._functions[key]
 
     def kernel(self, name: str) -> Kernel:
-        """The compiled form of a quantity: its arguments laid end to end in, its value (columns first) out.
+        """The compiled form of a quantity: its arguments laid end to end in, its value out, the last axis fastest.
 
         When it is first called it raises `DescriptionError` if its value is not finite at rest.
         """
         names = taken_by(name)
 
         def check(call: Callable[[Array], Array]) -> None:
-            others = [self._lengths[a] for a in names[1:]]
+            others = [len(self._signals[a]) for a in names[1:]]
             at_rest = np.concatenate([self.arm.rest, np.zeros(sum(others))])
             if not np.isfinite(call(at_rest)).all():
                 raise not_finite(self, name)
 
-        return self.compiled(name, lambda: self.function(name), check)
+        def trace() -> "ca.Function":
+            import casadi as ca
+
+            function, shape = self.function(name), self._shape(QUANTITIES[name][1])
+            if len(shape) == 1:
+                return function
+            *stack, rows, columns = shape
+            places = np.arange(math.prod(shape)).reshape(*stack, columns, rows)  # CasADi counts down columns
+            x = function.sx_in()
+            y = ca.densify(ca.vec(function(*x)))[places.swapaxes(-1, -2).ravel().tolist()]
+            return ca.Function(name, x, [y])
+
+        return self.compiled(name, trace, check)
 
     def compiled(self, key: str, trace: Callable[[], "ca.Function"], check: Check | None = None) -> Kernel:
         """The compiled form of a function that follows from the model and the key alone; kept by the key."""
@@ -230,52 +245,27 @@ class Traced:
 
     def evaluate(self, name: str, *values: Any) -> Array:
         """The value of any quantity at one state or many, for arguments as its method takes them."""
-        kernel = self.kernel(name)
-        names, sizes = QUANTITIES[name]
-        if len(values) != len(names):
-            raise DescriptionError(f"{name} takes {', '.join(names)}; {len(values)} values were given")
-        return self.called(name, kernel, names, sizes, values)
+        try:
+            found = self._evaluations[name]
+        except (KeyError, TypeError):  # not asked before, or no name
+            kernel = self.kernel(name)
+            found = self._evaluations.setdefault(name, self.evaluation(name, kernel, *QUANTITIES[name]))
+        return found(values)
 
-    def called(
-        self, name: str, kernel: Kernel, names: tuple[str, ...], sizes: tuple[str | int, ...], values: Sequence[Any]
-    ) -> Array:
-        """What a kernel gives for arguments of these names, in the shape of `sizes`."""
-        arguments = [self.argument(a, x) for a, x in zip(names, values, strict=True)]
-        if all(x.ndim == 1 for x in arguments):
-            batch: tuple[int, ...] = ()
-            result = kernel.one(np.concatenate(arguments))
-        else:
-            try:
-                batch = np.broadcast_shapes(*(x.shape[:-1] for x in arguments))
-            except ValueError:
-                given = ", ".join(f"{a} is {x.shape}" for a, x in zip(names, arguments, strict=True))
-                raise DescriptionError(f"{name}: axes before the last do not fit together: {given}") from None
-            rows = np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in arguments], axis=-1)
-            result = kernel.many(np.ascontiguousarray(rows.reshape(-1, rows.shape[-1])))
-        shape = tuple(s if isinstance(s, int) else self._sizes[s] for s in sizes)
-        if len(shape) == 1:
-            return result.reshape(*batch, *shape)
-        return result.reshape(*batch, *shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)  # CasADi counts down columns
+    def evaluation(self, name: str, kernel: Kernel, names: tuple[str, ...], sizes: tuple[str | int, ...]) -> Evaluation:
+        """A kernel as a function of arguments of these names, with a value in the shape of `sizes`."""
+        return Evaluation(name, kernel, {a: self._signals[a] for a in names}, self._shape(sizes))
+
+    def _shape(self, sizes: tuple[str | int, ...]) -> tuple[int, ...]:
+        return tuple(s if isinstance(s, int) else self._sizes[s] for s in sizes)
 
     def argument(self, name: str, value: Any) -> Array:
         """An argument q, qd, qdd (..., n) or u (..., m) as an array of floats; raises `DescriptionError`."""
         try:
-            size = self._lengths[name]
+            signals = self._signals[name]
         except (KeyError, TypeError):  # what is no text may not be hashable
-            raise DescriptionError(f"name is {shown(name)}; it must be {choices(*self._lengths)}") from None
-        try:
-            x = np.asarray(value)
-            if x.dtype.kind not in "biuf":
-                raise TypeError
-            x = x.astype(float, copy=False)
-        except (TypeError, ValueError):
-            raise DescriptionError(f"{name} is not an array of numbers") from None
-        if x.ndim == 0 or x.shape[-1] != size:
-            names = ", ".join(self.inputs if name == "u" else self.coordinates)
-            raise DescriptionError(f"{name} has shape {x.shape}; its last axis must have {size} numbers: {names}")
-        if not np.isfinite(x).all():
-            raise DescriptionError(f"{name} contains NaN or infinity")
-        return x
+            raise DescriptionError(f"name is {shown(name)}; it must be {choices(*self._signals)}") from None
+        return argument(name, signals, value)
 
     def single(self, where: str, name: str, value: Any) -> Array:
         """An `argument` of one state: (n,) or (m,)."""

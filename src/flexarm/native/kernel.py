@@ -3,10 +3,9 @@
 A kernel is found on disk by what it is made from, so nothing is compiled twice.
 """
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
@@ -17,11 +16,9 @@ import numpy as np
 
 from flexarm import progress
 from flexarm.native.cache import read, write
+from flexarm.native.calls import LANES, ManyStates, OneState
 from flexarm.native.once import Once
 from flexarm.native.sincos import BORDER
-
-LANES = 8
-"""States that one instruction handles in a batch: 8 doubles fill the widest registers there are."""
 
 Address = int
 
@@ -162,22 +159,10 @@ def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], 
 
 # -- kernels -----------------------------------------------------------------------------------------------------------
 
-EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-BATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 Check = Callable[[Callable[[np.ndarray], np.ndarray]], None]
 
 ENTRIES = ("evaluate", "batch")
 FACTS = ("n_in", "n_out", "multiplications", "additions")
-
-
-@final
-@dataclass(frozen=True)
-class Entry:
-    """A way into machine code together with the code: it stays in memory as long as somebody may be running it."""
-
-    code: Code
-    call: Any
-    n_out: int
 
 
 @final
@@ -197,8 +182,19 @@ class Kernel:
     """
 
     def __init__(self, key: str, trace: Callable[[], Any], check: Check | None = None):
-        self._one = Once(lambda: _entry(key, trace, 1, check))
-        self._many = Once(lambda: _entry(key, trace, LANES, check))
+        def one() -> OneState:
+            made = OneState(found := _code(key, trace, 1), [found.facts["n_in"]], (found.facts["n_out"],))
+            if check is not None:
+                check(lambda x: made([x])[0])
+            return made
+
+        def many() -> ManyStates:
+            made = ManyStates(_code(key, trace, LANES))
+            if check is not None:
+                check(lambda x: made([x[None]])[0][0])
+            return made
+
+        self._one, self._many = Once(one), Once(many)
 
     def __deepcopy__(self, _: Any) -> "Kernel":
         return self
@@ -217,35 +213,25 @@ class Kernel:
         return self._many().code
 
     def one(self, x: np.ndarray) -> np.ndarray:
-        """(n_in,) -> (n_out,); x contiguous, of doubles."""
-        entry = self._one()
-        y = np.empty(entry.n_out)
-        entry.call(x.ctypes.data, y.ctypes.data)
-        return y
+        """(n_in,) -> (n_out,)."""
+        return self._one()([x])[0]
 
     def many(self, x: np.ndarray) -> np.ndarray:
-        """(N, n_in) -> (N, n_out); x contiguous, of doubles."""
-        entry = self._many()
-        y = np.empty((len(x), entry.n_out))
-        if len(x):
-            entry.call(x.ctypes.data, y.ctypes.data, len(x))
-        return y
+        """(N, n_in) -> (N, n_out); x of doubles."""
+        return self._many()([x])[0]
+
+    def one_state(self, lengths: Sequence[int], shape: tuple[int, ...]) -> OneState:
+        """For one state in parts of these lengths, n_in together, and a value of this shape."""
+        return OneState(self.code, lengths, shape)
+
+    @property
+    def many_states(self) -> ManyStates:
+        """For many states in parts."""
+        return self._many()
 
 
-def _entry(key: str, trace: Callable[[], Any], lanes: int, check: Check | None) -> Entry:
-    found = code(f"{key}\nlanes {lanes}", ENTRIES, FACTS, lambda: _source(trace(), lanes))
-    n_out, addresses = found.facts["n_out"], found.addresses
-    entry = Entry(found, EVALUATE(addresses["evaluate"]) if lanes == 1 else BATCH(addresses["batch"]), n_out)
-    rows = () if lanes == 1 else (1,)
-
-    def call(x: np.ndarray) -> np.ndarray:
-        y = np.empty(n_out)
-        entry.call(x.ctypes.data, y.ctypes.data, *rows)
-        return y
-
-    if check is not None:
-        check(call)
-    return entry
+def _code(key: str, trace: Callable[[], Any], lanes: int) -> Code:
+    return code(f"{key}\nlanes {lanes}", ENTRIES, FACTS, lambda: _source(trace(), lanes))
 
 
 def _source(function: Any, lanes: int) -> Source:

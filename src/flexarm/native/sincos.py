@@ -91,49 +91,108 @@ def sincos(lanes: int, T: str) -> str:
 
 
 def batch(n_in: int, n_out: int, lanes: int) -> str:
-    """IR of `void batch(ptr in, ptr out, i64 rows)`: `evaluate` for each row of row-major arrays, `lanes` at a time.
+    """IR of `i64 batch(ptr job)`: `evaluate` for rows of numbers, `lanes` at a time; 1 if all numbers are finite.
 
-    The last block repeats the last row where rows run out; the same numbers are then stored twice.
+    The job is words of 8 bytes: the first row, the row to stop before, where results go (rows of n_out numbers), and of
+    how many parts a row consists; then of each part where it lies, how many numbers it has, and the bytes from row to
+    row and from number to number. The last block repeats the last row where rows run out; the same numbers are then
+    stored twice. The sum of x - x is 0 unless some x is NaN or infinite.
     """
-    T = "double" if lanes == 1 else f"<{lanes} x double>"
+    T = f"<{lanes} x double>"
 
-    def copy(label: str, after: str, count: int, load: bool) -> list[str]:
-        array, width = ("%in", n_in) if load else ("%out", n_out)
-        lines = [f"{label}:", f"  %{label}i = phi i64 [0, %{after}], [%{label}next, %{label}]"]
-        for lane in range(lanes):
-            lines += [
-                f"  %{label}o{lane} = mul i64 %row{lane}, {width}",
-                f"  %{label}q{lane} = add i64 %{label}o{lane}, %{label}i",
-                f"  %{label}p{lane} = getelementptr double, ptr {array}, i64 %{label}q{lane}",
-                f"  %{label}m{lane} = mul i64 %{label}i, {lanes}",
-                f"  %{label}n{lane} = add i64 %{label}m{lane}, {lane}",
-                f"  %{label}b{lane} = getelementptr double, ptr {'%x' if load else '%y'}, i64 %{label}n{lane}",
-            ]
-            outside, inside = f"%{label}p{lane}", f"%{label}b{lane}"
-            source, target = (outside, inside) if load else (inside, outside)
-            lines += [f"  %{label}v{lane} = load double, ptr {source}", f"  store double %{label}v{lane}, ptr {target}"]
-        lines += [f"  %{label}next = add i64 %{label}i, 1", f"  %{label}more = icmp slt i64 %{label}next, {count}"]
-        return lines
+    def word(name: str, kind: str, base: str, place: int) -> str:
+        return f"%{name}at = getelementptr i64, ptr %{base}, i64 {place}\n  %{name} = load {kind}, ptr %{name}at"
 
-    lines = [
-        "define void @batch(ptr noalias %in, ptr noalias %out, i64 %rows) {",
-        "entry:",
-        f"  %x = alloca [{n_in} x {T}], align 64",
-        f"  %y = alloca [{n_out} x {T}], align 64",
-        "  %last = sub i64 %rows, 1",
-        "  br label %block",
-        "block:",
-        "  %first = phi i64 [0, %entry], [%following, %done]",
-    ]
-    for lane in range(lanes):
-        lines += [
-            f"  %want{lane} = add i64 %first, {lane}",
-            f"  %over{lane} = icmp sgt i64 %want{lane}, %last",
-            f"  %row{lane} = select i1 %over{lane}, i64 %last, i64 %want{lane}",
-        ]
-    lines += ["  br label %load", *copy("load", "block", n_in, True), "  br i1 %loadmore, label %load, label %run"]
-    lines += ["run:", "  call void @evaluate(ptr %x, ptr %y)", "  br label %store"]
-    lines += [*copy("store", "run", n_out, False), "  br i1 %storemore, label %store, label %done"]
-    lines += ["done:", f"  %following = add i64 %first, {lanes}", "  %again = icmp slt i64 %following, %rows"]
-    lines += ["  br i1 %again, label %block, label %end", "end:", "  ret void", "}"]
-    return "\n".join(lines)
+    def lanewise(*lines: str) -> str:
+        """The lines for each lane, with its number in the place of #."""
+        return "\n".join(f"  {line.replace('#', str(lane))}" for lane in range(lanes) for line in lines)
+
+    gathered = "\n".join(
+        f"  %w{lane} = insertelement {T} {f'%w{lane - 1}' if lane else 'poison'}, double %v{lane}, i64 {lane}"
+        for lane in range(lanes)
+    )
+    return f"""
+declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, {T})
+define i64 @batch(ptr noalias %job) {{
+entry:
+  %x = alloca [{n_in} x {T}], align 64
+  %y = alloca [{n_out + 1} x {T}], align 64
+  {word("start", "i64", "job", 0)}
+  {word("stop", "i64", "job", 1)}
+  {word("out", "ptr", "job", 2)}
+  {word("parts", "i64", "job", 3)}
+  %last = sub i64 %stop, 1
+  br label %block
+block:
+  %first = phi i64 [%start, %entry], [%following, %done]
+  %sum0 = phi {T} [zeroinitializer, %entry], [%sum, %done]
+{
+        lanewise(
+            "%want# = add i64 %first, #",
+            "%over# = icmp sgt i64 %want#, %last",
+            "%row# = select i1 %over#, i64 %last, i64 %want#",
+        )
+    }
+  br label %part
+part:
+  %p = phi i64 [0, %block], [%pnext, %read]
+  %k0 = phi i64 [0, %block], [%k, %read]
+  %sum1 = phi {T} [%sum0, %block], [%sum, %read]
+  %p4 = mul i64 %p, 4
+  %about = getelementptr i64, ptr %job, i64 %p4
+  {word("base", "ptr", "about", 4)}
+  {word("width", "i64", "about", 5)}
+  {word("down", "i64", "about", 6)}
+  {word("along", "i64", "about", 7)}
+{lanewise("%down# = mul i64 %row#, %down", "%from# = getelementptr i8, ptr %base, i64 %down#")}
+  br label %number
+number:
+  %i = phi i64 [0, %part], [%inext, %number]
+  %offset = phi i64 [0, %part], [%onext, %number]
+  %k1 = phi i64 [%k0, %part], [%k, %number]
+  %sum2 = phi {T} [%sum1, %part], [%sum, %number]
+{lanewise("%source# = getelementptr i8, ptr %from#, i64 %offset", "%v# = load double, ptr %source#, align 1")}
+{gathered}
+  %inside = getelementptr {T}, ptr %x, i64 %k1
+  store {T} %w{lanes - 1}, ptr %inside
+  %flaw = fsub {T} %w{lanes - 1}, %w{lanes - 1}
+  %sum = fadd {T} %sum2, %flaw
+  %inext = add i64 %i, 1
+  %onext = add i64 %offset, %along
+  %k = add i64 %k1, 1
+  %imore = icmp slt i64 %inext, %width
+  br i1 %imore, label %number, label %read
+read:
+  %pnext = add i64 %p, 1
+  %pmore = icmp slt i64 %pnext, %parts
+  br i1 %pmore, label %part, label %run
+run:
+  call void @evaluate(ptr %x, ptr %y)
+{lanewise("%up# = mul i64 %row#, " + str(8 * n_out), "%to# = getelementptr i8, ptr %out, i64 %up#")}
+  br label %store
+store:
+  %j = phi i64 [0, %run], [%jnext, %write]
+  %jmore = icmp slt i64 %j, {n_out}
+  br i1 %jmore, label %write, label %done
+write:
+  %result = getelementptr {T}, ptr %y, i64 %j
+  %z = load {T}, ptr %result
+{
+        lanewise(
+            f"%z# = extractelement {T} %z, i64 #",
+            "%target# = getelementptr double, ptr %to#, i64 %j",
+            "store double %z#, ptr %target#, align 8",
+        )
+    }
+  %jnext = add i64 %j, 1
+  br label %store
+done:
+  %following = add i64 %first, {lanes}
+  %again = icmp slt i64 %following, %stop
+  br i1 %again, label %block, label %end
+end:
+  %flaws = call double @llvm.vector.reduce.fadd.v{lanes}f64(double 0.0, {T} %sum)
+  %finite = fcmp oeq double %flaws, 0.0
+  %told = zext i1 %finite to i64
+  ret i64 %told
+}}"""

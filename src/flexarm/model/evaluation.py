@@ -1,0 +1,107 @@
+"""Compiled functions called with arrays: what is checked at the door, and many states along axes before the last."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NoReturn, final
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+from flexarm.native.kernel import Kernel
+from flexarm.native.once import Once
+
+Array = np.ndarray
+
+DOUBLE = np.dtype(float)
+
+
+def argument(name: str, signals: Sequence[str], value: Any) -> Array:
+    """An argument (..., number of signals) as an array of floats; raises `DescriptionError`."""
+    try:
+        x = np.asarray(value)
+        if x.dtype.kind not in "biuf":
+            raise TypeError
+        x = x.astype(float, copy=False)
+    except (TypeError, ValueError):
+        raise DescriptionError(f"{name} is not an array of numbers") from None
+    if x.ndim == 0 or x.shape[-1] != len(signals):
+        raise DescriptionError(
+            f"{name} has shape {x.shape}; its last axis must have {len(signals)} numbers: {', '.join(signals)}"
+        )
+    if not np.isfinite(x).all():
+        raise DescriptionError(f"{name} contains NaN or infinity")
+    return x
+
+
+@final
+class Evaluation:
+    """A kernel called with arrays: one state, or many along axes before the last.
+
+    Arrays of doubles with the right last axis go to machine code as they are, which also sees whether all is finite.
+    What does not pass so is looked at one by one: it is made such an array, or refused.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    kernel : Kernel
+        The arguments laid end to end in, the value, its last axis fastest, out.
+    arguments : dict
+        The signals of each argument by its name.
+    shape : tuple of int
+        Of the value at one state.
+    """
+
+    def __init__(self, name: str, kernel: Kernel, arguments: dict[str, tuple[str, ...]], shape: tuple[int, ...]):
+        self._name, self._kernel, self._arguments, self._shape = name, kernel, arguments, shape
+        lengths = [len(signals) for signals in arguments.values()]
+        self._shapes = [(length,) for length in lengths]
+        self._one = Once(lambda: kernel.one_state(lengths, shape))
+
+    def __deepcopy__(self, _: Any) -> "Evaluation":
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an evaluation belongs to its process; pickle the model")
+
+    def __call__(self, values: Sequence[Any]) -> Array:
+        """The value, (..., *shape), a new array; raises `DescriptionError` for what does not fit."""
+        if len(values) != len(self._shapes):
+            names = ", ".join(self._arguments)
+            raise DescriptionError(f"{self._name} takes {names}; {len(values)} values were given")
+        if (found := self._plain(values)) is not None:
+            return found
+        values = [argument(*each, x) for each, x in zip(self._arguments.items(), values, strict=True)]
+        if (found := self._plain(values)) is not None:
+            return found
+        given = ", ".join(f"{name} is {x.shape}" for name, x in zip(self._arguments, values, strict=True))
+        raise DescriptionError(f"{self._name}: axes before the last do not fit together: {given}")
+
+    def _plain(self, values: Sequence[Any]) -> Array | None:
+        """The value for arrays of doubles; None for anything else, or what is not finite or does not fit together."""
+        for value, shape in zip(values, self._shapes):  # noqa: B905  (strict takes a tenth of all the time)
+            if type(value) is not Array or value.dtype != DOUBLE or value.shape != shape:
+                return self._batch(values)
+        found, finite = self._one()(values)
+        return found if finite else None
+
+    def _batch(self, values: Sequence[Any]) -> Array | None:
+        """The same for axes before the last."""
+        for value, shape in zip(values, self._shapes, strict=True):
+            if type(value) is not Array or value.dtype != DOUBLE or value.shape[-1:] != shape:
+                return None
+        try:
+            batch = np.broadcast_shapes(*{x.shape[:-1] for x in values})
+        except ValueError:
+            return None
+        rows = math.prod(batch)
+        parts = [_spread(x, batch).reshape(rows, x.shape[-1]) for x in values]
+        found, finite = self._kernel.many_states(parts)
+        if not rows:  # nothing was read
+            finite = all(np.isfinite(x).all() for x in values)
+        return found.reshape(*batch, *self._shape) if finite else None
+
+
+def _spread(x: Array, batch: tuple[int, ...]) -> Array:
+    """The same numbers for every state of a batch, as if they stood there."""
+    return x if x.shape[:-1] == batch else np.broadcast_to(x, (*batch, x.shape[-1]))
