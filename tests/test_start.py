@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+import flexarm
+
 LONG = {
     "CyRK", "PIL", "casadi", "control", "h5netcdf", "h5py", "llvmlite", "matplotlib", "numba", "pandas", "rich",
     "scipy", "sympy", "typer", "xarray",
@@ -70,3 +72,19 @@ def test_the_command_that_simulates(tmp_path):
 def test_the_commands_that_compute_nothing(tmp_path):
     assert loaded(command("--help"), tmp_path) == {"typer"}
     assert loaded(command("list"), tmp_path) <= SPEAKING | {"scipy"}
+
+
+def test_names_are_found_when_they_are_asked_for(tmp_path):
+    """Each in a package that has just been imported; what has not been asked for is not loaded."""
+    program = """
+import flexarm
+assert not {'flexarm.simulation', 'flexarm.scenario', 'flexarm.sensors', 'flexarm.trajectory'} & {*sys.modules}
+assert dir(flexarm) == sorted(flexarm.__all__)
+for name in (%r,) if %r else flexarm.__all__:
+    assert getattr(flexarm, name) is not None
+"""
+    for name in ("Encoder", "inputs", "simulation", "Scenario", "Stepper", "Quintic", "performance", "load_result"):
+        assert loaded(program % (name, name), tmp_path) <= {"llvmlite"}
+    loaded(program % ("", ""), tmp_path)
+    with pytest.raises(AttributeError, match="module 'flexarm' has no attribute 'simulat'"):
+        flexarm.simulat  # noqa: B018
