@@ -69,6 +69,26 @@ def test_the_command_that_simulates(tmp_path):
     assert loaded(command(*words, "--no-plot"), tmp_path) == most
 
 
+def test_the_command_does_not_search_for_garbage_and_leaves_it_when_it_ends(tmp_path):
+    """Python searches 440 times, all that has been imported among it, and at the end once more."""
+    program = """
+import atexit, gc
+searches = []
+atexit.register(lambda: print(len(searches), gc.get_freeze_count() > 10_000, sep=chr(10)))
+gc.callbacks.append(lambda phase, info: searches.append(phase))
+import flexarm.cli
+searches.clear()
+"""
+    words = ("simulate", "canadarm", "--until", "0.05", "--samples", "3")
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{program}\n{command(*words)}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines()[-2:] == ["0", "True"], done.stderr
+
+
 def test_the_commands_that_compute_nothing(tmp_path):
     assert loaded(command("--help"), tmp_path) == {"typer"}
     assert loaded(command("list"), tmp_path) <= SPEAKING | {"scipy"}

@@ -42,9 +42,9 @@ for command in (show, modes, derive, simulate, compare, papers):
 USAGE: Any = typer.BadParameter.__mro__[2]
 """What is wrong with the arguments: ClickException, of click or of typer's own copy of it."""
 
-NEW_OBJECTS = 50_000
-"""Between two searches for garbage; with Python's own number, 700, those take a tenth of a short command's time, all in
-what libraries have made when they were imported."""
+NEW_OBJECTS = 500_000
+"""Between two searches for garbage, more than a short command makes. With Python's own number, 700, what libraries make
+when they are imported is searched hundreds of times, which takes a tenth of the command's time."""
 
 
 def main() -> NoReturn:
