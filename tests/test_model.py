@@ -84,9 +84,10 @@ def test_every_public_quantity_has_its_method():
 
 
 def test_what_a_result_shows(model):
-    """Tip position, both energies and all deflections, as the methods give them."""
+    """Tip position, both energies, all deflections and the inputs' rates, as the methods give them."""
     q, qd = arguments("energy")
-    expected = np.concatenate([model.tip(q)[:3, 3], model.energy(q, qd), model.deflections(q).ravel()])
+    rates = model.input_matrix(q).T @ qd
+    expected = np.concatenate([model.tip(q)[:3, 3], model.energy(q, qd), model.deflections(q).ravel(), rates])
     assert_close(evaluated(model, "observed", q, qd), expected)
 
 

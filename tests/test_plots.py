@@ -69,7 +69,7 @@ def test_a_driven_arm(driven):
 
 def test_the_head_of_a_picture(driven):
     figure = draw(driven)
-    assert figure.get_suptitle() == f"a run ({driven.attrs['method']})\n"
+    assert figure.get_suptitle() == f"a run ({driven.attrs['method']})"
     assert [text.get_text() for text in figure.texts if text is not figure._suptitle] == [
         f"input: {driven.attrs['input_description']}"
     ]
@@ -96,7 +96,7 @@ def test_slides_are_in_metres_and_a_run_that_stops_says_when():
     result = stopped.value.result
     joints, forces, _, _ = by_place(result)
     assert (joints["y"], forces["y"]) == ("joints [rad or m]", "inputs [N m or N]")
-    assert draw(result).get_suptitle().endswith(f"stopped at {float(result.time[-1]):.6g} s)\n")
+    assert draw(result).get_suptitle().endswith(f"stopped at {float(result.time[-1]):.6g} s)")
 
 
 def test_a_mast_has_no_joints():
@@ -125,3 +125,20 @@ def test_every_mode_of_a_picture_has_its_name():
     tables = drawn(draw_modes(fa.Model(fa.load("canadarm")), np.zeros(9), count=3))
     assert_readable(tables)
     assert [axes["title"].partition(":")[0] for axes in tables] == ["mode 1", "mode 2", "mode 3"]
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-3, 1.0, 12345.678, 1e9])
+def test_whatever_the_size_of_its_numbers_a_picture_shows_all_of_them(driven, size):
+    """The panels have fixed places; what stands beside them stays in the picture and clear of the next one."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    scaled = driven.copy()
+    for name in ("q", "q_ref", "u", "deflection", "kinetic", "potential", "work", "dissipated"):
+        scaled[name] = -size * driven[name]
+    figure = draw(scaled)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    boxes = [axes.get_tightbbox(renderer) for axes in figure.axes]
+    boxes += [text.get_window_extent(renderer) for text in figure.texts]
+    for i, box in enumerate(boxes):
+        assert (box.min >= 0).all() and (box.max <= renderer.get_canvas_width_height()).all(), i
+        assert not any(box.overlaps(other) for other in boxes[i + 1 :]), i

@@ -15,7 +15,7 @@ from scipy.special import ellipj, ellipk
 import flexarm as fa
 from flexarm.control import JointPD
 from flexarm.mechanics import quantities
-from flexarm.simulation import solvers
+from flexarm.simulation import cyrk, solvers
 from flexarm.simulation import watch as progress
 
 G = 9.81
@@ -751,13 +751,44 @@ def test_what_is_not_possible_is_refused_in_one_line(rotor, given, line):
     assert str(caught.value).isprintable()
 
 
-def test_scipy_takes_over_where_cyrk_cannot_be_loaded(monkeypatch):
-    monkeypatch.setitem(sys.modules, "CyRK.nb.numba_solver", None)
+@pytest.fixture
+def found_anew():
+    """CyRK is looked for again, now and afterwards."""
+    cyrk.entries.cache_clear()
+    yield
+    cyrk.entries.cache_clear()
+
+
+def test_scipy_takes_over_where_cyrk_cannot_be_loaded(monkeypatch, found_anew):
+    monkeypatch.setitem(sys.modules, "CyRK", None)
     model = fa.Model(fa.load("rigid-two-link"))
-    result = fa.simulate(model, 0.1)
+    result = fa.simulate(model, 0.1, method="dop853")
     assert result.attrs["method"] == "scipy-dop853"
     assert "CyRK cannot be loaded" in result.attrs["method_reason"]
     assert fa.simulate(model, 0.1, method="vern8").attrs["method"] == "scipy-dop853"
+
+
+@pytest.mark.parametrize("missing", ["name", "library", "instructions"])
+def test_cyrk_is_the_same_by_the_names_in_its_library_and_by_its_package(monkeypatch, found_anew, missing):
+    """The package is asked where the library does not show its functions, or may not suit the processor."""
+    import llvmlite.binding as llvm
+
+    model = fa.Model(fa.load("subudhi-morris"))
+    runs = [fa.simulate(model, 0.1, q0=[0.3, -0.2] + 4 * [0.0], method="vern7", progress=False)]
+    assert isinstance(cyrk.entries().solve.argtypes, tuple) and len(cyrk.entries().solve.argtypes) == 25
+    package = sys.modules.get("CyRK.nb.numba_solver")
+    assert package is None or cyrk.entries().solve is not package.c_numba_cysolve_ivp
+    cyrk.entries.cache_clear()
+    if missing == "name":
+        monkeypatch.setattr(cyrk, "SOLVE", cyrk.SOLVE + "i")
+    if missing == "library":
+        monkeypatch.setattr(cyrk, "EXTENSION_SUFFIXES", [".none"])
+    if missing == "instructions":
+        monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: {"avx": True, "avx2": False})
+    runs += [fa.simulate(model, 0.1, q0=[0.3, -0.2] + 4 * [0.0], method="vern7", progress=False)]
+    assert cyrk.entries().solve is sys.modules["CyRK.nb.numba_solver"].c_numba_cysolve_ivp
+    assert runs[0].attrs["steps"] == runs[1].attrs["steps"] > 5
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
 
 
 def test_between_samples_of_an_arm_without_springs_one_step_is_enough():

@@ -23,43 +23,43 @@ from flexarm.description.arm import (
 from flexarm.description.load import bundled, load
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.model import Model
-from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
-from flexarm.sensors import (
-    Accelerometer,
-    Encoder,
-    StrainGauge,
-    Tachometer,
-    TipDeflection,
-    TipPosition,
-    outputs,
-    sampled,
-)
-from flexarm.simulation import inputs
-from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
-from flexarm.simulation.performance import Performance, performance
-from flexarm.simulation.results import load_result, save_result
-from flexarm.simulation.run import simulate
-from flexarm.simulation.stepper import Stepper
-from flexarm.trajectory import (
-    EI,
-    ZV,
-    ZVD,
-    BangBang,
-    Cycloidal,
-    MinimumJerk,
-    ParabolicBlends,
-    Quintic,
-    Shaper,
-    TaskLine,
-    TipCompensated,
-    shaped,
-)
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
     from flexarm import analysis, control
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
+    from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
+    from flexarm.sensors import (
+        Accelerometer,
+        Encoder,
+        StrainGauge,
+        Tachometer,
+        TipDeflection,
+        TipPosition,
+        outputs,
+        sampled,
+    )
+    from flexarm.simulation import inputs
+    from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
+    from flexarm.simulation.performance import Performance, performance
+    from flexarm.simulation.results import load_result, save_result
+    from flexarm.simulation.run import simulate
+    from flexarm.simulation.stepper import Stepper
+    from flexarm.trajectory import (
+        EI,
+        ZV,
+        ZVD,
+        BangBang,
+        Cycloidal,
+        MinimumJerk,
+        ParabolicBlends,
+        Quintic,
+        Shaper,
+        TaskLine,
+        TipCompensated,
+        shaped,
+    )
 
 __all__ = [
     "EI",
@@ -126,13 +126,36 @@ __all__ = [
     "simulate",
 ]
 
+LATE = {
+    "closed_forms.equations": "Equations equations",
+    "control": "shaper",
+    "scenario": "Scenario bundled_scenarios load_scenario",
+    "sensors": "Accelerometer Encoder StrainGauge Tachometer TipDeflection TipPosition outputs sampled",
+    "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
+    "simulation.performance": "Performance performance",
+    "simulation.results": "load_result save_result",
+    "simulation.run": "simulate",
+    "simulation.stepper": "Stepper",
+    "trajectory": "BangBang Cycloidal MinimumJerk ParabolicBlends Quintic TaskLine "
+    "EI ZV ZVD Shaper TipCompensated shaped",
+}
+"""Names by the modules that have them, each imported when a name of it is first asked for: all together take longer
+than the descriptions and the model, and the CasADi and SciPy of some of them longer still."""
+
+MODULES = {"inputs": "simulation.inputs"} | {
+    room: room for room in ("analysis", "control", "scenario", "sensors", "simulation", "trajectory")
+}
+"""Modules that come in the same way."""
+
 
 def __getattr__(name: str) -> Any:
-    # late: CasADi and SciPy take longer to import than all the rest
-    if name in ("Equations", "equations"):
-        return getattr(import_module("flexarm.closed_forms.equations"), name)
-    if name == "shaper":
-        return import_module("flexarm.control").shaper
-    if name in ("analysis", "control"):
-        return import_module(f"flexarm.{name}")
+    for home, names in LATE.items():
+        if name in names.split():
+            return getattr(import_module(f"flexarm.{home}"), name)
+    if name in MODULES:
+        return import_module(f"flexarm.{MODULES[name]}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,6 +5,7 @@ coerced silently (a quoted number or a `true` is not a mass).
 """
 
 import math
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -341,7 +342,7 @@ def kind(base: Any) -> BeforeValidator:
         if isinstance(value, Mapping):
             tag = _tag(value, kinds)
             try:
-                return kinds[tag].model_validate(dict(value))
+                return _built(kinds[tag]).model_validate(dict(value))
             except ValidationError as error:  # the tag goes into the place, as with pydantic's own unions
                 details = [
                     {name: each[name] for name in ("type", "input", "ctx") if name in each}
@@ -417,6 +418,21 @@ def own_type(cls: type[BaseModel], base: type[BaseModel]) -> None:
 # -- models ------------------------------------------------------------------------------------------------------------
 
 
+def _built(cls: Any) -> Any:
+    """The class, ready to check values: that is left to the first of them, since most runs need few classes of many.
+
+    One thread builds and the others wait: pydantic before 2.14 lets them check by a base class meanwhile.
+    """
+    if not cls.__pydantic_complete__:
+        with _BUILDING:
+            if not cls.__pydantic_complete__:
+                cls.model_rebuild()
+    return cls
+
+
+_BUILDING = threading.RLock()  # reentrant: a default of a field is of another class
+
+
 class _OneLine(ModelMetaclass):
     """Turns pydantic's report into one line of ours.
 
@@ -427,6 +443,7 @@ class _OneLine(ModelMetaclass):
     def __call__(cls, /, *args: object, **data: Any) -> Any:  # a file may have a key `cls`
         if args:
             raise DescriptionError(f"{cls.__name__}: give its fields by name, as in {cls.__name__}(field=value)")
+        _built(cls)
         try:
             return super().__call__(**data)
         except ValidationError as error:
@@ -437,7 +454,7 @@ class _OneLine(ModelMetaclass):
 class Described(BaseModel, metaclass=_OneLine):
     """A frozen part of a description: unknown keys are refused, and every error is one line."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -463,7 +480,7 @@ class Described(BaseModel, metaclass=_OneLine):
 def faulted(cls: type[BaseModel], table: Mapping) -> Any:
     """An object of the class from a table that stands in a field; raises `Fault` for the part that is wrong."""
     try:
-        return cls.model_validate(dict(table))
+        return _built(cls).model_validate(dict(table))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         fault = _fault(first)

@@ -33,6 +33,13 @@ VARIABLES = ("q", "qd", "u", "tip", "deflection", "kinetic", "potential", "work"
 ATTRIBUTES = ("name", "method", "status", "input_description", "energy_drift")
 """What a figure of a result shows."""
 
+PLACES = {"left": 0.085, "right": 0.985, "bottom": 0.065, "top": 0.93, "wspace": 0.23, "hspace": 0.1}
+SMALL, LARGE = -2, 4
+"""Of the four panels, with room beside each for its numbers, of which powers of ten beyond these stand above them.
+
+Matplotlib can find the places itself, which takes it as long as to draw.
+"""
+
 
 def draw(result: "Dataset") -> "Figure":
     """A figure of a result: joints (against the reference where there is one), inputs, tip deflections, energy.
@@ -45,8 +52,8 @@ def draw(result: "Dataset") -> "Figure":
     with refused("draw"):
         checked_result(result, VARIABLES, ATTRIBUTES)
     a = result.attrs
-    figure = Figure(figsize=(10, 8), layout="constrained")
-    joints, forces, tips, energies = figure.subplots(2, 2, sharex=True).ravel()
+    figure = Figure(figsize=(10, 8))
+    joints, forces, tips, energies = figure.subplots(2, 2, sharex=True, gridspec_kw=PLACES).ravel()
     _draw_joints(joints, result)
     _draw_inputs(forces, result)
     _draw_tips(tips, result)
@@ -54,13 +61,14 @@ def draw(result: "Dataset") -> "Figure":
     for axes in (joints, forces, tips, energies):
         axes.grid(alpha=0.3)
         axes.margins(x=0.02)
+        axes.ticklabel_format(axis="y", scilimits=(SMALL, LARGE))
         if axes.lines:
             axes.legend(fontsize="small", loc="best", framealpha=0.7)
     for axes in (tips, energies):
         axes.set_xlabel("time [s]")
     state = "" if a["status"] in ("completed", "") else f", stopped at {float(result.time[-1]):.6g} s"
     title = escape.label(f"{a['name']} ({a['method']}{state})")
-    figure.suptitle(f"{title}\n", fontsize="large")
+    figure.suptitle(title, y=0.995, fontsize="large")
     figure.text(
         0.5, 0.955, escape.label(f"input: {a['input_description']}"), ha="center", fontsize="small", color="0.3"
     )
@@ -68,39 +76,44 @@ def draw(result: "Dataset") -> "Figure":
 
 
 def _draw_joints(axes: Any, result: Any) -> None:
-    drawn = result.coordinate[result.role != "flexible"]
-    names, links = drawn.values.tolist(), result.link.values.tolist()
-    for name, owner, role in zip(names, drawn.owner.values, drawn.role.values, strict=True):
+    t, q = result.time.values, result.q.values
+    drawn = np.flatnonzero(result.role.values != "flexible")
+    names, owners, roles = (
+        variable.values[drawn].tolist() for variable in (result.coordinate, result.owner, result.role)
+    )
+    links = result.link.values.tolist()
+    for i, name, owner, role in zip(drawn, names, owners, roles, strict=True):
         style = "-" if role == "joint" else ":"
         color = f"C{links.index(owner) % 10}"
-        axes.plot(result.time, result.q.sel(coordinate=name), style, color=color, label=escape.label(name))
+        axes.plot(t, q[:, i], style, color=color, label=escape.label(name))
     if "q_ref" in result:
-        for i in range(result.sizes["joint"]):
-            label = "reference" if i == 0 else None
-            axes.plot(result.time, result.q_ref[:, i], "--", color="0.2", linewidth=1, label=label)
+        for k, wanted in enumerate(result.q_ref.values.T):
+            label = "reference" if k == 0 else None
+            axes.plot(t, wanted, "--", color="0.2", linewidth=1, label=label)
     axes.set_ylabel(f"joints [{_units(result, names)}]")
 
 
 def _draw_inputs(axes: Any, result: Any) -> None:
-    names = [str(name) for name in result.input.values]
-    idle = not np.abs(np.nan_to_num(result.u.values)).max(initial=0.0) > 0
+    names, values = [str(name) for name in result.input.values], result.u.values
+    idle = not np.abs(np.nan_to_num(values)).max(initial=0.0) > 0
     if idle:
-        names = result.coordinate[result.role == "joint"].values.tolist()
+        joints = result.role.values == "joint"
+        names, values = result.coordinate.values[joints].tolist(), result.qd.values[:, joints]
     for i, name in enumerate(names):
-        values = result.qd.sel(coordinate=name) if idle else result.u[:, i]
         width = 1.5 + 2.0 * (len(names) - 1 - i) / len(names)  # equal inputs are seen behind each other
-        axes.plot(result.time, values, color=f"C{i % 10}", linewidth=1.5 if idle else width, label=escape.label(name))
+        width = 1.5 if idle else width
+        axes.plot(result.time.values, values[:, i], color=f"C{i % 10}", linewidth=width, label=escape.label(name))
     unit = _units(result, names)
     forces = {"rad": "N m", "m": "N"}.get(unit, "N m or N")
     axes.set_ylabel(f"joint rates [{unit}/s]" if idle else f"inputs [{forces}]")
 
 
 def _draw_tips(axes: Any, result: Any) -> None:
-    t = result.time
-    largest = np.abs(result.deflection.values).max(axis=0)  # (link, axis)
+    t, deflection = result.time.values, result.deflection.values
+    largest = np.abs(deflection).max(axis=0)  # (link, axis)
     if not largest.max() > 0:
         for c, axis in enumerate("xyz"):
-            axes.plot(t, result.tip[:, c], color=f"C{c}", label=axis)
+            axes.plot(t, result.tip.values[:, c], color=f"C{c}", label=axis)
         axes.set_ylabel("position of the tip [m]")
         return
     for i, link in enumerate(result.link.values):
@@ -108,7 +121,7 @@ def _draw_tips(axes: Any, result: Any) -> None:
             if largest[i, c] > 1e-12 * largest.max():
                 axes.plot(
                     t,
-                    1e3 * result.deflection[:, i, c],
+                    1e3 * deflection[:, i, c],
                     style,
                     color=f"C{i % 10}",
                     label=escape.label(f"{link}, {axis}"),
@@ -117,15 +130,16 @@ def _draw_tips(axes: Any, result: Any) -> None:
 
 
 def _draw_energies(axes: Any, result: Any) -> None:
+    potential = result.potential.values
     curves = {
-        "kinetic": (result.kinetic, "-"),
-        "change of potential": (result.potential - result.potential[0], "-"),
-        "work": (result.work, "--"),
-        "dissipated": (result.dissipated, ":"),
+        "kinetic": (result.kinetic.values, "-"),
+        "change of potential": (potential - potential[0], "-"),
+        "work": (result.work.values, "--"),
+        "dissipated": (result.dissipated.values, ":"),
     }
     for i, (name, (values, style)) in enumerate(curves.items()):
-        if float(np.abs(values).max()) > 0:
-            axes.plot(result.time, values, style, color=f"C{i}", label=name)
+        if np.abs(values).max() > 0:
+            axes.plot(result.time.values, values, style, color=f"C{i}", label=name)
     axes.set_ylabel("energy [J]")
     axes.set_title(f"audit: largest drift {result.attrs['energy_drift']:.1e}", fontsize="small", color="0.3")
 

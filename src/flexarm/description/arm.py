@@ -12,7 +12,7 @@ from math import cos, sin
 from typing import Annotated, Any, Literal, Self, final
 
 import numpy as np
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from flexarm import checks
 from flexarm.checks import (
@@ -106,9 +106,9 @@ class Link(Described):
     """
 
     name: Annotated[str, checks.label]
-    joint: Annotated[Joint, kind(Joint)] = Revolute()
+    joint: Annotated[Joint, kind(Joint)] = Field(default_factory=Revolute)
     body: Annotated[Body, kind(Body)]
-    placement: Pose = Pose()
+    placement: Pose = Field(default_factory=Pose)
     hub_mass: Annotated[float, number("kg", NOT_NEGATIVE)] = 0.0
     hub_inertia: Annotated[Inertia, checks.inertia] = 0.0
 

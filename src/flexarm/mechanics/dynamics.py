@@ -410,7 +410,10 @@ class Frame:
 
 def frames(chain: Chain, q: Vector) -> list[Frame]:
     """The base frame of every body; the last is the tip."""
-    _, ways = outward(chain, q, [0.0] * chain.size)
+    return _placed(outward(chain, q, [0.0] * chain.size)[1])
+
+
+def _placed(ways: list[list[Hop]]) -> list[Frame]:
     p, R = [0.0] * 3, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     found = []
     for way in ways:
@@ -423,10 +426,10 @@ def frames(chain: Chain, q: Vector) -> list[Frame]:
 
 def potential_energy(chain: Chain, q: Vector) -> Scalar:
     """Gravity, zero where a mass lies at the base's height, strain, and the joints' springs [J]."""
-    bodies, _ = outward(chain, q, [0.0] * chain.size)
+    bodies, ways = outward(chain, q, [0.0] * chain.size)
     shares = [taken(q, own) for own in chain.own]
     V: Scalar = sum(body.potential(share[0], share[1:]) for body, share in zip(chain.bodies, shares, strict=True))
-    for here, frame in zip(bodies, frames(chain, q), strict=True):
+    for here, frame in zip(bodies, _placed(ways), strict=True):
         m, S = here.M[0][0], [here.M[1][5], here.M[2][3], here.M[0][4]]
         V = V - dot(chain.gravity, added(scaled(m, frame.p), product(frame.R, S)))
     return V

@@ -148,9 +148,11 @@ def _guarded(chain: Chain, q: Vector, rates: Vector) -> Vector:
 
 
 def observed(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """What a result shows beside the state: tip position, kinetic and potential energy, each link's deflections."""
+    """What a result is made from beside the state: tip position, kinetic and potential energy, each link's deflections,
+    and the rate B' qd at which each input works."""
     place = dy.frames(chain, q)[-1].p
-    return [*place, *energy(chain, q, qd), *(x for row in deflections(chain, q) for x in row)]
+    rates = product(transposed(dy.input_matrix(chain)), qd)
+    return [*place, *energy(chain, q, qd), *(x for row in deflections(chain, q) for x in row), *rates]
 
 
 def restoring_force(chain: Chain, q: Vector) -> Vector:

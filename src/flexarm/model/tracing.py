@@ -51,7 +51,7 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "prescribed_rate": ((*STATE, "u"), ("2n + 2",)),
     "prescribed_residual": ((*STATE, "u", "qdd"), ("n + 2",)),
     "prescribed_force": ((*STATE, "u"), ("m",)),
-    "observed": (STATE, ("5 + 6 links",)),
+    "observed": (STATE, ("5 + 6 links + m",)),
 }
 """Arguments and shape of every quantity in the module `quantities`."""
 
@@ -145,7 +145,7 @@ class Traced:
             "links": len(arm.links),
             "2n + 2": 2 * n + 2,
             "n + 2": n + 2,
-            "5 + 6 links": 5 + 6 * len(arm.links),
+            "5 + 6 links + m": 5 + 6 * len(arm.links) + m,
         }
         self._kernels: dict[str, Kernel] = {}
         self._evaluations: dict[str, Evaluation] = {}

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NoReturn, final
 
@@ -87,6 +86,8 @@ def _parted(kept: bytes | None) -> tuple[dict[str, int], bytes] | None:
 @cache
 def _circumstances() -> tuple[str, ...]:
     """What else machine code depends on: our own sources, the libraries, the processor."""
+    from importlib import metadata  # late: it reads mail
+
     import llvmlite.binding as llvm
 
     sources = sources_digest(Path(__file__).parents[1])  # the whole package

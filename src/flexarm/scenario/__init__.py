@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, final
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from flexarm import checks, trajectory
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number
@@ -129,8 +129,8 @@ class Scenario(Described):
     input: AnyInput | None = None
     reference: AnyMotion | None = None
     controller: ControllerTable | None = None
-    solver: Solver = Solver()
-    initial: Initial = Initial()
+    solver: Solver = Field(default_factory=Solver)
+    initial: Initial = Field(default_factory=Initial)
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:

@@ -25,9 +25,9 @@ PIECE = 4_000_000
 
 def numbers(model: Model, layout: Layout, reference: Reference | None) -> int:
     """How many numbers a result takes for each of its times, and while it is made."""
-    observed, energies = 5 + 6 * len(model.arm.links), 4  # power, balance and its error; one on the way
+    seen, energies = 5 + 6 * len(model.arm.links), 4  # power, balance and its error; one on the way
     joints = 0 if reference is None else len(model.arm.joints)
-    return 1 + layout.size + observed + 2 * len(model.inputs) + energies + joints
+    return 1 + layout.size + seen + 3 * len(model.inputs) + energies + joints
 
 
 def by_pieces(function: Callable[[slice], Array], count: int, columns: int, needed: int) -> Array:
@@ -63,16 +63,15 @@ def dataset(
     arm = model.arm
     q, qd = x[:, layout.q], x[:, layout.qd]
     work, dissipated = x[:, layout.work], x[:, layout.dissipated]
-    n, m, observing = len(model.coordinates), len(model.inputs), model.kernel("observed")
+    n, m, links, observing = len(model.coordinates), len(model.inputs), len(arm.links), model.kernel("observed")
     z, motion = x[:, layout.z], x[:, layout.motion]
     u = by_pieces(lambda i: drive.values(model, t[i], q[i], qd[i], z[i]), len(t), m, 8 * layout.size)
-    observed = by_pieces(
-        lambda i: observing.many(np.ascontiguousarray(motion[i])), len(t), 5 + 6 * len(arm.links), 2 * n
-    )
+    seen = 5 + 6 * links
+    observed = by_pieces(lambda i: observing.many(np.ascontiguousarray(motion[i])), len(t), seen + m, 2 * n)
     kinetic, potential = observed[:, 3], observed[:, 4]
-    deflections = observed[:, 5:].reshape(len(t), len(arm.links), 6)
-    power = by_pieces(lambda i: _power(model, q[i], qd[i], u[i])[:, None], len(t), 1, 2 * n * (m + 1))[:, 0]
+    deflections = observed[:, 5:seen].reshape(len(t), links, 6)
     with np.errstate(over="ignore", invalid="ignore"):  # `faulty` looks at all of it
+        power = np.einsum("ti,ti->t", u, observed[:, seen:])
         balance = kinetic + potential - work + dissipated
         error = balance - balance[0]
         scale = float(np.max(kinetic + np.abs(potential - potential[0]) + np.abs(work) + dissipated, initial=0.0))
@@ -127,12 +126,6 @@ def dataset(
         if name in result:
             result[name].attrs["units"] = unit
     return result
-
-
-def _power(model: Model, q: Array, qd: Array, u: Array) -> Array:
-    """Of the inputs (times,) [W]; B is by far the largest of what it is made from."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.einsum("tij,tj,ti->t", model.input_matrix(q), u, qd)
 
 
 def faulty(result: "Dataset") -> str:

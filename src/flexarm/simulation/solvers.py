@@ -8,11 +8,11 @@ import ctypes  # noqa: TID251  (calls what was compiled here)
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module  # noqa: TID251  (a constant)
 from typing import Any
 
 import numpy as np
 
+from flexarm.simulation.cyrk import entries
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.rhs import DIVERGED, RHS, Plan, loops
 from flexarm.simulation.tableaus import Tableau, gauss, generalized_alpha, radau
@@ -89,7 +89,7 @@ def available(method: str) -> tuple[str, str]:
     if method not in CYRK:
         return method, ""
     try:
-        import_module("CyRK.nb.numba_solver")
+        entries()
     except ImportError as error:  # not installed, or not for this processor
         explicit = method in ("rk45", "tsit5")
         kind = method if f"scipy-{method}" in SCIPY else "rk45" if explicit else "dop853"
@@ -106,27 +106,26 @@ def explicit(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: 
 
 def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array) -> Stretch:
     """One of CyRK's compiled solvers, loop and all in machine code."""
-    from CyRK.nb import numba_solver as nb
-
+    native = entries()
     holder = np.array([plan.address], dtype=np.int64)
     x0, times, atol = (np.ascontiguousarray(a, dtype=float) for a in (x0, times, atol))
     rtols = np.full(len(x0), rtol)
-    result = nb.c_numba_cysolve_ivp(
+    result = native.solve(
         *(loops().addresses["rhs"], t0, times[-1], x0.ctypes.data, len(x0), CYRK[method]),
         *(0, 0, holder.ctypes.data, holder.nbytes, 0, UNLIMITED, False, times.ctypes.data, len(times)),
         *(None, None, 0, rtols.ctypes.data, len(rtols), atol.ctypes.data, len(atol), np.inf, 0.0, True),
     )
     try:
-        rows = nb.c_get_size(result)
+        rows = native.size(result)
         x = np.empty((0, len(x0)))
         if rows:
-            x = np.ctypeslib.as_array(nb.c_get_y_ptr(result), (rows, len(x0))).copy()
+            x = np.ctypeslib.as_array(native.y(result), (rows, len(x0))).copy()
         text = ctypes.create_string_buffer(256)
-        nb.c_get_msg_buf(result, ctypes.addressof(text), 256)
-        message = "" if nb.c_get_success(result) else text.value.decode(errors="replace").rstrip(".")
-        return checked(plan, times, x, int(nb.c_get_steps(result)), message)
+        native.message(result, ctypes.addressof(text), 256)
+        message = "" if native.success(result) else text.value.decode(errors="replace").rstrip(".")
+        return checked(plan, times, x, int(native.steps(result)), message)
     finally:
-        nb.c_free(result)
+        native.free(result)
 
 
 def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array) -> Stretch:
