@@ -5,7 +5,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import closed_forms, closed_loops, counts, evaluation, families, report, scaling, slew, start, work_precision
+from benchmarks import (
+    beside,
+    closed_forms,
+    closed_loops,
+    counts,
+    evaluation,
+    families,
+    report,
+    scaling,
+    slew,
+    start,
+    work_precision,
+)
 
 SUBJECTS = {
     "counts": counts.measure,
@@ -14,6 +26,7 @@ SUBJECTS = {
     "scaling": scaling.measure,
     "slew": slew.measure,
     "work_precision": work_precision.measure,
+    "beside": beside.measure,
     "closed_forms": closed_forms.measure,
     "closed_loops": closed_loops.measure,
     "families": families.measure,

@@ -9,7 +9,6 @@ import numpy as np
 
 import flexarm as fa
 from benchmarks.chains import chain
-from benchmarks.families import with_shapes
 
 Array = np.ndarray
 
@@ -78,7 +77,9 @@ def cases(quick: bool) -> list[Case]:
     extension = fa.ParabolicBlends((0.0, 0.0, 0.3), (np.pi, -np.pi / 2, 1.0), 1.0, 0.1)
     few = [
         Case("subudhi-morris", "Subudhi & Morris's arm, 2 s of bang-bang", lambda: fa.load(subudhi), 2.0, PUSH),
-        Case("six-elastic-joints", "six rigid axes, joints of 1e5 N m/rad, 1 s", lambda: elastic_joints(1e5), 1.0, wave),
+        Case(
+            "six-elastic-joints", "six rigid axes, joints of 1e5 N m/rad, 1 s", lambda: elastic_joints(1e5), 1.0, wave
+        ),
     ]
     if quick:
         return few
@@ -107,7 +108,9 @@ def cases(quick: bool) -> list[Case]:
             2.0,
             PUSH,
         ),
-        Case("spatial-6r", "a spatial arm of six axes, two flexible links, 1 s", lambda: fa.load("spatial-6r"), 1.0, wave),
+        Case(
+            "spatial-6r", "a spatial arm of six axes, two flexible links, 1 s", lambda: fa.load("spatial-6r"), 1.0, wave
+        ),
         few[1],
         Case("thirty-links", "thirty flexible links that fall, 0.5 s", lambda: chain(30, 1), 0.5, None),
         Case(

@@ -10,6 +10,7 @@ import io
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -186,14 +187,17 @@ def cables(arm: fa.Arm, elements: Sequence[int], axial: float, drives: list[Torq
     for link, count, drive in zip(arm.links, elements, drives, strict=True):
         beam, joint = link.body, link.joint
         h = beam.length / count
-        place = {"mass": "massPerLength", "EI": "bendingStiffness", "EA": "axialStiffness"}
-        numbers = {"mass": beam.total_mass / beam.length, "EI": beam.stiffness["y"], "EA": axial}
-        nodes = [
-            system.AddNode(item.NodePoint2DSlope1(referenceCoordinates=[x + h * i, 0, 1, 0])) for i in range(count + 1)
-        ]
-        for pair in zip(nodes[:-1], nodes[1:], strict=True):
-            given = {place[name]: value for name, value in numbers.items()}
-            cable = item.ObjectANCFCable2D(length=h, nodeNumbers=list(pair), useReducedOrderIntegration=1, **given)
+        places = [x + h * i for i in range(count + 1)]
+        nodes = [system.AddNode(item.NodePoint2DSlope1(referenceCoordinates=[at, 0, 1, 0])) for at in places]
+        for pair in pairwise(nodes):
+            cable = item.ObjectANCFCable2D(
+                nodeNumbers=list(pair),
+                length=h,
+                massPerLength=beam.total_mass / beam.length,
+                bendingStiffness=beam.stiffness["y"],
+                axialStiffness=axial,
+                useReducedOrderIntegration=1,
+            )
             system.AddObject(cable)
         tied(nodes[0], before)
         _load(system, held, system.AddMarker(item.MarkerNodeRigid(nodeNumber=nodes[0])), drive, 1.0)
@@ -304,11 +308,11 @@ def floating(model: fa.Model, drives: list[Torque], until: float) -> Peer:
         if last and carried[5, 5]:
             M_turn = carried[5, 5] * np.outer(turn, turn)
             system.AddObject(item.ObjectGenericODE2(nodeNumbers=[frame, modal], massMatrix=M_turn))
-        rigid = item.MarkerSuperElementRigid(bodyNumber=solid, meshNodeNumbers=[0, 1, 2, 3], weightingFactors=[0.25] * 4)
-        before = ([frame, modal], turn, None if last else system.AddMarker(rigid))
-        position = item.MarkerSuperElementPosition(
-            bodyNumber=solid, meshNodeNumbers=[0, 1], weightingFactors=[0.5] * 2
+        rigid = item.MarkerSuperElementRigid(
+            bodyNumber=solid, meshNodeNumbers=[0, 1, 2, 3], weightingFactors=[0.25] * 4
         )
+        before = ([frame, modal], turn, None if last else system.AddMarker(rigid))
+        position = item.MarkerSuperElementPosition(bodyNumber=solid, meshNodeNumbers=[0, 1], weightingFactors=[0.5] * 2)
         end, x = system.AddMarker(position), x + length
     kind = exu.OutputVariableType.Position
     sensor = item.SensorMarker(markerNumber=end, outputVariableType=kind, storeInternal=True, writeToFile=False)

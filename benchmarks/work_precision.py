@@ -36,6 +36,13 @@ EXACT = {"dop853": 1e-12, "radau9": 1e-10}
 PATIENCE, FINE = 1.0, 1e-10
 """A method is tightened no further after a run of so many seconds, or at such an error [m]."""
 
+NOTE = (
+    f"Each cell: time and evaluations by interpolation between tolerances of {TOLERANCES[0]:.0e}, {TOLERANCES[1]:.0e}, "
+    "..., on logarithmic axes; - where no run was as exact. Times are of the solver alone, after compiling, medians of "
+    f"runs in turn. atol = {SHARE:g} rtol; errors are the largest distance from the converged tip at {SAMPLES} times. "
+    "Evaluations of our implicit methods are of the residual, those for Jacobians included."
+)
+
 
 @dataclass
 class Point:
@@ -58,13 +65,7 @@ def measure(quick: bool) -> list[Table]:
         warnings.simplefilter("ignore")
         tables = [table(case, *swept(case, 1 if quick else 3, TOLERANCES[:7:2] if quick else TOLERANCES))
                   for case in cases(quick)]  # fmt: skip
-    tables[-1].notes.append(
-        f"Each cell: time and evaluations by interpolation between tolerances of {TOLERANCES[0]:.0e}, "
-        f"{TOLERANCES[1]:.0e}, ..., on logarithmic axes; - where no run was as exact. Times are of the solver alone, "
-        f"after compiling, medians of runs in turn. atol = {SHARE:g} rtol; errors are the largest distance from the "
-        f"converged tip at {SAMPLES} times. Evaluations of the implicit methods are of the residual, those for Jacobians "
-        "included."
-    )
+    tables[-1].notes.append(NOTE)
     return tables
 
 
@@ -164,7 +165,13 @@ def diagram(case: Case, points: dict[str, list[Point]], apart: float) -> "Figure
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     for method, row in points.items():
-        style: Any = {"marker": MARKS[method], "ms": 4, "lw": 1.2, "ls": "-" if method in OWN else "--", "label": method}
+        style: Any = {
+            "marker": MARKS[method],
+            "ms": 4,
+            "lw": 1.2,
+            "ls": "-" if method in OWN else "--",
+            "label": method,
+        }
         errors = [max(point.error, 1e-16) for point in row]
         left.plot([point.median for point in row], errors, **style)
         right.plot([point.evaluations for point in row], errors, **style)
