@@ -100,10 +100,16 @@ def cases(quick: bool) -> list[Case]:
             2.0,
             PUSH,
         ),
-        Case("subudhi-morris-elastic", "the same, elastic joints", lambda: fa.load(elastic), 2.0, PUSH),
+        Case(
+            "subudhi-morris-elastic",
+            "Subudhi & Morris's arm with elastic joints, 2 s",
+            lambda: fa.load(elastic),
+            2.0,
+            PUSH,
+        ),
         Case(
             "subudhi-morris-elastic-large",
-            "the same with large deflections, elastic joints, 3 segments a link",
+            "Subudhi & Morris's arm with elastic joints and large deflections, 2 s, 3 segments a link",
             lambda: segmented(fa.load(elastic), (3, 3), 2),
             2.0,
             PUSH,

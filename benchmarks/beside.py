@@ -133,7 +133,7 @@ def row(theirs: Setting | None, ours: Setting | None, target: float) -> tuple[st
         text for s in (theirs, ours) for text in ((time(s.median), f"{s.name}: {s.error:.1e} m") if s else ("-", "-"))
     ]
     if theirs is None or ours is None:
-        return (*shown, "-", f">= {target:g}", "yes" if ours and not theirs else "**no**")
+        return (*shown, "-", f">= {target:g}", "**no**" if ours is None else "-")  # the peer's sweep ends: no verdict
     ratio = theirs.median / ours.median
     ratios = [a / b for a, b in zip(theirs.seconds, ours.seconds, strict=True)]
     spread = f"{ratio:.3g} ({min(ratios):.3g} .. {max(ratios):.3g})"
@@ -292,7 +292,7 @@ NOTE = (
     "cables (ANCF) against chains of beams with foreshortening. Linear arms: floating frames with our shapes and "
     "integrals, the same equations, the error of integration. Exudyn: variant without range checks, one thread, "
     "modified Newton, no files, torques as symbolic functions (polynomials of degree 30, or steps with the mean at a "
-    "jump); generalized-alpha with fixed steps is its implicit method, its explicit ones do not take joints. ANCF cables "
+    "jump); generalized-alpha with fixed steps is its implicit method, its explicit ones do not take joints. Cables "
     "stretch, our beams do not: EA is so large (1e9 and 1e6 N) that it does not matter."
 )
 

@@ -33,8 +33,10 @@ GOALS = (1e-4, 1e-6, 1e-8)
 """Errors of the tip that are asked for [m]."""
 EXACT = {"dop853": 1e-12, "radau9": 1e-10}
 """The methods that must agree, and their tolerances."""
-PATIENCE, FINE = 1.0, 1e-10
+PATIENCE, FINE = 0.5, 1e-10
 """A method is tightened no further after a run of so many seconds, or at such an error [m]."""
+MORE, SHORT = 3, 0.03
+"""So many times as many repeats of runs of fewer seconds."""
 
 NOTE = (
     f"Each cell: time and evaluations by interpolation between tolerances of {TOLERANCES[0]:.0e}, {TOLERANCES[1]:.0e}, "
@@ -101,10 +103,11 @@ def swept(case: Case, repeats: int, tolerances: Sequence[float]) -> tuple[dict[s
             points[method].append(found)
             if found.seconds[0] > PATIENCE or found.error < FINE:
                 break
-    for _ in range(repeats - 1):
+    for turn in range(1, MORE * repeats):
         for method, row in points.items():
             for point in row:
-                point.seconds.append(run(case, method, point.setting)[1]["solve_seconds"])
+                if turn < repeats or point.seconds[0] < SHORT:
+                    point.seconds.append(run(case, method, point.setting)[1]["solve_seconds"])
     return points, distance(exact, other)
 
 
