@@ -5,7 +5,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import closed_forms, closed_loops, counts, evaluation, families, report, scaling, slew, start
+from benchmarks import (
+    beside,
+    closed_forms,
+    closed_loops,
+    counts,
+    evaluation,
+    families,
+    report,
+    scaling,
+    slew,
+    start,
+    work_precision,
+)
 
 SUBJECTS = {
     "counts": counts.measure,
@@ -13,6 +25,8 @@ SUBJECTS = {
     "start": start.measure,
     "scaling": scaling.measure,
     "slew": slew.measure,
+    "work_precision": work_precision.measure,
+    "beside": beside.measure,
     "closed_forms": closed_forms.measure,
     "closed_loops": closed_loops.measure,
     "families": families.measure,
@@ -46,6 +60,9 @@ def main() -> None:
         repeats += " This was a quick run: few repeats."
     options.write.parent.mkdir(parents=True, exist_ok=True)
     options.write.write_text(report.page(facts, tables, repeats), encoding="utf-8")
+    for table in tables:
+        if table.picture is not None:
+            table.picture.save(options.write.parent / report.FIGURES)
     console.print(f"written: {options.write}", highlight=False)
 
 

@@ -5,24 +5,43 @@ import os
 import platform
 import statistics
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+FIGURES = "figures"
+"""Folder beside the page."""
 UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A diagram beside a page: its file's name, and how it is drawn."""
+
+    name: str
+    figure: Callable[[], Any]
+
+    def save(self, folder: Path) -> None:
+        """As SVG whose words are words, the same bytes for the same numbers."""
+        from matplotlib import rc_context
+
+        folder.mkdir(parents=True, exist_ok=True)
+        with rc_context({"svg.fonttype": "none", "svg.hashsalt": self.name, "path.simplify": True}):
+            self.figure().savefig(folder / self.name, metadata={"Date": None})
 
 
 @dataclass
 class Table:
-    """A subject: rows of texts, and notes below."""
+    """A subject: rows of texts, notes and perhaps a picture below."""
 
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    picture: Picture | None = None
 
     def add(self, *cells: Any) -> None:
         """A row."""
@@ -37,7 +56,8 @@ class Table:
         """As a section of a page; all columns but the first are set to the right."""
         lines = [f"## {self.title}", "", _line(self.columns), _line(("---", *["---:"] * (len(self.columns) - 1)))]
         lines += [_line(row) for row in self.rows]
-        return "\n".join([*lines, *(f"\n{note}" for note in self.notes), ""])
+        below = [*self.notes, *([f"![{self.title}]({FIGURES}/{self.picture.name})"] if self.picture else [])]
+        return "\n".join([*lines, *(f"\n{text}" for text in below), ""])
 
     def rich(self) -> Any:
         """For the terminal."""
@@ -74,8 +94,8 @@ def spread(seconds: Sequence[float]) -> str:
 
 def circumstances() -> list[tuple[str, str]]:
     """When, what and where: date, commit, versions, machine."""
-    packages = ("flexarm", "casadi", "llvmlite", "CyRK", "numpy")
-    versions = ", ".join(f"{name} {_version(name)}" for name in packages)
+    packages = ("flexarm", "casadi", "llvmlite", "CyRK", "numpy", "exudyn")
+    versions = ", ".join(f"{name} {version}" for name in packages if (version := _version(name)))
     return [
         ("date", datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")),
         ("commit", _commit()),
@@ -97,10 +117,13 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _version(name: str) -> str:
+    """Empty if it is not there."""
     try:
         return metadata.version(name)
-    except metadata.PackageNotFoundError:  # run from the sources
-        from flexarm import __version__
+    except metadata.PackageNotFoundError:
+        if name != "flexarm":
+            return ""
+        from flexarm import __version__  # run from the sources
 
         return __version__
 

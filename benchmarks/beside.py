@@ -1,0 +1,321 @@
+"""Beside Exudyn: what each takes for an error of the tip, at its best settings, run in turn.
+
+Large deflections: the error is the whole one, of discretisation and integration, against a converged geometrically
+exact solution. Linear arms: Exudyn's floating frames have our shapes, the equations are the same, the error is that of
+integration.
+"""
+
+import statistics
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from itertools import product
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import flexarm as fa
+from benchmarks import exudyn_models
+from benchmarks.arms import PUSH, SLEW, Array, segmented
+from benchmarks.exudyn_models import Peer, Settings
+from benchmarks.report import Picture, Table, time
+from benchmarks.timing import empty_cache
+from benchmarks.work_precision import distance, ruled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SAMPLES = 201
+TRIED, REPEATS, ENOUGH = 5, 15, 8.0
+"""So many of the cheapest settings that are exact enough are run in turn, so often, or for so many seconds."""
+SLOW = 1.5
+"""Seconds of a run of Exudyn after which no smaller step is tried."""
+
+
+@dataclass(frozen=True)
+class Race:
+    """A run of both: the arm, the errors asked for [m] and how much faster we want to be there."""
+
+    label: str
+    title: str
+    arm: str
+    until: float
+    u: Any
+    goals: tuple[float, ...]
+    target: float
+    ours: "Callable[[Race, bool], Iterator[Setting]]"
+    theirs: "Callable[[Race, bool], Iterator[Setting]]"
+    exact: tuple[int, ...] = ()
+    """Segments of the converged chain; none for a linear arm."""
+
+
+@dataclass
+class Setting:
+    """One way to do a run: what it is called, how it is done, what came of it."""
+
+    name: str
+    run: Callable[[], tuple[float, Array | None]]
+    error: float = np.inf
+    seconds: list[float] = field(default_factory=list)
+
+    def once(self, exact: Array) -> bool:
+        """Run; False where it did not come to its end."""
+        seconds, tip = self.run()
+        if tip is None:
+            return False
+        self.error = distance(tip[:, :2], exact)
+        self.seconds.append(seconds)
+        return True
+
+    @property
+    def median(self) -> float:
+        """Of the seconds."""
+        return statistics.median(self.seconds)
+
+
+def measure(quick: bool) -> list[Table]:
+    """One table of all, a diagram of each; a line where Exudyn is not there."""
+    sides = ("Exudyn", "its settings", "flexarm", "its settings")
+    found = Table("Beside Exudyn", ("run", "error of the tip", *sides, "Exudyn / flexarm", "target", "met"))
+    if missing := exudyn_models.missing():
+        found.notes.append(missing)
+        return [found]
+    tables = [found]
+    with empty_cache(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for race in RACES[-1:] if quick else RACES:
+            tables.append(raced(race, found, quick))
+    tables[-1].notes.append(NOTE)
+    return tables
+
+
+# -- a race ------------------------------------------------------------------------------------------------------------
+
+
+def raced(race: Race, found: Table, quick: bool) -> Table:
+    """Search both sides' settings, run the best in turn, add a row for each error asked for."""
+    exact, said = converged(race)
+    sides = {"Exudyn": race.theirs(race, quick), "flexarm": race.ours(race, quick)}
+    tried = {side: [setting for setting in settings if setting.once(exact)] for side, settings in sides.items()}
+    for goal in race.goals:
+        best = {side: cheapest(settings, goal) for side, settings in tried.items()}
+        theirs, ours = in_turn(best["Exudyn"], best["flexarm"], 2 if quick else REPEATS)
+        found.add(race.title, f"{goal:.0e} m", *row(theirs, ours, race.target))
+    drawn = Table(f"Beside Exudyn: {race.title}", ("", "settings tried", "smallest error"))
+    for side, settings in tried.items():
+        drawn.add(side, len(settings), f"{min(setting.error for setting in settings):.1e} m")
+    drawn.notes.append(said)
+    drawn.picture = Picture(f"beside-{race.label}.svg", partial(diagram, race, tried))
+    return drawn
+
+
+def cheapest(settings: list[Setting], goal: float) -> list[Setting]:
+    """The few that were quickest of those exact enough."""
+    return sorted((s for s in settings if s.error <= goal), key=lambda s: s.median)[:TRIED]
+
+
+def in_turn(theirs: list[Setting], ours: list[Setting], repeats: int) -> tuple[Setting | None, Setting | None]:
+    """The quickest of each, by samples taken one after the other; these alone are kept."""
+    samples: list[list[float]] = []
+    began = perf_counter()
+    while len(samples) < repeats and (len(samples) < 2 or perf_counter() - began < ENOUGH):
+        samples.append([setting.run()[0] for setting in (*theirs, *ours)])
+    for setting, seconds in zip((*theirs, *ours), zip(*samples, strict=True), strict=True):
+        setting.seconds = list(seconds)
+    return tuple(min(side, key=lambda s: s.median, default=None) for side in (theirs, ours))  # type: ignore[return-value]
+
+
+def row(theirs: Setting | None, ours: Setting | None, target: float) -> tuple[str, ...]:
+    """Times, settings, their ratio with its range, the target and whether it is met."""
+    shown = [
+        text for s in (theirs, ours) for text in ((time(s.median), f"{s.name}: {s.error:.1e} m") if s else ("-", "-"))
+    ]
+    if theirs is None or ours is None:
+        return (*shown, "-", f">= {target:g}", "**no**" if ours is None else "-")  # the peer's sweep ends: no verdict
+    ratio = theirs.median / ours.median
+    ratios = [a / b for a, b in zip(theirs.seconds, ours.seconds, strict=True)]
+    spread = f"{ratio:.3g} ({min(ratios):.3g} .. {max(ratios):.3g})"
+    return (*shown, spread, f">= {target:g}", "yes" if ratio >= target else "**no**")
+
+
+def converged(race: Race) -> tuple[Array, str]:
+    """The tip (samples, 2) that counts as exact, and what says so."""
+    if not race.exact:
+        runs = [simulated(race, "linear", method, rtol)[1] for method, rtol in (("dop853", 1e-12), ("radau9", 1e-10))]
+        apart = distance(*runs)
+        return runs[0][:, :2], f"Errors against dop853 at rtol 1e-12; radau9 at 1e-10 is {apart:.0e} m from it."
+    fine, coarse = (simulated(race, (segments, 2), "radau9", 1e-6)[1] for segments in (race.exact, COARSER[race.exact]))
+    tip = fine[:, :2]
+    elements, steps = CHECK[race.arm]
+    other = cables(race, elements).run(Settings(steps, 1e-6, 1e-6 * SCALE[race.arm]), SAMPLES)[1]
+    away = "did not converge" if other is None else f"is {distance(other, tip):.0e} m from it"
+    chain = f"a chain of {plus(race.exact)} segments with 2 polynomials each, radau9 at rtol 1e-6"
+    shorter = f"one of {plus(COARSER[race.exact])} is {distance(coarse[:, :2], tip):.0e} m from it"
+    return tip, f"Errors against {chain}; {shorter}, Exudyn with {plus(elements)} elements and {steps} steps {away}."
+
+
+def plus(counts: tuple[int, ...]) -> str:
+    return " + ".join(map(str, counts))
+
+
+# -- ours --------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def model(arm: str, form: Any) -> fa.Model:
+    """The bundled arm, or a chain of its segments with so many polynomials."""
+    return fa.Model(fa.load(arm) if form == "linear" else segmented(fa.load(arm), *form))
+
+
+def simulated(race: Race, form: Any, method: str, rtol: float, step: float | None = None) -> tuple[float, Array]:
+    """Seconds of the solver and the tip (samples, 3)."""
+    result = fa.simulate(
+        model(race.arm, form), race.until, race.u, method=method, rtol=rtol, atol=1e-2 * rtol, step=step,
+        samples=SAMPLES, progress=False,
+    )  # fmt: skip
+    return result.attrs["solve_seconds"], result.tip.values
+
+
+def our(race: Race, form: Any, method: str, rtol: float, step: float | None = None) -> Setting:
+    """A setting of ours."""
+
+    def run() -> tuple[float, Array | None]:
+        try:
+            return simulated(race, form, method, rtol, step)
+        except fa.SimulationError:
+            return 0.0, None
+
+    shape = "" if form == "linear" else f"{plus(form[0])} segments of {form[1]}, "
+    return Setting(f"{shape}{method}, {f'h = {time(step)}' if step else f'rtol {rtol:.0e}'}", run)
+
+
+def our_linear(race: Race, quick: bool) -> Iterator[Setting]:
+    """Methods that choose their steps, and fixed ones."""
+    for method in ("dop853",) if quick else ("dop853", "vern7", "vern8", "gauss4", "gauss8", "radau5", "radau9"):
+        our(race, "linear", method, 1e-2).run()  # compiles what it needs
+        for k in range(2, 10):
+            yield our(race, "linear", method, 10.0**-k)
+    for method in () if quick else ("gauss4", "gauss8", "radau9", "rk4"):
+        our(race, "linear", method, 1e-6, race.until / 50).run()
+        for steps in STEPS:
+            yield our(race, "linear", method, 1e-6, race.until / steps)
+
+
+def our_large(race: Race, quick: bool) -> Iterator[Setting]:
+    """Chains of segments that are fine enough; fixed steps, and steps by tolerance."""
+    for form in FORMS[race.arm]:
+        for method in ("dop853", "generalized-alpha", "gauss4", "gauss8", "radau5", "radau9"):
+            our(race, form, method, 1e-1).run()
+            for rtol in (1e-1, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5):
+                yield our(race, form, method, rtol)
+            if method != "dop853":
+                for steps in STEPS:
+                    for rtol in (1e-3, 2e-3):
+                        yield our(race, form, method, rtol, race.until / steps)
+
+
+# -- theirs ------------------------------------------------------------------------------------------------------------
+
+
+def cables(race: Race, elements: tuple[int, ...]) -> Peer:
+    """Geometrically exact."""
+    return exudyn_models.cables(fa.load(race.arm), elements, AXIAL[race.arm], drives(race), race.until)
+
+
+def drives(race: Race) -> list[exudyn_models.Torque]:
+    return exudyn_models.torques(model(race.arm, "linear"), race.u, race.until)
+
+
+def their(peer: Peer, name: str, settings: Settings) -> Setting:
+    """A setting of Exudyn's."""
+    rule = f"rho {settings.radius:g}"
+    named = f"{name}{settings.steps} steps, {rule}, Newton {settings.rtol:.0e}, {settings.linear}"
+    return Setting(named, lambda: peer.run(settings, SAMPLES))
+
+
+def stepped(peer: Peer, name: str, settings: Iterator[Settings]) -> Iterator[Setting]:
+    """Until a run takes too long."""
+    for each in settings:
+        setting = their(peer, name, each)
+        yield setting
+        if setting.seconds and setting.seconds[-1] > SLOW:
+            return
+
+
+def their_large(race: Race, quick: bool) -> Iterator[Setting]:
+    """Elements, damping of the method, Newton's tolerance, linear solver, steps."""
+    for elements in ELEMENTS[race.arm]:
+        peer = cables(race, elements)
+        name = f"{plus(elements)} ANCF, "
+        for radius, rtol, linear in product((1.0, 0.9), (1e-5, 1e-6), ("EigenSparse", "EigenDense")):
+            steps = (Settings(n, rtol, rtol * SCALE[race.arm], radius, linear) for n in THEIR_STEPS)
+            yield from stepped(peer, name, steps)
+
+
+def their_linear(race: Race, quick: bool) -> Iterator[Setting]:
+    """Linear solver, Newton's tolerance, steps; damping gains nothing here."""
+    peer = exudyn_models.floating(model(race.arm, "linear"), drives(race), race.until)
+    for linear, rtol in product(("EXUdense", "EigenDense"), (1e-6,) if quick else (1e-5, 1e-7)):
+        steps = (Settings(n, rtol, rtol * SCALE[race.arm], 1.0, linear) for n in THEIR_STEPS[: 4 if quick else None])
+        yield from stepped(peer, "", steps)
+
+
+# -- what is tried -----------------------------------------------------------------------------------------------------
+
+STEPS = (50, 70, 100, 120, 140, 170, 200, 240, 280, 340, 400, 560, 800)
+THEIR_STEPS = (400, 800, 1000, 1200, 2000, 2800, 4000, 8000)
+"""Multiples of the samples' intervals: its sensors write at the ends of steps."""
+FORMS: dict[str, tuple[tuple[tuple[int, ...], int], ...]] = {
+    "canadarm": (((2, 1, 1), 3), ((3, 3, 1), 2), ((2, 2, 1), 3)),
+    "subudhi-morris": (((2, 2), 2), ((3, 3), 2), ((4, 4), 2), ((2, 2), 3)),
+}
+COARSER = {(8, 8, 3): (5, 5, 2), (8, 8): (6, 6)}
+CHECK = {"canadarm": ((16, 16, 6), 16000), "subudhi-morris": ((12, 12), 16000)}
+ELEMENTS = {"canadarm": ((2, 2, 1), (3, 3, 1)), "subudhi-morris": ((4, 4), (6, 6))}
+AXIAL = {"canadarm": 1e9, "subudhi-morris": 1e6}
+"""EA [N]; a tenth of it is neither quicker nor as exact."""
+SCALE = {"canadarm": 1e3, "subudhi-morris": 1.0}
+"""Of the forces [N]: Newton's absolute tolerances are relative to it."""
+
+CANADARM, SUBUDHI = ("canadarm", 10.0, SLEW), ("subudhi-morris", 2.0, PUSH)
+LARGE, LINEAR = (our_large, their_large), (our_linear, their_linear)
+RACES = (
+    Race("canadarm-large", "Canadarm, large deflections", *CANADARM, (1e-4, 4e-5), 30.0, *LARGE, (8, 8, 3)),
+    Race("subudhi-morris-large", "Subudhi & Morris, large deflections", *SUBUDHI, (1e-5, 4e-6), 10.0, *LARGE, (8, 8)),
+    Race("canadarm", "Canadarm", *CANADARM, (1e-4, 1e-5), 100.0, *LINEAR),
+    Race("subudhi-morris", "Subudhi & Morris", *SUBUDHI, (1e-4, 1e-5, 1e-6), 100.0, *LINEAR),
+)
+
+NOTE = (
+    "Times are of the solvers alone, medians of runs in turn, each with the quickest of its settings that is exact "
+    "enough; errors are the largest of the tip at 201 times. Large deflections: whole error, of space and time, with "
+    "cables (ANCF) against chains of beams with foreshortening. Linear arms: floating frames with our shapes and "
+    "integrals, the same equations, the error of integration. Exudyn: variant without range checks, one thread, "
+    "modified Newton, no files, torques as symbolic functions (polynomials of degree 30, or steps with the mean at a "
+    "jump); generalized-alpha with fixed steps is its implicit method, its explicit ones do not take joints. Cables "
+    "stretch, our beams do not: EA is so large (1e9 and 1e6 N) that it does not matter."
+)
+
+
+# -- diagrams ----------------------------------------------------------------------------------------------------------
+
+
+def diagram(race: Race, tried: dict[str, list[Setting]]) -> "Figure":
+    """Error over time: all that was tried, and the front of each side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.5, 4), layout="constrained")
+    axes = figure.subplots()
+    for (side, settings), colour in zip(tried.items(), ("tab:red", "tab:blue"), strict=True):
+        front: list[Setting] = []
+        for setting in sorted(settings, key=lambda s: s.median):
+            if not front or setting.error < front[-1].error:
+                front.append(setting)
+        axes.plot([s.median for s in front], [s.error for s in front], "o-", ms=3, color=colour, label=side)
+    ruled(axes, "time of the solver [s]")
+    axes.set_ylabel(f"error of the tip, {'of space and time' if race.exact else 'of integration'} [m]")
+    axes.legend()
+    axes.set_title(race.title, fontsize="medium")
+    return figure

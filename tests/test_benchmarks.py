@@ -1,0 +1,141 @@
+"""The benchmarks' own reckoning: what an error costs, verdicts that can fail, arms that are what they are called."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import flexarm as fa
+from benchmarks import arms, beside, exudyn_models, report, work_precision
+from benchmarks.report import Table
+from benchmarks.work_precision import Point, needed
+
+ERRORS, COSTS = [1e-2, 1e-4, 1e-6], [1.0, 10.0, 100.0]  # cost = error^(-1/2) / 10
+
+
+@pytest.mark.parametrize("goal", [1e-3, 1e-4, 3e-6, 1e-6])
+def test_cost_between_two_runs(goal):
+    assert needed(ERRORS, COSTS, goal) == pytest.approx(0.1 * goal**-0.5, rel=1e-12)
+
+
+def test_cost_does_not_depend_on_order_or_on_runs_that_others_undercut():
+    order = [2, 0, 1]
+    errors = [*(ERRORS[i] for i in order), 1e-1, 1e-5]
+    costs = [*(COSTS[i] for i in order), 50.0, 200.0]
+    assert needed(errors, costs, 1e-5) == pytest.approx(0.1 * 1e-5**-0.5, rel=1e-12)
+
+
+def test_nothing_is_extrapolated():
+    assert needed(ERRORS, COSTS, 1e-7) is None
+    assert needed(ERRORS, COSTS, 1.0) == 1.0
+    assert needed([], [], 1.0) is None
+    assert needed([1e-2, 0.0], [1.0, 5.0], 1e-3) == pytest.approx(5.0)
+
+
+def test_a_cell_shows_time_and_evaluations_or_that_there_are_none():
+    row = [Point(1e-3, 1e-4, 1000, [0.1]), Point(1e-5, 1e-6, 2000, [0.2, 0.4, 0.3])]
+    assert work_precision.cell(row, 1e-6, 0.0) == "300 ms, 2000"
+    assert work_precision.cell(row, 1e-7, 0.0) == "-"
+    assert work_precision.cell(row, 1e-6, 1e-5) == "-"  # the converged run is not known so well
+
+
+def test_sweep_of_a_small_arm(monkeypatch, tmp_path):
+    monkeypatch.setattr(work_precision, "METHODS", ("dop853", "gauss4"))
+    case = arms.cases(quick=True)[0]
+    points, apart = work_precision.swept(case, 2, (1e-3, 1e-5, 1e-7))
+    assert apart < 1e-10
+    for row in points.values():
+        errors, evaluations = [p.error for p in row], [p.evaluations for p in row]
+        assert len(row) == 3 and errors == sorted(errors, reverse=True) and evaluations == sorted(evaluations)
+        assert errors[-1] < 1e-6 < errors[0] * 1e3
+        assert all(len(point.seconds) in (2, 6) for point in row)
+    table = work_precision.table(case, points, apart)
+    assert [row[0] for row in table.rows] == ["dop853", "gauss4"]
+    for folder in ("a", "b"):
+        table.picture.save(tmp_path / folder)
+    a, b = ((tmp_path / folder / "work-precision-subudhi-morris.svg").read_text() for folder in ("a", "b"))
+    assert a == b and ">gauss4<" in a and len(a) < 60_000
+    assert f"](figures/{table.picture.name})" in table.markdown()
+
+
+# -- arms --------------------------------------------------------------------------------------------------------------
+
+
+def test_segments_keep_mass_length_drives_and_payload():
+    arm = fa.load("subudhi-morris")
+    chain = arms.segmented(arm, (3, 2), 2)
+    assert [link.name for link in chain.links] == ["upper-1", "upper-2", "upper-3", "fore-1", "fore-2"]
+    assert len(fa.Model(chain).inputs) == 2
+    rigid, whole = fa.Model(chain.rigid()), fa.Model(arm.rigid())
+    q, qd = np.array([0.3, -0.8]), np.array([0.5, 0.2])
+    np.testing.assert_allclose(rigid.mass_matrix(q), whole.mass_matrix(q), rtol=1e-12)
+    np.testing.assert_allclose(rigid.tip(q), whole.tip(q), atol=1e-12)
+    assert all(link.body.foreshortening for link in chain.links)
+    assert rigid.energy(q, qd)[0] == pytest.approx(whole.energy(q, qd)[0], rel=1e-12)
+
+
+def test_six_elastic_joints_have_a_motor_each():
+    model = fa.Model(arms.elastic_joints(1e5))
+    assert len(model.coordinates) == 12 and len(model.arm.springs) == 6
+    K = np.array(model.slope("stiffness_force", 0)(np.zeros(12)))
+    np.testing.assert_allclose(np.diag(K), 1e5)
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+
+
+def setting(seconds, error):
+    tip = np.zeros((201, 2))
+    tip[3, 0] = error
+    return beside.Setting(f"{seconds} s", lambda: (seconds, tip))
+
+
+@pytest.mark.parametrize(("target", "met"), [(99.0, "yes"), (101.0, "**no**")])
+def test_a_race_takes_the_quickest_that_is_exact_enough(monkeypatch, target, met):
+    monkeypatch.setattr(beside, "converged", lambda race: (np.zeros((201, 2)), "exact"))
+    race = replace(
+        beside.RACES[-1],
+        goals=(1e-4, 1e-9),
+        target=target,
+        theirs=lambda *_: iter([setting(5.0, 1e-5), setting(3.0, 1e-4), setting(1.0, 1e-3)]),
+        ours=lambda *_: iter([setting(0.03, 9e-5), setting(0.04, 1e-8), setting(0.001, 1e-2)]),
+    )
+    found = Table("", ("",) * 9)
+    drawn = beside.raced(race, found, quick=True)
+    reached, missed = found.rows
+    assert reached[2:] == (
+        "3 s",
+        "3.0 s: 1.0e-04 m",
+        "30 ms",
+        "0.03 s: 9.0e-05 m",
+        "100 (100 .. 100)",
+        f">= {target:g}",
+        met,
+    )
+    assert missed[-1] == "**no**"  # neither was there
+    assert drawn.rows[0][1:] == ("3", "1.0e-05 m")
+
+
+def test_a_run_that_fails_is_no_setting():
+    assert not beside.Setting("", lambda: (1.0, None)).once(np.zeros((201, 2)))
+
+
+def test_without_exudyn_a_line_says_what_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "exudyn", None)
+    (table,) = beside.measure(quick=True)
+    assert not table.rows and len(table.notes) == 1 and ".[peers]" in table.notes[0]
+
+
+def test_torques_for_a_peer_are_those_of_the_run():
+    model = fa.Model(fa.load("canadarm"))
+    t = np.linspace(0.0, 10.0, 57)
+    none = np.zeros((len(t), 0))
+    exact = arms.SLEW.values(model, t, none, none, none)
+    given = np.array([[torque(x) for torque in exudyn_models.torques(model, arms.SLEW, 10.0)] for x in t])
+    np.testing.assert_allclose(given, exact, atol=1e-9 * np.abs(exact).max())
+
+
+def test_versions_name_what_is_there():
+    facts = dict(report.circumstances())
+    assert "flexarm" in facts["versions"] and "numpy" in facts["versions"]
