@@ -64,26 +64,55 @@ def moving(body: Body, own: Vector, own_rate: Vector, twist: Vector, gravity: Ve
     """
     k = body.size
     z, zd, omega, rate = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("w", 3), ("r", 1)))
-    M = body.inertia(entries(z))
-    y = [0.0, 0.0, 0.0, *entries(omega), rate, *entries(zd)]
-    p = ca.vertcat(*product(M, y))
-    gyroscopic = cross(entries(omega), entries(p[:3])) + cross(entries(omega), entries(p[3:6]))
-    h = ca.vertcat(*gyroscopic, *[0.0] * (1 + k))
-    amplitudes = ca.DM([float(n in body.flexible) for n in range(k)])
-    h += ca.jtimes(p, z, amplitudes * zd)
-    h[7:] -= amplitudes * ca.gradient(ca.dot(ca.vertcat(*y), p) / 2, z)
-    for n in set(range(k)) - set(body.flexible):  # a telescope's length: M is long in it, and its slope costs as much
-        slope = ca.mtimes(ca.jtimes(matrix(M), z, ca.DM([float(n == i) for i in range(k)])), ca.vertcat(*y))
-        h += slope * zd[n]
-        h[7 + n] -= ca.dot(ca.vertcat(*y), slope) / 2
+    M = ca.SX(matrix(body.inertia(entries(z))))
+    slopes = [ca.jtimes(M, z, ca.DM([float(n == i) for n in range(k)])) for i in range(k)]
     s = ca.vertcat(*body.tip(entries(z)))
     s_eta = ca.jacobian(s, z)
     sd = ca.mtimes(s_eta, zd)
-    terms = [matrix(M), h, s, sd, ca.jtimes(sd, z, zd), s_eta]
+    terms = [M, _velocity_wrench(M, slopes, ca.vertcat(omega, rate), zd), s, sd, ca.jtimes(sd, z, zd), s_eta]
     arguments = (own[1:], own_rate[1:], twist[3:], own_rate[:1])
     M_, h_, s_, sd_, sdd_, s_eta_ = _at([z, zd, omega, rate], arguments, terms)
     more = _convected(body, own[1:], own_rate[1:], twist, gravity) if body.convects else [0.0] * (7 + k)
     return Moving(_rows(M_), added(entries(h_), more), entries(s_), entries(sd_), entries(sdd_), _rows(s_eta_))
+
+
+def _velocity_wrench(M: ca.SX, slopes: list[ca.SX], turning: ca.SX, zd: ca.SX) -> ca.SX:
+    """The wrench h of `moving`, turning = (w, r), from the slopes of M to each of eta.
+
+    Its terms are put together so that what cancels is seen to. With J_a,ij = dM_a,i/deta_j over the columns of eta,
+    products of rates of eta enter as 1/2 eta_dot' (J_a + J_a') eta_dot, those with `turning` as (J_a - J_a') eta_dot.
+    Where points move in proportion to eta, J_a is constant and antisymmetric for a row a of the frame, and zero for
+    one of eta.
+    """
+    k, w = len(slopes), entries(turning[:3])
+    J = [ca.horzcat(*(slope[a, 7:].T for slope in slopes)) if k else ca.SX(0, 0) for a in range(7 + k)]
+    curved = [J[a] + J[a].T for a in range(7)] + [J[a] + J[a].T - slopes[a - 7][7:, 7:] for a in range(7, 7 + k)]
+    h = [ca.mtimes([zd.T, each / 2, zd]) for each in curved]
+    M_dot = sum((slope * x for slope, x in zip(slopes, entries(zd), strict=True)), ca.SX(7 + k, 7 + k))
+    p = ca.mtimes(M[:7, 3:], ca.vertcat(turning, zd))
+    S_dot = ca.vertcat(M_dot[1, 5], M_dot[2, 3], M_dot[0, 4])
+    along = cross(w, entries(p[:3] + S_dot))  # w x p_v, and dM_v,w/dt w = w x S_dot
+    about = added(entries(ca.mtimes(M_dot[3:7, 3:7], turning)), [*cross(w, entries(p[3:6])), 0.0])
+    own = [
+        ca.dot(turning, ca.vertcat(*(ca.mtimes(J[a][i, :] - J[a][:, i].T, zd) for a in range(3, 7))))
+        - _half_square(slope[3:7, 3:7], turning)
+        for i, slope in enumerate(slopes)
+    ]
+    return ca.densify(ca.vertcat(*h) + ca.vertcat(*along, *about, *own))
+
+
+def _half_square(A: ca.SX, x: ca.SX) -> ca.SX:
+    """1/2 x' A x for a symmetric A; entries of A that are the same share a product."""
+    terms: list[list[ca.SX]] = []
+    for r in range(x.numel()):
+        for c in range(r, x.numel()):
+            weight = x[r] * x[c] / (2 if r == c else 1)
+            same = [term for term in terms if ca.is_equal(term[0], A[r, c], 4)]
+            if same:
+                same[0][1] = same[0][1] + weight
+            else:
+                terms.append([A[r, c], weight])
+    return sum((a * b for a, b in terms), ca.SX(0))
 
 
 def _convected(body: Body, eta: Vector, etad: Vector, twist: Vector, gravity: Vector) -> Vector:
