@@ -6,14 +6,16 @@ velocity hardly appears: a is the classical acceleration of a frame's origin, an
 velocity is as good as one at rest. Gravity is an acceleration of the base.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
 
-from flexarm.mechanics.body import Body
+from flexarm.mechanics.body import Body, symmetric, without_rounding
 from flexarm.mechanics.chain import Chain, Step, positions, put, taken
+from flexarm.mechanics.combination import combinations
 from flexarm.mechanics.spatial import (
     Matrix,
     Motion,
@@ -157,11 +159,13 @@ def outward(
     s, sd, sdd = AT_REST, AT_REST, AT_REST
     bodies, ways = [], []
     for i, (body, segment, own) in enumerate(zip(chain.bodies, chain.segments, chain.own, strict=True)):
-        bias: Vector = AT_REST
-        way = []
+        bias, drift, way = [0.0] * 6, AT_REST, []
         for step in segment.steps:
             motion = step.motion(step.axis, step.offset + _moved(step, s, q), _moved(step, sd, qd))
-            bias = added(bias, motion.bias(twist[3:]))
+            drift = added(drift, motion.drift(twist[3:]))
+            if motion.direction > 2 or step is segment.steps[-1]:  # w is another one from here on
+                bias = added(bias, cross(twist[3:], drift[:3]) + cross(twist[3:], drift[3:]))
+                drift = AT_REST
             bias[motion.direction] = bias[motion.direction] + sum(sign * sdd[t] for t, sign in step.tips)
             way.append(Hop(motion, AT_REST, step.tips, step.joints))
             twist, down = motion.acceleration(twist), motion.acceleration(down)
@@ -267,28 +271,51 @@ def substitute(pivots: list[Pivot], x: Vector) -> Vector:
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vector:
     """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5)."""
     bodies, ways = outward(chain, q, qd, chain.gravity)
-    solved = inward(chain, bodies, ways, force)
+    left = [
+        added([*AT_REST, *taken(force, own)], scaled(-1, here.h)) for here, own in zip(bodies, chain.own, strict=True)
+    ]
+    bodies, left, T = zip(*map(combined, bodies, left), strict=True)
+    solved = inward(bodies, ways, left)
     qdd: Vector = [0.0] * chain.size
     x: Vector = [*(-g for g in chain.gravity), 0.0, 0.0, 0.0]
     s_ddot: Vector = AT_REST
-    for here, way, own, (flexible, joint) in zip(bodies, ways, chain.own, solved, strict=True):
+    for here, way, own, eta, (flexible, joint) in zip(bodies, ways, chain.own, T, solved, strict=True):
         for hop in way:
             x = plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
             for j, _ in hop.joints:
                 qdd[j] = substitute(joint, x)[6]
             x = plus(hop, x, hop.joints, qdd)
         share = taken(qdd, own)[:1]
-        share = substitute(flexible, x + share)[6:]
-        put(qdd, own, share)
-        s_ddot = product(here.s_eta, share[1:])
+        z = substitute(flexible, x + share)[7:]
+        put(qdd, own, [*share, *product(eta, z)])
+        s_ddot = product(here.s_eta, z)
     return qdd
 
 
+def combined(here: Moving, left: Vector) -> tuple[Moving, Vector, Matrix]:
+    """The body and the wrench left to accelerate it over z in place of eta = T z, and T; see `combinations`.
+
+    Where M or the tip functions' slopes change with eta, they stay what they are.
+    """
+    k = len(here.M) - 7
+    M, S = _numbers([row[7:] for row in here.M[7:]]), _numbers(here.s_eta)
+    if k == 0 or M is None or S is None:
+        return here, left, [[float(r == c) for c in range(k)] for r in range(k)]
+    T, s_eta = combinations(M, S)
+    over_z = T.T.tolist()
+    beside = [product(over_z, row[7:]) for row in here.M[:7]]
+    own = without_rounding(symmetric(T.T @ M @ T)).tolist()
+    G = [[*row[:7], *more] for row, more in zip(here.M, beside, strict=False)]
+    G += [[*column, *row] for column, row in zip(transposed(beside), own, strict=True)]
+    return replace(here, M=G, s_eta=s_eta.tolist()), [*left[:7], *product(over_z, left[7:])], T.tolist()
+
+
 def inward(
-    chain: Chain, bodies: list[Moving], ways: list[list[Hop]], force: Vector
+    bodies: Sequence[Moving], ways: list[list[Hop]], left: Sequence[Vector]
 ) -> list[tuple[list[Pivot], list[Pivot]]]:
     """Second pass: for each body the pivots of its eta, over (x, r, the eta before), and of its joint, over x there.
 
+    `left` is for each body the wrench over (v, w, r, eta) left to accelerate it alone: forces less velocity terms.
     It carries the articulated inertia I and the wrench b left to accelerate it (Mohan & Saha eqs. 37 to 39). At a joint
     its coordinate is eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is
     eliminated with them.
@@ -297,10 +324,9 @@ def inward(
     H, D, b_tip = zeros(6, 6), zeros(6, 6), AT_REST
     tips: list[int]
     solved: list[tuple[list[Pivot], list[Pivot]]] = []
-    for here, way, own in reversed(list(zip(bodies, ways, chain.own, strict=True))):
-        share = taken(force, own)
-        right = [*b, share[0], *added(share[1:], product(transposed(here.s_eta), b_tip))]
-        G, right, flexible = eliminate(_extended(I, H, D, here), added(right, scaled(-1, here.h)), 7)
+    for here, way, own in reversed(list(zip(bodies, ways, left, strict=True))):
+        right = added([*b, 0.0, *product(transposed(here.s_eta), b_tip)], own)
+        G, right, flexible = eliminate(_extended(I, H, D, here), right, 7)
         I, b, direct, own_inertia, own_force = [row[:6] for row in G[:6]], right[:6], G[6][:6], G[6][6], right[6]
         H, D, b_tip, tips = zeros(6, 6), zeros(6, 6), [0.0] * 6, []
         joint: list[Pivot] = []
@@ -485,6 +511,13 @@ def _at(symbols: list[ca.SX], values: Iterable[Vector], terms: list[ca.SX]) -> l
 def matrix(M: Matrix) -> ca.SX:
     """An SX of the same rows."""
     return ca.vertcat(*(ca.horzcat(*row) for row in M))
+
+
+def _numbers(rows: Matrix) -> np.ndarray | None:
+    """The same as numbers, or None where an entry is none, or not finite."""
+    M = ca.SX(matrix(rows))
+    found = np.array(ca.DM(M)) if M.is_constant() else None
+    return None if found is None or not np.isfinite(found).all() else found
 
 
 def _rows(M: ca.SX) -> Matrix:

@@ -110,13 +110,6 @@ def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     return ca.cos(angle), ca.sin(angle)
 
 
-def centripetal(w: Vector) -> Matrix:
-    """The symmetric matrix of r -> w x (w x r)."""
-    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
-    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
-    return [[-(yy + zz), xy, xz], [xy, -(xx + zz), yz], [xz, yz, -(xx + yy)]]
-
-
 @final
 @dataclass(frozen=True)
 class Slide:
@@ -144,13 +137,12 @@ class Slide:
         y[j] = x[j] - x[3 + i] * self.value
         return y
 
-    def bias(self, w: Vector) -> Vector:
-        """Acceleration that velocities alone cause, in the axes of the frame before: w x (w x d) + 2 w x d_dot."""
+    def drift(self, w: Vector) -> Vector:
+        """What w crosses, in linear and angular part, to give the acceleration due to velocities: w x d + 2 d_dot."""
         k, i, j = _axes(self.axis)
-        column = [row[k] * self.value for row in centripetal(w)]
-        column[i] += 2 * (w[j] * self.rate)
-        column[j] -= 2 * (w[i] * self.rate)
-        return [*column, 0.0, 0.0, 0.0]
+        u = [0.0] * 6
+        u[i], u[j], u[k] = w[j] * self.value, -(w[i] * self.value), 2 * self.rate
+        return u
 
     def wrench(self, f: Vector) -> Vector:
         """A wrench carried back to the frame before: n + d x f."""
@@ -221,13 +213,9 @@ class Turn:
         """Acceleration (or twist) of the turned frame, from that of the frame before, at rest."""
         return self._out(x[:3]) + self._out(x[3:])
 
-    def bias(self, w: Vector) -> Vector:
-        """Acceleration that velocities alone cause, in the axes of the frame before: w x rate, w of that frame."""
-        k, i, j = _axes(self.axis)
-        c = [0.0] * 6
-        c[3 + i] = w[j] * self.rate
-        c[3 + j] = -(w[i] * self.rate)
-        return c
+    def drift(self, w: Vector) -> Vector:
+        """What w crosses, in linear and angular part, to give the acceleration due to velocities: the rate."""
+        return [0.0] * self.direction + [self.rate] + [0.0] * (5 - self.direction)
 
     def wrench(self, f: Vector) -> Vector:
         """A wrench carried back to the frame before."""
