@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import casadi as ca
-import numpy as np
 
 from flexarm.mechanics.body import Body, symmetric, without_rounding
 from flexarm.mechanics.chain import Chain, Step, positions, put, taken
@@ -25,6 +24,8 @@ from flexarm.mechanics.spatial import (
     cross,
     dot,
     entries,
+    matrix,
+    numbers,
     product,
     scaled,
     transposed,
@@ -298,7 +299,7 @@ def combined(here: Moving, left: Vector) -> tuple[Moving, Vector, Matrix]:
     Where M or the tip functions' slopes change with eta, they stay what they are.
     """
     k = len(here.M) - 7
-    M, S = _numbers([row[7:] for row in here.M[7:]]), _numbers(here.s_eta)
+    M, S = numbers([row[7:] for row in here.M[7:]]), numbers(here.s_eta)
     if k == 0 or M is None or S is None:
         return here, left, [[float(r == c) for c in range(k)] for r in range(k)]
     T, s_eta = combinations(M, S)
@@ -506,18 +507,6 @@ def kinetic_energy(chain: Chain, q: Vector, qd: Vector) -> Scalar:
 def _at(symbols: list[ca.SX], values: Iterable[Vector], terms: list[ca.SX]) -> list[ca.SX]:
     """The terms with values in place of the symbols."""
     return ca.substitute([ca.densify(term) for term in terms], symbols, [ca.SX(ca.vertcat(*x)) for x in values])
-
-
-def matrix(M: Matrix) -> ca.SX:
-    """An SX of the same rows."""
-    return ca.vertcat(*(ca.horzcat(*row) for row in M))
-
-
-def _numbers(rows: Matrix) -> np.ndarray | None:
-    """The same as numbers, or None where an entry is none, or not finite."""
-    M = ca.SX(matrix(rows))
-    found = np.array(ca.DM(M)) if M.is_constant() else None
-    return None if found is None or not np.isfinite(found).all() else found
 
 
 def _rows(M: ca.SX) -> Matrix:

@@ -13,6 +13,7 @@ from math import pi
 from typing import Any, final
 
 import casadi as ca
+import numpy as np
 
 Scalar = Any
 """A CasADi SX of size 1, or a float."""
@@ -101,6 +102,18 @@ def _quick(x: Any) -> ca.SX:
 def entries(x: ca.SX) -> Vector:
     """The scalars of a column (or row); of a DM too, which is what CasADi makes of numbers alone."""
     return [_quick(entry) for entry in (x if isinstance(x, ca.SX) else ca.SX(x)).elements()]
+
+
+def matrix(M: Matrix) -> ca.SX:
+    """An SX of the same rows."""
+    return ca.vertcat(*(ca.horzcat(*row) for row in M))
+
+
+def numbers(M: Matrix) -> np.ndarray | None:
+    """The same rows as numbers; None where an entry is none, or not finite."""
+    rows = ca.SX(matrix(M))
+    found = np.array(ca.DM(rows)) if rows.is_constant() else None
+    return None if found is None or not np.isfinite(found).all() else found
 
 
 def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
@@ -233,6 +246,8 @@ class Turn:
         h = self.sin * (S[i][i] - S[j][j]) + self.cos * (S[i][j] + S[j][i])  # uses cos^2 + sin^2 = 1
         T[i][i] = S[i][i] - self.sin * h
         T[j][j] = S[j][j] + self.sin * h
+        if is_zero(self.cos):  # a quarter turn
+            T[i][i], T[j][j] = S[j][j], S[i][i]
         T[i][j] = self.cos * h - S[j][i]
         T[j][i] = T[i][j] if symmetric else self.cos * h - S[i][j]
         T[i][k] = self.cos * S[i][k] - self.sin * S[j][k]
