@@ -113,7 +113,7 @@ def _assembled(arm: Arm, bodies: list[Body], names: list[Name], gravity: Vector)
         _segment(tip, link, joint, name)
         for tip, link, (joint, *_), name in zip(tips, arm.links, own, names, strict=False)
     ]
-    segments.append(Segment((*_merged(tips[-1]), Step(Slide, 0)), ()))
+    segments.append(Segment((*merged(tips[-1]), Step(Slide, 0)), ()))
     driven = [i for i, b in enumerate(bodies) if not all(is_zero(x) for x in b.drive)]
     return Chain(tuple(bodies), tuple(segments), tuple(own), size, tuple(driven), gravity)
 
@@ -187,7 +187,7 @@ def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) ->
     """Tip of the body before, placement, and the joint: its axis turned onto a coordinate axis and back."""
     before = [*tip, *(Step(motion, axis, value) for motion, axis, value in _placement(link, name))]
     if coordinate is None:
-        return Segment((*_merged(before), Step(Slide, 0)), ())
+        return Segment((*merged(before), Step(Slide, 0)), ())
     k, sign, azimuth, tilt = _alignment(np.array(link.joint.direction))
     alpha = _named_angle(name, "azimuth", "joint.axis.azimuth", azimuth, "azimuth of the joint's axis")
     beta = _named_angle(name, "tilt", "joint.axis.tilt", tilt, "tilt of the joint's axis")
@@ -195,7 +195,7 @@ def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) ->
     moving = Step(Turn if link.joint.turns else Slide, k, joints=((coordinate, sign),))
     before += [Step(Turn, k, alpha), Step(Turn, j, beta), moving]
     after = [Step(Turn, j, -beta), Step(Turn, k, -alpha)]
-    return Segment(tuple(_merged(before)), tuple(_merged(after)))
+    return Segment(tuple(merged(before)), tuple(merged(after)))
 
 
 def _alignment(axis: np.ndarray) -> tuple[int, int, float, float]:
@@ -229,18 +229,18 @@ def _dependence(body: Body) -> list[bool]:
     return [bool(ca.depends_on(ca.SX(t), eta)) for t in body.tip([eta[i] for i in range(body.size)])]
 
 
-def _merged(steps: list[Step]) -> list[Step]:
+def merged(steps: list[Step]) -> list[Step]:
     """The same motion with steps that are nothing left out and neighbours about one axis made one.
 
     A beam's slope followed by a joint about the same axis is then one turn: a rotation less in every pass.
     """
-    merged: list[Step] = []
+    found: list[Step] = []
     for step in steps:
         if step.is_nothing:
             continue
-        if merged and (merged[-1].motion, merged[-1].axis) == (step.motion, step.axis):
-            last = merged.pop()
+        if found and (found[-1].motion, found[-1].axis) == (step.motion, step.axis):
+            last = found.pop()
             tips, joints = last.tips + step.tips, last.joints + step.joints
             step = Step(step.motion, step.axis, last.offset + step.offset, tips, joints)
-        merged.append(step)
-    return merged
+        found.append(step)
+    return found

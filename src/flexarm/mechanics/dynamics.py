@@ -6,14 +6,15 @@ velocity hardly appears: a is the classical acceleration of a frame's origin, an
 velocity is as good as one at rest. Gravity is an acceleration of the base.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import casadi as ca
 
-from flexarm.mechanics.body import Body
+from flexarm.mechanics.body import Body, symmetric, without_rounding
 from flexarm.mechanics.chain import Chain, Step, positions, put, taken
+from flexarm.mechanics.combination import combinations
 from flexarm.mechanics.spatial import (
     Matrix,
     Motion,
@@ -23,6 +24,8 @@ from flexarm.mechanics.spatial import (
     cross,
     dot,
     entries,
+    matrix,
+    numbers,
     product,
     scaled,
     transposed,
@@ -64,26 +67,55 @@ def moving(body: Body, own: Vector, own_rate: Vector, twist: Vector, gravity: Ve
     """
     k = body.size
     z, zd, omega, rate = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("w", 3), ("r", 1)))
-    M = body.inertia(entries(z))
-    y = [0.0, 0.0, 0.0, *entries(omega), rate, *entries(zd)]
-    p = ca.vertcat(*product(M, y))
-    gyroscopic = cross(entries(omega), entries(p[:3])) + cross(entries(omega), entries(p[3:6]))
-    h = ca.vertcat(*gyroscopic, *[0.0] * (1 + k))
-    amplitudes = ca.DM([float(n in body.flexible) for n in range(k)])
-    h += ca.jtimes(p, z, amplitudes * zd)
-    h[7:] -= amplitudes * ca.gradient(ca.dot(ca.vertcat(*y), p) / 2, z)
-    for n in set(range(k)) - set(body.flexible):  # a telescope's length: M is long in it, and its slope costs as much
-        slope = ca.mtimes(ca.jtimes(matrix(M), z, ca.DM([float(n == i) for i in range(k)])), ca.vertcat(*y))
-        h += slope * zd[n]
-        h[7 + n] -= ca.dot(ca.vertcat(*y), slope) / 2
+    M = ca.SX(matrix(body.inertia(entries(z))))
+    slopes = [ca.jtimes(M, z, ca.DM([float(n == i) for n in range(k)])) for i in range(k)]
     s = ca.vertcat(*body.tip(entries(z)))
     s_eta = ca.jacobian(s, z)
     sd = ca.mtimes(s_eta, zd)
-    terms = [matrix(M), h, s, sd, ca.jtimes(sd, z, zd), s_eta]
+    terms = [M, _velocity_wrench(M, slopes, ca.vertcat(omega, rate), zd), s, sd, ca.jtimes(sd, z, zd), s_eta]
     arguments = (own[1:], own_rate[1:], twist[3:], own_rate[:1])
     M_, h_, s_, sd_, sdd_, s_eta_ = _at([z, zd, omega, rate], arguments, terms)
     more = _convected(body, own[1:], own_rate[1:], twist, gravity) if body.convects else [0.0] * (7 + k)
     return Moving(_rows(M_), added(entries(h_), more), entries(s_), entries(sd_), entries(sdd_), _rows(s_eta_))
+
+
+def _velocity_wrench(M: ca.SX, slopes: list[ca.SX], turning: ca.SX, zd: ca.SX) -> ca.SX:
+    """The wrench h of `moving`, turning = (w, r), from the slopes of M to each of eta.
+
+    Its terms are put together so that what cancels is seen to. With J_a,ij = dM_a,i/deta_j over the columns of eta,
+    products of rates of eta enter as 1/2 eta_dot' (J_a + J_a') eta_dot, those with `turning` as (J_a - J_a') eta_dot.
+    Where points move in proportion to eta, J_a is constant and antisymmetric for a row a of the frame, and zero for
+    one of eta.
+    """
+    k, w = len(slopes), entries(turning[:3])
+    J = [ca.horzcat(*(slope[a, 7:].T for slope in slopes)) if k else ca.SX(0, 0) for a in range(7 + k)]
+    curved = [J[a] + J[a].T for a in range(7)] + [J[a] + J[a].T - slopes[a - 7][7:, 7:] for a in range(7, 7 + k)]
+    h = [ca.mtimes([zd.T, each / 2, zd]) for each in curved]
+    M_dot = sum((slope * x for slope, x in zip(slopes, entries(zd), strict=True)), ca.SX(7 + k, 7 + k))
+    p = ca.mtimes(M[:7, 3:], ca.vertcat(turning, zd))
+    S_dot = ca.vertcat(M_dot[1, 5], M_dot[2, 3], M_dot[0, 4])
+    along = cross(w, entries(p[:3] + S_dot))  # w x p_v, and dM_v,w/dt w = w x S_dot
+    about = added(entries(ca.mtimes(M_dot[3:7, 3:7], turning)), [*cross(w, entries(p[3:6])), 0.0])
+    own = [
+        ca.dot(turning, ca.vertcat(*(ca.mtimes(J[a][i, :] - J[a][:, i].T, zd) for a in range(3, 7))))
+        - _half_square(slope[3:7, 3:7], turning)
+        for i, slope in enumerate(slopes)
+    ]
+    return ca.densify(ca.vertcat(*h) + ca.vertcat(*along, *about, *own))
+
+
+def _half_square(A: ca.SX, x: ca.SX) -> ca.SX:
+    """1/2 x' A x for a symmetric A; entries of A that are the same share a product."""
+    terms: list[list[ca.SX]] = []
+    for r in range(x.numel()):
+        for c in range(r, x.numel()):
+            weight = x[r] * x[c] / (2 if r == c else 1)
+            same = [term for term in terms if ca.is_equal(term[0], A[r, c], 4)]
+            if same:
+                same[0][1] = same[0][1] + weight
+            else:
+                terms.append([A[r, c], weight])
+    return sum((a * b for a, b in terms), ca.SX(0))
 
 
 def _convected(body: Body, eta: Vector, etad: Vector, twist: Vector, gravity: Vector) -> Vector:
@@ -128,11 +160,13 @@ def outward(
     s, sd, sdd = AT_REST, AT_REST, AT_REST
     bodies, ways = [], []
     for i, (body, segment, own) in enumerate(zip(chain.bodies, chain.segments, chain.own, strict=True)):
-        bias: Vector = AT_REST
-        way = []
+        bias, drift, way = [0.0] * 6, AT_REST, []
         for step in segment.steps:
             motion = step.motion(step.axis, step.offset + _moved(step, s, q), _moved(step, sd, qd))
-            bias = added(bias, motion.bias(twist[3:]))
+            drift = added(drift, motion.drift(twist[3:]))
+            if motion.direction > 2 or step is segment.steps[-1]:  # w is another one from here on
+                bias = added(bias, cross(twist[3:], drift[:3]) + cross(twist[3:], drift[3:]))
+                drift = AT_REST
             bias[motion.direction] = bias[motion.direction] + sum(sign * sdd[t] for t, sign in step.tips)
             way.append(Hop(motion, AT_REST, step.tips, step.joints))
             twist, down = motion.acceleration(twist), motion.acceleration(down)
@@ -238,28 +272,51 @@ def substitute(pivots: list[Pivot], x: Vector) -> Vector:
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vector:
     """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5)."""
     bodies, ways = outward(chain, q, qd, chain.gravity)
-    solved = inward(chain, bodies, ways, force)
+    left = [
+        added([*AT_REST, *taken(force, own)], scaled(-1, here.h)) for here, own in zip(bodies, chain.own, strict=True)
+    ]
+    bodies, left, T = zip(*map(combined, bodies, left), strict=True)
+    solved = inward(bodies, ways, left)
     qdd: Vector = [0.0] * chain.size
     x: Vector = [*(-g for g in chain.gravity), 0.0, 0.0, 0.0]
     s_ddot: Vector = AT_REST
-    for here, way, own, (flexible, joint) in zip(bodies, ways, chain.own, solved, strict=True):
+    for here, way, own, eta, (flexible, joint) in zip(bodies, ways, chain.own, T, solved, strict=True):
         for hop in way:
             x = plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
             for j, _ in hop.joints:
                 qdd[j] = substitute(joint, x)[6]
             x = plus(hop, x, hop.joints, qdd)
         share = taken(qdd, own)[:1]
-        share = substitute(flexible, x + share)[6:]
-        put(qdd, own, share)
-        s_ddot = product(here.s_eta, share[1:])
+        z = substitute(flexible, x + share)[7:]
+        put(qdd, own, [*share, *product(eta, z)])
+        s_ddot = product(here.s_eta, z)
     return qdd
 
 
+def combined(here: Moving, left: Vector) -> tuple[Moving, Vector, Matrix]:
+    """The body and the wrench left to accelerate it over z in place of eta = T z, and T; see `combinations`.
+
+    Where M or the tip functions' slopes change with eta, they stay what they are.
+    """
+    k = len(here.M) - 7
+    M, S = numbers([row[7:] for row in here.M[7:]]), numbers(here.s_eta)
+    if k == 0 or M is None or S is None:
+        return here, left, [[float(r == c) for c in range(k)] for r in range(k)]
+    T, s_eta = combinations(M, S)
+    over_z = T.T.tolist()
+    beside = [product(over_z, row[7:]) for row in here.M[:7]]
+    own = without_rounding(symmetric(T.T @ M @ T)).tolist()
+    G = [[*row[:7], *more] for row, more in zip(here.M, beside, strict=False)]
+    G += [[*column, *row] for column, row in zip(transposed(beside), own, strict=True)]
+    return replace(here, M=G, s_eta=s_eta.tolist()), [*left[:7], *product(over_z, left[7:])], T.tolist()
+
+
 def inward(
-    chain: Chain, bodies: list[Moving], ways: list[list[Hop]], force: Vector
+    bodies: Sequence[Moving], ways: list[list[Hop]], left: Sequence[Vector]
 ) -> list[tuple[list[Pivot], list[Pivot]]]:
     """Second pass: for each body the pivots of its eta, over (x, r, the eta before), and of its joint, over x there.
 
+    `left` is for each body the wrench over (v, w, r, eta) left to accelerate it alone: forces less velocity terms.
     It carries the articulated inertia I and the wrench b left to accelerate it (Mohan & Saha eqs. 37 to 39). At a joint
     its coordinate is eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is
     eliminated with them.
@@ -268,10 +325,9 @@ def inward(
     H, D, b_tip = zeros(6, 6), zeros(6, 6), AT_REST
     tips: list[int]
     solved: list[tuple[list[Pivot], list[Pivot]]] = []
-    for here, way, own in reversed(list(zip(bodies, ways, chain.own, strict=True))):
-        share = taken(force, own)
-        right = [*b, share[0], *added(share[1:], product(transposed(here.s_eta), b_tip))]
-        G, right, flexible = eliminate(_extended(I, H, D, here), added(right, scaled(-1, here.h)), 7)
+    for here, way, own in reversed(list(zip(bodies, ways, left, strict=True))):
+        right = added([*b, 0.0, *product(transposed(here.s_eta), b_tip)], own)
+        G, right, flexible = eliminate(_extended(I, H, D, here), right, 7)
         I, b, direct, own_inertia, own_force = [row[:6] for row in G[:6]], right[:6], G[6][:6], G[6][6], right[6]
         H, D, b_tip, tips = zeros(6, 6), zeros(6, 6), [0.0] * 6, []
         joint: list[Pivot] = []
@@ -454,11 +510,6 @@ def kinetic_energy(chain: Chain, q: Vector, qd: Vector) -> Scalar:
 def _at(symbols: list[ca.SX], values: Iterable[Vector], terms: list[ca.SX]) -> list[ca.SX]:
     """The terms with values in place of the symbols."""
     return ca.substitute([ca.densify(term) for term in terms], symbols, [ca.SX(ca.vertcat(*x)) for x in values])
-
-
-def matrix(M: Matrix) -> ca.SX:
-    """An SX of the same rows."""
-    return ca.vertcat(*(ca.horzcat(*row) for row in M))
 
 
 def _rows(M: ca.SX) -> Matrix:

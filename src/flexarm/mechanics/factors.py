@@ -25,7 +25,7 @@ def udu(chain: Chain, q: Vector) -> Matrix:
     """
     still = [0.0] * chain.size
     bodies, ways = outward(chain, q, still)
-    solved = inward(chain, bodies, ways, still)
+    solved = inward(bodies, ways, [[0.0] * len(here.h) for here in bodies])
     place = {n: i for i, n in enumerate(order(chain))}
     U, D = [[float(r == c) for c in range(chain.size)] for r in range(chain.size)], [0.0] * chain.size
     asked: dict[int, Vector] = {}  # of each coordinate met so far, l at the present frame

@@ -8,21 +8,27 @@ import casadi as ca
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics.body import undeformed
 from flexarm.mechanics.chain import Chain, positions, taken
-from flexarm.mechanics.dynamics import forward_dynamics_dense as dense
-from flexarm.mechanics.dynamics import mass_matrix, stiffness_force
+from flexarm.mechanics.dynamics import stiffness_force
+from flexarm.mechanics.lean import lean
 from flexarm.mechanics.spatial import Matrix, Vector, added, dot, product, scaled, transposed
 
-__all__ = ["mass_matrix", "stiffness_force"]
+__all__ = ["stiffness_force"]
+
+
+def mass_matrix(chain: Chain, q: Vector) -> Matrix:
+    """M(q)."""
+    return dy.mass_matrix(lean(chain), q)
 
 
 def bias(chain: Chain, q: Vector, qd: Vector) -> Vector:
     """Coriolis and centrifugal force."""
-    return dy.inertial_force(chain, q, qd, _none(chain), (0.0, 0.0, 0.0))
+    return dy.inertial_force(lean(chain), q, qd, _none(chain), (0.0, 0.0, 0.0))
 
 
 def gravity_force(chain: Chain, q: Vector) -> Vector:
     """dV/dq of gravity."""
-    return dy.inertial_force(chain, q, _none(chain), _none(chain), chain.gravity)
+    less = lean(chain)
+    return dy.inertial_force(less, q, _none(chain), _none(chain), less.gravity)
 
 
 def damping_force(chain: Chain, q: Vector, qd: Vector) -> Vector:
@@ -37,17 +43,18 @@ def input_matrix(chain: Chain, q: Vector) -> Matrix:
 
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
     """Acceleration, by recursion."""
-    return dy.forward_dynamics(chain, q, qd, _applied(chain, q, qd, u))
+    return dy.forward_dynamics(lean(chain), q, qd, _applied(chain, q, qd, u))
 
 
 def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, u: Vector) -> Vector:
     """Acceleration, from the whole inertia matrix."""
-    return dense(chain, q, qd, _applied(chain, q, qd, u))
+    return dy.forward_dynamics_dense(lean(chain), q, qd, _applied(chain, q, qd, u))
 
 
 def inverse_dynamics(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector:
     """Generalized force that gives the acceleration qdd."""
-    return added(dy.inertial_force(chain, q, qd, qdd, chain.gravity), _passive(chain, q, qd))
+    less = lean(chain)
+    return added(dy.inertial_force(less, q, qd, qdd, less.gravity), _passive(chain, q, qd))
 
 
 def energy(chain: Chain, q: Vector, qd: Vector) -> Vector:

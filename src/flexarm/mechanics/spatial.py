@@ -13,6 +13,7 @@ from math import pi
 from typing import Any, final
 
 import casadi as ca
+import numpy as np
 
 Scalar = Any
 """A CasADi SX of size 1, or a float."""
@@ -103,18 +104,23 @@ def entries(x: ca.SX) -> Vector:
     return [_quick(entry) for entry in (x if isinstance(x, ca.SX) else ca.SX(x)).elements()]
 
 
+def matrix(M: Matrix) -> ca.SX:
+    """An SX of the same rows."""
+    return ca.vertcat(*(ca.horzcat(*row) for row in M))
+
+
+def numbers(M: Matrix) -> np.ndarray | None:
+    """The same rows as numbers; None where an entry is none, or not finite."""
+    rows = ca.SX(matrix(M))
+    found = np.array(ca.DM(rows)) if rows.is_constant() else None
+    return None if found is None or not np.isfinite(found).all() else found
+
+
 def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     """Cosine and sine of an angle."""
     if isinstance(angle, ca.SX):
         return _quick(ca.SX.unary(ca.OP_COS, angle)), _quick(ca.SX.unary(ca.OP_SIN, angle))
     return ca.cos(angle), ca.sin(angle)
-
-
-def centripetal(w: Vector) -> Matrix:
-    """The symmetric matrix of r -> w x (w x r)."""
-    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
-    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
-    return [[-(yy + zz), xy, xz], [xy, -(xx + zz), yz], [xz, yz, -(xx + yy)]]
 
 
 @final
@@ -144,13 +150,12 @@ class Slide:
         y[j] = x[j] - x[3 + i] * self.value
         return y
 
-    def bias(self, w: Vector) -> Vector:
-        """Acceleration that velocities alone cause, in the axes of the frame before: w x (w x d) + 2 w x d_dot."""
+    def drift(self, w: Vector) -> Vector:
+        """What w crosses, in linear and angular part, to give the acceleration due to velocities: w x d + 2 d_dot."""
         k, i, j = _axes(self.axis)
-        column = [row[k] * self.value for row in centripetal(w)]
-        column[i] += 2 * (w[j] * self.rate)
-        column[j] -= 2 * (w[i] * self.rate)
-        return [*column, 0.0, 0.0, 0.0]
+        u = [0.0] * 6
+        u[i], u[j], u[k] = w[j] * self.value, -(w[i] * self.value), 2 * self.rate
+        return u
 
     def wrench(self, f: Vector) -> Vector:
         """A wrench carried back to the frame before: n + d x f."""
@@ -221,13 +226,9 @@ class Turn:
         """Acceleration (or twist) of the turned frame, from that of the frame before, at rest."""
         return self._out(x[:3]) + self._out(x[3:])
 
-    def bias(self, w: Vector) -> Vector:
-        """Acceleration that velocities alone cause, in the axes of the frame before: w x rate, w of that frame."""
-        k, i, j = _axes(self.axis)
-        c = [0.0] * 6
-        c[3 + i] = w[j] * self.rate
-        c[3 + j] = -(w[i] * self.rate)
-        return c
+    def drift(self, w: Vector) -> Vector:
+        """What w crosses, in linear and angular part, to give the acceleration due to velocities: the rate."""
+        return [0.0] * self.direction + [self.rate] + [0.0] * (5 - self.direction)
 
     def wrench(self, f: Vector) -> Vector:
         """A wrench carried back to the frame before."""
@@ -245,6 +246,8 @@ class Turn:
         h = self.sin * (S[i][i] - S[j][j]) + self.cos * (S[i][j] + S[j][i])  # uses cos^2 + sin^2 = 1
         T[i][i] = S[i][i] - self.sin * h
         T[j][j] = S[j][j] + self.sin * h
+        if is_zero(self.cos):  # a quarter turn
+            T[i][i], T[j][j] = S[j][j], S[i][i]
         T[i][j] = self.cos * h - S[j][i]
         T[j][i] = T[i][j] if symmetric else self.cos * h - S[i][j]
         T[i][k] = self.cos * S[i][k] - self.sin * S[j][k]

@@ -1,0 +1,188 @@
+"""The same arm with the frames of its stiff bodies where the way between joints takes the fewest steps.
+
+A body that does not deform may be seen from any frame that is fixed to it. From joint to joint its way is a constant
+motion, and what of it is a turn about or a slide along the axis of either joint is done together with that joint. What
+is left is a slide along and a turn about the common normal of both axes (Denavit & Hartenberg), wherever the axes lie;
+between axes of coordinates it is a quarter turn, which costs nothing.
+"""
+
+from dataclasses import replace
+from math import atan2, pi
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from flexarm.mechanics.body import Body, symmetric, without_rounding
+from flexarm.mechanics.chain import Chain, Segment, Step, merged
+from flexarm.mechanics.spatial import Slide, Turn, entries, numbers
+
+ROUNDING = 1e-12
+"""Of an angle [rad], or of a length over the distance of two joints."""
+SLANTED = 0.05
+"""Least sine of the angle between two axes that are not parallel: below, their common normal is far away."""
+
+
+class Pose(NamedTuple):
+    """A frame in another one: its axes as columns, and its origin."""
+
+    R: np.ndarray
+    p: np.ndarray
+
+    def then(self, *steps: Step) -> "Pose":
+        """Where the frame comes to by the constant part of steps."""
+        R, p = self.R.copy(), self.p
+        for step in steps:
+            if step.motion is Slide:
+                p = p + R[:, step.axis] * step.offset
+            else:
+                c, s = np.cos(step.offset), np.sin(step.offset)
+                i, j = (step.axis + 1) % 3, (step.axis + 2) % 3
+                R[:, i], R[:, j] = c * R[:, i] + s * R[:, j], c * R[:, j] - s * R[:, i]
+        return Pose(R, p)
+
+    def seen_from(self, other: "Pose") -> "Pose":
+        """The same frame in another one."""
+        return Pose(other.R.T @ self.R, other.R.T @ (self.p - other.p))
+
+
+HERE = Pose(np.eye(3), np.zeros(3))
+
+
+def lean(chain: Chain) -> Chain:
+    """The chain with other frames and steps, and the same equations of motion.
+
+    Where symbols stand for numbers, of a body or on the way to the next joint, both remain what they are.
+    """
+    segments, bodies, gravity = list(chain.segments), list(chain.bodies), chain.gravity
+    *first, joint = segments[0].steps
+    if _are_constant(first) and all(isinstance(g, int | float) for g in gravity):  # any frame at rest will do
+        gravity = without_rounding(HERE.then(*first).R.T @ gravity).tolist()
+        segments[0] = Segment((joint,), segments[0].after)
+    found = [_inertia(body) if _is_plain(chain, i) else None for i, body in enumerate(bodies[:-1])]
+    stiff = {i: M for i, M in enumerate(found) if M is not None}
+    origin = HERE  # of the joint's frame as it was, in the one that stands for it
+    for i, M in stiff.items():
+        *before, joint = segments[i].steps
+        *way, following = chain.segments[i + 1].steps
+        was = origin.then(*chain.segments[i].after)  # the body's frame
+        end, chosen = was.then(*way, following), i + 1 in stiff
+        (_, sign), *_ = following.joints if chosen else [(0, 1)]  # where frames are chosen, no joint turns backward
+        normal = _normal(joint.axis, end, sign * end.R[:, following.axis]) if following.joints else None
+        if normal is None:
+            now, origin = HERE, HERE
+            steps = (*merged(_steps(was.then(*way))), following)
+        else:
+            at_joint, between = normal
+            now = HERE.then(*at_joint)
+            segments[i] = Segment(tuple(merged([*before, *_last(at_joint, joint.motion), joint])), ())
+            if chosen:
+                moving = replace(
+                    following, axis=joint.axis, offset=0.0, joints=tuple((j, 1) for j, _ in following.joints)
+                )
+                origin = end.seen_from(now.then(*between))
+            else:  # the next body's frame stays, and so does the joint's: what is left is done with the joint
+                moving = replace(following, offset=0.0)
+                slide = replace(between[-1], axis=moving.axis)
+                between = [*between[:-1], *_quarter(joint.axis, moving.axis)]
+                left = end.seen_from(now.then(*between, slide))
+                turn = Step(Turn, moving.axis, _about(left, moving.axis))
+                between, origin = [*between, *_last([slide, turn], moving.motion)], HERE
+            steps = tuple(merged([*between, moving]))
+        segments[i] = Segment(segments[i].steps, ())
+        segments[i + 1] = Segment(steps, chain.segments[i + 1].after)
+        bodies[i] = _seen(bodies[i], M, was.seen_from(now))
+    return replace(chain, bodies=tuple(bodies), segments=tuple(segments), gravity=gravity)
+
+
+def _is_plain(chain: Chain, i: int) -> bool:
+    """Whether a body stands behind a joint, and the way from it to the next one is constant, of numbers."""
+    *way, following = chain.segments[i + 1].steps
+    after = [*chain.segments[i].after, *way, replace(following, joints=())]
+    return bool(chain.segments[i].steps[-1].joints) and _are_constant(after)
+
+
+def _are_constant(steps: list[Step]) -> bool:
+    return all(not (s.tips or s.joints) and isinstance(s.offset, int | float) for s in steps)
+
+
+def _inertia(body: Body) -> np.ndarray | None:
+    """M where it is always the same, else None."""
+    return numbers(body.inertia(entries(ca.SX.sym("eta", body.size))))
+
+
+def _seen(body: Body, inertia: np.ndarray, old: Pose) -> Body:
+    """A stiff body from a frame in which its own one is `old`."""
+    x, y, z = old.p
+    twist = np.eye(7 + body.size)  # from (v, w, ...) of the new frame to those of the old one
+    twist[:3, :3] = twist[3:6, 3:6] = old.R.T
+    twist[:3, 3:6] = old.R.T @ np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
+    M = without_rounding(symmetric(twist.T @ inertia @ twist)).tolist()
+    return replace(body, inertia=lambda eta: M, tip=lambda eta: [0.0] * 6)
+
+
+def _normal(k: int, end: Pose, second: np.ndarray) -> tuple[list[Step], list[Step]] | None:
+    """The way from one joint, about the axis k of its frame, to the axis `second` through `end`.
+
+    What of it is done with the joint, and the rest, to a frame whose axis k is `second`, the last step along it. None
+    where both are nearly parallel.
+    """
+    i, j = (k + 1) % 3, (k + 2) % 3
+    first, p = np.eye(3)[k], end.p
+    normal = np.cross(first, second)
+    sine = float(np.linalg.norm(normal))
+    if ROUNDING < sine < SLANTED:
+        return None
+    if sine <= ROUNDING:
+        normal = p - p[k] * first
+        normal = normal if np.linalg.norm(normal) > ROUNDING * np.linalg.norm(p) else np.eye(3)[i]
+    normal = normal / np.linalg.norm(normal)
+    if normal[i] < -ROUNDING or (normal[i] < ROUNDING and normal[j] < 0.0):
+        normal = -normal
+    alpha = atan2(float(normal @ np.cross(first, second)), float(second[k]))
+    basis = np.column_stack([first, normal, second if sine > ROUNDING else np.cross(first, normal)])
+    d, r, e = np.linalg.solve(basis, p)
+    at_joint = [Step(Turn, k, _angle(atan2(normal[j], normal[i]))), Step(Slide, k, _length(d, p))]
+    e = e if sine > ROUNDING else 0.0
+    return at_joint, [Step(Slide, i, _length(r, p)), Step(Turn, i, _angle(alpha)), Step(Slide, k, _length(e, p))]
+
+
+def _quarter(k: int, axis: int) -> list[Step]:
+    """The turn after which what was the axis k is another one."""
+    if k == axis:
+        return []
+    about = 3 - k - axis
+    return [Step(Turn, about, pi / 2 if axis == (about + 1) % 3 else -pi / 2)]
+
+
+def _about(pose: Pose, k: int) -> float:
+    """The angle by which a frame is turned about its axis k, and about no other."""
+    i, j = (k + 1) % 3, (k + 2) % 3
+    return _angle(atan2(pose.R[j, i], pose.R[i, i]))
+
+
+def _steps(pose: Pose) -> list[Step]:
+    """Slides and turns, about z, y, x, that lead to a frame."""
+    R, p = pose
+    level = float(np.hypot(R[0, 0], R[1, 0]))
+    upright = level < ROUNDING
+    yaw = 0.0 if upright else atan2(R[1, 0], R[0, 0])
+    roll = atan2(-R[1, 2], R[1, 1]) if upright else atan2(R[2, 1], R[2, 2])
+    turns = [Step(Turn, axis, _angle(x)) for axis, x in ((2, yaw), (1, atan2(-R[2, 0], level)), (0, roll))]
+    return [*(Step(Slide, axis, _length(x, p)) for axis, x in enumerate(p)), *turns]
+
+
+def _last(steps: list[Step], motion: type[Slide] | type[Turn]) -> list[Step]:
+    """Steps about one axis in such an order that a joint of this motion can take up the last."""
+    return sorted(steps, key=lambda step: step.motion is motion)
+
+
+def _angle(x: float) -> float:
+    """The angle, quarters of a turn exact."""
+    quarters = round(x / (pi / 2)) * (pi / 2)
+    return quarters if abs(x - quarters) < ROUNDING else float(x)
+
+
+def _length(x: float, p: np.ndarray) -> float:
+    """The length, zero where it is rounding beside p."""
+    return 0.0 if abs(x) < ROUNDING * np.linalg.norm(p) else float(x)
