@@ -7,6 +7,7 @@ from rich.console import Console
 
 from benchmarks import (
     beside,
+    choice,
     closed_forms,
     closed_loops,
     counts,
@@ -27,6 +28,7 @@ SUBJECTS = {
     "slew": slew.measure,
     "work_precision": work_precision.measure,
     "beside": beside.measure,
+    "choice": choice.measure,
     "closed_forms": closed_forms.measure,
     "closed_loops": closed_loops.measure,
     "families": families.measure,

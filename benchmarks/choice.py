@@ -1,5 +1,7 @@
 """Which method a run should take: a suite of runs, each method on each, beside what `method="auto"` takes."""
 
+import statistics
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +11,15 @@ import numpy as np
 
 import flexarm as fa
 from benchmarks.chains import chain
+from benchmarks.report import Table, judged, time
 from flexarm import control
+
+METHODS = ("dop853", "vern8", "tsit5", "lsoda", "gauss8", "radau5", "radau9")
+"""What `auto` is compared with."""
+
+WITHIN = 1.5  # target: time of what it takes over that of the best
+FAIR = 10.0
+"""A method counts whose error is no more than so many times that of `auto`, or than the tolerance asks for."""
 
 
 @dataclass(frozen=True)
@@ -177,3 +187,63 @@ CASES: dict[str, Case] = {
         ),
     )
 }
+
+
+def measure(quick: bool) -> list[Table]:
+    """Time of `auto` and of each method, in turn, those alone that are as exact."""
+    table = Table(
+        'What `method="auto"` takes',
+        (
+            "run",
+            "n",
+            "rtol",
+            "auto takes",
+            "time",
+            "error of the tip [m]",
+            "best method",
+            "its time",
+            "auto / best",
+            "target",
+            "met",
+        ),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for case in list(CASES.values())[:: 4 if quick else 1]:
+            _row(table, case, 3 if quick else 9)
+    table.notes.append(
+        f"Medians of runs in turn, without compiling. A method counts if its tip's error is at most {FAIR:g} times "
+        "that of `auto`, or rtol times the arm's reach; against dop853 at a hundredth of rtol. The best of "
+        f"{', '.join(METHODS)}."
+    )
+    return [table]
+
+
+def _row(table: Table, case: Case, repeats: int) -> None:
+    exact = case.run("dop853", 1e-2 * case.rtol).tip.values
+    reach = float(np.abs(exact).max())
+    errors: dict[str, float] = {}
+    seconds: dict[str, list[float]] = {}
+    taken = ""
+    for turn in range(1 + repeats):
+        for method in ("auto", *METHODS):
+            if turn and method not in seconds:
+                continue
+            try:
+                result = case.run(method)
+            except fa.SimulationError:
+                continue
+            if turn:
+                seconds[method].append(result.attrs["solve_seconds"])
+            else:
+                errors[method], seconds[method] = float(np.abs(result.tip.values - exact).max()), []
+            if method == "auto":
+                taken = result.attrs["method"]
+    fair = [m for m in errors if errors[m] <= max(FAIR * errors["auto"], case.rtol * reach)]
+    medians = {method: statistics.median(seconds[method]) for method in fair}
+    best = min((method for method in medians if method != "auto"), key=lambda method: medians[method])
+    ratios = [a / b for a, b in zip(seconds["auto"], seconds[best], strict=True)]
+    ratio = statistics.median(ratios)
+    n = len(model_of(case.name).coordinates)
+    shown = (time(medians["auto"]), f"{errors['auto']:.1e}", best, time(medians[best]), f"{ratio:.2f}")
+    table.add(case.name, n, f"{case.rtol:.0e}", taken, *shown, *judged(ratio, WITHIN, f"{WITHIN:g}"))

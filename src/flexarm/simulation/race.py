@@ -6,6 +6,7 @@ its steps are taken it shows. So it begins, where much could be saved, and after
 would take for the rest, the way it has come says whether it goes on. Nothing is computed twice.
 """
 
+import ctypes  # noqa: TID251  (calls what was compiled here)
 from collections.abc import Callable
 from typing import final
 
@@ -15,16 +16,16 @@ from flexarm.native.kernel import Code
 from flexarm.simulation import solvers
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.rhs import Plan
-from flexarm.simulation.solvers import Stretch, python_rate
+from flexarm.simulation.rhs import Plan, loops
+from flexarm.simulation.solvers import Stretch
 
 Array = np.ndarray
 
 EVALUATIONS = 3.5
 """Of DOP853 in a radian of the fastest mode, where its steps are as long as is stable: 12 in each."""
 
-SHORT = 2e7
-"""Operations, some milliseconds: a stretch that takes an explicit method no more is not worth a second look."""
+SHORT = 5e7
+"""Operations, some ten milliseconds: a stretch that takes an explicit method no more is not worth a second look."""
 
 SHARE = 0.1
 """Of what the explicit method would take for the rest: the implicit one's until it is looked at again."""
@@ -34,6 +35,12 @@ LEAST = 30
 
 TURNS = 24
 """Of the power iteration for the fastest eigenvalue."""
+
+GROWTH = ctypes.CFUNCTYPE(
+    ctypes.c_double,
+    *(ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double),
+    *(ctypes.c_int64, ctypes.c_void_p),
+)
 
 
 @final
@@ -94,7 +101,7 @@ class Race:
         """From a time and a state there to the times given."""
         t, x, end = t0, x0, float(times[-1])
         if not self._missing:
-            self._fastest = fastest(self._plan, self._layout, t0, x0)
+            self._fastest = fastest(self._plan, t0, x0)
         rows, steps = np.empty((0, len(x0))), 0
         if self._explicit_cost(end - t0) > SHORT:
             rows, steps, t, x = self._ahead(t, x, times)
@@ -146,23 +153,11 @@ def _operations(code: Code) -> int:
     return code.facts["multiplications"] + code.facts["additions"]
 
 
-def fastest(plan: Plan, layout: Layout, t: float, x: Array) -> float:
-    """Size of the largest eigenvalue of the motion's Jacobian at t in the state x [rad/s], by power iteration.
-
-    Whatever drives the arm is in it. Rates and coordinates are of one size, whatever the units, every second time.
-    """
-    rate, size = python_rate(plan, len(x)), layout.z.stop
-    h = 1e-7 * max(1e-2, float(np.abs(x[:size]).max()))
-    f = rate(t, x)[:size]
-    v = np.random.default_rng(1).standard_normal(size)
-    grown = before = 1.0
-    for _ in range(TURNS):
-        v /= np.abs(v).max()
-        moved = x.copy()
-        moved[:size] += h * v
-        with np.errstate(over="ignore", invalid="ignore"):
-            v = (rate(t, moved)[:size] - f) / h
-        before, grown = grown, float(np.abs(v).max())
-        if not 0.0 < grown < np.inf:
-            return 0.0
-    return float(np.sqrt(grown) * np.sqrt(before))
+def fastest(plan: Plan, t: float, x: Array) -> float:
+    """Size of the largest eigenvalue of the motion's Jacobian at t in the state x [rad/s], whatever drives the arm."""
+    holder = np.array([plan.address], dtype=np.int64)
+    v = np.random.default_rng(1).uniform(-1.0, 1.0, len(x))
+    x, work = np.array(x, dtype=float), np.empty(3 * len(x))
+    h = 1e-7 * max(1e-2, float(np.abs(x[: plan.states]).max()))
+    run = GROWTH(loops().addresses["growth"])
+    return float(run(holder.ctypes.data, t, x.ctypes.data, v.ctypes.data, h, TURNS, work.ctypes.data))

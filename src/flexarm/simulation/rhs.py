@@ -13,7 +13,7 @@ import numpy as np
 
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Address
-from flexarm.native.language import Floats, Placed, call
+from flexarm.native.language import Floats, Placed, call, sqrt
 from flexarm.native.once import Once
 
 NAN = float("nan")
@@ -121,8 +121,8 @@ class Plan:
         self._held = held
 
 
-loops = Once(lambda: translated(rhs, nothing, table, rk4))
-"""Machine code of `rhs`, `nothing`, `table` and `rk4`, one for the process."""
+loops = Once(lambda: translated(rhs, nothing, table, rk4, growth))
+"""Machine code of `rhs`, `nothing`, `table`, `rk4` and `growth`, one for the process."""
 
 
 @dataclass
@@ -162,6 +162,32 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[Shared], unused: int) 
     if s.stop != 0:
         for i in range(s.integrated):
             dy[i] = NAN
+
+
+def growth(shared: Sequence[Shared], t: float, x: Floats, v: Floats, h: float, turns: int, work: Floats) -> float:
+    """By how much the rates change a direction v of the state in a turn, and again: power iteration by differences.
+
+    Of two turns the mean, since rates and coordinates may be of very different size. 0 where that is not a number;
+    work holds 3 vectors.
+    """
+    s = shared[0]
+    f, other, moved = work, work[s.integrated :], work[2 * s.integrated :]
+    rhs(f, t, x, shared, 0)
+    for i in range(s.states, s.integrated):
+        moved[i] = x[i]
+    grown, before = 1.0, 1.0
+    for _ in range(turns):
+        for i in range(s.states):
+            moved[i] = x[i] + h * v[i] / grown
+        rhs(other, t, moved, shared, 0)
+        before, size = grown, 0.0
+        for i in range(s.states):
+            v[i] = (other[i] - f[i]) / h
+            size = max(size, abs(v[i]))
+        grown = size
+        if not (grown > 0.0 and grown < 1e300):
+            return 0.0
+    return sqrt(grown) * sqrt(before)
 
 
 def nothing(buffer: Floats, u: Floats, data: int) -> None:
