@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
-from flexarm.native.language import Floats, Words, call
+from flexarm.native.language import Floats, Words, call, lanes
 from flexarm.native.once import Once
 from flexarm.simulation.advance import is_finite, is_motion
 from flexarm.simulation.rhs import Shared
@@ -98,19 +98,19 @@ def many_at_once(p: Plants) -> int:
         for _ in range(p.steps):
             copied(y, x, width)
             call(p.rate, x, k)
-            for i in range(width):
+            for i in lanes(width):
                 sum_[i] = k[i]
                 x[i] = y[i] + 0.5 * p.h * k[i]
             call(p.rate, x, k)
-            for i in range(width):
+            for i in lanes(width):
                 sum_[i] += 2.0 * k[i]
                 x[i] = y[i] + 0.5 * p.h * k[i]
             call(p.rate, x, k)
-            for i in range(width):
+            for i in lanes(width):
                 sum_[i] += 2.0 * k[i]
                 x[i] = y[i] + p.h * k[i]
             call(p.rate, x, k)
-            for i in range(width):
+            for i in lanes(width):
                 y[i] += p.h * (sum_[i] + k[i]) / 6.0
         for lane in range(min(LANES, p.count - first)):
             row = p.out[(first + lane) * states :]
