@@ -16,6 +16,7 @@ from benchmarks import (
     scaling,
     slew,
     start,
+    stepping,
     work_precision,
 )
 
@@ -29,6 +30,7 @@ SUBJECTS = {
     "beside": beside.measure,
     "closed_forms": closed_forms.measure,
     "closed_loops": closed_loops.measure,
+    "stepping": stepping.measure,
     "families": families.measure,
 }
 
