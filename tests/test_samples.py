@@ -115,7 +115,7 @@ def failing(call):
 FAILING = {
     "law": lambda t, q, qd, z, noise: (ca.sqrt(0.0123 - t) * ca.vertcat(1, 1) + 1e-3 * noise, z + 1),
     "memory": lambda t, q, qd, z, noise: (q[:2] + noise, z + ca.log(0.0123 - t)),
-    "motion": lambda t, q, qd, z, noise: (ca.vertcat(1, 1) * ca.if_else(t > 0.0123, 1e13, 1.0) + noise, z + 1),
+    "motion": lambda t, q, qd, z, noise: (ca.if_else(t > 0.0123, 1e13, 1.0) * noise, z + 1),
 }
 
 
