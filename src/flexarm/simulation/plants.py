@@ -21,8 +21,10 @@ class Plants:
 
     Attributes
     ----------
-    advance, solver : addresses
-        Of a solver as the module `advance` has them, and of its record.
+    advance : address
+        Of a solver as the module `advance` has them.
+    solvers : (count,)
+        Addresses of its record for each plant: a method may keep what it knows from period to period.
     rate : address
         Of the kernel (x, u) -> (dx, powers) for `LANES` plants at once.
     steps, h
@@ -41,7 +43,7 @@ class Plants:
 
     shared: Sequence[Shared]
     advance: int
-    solver: int
+    solvers: Words
     rate: int
     steps: int
     h: float
@@ -73,7 +75,7 @@ def one_by_one(p: Plants) -> int:
         for j in range(states, p.size):
             p.y[j] = 0.0
         copied(p.u[i * p.inputs :], shared.buffer[1 + states :], p.inputs)
-        call(p.advance, p.solver, 0.0, p.y, p.end, 1, p.row, p.reached)
+        call(p.advance, p.solvers[i], 0.0, p.y, p.end, 1, p.row, p.reached)
         p.failed[i] = 1 - p.reached[0]
         copied(p.row, p.out[i * states :], states)
     return committed(p)

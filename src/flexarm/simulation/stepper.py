@@ -76,7 +76,8 @@ class Stepper:
     Notes
     -----
     Several steppers may be used at once, each by a thread of its own. A copy, also one that was pickled, goes on where
-    the stepper stands.
+    the stepper stands. An implicit method keeps Newton's matrix, and the length of its steps, from period to period
+    until `reset`: what came before counts a few hundredths of a tolerance.
     """
 
     def __init__(
@@ -123,21 +124,23 @@ class Stepper:
         count, states, size = np.atleast_2d(self._start).shape[0], layout.z.stop, layout.size
         plan, rate = self._plan()
         plan.feed(loops().addresses["nothing"])
+        self._steppings: list[Implicit] = []
         if self._implicit:
             atols = np.full(size, 1e300)
             atols[layout.steering] = atol
-            stepping = Implicit(solvers.IMPLICIT[self.method], plan, layout, rtol, atols, length)
-            solver = advance.newton(stepping, length, keeps=False)
+            tableau = solvers.IMPLICIT[self.method]
+            self._steppings = [Implicit(tableau, plan, layout, rtol, atols, length) for _ in range(count)]
+            found = [advance.newton(stepping, length) for stepping in self._steppings]
         else:
-            solver = advance.runge_kutta(plan, size, length)
+            found = [advance.runge_kutta(plan, size, length)] * count
         lanes = not self._implicit and count > 1
         vector = model.kernel("state_rate").vector_code if lanes else rate
         steps = round(self.period / length) if length else 1
         self._plants = Placed(
             Plants(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
-                advance=solver.code,
-                solver=solver.record,
+                advance=found[0].code,
+                solvers=np.array([each.record for each in found]),
                 rate=vector.addresses["evaluate"],
                 steps=steps,
                 h=self.period / steps,
@@ -157,7 +160,7 @@ class Stepper:
             )
         )
         code = CODE()
-        self._held = code, solver, vector
+        self._held = code, found, vector
         self._call = CALL(code.addresses["many_at_once" if lanes else "one_by_one"])
         self._address = self._plants.address
         rows = slice(None) if self._many else 0
@@ -211,6 +214,8 @@ class Stepper:
         self._plants.x[chosen] = x
         self._plants.periods[chosen] = 0
         self._plants.failed[chosen] = 0
+        for i in np.arange(self._plants.count)[chosen] if self._implicit else ():
+            self._steppings[i].forget(self.period)
         return self._x.copy()
 
     @property
