@@ -56,19 +56,19 @@ class Newton:
     longest: float
 
 
-CODE = Once(lambda: translated(fixed, implicit))
+FIXED, IMPLICIT = Once(lambda: translated(fixed)), Once(lambda: translated(implicit))
 
 
 def runge_kutta(plan: Plan, size: int, step: float) -> Advance:
     """Fixed steps on a plan with states of `size` numbers."""
-    code = CODE()
+    code = FIXED()
     record = Placed(Fixed(np.array([plan.address]), step, np.zeros(size), np.zeros(5 * size)))  # type: ignore[arg-type]
     return Advance(code.addresses["fixed"], record.address, (code, record, plan))
 
 
 def newton(stepping: Implicit, longest: float) -> Advance:
     """An implicit method, with fixed steps where `longest` is not 0; what it knows is kept from stretch to stretch."""
-    code = CODE()
+    code = IMPLICIT()
     record = Placed(Newton(np.array([stepping.record.address]), longest))  # type: ignore[arg-type]
     return Advance(code.addresses["implicit"], record.address, (code, record, stepping))
 
