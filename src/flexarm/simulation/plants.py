@@ -14,6 +14,9 @@ from flexarm.simulation.steps import copied
 REFUSED = -1
 """What is returned where u is no number."""
 
+WELL, FAILED, ENDLESS = 0, 1, 2
+"""What may be said of a plant after a period: that it was moved, could not be, or not within `most` evaluations."""
+
 
 @dataclass
 class Plants:
@@ -36,7 +39,9 @@ class Plants:
     u, x, out : (count, inputs), (count, states), (count, states)
         x is where the plants are, out where they would be.
     periods, failed : (count,)
-        How many each has gone through; which could not be moved, the last time.
+        How many each has gone through; how the last one ended.
+    most : int
+        Evaluations that an implicit method may take for a period.
     y, row, reached
         Of the one under way. For many at once y holds states, inputs, rates and sums, `LANES` numbers each.
     """
@@ -51,6 +56,7 @@ class Plants:
     states: int
     inputs: int
     size: int
+    most: int
     end: Floats
     u: Floats
     x: Floats
@@ -75,8 +81,9 @@ def one_by_one(p: Plants) -> int:
         for j in range(states, p.size):
             p.y[j] = 0.0
         copied(p.u[i * p.inputs :], shared.buffer[1 + states :], p.inputs)
+        shared.evaluations = 0
         call(p.advance, p.solvers[i], 0.0, p.y, p.end, 1, p.row, p.reached)
-        p.failed[i] = 1 - p.reached[0]
+        p.failed[i] = WELL if p.reached[0] == 1 else ENDLESS if shared.evaluations >= p.most else FAILED
         copied(p.row, p.out[i * states :], states)
     return committed(p)
 
@@ -118,7 +125,7 @@ def many_at_once(p: Plants) -> int:
             row = p.out[(first + lane) * states :]
             for j in range(states):
                 row[j] = y[LANES * j + lane]
-            p.failed[first + lane] = 0
+            p.failed[first + lane] = WELL
     return committed(p)
 
 
@@ -126,9 +133,10 @@ def committed(p: Plants) -> int:
     """Where every plant has been moved, that is where they are; how many were not."""
     bad = 0
     for i in range(p.count):
-        if is_motion(p.out[i * p.states :], p.states) == 0:
-            p.failed[i] = 1
-        bad += p.failed[i]
+        if p.failed[i] == WELL and is_motion(p.out[i * p.states :], p.states) == 0:
+            p.failed[i] = FAILED
+        if p.failed[i] != WELL:
+            bad += 1
     if bad == 0:
         copied(p.out, p.x, p.count * p.states)
         for i in range(p.count):

@@ -15,7 +15,7 @@ from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.layout import RIDING, Layout
-from flexarm.simulation.plants import CODE, REFUSED, Plants
+from flexarm.simulation.plants import CODE, ENDLESS, REFUSED, Plants
 from flexarm.simulation.rhs import Plan, loops
 
 Array = np.ndarray
@@ -30,8 +30,8 @@ FAR = 500
 RADIAN = 120.0
 """The error of the Runge-Kutta method in a radian of a mode is (h omega)^4 over this, a share of its amplitude."""
 
-MOST_STEPS = 1e9
-"""Of fixed length in a period: minutes."""
+MOST_STEPS, MOST_EVALUATIONS = 1e6, 10_000_000
+"""Fixed steps in a period, and an implicit method's evaluations: seconds, in which Ctrl-C is not heard."""
 
 NUMBER = np.dtype(float)
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
@@ -130,6 +130,8 @@ class Stepper:
             atols[layout.steering] = atol
             tableau = solvers.IMPLICIT[self.method]
             self._steppings = [Implicit(tableau, plan, layout, rtol, atols, length) for _ in range(count)]
+            for stepping in self._steppings:
+                stepping.record.limit = MOST_EVALUATIONS
             found = [advance.newton(stepping, length) for stepping in self._steppings]
         else:
             found = [advance.runge_kutta(plan, size, length)] * count
@@ -148,6 +150,7 @@ class Stepper:
                 states=states,
                 inputs=m,
                 size=size,
+                most=MOST_EVALUATIONS,
                 end=np.array([self.period]),
                 u=np.zeros((count, m)),
                 x=np.zeros((count, states)),
@@ -307,11 +310,14 @@ class Stepper:
         plants, model = self._plants, self._model
         i = int(np.flatnonzero(plants.failed)[0])
         t = self.period * int(plants.periods[i])
-        message = self._diagnosis(t, plants.x[i], plants.u[i], plants.out[i])
+        if plants.failed[i] == ENDLESS:
+            message = f"more than {plants.most:.0e} evaluations from t = {t:.6g} s on; take a shorter period"
+        else:
+            message = self._diagnosis(t, plants.x[i], plants.u[i])
         who = f", plant {i} of {plants.count} ({bad} could not be moved)" if self._many else ""
         return SimulationError(f"arm {model.arm.name!r}{who}: {message}")
 
-    def _diagnosis(self, t: float, x: Array, u: Array, out: Array) -> str:
+    def _diagnosis(self, t: float, x: Array, u: Array) -> str:
         """Why a plant could not be moved from its state x at t; looked at again as a run that fails is."""
         model, layout = self._model, self._layout
         start = layout.start(x[: self._n], x[self._n :], np.empty(0))
