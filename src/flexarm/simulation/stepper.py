@@ -15,6 +15,7 @@ from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.layout import RIDING, Layout
+from flexarm.simulation.methods import Solve
 from flexarm.simulation.plants import CODE, ENDLESS, REFUSED, Plants
 from flexarm.simulation.rhs import Plan, loops
 
@@ -115,10 +116,10 @@ class Stepper:
         self.method, self._length, self.reason = _chosen(model, first, self.period, method, rtol, step)
         self.longest = self._length or self.period
         self._implicit, self._layout = self.method in solvers.IMPLICIT, Layout(self._n, self._n)
-        self._prepare(rtol, atol, self._length)
+        self._prepare(self._length)
         self.reset()
 
-    def _prepare(self, rtol: float, atol: float, length: float) -> None:
+    def _prepare(self, length: float) -> None:
         """Lay out what native code works on."""
         model, m, layout = self._model, len(self._model.inputs), self._layout
         count, states, size = np.atleast_2d(self._start).shape[0], layout.z.stop, layout.size
@@ -126,12 +127,7 @@ class Stepper:
         plan.feed(loops().addresses["nothing"])
         self._steppings: list[Implicit] = []
         if self._implicit:
-            atols = np.full(size, 1e300)
-            atols[layout.steering] = atol
-            tableau = solvers.IMPLICIT[self.method]
-            self._steppings = [Implicit(tableau, plan, layout, rtol, atols, length) for _ in range(count)]
-            for stepping in self._steppings:
-                stepping.record.limit = MOST_EVALUATIONS
+            self._steppings = [self._stepping(plan) for _ in range(count)]
             found = [advance.newton(stepping, length) for stepping in self._steppings]
         else:
             found = [advance.runge_kutta(plan, size, length)] * count
@@ -324,10 +320,22 @@ class Stepper:
         plan, _ = self._plan()
         drive = constant(u)
         drive.feed(plan, model, t, start)
-        rtol, atol = self._options["rtol"], self._options["atol"]
-        solve = methods.solver(self.method, plan, model, drive, layout, rtol, atol, self._length)
+        if self._implicit:
+            stepping = self._stepping(plan)
+            solve = Solve(lambda t0, x0, times: solvers.implicit(stepping, plan, t0, x0, times))
+        else:
+            solve = Solve(lambda t0, x0, times: solvers.rk4(plan, t0, x0, times, self._length))
         seen = solve(t, start, np.array([t + self.period]))
         return diagnosis(model, drive, layout, plan, solve, lambda again: again(), seen, t, start)
+
+    def _stepping(self, plan: Plan) -> Implicit:
+        """The implicit method on a plan."""
+        layout, rtol = self._layout, self._options["rtol"]
+        atol = np.full(layout.size, 1e300)
+        atol[layout.steering] = self._options["atol"]
+        found = Implicit(solvers.IMPLICIT[self.method], plan, layout, rtol, atol, self._length)
+        found.record.limit = MOST_EVALUATIONS
+        return found
 
     def _plan(self) -> tuple[Plan, Code]:
         """A plan of the arm as the method takes it, and the code of its rates."""
