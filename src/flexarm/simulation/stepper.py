@@ -18,6 +18,7 @@ from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.plants import CODE, ENDLESS, REFUSED, Plants
 from flexarm.simulation.rhs import Plan, loops
+from flexarm.simulation.solvers import Stretch
 
 Array = np.ndarray
 
@@ -322,9 +323,16 @@ class Stepper:
         drive.feed(plan, model, t, start)
         if self._implicit:
             stepping = self._stepping(plan)
-            solve = Solve(lambda t0, x0, times: solvers.implicit(stepping, plan, t0, x0, times))
+
+            def solved(t0: float, x0: Array, times: Array) -> Stretch:
+                return solvers.implicit(stepping, plan, t0, x0, times, MOST_EVALUATIONS)
+
         else:
-            solve = Solve(lambda t0, x0, times: solvers.rk4(plan, t0, x0, times, self._length))
+
+            def solved(t0: float, x0: Array, times: Array) -> Stretch:
+                return solvers.rk4(plan, t0, x0, times, self._length)
+
+        solve = Solve(solved, self.method, self.reason)
         seen = solve(t, start, np.array([t + self.period]))
         return diagnosis(model, drive, layout, plan, solve, lambda again: again(), seen, t, start)
 
