@@ -17,6 +17,7 @@ from benchmarks import (
     scaling,
     slew,
     start,
+    stepping,
     work_precision,
 )
 
@@ -31,6 +32,7 @@ SUBJECTS = {
     "choice": choice.measure,
     "closed_forms": closed_forms.measure,
     "closed_loops": closed_loops.measure,
+    "stepping": stepping.measure,
     "families": families.measure,
 }
 

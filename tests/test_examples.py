@@ -24,6 +24,12 @@ EXPECTED = {
         "the rigid arm has 3 base parameters",
     ],
     "batch_and_casadi.py": ["(10000, 16)", "symmetric: True", "sags by"],
+    "own_loop.py": [
+        "one arm, rk4: off by 0.0",
+        "best of a hundred: Kp = ",
+        "arms begin anew, at t = 0 s; the others at 2",
+    ],
+    "docs/simulation": ["t = 0.500 s, rk4 with steps of 0.0005 s: 0.0"],
     "docs/control/lqr": ["nominal: error at 8 s 2", "EI -20 %: error at 8 s 4.1e-02 rad"],
     "docs/control/scheduled-lqr": ["nominal: error at 2 s 0.0059 rad", "payload +50 %: error at 2 s 0.0111 rad"],
     "docs/control/composite": ["separation 6.07, Kp_limit 18.5", "Kp 4, Kd 4: error at 2 s 0.0062", "after 3 s 1.7 %"],

@@ -115,7 +115,7 @@ def failing(call):
 FAILING = {
     "law": lambda t, q, qd, z, noise: (ca.sqrt(0.0123 - t) * ca.vertcat(1, 1) + 1e-3 * noise, z + 1),
     "memory": lambda t, q, qd, z, noise: (q[:2] + noise, z + ca.log(0.0123 - t)),
-    "motion": lambda t, q, qd, z, noise: (ca.vertcat(1, 1) * ca.if_else(t > 0.0123, 1e13, 1.0) + noise, z + 1),
+    "motion": lambda t, q, qd, z, noise: (ca.if_else(t > 0.0123, 1e13, 1.0) * noise, z + 1),
 }
 
 
@@ -132,7 +132,9 @@ def test_what_fails_is_told_as_python_does(name, method, planar, monkeypatch):
 
     found, wanted, _ = both(monkeypatch, run)
     assert str(found) == str(wanted) and "0.01" in str(found)
-    same(found.result, wanted.result, ("steps", "status"))  # Newton's matrix is made anew after what failed
+    # what is done again begins with another of Newton's matrices
+    counts = ("steps", "status") if method == "radau5" else ("steps", "evaluations", "status")
+    same(found.result, wanted.result, counts)
     assert 0.01 < float(found.result.time[-1]) < 0.02
 
 

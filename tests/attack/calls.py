@@ -135,6 +135,10 @@ def used(came, context, note):
         for name in dir(type(came)):
             if isinstance(inspect.getattr_static(type(came), name, None), property) and not name.startswith("_"):
                 getattr(came, name)
+    if isinstance(came, fa.Stepper):
+        note("used as a plant")
+        came.step(np.zeros(len(context.model.inputs)))
+        return "accepted, used"
     if hasattr(came, "law"):
         note("used as the controller of a run")
         came.law(context.model)

@@ -2,8 +2,8 @@
 
 All have one form, `void advance(ptr record, double t0, ptr y, ptr times, i64 count, ptr out, ptr reached)`: the states
 at the times go to out, a row each, to reached[0] how many of them are a motion's, and to reached[1] how many steps that
-took. A loop over plants or over samples then need not know which it calls. Where not all are reached the record is as
-it was, and a solver called from Python finds out why.
+took. A loop over plants or over samples then need not know which it calls. Where not all are reached, a solver called
+from Python finds out why.
 """
 
 from collections.abc import Sequence
@@ -56,21 +56,21 @@ class Newton:
     longest: float
 
 
-CODE = Once(lambda: translated(fixed, implicit, anew))
+FIXED, IMPLICIT = Once(lambda: translated(fixed)), Once(lambda: translated(implicit))
 
 
 def runge_kutta(plan: Plan, size: int, step: float) -> Advance:
     """Fixed steps on a plan with states of `size` numbers."""
-    code = CODE()
+    code = FIXED()
     record = Placed(Fixed(np.array([plan.address]), step, np.zeros(size), np.zeros(5 * size)))  # type: ignore[arg-type]
     return Advance(code.addresses["fixed"], record.address, (code, record, plan))
 
 
-def newton(stepping: Implicit, longest: float, keeps: bool) -> Advance:
-    """An implicit method; the length of its step is kept from one stretch to the next, or starts as the stretch's."""
-    code = CODE()
+def newton(stepping: Implicit, longest: float) -> Advance:
+    """An implicit method, with fixed steps where `longest` is not 0; what it knows is kept from stretch to stretch."""
+    code = IMPLICIT()
     record = Placed(Newton(np.array([stepping.record.address]), longest))  # type: ignore[arg-type]
-    return Advance(code.addresses["implicit" if keeps else "anew"], record.address, (code, record, stepping))
+    return Advance(code.addresses["implicit"], record.address, (code, record, stepping))
 
 
 # -- what is translated ------------------------------------------------------------------------------------------------
@@ -138,10 +138,3 @@ def implicit(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Fl
         reached[0] += 1
     if reached[0] < count:
         step.h = h
-
-
-def anew(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
-    """The same, but where it goes depends on y alone: a new matrix, and the first step tried is the whole stretch."""
-    s.step[0].h = times[count - 1] - t0
-    s.step[0].inverted = 0.0
-    implicit(s, t0, y, times, count, out, reached)

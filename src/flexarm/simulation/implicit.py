@@ -100,6 +100,10 @@ class Implicit:
             )
         )
 
+    def forget(self, h: float) -> None:
+        """Begin as if nothing had been before, with a step of this length [s] if it may be chosen."""
+        self.record.h, self.record.inverted, self.record.ratio = h, 0.0, SLOW
+
     def __call__(
         self, t0: float, x0: Array, times: Array, limit: int = ENDLESS, going: bool = False
     ) -> tuple[Array, int]:

@@ -150,7 +150,7 @@ def solver(
             lambda t0, x0, ends: solvers.implicit(stepping, plan, t0, x0, ends),
             method,
             reason,
-            lambda: advance.newton(stepping, step, keeps=True),
+            lambda: advance.newton(stepping, step),
         )
     if method in solvers.FIXED:
         return Solve(

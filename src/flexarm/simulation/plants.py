@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
-from flexarm.native.language import Floats, Words, call
+from flexarm.native.language import Floats, Words, call, lanes
 from flexarm.native.once import Once
 from flexarm.simulation.advance import is_finite, is_motion
 from flexarm.simulation.rhs import Shared
@@ -14,6 +14,9 @@ from flexarm.simulation.steps import copied
 REFUSED = -1
 """What is returned where u is no number."""
 
+WELL, FAILED, ENDLESS = 0, 1, 2
+"""What may be said of a plant after a period: that it was moved, could not be, or not within `most` evaluations."""
+
 
 @dataclass
 class Plants:
@@ -21,8 +24,10 @@ class Plants:
 
     Attributes
     ----------
-    advance, solver : addresses
-        Of a solver as the module `advance` has them, and of its record.
+    advance : address
+        Of a solver as the module `advance` has them.
+    solvers : (count,)
+        Addresses of its record for each plant: a method may keep what it knows from period to period.
     rate : address
         Of the kernel (x, u) -> (dx, powers) for `LANES` plants at once.
     steps, h
@@ -34,14 +39,16 @@ class Plants:
     u, x, out : (count, inputs), (count, states), (count, states)
         x is where the plants are, out where they would be.
     periods, failed : (count,)
-        How many each has gone through; which could not be moved, the last time.
+        How many each has gone through; how the last one ended.
+    most : int
+        Evaluations that an implicit method may take for a period.
     y, row, reached
         Of the one under way. For many at once y holds states, inputs, rates and sums, `LANES` numbers each.
     """
 
     shared: Sequence[Shared]
     advance: int
-    solver: int
+    solvers: Words
     rate: int
     steps: int
     h: float
@@ -49,6 +56,7 @@ class Plants:
     states: int
     inputs: int
     size: int
+    most: int
     end: Floats
     u: Floats
     x: Floats
@@ -73,8 +81,9 @@ def one_by_one(p: Plants) -> int:
         for j in range(states, p.size):
             p.y[j] = 0.0
         copied(p.u[i * p.inputs :], shared.buffer[1 + states :], p.inputs)
-        call(p.advance, p.solver, 0.0, p.y, p.end, 1, p.row, p.reached)
-        p.failed[i] = 1 - p.reached[0]
+        shared.evaluations = 0
+        call(p.advance, p.solvers[i], 0.0, p.y, p.end, 1, p.row, p.reached)
+        p.failed[i] = WELL if p.reached[0] == 1 else ENDLESS if shared.evaluations >= p.most else FAILED
         copied(p.row, p.out[i * states :], states)
     return committed(p)
 
@@ -98,25 +107,25 @@ def many_at_once(p: Plants) -> int:
         for _ in range(p.steps):
             copied(y, x, width)
             call(p.rate, x, k)
-            for i in range(width):
+            for i in lanes(width):
                 sum_[i] = k[i]
                 x[i] = y[i] + 0.5 * p.h * k[i]
             call(p.rate, x, k)
-            for i in range(width):
+            for i in lanes(width):
                 sum_[i] += 2.0 * k[i]
                 x[i] = y[i] + 0.5 * p.h * k[i]
             call(p.rate, x, k)
-            for i in range(width):
+            for i in lanes(width):
                 sum_[i] += 2.0 * k[i]
                 x[i] = y[i] + p.h * k[i]
             call(p.rate, x, k)
-            for i in range(width):
+            for i in lanes(width):
                 y[i] += p.h * (sum_[i] + k[i]) / 6.0
         for lane in range(min(LANES, p.count - first)):
             row = p.out[(first + lane) * states :]
             for j in range(states):
                 row[j] = y[LANES * j + lane]
-            p.failed[first + lane] = 0
+            p.failed[first + lane] = WELL
     return committed(p)
 
 
@@ -124,9 +133,10 @@ def committed(p: Plants) -> int:
     """Where every plant has been moved, that is where they are; how many were not."""
     bad = 0
     for i in range(p.count):
-        if is_motion(p.out[i * p.states :], p.states) == 0:
-            p.failed[i] = 1
-        bad += p.failed[i]
+        if p.failed[i] == WELL and is_motion(p.out[i * p.states :], p.states) == 0:
+            p.failed[i] = FAILED
+        if p.failed[i] != WELL:
+            bad += 1
     if bad == 0:
         copied(p.out, p.x, p.count * p.states)
         for i in range(p.count):

@@ -41,8 +41,8 @@ class Samples:
         A sample may come so much after a time at which u is shown, and count from there on [s].
     given, found
         What the law is given, z among it, and what it gives.
-    edges, lasts, upto : (count + 1,), (count,), (count + 1,)
-        Where stretches end; the last time before each end; how many of the times come up to each.
+    edges, upto : (count + 1,)
+        Where stretches end; how many of the times come up to each.
     times, held, rows : (total,), (total, inputs), (total, size)
         Of the result: u and the state. `next` is the first that does not know its u.
     u, x
@@ -66,7 +66,6 @@ class Samples:
     found: Floats
     noise: Floats
     edges: Floats
-    lasts: Floats
     upto: Words
     times: Floats
     held: Floats
@@ -115,7 +114,6 @@ class Ahead:
                 found=np.empty(len(held.u) + law.memory),
                 noise=law.drawn(count),
                 edges=edges,
-                lasts=np.nextafter(edges[1:], -np.inf),
                 upto=upto.astype(np.int64),
                 times=times,
                 held=held.given,
@@ -145,8 +143,6 @@ def sampled(s: Samples, count: int) -> int:
     shared = s.shared[0]
     u, z = shared.buffer[1 + shared.states :], s.given[1 + s.states :]
     for k in range(count):
-        if shared.stop != 0:
-            return k
         t, end = s.edges[k], s.edges[k + 1]
         while s.next < s.total and s.times[s.next] < t - s.late:
             copied(s.u, s.held[s.next * s.inputs :], s.inputs)
@@ -158,7 +154,6 @@ def sampled(s: Samples, count: int) -> int:
         if is_finite(s.found, s.inputs + s.memory) == 0:
             return k
         copied(s.found, u, s.inputs)
-        shared.last = s.lasts[k]
         first = s.upto[k]
         wanted = s.upto[k + 1] - first
         copied(s.times[first:], s.ends, wanted)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.simulation.cyrk import entries
-from flexarm.simulation.implicit import Implicit
+from flexarm.simulation.implicit import ENDLESS, Implicit
 from flexarm.simulation.rhs import DIVERGED, RHS, Plan, loops
 from flexarm.simulation.tableaus import Tableau, gauss, generalized_alpha, radau
 
@@ -128,9 +128,9 @@ def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: floa
         native.free(result)
 
 
-def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array) -> Stretch:
-    """One of our own implicit methods."""
-    x, steps = step(t0, x0, times)
+def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array, limit: int = ENDLESS) -> Stretch:
+    """One of our own implicit methods, as far as it comes until the plan has had so many evaluations."""
+    x, steps = step(t0, x0, times, limit)
     return checked(plan, times, x, steps, "" if len(x) == len(times) else "its steps became too short")
 
 

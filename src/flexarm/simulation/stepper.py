@@ -15,8 +15,10 @@ from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.layout import RIDING, Layout
-from flexarm.simulation.plants import CODE, REFUSED, Plants
+from flexarm.simulation.methods import Solve
+from flexarm.simulation.plants import CODE, ENDLESS, REFUSED, Plants
 from flexarm.simulation.rhs import Plan, loops
+from flexarm.simulation.solvers import Stretch
 
 Array = np.ndarray
 
@@ -30,8 +32,8 @@ FAR = 500
 RADIAN = 120.0
 """The error of the Runge-Kutta method in a radian of a mode is (h omega)^4 over this, a share of its amplitude."""
 
-MOST_STEPS = 1e9
-"""Of fixed length in a period: minutes."""
+MOST_STEPS, MOST_EVALUATIONS = 1e6, 10_000_000
+"""Fixed steps in a period, and an implicit method's evaluations: seconds, in which Ctrl-C is not heard."""
 
 NUMBER = np.dtype(float)
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
@@ -76,7 +78,8 @@ class Stepper:
     Notes
     -----
     Several steppers may be used at once, each by a thread of its own. A copy, also one that was pickled, goes on where
-    the stepper stands.
+    the stepper stands. An implicit method keeps Newton's matrix, and the length of its steps, from period to period
+    until `reset`: what came before counts a few hundredths of a tolerance.
     """
 
     def __init__(
@@ -114,30 +117,29 @@ class Stepper:
         self.method, self._length, self.reason = _chosen(model, first, self.period, method, rtol, step)
         self.longest = self._length or self.period
         self._implicit, self._layout = self.method in solvers.IMPLICIT, Layout(self._n, self._n)
-        self._prepare(rtol, atol, self._length)
+        self._prepare(self._length)
         self.reset()
 
-    def _prepare(self, rtol: float, atol: float, length: float) -> None:
+    def _prepare(self, length: float) -> None:
         """Lay out what native code works on."""
         model, m, layout = self._model, len(self._model.inputs), self._layout
         count, states, size = np.atleast_2d(self._start).shape[0], layout.z.stop, layout.size
         plan, rate = self._plan()
         plan.feed(loops().addresses["nothing"])
+        self._steppings: list[Implicit] = []
         if self._implicit:
-            atols = np.full(size, 1e300)
-            atols[layout.steering] = atol
-            stepping = Implicit(solvers.IMPLICIT[self.method], plan, layout, rtol, atols, length)
-            solver = advance.newton(stepping, length, keeps=False)
+            self._steppings = [self._stepping(plan) for _ in range(count)]
+            found = [advance.newton(stepping, length) for stepping in self._steppings]
         else:
-            solver = advance.runge_kutta(plan, size, length)
+            found = [advance.runge_kutta(plan, size, length)] * count
         lanes = not self._implicit and count > 1
         vector = model.kernel("state_rate").vector_code if lanes else rate
         steps = round(self.period / length) if length else 1
         self._plants = Placed(
             Plants(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
-                advance=solver.code,
-                solver=solver.record,
+                advance=found[0].code,
+                solvers=np.array([each.record for each in found]),
                 rate=vector.addresses["evaluate"],
                 steps=steps,
                 h=self.period / steps,
@@ -145,6 +147,7 @@ class Stepper:
                 states=states,
                 inputs=m,
                 size=size,
+                most=MOST_EVALUATIONS,
                 end=np.array([self.period]),
                 u=np.zeros((count, m)),
                 x=np.zeros((count, states)),
@@ -157,7 +160,7 @@ class Stepper:
             )
         )
         code = CODE()
-        self._held = code, solver, vector
+        self._held = code, found, vector
         self._call = CALL(code.addresses["many_at_once" if lanes else "one_by_one"])
         self._address = self._plants.address
         rows = slice(None) if self._many else 0
@@ -211,6 +214,8 @@ class Stepper:
         self._plants.x[chosen] = x
         self._plants.periods[chosen] = 0
         self._plants.failed[chosen] = 0
+        for i in np.arange(self._plants.count)[chosen] if self._implicit else ():
+            self._steppings[i].forget(self.period)
         return self._x.copy()
 
     @property
@@ -302,21 +307,43 @@ class Stepper:
         plants, model = self._plants, self._model
         i = int(np.flatnonzero(plants.failed)[0])
         t = self.period * int(plants.periods[i])
-        message = self._diagnosis(t, plants.x[i], plants.u[i], plants.out[i])
+        if plants.failed[i] == ENDLESS:
+            message = f"more than {plants.most:.0e} evaluations from t = {t:.6g} s on; take a shorter period"
+        else:
+            message = self._diagnosis(t, plants.x[i], plants.u[i])
         who = f", plant {i} of {plants.count} ({bad} could not be moved)" if self._many else ""
         return SimulationError(f"arm {model.arm.name!r}{who}: {message}")
 
-    def _diagnosis(self, t: float, x: Array, u: Array, out: Array) -> str:
+    def _diagnosis(self, t: float, x: Array, u: Array) -> str:
         """Why a plant could not be moved from its state x at t; looked at again as a run that fails is."""
         model, layout = self._model, self._layout
         start = layout.start(x[: self._n], x[self._n :], np.empty(0))
         plan, _ = self._plan()
         drive = constant(u)
         drive.feed(plan, model, t, start)
-        rtol, atol = self._options["rtol"], self._options["atol"]
-        solve = methods.solver(self.method, plan, model, drive, layout, rtol, atol, self._length)
+        if self._implicit:
+            stepping = self._stepping(plan)
+
+            def solved(t0: float, x0: Array, times: Array) -> Stretch:
+                return solvers.implicit(stepping, plan, t0, x0, times, MOST_EVALUATIONS)
+
+        else:
+
+            def solved(t0: float, x0: Array, times: Array) -> Stretch:
+                return solvers.rk4(plan, t0, x0, times, self._length)
+
+        solve = Solve(solved, self.method, self.reason)
         seen = solve(t, start, np.array([t + self.period]))
         return diagnosis(model, drive, layout, plan, solve, lambda again: again(), seen, t, start)
+
+    def _stepping(self, plan: Plan) -> Implicit:
+        """The implicit method on a plan."""
+        layout, rtol = self._layout, self._options["rtol"]
+        atol = np.full(layout.size, 1e300)
+        atol[layout.steering] = self._options["atol"]
+        found = Implicit(solvers.IMPLICIT[self.method], plan, layout, rtol, atol, self._length)
+        found.record.limit = MOST_EVALUATIONS
+        return found
 
     def _plan(self) -> tuple[Plan, Code]:
         """A plan of the arm as the method takes it, and the code of its rates."""
