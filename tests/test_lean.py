@@ -64,7 +64,7 @@ CASES = {
     "along coordinates": turned((0, 0, 1), (0, 1, 0), (1, 0, 0), (0, -1, 0), placement={}),
     "parallel": turned((0, 0, 1), (0, 0, 1), (0, 0, -1), placement={"xyz": (0, 0.2, 0.1)}),
     "in line": turned((1, 0, 0), (1, 0, 0), (-1, 0, 0), placement={}),
-    "nearly parallel": turned((0, 0, 1), (0, 1e-3, 1), (1e-7, 0, 1), (0, 1, 1), placement={}),
+    "nearly parallel": turned((0, 1, 0), (0, 0, 1), (0, 1e-6, 1), (1, 0, 0), placement={"xyz": (0, 0.2, 0)}),
 }
 
 
