@@ -91,6 +91,14 @@ def test_the_way_between_two_stiff_bodies_is_their_common_normal():
         assert not segment.after
 
 
+def test_a_rod_does_not_resist_a_turn_about_itself_in_any_frame():
+    rod, pose = fa.Rigid(length=0.5, mass=1.0), {"rpy": (0.3, 0.2, 0.1)}
+    links = [fa.Link(name="base", body=rod, placement=pose)]
+    links += [fa.Link(name="rod", joint=fa.Revolute(axis=(1, 0, 0)), body=rod)]
+    chain = lean(fa.Model(fa.Arm(name="rods", links=links)).chain)
+    assert chain.bodies[1].inertia([])[3 + chain.segments[1].steps[-1].axis][3:6] == [0.0, 0.0, 0.0]
+
+
 def test_axes_wherever_they_point_cost_a_turn_more():
     """Than along coordinates: that about the common normal of two axes."""
     placed = {"xyz": (0.1, -0.07, 0.05), "rpy": (0.3, -0.4, 0.5)}
