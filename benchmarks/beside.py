@@ -31,7 +31,7 @@ SAMPLES = 201
 TRIED, REPEATS, ENOUGH = 5, 15, 8.0
 """So many of the cheapest settings that are exact enough are run in turn, so often, or for so many seconds."""
 SHORT = 0.02
-"""Seconds of a run that is tried three times, not once."""
+"""Seconds of a run of which several are one sample, the least of them: others use the machine as well."""
 SLOW = 1.5
 """Seconds of a run of Exudyn after which no smaller step is tried."""
 
@@ -128,7 +128,8 @@ def in_turn(theirs: list[Setting], ours: list[Setting], repeats: int) -> tuple[S
     samples: list[list[float]] = []
     began = perf_counter()
     while len(samples) < repeats and (len(samples) < 2 or perf_counter() - began < ENOUGH):
-        samples.append([setting.run()[0] for setting in (*theirs, *ours)])
+        turn = [*theirs, *ours]
+        samples.append([min(s.run()[0] for _ in range(5 if s.least < SHORT else 1)) for s in turn])
     for setting, seconds in zip((*theirs, *ours), zip(*samples, strict=True), strict=True):
         setting.seconds = list(seconds)
     return tuple(min(side, key=lambda s: s.least, default=None) for side in (theirs, ours))  # type: ignore[return-value]
