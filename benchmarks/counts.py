@@ -8,7 +8,7 @@ from benchmarks.report import Table, judged
 from flexarm.native.program import operations
 
 Count = tuple[int, int]
-LIMIT = 9500
+LIMIT = 7500
 
 
 def mohan_saha(n: int, m: int) -> Count:

@@ -259,6 +259,7 @@ CHANGES = {
     "its times must increase": lambda r: r.isel(time=[0, 2, 1]),
     "axis must be x, y, z": lambda r: r.isel(axis=[0, 1]),
     "angle must be slope_y, slope_z, torsion": lambda r: r.isel(angle=[0, 2, 1]),
+    "the owner of a coordinate is not among its links": lambda r: r.assign_coords(link=["upper", "four"]),
     "two coordinates have one name": lambda r: r.isel(coordinate=[0, 0, 1, 2, 3, 4]),
     "the joints of q_ref are not those of q": lambda r: r.isel(joint=[1, 0]),
 }

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from flexarm.mechanics.body import Body, symmetric, without_rounding
+from flexarm.mechanics.body import symmetric, without_rounding
 from flexarm.mechanics.chain import Chain, Step, positions, put, taken
 from flexarm.mechanics.combination import combinations
+from flexarm.mechanics.moving import Moving, at, moving
 from flexarm.mechanics.spatial import (
     Matrix,
     Motion,
@@ -24,7 +25,6 @@ from flexarm.mechanics.spatial import (
     cross,
     dot,
     entries,
-    matrix,
     numbers,
     product,
     scaled,
@@ -35,109 +35,7 @@ from flexarm.mechanics.spatial import (
 AT_REST = [0.0] * 6
 
 
-# -- bodies ------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Moving:
-    """A body at a state: inertia M and velocity wrench h over (v, w, r, eta), tip functions s, their derivatives."""
-
-    M: Matrix
-    h: Vector
-    s: Vector
-    sd: Vector
-    sdd: Vector
-    """d2s/dt2 at eta_ddot = 0."""
-    s_eta: Matrix
-    """ds/deta, (6, k)."""
-
-
-def moving(body: Body, own: Vector, own_rate: Vector, twist: Vector, gravity: Vector) -> Moving:
-    """The body's terms in the equations of motion at a state, own = (q, eta); none of them is derived by hand.
-
-    With y = (v, w, r, eta_dot) held fixed while differentiating and p = M y, the velocity wrench h is
-
-        force     (dp_v/deta) eta_dot + w x p_v
-        moment    (dp_w/deta) eta_dot + w x p_w
-        joint     (dp_r/deta) eta_dot
-        flexible  (dp_eta/deta) eta_dot - 1/2 d(y' M y)/deta
-
-    for v = 0, which is no restriction where M_v,eta is the slope of the first moment S: the body then looks the same to
-    an observer in uniform motion. For one that `convects` it does not, and there is more (`_convected`).
-    """
-    k = body.size
-    z, zd, omega, rate = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("w", 3), ("r", 1)))
-    M = ca.SX(matrix(body.inertia(entries(z))))
-    slopes = [ca.jtimes(M, z, ca.DM([float(n == i) for n in range(k)])) for i in range(k)]
-    s = ca.vertcat(*body.tip(entries(z)))
-    s_eta = ca.jacobian(s, z)
-    sd = ca.mtimes(s_eta, zd)
-    terms = [M, _velocity_wrench(M, slopes, ca.vertcat(omega, rate), zd), s, sd, ca.jtimes(sd, z, zd), s_eta]
-    arguments = (own[1:], own_rate[1:], twist[3:], own_rate[:1])
-    M_, h_, s_, sd_, sdd_, s_eta_ = _at([z, zd, omega, rate], arguments, terms)
-    more = _convected(body, own[1:], own_rate[1:], twist, gravity) if body.convects else [0.0] * (7 + k)
-    return Moving(_rows(M_), added(entries(h_), more), entries(s_), entries(sd_), entries(sdd_), _rows(s_eta_))
-
-
-def _velocity_wrench(M: ca.SX, slopes: list[ca.SX], turning: ca.SX, zd: ca.SX) -> ca.SX:
-    """The wrench h of `moving`, turning = (w, r), from the slopes of M to each of eta.
-
-    Its terms are put together so that what cancels is seen to. With J_a,ij = dM_a,i/deta_j over the columns of eta,
-    products of rates of eta enter as 1/2 eta_dot' (J_a + J_a') eta_dot, those with `turning` as (J_a - J_a') eta_dot.
-    Where points move in proportion to eta, J_a is constant and antisymmetric for a row a of the frame, and zero for
-    one of eta.
-    """
-    k, w = len(slopes), entries(turning[:3])
-    J = [ca.horzcat(*(slope[a, 7:].T for slope in slopes)) if k else ca.SX(0, 0) for a in range(7 + k)]
-    curved = [J[a] + J[a].T for a in range(7)] + [J[a] + J[a].T - slopes[a - 7][7:, 7:] for a in range(7, 7 + k)]
-    h = [ca.mtimes([zd.T, each / 2, zd]) for each in curved]
-    M_dot = sum((slope * x for slope, x in zip(slopes, entries(zd), strict=True)), ca.SX(7 + k, 7 + k))
-    p = ca.mtimes(M[:7, 3:], ca.vertcat(turning, zd))
-    S_dot = ca.vertcat(M_dot[1, 5], M_dot[2, 3], M_dot[0, 4])
-    along = cross(w, entries(p[:3] + S_dot))  # w x p_v, and dM_v,w/dt w = w x S_dot
-    about = added(entries(ca.mtimes(M_dot[3:7, 3:7], turning)), [*cross(w, entries(p[3:6])), 0.0])
-    own = [
-        ca.dot(turning, ca.vertcat(*(ca.mtimes(J[a][i, :] - J[a][:, i].T, zd) for a in range(3, 7))))
-        - _half_square(slope[3:7, 3:7], turning)
-        for i, slope in enumerate(slopes)
-    ]
-    return ca.densify(ca.vertcat(*h) + ca.vertcat(*along, *about, *own))
-
-
-def _half_square(A: ca.SX, x: ca.SX) -> ca.SX:
-    """1/2 x' A x for a symmetric A; entries of A that are the same share a product."""
-    terms: list[list[ca.SX]] = []
-    for r in range(x.numel()):
-        for c in range(r, x.numel()):
-            weight = x[r] * x[c] / (2 if r == c else 1)
-            same = [term for term in terms if ca.is_equal(term[0], A[r, c], 4)]
-            if same:
-                same[0][1] = same[0][1] + weight
-            else:
-                terms.append([A[r, c], weight])
-    return sum((a * b for a, b in terms), ca.SX(0))
-
-
-def _convected(body: Body, eta: Vector, etad: Vector, twist: Vector, gravity: Vector) -> Vector:
-    """What v and gravity add to h where the points' velocities are not the rates of their positions.
-
-    With c = M_v,eta eta_dot - dS/dt: moment v x c; flexible d/dt (M_eta,v v) - M_eta,v (a - w x v) - d/deta of
-    v . (M_v,eta eta_dot + w x S), whatever is left of it; and since gravity, an acceleration of the base, acts by
-    M_eta,v where it should by dS/deta, (M_eta,v - dS/deta)' gravity.
-    """
-    k = body.size
-    z, zd, v, w, g = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("v", 3), ("w", 3), ("g", 3)))
-    M = body.inertia(entries(z))
-    S = ca.vertcat(M[1][5], M[2][3], M[0][4])
-    M_v = matrix([row[7:] for row in M[:3]])
-    c = ca.mtimes(M_v, zd) - ca.jtimes(S, z, zd)
-    momentum = ca.mtimes(M_v.T, v)
-    energy = ca.dot(v, ca.mtimes(M_v, zd) + ca.cross(w, S))
-    flexible = ca.jtimes(momentum, z, zd) - ca.mtimes(M_v.T, ca.cross(w, v)) - ca.gradient(energy, z)
-    flexible += ca.mtimes((M_v - ca.jacobian(S, z)).T, g)
-    terms = ca.vertcat(0.0, 0.0, 0.0, ca.cross(v, c), 0.0, flexible)
-    (found,) = _at([z, zd, v, w, g], (eta, etad, twist[:3], twist[3:], gravity), [terms])
-    return entries(found)
+# -- velocities --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -430,7 +328,7 @@ def stiffness_force(chain: Chain, q: Vector) -> Vector:
     for body, own in zip(chain.bodies, chain.own, strict=True):
         z = ca.SX.sym("own", 1 + body.size)
         V = ca.SX(body.potential(z[0], entries(z[1:])))
-        (slope,) = _at([z], [taken(q, own)], [ca.gradient(V, z)])
+        (slope,) = at([z], [taken(q, own)], [ca.gradient(V, z)])
         put(force, own, entries(slope))
     return force
 
@@ -505,13 +403,3 @@ def kinetic_energy(chain: Chain, q: Vector, qd: Vector) -> Scalar:
         T = T + 0.5 * dot(y, product(here.M, y))
         _, sd = chain.seen(i, here.s, here.sd)
     return T
-
-
-def _at(symbols: list[ca.SX], values: Iterable[Vector], terms: list[ca.SX]) -> list[ca.SX]:
-    """The terms with values in place of the symbols."""
-    return ca.substitute([ca.densify(term) for term in terms], symbols, [ca.SX(ca.vertcat(*x)) for x in values])
-
-
-def _rows(M: ca.SX) -> Matrix:
-    columns = [entries(column) for column in ca.horzsplit(M)]
-    return [[column[r] for column in columns] for r in range(M.shape[0])]

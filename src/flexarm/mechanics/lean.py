@@ -19,6 +19,8 @@ from flexarm.mechanics.spatial import Slide, Turn, entries, numbers
 
 ROUNDING = 1e-12
 """Of an angle [rad], or of a length over the distance of two joints."""
+EXACT = 1e-14
+"""The same for axes and origins of frames: a rod that does not resist a turn about itself does not in any frame."""
 SLANTED = 0.05
 """Least sine of the angle between two axes that are not parallel: below, their common normal is far away."""
 
@@ -42,8 +44,11 @@ class Pose(NamedTuple):
         return Pose(R, p)
 
     def seen_from(self, other: "Pose") -> "Pose":
-        """The same frame in another one."""
-        return Pose(other.R.T @ self.R, other.R.T @ (self.p - other.p))
+        """The same frame in another one; axes that are parallel but for rounding are parallel."""
+        R, p = other.R.T @ self.R, other.R.T @ (self.p - other.p)
+        R[np.abs(R) < EXACT] = 0.0
+        p[np.abs(p) < EXACT * max(np.abs(self.p).max(), np.abs(other.p).max())] = 0.0
+        return Pose(R / np.linalg.norm(R, axis=0), p)
 
 
 HERE = Pose(np.eye(3), np.zeros(3))

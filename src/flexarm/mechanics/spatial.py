@@ -106,7 +106,8 @@ def entries(x: ca.SX) -> Vector:
 
 def matrix(M: Matrix) -> ca.SX:
     """An SX of the same rows."""
-    return ca.vertcat(*(ca.horzcat(*row) for row in M))
+    columns = transposed(M)
+    return ca.reshape(ca.vertcat(*(x for column in columns for x in column)), len(M), len(columns))
 
 
 def numbers(M: Matrix) -> np.ndarray | None:

@@ -90,6 +90,8 @@ def lacking(result: "Dataset") -> str:
         if result.variables[name].values.tolist() != words.split():
             return f"{name} must be {', '.join(words.split())}"
     names = result.variables["coordinate"].values.tolist()
+    if not {*result.variables["owner"].values.tolist()} <= {*result.variables["link"].values.tolist()}:
+        return "the owner of a coordinate is not among its links"
     if len({*names}) < len(names):
         return "two coordinates have one name"
     roles = result.variables["role"].values
