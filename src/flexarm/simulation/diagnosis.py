@@ -62,8 +62,9 @@ def diagnosis(
     u = plan.u[: len(model.inputs)]
     rate = model.kernel(drive.quantity).one(np.concatenate([q, qd, u]))[layout.qd]
     bad = np.flatnonzero(~np.isfinite(rate))
-    if len(bad):
-        why = without_inertia(model, q) or f"the acceleration of {model.coordinates[bad[0]]} is not a number"
+    why = without_inertia(model, q)
+    if why or len(bad):
+        why = why or f"the acceleration of {model.coordinates[bad[0]]} is not a number"
         return f"stopped at t = {end:.6g} s: {why}{reason}"
     fastest = int(np.argmax(np.abs(rate)))
     name = model.coordinates[fastest]
