@@ -41,8 +41,8 @@ NOTE = (
     f"Each cell: time and evaluations by interpolation between tolerances of {TOLERANCES[0]:.0e}, {TOLERANCES[1]:.0e}, "
     f"..., on logarithmic axes; - where no run of less than about {PATIENCE:g} s was as exact. Times are of the solver "
     f"alone, after compiling, the least of runs in turn. atol = {SHARE:g} rtol; errors are the largest distance from "
-    f"the converged tip at {SAMPLES} times. Evaluations of our implicit methods are of the residual, those for Jacobians "
-    "included."
+    f"the converged tip at {SAMPLES} times. Evaluations of our implicit methods are of the residual, those for "
+    "Jacobians included."
 )
 
 
