@@ -89,13 +89,14 @@ class Race:
     @property
     def reason(self) -> str:
         """Why."""
-        found = f"fastest eigenvalue {self._fastest:.3g} rad/s"
         if self._missing:
-            return f"{found}; {self._missing}"
+            return self._missing
+        found = f"fastest eigenvalue {self._fastest:.3g} rad/s"
         if self._name not in self._taken:
             return f"{found}, a short run"
-        ahead, *rest = (f"for {seconds:.4g} s" for seconds in self._taken.values())
-        return f"{found}; {self._name} {ahead}" + (f", then it was behind: {self._explicit} {rest[0]}" if rest else "")
+        ahead = f"{found}; {self._name} for {self._taken[self._name]:.4g} s"
+        rest = self._taken.get(self._explicit)
+        return f"{ahead}, then it was behind: {self._explicit} for {rest:.4g} s" if rest else ahead
 
     def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
         """From a time and a state there to the times given."""
