@@ -94,9 +94,9 @@ class Race:
         found = f"fastest eigenvalue {self._fastest:.3g} rad/s"
         if self._name not in self._taken:
             return f"{found}, a short run"
-        ahead = f"{found}; {self._name} for {self._taken[self._name]:.4g} s"
+        ahead = f"{found}; {self._name} for {self._taken[self._name]:.4g} s, where it was ahead"
         rest = self._taken.get(self._explicit)
-        return f"{ahead}, then it was behind: {self._explicit} for {rest:.4g} s" if rest else ahead
+        return f"{ahead}; {self._explicit} for {rest:.4g} s" if rest else ahead
 
     def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
         """From a time and a state there to the times given."""
