@@ -2,9 +2,7 @@
 
 import io
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ import typer
 from flexarm import escape
 from flexarm.errors import DescriptionError
 from flexarm.files import check_writable
+from flexarm.interrupts import heard_by
 
 WIDE = 160
 """Columns of a table where no terminal limits them."""
@@ -48,15 +47,8 @@ def finished_first() -> Iterator[None]:
             raise KeyboardInterrupt
         pressed.append(number)
 
-    in_main = threading.current_thread() is threading.main_thread()
-    ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours:
-        signal.signal(signal.SIGINT, press)
-    try:
+    with heard_by(press):
         yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
     if pressed:
         raise KeyboardInterrupt
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
+from flexarm.interrupts import heard_by
 from flexarm.model import Model
 from flexarm.simulation import memory, methods, solvers
 from flexarm.simulation.dataset import dataset, faulty, numbers
@@ -148,7 +149,7 @@ def simulate(
     bar = Bar(float(until), model.arm.name)
     seen = bar if progress is True else progress or None
     run = Run(times, layout.start(q, qd, np.array(drive.memory)))
-    with interruption.heeded():
+    with heard_by(interruption):
         try:
             watched(plan, lambda: run.integrate(model, drive, plan, solve), interruption, seen)
             if run.short is not None and not interruption.came:

@@ -3,12 +3,10 @@
 import atexit
 import os
 import queue
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -75,19 +73,6 @@ class Interruption:
             raise KeyboardInterrupt
         self.came = True
         self._plan.stop()
-
-    @contextmanager
-    def heeded(self) -> Iterator[None]:
-        """Ctrl-C comes here, in the main thread; another's handler is left alone."""
-        in_main = threading.current_thread() is threading.main_thread()
-        ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if ours:
-            signal.signal(signal.SIGINT, self)
-        try:
-            yield
-        finally:
-            if ours:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 UNDER_WAY: dict[threading.Event, Plan] = {}
