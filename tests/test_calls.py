@@ -354,19 +354,22 @@ def test_a_long_batch_stops_for_ctrl_c(model, threads, monkeypatch):
     threads(3)
     monkeypatch.setattr(calls, "PATIENCE", 1.0)
     many = calls.ManyStates(model.kernel("tip").vector_code)
-    done, batch, alive = [], many._batch, threading.active_count()
+    done, batch, alive, here = [], many._batch, threading.active_count(), threading.Event()
 
     def interrupted(address):
+        if threading.current_thread() is threading.main_thread():
+            here.set()
+            if done.count(threading.main_thread()) == 1:
+                signal.raise_signal(signal.SIGINT)
+        here.wait(60.0)  # else the others may have done all of it before
         done.append(threading.current_thread())
-        if done.count(threading.main_thread()) == 3:
-            signal.raise_signal(signal.SIGINT)
         return batch(address)
 
     many._batch = interrupted
     x = np.zeros((200_000, N))
     with pytest.raises(KeyboardInterrupt):
         many([x])
-    assert done.count(threading.main_thread()) == 3 and len(done) < 200_000 // 8
+    assert 1 <= done.count(threading.main_thread()) <= 2 and len(done) < 200_000 // 8
     assert threading.active_count() == alive
 
 
