@@ -93,7 +93,7 @@ class Race:
             return self._missing
         found = f"fastest eigenvalue {self._fastest:.3g} rad/s"
         if self._name not in self._taken:
-            return f"{found}, a short run"
+            return f"{found}: explicit steps are few enough"
         ahead = f"{found}; {self._name} for {self._taken[self._name]:.4g} s, where it was ahead"
         rest = self._taken.get(self._explicit)
         return f"{ahead}; {self._explicit} for {rest:.4g} s" if rest else ahead
