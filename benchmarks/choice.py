@@ -157,7 +157,7 @@ CASES: dict[str, Case] = {
         ),
         Case("8 flexible links", lambda: chain(8), 0.2, 1e-6),
         Case("spatial 6R", lambda: fa.load("spatial-6r"), 1.0, 1e-6, q0=bent(0.2)),
-        Case("telescope", lambda: fa.load("theodore-ghosal"), 2.0, 1e-6),
+        Case("telescope", lambda: fa.load("theodore-ghosal"), 2.0, 1e-6, push),
         Case("damped beams", lambda: damped(0.7), 2.0, 1e-6, push),
         Case("short: 5 ms", lambda: large("canadarm", 3), 0.005, 1e-6, lambda m: [10.0, 0.0, 0.0]),
         Case("long: 200 s of a pendulum", lambda: rod_chain(1), 200.0, 1e-6, q0=bent(0.5)),

@@ -278,23 +278,30 @@ def test_auto_is_implicit_for_a_stiff_arm():
 def test_auto_leaves_the_implicit_method_when_it_falls_behind():
     """An undamped mode swings all the time: nobody can step over it, and explicit steps are cheaper."""
     arm, q0 = stiff_arm(1e6), [0.0, 0.0, 1e-4, 0.0]
-    explicit, found = (run(arm, 1.0, method=method, q0=q0) for method in ("dop853", "auto"))
+    explicit, found = (run(arm, 1.0, method=method, q0=q0, rtol=1e-6, atol=1e-10) for method in ("dop853", "auto"))
     assert found.attrs["method"] == "radau9, dop853"
     behind = found.attrs["method_reason"].rpartition("; dop853 for ")[2].split()[0]
     assert 0.8 < float(behind) < 1.0
     assert found.attrs["evaluations"] < 1.2 * explicit.attrs["evaluations"]
-    assert found.q.values == pytest.approx(explicit.q.values, abs=1e-8)
-    assert found.attrs["energy_drift"] < 1e-5
+    assert found.q.values == pytest.approx(explicit.q.values, abs=1e-6)
+    assert found.attrs["energy_drift"] < 1e-3
 
 
 def test_auto_begins_anew_at_every_jump():
     """What is ahead in one stretch need not be in the next."""
     arm = stiff_arm(1e6, ratio=0.2)
     torque = fa.Piecewise([0.0, 0.3, 0.5], [[0.1, 0.1], [-0.2, 0.0], [0.0, 0.0]])
-    explicit, found = (run(arm, 1.0, method=method, u=torque) for method in ("dop853", "auto"))
+    explicit, found = (run(arm, 1.0, method=method, u=torque, rtol=1e-6) for method in ("dop853", "auto"))
     assert found.attrs["method"].startswith("radau9")
     assert found.attrs["evaluations"] < 0.5 * explicit.attrs["evaluations"]
-    assert found.q.values == pytest.approx(explicit.q.values, abs=1e-7)
+    assert found.q.values == pytest.approx(explicit.q.values, abs=1e-6)
+
+
+def test_auto_does_not_try_where_every_mode_has_to_be_followed():
+    """A tight tolerance: no residual is compiled for a run of a few milliseconds."""
+    arm = stiff_arm(1e6, ratio=0.2)
+    loose, tight = (run(arm, 0.4, u=[0.1, 0.1], rtol=rtol).attrs["method"] for rtol in (1e-6, 1e-8))
+    assert (loose, tight) == ("radau9", "dop853")
 
 
 @pytest.mark.parametrize("law", [False, True])

@@ -24,8 +24,10 @@ Array = np.ndarray
 EVALUATIONS = 3.5
 """Of DOP853 in a radian of the fastest mode, where its steps are as long as is stable: 12 in each."""
 
-SHORT = 5e7
-"""Operations, some ten milliseconds: a stretch that takes an explicit method no more is not worth a second look."""
+SHORT, TIGHT = 2e7, 1e-6
+"""Operations, some milliseconds: a stretch that takes an explicit method no more is not worth a second look, which may
+have to compile the residual; five times as much below the tolerance TIGHT, where even a mode that hardly swings has to be
+followed."""
 
 SHARE = 0.1
 """Of what the explicit method would take for the rest: the implicit one's until it is looked at again."""
@@ -104,7 +106,7 @@ class Race:
         if not self._missing:
             self._fastest = fastest(self._plan, t0, x0)
         rows, steps = np.empty((0, len(x0))), 0
-        if self._explicit_cost(end - t0) > SHORT:
+        if self._explicit_cost(end - t0) > (SHORT if self._rtol >= TIGHT else 5 * SHORT):
             rows, steps, t, x = self._ahead(t, x, times)
             found = solvers.checked(self._plan, times, rows, steps, "")
             if len(rows) == len(times) or self._plan.stopped or found.diverged:
