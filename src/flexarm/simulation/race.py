@@ -26,8 +26,8 @@ EVALUATIONS = 3.5
 
 SHORT, TIGHT = 2e7, 1e-6
 """Operations, some milliseconds: a stretch that takes an explicit method no more is not worth a second look, which may
-have to compile the residual; five times as much below the tolerance TIGHT, where even a mode that hardly swings has to be
-followed."""
+have to compile the residual; five times as much below the tolerance TIGHT, where even a mode that hardly swings has to
+be followed."""
 
 SHARE = 0.1
 """Of what the explicit method would take for the rest: the implicit one's until it is looked at again."""
