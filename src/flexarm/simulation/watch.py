@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import Context
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -134,7 +135,7 @@ class Worker:
     def _go_on(self) -> None:
         while True:
             work = self._work.get()
-            work()
+            Context().run(work)  # as in a thread of its own: nothing of the run before, NumPy's error state for one
             del work  # with it go what it holds
             IDLE.append(self)
 
