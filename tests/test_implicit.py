@@ -1,10 +1,15 @@
 """Implicit methods: the order they are said to have, what they do to energy, and steps that ignore stiffness."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import flexarm as fa
 from flexarm import control
+from flexarm.simulation import solvers
+from flexarm.simulation.implicit import Implicit
+from flexarm.simulation.rhs import Plan
 from flexarm.simulation.tableaus import Tableau, gauss, generalized_alpha, radau
 
 TABLEAUS = {
@@ -149,3 +154,75 @@ def test_whatever_drives_an_arm(name: str) -> None:
     telescope = fa.Model(fa.load("theodore-ghosal"))
     q0 = np.array(telescope.arm.rest)
     assert spread(telescope, name, 0.3, u=[2.0, 1.0, 3.0], q0=q0) < bound
+
+
+@pytest.mark.parametrize("EI", [1e6, 3e6])
+def test_a_step_across_a_kink_is_seen(EI: float) -> None:
+    """The torque's slope jumps at 0.4 s; where a shorter step is tried, those before it say nothing of its error."""
+    body = fa.Beam(length=1.0, mass=1.0, EI=EI, modes={"y": 2}, damping=0.3)
+    links = [fa.Link(name="upper", body=body), fa.Link(name="fore", body=fa.Rigid(length=0.8, mass=0.5))]
+    model = fa.Model(fa.Arm(name="two", links=links, gravity=(0.0, -9.81, 0.0)))
+    u = fa.RigidInverseDynamics(fa.Quintic(start=(0.0, 0.0), end=(0.4, 0.3), duration=0.4))
+    wanted = fa.simulate(model, 0.5, u, method="radau5", rtol=1e-11, atol=1e-13, samples=101).q.values
+    for rtol in (1e-6, 1e-7, 1e-8):
+        found = fa.simulate(model, 0.5, u, method="radau9", rtol=rtol, atol=1e-2 * rtol, samples=101).q.values
+        assert np.abs(found - wanted).max() < 100 * rtol
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("step", [None, 1e-3])
+def test_a_run_goes_on_after_a_limit(name: str, step: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if it had not been left: to the tolerance, for what was decided of the next step is decided anew."""
+    model = fa.Model(arm(EI=4e3))
+    u = fa.Piecewise([0.0, 0.137], [[0.5, 0.2], [-0.4, 0.1]])
+    given: dict[str, Any] = {"u": u, "method": name, "rtol": 1e-7, "atol": 1e-9, "step": step, "samples": 77}
+    whole = fa.simulate(model, 0.3, **given)
+    left = []
+
+    def in_parts(stepping: Implicit, plan: Plan, t: float, x: np.ndarray, times: np.ndarray) -> solvers.Stretch:
+        rows, steps, known = [], 0, 0
+        while known < len(times):
+            found, taken = stepping(t, x, times[known:], plan.evaluations + 300, bool(rows))
+            rows.append(found)
+            steps, known = steps + taken, known + len(found)
+            t, x = stepping.reached()
+            left.append(t)
+            assert len(left) < 5000
+        return solvers.checked(plan, times, np.concatenate(rows), steps, "")
+
+    monkeypatch.setattr(solvers, "implicit", in_parts)
+    parts = fa.simulate(model, 0.3, **given)
+    assert len(left) > 4 and (step or np.diff(left).max() < 0.2)
+    bound = 1e-5 if name == "generalized-alpha" else 1e-6
+    for part in ("q", "work"):
+        assert np.abs(parts[part].values - whole[part].values).max() < bound
+    if step:
+        assert parts.attrs["steps"] == whole.attrs["steps"] == 137 + 163
+
+
+@pytest.mark.parametrize(
+    ("rho", "steps"), [(0.0, (6400, 25600)), (0.3, (6400, 25600)), (0.7, (400, 1600)), (1.0, (400, 1600))]
+)
+def test_generalized_alpha_is_of_order_two_for_any_radius(
+    exact: tuple[fa.Model, np.ndarray], rho: float, steps: tuple[int, ...]
+) -> None:
+    """With short steps, where it damps: as long as it takes the fastest mode away, there is no order."""
+    model, q = exact
+    errors = []
+    for count in steps:
+        given = {"step": 0.5 / count, "samples": 2, "rtol": 1e-10, "atol": 1e-12, "spectral_radius": rho}
+        run = fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], method="generalized-alpha", **given)
+        errors.append(np.abs(run.q.values[-1] - q[-1]).max())
+    assert np.log2(errors[0] / errors[-1]) / 2 == pytest.approx(2.0, abs=0.2), errors
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_between_steps_as_at_their_ends(exact: tuple[fa.Model, np.ndarray], name: str) -> None:
+    """The grid takes no part in the choice of steps, and what is read between them is about as exact."""
+    model, q = exact
+    runs = [fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], method=name, rtol=1e-7, atol=1e-9, samples=samples)
+            for samples in (2, 1001)]  # fmt: skip
+    np.testing.assert_array_equal(runs[0].q.values[-1], runs[1].q.values[-1])
+    assert runs[0].attrs["evaluations"] == runs[1].attrs["evaluations"]
+    error = np.abs(runs[1].q.values - q).max(axis=1)
+    assert error.max() < 100 * max(error[-1], 1e-9)

@@ -1,8 +1,10 @@
 """Functions of the small language do the same in Python and in machine code."""
 
 import ctypes
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from flexarm.native import dense
 from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, call, lanes, sqrt
+from flexarm.native.translate import ir_of
 
 LIMIT = 7
 HALF = 0.5
@@ -221,3 +224,103 @@ def test_lanes(n: int) -> None:
     compiled(across).across(x, made, n, 0.3)
     np.testing.assert_allclose(made, meant, rtol=1e-14)
     assert made[n] == 7.0  # nothing is written beyond
+
+
+LOOP = """from flexarm.native.language import Floats, Words, lanes
+
+def loop(x: Floats, y: Floats, w: Words, n: int, f: float) -> float:
+    k = 0
+    for j in lanes(n):
+        {}
+    return f + k
+"""
+
+
+def loop_over_lanes(body: str, folder: Path) -> Any:
+    """A function with this in a loop over lanes; a function's source must stand in a file."""
+    place = folder / "loop.py"
+    place.write_text(LOOP.format(body))
+    spec = importlib.util.spec_from_file_location("loop", place)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.loop
+
+
+@pytest.mark.parametrize("body", [
+    "y[j] = -x[j]",
+    "y[j] = -(x[j] * -2.0) - n",
+    "y[j] = 1 / x[j] + x[j] / 2 + f / x[j] - x[j] / f",
+    "y[j] /= x[j]",
+    "y[j] *= 2 * x[j] - -n",
+    "y[j] -= 3 - x[j] - n",
+    "y[j] = f",
+    "y[j] = max(x[j], 0.5) + min(1, x[j])",
+    "y[j] = x[0] * x[j] + x[n]",
+    "y[j], x[j] = x[j], y[j]",
+    "for i in range(2):\n            y[j] += x[j] * i",
+    "if f > 0.5:\n            continue\n        y[j] = x[j]",
+])  # fmt: skip
+def test_every_operation_in_lanes(body: str, tmp_path: Path) -> None:
+    """For any count, also none and less than none; nothing is written before or behind."""
+    loop = loop_over_lanes(body, tmp_path)
+    made = compiled(loop).loop
+    rng = np.random.default_rng(3)
+    for n in (*range(11), -1, -3, -4, -7):
+        for f in (0.3, 0.7):
+            x, y = rng.uniform(0.5, 2.0, (2, 30)) * rng.choice([-1.0, 1.0], (2, 30))
+            here, there = (x.copy(), y.copy()), (x.copy(), y.copy())
+            words = np.zeros(1, dtype=np.int64)
+            assert made(there[0][10:], there[1][10:], words, n, f) == loop(here[0][10:], here[1][10:], words, n, f)
+            np.testing.assert_allclose(there, here, rtol=1e-14)
+
+
+@pytest.mark.parametrize("body", [
+    "y[j] = j",
+    "y[j] = x[j] * float(j)",
+    "y[j] = x[j + 1]",
+    "y[j] = x[n - 1 - j]",
+    "y[0] = 1.0",
+    "y[0] += x[j]",
+    "f += x[j]",
+    "k += 1",
+    "t = x[j]",
+    "j = 0",
+    "z = y[j:]",
+    "y[j] = x[j] if x[j] > 0.0 else 0.0",
+    "if x[j] > 0.0:\n            y[j] = 1.0",
+    "if j > 2:\n            y[j] = 1.0",
+    "y[j] = x[j]\n        break",
+    "y[j] = x[j]\n        return f",
+    "for i in lanes(n):\n            y[i] = 1.0",
+    "y[j] = x[j] // 2",
+    "y[j] = x[j] % 2",
+    "y[j] = abs(x[j])",
+    "y[j] = x[j] ** 2.0",
+    "w[j] = 3",
+])  # fmt: skip
+def test_what_cannot_be_done_in_lanes_is_refused(body: str, tmp_path: Path) -> None:
+    """It would be done for one number in four."""
+    loop = loop_over_lanes(body, tmp_path)
+    with pytest.raises(AssertionError, match=r"lanes|one kind|integers"):
+        ir_of(loop)
+
+
+def test_a_records_field_is_not_assigned_in_lanes() -> None:
+    for function in (counted, marked):
+        with pytest.raises(AssertionError, match="in a loop over lanes"):
+            ir_of(function)
+
+
+def counted(purse: Purse, n: int) -> None:
+    """Counts rounds."""
+    for j in lanes(n):
+        purse.coins[j] = 1.0
+        purse.count += 1
+
+
+def marked(purse: Purse, n: int) -> None:
+    """Says which round was the last."""
+    for j in lanes(n):
+        purse.coins[j] = 1.0
+        purse.count = n

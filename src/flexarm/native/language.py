@@ -31,7 +31,8 @@ def call(function: Any, *arguments: Any) -> None:
 def lanes(count: int) -> range:
     """For rounds that do not depend on each other, so that several are made at once.
 
-    In the loop the counter stands alone between brackets, x[i], and the value of such an element goes into another.
+    In the loop the counter stands alone between brackets, x[i], and such elements alone are assigned. Anything else is
+    refused when it is translated.
     """
     return range(count)
 

@@ -22,6 +22,8 @@ FAST = ("contract", "nsz", "reassoc")
 WIDE = ir.VectorType(DOUBLE, 4)
 """Numbers that a loop over lanes takes at a time: rows of an arm are hardly longer, and the rest is done one by one."""
 
+ONE = "in a loop over lanes, only elements x[i] by its counter differ from round to round, and only they are assigned"
+
 
 def optimized(*functions: Callable[..., Any]) -> str:
     """LLVM IR of the functions, names in registers.
@@ -139,16 +141,17 @@ class _Translation:
 
     def on_AugAssign(self, s: ast.AugAssign) -> None:
         if isinstance(s.target, ast.Subscript):
-            address, kind = self.element(s.target)
+            address, kind = self.target(s.target)
             value = self.binary(s.op, self.b.load(address, align=8, typ=kind), self.value(s.value))
             self.b.store(self.like(kind, value), address, align=8)
         elif isinstance(s.target, ast.Attribute):
+            assert not self.lane, ONE
             address, kind, _ = self.field(s.target)
             self.b.store(
                 self.like(kind, self.binary(s.op, self.b.load(address, typ=kind), self.value(s.value))), address
             )
         else:
-            assert isinstance(s.target, ast.Name)
+            assert isinstance(s.target, ast.Name) and not self.lane, ONE
             self.put(s.target.id, self.binary(s.op, self.get(s.target.id), self.value(s.value)))
 
     def on_If(self, s: ast.If) -> None:
@@ -179,7 +182,9 @@ class _Translation:
         bounds = [self.value(a) for a in s.iter.args]
         if s.iter.func.id == "lanes":
             (count,) = bounds
-            whole = self.b.and_(count, I64(-WIDE.count))
+            assert not self.lane, ONE
+            some = self.b.select(self.b.icmp_signed(">", count, I64(0)), count, I64(0))
+            whole = self.b.and_(some, I64(-WIDE.count))
             self.lane = s.target.id
             self.rounds(s, I64(0), whole, I64(WIDE.count))
             self.lane = ""
@@ -212,12 +217,14 @@ class _Translation:
         self.b.position_at_end(after)
 
     def on_Break(self, s: ast.Break) -> None:
+        assert not self.lane, ONE
         self.b.branch(self.loops[-1][1])
 
     def on_Continue(self, s: ast.Continue) -> None:
         self.b.branch(self.loops[-1][0])
 
     def on_Return(self, s: ast.Return) -> None:
+        assert not self.lane, ONE
         if s.value is None:
             self.b.ret_void()
         else:
@@ -227,13 +234,14 @@ class _Translation:
 
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Subscript):
-            address, kind = self.element(target)
+            address, kind = self.target(target)
             self.b.store(self.like(kind, value), address, align=8)
         elif isinstance(target, ast.Attribute):
+            assert not self.lane, ONE
             address, kind, _ = self.field(target)
             self.b.store(self.like(kind, value), address)
         else:
-            assert isinstance(target, ast.Name)
+            assert isinstance(target, ast.Name) and not self.lane, ONE
             self.put(target.id, value)
 
     def put(self, name: str, value: Any) -> None:
@@ -246,6 +254,7 @@ class _Translation:
         self.b.store(value.address if pointer else self.like(kind, value), place)
 
     def get(self, name: str) -> Any:
+        assert name != self.lane, ONE
         if name in self.names:
             place, kind, pointed = self.names[name]
             value = self.b.load(place, typ=kind)
@@ -276,6 +285,7 @@ class _Translation:
     def of_Compare(self, e: ast.Compare) -> Any:
         ((op,), (right,)) = e.ops, e.comparators
         x, y = self.alike(self.value(e.left), self.value(right))
+        assert x.type != WIDE, ONE
         sign = COMPARISONS[type(op)]
         if x.type == I64:
             return self.b.icmp_signed(sign, x, y)
@@ -309,9 +319,16 @@ class _Translation:
     def element(self, e: ast.Subscript) -> tuple[Any, Any]:
         """Where x[i] lies, and its kind; in a loop over lanes, by the loop's counter, several at once."""
         base = self.value(e.value)
-        wide = self.lane and isinstance(e.slice, ast.Name) and e.slice.id == self.lane
-        assert not wide or base.kind == DOUBLE, "lanes are of numbers"
-        return self.at(base, self.value(e.slice)), WIDE if wide else base.kind
+        if not (isinstance(e.slice, ast.Name) and e.slice.id == self.lane):
+            return self.at(base, self.value(e.slice)), base.kind
+        assert base.kind == DOUBLE, "lanes are of numbers"
+        return self.at(base, self.b.load(self.names[self.lane][0], typ=I64)), WIDE
+
+    def target(self, e: ast.Subscript) -> tuple[Any, Any]:
+        """Where a value goes, and its kind."""
+        address, kind = self.element(e)
+        assert not self.lane or kind == WIDE, ONE
+        return address, kind
 
     def of_Attribute(self, e: ast.Attribute) -> Any:
         address, kind, pointed = self.field(e)
@@ -361,6 +378,7 @@ class _Translation:
             kind = WIDE if WIDE in (x.type, y.type) else DOUBLE
             return self.b.fdiv(self.like(kind, x), self.like(kind, y), flags=FAST)
         x, y = self.alike(x, y)
+        assert not isinstance(op, ast.FloorDiv | ast.Mod) or x.type == I64, "integers alone are divided so"
         if isinstance(op, ast.FloorDiv):
             return self.b.sdiv(x, y)
         if isinstance(op, ast.Mod):

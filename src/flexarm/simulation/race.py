@@ -14,7 +14,7 @@ import numpy as np
 
 from flexarm.native.kernel import Code
 from flexarm.simulation import solvers
-from flexarm.simulation.implicit import Implicit
+from flexarm.simulation.implicit import ENDLESS, Implicit
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.solvers import Stretch
@@ -37,6 +37,9 @@ LEAST = 30
 
 TURNS = 24
 """Of the power iteration for the fastest eigenvalue."""
+
+RARELY = 10
+"""Times of its cost that a run goes on before that eigenvalue is looked for again: stretches may be very short."""
 
 GROWTH = ctypes.CFUNCTYPE(
     ctypes.c_double,
@@ -80,7 +83,7 @@ class Race:
         self._rtol, self._atol = rtol, atol
         self._stepping: Implicit | None = None
         self._taken: dict[str, float] = {}
-        self._fastest = 0.0
+        self._fastest, self._look, self._behind = 0.0, 0, False
         self._cost = _operations(rate) + 35 * layout.size
 
     @property
@@ -91,26 +94,34 @@ class Race:
     @property
     def reason(self) -> str:
         """Why."""
-        if self._missing:
-            return self._missing
         found = f"fastest eigenvalue {self._fastest:.3g} rad/s"
-        if self._name not in self._taken:
-            return f"{found}: explicit steps are few enough"
-        ahead = f"{found}; {self._name} for {self._taken[self._name]:.4g} s, where it was ahead"
-        rest = self._taken.get(self._explicit)
-        return f"{ahead}; {self._explicit} for {rest:.4g} s" if rest else ahead
+        ahead, rest = self._taken.get(self._name), self._taken.get(self._explicit)
+        if ahead is None:
+            why = (
+                f"{found}; {self._name} was behind at once"
+                if self._behind
+                else f"{found}: explicit steps are few enough"
+            )
+        elif rest is None:
+            why = f"{found}; {self._name} for {ahead:.4g} s"
+        else:
+            then = "then it was behind" if self._behind else "the rest in short stretches"
+            why = f"{found}; {self._name} for {ahead:.4g} s, {then}: {self._explicit} for {rest:.4g} s"
+        return f"{why}; {self._missing}" if self._missing else why
 
     def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
         """From a time and a state there to the times given."""
         t, x, end = t0, x0, float(times[-1])
-        if not self._missing:
+        if self._plan.evaluations >= self._look:
             self._fastest = fastest(self._plan, t0, x0)
+            self._look = self._plan.evaluations + RARELY * (TURNS + 1)
         rows, steps = np.empty((0, len(x0))), 0
         if self._explicit_cost(end - t0) > (SHORT if self._rtol >= TIGHT else 5 * SHORT):
             rows, steps, t, x = self._ahead(t, x, times)
             found = solvers.checked(self._plan, times, rows, steps, "")
             if len(rows) == len(times) or self._plan.stopped or found.diverged:
                 return found
+            self._behind = True
         self._note(self._explicit, end - t)
         rest = solvers.explicit(self._explicit, self._plan, t, x, times[len(rows) :], self._rtol, self._atol)
         return Stretch(np.concatenate([rows, rest.x]), steps + rest.steps, rest.message, rest.diverged)
@@ -131,7 +142,7 @@ class Race:
         plan.rate(residual)
         try:
             while True:
-                budget = max(int(SHARE * self._explicit_cost(end - t) / cost), LEAST * m)
+                budget = int(min(max(SHARE * self._explicit_cost(end - t) / cost, LEAST * m), ENDLESS))
                 before, t_before, known = plan.evaluations, t, sum(map(len, rows))
                 found, taken = stepping(t, x, times[known:], before + budget, going)
                 rows.append(found)

@@ -30,6 +30,12 @@ WAIT = 10
 """Steps after one that was too long before a longer one is tried: each length wants inverses of its own, and where a
 mode rings, the estimate of the error goes up and down with it."""
 
+REACH = 1.5
+"""Steps back in time whose rates say something of the error: where a shorter step is tried since the rates have a kink,
+a difference that reaches far beyond it takes them for smooth."""
+SHORTEST = 1e-13
+"""Step that is too short, in units of the time reached: the end may be far away."""
+
 
 @dataclass
 class Step:
@@ -292,7 +298,15 @@ def size(s: Step, rates: Floats) -> float:
     return sum_
 
 
-def error(s: Step, h: float) -> float:
+def near(s: Step, h: float) -> int:
+    """Rows of k that the error is estimated from."""
+    count = s.stages + 1
+    while count < s.stages + s.known and s.t - s.nodes[count - s.stages] <= REACH * h:
+        count += 1
+    return count
+
+
+def error(s: Step, h: float, count: int) -> float:
     """Estimate of a step's error in units of the tolerance, from the highest difference of the rates.
 
     So many nodes are kept that it belongs to the first derivative that the method does not integrate; of order j, it
@@ -301,7 +315,7 @@ def error(s: Step, h: float) -> float:
     matrix takes them out, twice, since they shake v more than q.
     """
     m = s.m
-    count = located(s, h)
+    located(s, h)
     nodes, weights = s.weights, s.weights[count:]
     for i in range(count):
         product = 1.0
@@ -460,7 +474,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
     while done < count:
         if s.shared[0].stop != 0 or s.shared[0].evaluations >= s.limit:
             return done
-        left = end - s.t
+        left, shortest = end - s.t, SHORTEST * (abs(s.t) + SHORTEST * abs(end))
         h = s.h
         if s.t + 1.01 * h >= end:
             h = left
@@ -479,18 +493,19 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             s.ratio = SLOW
             if fresh == 0:
                 stale = 1
-            elif s.fixed == 1 or h < 1e-13 * (abs(s.t) + abs(end)):
+            elif s.fixed == 1 or h < shortest:
                 return done
             else:
                 s.h = 0.3 * h
             continue
         if s.fixed == 0:
-            e = error(s, h)
-            scale = 0.9 * max(e, 1e-10) ** (-1.0 / float(stages + s.known))
+            rows = near(s, h)
+            e = error(s, h, rows)
+            scale = 0.9 * max(e, 1e-10) ** (-1.0 / float(rows))
             if not e <= 1.0:
                 s.h = h * min(max(scale, 0.2), 0.9)
                 wait = WAIT
-                if s.h < 1e-13 * (abs(s.t) + abs(end)) or not e < 1e300:
+                if s.h < shortest or not e < 1e300:
                     return done
                 continue
             if wait > 0:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -119,7 +120,7 @@ class Worker:
     def _go_on(self) -> None:
         while True:
             work = self._work.get()
-            work()
+            Context().run(work)  # as in a thread of its own: nothing of the run before, NumPy's error state for one
             del work  # with it go what it holds
             IDLE.append(self)
 
