@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -361,7 +362,9 @@ def test_a_long_batch_stops_for_ctrl_c(model, threads, monkeypatch):
             here.set()
             if done.count(threading.main_thread()) == 1:
                 signal.raise_signal(signal.SIGINT)
-        here.wait(60.0)  # else the others may have done all of it before
+        else:  # or the others may have done all of it before
+            here.wait(60.0)
+            time.sleep(1e-3)
         done.append(threading.current_thread())
         return batch(address)
 
