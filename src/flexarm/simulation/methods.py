@@ -30,7 +30,7 @@ RADIANS = 0.2
 
 FAR = 25
 """Fixed steps between two samples from which on an implicit method takes less time: it needs some 25 evaluations, of an
-equation that costs half as much as a rate, and products with Newton's matrix."""
+equation that costs a little less than a rate, and products with Newton's matrix."""
 
 MOST_STEPS = 1e12
 """Of fixed length in a run: a day of them, where each takes a tenth of a microsecond."""
