@@ -1,5 +1,6 @@
 """Implicit methods: the order they are said to have, what they do to energy, and steps that ignore stiffness."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from flexarm import control
 from flexarm.simulation import solvers
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.rhs import Plan
+from flexarm.simulation.steps import scaled, size
 from flexarm.simulation.tableaus import Tableau, gauss, generalized_alpha, radau
 
 TABLEAUS = {
@@ -226,3 +228,14 @@ def test_between_steps_as_at_their_ends(exact: tuple[fa.Model, np.ndarray], name
     assert runs[0].attrs["evaluations"] == runs[1].attrs["evaluations"]
     error = np.abs(runs[1].q.values - q).max(axis=1)
     assert error.max() < 100 * max(error[-1], 1e-9)
+
+
+def test_an_error_counts_by_what_it_does_to_coordinates_rates_and_memory() -> None:
+    """Of an error r of the unknown rates in a step: h^2 r / 2 in q, h r in v and z, in units of the tolerance."""
+    n, m, h, rtol = 2, 3, 0.1, 1e-3
+    rng = np.random.default_rng(3)
+    y, atol, r = rng.normal(size=n + m), rng.uniform(1e-5, 1e-4, n + m), rng.normal(size=m)
+    s = SimpleNamespace(n=n, m=m, rtol=rtol, atol=atol, y=y, scale=np.zeros(m))
+    scaled(s, h)
+    done = np.concatenate([0.5 * h**2 * r[:n], h * r]) / (atol + rtol * np.abs(y))
+    assert size(s, r) == pytest.approx(sum(done**2) / (n + m), rel=1e-12)
