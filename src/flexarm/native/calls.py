@@ -68,8 +68,7 @@ class OneState:
 
     def __init__(self, code: "Code", lengths: Sequence[int], shape: tuple[int, ...]):
         self.code, self._lengths, self._shape = code, lengths, shape
-        operations = code.facts["multiplications"] + code.facts["additions"]
-        self._batch = (BATCH if operations > LONG else BATCH_ALONE)(code.addresses["batch"])
+        self._batch = (BATCH if code.operations > LONG else BATCH_ALONE)(code.addresses["batch"])
         self._free: list[Place] = []
 
     def __call__(self, parts: Sequence[Array]) -> tuple[Array, bool]:
@@ -92,8 +91,7 @@ class ManyStates:
 
     def __init__(self, code: "Code"):
         self.code, self._batch = code, BATCH(code.addresses["batch"])
-        operations = code.facts["multiplications"] + code.facts["additions"]
-        self._row = OPERATION * operations + NUMBER * (code.facts["n_in"] + code.facts["n_out"])
+        self._row = OPERATION * code.operations + NUMBER * (code.facts["n_in"] + code.facts["n_out"])
 
     def __call__(self, parts: Sequence[Array]) -> tuple[Array, bool]:
         """Parts (rows, any width) of n_in numbers a row -> (rows, n_out), and whether all numbers are finite."""

@@ -44,6 +44,11 @@ class Code:
     was_cached: bool
     _engine: Any = field(repr=False, compare=False)
 
+    @property
+    def operations(self) -> int:
+        """Of a kernel: multiplications and additions."""
+        return self.facts["multiplications"] + self.facts["additions"]
+
     def __deepcopy__(self, _: Any) -> "Code":
         return self
 

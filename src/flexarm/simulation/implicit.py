@@ -52,7 +52,8 @@ class Implicit:
         m, width, size = n + nz, n + nz + len(RIDING), layout.size
         rows = 2 * stages + 2
         table = {f: np.ravel(getattr(tableau, f)) for f in ("c", "a1", "a2", "b1", "b2", "blocks", "to", "back")}
-        self._fixed, self._plan, self._y = step, plan, np.zeros(size)
+        self._fixed, self._y = step, np.zeros(size)
+        self._plan = plan  # alive as long as native code may be sent there
         self._code = CODE()
         self._call = INTEGRATE(self._code.addresses["integrate"])
         self.record = Placed(

@@ -1,7 +1,7 @@
 """What a run asks of whatever moves the arm: a table of torques, a controller, a prescribed motion alike."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -12,9 +12,12 @@ from flexarm.trajectory import Reference
 
 if TYPE_CHECKING:
     from flexarm.simulation.advance import Advance
-    from flexarm.simulation.samples import Ahead
 
 Array = np.ndarray
+
+Ahead = Callable[[Array, Array], tuple[int, Array, int, int]]
+"""Of the edges of stretches and the state at the first: how many of them it took, the state after these, of how many of
+the run's times the state is known, and steps."""
 
 
 class Input(ABC):
@@ -65,7 +68,7 @@ class Input(ABC):
         Raises `DescriptionError` where the input does not fit the arm, another `FlexarmError` where it fails at t.
         """
 
-    def ahead(self, plan: Plan, solver: "Advance", times: Array, x: Array) -> "Ahead | None":
+    def ahead(self, plan: Plan, solver: "Advance", times: Array, x: Array) -> Ahead | None:
         """Native code that takes many stretches at once, from the run's beginning on; None where there is none.
 
         States at the times go to x, (times, layout.size).

@@ -59,8 +59,8 @@ class Race:
     rate, residual : Code, () -> Code
         What each method evaluates; the residual is compiled when it is first asked for.
     layout : Layout
-    implicit : () -> Implicit
-        On the same plan.
+    implicit : (str, () -> Implicit)
+        Its name, and the method on the same plan.
     rtol : float
     atol : (layout.size,)
     """
@@ -84,7 +84,7 @@ class Race:
         self._stepping: Implicit | None = None
         self._taken: dict[str, float] = {}
         self._fastest, self._look, self._behind = 0.0, 0, False
-        self._cost = _operations(rate) + 35 * layout.size
+        self._cost = rate.operations + 35 * layout.size
 
     @property
     def method(self) -> str:
@@ -96,12 +96,10 @@ class Race:
         """Why."""
         found = f"fastest eigenvalue {self._fastest:.3g} rad/s"
         ahead, rest = self._taken.get(self._name), self._taken.get(self._explicit)
-        if ahead is None:
-            why = (
-                f"{found}; {self._name} was behind at once"
-                if self._behind
-                else f"{found}: explicit steps are few enough"
-            )
+        if ahead is None and self._behind:
+            why = f"{found}; {self._name} was behind at once"
+        elif ahead is None:
+            why = f"{found}: explicit steps are few enough"
         elif rest is None:
             why = f"{found}; {self._name} for {ahead:.4g} s"
         else:
@@ -137,7 +135,7 @@ class Race:
         if self._stepping is None:
             self._stepping = self._make()
         stepping, m = self._stepping, layout.nv + layout.memory
-        cost = _operations(residual) + 60 * m + 0.8 * m * m
+        cost = residual.operations + 60 * m + 0.8 * m * m
         rows, steps, going, begun = [np.empty((0, len(x)))], 0, False, t
         plan.rate(residual)
         try:
@@ -161,10 +159,6 @@ class Race:
     def _note(self, name: str, seconds: float) -> None:
         if seconds > 0.0:
             self._taken[name] = self._taken.get(name, 0.0) + seconds
-
-
-def _operations(code: Code) -> int:
-    return code.facts["multiplications"] + code.facts["additions"]
 
 
 def fastest(plan: Plan, t: float, x: Array) -> float:

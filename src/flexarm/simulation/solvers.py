@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.simulation.advance import CHUNK
 from flexarm.simulation.cyrk import entries
 from flexarm.simulation.implicit import ENDLESS, Implicit
 from flexarm.simulation.rhs import DIVERGED, RHS, Plan, loops
@@ -50,9 +51,6 @@ DISSIPATIVE = "generalized-alpha"
 """What takes a spectral radius at infinity."""
 FIXED = ("rk4",)
 METHODS = (*CYRK, *IMPLICIT, *SCIPY, *FIXED)
-
-CHUNK = 1000
-"""Fixed steps between two looks at where they lead."""
 
 UNLIMITED = 10**12
 """Megabytes that CyRK divides by the size of a state to get the most steps that it takes. It keeps the times asked for
