@@ -12,10 +12,10 @@ from functools import cached_property
 import casadi as ca
 
 from flexarm.description.arm import Arm
+from flexarm.description.numbers import coordinate_labels
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics import quantities
 from flexarm.mechanics.chain import Chain, named_chain, taken
-from flexarm.mechanics.modal import coordinate_labels
 from flexarm.mechanics.parameters import Ledger, LengthFunction, Parameter
 from flexarm.mechanics.spatial import Vector, is_zero
 

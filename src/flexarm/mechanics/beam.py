@@ -11,15 +11,14 @@ from flexarm.mechanics.modal import (
     Fields,
     _spelled,
     bases_of,
-    coordinate_labels,
     integrals,
     labels,
-    modal_damping,
     named_curvature,
     named_damping,
     named_mean,
     named_product,
     named_stiffness,
+    per_length,
     tip_functions,
 )
 from flexarm.mechanics.parameters import Name, value_of
@@ -34,7 +33,8 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
     field along x for each pair of modes of a plane, with the amplitude -eta_i eta_j.
     """
     length = name("L", "length", description.length, "m", "length")
-    mass = name("m", "mass", description.total_mass, "kg", "mass")
+    known, whole = description.total_mass, description.length
+    mass = name("m", "mass", known, "kg", "mass", per_length(description.mass, known, length / whole))
     counts, start, bases = bases_of(description, loads)
     k = start[-1]
     modes = labels(counts, bases, description.section_tip is None)
@@ -73,10 +73,12 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
     fields = Fields(axis, first, second, mass)
 
     rho_Ip = along.rho_Ip @ weights
-    spin = name("Jx", "polar_inertia", rho_Ip * description.length, "kg m^2", "moment of inertia about the beam's axis")
+    polar = rho_Ip * whole
+    about = "moment of inertia about the beam's axis"
+    spin = name("Jx", "polar_inertia", polar, "kg m^2", about, per_length(None, polar, length / whole))
     twists = range(start[2], start[3])
-    polar = along.rho_Ip * weights / rho_Ip if rho_Ip else 0.0 * weights
-    mean_twist, product_twist = integrals(bases[2].values(x), polar)
+    share = along.rho_Ip * weights / rho_Ip if rho_Ip else 0.0 * weights
+    mean_twist, product_twist = integrals(bases[2].values(x), share)
     twist_first = [spin * named_mean(name, modes[p], v) for p, v in zip(twists, mean_twist, strict=True)]
     twist_second = [
         [spin * named_product(name, modes[p], modes[r], v) for r, v in zip(twists, row, strict=True)]
@@ -118,13 +120,19 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
     M_eta[np.ix_(place, place)] = description.total_mass * (same * product_[1 : 1 + len(place), 1 : 1 + len(place)])
     M_eta[twists.start : twists.stop, twists.start : twists.stop] = rho_Ip * description.length * product_twist
     K = _stiffness(description, value_of, bases, start, x, weights, modes, description.length)
-    D = modal_damping(M_eta, np.array(K).reshape(k, k), np.array(description.damping_ratios), start)
+    inert = [mass / known, mass / known, spin / polar if polar else 1.0, mass / known]
+    rigid = [
+        named_stiffness(description, name, d) / description.stiffness[direction] if counts[d] else 1.0
+        for d, direction in enumerate(DIRECTIONS)
+    ]
+    powers = [inert[d] * rigid[d] * (whole / length) ** (3 if d < 2 else 1) for d in range(4)]
+    damping = named_damping(M_eta, np.array(K).reshape(k, k), description, start, name, powers)
 
     def bending_moment(station: float, eta: Vector) -> Vector:
         at = description.profile(station)
         return [
-            float(EI[0])
-            * dot((bases[d].values(station, 2)[0] / description.length**2).tolist(), eta[start[d] : start[d + 1]])
+            (float(EI[0]) * rigid[d] / length**2)
+            * dot(bases[d].values(station, 2)[0].tolist(), eta[start[d] : start[d + 1]])
             for d, EI in ((0, at.EI_y), (1, at.EI_z))
         ]
 
@@ -132,7 +140,7 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
         size=k,
         inertia=inertia,
         potential=lambda q, eta: 0.5 * dot(eta, product(stiffness, eta)),
-        damping=bordered(named_damping(D, name, coordinate_labels(counts))),
+        damping=bordered(damping),
         drive=[0.0] * (1 + k),
         tip=shortened_tip,
         rest=(0.0,) * k,

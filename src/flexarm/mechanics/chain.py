@@ -2,18 +2,21 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
-from math import acos, atan2, pi
+from math import pi
 
 import casadi as ca
 import numpy as np
 
-from flexarm.description.arm import Arm, Link
+from flexarm.description.arm import Arm, Beam, Link
+from flexarm.description.numbers import alignment
 from flexarm.mechanics.body import Body, Loads
 from flexarm.mechanics.drive import body
-from flexarm.mechanics.parameters import Ledger, Name, value_of
+from flexarm.mechanics.modal import bases_of
+from flexarm.mechanics.nominal import NUMBERS, Nominal
+from flexarm.mechanics.parameters import Name, Names, value_of
 from flexarm.mechanics.rigid import payload
 from flexarm.mechanics.spatial import Matrix, Motion, Scalar, Slide, Turn, Vector, is_zero
-from flexarm.shapes import TipLoad
+from flexarm.shapes import Basis, TipLoad
 
 TIP: tuple[tuple[type[Motion], int, int], ...]
 TIP = ((Slide, 0, 1), (Slide, 1, 1), (Slide, 2, 1), (Turn, 2, 1), (Turn, 1, -1), (Turn, 0, 1))
@@ -54,6 +57,7 @@ class Chain:
     size : number of coordinates
     driven : the bodies that have an actuator, in the order of the inputs
     gravity : acceleration in the base frame
+    nominal : what is a number, or follows from parameters alone
     seen : (number of a body, tip functions, their rates) -> what stands for them in all that lies beyond: they
         themselves, or symbols where closed forms are wanted
     """
@@ -64,6 +68,7 @@ class Chain:
     size: int
     driven: tuple[int, ...]
     gravity: Vector
+    nominal: Nominal = NUMBERS
     seen: Callable[[int, Vector, Vector], tuple[Vector, Vector]] = lambda i, s, sd: (s, sd)
 
 
@@ -94,8 +99,8 @@ def chain(arm: Arm) -> Chain:
     return _assembled(arm, bodies, [value_of] * len(bodies), list(arm.gravity))
 
 
-def named_chain(arm: Arm, ledger: Ledger) -> Chain:
-    """The same chain with symbols for its numbers; shapes are those of the numeric arm."""
+def named_chain(arm: Arm, ledger: Names) -> Chain:
+    """The same chain with what stands for its numbers; shapes are those of the numeric arm."""
     carried = payload(arm.payload).inertia([])
     loads: list[Loads] = []
     for link in reversed(arm.links):
@@ -104,6 +109,20 @@ def named_chain(arm: Arm, ledger: Ledger) -> Chain:
     names = [ledger.of(str(i), link.name) for i, link in enumerate(arm.links, start=1)] + [ledger.of("", "payload")]
     bodies = [body(link, load, name) for link, load, name in zip(arm.links, loads, names, strict=False)]
     return _assembled(arm, [*bodies, payload(arm.payload, names[-1])], names, _named_gravity(arm, ledger.of("", "")))
+
+
+def shapes_of(arm: Arm) -> dict[str, Basis]:
+    """The mode shapes of an arm's beams by link and direction, "upper.y", where there are any."""
+    carried, found = payload(arm.payload).inertia([]), {}
+    for link in reversed(arm.links):
+        loads = _loads(carried)
+        if isinstance(link.body, Beam):
+            counts, _, bases = bases_of(link.body, loads)
+            for direction, count, basis in zip(link.body.counts, counts, bases, strict=True):
+                if count:
+                    found[f"{link.name}.{direction}"] = basis
+        carried = _carried(body(link, loads), link, carried)
+    return found
 
 
 def _assembled(arm: Arm, bodies: list[Body], names: list[Name], gravity: Vector) -> Chain:
@@ -122,7 +141,7 @@ def _named_gravity(arm: Arm, name: Name) -> Vector:
     """Gravity's components; one of them alone is g, with its sign."""
     lone = np.count_nonzero(arm.gravity) == 1
     return [
-        (np.sign(g) if lone else 1.0)
+        0.0 if lone and g == 0.0 else (float(np.sign(g)) if lone else 1.0)
         * name("g" if lone else "g" + axis, f"gravity{'.' * (not lone)}{axis * (not lone)}", abs(g) if lone else g,
                "m/s^2", "gravity" + f" along {axis}" * (not lone))
         for g, axis in zip(arm.gravity, "xyz", strict=True)
@@ -180,7 +199,7 @@ def _placement(link: Link, name: Name) -> list[tuple[type[Motion], int, Scalar]]
 def _named_angle(name: Name, letter: str, field: str, value: float, meaning: str) -> Scalar:
     """A constant angle; quarter turns have no name."""
     quarters = value / (pi / 2)
-    return value if quarters == round(quarters) else name(letter, field, value, "rad", meaning)
+    return name(letter, field, value, "rad", meaning, plain=quarters == round(quarters))
 
 
 def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) -> Segment:
@@ -188,7 +207,7 @@ def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) ->
     before = [*tip, *(Step(motion, axis, value) for motion, axis, value in _placement(link, name))]
     if coordinate is None:
         return Segment((*merged(before), Step(Slide, 0)), ())
-    k, sign, azimuth, tilt = _alignment(np.array(link.joint.direction))
+    k, sign, azimuth, tilt = alignment(np.array(link.joint.direction))
     alpha = _named_angle(name, "azimuth", "joint.axis.azimuth", azimuth, "azimuth of the joint's axis")
     beta = _named_angle(name, "tilt", "joint.axis.tilt", tilt, "tilt of the joint's axis")
     j = (k + 2) % 3
@@ -196,21 +215,6 @@ def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) ->
     before += [Step(Turn, k, alpha), Step(Turn, j, beta), moving]
     after = [Step(Turn, j, -beta), Step(Turn, k, -alpha)]
     return Segment(tuple(merged(before)), tuple(merged(after)))
-
-
-def _alignment(axis: np.ndarray) -> tuple[int, int, float, float]:
-    """k, sign, alpha, beta such that axis = sign R_k(alpha) R_j(beta) e_k; turning about j = k - 1 takes k to k + 1.
-
-    k is the axis' largest component, so that coordinate axes need no turn at all.
-    """
-    k = int(np.argmax(np.abs(axis)))
-    sign = 1 if axis[k] > 0 else -1
-    i, j = (k + 1) % 3, (k + 2) % 3
-    n = sign * axis
-    beta = acos(min(1.0, n[k]))  # R_j(beta) e_k = cos(beta) e_k + sin(beta) e_i
-    if beta < 1e-12:
-        return k, sign, 0.0, 0.0
-    return k, sign, atan2(n[j], n[i]), beta
 
 
 def _tip_steps(body: Body) -> list[Step]:

@@ -100,11 +100,14 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
     per = "rad" if turns else "m"
     viscous = "N m s/rad" if turns else "N s/m"
     rotor_inertia = name("Ir", "rotor_inertia", joint.rotor_inertia, "kg m^2", "moment of inertia of the rotor")
-    ratio = joint.gear_ratio if joint.rotor_inertia else 0.0
+    ratio = 0.0 if is_zero(rotor_inertia) else joint.gear_ratio
     gear_ratio = name("G", "gear_ratio", ratio, "" if turns else "rad/m", "gear ratio")
-    stiffness = name("ks", "stiffness", joint.stiffness or 0.0, f"N{' m' * turns}/{per}", "stiffness of the joint")
     bearing = name("d", "damping", joint.damping, viscous, "viscous damping of the joint")
-    spring = name("ds", "spring_damping", joint.spring_damping, viscous, "viscous damping of the joint's spring")
+    stiffness, spring = 0.0, 0.0
+    if joint.elastic:
+        unit = f"N{' m' * turns}/{per}"
+        stiffness = name("ks", "stiffness", joint.stiffness or 0.0, unit, "stiffness of the joint")
+        spring = name("ds", "spring_damping", joint.spring_damping, viscous, "viscous damping of the joint's spring")
 
     elastic = int(joint.elastic)
     n = k + elastic

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from flexarm.mechanics.body import symmetric, without_rounding
 from flexarm.mechanics.chain import Chain, Step, positions, put, taken
-from flexarm.mechanics.combination import combinations
+from flexarm.mechanics.combination import combinations, following
 from flexarm.mechanics.moving import Moving, at, moving
+from flexarm.mechanics.nominal import Nominal
 from flexarm.mechanics.spatial import (
     Matrix,
     Motion,
@@ -173,7 +173,8 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vect
     left = [
         added([*AT_REST, *taken(force, own)], scaled(-1, here.h)) for here, own in zip(bodies, chain.own, strict=True)
     ]
-    bodies, left, T = zip(*map(combined, bodies, left), strict=True)
+    made = [combined(here, own, chain.nominal) for here, own in zip(bodies, left, strict=True)]
+    bodies, left, T = zip(*made, strict=True)
     solved = inward(bodies, ways, left)
     qdd: Vector = [0.0] * chain.size
     x: Vector = [*(-g for g in chain.gravity), 0.0, 0.0, 0.0]
@@ -191,22 +192,21 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vect
     return qdd
 
 
-def combined(here: Moving, left: Vector) -> tuple[Moving, Vector, Matrix]:
+def combined(here: Moving, left: Vector, nominal: Nominal) -> tuple[Moving, Vector, Matrix]:
     """The body and the wrench left to accelerate it over z in place of eta = T z, and T; see `combinations`.
 
     Where M or the tip functions' slopes change with eta, they stay what they are.
     """
-    k = len(here.M) - 7
-    M, S = numbers([row[7:] for row in here.M[7:]]), numbers(here.s_eta)
+    k, own = len(here.M) - 7, [row[7:] for row in here.M[7:]]
+    M, S = nominal(own), nominal(here.s_eta)
     if k == 0 or M is None or S is None:
         return here, left, [[float(r == c) for c in range(k)] for r in range(k)]
-    T, s_eta = combinations(M, S)
-    over_z = T.T.tolist()
+    T, s_eta, own = combinations(M, S) if numbers(own + here.s_eta) is not None else following(own, here.s_eta, M, S)
+    over_z = transposed(T)
     beside = [product(over_z, row[7:]) for row in here.M[:7]]
-    own = without_rounding(symmetric(T.T @ M @ T)).tolist()
     G = [[*row[:7], *more] for row, more in zip(here.M, beside, strict=False)]
     G += [[*column, *row] for column, row in zip(transposed(beside), own, strict=True)]
-    return replace(here, M=G, s_eta=s_eta.tolist()), [*left[:7], *product(over_z, left[7:])], T.tolist()
+    return replace(here, M=G, s_eta=s_eta), [*left[:7], *product(over_z, left[7:])], T
 
 
 def inward(

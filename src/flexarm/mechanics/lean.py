@@ -15,7 +15,8 @@ import numpy as np
 
 from flexarm.mechanics.body import Body, symmetric, without_rounding
 from flexarm.mechanics.chain import Chain, Segment, Step, merged
-from flexarm.mechanics.spatial import Slide, Turn, entries, numbers
+from flexarm.mechanics.nominal import Nominal
+from flexarm.mechanics.spatial import Matrix, Slide, Turn, dot, entries, numbers, product
 
 ROUNDING = 1e-12
 """Of an angle [rad], or of a length over the distance of two joints."""
@@ -64,7 +65,7 @@ def lean(chain: Chain) -> Chain:
     if _are_constant(first) and all(isinstance(g, int | float) for g in gravity):  # any frame at rest will do
         gravity = without_rounding(HERE.then(*first).R.T @ gravity).tolist()
         segments[0] = Segment((joint,), segments[0].after)
-    found = [_inertia(body) if _is_plain(chain, i) else None for i, body in enumerate(bodies[:-1])]
+    found = [_inertia(body, chain.nominal) if _is_plain(chain, i) else None for i, body in enumerate(bodies[:-1])]
     stiff = {i: M for i, M in enumerate(found) if M is not None}
     origin = HERE  # of the joint's frame as it was, in the one that stands for it
     for i, M in stiff.items():
@@ -96,7 +97,7 @@ def lean(chain: Chain) -> Chain:
             steps = tuple(merged([*between, moving]))
         segments[i] = Segment(segments[i].steps, ())
         segments[i + 1] = Segment(steps, chain.segments[i + 1].after)
-        bodies[i] = _seen(bodies[i], M, was.seen_from(now))
+        bodies[i] = _seen(bodies[i], M, was.seen_from(now), chain.nominal)
     return replace(chain, bodies=tuple(bodies), segments=tuple(segments), gravity=gravity)
 
 
@@ -111,18 +112,24 @@ def _are_constant(steps: list[Step]) -> bool:
     return all(not (s.tips or s.joints) and isinstance(s.offset, int | float) for s in steps)
 
 
-def _inertia(body: Body) -> np.ndarray | None:
-    """M where it is always the same, else None."""
-    return numbers(body.inertia(entries(ca.SX.sym("eta", body.size))))
+def _inertia(body: Body, nominal: Nominal) -> Matrix | None:
+    """M where it is the same whatever the state is, else None."""
+    M = body.inertia(entries(ca.SX.sym("eta", body.size)))
+    return None if nominal(M) is None else M
 
 
-def _seen(body: Body, inertia: np.ndarray, old: Pose) -> Body:
+def _seen(body: Body, inertia: Matrix, old: Pose, nominal: Nominal) -> Body:
     """A stiff body from a frame in which its own one is `old`."""
     x, y, z = old.p
     twist = np.eye(7 + body.size)  # from (v, w, ...) of the new frame to those of the old one
     twist[:3, :3] = twist[3:6, 3:6] = old.R.T
     twist[:3, 3:6] = old.R.T @ np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
-    M = without_rounding(symmetric(twist.T @ inertia @ twist)).tolist()
+    if (known := numbers(inertia)) is not None:
+        M = without_rounding(symmetric(twist.T @ known @ twist)).tolist()
+    else:
+        columns = [product(inertia, column) for column in twist.T.tolist()]
+        half = [[dot(a, b) for b in columns] for a in twist.T.tolist()]
+        M = nominal.without_rounding([[half[min(i, j)][max(i, j)] for j in range(len(half))] for i in range(len(half))])
     return replace(body, inertia=lambda eta: M, tip=lambda eta: [0.0] * 6)
 
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from flexarm.description.arm import DIRECTIONS, Beam
+from flexarm.description.numbers import coordinate_labels, numbered
 from flexarm.mechanics.body import Loads, couple, frame_inertia, symmetric, without_rounding
-from flexarm.mechanics.parameters import Name
-from flexarm.mechanics.spatial import Matrix, Scalar, Vector, cross, dot
+from flexarm.mechanics.parameters import Follows, Name
+from flexarm.mechanics.spatial import Matrix, Scalar, Vector, cross, dot, square_root
 from flexarm.shapes import Basis, fitted
 
 
@@ -67,16 +69,7 @@ def labels(counts: list[int], bases: list[Basis], uniform: bool) -> list[str]:
     x = np.linspace(0.0, 1.0, 7)
     n = min(counts[:2])
     alike = n == 0 or (uniform and np.array_equal(bases[0].values(x)[:, :n], bases[1].values(x)[:, :n]))
-    return _numbered(["", "", "t", "x"] if alike else ["y", "z", "t", "x"], counts)
-
-
-def coordinate_labels(counts: list[int]) -> list[str]:
-    """What names each amplitude: its number, behind the direction where there is more than one."""
-    return _numbered(["y", "z", "t", "x"] if np.count_nonzero(counts) > 1 else [""] * 4, counts)
-
-
-def _numbered(marks: list[str], counts: list[int]) -> list[str]:
-    return [f"{mark}{j}" for mark, count in zip(marks, counts, strict=True) for j in range(1, count + 1)]
+    return numbered(["", "", "t", "x"] if alike else ["y", "z", "t", "x"], counts)
 
 
 def named_mean(name: Name, field: str, value: float, uniform: bool = False) -> Scalar:
@@ -192,13 +185,43 @@ def modal_damping(M: np.ndarray, K: np.ndarray, ratios: np.ndarray, start: list[
     return D
 
 
-def named_damping(D: np.ndarray, name: Name, modes: list[str]) -> Matrix:
-    """The entries of the modal damping matrix."""
+def named_damping(
+    M: np.ndarray, K: np.ndarray, description: Beam, start: list[int], name: Name, powers: list[Scalar]
+) -> Matrix:
+    """The entries of the modal damping matrix, D = sum_j zeta_j D_j, which follow from the modes' damping ratios.
+
+    `powers` are for each direction M's and K's factors, multiplied: 1 where both are what the description says.
+    """
+    ratios = np.array(description.damping_ratios)
+    modes = coordinate_labels([b - a for a, b in pairwise(start)])
+    D = modal_damping(M, K, ratios, start)
+    direction = [d for d, (a, b) in enumerate(pairwise(start)) for _ in range(a, b)]
+
+    def follows(i: int, j: int) -> Scalar:
+        a, b = start[direction[i]], start[direction[i] + 1]
+        if not a <= j < b:
+            return 0.0
+        zeta = [named_ratio(description, name, modes, r) for r in range(a, b)]
+        units = [modal_damping(M, K, np.eye(len(ratios))[r], start)[i, j] for r in range(a, b)]
+        return square_root(powers[direction[i]]) * dot(zeta, units)
+
     return [
         [
             name(f"d_{modes[min(i, j)]}_{modes[max(i, j)]}", f"modal_damping.{modes[min(i, j)]}.{modes[max(i, j)]}",
-                 float(D[i, j]), "N s/m", "modal damping")
+                 float(D[i, j]), "N s/m", "modal damping", partial(follows, i, j))
             for j in range(len(D))
         ]
         for i in range(len(D))
     ]  # fmt: skip
+
+
+def named_ratio(description: Beam, name: Name, modes: list[str], mode: int) -> Scalar:
+    """A mode's ratio of critical damping; one name for all where one number is given for all."""
+    label = "" if isinstance(description.damping, float) else modes[mode]
+    field, value = f"damping_ratio{'.' * bool(label)}{label}", description.damping_ratios[mode]
+    return name(f"zeta{'_' * bool(label)}{label}", field, value, "", "ratio of critical damping")
+
+
+def per_length(given: float | None, value: float, stretched: Scalar) -> Follows:
+    """What follows for a beam's number, given per length where it is not given whole, from how much longer it is."""
+    return None if given is not None else lambda: value * stretched

@@ -38,6 +38,9 @@ class Parameter:
         In words.
     link : int
         Number of its link, from 1; 0 where it belongs to none.
+    shapes : tuple of str
+        Of a number that varies: where a model keeps mode shapes that an arm rebuilt with another value would not have,
+        "upper.y" for link and direction.
     """
 
     symbol: str
@@ -46,6 +49,7 @@ class Parameter:
     unit: str
     meaning: str
     link: int = 0
+    shapes: tuple[str, ...] = ()
 
     @property
     def modal(self) -> bool:
@@ -61,6 +65,10 @@ AtLength = Callable[[Scalar], Vector]
 """Numbers at a length."""
 
 
+Follows = Callable[[], Scalar] | None
+"""A number by others, computed when it is asked for."""
+
+
 class Label(NamedTuple):
     """What a number without unit is called: letter and labels, field, meaning."""
 
@@ -72,8 +80,21 @@ class Label(NamedTuple):
 class Name(Protocol):
     """What the numbers of one link become on their way into its mechanics: values, or symbols."""
 
-    def __call__(self, symbol: str, name: str, value: float, unit: str, meaning: str) -> Scalar:
-        """What stands for a number: letter and labels, field, value, unit, meaning."""
+    def __call__(
+        self,
+        symbol: str,
+        name: str,
+        value: float,
+        unit: str,
+        meaning: str,
+        follows: Follows = None,
+        plain: bool = False,
+    ) -> Scalar:
+        """What stands for a number: letter and labels, field, value, unit, meaning.
+
+        `follows` gives it by other numbers, where the description leaves it to them. One that is `plain` (a quarter
+        turn) has no name in equations, as zero has none.
+        """
 
     def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
         """What stands, at a length, for numbers that change with it; one that is known at any length has no label."""
@@ -81,7 +102,16 @@ class Name(Protocol):
 
 @final
 class _Value:
-    def __call__(self, symbol: str, name: str, value: float, unit: str, meaning: str) -> Scalar:
+    def __call__(
+        self,
+        symbol: str,
+        name: str,
+        value: float,
+        unit: str,
+        meaning: str,
+        follows: Follows = None,
+        plain: bool = False,
+    ) -> Scalar:
         return value
 
     def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
@@ -101,7 +131,16 @@ value_of: Name = _Value()
 
 @final
 class _Label:
-    def __call__(self, symbol: str, name: str, value: float, unit: str, meaning: str) -> Label:
+    def __call__(
+        self,
+        symbol: str,
+        name: str,
+        value: float,
+        unit: str,
+        meaning: str,
+        follows: Follows = None,
+        plain: bool = False,
+    ) -> Label:
         return Label(symbol, name, meaning)
 
     def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
@@ -156,6 +195,13 @@ class LengthFunction:
         return self, self.slope, self.slope.slope
 
 
+class Names(Protocol):
+    """A `Name` for each link."""
+
+    def of(self, mark: str, owner: str) -> Name:
+        """The `Name` of a link: its number goes behind the letter, its name before the field's."""
+
+
 @final
 @dataclass(frozen=True)
 class Ledger:
@@ -186,12 +232,21 @@ class _Named:
     mark: str
     owner: str
 
-    def __call__(self, symbol: str, name: str, value: float, unit: str, meaning: str) -> Scalar:
-        if value == 0.0:
-            return 0.0
-        known, full = self.ledger.parameters, self._full(symbol)
+    def __call__(
+        self,
+        symbol: str,
+        name: str,
+        value: float,
+        unit: str,
+        meaning: str,
+        follows: Follows = None,
+        plain: bool = False,
+    ) -> Scalar:
+        if plain or value == 0.0:
+            return value
+        known, full = self.ledger.parameters, full_symbol(symbol, self.mark)
         if full not in known:
-            known[full] = Parameter(full, self._owned(name), float(value), unit, meaning, self._link)
+            known[full] = Parameter(full, full_name(name, self.owner), float(value), unit, meaning, self._link)
             self.ledger.symbols[full] = ca.SX.sym(full)
         elif abs(known[full].value - value) > 1e-9 * abs(value):
             raise AssertionError(f"{full} names two numbers, {known[full].value} and {value}")
@@ -207,10 +262,10 @@ class _Named:
     def _along(self, label: Label, series: Series) -> Callable[[Scalar], Scalar]:
         if len(series.coefficients) == 1:
             return _constant(self(label.symbol, label.name, float(series.coefficients[0, 0]), "", label.meaning))
-        full, link, known = self._full(label.symbol), self._link, self.ledger.functions
+        full, link, known = full_symbol(label.symbol, self.mark), self._link, self.ledger.functions
         place = self.ledger.places.setdefault(link, ca.SX.sym(f"place_{link}"))
         if full not in known:
-            known[full] = LengthFunction(full, self._owned(label.name), label.meaning, link, series)
+            known[full] = LengthFunction(full, full_name(label.name, self.owner), label.meaning, link, series)
             self.ledger.values.update({each.symbol: ca.SX.sym(each.symbol) for each in known[full].orders})
         elif not known[full].series.is_close_to(series):
             raise AssertionError(f"{full} names two functions")
@@ -221,12 +276,16 @@ class _Named:
     def _link(self) -> int:
         return int(self.mark) if self.mark else 0
 
-    def _full(self, symbol: str) -> str:
-        letter, _, labels = symbol.partition("_")
-        return "_".join(part for part in (letter, self.mark, labels) if part)
 
-    def _owned(self, name: str) -> str:
-        return f"{self.owner}.{name}" if self.owner else name
+def full_symbol(symbol: str, mark: str) -> str:
+    """A letter and its labels with the link's number between them."""
+    letter, _, labels = symbol.partition("_")
+    return "_".join(part for part in (letter, mark, labels) if part)
+
+
+def full_name(name: str, owner: str) -> str:
+    """The field's name behind that of its link."""
+    return f"{owner}.{name}" if owner else name
 
 
 def _constant(value: Scalar) -> Callable[[Scalar], Scalar]:

@@ -1,8 +1,12 @@
 """Bodies without coordinates of their own: rigid links and the payload."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from flexarm.description.arm import Payload, Rigid, tensor
+from flexarm.description.numbers import tensor_axes
 from flexarm.mechanics.body import Body, frame_inertia
 from flexarm.mechanics.parameters import Name, value_of
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, scaled, zeros
@@ -13,12 +17,15 @@ def rigid(description: Rigid, name: Name = value_of) -> Body:
     m = name("m", "mass", description.mass, "kg", "mass")
     length = name("L", "length", description.length, "m", "length")
     x, y, z = description.center
+    middle = None if description.com is not None else lambda: 0.5 * length
     c = [
-        name("lc", "com.x", x, "m", "centre of mass along x"),
+        name("lc", "com.x", x, "m", "centre of mass along x", middle),
         name("yc", "com.y", y, "m", "centre of mass along y"),
         name("zc", "com.z", z, "m", "centre of mass along z"),
     ]
-    I = named_tensor(description.inertia_tensor, name, "I", "inertia", "moment of inertia about the centre of mass")
+    rod = None if description.inertia is not None else lambda r, s: m * length**2 / 12.0 if r == s != 0 else 0.0
+    about = "moment of inertia about the centre of mass"
+    I = named_tensor(description.inertia_tensor, name, "I", "inertia", about, rod)
     for r in range(3):
         for s in range(3):
             I[r][s] = I[r][s] + m * ((dot(c, c) if r == s else 0.0) - c[r] * c[s])
@@ -27,22 +34,31 @@ def rigid(description: Rigid, name: Name = value_of) -> Body:
 
 def payload(description: Payload | None, name: Name = value_of) -> Body:
     """The body held by the last tip; without mass where there is no payload."""
-    if description is None:
-        return _lump(0.0, [0.0] * 3, zeros(3, 3), 0.0)
-    m = name("mP", "mass", description.mass, "kg", "mass of the payload")
-    I = named_tensor(tensor(description.inertia), name, "IP", "inertia", "moment of inertia of the payload")
+    mass, inertia = (0.0, 0.0) if description is None else (description.mass, description.inertia)
+    m = name("mP", "mass", mass, "kg", "mass of the payload")
+    I = named_tensor(tensor(inertia), name, "IP", "inertia", "moment of inertia of the payload")
     return _lump(m, [0.0] * 3, I, 0.0)
 
 
-def named_tensor(I: np.ndarray, name: Name, letter: str, field: str, meaning: str) -> Matrix:
-    """The entries of a tensor, each named once; one name for principal values that are the same."""
-    lone, unit = np.array_equal(I, np.diag(np.diag(I))) and I[1, 1] == I[2, 2], "kg m^2"
+def named_tensor(
+    I: np.ndarray,
+    name: Name,
+    letter: str,
+    field: str,
+    meaning: str,
+    follows: Callable[[int, int], Scalar] | None = None,
+) -> Matrix:
+    """The entries of a tensor, each named once; one name for principal values that are the same.
+
+    `follows` gives an entry by other numbers, where the description leaves it to them.
+    """
 
     def entry(r: int, c: int) -> Scalar:
-        if lone and (r == c != 0 or (r == c and I[0, 0] == I[1, 1])):
-            return name(letter, field, I[r, c], unit, meaning)
-        axes = "xyz"[r] + "xyz"[c]
-        return name(letter + axes, f"{field}.{axes}", I[r, c], unit, f"{meaning}, {axes}")
+        axes = tensor_axes(I, r, c)
+        given = None if follows is None else partial(follows, r, c)
+        if not axes:
+            return name(letter, field, I[r, c], "kg m^2", meaning, given)
+        return name(letter + axes, f"{field}.{axes}", I[r, c], "kg m^2", f"{meaning}, {axes}", given)
 
     return [[entry(min(r, c), max(r, c)) for c in range(3)] for r in range(3)]
 

@@ -117,6 +117,16 @@ def numbers(M: Matrix) -> np.ndarray | None:
     return None if found is None or not np.isfinite(found).all() else found
 
 
+def is_symbolic(x: Scalar) -> bool:
+    """Whether x is an expression, and no number."""
+    return isinstance(x, ca.SX) and not x.is_constant()
+
+
+def square_root(x: Scalar) -> Scalar:
+    """The root of a scalar."""
+    return _quick(ca.SX.unary(ca.OP_SQRT, x)) if isinstance(x, ca.SX) else float(x) ** 0.5
+
+
 def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     """Cosine and sine of an angle."""
     if isinstance(angle, ca.SX):

@@ -13,10 +13,8 @@ from flexarm.mechanics.body import Body, Loads, bordered, frame_inertia
 from flexarm.mechanics.modal import (
     Fields,
     bases_of,
-    coordinate_labels,
     integrals,
     labels,
-    modal_damping,
     named_curvature,
     named_damping,
     named_mean,
@@ -47,7 +45,8 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     functions of l, Chebyshev series from `SHORTEST` of the total length on, each with a name. Such a shape is scaled to
     a largest deflection of 1 at the nominal length and keeps the integral of its square, so that it changes smoothly.
     """
-    mass = name("m", "mass", description.total_mass, "kg", "mass")
+    known = description.total_mass
+    mass = name("m", "mass", known, "kg", "mass")
     total = name("L", "length", description.length, "m", "length")
     m = mass / total
     rest = joint.free_length or description.length
@@ -137,12 +136,14 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     M_rest = np.equal.outer(modes, modes) * second
     rigidity = np.array([description.stiffness["yz"[d]] for d in modes])
     K_rest = rigidity * at_rest[size * size :].reshape(n, n) / rest**3
-    D = modal_damping(M_rest, K_rest, np.array(description.damping_ratios), starts)
+    bent = [EI[starts[d]] / description.stiffness["yz"[d]] if counts[d] else 1.0 for d in (0, 1)]
+    powers = [mass / known * x for x in (*bent, 1.0, 1.0)]
+    damping = named_damping(M_rest, K_rest, description, starts, name, powers)
     return Body(
         size=k,
         inertia=inertia,
         potential=potential,
-        damping=bordered(named_damping(D, name, coordinate_labels(counts)), before=2),
+        damping=bordered(damping, before=2),
         drive=[0.0, 1.0] + [0.0] * n,
         tip=tip,
         rest=(rest, *([0.0] * n)),

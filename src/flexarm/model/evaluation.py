@@ -7,8 +7,10 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from flexarm.errors import DescriptionError
+from flexarm.native.calls import OneState
 from flexarm.native.kernel import Kernel
 from flexarm.native.once import Once
+from flexarm.native.varying import At
 
 Array = np.ndarray
 
@@ -50,13 +52,28 @@ class Evaluation:
         The signals of each argument by its name.
     shape : tuple of int
         Of the value at one state.
+    place : int
+        How many arguments stand before the constants of a model that varies.
     """
 
-    def __init__(self, name: str, kernel: Kernel, arguments: dict[str, tuple[str, ...]], shape: tuple[int, ...]):
-        self._name, self._kernel, self._arguments, self._shape = name, kernel, arguments, shape
+    def __init__(
+        self,
+        name: str,
+        kernel: Kernel | At,
+        arguments: dict[str, tuple[str, ...]],
+        shape: tuple[int, ...],
+        place: int = 0,
+    ):
+        self._name, self._kernel, self._arguments, self._shape, self._place = name, kernel, arguments, shape, place
         lengths = [len(signals) for signals in arguments.values()]
         self._shapes = [(length,) for length in lengths]
-        self._one = Once(lambda: kernel.one_state(lengths, shape))
+
+        def one() -> OneState:
+            constants = [len(kernel.constants)] if self._varies else []
+            return kernel.one_state([*lengths[:place], *constants, *lengths[place:]], shape)
+
+        self._one = Once(one)
+        self._varies = isinstance(kernel, At)
 
     def __deepcopy__(self, _: Any) -> "Evaluation":
         return self
@@ -64,32 +81,44 @@ class Evaluation:
     def __reduce__(self) -> NoReturn:
         raise TypeError("an evaluation belongs to its process; pickle the model")
 
-    def __call__(self, values: Sequence[Any]) -> Array:
-        """The value, (..., *shape), a new array; raises `DescriptionError` for what does not fit."""
+    def __call__(self, values: Sequence[Any], p: Array | None = None) -> Array:
+        """The value, (..., *shape), a new array; raises `DescriptionError` for what does not fit.
+
+        p are parameters (..., k) in place of the model's own.
+        """
         if len(values) != len(self._shapes):
             names = ", ".join(self._arguments)
             raise DescriptionError(f"{self._name} takes {names}; {len(values)} values were given")
-        if (found := self._plain(values)) is not None:
+        w = self._kernel.constants if p is None else self._kernel.constants_of(p)
+        if (found := self._plain(values, w)) is not None:
             return found
         values = [argument(*each, x) for each, x in zip(self._arguments.items(), values, strict=True)]
-        if (found := self._plain(values)) is not None:
+        if (found := self._plain(values, w)) is not None:
             return found
         given = ", ".join(f"{name} is {x.shape}" for name, x in zip(self._arguments, values, strict=True))
+        given += f", p is {p.shape}" * (p is not None)
         raise DescriptionError(f"{self._name}: axes before the last do not fit together: {given}")
 
-    def _plain(self, values: Sequence[Any]) -> Array | None:
+    def _plain(self, values: Sequence[Any], w: Array) -> Array | None:
         """The value for arrays of doubles; None for anything else, or what is not finite or does not fit together."""
         for value, shape in zip(values, self._shapes):  # noqa: B905  (strict takes a tenth of all the time)
             if type(value) is not Array or value.dtype != DOUBLE or value.shape != shape:
-                return self._batch(values)
-        found, finite = self._one()(values)
+                return self._batch(values, w)
+        if w.ndim > 1:
+            return self._batch(values, w)
+        found, finite = self._one()(self._with(values, w) if self._varies else values)
         return found if finite else None
 
-    def _batch(self, values: Sequence[Any]) -> Array | None:
+    def _with(self, values: Sequence[Any], w: Array) -> Sequence[Any]:
+        """All that the kernel takes."""
+        return (*values[: self._place], w, *values[self._place :])
+
+    def _batch(self, values: Sequence[Any], w: Array) -> Array | None:
         """The same for axes before the last."""
         for value, shape in zip(values, self._shapes, strict=True):
             if type(value) is not Array or value.dtype != DOUBLE or value.shape[-1:] != shape:
                 return None
+        values = self._with(values, w) if self._varies else values
         try:
             batch = np.broadcast_shapes(*{x.shape[:-1] for x in values})
         except ValueError:

@@ -62,9 +62,9 @@ def function(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
         scalars = [entries(x) for x in symbols]
         y = [value for each in outputs for value in each.expression(model.arm, model.chain, *scalars)]
         expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*y))))
-        return ca.Function("outputs", symbols, [expression], list(arguments), ["y"])
+        return model.over_parameters("outputs", dict(zip(arguments, symbols, strict=True)), expression)
 
-    return model.derived(_key(model, outputs), trace)
+    return model.traced(_key(model, outputs), trace)
 
 
 def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
@@ -75,9 +75,10 @@ def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: A
 
         y = function(model, outputs)
         x = y.sx_in()
-        return ca.Function("slopes", x, [ca.densify(ca.jacobian(y(*x), each)) for each in x])
+        return ca.Function("slopes", x, [ca.densify(ca.jacobian(y(*x), each)) for each in x[:3]])
 
-    return tuple(np.array(x) for x in model.derived(_key(model, outputs) + " slopes", trace)(q, qd, qdd))
+    found = model.with_numbers(model.traced(_key(model, outputs) + " slopes", trace))
+    return tuple(np.array(x) for x in found(q, qd, qdd))
 
 
 def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel:

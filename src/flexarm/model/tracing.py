@@ -6,26 +6,29 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
 from flexarm import progress
-from flexarm.checks import Described, checked_instance, checked_integer, choices, refused, shown
+from flexarm.checks import Described, Fault, checked_instance, checked_integer, choices, refused, shown
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
 from flexarm.model.evaluation import Evaluation, argument
 from flexarm.model.faults import not_finite
+from flexarm.model.varied import Group, Traces, Varied, place
 from flexarm.native.kernel import Check, Kernel
 from flexarm.native.once import BUILDING, Once
+from flexarm.native.varying import At
 from flexarm.shapes import TipLoad, fitted, quadrature
 
 if TYPE_CHECKING:
     import casadi as ca
 
     from flexarm.mechanics.chain import Chain
+    from flexarm.mechanics.parameters import Parameter
 
 Array = np.ndarray
 
@@ -54,6 +57,13 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "observed": (STATE, ("5 + 6 links + m",)),
 }
 """Arguments and shape of every quantity in the module `quantities`."""
+SOLVED = {
+    "state_rate": ("state_residual",),
+    "state_residual": ("state_rate",),
+    "prescribed_rate": ("prescribed_residual",),
+    "prescribed_residual": ("prescribed_rate",),
+}
+"""What a run may change to from a quantity: both have the same constants."""
 
 
 def foreign_sources(arm: Arm) -> list[bytes]:
@@ -103,10 +113,24 @@ def taken_by(name: str) -> tuple[str, ...]:
         raise DescriptionError(f"unknown quantity {shown(name)}; known are {', '.join(QUANTITIES)}") from None
 
 
-def _chain(arm: Arm) -> "Chain":
+def _chain(arm: Arm, varied: tuple["Parameter", ...]) -> tuple["Chain", Any]:
+    """The chain, and the symbols p in it, if any."""
     from flexarm.mechanics.chain import chain  # late: CasADi takes long to import
 
-    return chain(arm)
+    if not varied:
+        return chain(arm), None
+    from flexarm.mechanics.varied import varied_chain
+
+    return varied_chain(arm, varied)
+
+
+def _kept(known: dict[str, Any], key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
+    """What is known by a key, traced if it is not."""
+    if key not in known:
+        with BUILDING, progress.said(f"tracing {key}"):
+            if key not in known:
+                known[key] = trace()
+    return known[key]
 
 
 BEGAN = time.time(), time.monotonic()
@@ -118,6 +142,20 @@ def loaded() -> float:
     return min(BEGAN[0], time.time() - (time.monotonic() - BEGAN[1]))
 
 
+@final
+class Shared:
+    """What models of one arm have in common, whatever their parameters are."""
+
+    def __init__(self, arm: Arm, varied: Varied):
+        self.varied = varied
+        self.kernels: dict[str, Kernel] = {}
+        self.groups: dict[tuple[str, ...], Group] = {}
+        self.functions: dict[str, Any] = {}
+        self.chain: Once[tuple[Chain, Any]] = Once(lambda: _chain(arm, varied.parameters))
+        names = "\n".join(parameter.name for parameter in varied.parameters)
+        self.fingerprint = Once(lambda: f"{fingerprint(arm)}\n{names}" if names else fingerprint(arm))
+
+
 class Traced:
     """An arm's functions, each traced when first asked for, compiled when first called, and kept by its key.
 
@@ -126,13 +164,16 @@ class Traced:
     arm : Arm
     coordinates, inputs : tuple of str
         Names in the order of q and of u.
+    p : (k,)
+        Values of the parameters that vary, see `Model`.
     """
 
-    def __init__(self, arm: Arm):
+    def __init__(self, arm: Arm, vary: Sequence[str] = ()):
         with refused("Model"):
             checked_instance(arm, Arm, "arm")
         if not arm.coordinates:
             raise DescriptionError(f"arm {arm.name!r}: nothing moves; it needs a joint or a link with modes")
+        self._shared = Shared(arm, Varied(arm, vary))
         self.arm = arm
         self.coordinates = arm.coordinates
         self.inputs = arm.inputs
@@ -147,16 +188,41 @@ class Traced:
             "n + 2": n + 2,
             "5 + 6 links + m": 5 + 6 * len(arm.links) + m,
         }
-        self._kernels: dict[str, Kernel] = {}
+        self._begin(self._shared.varied.nominal)
+
+    def _begin(self, p: Array) -> None:
+        """With these parameters, nothing yet known of them."""
+        self.p = p
+        self._kernels: dict[str, Kernel | At] = {}
         self._evaluations: dict[str, Evaluation] = {}
-        self._functions: dict[str, Any] = {}
-        self._chain: Once[Chain] = Once(lambda: _chain(arm))
-        self._fingerprint = Once(lambda: fingerprint(arm))
+        self._derived: dict[str, Any] = {}
+
+    def at(self, p: Any) -> Self:
+        """The same model with other values of its parameters; nothing is traced or compiled for it.
+
+        Parameters
+        ----------
+        p : (k,) or dict
+            In the order of `parameters`; or some of them by name or symbol, the others as in this model.
+
+        Raises
+        ------
+        DescriptionError
+            Where a value is out of range, or the model has no such parameter.
+        """
+        values = self._shared.varied.values(p, self.p)
+        if values.ndim != 1:
+            raise DescriptionError(f"p has shape {values.shape}; it must be one set of parameters")
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        Traced._begin(other, values)
+        return other
 
     def function(self, name: str) -> "ca.Function":
         """The CasADi Function of a quantity, e.g. "forward_dynamics", for optimisation and export.
 
-        Its arguments have the names of the method's, its result the name of the quantity.
+        Its arguments have the names of the method's, its result the name of the quantity. That of a model that varies
+        has p as its last argument, by default nominal.
         """
         names = taken_by(name)
 
@@ -174,14 +240,42 @@ class Traced:
                 raise not_finite(self, name) from None
             rows = [ca.horzcat(*row) if isinstance(row, list) else row for row in value]
             expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*rows))))
-            return ca.Function(name, list(symbols.values()), [expression], list(symbols), [name])
+            return self.over_parameters(name, symbols, expression)
 
-        return self.derived(name, trace)
+        return self.traced(name, trace)
 
-    def slope(self, name: str, argument: int) -> "ca.Function":
-        """The CasADi Function of the derivative of a quantity to one of its arguments, which it takes all."""
-        names = taken_by(name)
+    def over_parameters(self, name: str, arguments: dict[str, "ca.SX"], expression: "ca.SX") -> "ca.Function":
+        """The Function of expressions over the chain: of these arguments and, where the model varies, of p."""
+        import casadi as ca
+
+        arguments, nominal = dict(arguments), {}
+        if self._shared.varied:
+            arguments["p"] = self._shared.chain()[1]
+            others = [0.0] * (len(arguments) - 1)
+            nominal = {"default_in": [*others, *self._shared.varied.nominal]} if len(self.p) == 1 else {}
+        return ca.Function(name, list(arguments.values()), [expression], list(arguments), [name], nominal)
+
+    def with_numbers(self, function: "ca.Function") -> Callable[..., Any]:
+        """A function of `over_parameters` with this model's parameters put in."""
+        if not self._shared.varied:
+            return function
+        return lambda *x: function(*x, self.p)
+
+    def fixed(self, name: str) -> Callable[..., Any]:
+        """`function` with this model's parameters put in: of the other arguments alone, numbers or expressions."""
+        return self.with_numbers(self.function(name))
+
+    def slope(self, name: str, argument: int | str) -> Callable[..., Any]:
+        """The derivative of a quantity to one of its arguments, by number or name, "p" among them.
+
+        It takes all arguments but p, which is this model's.
+        """
+        names = (*taken_by(name), *(["p"] if self._shared.varied else []))
         with refused(f"slope of {name}"):
+            if isinstance(argument, str):
+                if argument not in names:
+                    raise Fault("argument", f"is {argument!r}; it must be {choices(*names)}")
+                argument = names.index(argument)
             argument = checked_integer(argument, len(names) - 1, "argument")
 
         def trace() -> "ca.Function":
@@ -190,28 +284,35 @@ class Traced:
             x = self.function(name).sx_in()
             return ca.Function("slope", x, [ca.densify(ca.jacobian(self.function(name)(*x), x[argument]))])
 
-        return self.derived(f"{name} to {argument}", trace)
+        return self.with_numbers(self.traced(f"{name} to {argument}", trace))
+
+    def traced(self, key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
+        """A function, of p at last where the model varies; traced when first asked for and kept by its key."""
+        return _kept(self._shared.functions, key, trace)
 
     def derived(self, key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
-        """A function that follows from the model, traced when first asked for and kept by its key."""
-        if key not in self._functions:
-            with BUILDING, progress.said(f"tracing {key}"):
-                if key not in self._functions:
-                    self._functions[key] = trace()
-        return self._functions[key]
+        """A function that follows from the model with its parameters put in, traced when first asked for and kept."""
+        return _kept(self._derived if self._shared.varied else self._shared.functions, key, trace)
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> Kernel | At:
         """The compiled form of a quantity: its arguments laid end to end in, its value out, the last axis fastest.
 
         When it is first called it raises `DescriptionError` if its value is not finite at rest.
         """
         names = taken_by(name)
+        partners = {other: self._laid_out(other) for other in SOLVED.get(name, ())}
 
         def check(call: Callable[[Array], Array]) -> None:
             others = [len(self._signals[a]) for a in names[1:]]
             at_rest = np.concatenate([self.arm.rest, np.zeros(sum(others))])
             if not np.isfinite(call(at_rest)).all():
                 raise not_finite(self, name)
+
+        behind = len(self.coordinates) if place(names) < len(names) else 0
+        return self.compiled(name, self._laid_out(name), check, partners, behind)
+
+    def _laid_out(self, name: str) -> Callable[[], "ca.Function"]:
+        """`function` with its result in a row, the last axis fastest."""
 
         def trace() -> "ca.Function":
             import casadi as ca
@@ -223,38 +324,70 @@ class Traced:
             places = np.arange(math.prod(shape)).reshape(*stack, columns, rows)  # CasADi counts down columns
             x = function.sx_in()
             y = ca.densify(ca.vec(function(*x)))[places.swapaxes(-1, -2).ravel().tolist()]
-            return ca.Function(name, x, [y])
+            return ca.Function(name, x, [y], function.name_in(), [name])
 
-        return self.compiled(name, trace, check)
+        return trace
 
-    def compiled(self, key: str, trace: Callable[[], "ca.Function"], check: Check | None = None) -> Kernel:
-        """The compiled form of a function that follows from the model and the key alone; kept by the key."""
+    def compiled(
+        self,
+        key: str,
+        trace: Callable[[], "ca.Function"],
+        check: Check | None = None,
+        partners: Traces | None = None,
+        behind: int = 0,
+    ) -> Kernel | At:
+        """The compiled form of a function that follows from the model and the key alone; kept by the key.
+
+        The last argument of the function is p where the model varies. What of it follows from p alone is computed once
+        and becomes constants, an input before the last `behind` numbers of the others; `partners`, other functions by
+        their keys, have the same constants.
+        """
+        if not self._shared.varied:
+            known = self._shared.kernels
+            if key not in known:
+                known.setdefault(key, Kernel(json.dumps([key, self.fingerprint]), trace, check))
+            return known[key]
         if key not in self._kernels:
-            self._kernels.setdefault(key, Kernel(json.dumps([key, self.fingerprint]), trace, check))
+            traces = dict(sorted({key: trace, **(partners or {})}.items()))
+            keys = tuple(traces)
+            if keys not in self._shared.groups:
+                self._shared.groups.setdefault(keys, Group(self.fingerprint, self._shared.varied.nominal, traces))
+            group = self._shared.groups[keys]
+            self._kernels.setdefault(key, At(group.kernel(key, behind, check), group.prologue, behind, self.p))
         return self._kernels[key]
 
     @property
+    def varied(self) -> tuple["Parameter", ...]:
+        """The parameters that are inputs."""
+        return self._shared.varied.parameters
+
+    @property
     def chain(self) -> "Chain":
-        """The arm as the recursions see it."""
-        return self._chain()
+        """The arm as the recursions see it; of a model that varies, over symbols of its parameters."""
+        return self._shared.chain()[0]
 
     @property
     def fingerprint(self) -> str:
-        """Everything the equations depend on."""
-        return self._fingerprint()
+        """Everything the equations depend on, but the parameters' values."""
+        return self._shared.fingerprint()
 
-    def evaluate(self, name: str, *values: Any) -> Array:
-        """The value of any quantity at one state or many, for arguments as its method takes them."""
+    def evaluate(self, name: str, *values: Any, p: Any = None) -> Array:
+        """The value of any quantity at one state or many, for arguments as its method takes them.
+
+        p are parameters (k,) or (..., k) in place of this model's.
+        """
         try:
             found = self._evaluations[name]
         except (KeyError, TypeError):  # not asked before, or no name
             kernel = self.kernel(name)
             found = self._evaluations.setdefault(name, self.evaluation(name, kernel, *QUANTITIES[name]))
-        return found(values)
+        return found(values) if p is None else found(values, self._shared.varied.values(p, self.p))
 
-    def evaluation(self, name: str, kernel: Kernel, names: tuple[str, ...], sizes: tuple[str | int, ...]) -> Evaluation:
+    def evaluation(
+        self, name: str, kernel: Kernel | At, names: tuple[str, ...], sizes: tuple[str | int, ...]
+    ) -> Evaluation:
         """A kernel as a function of arguments of these names, with a value in the shape of `sizes`."""
-        return Evaluation(name, kernel, {a: self._signals[a] for a in names}, self._shape(sizes))
+        return Evaluation(name, kernel, {a: self._signals[a] for a in names}, self._shape(sizes), place(names))
 
     def _shape(self, sizes: tuple[str | int, ...]) -> tuple[int, ...]:
         return tuple(s if isinstance(s, int) else self._sizes[s] for s in sizes)

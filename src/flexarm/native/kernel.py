@@ -202,6 +202,13 @@ class Kernel:
 
         self._one, self._many = Once(one), Once(many)
 
+    constants = np.empty(0)
+    """None of its inputs follows from parameters, see `varying.At`."""
+
+    def constants_of(self, p: np.ndarray) -> np.ndarray:
+        """None, whatever the parameters are: (..., k) -> (..., 0)."""
+        return np.empty((*p.shape[:-1], 0))
+
     def __deepcopy__(self, _: Any) -> "Kernel":
         return self
 

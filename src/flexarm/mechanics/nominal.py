@@ -1,0 +1,55 @@
+"""What of an arm's equations is a number, or follows from its parameters alone, and what it is at nominal values."""
+
+from typing import final
+
+import casadi as ca
+import numpy as np
+
+from flexarm.mechanics.body import without_rounding
+from flexarm.mechanics.spatial import Matrix, matrix, numbers
+
+OTHERS = 2
+"""Random values of the parameters at which an expression that is zero must be zero, too."""
+
+
+@final
+class Nominal:
+    """Numbers of rows of scalars, at nominal parameters and near them.
+
+    Parameters
+    ----------
+    p : (k,) symbols
+    values : (k,)
+    """
+
+    def __init__(self, p: ca.SX, values: np.ndarray):
+        self._p = p
+        self._known = {symbol.element_hash() for symbol in p.elements()}
+        spread = np.random.default_rng(1).uniform(0.6, 1.6, (OTHERS, len(values)))
+        self._values = [values, *(spread * np.where(values == 0.0, 1.0, values))]
+
+    def __call__(self, rows: Matrix) -> np.ndarray | None:
+        """(r, c) at nominal values; None where an entry follows from anything else, or is not finite."""
+        if not self._known:
+            return numbers(rows)
+        found = self._at(rows)
+        return None if found is None or not np.isfinite(found[0]).all() else found[0]
+
+    def without_rounding(self, rows: Matrix) -> Matrix:
+        """The rows, which follow from parameters alone, with zeros where they are zero but for rounding."""
+        found = self._at(rows)
+        if found is None:
+            return rows
+        zero = np.all([without_rounding(each) == 0.0 for each in found], axis=0)
+        return [[0.0 if z else x for x, z in zip(*row, strict=True)] for row in zip(rows, zero, strict=True)]
+
+    def _at(self, rows: Matrix) -> list[np.ndarray] | None:
+        M = ca.SX(matrix(rows))
+        if any(symbol.element_hash() not in self._known for symbol in ca.symvar(M)):
+            return None
+        function = ca.Function("nominal", [self._p], [ca.densify(M)])
+        return [np.array(function(values)) for values in self._values]
+
+
+NUMBERS = Nominal(ca.SX(0, 1), np.empty(0))
+"""Of an arm none of whose numbers varies."""

@@ -1,0 +1,118 @@
+"""Some of an arm's numbers as inputs of its equations, and what an arm has of numbers.
+
+What stands for a number that varies is a symbol; every other number is what it was, but one that the description leaves
+to those that vary (the mass of a beam that is given per length, as its length varies) follows them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import final
+
+import casadi as ca
+import numpy as np
+
+from flexarm.description.arm import Arm
+from flexarm.mechanics.chain import Chain, named_chain
+from flexarm.mechanics.nominal import Nominal
+from flexarm.mechanics.parameters import AtLength, Follows, Label, Name, Parameter, full_name, full_symbol, value_of
+from flexarm.mechanics.series import Series
+from flexarm.mechanics.spatial import Scalar, Vector, entries, is_symbolic
+
+
+@final
+@dataclass(frozen=True)
+class Listing:
+    """All numbers that an arm's equations are made of, zeros among them, by their names."""
+
+    found: dict[str, Parameter] = field(default_factory=dict)
+    plain: set[str] = field(default_factory=set)
+    """Names of those that stand as numbers in equations."""
+
+    def of(self, mark: str, owner: str) -> Name:
+        """The `Name` of a link."""
+        return _Listed(self, mark, owner)
+
+
+@final
+@dataclass(frozen=True)
+class _Listed:
+    listing: Listing
+    mark: str
+    owner: str
+
+    def __call__(
+        self,
+        symbol: str,
+        name: str,
+        value: float,
+        unit: str,
+        meaning: str,
+        follows: Follows = None,
+        plain: bool = False,
+    ) -> Scalar:
+        full, link = full_name(name, self.owner), int(self.mark or 0)
+        made = Parameter(full_symbol(symbol, self.mark), full, float(value), unit, meaning, link)
+        self.listing.found.setdefault(full, made)
+        if plain or value == 0.0:
+            self.listing.plain.add(full)
+        if follows is not None:
+            follows()  # what it rests upon is a number too
+        return value
+
+    def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
+        return value_of.along(labels, series)
+
+
+def listed(arm: Arm) -> Listing:
+    """The numbers of an arm."""
+    listing = Listing()
+    named_chain(arm, listing)
+    return listing
+
+
+@final
+@dataclass(frozen=True)
+class _Chosen:
+    """A `Name` by which some numbers are symbols."""
+
+    symbols: dict[str, Scalar]
+    owner: str
+
+    def __call__(
+        self,
+        symbol: str,
+        name: str,
+        value: float,
+        unit: str,
+        meaning: str,
+        follows: Follows = None,
+        plain: bool = False,
+    ) -> Scalar:
+        chosen = self.symbols.get(full_name(name, self.owner))
+        if chosen is not None:
+            return chosen
+        following = value if follows is None else follows()
+        return following if is_symbolic(following) else value
+
+    def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
+        return value_of.along(labels, series)
+
+
+@final
+@dataclass(frozen=True)
+class Choice:
+    """Numbers of an arm that are inputs: their symbols p and nominal values; a `Name` for each link."""
+
+    p: Vector
+    parameters: tuple[Parameter, ...]
+
+    def of(self, mark: str, owner: str) -> Name:
+        """The `Name` of a link."""
+        return _Chosen(dict(zip((x.name for x in self.parameters), self.p, strict=True)), owner)
+
+
+def varied_chain(arm: Arm, parameters: tuple[Parameter, ...]) -> tuple[Chain, ca.SX]:
+    """The chain with symbols for these numbers, and the symbols (k,)."""
+    p = ca.SX.sym("p", len(parameters))
+    nominal = Nominal(p, np.array([x.value for x in parameters]))
+    return replace(named_chain(arm, Choice(entries(p), parameters)), nominal=nominal), p

@@ -1,0 +1,240 @@
+"""Numbers of an arm that vary: which they are, which values they may have, and code that takes them."""
+
+import fnmatch
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm.checks import checked_array, checked_number, refused, shown
+from flexarm.description import numbers
+from flexarm.description.arm import Arm, Beam
+from flexarm.errors import DescriptionError
+from flexarm.native.kernel import Check, Kernel
+from flexarm.native.once import Once
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from flexarm.mechanics.parameters import Parameter
+    from flexarm.native.prologue import Prologue
+
+Array = np.ndarray
+Traces = dict[str, Callable[[], "ca.Function"]]
+"""Functions by their keys."""
+
+WILD = "*?["
+LARGE = 1e15
+"""Numbers up to it are looked at together, larger ones one by one."""
+
+
+@final
+class Varied:
+    """The parameters of an arm that a model takes as inputs.
+
+    Parameters
+    ----------
+    arm : Arm
+    vary : list of str
+        Names, symbols, or patterns of them; a pattern means those that vary and are not zero.
+    """
+
+    def __init__(self, arm: Arm, vary: Any):
+        self.arm = arm
+        self.parameters: tuple[Parameter, ...] = ()
+        if not isinstance(vary, list | tuple):
+            raise DescriptionError(f"vary is {shown(vary)}; it must be a list of names, symbols or patterns of them")
+        if vary:
+            self.parameters = _chosen(arm, vary)
+        self.nominal = np.array([x.value for x in self.parameters])
+        self._rules = [numbers.rule(arm, x.name) for x in self.parameters]
+        zero, negative = (np.array([rule[1](x) for rule in self._rules], dtype=bool) for x in (0.0, -1.0))
+        self._not_negative, self._not_zero = ~negative, ~zero
+        self._tensors = any(field in x.name.split(".") for x in self.parameters for field in numbers.TENSORS)
+
+    def __bool__(self) -> bool:
+        return bool(self.parameters)
+
+    def values(self, p: Any, otherwise: Array) -> Array:
+        """Parameters (..., k) as given, or by name with the others from elsewhere; raises `DescriptionError`."""
+        if isinstance(p, Mapping):
+            p = self._by_name(p, otherwise)
+        x = p
+        if type(x) is not np.ndarray or x.dtype != float:
+            with refused():
+                x = checked_array(p, "p", finite=False)
+        if not self:
+            raise DescriptionError(
+                "p is given, but nothing of this model varies: Model(arm, vary=[...]) says what does"
+            )
+        if x.ndim == 0 or x.shape[-1] != len(self.parameters):
+            names = ", ".join(each.name for each in self.parameters)
+            message = f"its last axis must have {len(self.parameters)} numbers: {names}"
+            raise DescriptionError(f"p has shape {x.shape}; {message}")
+        allowed = (np.abs(x) < LARGE) & ((x >= 0.0) | ~self._not_negative) & ((x != 0.0) | ~self._not_zero)
+        if not allowed.all():
+            self._refuse(x)
+        if self._tensors:
+            self._check_tensors(x)
+        return x
+
+    def _by_name(self, given: Mapping, otherwise: Array) -> Array:
+        x = otherwise.copy()
+        for name, value in given.items():
+            found = [i for i, each in enumerate(self.parameters) if name in (each.name, each.symbol)]
+            if not found:
+                there = ", ".join(each.name for each in self.parameters) or "none"
+                raise DescriptionError(f"p: no parameter {shown(name)} varies in this model; those that do are {there}")
+            with refused("p"):
+                x[found[0]] = checked_number(value, self.parameters[found[0]].unit, self._rules[found[0]], str(name))
+        return x
+
+    def _refuse(self, x: Array) -> None:
+        """Raise for the first number that is not allowed, if any."""
+        for index in np.ndindex(x.shape[:-1]):
+            where = "p" + "".join(f"[{i}]" for i in index)
+            for each, rule, value in zip(self.parameters, self._rules, x[index], strict=True):
+                with refused(where):
+                    checked_number(float(value), each.unit, rule, each.name)
+
+    def _check_tensors(self, x: Array) -> None:
+        """Raise where a principal moment of inertia would be negative."""
+        for name, I in numbers.tensors(self.arm).items():
+            entries = [[name + "." * bool(a := numbers.tensor_axes(I, r, c)) + a for c in range(3)] for r in range(3)]
+            place = {each.name: i for i, each in enumerate(self.parameters)}
+            if not any(entry in place for row in entries for entry in row):
+                continue
+            full = np.broadcast_to(I, (*x.shape[:-1], 3, 3)).copy()
+            for r in range(3):
+                for c in range(3):
+                    if entries[r][c] in place:
+                        full[..., r, c] = x[..., place[entries[r][c]]]
+            least = np.linalg.eigvalsh(full)[..., 0]
+            bad = np.argwhere(least < -1e-12 * np.abs(full).max(axis=(-2, -1)))
+            if len(bad):
+                where = "p" + "".join(f"[{i}]" for i in bad[0])
+                value = float(least[tuple(bad[0])])
+                raise DescriptionError(f"{where}: {name} has the principal value {value} kg m^2; none may be negative")
+
+    def arm_at(self, x: Array) -> Arm:
+        """The description with these values; raises `DescriptionError`."""
+        values = {
+            each.name: float(value) for each, value in zip(self.parameters, x, strict=True) if value != each.value
+        }
+        with refused(f"arm {self.arm.name!r}"):
+            return numbers.changed(self.arm, values)
+
+    @cached_property
+    def described(self) -> tuple["Parameter", ...]:
+        """The parameters, each with the shapes that an arm rebuilt with another value would have otherwise."""
+        return tuple(replace(each, shapes=self._shapes(i)) for i, each in enumerate(self.parameters))
+
+    def _shapes(self, i: int) -> tuple[str, ...]:
+        """Which shapes follow a number, by those of an arm in which it is a little larger."""
+        from flexarm.mechanics.chain import shapes_of
+
+        x = self.nominal.copy()
+        x[i] = x[i] * 1.03 + 1e-3 * (x[i] == 0.0)
+        try:
+            other = self.arm_at(x)
+        except DescriptionError:  # a description has no place for it; a tapered beam's
+            return tuple(
+                f"{link.name}.{d}"
+                for link in self.arm.links
+                if link.name == self.parameters[i].name.partition(".")[0] and isinstance(link.body, Beam)
+                for d, count in link.body.counts.items()
+                if count
+            )
+        s = np.linspace(0.05, 1.0, 8)
+        mine, theirs = ({name: basis.values(s) for name, basis in shapes_of(a).items()} for a in (self.arm, other))
+        return tuple(name for name in mine if not np.allclose(mine[name], theirs[name], rtol=1e-9, atol=1e-9))
+
+
+def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
+    """What names, symbols and patterns mean; raises `DescriptionError`."""
+    from flexarm.mechanics.varied import listed
+
+    listing = listed(arm)
+    known = list(listing.found.values())
+    free = [x for x in known if not numbers.fixed_reason(arm, x.name)]
+    usual = [x for x in free if x.name not in listing.plain]
+    chosen: dict[str, Parameter] = {}
+    for pattern in vary:
+        if not isinstance(pattern, str):
+            raise DescriptionError(
+                f"vary: {shown(pattern)} is no text; it must be a name, a symbol or a pattern of them"
+            )
+        wild = any(c in pattern for c in WILD)
+        found = [x for x in (usual if wild else known) if _fits(x, pattern)]
+        if not found:
+            there = ", ".join(f"{x.symbol} ({x.name})" for x in usual)
+            zero = " (and those that are zero, by name)"
+            raise DescriptionError(f"vary: no parameter {shown(pattern)}; there are {there}{zero}")
+        for each in found:
+            if reason := numbers.fixed_reason(arm, each.name):
+                raise DescriptionError(f"vary: {each.name} cannot vary: {reason}")
+            chosen[each.name] = each
+    return tuple(chosen.values())
+
+
+def _fits(parameter: "Parameter", pattern: str) -> bool:
+    return any(fnmatch.fnmatchcase(x, pattern) for x in (parameter.symbol, parameter.name))
+
+
+# -- code --------------------------------------------------------------------------------------------------------------
+
+
+def place(names: Sequence[str]) -> int:
+    """Where constants stand among arguments of these names: before qdd where there is u, else behind all."""
+    return names.index("qdd") if "u" in names and "qdd" in names else len(names)
+
+
+@final
+class Group:
+    """Functions whose last argument is p, compiled: the constants that follow from p, and the rest of each.
+
+    Parameters
+    ----------
+    key : str
+        What the functions are made from.
+    nominal : (k,)
+    traces : dict
+        The functions, by keys of their own.
+    """
+
+    def __init__(self, key: str, nominal: Array, traces: Traces):
+        self._key, self._nominal, self._traces = [*traces, key], nominal, traces
+        self._split: Once[tuple[Prologue, dict[str, tuple[list, list]]]] = Once(self._parted)
+        self._kernels: dict[str, Kernel] = {}
+        self.prologue = Kernel(json.dumps(["prologue", *self._key]), lambda: self._split()[0].function())
+
+    def kernel(self, key: str, behind: int, check: Check | None) -> Kernel:
+        """One of the functions, over its arguments and the constants, which stand before the last `behind` numbers."""
+
+        def trace() -> "ca.Function":
+            import casadi as ca
+
+            prologue, mains = self._split()
+            x, y = mains[key]
+            last = len(x) - (behind > 0)
+            return ca.Function(key, [*x[:last], ca.vertcat(*prologue.w), *x[last:]], y)
+
+        def whole(call: Callable[[Array], Array]) -> None:
+            w = self.prologue.one(self._nominal)
+            check(lambda x: call(np.concatenate([x[: len(x) - behind], w, x[len(x) - behind :]])))  # type: ignore[misc]
+
+        if key not in self._kernels:
+            made = Kernel(json.dumps(["main", key, *self._key]), trace, whole if check else None)
+            self._kernels.setdefault(key, made)
+        return self._kernels[key]
+
+    def _parted(self) -> tuple["Prologue", dict[str, tuple[list, list]]]:
+        import casadi as ca
+
+        from flexarm.native.prologue import Prologue
+
+        prologue = Prologue(ca.SX.sym("p", len(self._nominal)))
+        return prologue, {key: prologue.main(trace()) for key, trace in self._traces.items()}
