@@ -1,5 +1,6 @@
 """Pictures of results, drawn without a screen."""
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,7 +177,11 @@ def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
     for i, (link, own) in enumerate(zip(model.arm.links, model.chain.own, strict=False)):
         share = np.array([0.0 if n is None else q[n] for n in own])
         curvature, root, tip = (np.array(value) for value in _bending(model, i)(share[1:]))
-        length = float(tip[0, 0]) if isinstance(link.joint, Telescope) else float(link.body.length)
+        length = (
+            float(tip[0, 0])
+            if isinstance(link.joint, Telescope)
+            else model.number(f"{link.name}.length", link.body.length)
+        )
         h = length / (STATIONS - 1)
         slope = root.ravel() + _summed(curvature, h)
         points = np.column_stack([x * tip[0, 0], _summed(slope, h)])
@@ -189,25 +194,31 @@ def _summed(values: np.ndarray, h: float) -> np.ndarray:
     return np.vstack([np.zeros(values.shape[1]), np.cumsum((values[1:] + values[:-1]) * h / 2, axis=0)])
 
 
-def _bending(model: Model, i: int) -> "ca.Function":
+def _bending(model: Model, i: int) -> Callable[..., Any]:
     """CasADi Function of a link's eta: curvature in y and z at the stations, slopes at the hub, tip functions."""
 
-    def trace() -> "ca.Function":
+    def trace() -> Callable[..., Any]:
         import casadi as ca
 
         body, link = model.chain.bodies[i], model.arm.links[i]
         eta = ca.SX.sym("eta", body.size)
         z = [eta[k] for k in range(body.size)]
+        known = link.body.stiffness if isinstance(link.body, Beam) else {}
+        stiffer = {
+            d: model.number(f"{link.name}.EI.{d}", model.number(f"{link.name}.EI", x)) / x for d, x in known.items()
+        }
         rows = []
         for x in np.linspace(0.0, 1.0, STATIONS):
             moment = body.bending_moment(float(x), z)
             EI = [1.0, 1.0]
             if isinstance(link.body, Beam):
                 along = link.body.profile(x)
-                EI = [float(along.EI_y[0]), float(along.EI_z[0])]
+                EI = [float(along.EI_y[0]) * stiffer["y"], float(along.EI_z[0]) * stiffer["z"]]
             rows.append(ca.horzcat(*(m / e if e else 0.0 for m, e in zip(moment, EI, strict=True))))
         values = (ca.vertcat(*rows), ca.horzcat(*body.root(z)), ca.vertcat(*body.tip(z)))
-        return ca.Function("bending", [eta], [ca.densify(ca.SX(v)) for v in values])
+        p = model.symbols
+        names = [eta] if p is None else [eta, p]
+        return model.with_numbers(ca.Function("bending", names, [ca.densify(ca.SX(v)) for v in values]))
 
     return model.derived(f"bending of link {i}", trace)
 

@@ -417,12 +417,10 @@ class Outputs:
         """The CasADi Function y(q, qd, u), for optimisation and export."""
         import casadi as ca
 
-        y = self.model.output_function(self.sensors)
-        names = ["q", "qd", "u"]
-        x = [
-            ca.SX.sym(a, n) for a, n in zip(names, (y.numel_in(0), y.numel_in(0), len(self.model.inputs)), strict=True)
-        ]
-        qdd = self.model.function("forward_dynamics")(*x) if self._accelerates else ca.DM.zeros(y.numel_in(0))
+        y = self.model.with_numbers(self.model.output_function(self.sensors))
+        names, n = ["q", "qd", "u"], len(self.model.coordinates)
+        x = [ca.SX.sym(a, size) for a, size in zip(names, (n, n, len(self.model.inputs)), strict=True)]
+        qdd = self.model.fixed("forward_dynamics")(*x) if self._accelerates else ca.DM.zeros(n)
         return ca.Function("outputs", x, [ca.densify(ca.cse(y(x[0], x[1], qdd)))], names, ["y"])
 
 

@@ -46,8 +46,8 @@ def _flexible_equations(model: Model, straight: bool) -> "ca.Function":
     driven = list(model.arm.actuated)
     free = [i for i in range(len(model.coordinates)) if i not in driven]
     N = held(model.input_matrix(np.array(model.arm.rest)))
-    inverse = model.function("inverse_dynamics")
-    states = inverse.sx_in()
+    inverse = model.fixed("inverse_dynamics")
+    states = [ca.SX.sym(name, len(model.coordinates)) for name in ("q", "qd", "qdd")]
     x = states
     if straight:
         given = [ca.SX.sym(name, len(driven)) for name in ("q", "qd", "qdd")]
@@ -155,7 +155,7 @@ def lyapunov_rate(model: Model, q: Array, qd: Array, u: Array | None = None, qdd
     def trace() -> "ca.Function":
         import casadi as ca
 
-        mass, stiff = model.function("mass_matrix"), model.function("stiffness_force")
+        mass, stiff = model.fixed("mass_matrix"), model.fixed("stiffness_force")
         n = len(model.coordinates)
         x, v, a = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))
         F = list(model.arm.flexible)

@@ -166,7 +166,7 @@ def _larger(body: Beam, direction: str) -> tuple[int, str]:
 def _measured(model: Model, q: Array) -> tuple[Array, Array, Array, float]:
     """Frequencies with the drives held and free, the sag, and the compliance."""
     straight = model.tip(q)[:3, 3]
-    sagged = model.tip(equilibrium(model, q)[0])[:3, 3] if any(model.arm.gravity) else straight
+    sagged = model.tip(equilibrium(model, q)[0])[:3, 3] if any(model.gravity) else straight
     N = held(model.input_matrix(q))
     K = N.T @ np.array(model.slope("stiffness_force", 0)(q)) @ N
     J = np.array(model.slope("tip", 0)(q))[12:15] @ N  # a pose counts its columns one after the other

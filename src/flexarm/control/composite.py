@@ -136,7 +136,7 @@ class Composite:
 
         facts = self._facts(scales, Kp, Kd, fast, end, middle, period)
         bent = False
-        varies = any(model.arm.gravity) or np.ptp(fast, axis=0).any()
+        varies = any(model.gravity) or np.ptp(fast, axis=0).any()
         jumps = np.union1d(jumps_of(reference), nodes) if varies else jumps_of(reference)
         law = Law(expression, jumps=jumps, reference=reference, facts=facts)
         if len(nodes) == 1:

@@ -40,7 +40,7 @@ class Decoupling:
         Kp, Kd = gain("Decoupling: Kp", self.Kp, m), gain("Decoupling: Kd", self.Kd, m)
         reference, B_T = followed("Decoupling", self.reference, model), actuated(model)
         check_drives(model, "Decoupling: ", "it must move a joint alone")
-        force = model.function("prescribed_force")
+        force = model.fixed("prescribed_force")
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             return force(q, qd, demanded(reference, t, B_T @ q, B_T @ qd, Kp, Kd)), []

@@ -102,7 +102,7 @@ def actuated(model: Model) -> Array:
 
 def rigid_arm(model: Model) -> Model:
     """The model of the same arm without flexibility, which must have a coordinate for each actuator."""
-    rigid = Model(model.arm.rigid())
+    rigid = Model(model.arm_at().rigid())
     if len(rigid.coordinates) != len(model.inputs):
         raise DescriptionError(f"arm {model.arm.name!r}: it must have one actuator a joint")
     return rigid

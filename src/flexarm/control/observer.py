@@ -83,7 +83,7 @@ class Observed:
         q0 = start[:n] if self.configuration is None else configuration(model, self.configuration)
         L, fastest, poles = _gain(model, sensors, q0, W, unmodelled, sigma, period, sampled_at)
         steps = 0 if period is None else _steps(period, fastest)
-        output, motion = model.output_function(sensors), model.function("forward_dynamics")
+        output, motion = model.with_numbers(model.output_function(sensors)), model.fixed("forward_dynamics")
         resolution = [float(each.resolution) for each in sensors for _ in each.names(model.arm)]
 
         def h(q: Column, qd: Column) -> Column:

@@ -41,7 +41,7 @@ class JointPD:
             checked_flag(self.gravity, "gravity")
         Kp, Kd = gain("JointPD: Kp", self.Kp, m), gain("JointPD: Kd", self.Kd, m)
         reference, B_T = followed("JointPD", self.reference, model), actuated(model)
-        carried = rigid_arm(model).function("gravity_force") if self.gravity and any(model.arm.gravity) else None
+        carried = rigid_arm(model).fixed("gravity_force") if self.gravity and any(model.gravity) else None
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             y, yd = B_T @ q, B_T @ qd

@@ -59,7 +59,7 @@ class TimeScales:
         of the springs' equations is K_z zeta_s = B_z u_s - Q_z.
         """
         undeformed = (self.straight(x) for x in (q_r, q_rd, v))
-        u_s, Q_z = parted(self.T.T @ self.model.function("inverse_dynamics")(*undeformed), self.slow)
+        u_s, Q_z = parted(self.T.T @ self.model.fixed("inverse_dynamics")(*undeformed), self.slow)
         return u_s, self._deflection(q_r, self.input_rows @ u_s - Q_z)
 
     @property
@@ -73,7 +73,7 @@ class TimeScales:
 
         r, k = self.slow, len(self.names)
         zeta, joints = ca.SX.sym("zeta", k), ca.SX.sym("q_r", r)
-        force = self.T.T @ self.model.function("stiffness_force")(self.T @ ca.vertcat(joints, zeta))
+        force = self.T.T @ self.model.fixed("stiffness_force")(self.T @ ca.vertcat(joints, zeta))
         K = ca.substitute(ca.densify(ca.jacobian(force[r:], zeta)), zeta, ca.DM.zeros(k))
         if not ca.depends_on(K, joints):
             compliance = np.linalg.inv(np.array(ca.evalf(K)))
@@ -91,7 +91,7 @@ class TimeScales:
         motion, and grow.
         """
         r, T = self.slow, self.T
-        rows = T[:, :r].T @ self.model.function("mass_matrix")(q) @ T
+        rows = T[:, :r].T @ self.model.fixed("mass_matrix")(q) @ T
         return _solved(rows[:, :r], rows[:, r:] @ zeta)
 
     def straight(self, q_r: Column) -> Column:
@@ -117,7 +117,7 @@ class TimeScales:
         import casadi as ca
 
         still = ca.DM.zeros(self.slow)
-        return self.slow_motion(q_r, still, still)[1] if any(self.model.arm.gravity) else ca.SX.zeros(len(self.names))
+        return self.slow_motion(q_r, still, still)[1] if any(self.model.gravity) else ca.SX.zeros(len(self.names))
 
     def coupling(self, q: Array) -> Array:
         """A^-1 C', (m, k), at a configuration."""
@@ -163,7 +163,7 @@ class TimeScales:
     def beyond_first_order(self, joints: Array) -> tuple[Array, Array]:
         """What the equilibrium has that u_s and zeta_s, which are made with nothing bent, have not: of second order in
         gravity, and zero without it."""
-        if not any(self.model.arm.gravity):
+        if not any(self.model.gravity):
             return np.zeros(self.slow), np.zeros(len(self.names))
         q, u = equilibrium(self.model, joints)
         u_s, zeta_s = self.standing(joints)

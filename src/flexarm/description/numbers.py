@@ -134,7 +134,7 @@ def _changed_link(link: Link, values: dict[str, float]) -> Link:
         if new != old:
             place = place.replace(**{field: new})
     changes["placement"] = place
-    joint = {field: x for field, x in values.items() if field in type(link.joint).model_fields}
+    joint: dict[str, Any] = {field: x for field, x in values.items() if field in type(link.joint).model_fields}
     if _any(values, "joint"):
         joint["axis"] = _turned(np.array(link.joint.direction), values)
     changes["joint"] = link.joint.replace(**joint) if joint else link.joint

@@ -1,6 +1,6 @@
 """What of an arm's equations is a number, or follows from its parameters alone, and what it is at nominal values."""
 
-from typing import final
+from typing import Any, final
 
 import casadi as ca
 import numpy as np
@@ -24,7 +24,7 @@ class Nominal:
 
     def __init__(self, p: ca.SX, values: np.ndarray):
         self._p = p
-        self._known = {symbol.element_hash() for symbol in p.elements()}
+        self._known = {_identity(symbol) for symbol in p.elements()}
         spread = np.random.default_rng(1).uniform(0.6, 1.6, (OTHERS, len(values)))
         self._values = [values, *(spread * np.where(values == 0.0, 1.0, values))]
 
@@ -45,10 +45,14 @@ class Nominal:
 
     def _at(self, rows: Matrix) -> list[np.ndarray] | None:
         M = ca.SX(matrix(rows))
-        if any(symbol.element_hash() not in self._known for symbol in ca.symvar(M)):
+        if any(_identity(symbol) not in self._known for symbol in ca.symvar(M)):
             return None
         function = ca.Function("nominal", [self._p], [ca.densify(M)])
         return [np.array(function(values)) for values in self._values]
+
+
+def _identity(symbol: Any) -> int:
+    return int(symbol.element_hash())
 
 
 NUMBERS = Nominal(ca.SX(0, 1), np.empty(0))

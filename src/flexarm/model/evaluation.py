@@ -96,7 +96,8 @@ class Evaluation:
         if (found := self._plain(values, w)) is not None:
             return found
         given = ", ".join(f"{name} is {x.shape}" for name, x in zip(self._arguments, values, strict=True))
-        given += f", p is {p.shape}" * (p is not None)
+        if p is not None:
+            given += f", p is {p.shape}"
         raise DescriptionError(f"{self._name}: axes before the last do not fit together: {given}")
 
     def _plain(self, values: Sequence[Any], w: Array) -> Array | None:

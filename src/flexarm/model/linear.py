@@ -79,7 +79,7 @@ def linearize(model: Traced, q: Array, qd: Array, u: Array, outputs: Sequence[Se
         C, D, names = np.eye(2 * n), np.zeros((2 * n, m)), states
     else:
         names = list(outputs_.names(model.arm, outputs))
-        qdd = np.array(model.function("forward_dynamics")(*arguments)).ravel()
+        qdd = np.array(model.fixed("forward_dynamics")(*arguments)).ravel()
         y_q, y_qd, y_qdd = outputs_.slopes(model, outputs, arguments[0], arguments[1], qdd)
         C = np.hstack([y_q + y_qdd @ slopes[0], y_qd + y_qdd @ slopes[1]])
         D = y_qdd @ slopes[2]

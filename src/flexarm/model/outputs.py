@@ -11,6 +11,7 @@ from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.model.tracing import Traced
 from flexarm.native.kernel import Kernel
+from flexarm.native.varying import At
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -81,7 +82,7 @@ def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: A
     return tuple(np.array(x) for x in found(q, qd, qdd))
 
 
-def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel:
+def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel | At:
     """The compiled form of `function`: q, qd, qdd laid end to end in, y out."""
     return model.compiled(_key(model, outputs), lambda: function(model, outputs))
 

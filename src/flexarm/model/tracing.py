@@ -124,7 +124,7 @@ def _chain(arm: Arm, varied: tuple["Parameter", ...]) -> tuple["Chain", Any]:
     return varied_chain(arm, varied)
 
 
-def _kept(known: dict[str, Any], key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
+def _kept(known: dict[str, Any], key: str, trace: Callable[[], Any]) -> Any:
     """What is known by a key, traced if it is not."""
     if key not in known:
         with BUILDING, progress.said(f"tracing {key}"):
@@ -222,7 +222,7 @@ class Traced:
         """The CasADi Function of a quantity, e.g. "forward_dynamics", for optimisation and export.
 
         Its arguments have the names of the method's, its result the name of the quantity. That of a model that varies
-        has p as its last argument, by default nominal.
+        has p as its last argument.
         """
         names = taken_by(name)
 
@@ -248,12 +248,14 @@ class Traced:
         """The Function of expressions over the chain: of these arguments and, where the model varies, of p."""
         import casadi as ca
 
-        arguments, nominal = dict(arguments), {}
-        if self._shared.varied:
-            arguments["p"] = self._shared.chain()[1]
-            others = [0.0] * (len(arguments) - 1)
-            nominal = {"default_in": [*others, *self._shared.varied.nominal]} if len(self.p) == 1 else {}
-        return ca.Function(name, list(arguments.values()), [expression], list(arguments), [name], nominal)
+        p = {} if self.symbols is None else {"p": self.symbols}
+        given = {**arguments, **p}
+        return ca.Function(name, list(given.values()), [expression], list(given), [name])
+
+    @property
+    def symbols(self) -> "ca.SX | None":
+        """The parameters as they stand in the chain, (k,); None where nothing varies."""
+        return self._shared.chain()[1]
 
     def with_numbers(self, function: "ca.Function") -> Callable[..., Any]:
         """A function of `over_parameters` with this model's parameters put in."""
@@ -290,7 +292,7 @@ class Traced:
         """A function, of p at last where the model varies; traced when first asked for and kept by its key."""
         return _kept(self._shared.functions, key, trace)
 
-    def derived(self, key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
+    def derived(self, key: str, trace: Callable[[], Any]) -> Any:
         """A function that follows from the model with its parameters put in, traced when first asked for and kept."""
         return _kept(self._derived if self._shared.varied else self._shared.functions, key, trace)
 
@@ -345,13 +347,14 @@ class Traced:
         if not self._shared.varied:
             known = self._shared.kernels
             if key not in known:
-                known.setdefault(key, Kernel(json.dumps([key, self.fingerprint]), trace, check))
+                known.setdefault(key, Kernel(json.dumps([key, self._shared.fingerprint()]), trace, check))
             return known[key]
         if key not in self._kernels:
             traces = dict(sorted({key: trace, **(partners or {})}.items()))
             keys = tuple(traces)
             if keys not in self._shared.groups:
-                self._shared.groups.setdefault(keys, Group(self.fingerprint, self._shared.varied.nominal, traces))
+                made = Group(self._shared.fingerprint(), self._shared.varied.nominal, traces)
+                self._shared.groups.setdefault(keys, made)
             group = self._shared.groups[keys]
             self._kernels.setdefault(key, At(group.kernel(key, behind, check), group.prologue, behind, self.p))
         return self._kernels[key]
@@ -368,8 +371,19 @@ class Traced:
 
     @property
     def fingerprint(self) -> str:
-        """Everything the equations depend on, but the parameters' values."""
-        return self._shared.fingerprint()
+        """Everything the equations depend on."""
+        return f"{self._shared.fingerprint()}\n{self.p.tolist()}" if self.varied else self._shared.fingerprint()
+
+    def number(self, name: str, nominal: float) -> float:
+        """What a number of the arm is in this model, nominal where it does not vary."""
+        return next((float(x) for each, x in zip(self.varied, self.p, strict=True) if each.name == name), nominal)
+
+    @property
+    def gravity(self) -> tuple[float, ...]:
+        """Acceleration of gravity in the base frame [m/s^2]."""
+        lone = self.number("gravity", 1.0) if any(x.name == "gravity" for x in self.varied) else None
+        given = [float(np.sign(g)) * lone if lone is not None else g for g in self.arm.gravity]
+        return tuple(self.number(f"gravity.{axis}", g) for axis, g in zip("xyz", given, strict=True))
 
     def evaluate(self, name: str, *values: Any, p: Any = None) -> Array:
         """The value of any quantity at one state or many, for arguments as its method takes them.

@@ -1,5 +1,6 @@
 """What a run becomes: a dataset with names and units, its energies accounted for."""
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -47,10 +48,16 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
     for i in model.arm.joints:
         link = model.arm.links[layout[i].link]
         if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
-            bending = [link.body.stiffness[d] for d in ("y", "z") if link.body.counts[d]]
+            EI, own = link.body.stiffness, link.name
+            bending = [
+                model.number(f"{own}.EI.{d}", model.number(f"{own}.EI", EI[d]))
+                for d in ("y", "z")
+                if link.body.counts[d]
+            ]
             if bending:
                 U, longest = np.abs(qd[:, i]).max(), np.abs(q[:, i]).max()
-                ratio = max(ratio, float(U * longest * np.sqrt(link.body.m / min(bending))))
+                m = model.number(f"{own}.mass", link.body.total_mass) / link.body.length
+                ratio = max(ratio, float(U * longest * np.sqrt(m / min(bending))))
     return ratio
 
 
@@ -120,6 +127,9 @@ def dataset(
         "flexarm_version": __version__,
         **statistics,
     }
+    if model.varied:
+        values = zip((each.name for each in model.varied), model.p.tolist(), strict=True)
+        attributes["parameters"] = json.dumps(dict(values))
     attributes = {key: escape.attribute(x) if isinstance(x, str) else x for key, x in attributes.items()}
     result = xr.Dataset(data, coords=coords, attrs=attributes)
     for name, unit in units.items():

@@ -7,14 +7,16 @@ arm. Sampled laws stand in the module `sampled`.
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.varied import Traces
 from flexarm.native.kernel import Kernel
+from flexarm.native.varying import At
 from flexarm.simulation.law import Column, Law
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
@@ -132,19 +134,20 @@ RESIDUALS = {"state_rate": "state_residual", "prescribed_rate": "prescribed_resi
 """What an implicit method solves in place of what is integrated."""
 
 
-def integrand(model: Model, quantity: str, memory: int) -> Kernel:
+def integrand(model: Model, quantity: str, memory: int) -> Kernel | At:
     """A quantity of those in a run with a law's memory: (q, qd, z, u, dz/dt), or (..., qdd) for a residual.
 
     Where it gives the rates of the state, dz/dt stands among them. Without memory it is the quantity itself.
     """
     if not memory:
         return model.kernel(quantity)
+    n = len(model.coordinates)
 
-    def trace() -> "ca.Function":
+    def trace(quantity: str) -> "ca.Function":
         import casadi as ca
 
         function = model.function(quantity)
-        names, n = function.name_in(), len(model.coordinates)
+        names = function.name_in()
         x = dict(zip(names, function.sx_in(), strict=True))
         z, zd = ca.SX.sym("z", memory), ca.SX.sym("zd", memory)
         found = function(*x.values())
@@ -153,7 +156,13 @@ def integrand(model: Model, quantity: str, memory: int) -> Kernel:
         others = [x[name] for name in names[3:]]
         return ca.Function(quantity, [x["q"], x["qd"], z, x["u"], zd, *others], [found])
 
-    return model.compiled(f"{quantity} with memory {memory}", trace)
+    def key(quantity: str) -> str:
+        return f"{quantity} with memory {memory}"
+
+    both = {**RESIDUALS, **{residual: rate for rate, residual in RESIDUALS.items()}}
+    partners: Traces = {key(both[quantity]): partial(trace, both[quantity])}
+    behind = n if quantity in RESIDUALS.values() else 0
+    return model.compiled(key(quantity), partial(trace, quantity), partners=partners, behind=behind)
 
 
 def check_width(model: Model, u: Column, name: str) -> None:

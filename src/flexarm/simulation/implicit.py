@@ -65,6 +65,7 @@ class Implicit:
                 n=n,
                 m=m,
                 inputs=len(plan.u) - nz,
+                constants=plan.constants,
                 width=width,
                 fixed=int(step > 0),
                 **table,

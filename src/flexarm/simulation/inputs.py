@@ -8,12 +8,13 @@ import inspect
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
+from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
@@ -249,26 +250,32 @@ class RigidInverseDynamics(Input):
     ----------
     reference : Reference
         A motion of all joints.
+    arm : Arm, optional
+        Whose torques; default that of the model which `simulate` is given.
     """
 
     reference: Reference
+    arm: Arm | None = None
 
     def __post_init__(self) -> None:
         with refused("RigidInverseDynamics"):
             checked_reference(self.reference)
+            if self.arm is not None:
+                checked_instance(self.arm, Arm, "arm")
 
     def jumps(self) -> Array:
         """Where the reference's acceleration jumps, and with it the torque."""
         return jumps_of(self.reference)
 
     def _kernel(self, model: Model) -> Kernel:
-        if len(model.arm.joints) != len(model.inputs):
-            raise DescriptionError(f"arm {model.arm.name!r}: rigid inverse dynamics need one actuator a joint")
+        arm = model.arm_at() if self.arm is None else self.arm
+        if len(arm.joints) != len(model.inputs):
+            raise DescriptionError(f"arm {arm.name!r}: rigid inverse dynamics need one actuator a joint")
 
         def trace() -> "ca.Function":
             import casadi as ca
 
-            rigid = Model(model.arm.rigid())
+            rigid = Model(arm.rigid())
             t = ca.SX.sym("t")
             theta = positions(self.reference, t)
             _width("reference", theta.numel(), model)
@@ -276,7 +283,7 @@ class RigidInverseDynamics(Input):
             force = rigid.function("inverse_dynamics")(theta, theta_d, ca.jacobian(theta_d, t))
             return ca.Function("torque", [t], [ca.densify(ca.cse(force))])
 
-        return _recent(json.dumps(["rigid inverse dynamics", model.fingerprint, self.reference.described()]), trace)
+        return _recent(json.dumps(["rigid inverse dynamics", arm.canonical(), self.reference.described()]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled torques from t, which stands first in the buffer."""
@@ -379,6 +386,8 @@ def as_input(u: Any, model: Model) -> Input:
         return constant(np.zeros(len(model.inputs)))
     if isinstance(u, type):
         raise DescriptionError(f"u is {what_it_is(u)}; it must be an object, as {u.__name__}(...) makes it")
+    if isinstance(u, RigidInverseDynamics) and u.arm is None and model.varied:
+        return replace(u, arm=model.arm_at())
     if isinstance(u, Input):
         return u
     if is_linear_system(u):

@@ -42,8 +42,10 @@ class Plants:
         How many each has gone through; how the last one ended.
     most : int
         Evaluations that an implicit method may take for a period.
+    constants : (fixed,)
+        Of a model that varies, which stand behind u.
     y, row, reached
-        Of the one under way. For many at once y holds states, inputs, rates and sums, `LANES` numbers each.
+        Of the one under way. For many at once y holds states, inputs, constants, rates and sums, `LANES` numbers each.
     """
 
     shared: Sequence[Shared]
@@ -55,9 +57,11 @@ class Plants:
     count: int
     states: int
     inputs: int
+    fixed: int
     size: int
     most: int
     end: Floats
+    constants: Floats
     u: Floats
     x: Floats
     out: Floats
@@ -93,10 +97,13 @@ def many_at_once(p: Plants) -> int:
     states, m, width = p.states, p.inputs, LANES * p.states
     y = p.y
     x = y[width:]
-    k = x[width + LANES * m :]
+    k = x[width + LANES * (m + p.fixed) :]
     sum_ = k[LANES * p.size :]
     if is_finite(p.u, p.count * m) == 0:
         return REFUSED
+    for j in range(p.fixed):
+        for lane in range(LANES):
+            x[width + LANES * (m + j) + lane] = p.constants[j]
     for first in range(0, p.count, LANES):
         for lane in range(LANES):
             i = min(first + lane, p.count - 1)

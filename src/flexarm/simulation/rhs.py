@@ -41,8 +41,8 @@ class Shared:
         Other than 0: every rate is NaN.
     states, integrated : int
         Numbers of x, and of dx with the powers.
-    buffer : (1 + states + inputs + tried,)
-        t, x, u, and what an implicit method tries.
+    buffer : (1 + states + inputs + constants + tried,)
+        t, x, u, constants of a model that varies, and what an implicit method tries.
     """
 
     rate: int
@@ -62,14 +62,25 @@ class Plan:
     """What a right-hand side needs beside t and x: the kernel `rate` (x, u) -> (dx, powers), and where u comes from.
 
     The buffer holds (t, x, u). Before each evaluation the stage, `void stage(ptr buffer, ptr u, ptr data)`, may write
-    u; a constant input has a stage that does nothing, its u standing in the buffer. Behind u is the place of `tried`
-    numbers, the accelerations of an implicit method.
+    u; a constant input has a stage that does nothing, its u standing in the buffer. Behind u stand the constants of a
+    model that varies, then the place of `tried` numbers, the accelerations of an implicit method.
     """
 
-    def __init__(self, rate: Address, states: int, inputs: int, powers: int, held: Any = None, tried: int = 0):
+    def __init__(
+        self,
+        rate: Address,
+        states: int,
+        inputs: int,
+        powers: int,
+        held: Any = None,
+        tried: int = 0,
+        constants: np.ndarray | None = None,
+    ):
         self._rate = held  # the code of the rate, alive as long as a thread may call it
         self.states = states
-        self.buffer = np.zeros(1 + states + inputs + tried)
+        w = np.empty(0) if constants is None else constants
+        self.constants = len(w)
+        self.buffer = np.concatenate([np.zeros(1 + states + inputs), w, np.zeros(tried)])
         self.u = self.buffer[1 + states : 1 + states + inputs]
         self.shared = Placed(Shared(rate, 0, 0, 0.0, np.inf, 0, 0, states, states + powers, self.buffer))
         """Where native code reads and writes."""

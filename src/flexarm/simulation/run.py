@@ -59,6 +59,7 @@ def simulate(
     reference: Reference | None = None,
     progress: Progress | bool = True,
     name: str = "",
+    p: Any = None,
 ) -> "Dataset":
     """The motion of an arm from t = 0, as an `xarray.Dataset` on a uniform grid of times.
 
@@ -93,6 +94,9 @@ def simulate(
         [s], about ten times a second.
     name : str
         What the result is called in its attributes; default the arm's name.
+    p : (k,) or dict, optional
+        Parameters of the arm that moves, where the model varies, see `Model`; default the model's own. A controller is
+        designed for the model as it is given: for one that knows the parameters, give `model.at(p)`.
 
     Returns
     -------
@@ -118,7 +122,9 @@ def simulate(
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the time")
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
-    drive = as_input(u, model)
+    drive = as_input(u, model)  # what is designed for a model is designed for this one
+    if p is not None:
+        model = model.at(p)
     layout = Layout(len(model.coordinates), len(model.coordinates), len(drive.memory))
     rest = drive.initial(model)
     q, qd = _initial("q0", q0, rest[0], model), _initial("qd0", qd0, rest[1], model)
@@ -133,11 +139,12 @@ def simulate(
     began = clock.perf_counter()
     implicit = chosen in solvers.IMPLICIT
     quantity = RESIDUALS[drive.quantity] if implicit else drive.quantity
-    rate = integrand(model, quantity, layout.memory).code
+    kernel = integrand(model, quantity, layout.memory)
+    rate = kernel.code
     compiled = clock.perf_counter()
     inputs = len(model.inputs) + layout.memory
     tried = layout.nv if implicit or chosen == "auto" else 0
-    plan = Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried)
+    plan = Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried, kernel.constants)
     if chosen == "auto":
         solve: Solve | Race = methods.race(
             plan, rate, lambda: integrand(model, RESIDUALS[drive.quantity], layout.memory).code, layout, rtol, atol

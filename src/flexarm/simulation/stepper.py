@@ -124,7 +124,7 @@ class Stepper:
         """Lay out what native code works on."""
         model, m, layout = self._model, len(self._model.inputs), self._layout
         count, states, size = np.atleast_2d(self._start).shape[0], layout.z.stop, layout.size
-        plan, rate = self._plan()
+        plan, rate, w = self._plan()
         plan.feed(loops().addresses["nothing"])
         self._steppings: list[Implicit] = []
         if self._implicit:
@@ -146,15 +146,17 @@ class Stepper:
                 count=count,
                 states=states,
                 inputs=m,
+                fixed=len(w),
                 size=size,
                 most=MOST_EVALUATIONS,
                 end=np.array([self.period]),
+                constants=w,
                 u=np.zeros((count, m)),
                 x=np.zeros((count, states)),
                 out=np.zeros((count, states)),
                 periods=np.zeros(count, dtype=np.int64),
                 failed=np.zeros(count, dtype=np.int64),
-                y=np.zeros((2 * states + m + size + states) * LANES),
+                y=np.zeros((2 * states + m + len(w) + size + states) * LANES),
                 row=np.zeros(size),
                 reached=np.zeros(2, dtype=np.int64),
             )
@@ -318,7 +320,7 @@ class Stepper:
         """Why a plant could not be moved from its state x at t; looked at again as a run that fails is."""
         model, layout = self._model, self._layout
         start = layout.start(x[: self._n], x[self._n :], np.empty(0))
-        plan, _ = self._plan()
+        plan, _, _ = self._plan()
         drive = constant(u)
         drive.feed(plan, model, t, start)
         if self._implicit:
@@ -345,12 +347,13 @@ class Stepper:
         found.record.limit = MOST_EVALUATIONS
         return found
 
-    def _plan(self) -> tuple[Plan, Code]:
-        """A plan of the arm as the method takes it, and the code of its rates."""
+    def _plan(self) -> tuple[Plan, Code, Array]:
+        """A plan of the arm as the method takes it, the code of its rates, and its constants."""
         quantity, tried = ("state_residual", self._n) if self._implicit else ("state_rate", 0)
-        rate = self._model.kernel(quantity).code
+        kernel = self._model.kernel(quantity)
+        rate, w = kernel.code, kernel.constants
         place, m = rate.addresses["evaluate"], len(self._model.inputs)
-        return Plan(place, self._layout.z.stop, m, len(RIDING), rate, tried), rate
+        return Plan(place, self._layout.z.stop, m, len(RIDING), rate, tried, w), rate, w
 
 
 def _beginning(name: str, value: Any, otherwise: Any, model: Model) -> Array:

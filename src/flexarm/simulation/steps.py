@@ -51,6 +51,7 @@ class Step:
     n: int
     m: int
     inputs: int
+    constants: int
     width: int
     fixed: int
     c: Floats
@@ -104,7 +105,7 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
     copied(y, x, states)
     u = x[states:]
     call(shared.stage, shared.buffer, u, shared.data)
-    copied(k, u[s.inputs + m - n :], n)
+    copied(k, u[s.inputs + m - n + s.constants :], n)
     call(shared.rate, x, s.e)
     copied(s.e, e, n)
     for j in range(n, m):

@@ -75,7 +75,7 @@ class TipCompensated:
                 x[i] = x[joint]
             return ca.vertcat(*x)
 
-        force = model.function("inverse_dynamics")(whole(r), whole(rd), whole(rdd))
+        force = model.fixed("inverse_dynamics")(whole(r), whole(rd), whole(rdd))
 
         # 2. the deflection under them
         q0 = np.array(model.arm.rest)
@@ -87,7 +87,7 @@ class TipCompensated:
         # 3. joints that bring the tip back
         rows = ["xyz".index(axis) for axis in self.axes]
         q = ca.SX.sym("q", n)
-        place = model.function("tip")(q)[rows, 3]
+        place = model.fixed("tip")(q)[rows, 3]
         tip = ca.Function("place", [q], [place])
         slope = ca.Function("slope", [q], [ca.jacobian(place, q)[:, joints]])
         goal = tip(whole(r))

@@ -140,7 +140,7 @@ class _Tip:
 
         model = Model(arm)
         q = ca.SX.sym("q", len(arm.coordinates))
-        place = ca.densify(ca.SX(model.function("tip")(q)[["xyz".index(a) for a in axes], 3]))
+        place = ca.densify(ca.SX(model.fixed("tip")(q)[["xyz".index(a) for a in axes], 3]))
         self.arm, self.axes = arm, axes
         self._place = ca.Function("place", [q], [place])
         self._both = ca.Function("both", [q], [place, ca.densify(ca.jacobian(place, q))])

@@ -10,6 +10,7 @@ from scipy import linalg
 
 from flexarm.analysis.factorization import columns, order
 from flexarm.native.kernel import Kernel
+from flexarm.native.varying import At
 from flexarm.papers.mohan_saha.compute import PATHS, STEP, UNTIL, Slew
 from flexarm.papers.verdicts import Claim, Part, above, below, near
 from flexarm.simulation import solvers
@@ -43,7 +44,7 @@ class Broken:
         return float(self.t[-1]) if self.why else float("inf")
 
 
-def equations(slew: Slew) -> Kernel:
+def equations(slew: Slew) -> Kernel | At:
     """(q, qd, u) -> phi and the columns of M, of M qdd = phi (eq. 31)."""
     model = slew.model
 
