@@ -13,6 +13,7 @@ from benchmarks import (
     counts,
     evaluation,
     families,
+    parameters,
     report,
     scaling,
     slew,
@@ -24,6 +25,7 @@ from benchmarks import (
 SUBJECTS = {
     "counts": counts.measure,
     "evaluation": evaluation.measure,
+    "parameters": parameters.measure,
     "start": start.measure,
     "scaling": scaling.measure,
     "slew": slew.measure,

@@ -27,10 +27,10 @@ def states(model: fa.Model, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return q, qd, u
 
 
-def over_rows(code: Code, x: np.ndarray) -> Callable[[], None]:
-    """A call that evaluates native code for every row of x (rows, n_in), all in machine code, in one thread."""
-    y = np.empty((len(x), code.facts["n_out"]))
-    words = job([x], y)
+def over_rows(code: Code, *parts: np.ndarray) -> Callable[[], None]:
+    """A call that evaluates native code for every row of parts (rows, n_in together), all in machine code."""
+    y = np.empty((len(parts[0]), code.facts["n_out"]))
+    words = job(parts, y)
     call = partial(BATCH(code.addresses["batch"]), words.ctypes.data)
-    call.held = (x, y, words, code)  # type: ignore[attr-defined]
+    call.held = (parts, y, words, code)  # type: ignore[attr-defined]
     return call

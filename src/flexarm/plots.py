@@ -25,7 +25,6 @@ from flexarm.model import Model
 from flexarm.sensors import coordinate_unit
 
 if TYPE_CHECKING:
-    import casadi as ca
     from matplotlib.figure import Figure
     from xarray import Dataset
 

@@ -53,7 +53,7 @@ class Varied:
         self._rules = [numbers.rule(arm, x.name) for x in self.parameters]
         zero, negative = (np.array([rule[1](x) for rule in self._rules], dtype=bool) for x in (0.0, -1.0))
         self._not_negative, self._not_zero = ~negative, ~zero
-        self._tensors = any(field in x.name.split(".") for x in self.parameters for field in numbers.TENSORS)
+        self._tensors = self._varied_tensors()
 
     def __bool__(self) -> bool:
         return bool(self.parameters)
@@ -102,22 +102,28 @@ class Varied:
 
     def _check_tensors(self, x: Array) -> None:
         """Raise where a principal moment of inertia would be negative."""
-        for name, I in numbers.tensors(self.arm).items():
-            entries = [[name + "." * bool(a := numbers.tensor_axes(I, r, c)) + a for c in range(3)] for r in range(3)]
-            place = {each.name: i for i, each in enumerate(self.parameters)}
-            if not any(entry in place for row in entries for entry in row):
-                continue
+        for name, (I, entries) in self._tensors.items():
             full = np.broadcast_to(I, (*x.shape[:-1], 3, 3)).copy()
-            for r in range(3):
-                for c in range(3):
-                    if entries[r][c] in place:
-                        full[..., r, c] = x[..., place[entries[r][c]]]
+            for r, c, place in entries:
+                full[..., r, c] = x[..., place]
             least = np.linalg.eigvalsh(full)[..., 0]
             bad = np.argwhere(least < -1e-12 * np.abs(full).max(axis=(-2, -1)))
             if len(bad):
                 where = "p" + "".join(f"[{i}]" for i in bad[0])
                 value = float(least[tuple(bad[0])])
                 raise DescriptionError(f"{where}: {name} has the principal value {value} kg m^2; none may be negative")
+
+    def _varied_tensors(self) -> dict[str, tuple[Array, list[tuple[int, int, int]]]]:
+        """Tensors some of whose entries vary, and for each of these its row, its column and which parameter it is."""
+        place = {each.name: i for i, each in enumerate(self.parameters)}
+        found = {}
+        for name, I in numbers.tensors(self.arm).items():
+            names = {
+                (r, c): name + "." * bool(a := numbers.tensor_axes(I, r, c)) + a for r in range(3) for c in range(3)
+            }
+            if entries := [(*where, place[each]) for where, each in names.items() if each in place]:
+                found[name] = I, entries
+        return found
 
     def arm_at(self, x: Array) -> Arm:
         """The description with these values; raises `DescriptionError`."""
