@@ -31,6 +31,10 @@ def show(
     converge: Annotated[
         bool, typer.Option("--converge", help="Tell what one more mode in every direction that has some changes.")
     ] = False,
+    parameters: Annotated[
+        bool,
+        typer.Option("--parameters", help="List the numbers that may vary, as for fa.Model(vary=)."),
+    ] = False,
 ) -> None:
     """Show an arm: links, coordinates, frequencies, and what its equations cost to evaluate."""
     import numpy as np
@@ -67,8 +71,28 @@ def show(
         facts = model.kernel(name).code.facts
         a, b = facts["multiplications"], facts["additions"]
         say(f"  {label + ':':10} {a} multiplications, {b} additions, {a + b} in all")
+    if parameters:
+        _show_parameters(described)
     if converge:
         _show_convergence(described)
+
+
+def _show_parameters(arm: Any) -> None:
+    """The numbers of an arm that may vary: a table, and the names of those that are zero."""
+    from rich.table import Table
+
+    from flexarm.model import Model, variable
+
+    say("\nnumbers that may vary")
+    table = Table("name", "symbol", "value", "unit", "meaning", "shapes of", box=None, padding=(0, 2, 0, 0))
+    table.columns[2].justify = "right"
+    known = variable(arm)
+    for each in Model(arm, [x.name for x in known if x.value]).parameters:
+        shapes = ", ".join(each.shapes) or "-"
+        table.add_row(each.name, each.symbol, f"{each.value:g}", each.unit or "1", each.meaning, shapes)
+    say(table)
+    say(f"\nzero, by name alone: {', '.join(x.name for x in known if not x.value)}")
+    say("\nMode shapes stay those of this arm, also where an arm rebuilt with another number has others (shapes of).")
 
 
 def _show_convergence(arm: Any) -> None:

@@ -146,17 +146,20 @@ class Varied:
         x[i] = x[i] * 1.03 + 1e-3 * (x[i] == 0.0)
         try:
             other = self.arm_at(x)
-        except DescriptionError:  # a description has no place for it; a tapered beam's
-            return tuple(
-                f"{link.name}.{d}"
-                for link in self.arm.links
-                if link.name == self.parameters[i].name.partition(".")[0] and isinstance(link.body, Beam)
-                for d, count in link.body.counts.items()
-                if count
-            )
+        except DescriptionError:  # a tapered beam's, or a product of inertia without moments
+            own = [link for link in self.arm.links if link.name == self.parameters[i].name.partition(".")[0]]
+            tapered = [link for link in own if isinstance(link.body, Beam) and link.body.section_tip is not None]
+            return tuple(f"{link.name}.{d}" for link in tapered for d, count in link.body.counts.items() if count)
         s = np.linspace(0.05, 1.0, 8)
         mine, theirs = ({name: basis.values(s) for name, basis in shapes_of(a).items()} for a in (self.arm, other))
         return tuple(name for name in mine if not np.allclose(mine[name], theirs[name], rtol=1e-9, atol=1e-9))
+
+
+def variable(arm: Arm) -> tuple["Parameter", ...]:
+    """The numbers of an arm that may vary, zeros among them."""
+    from flexarm.mechanics.varied import listed
+
+    return tuple(x for x in listed(arm).found.values() if not numbers.fixed_reason(arm, x.name))
 
 
 def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
@@ -165,8 +168,7 @@ def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
 
     listing = listed(arm)
     known = list(listing.found.values())
-    free = [x for x in known if not numbers.fixed_reason(arm, x.name)]
-    usual = [x for x in free if x.name not in listing.plain]
+    usual = [x for x in known if x.name not in listing.plain and not numbers.fixed_reason(arm, x.name)]
     chosen: dict[str, Parameter] = {}
     for pattern in vary:
         if not isinstance(pattern, str):
@@ -177,7 +179,7 @@ def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
         found = [x for x in (usual if wild else known) if _fits(x, pattern)]
         if not found:
             there = ", ".join(f"{x.symbol} ({x.name})" for x in usual)
-            zero = " (and those that are zero, by name)"
+            zero = "; some that are zero by name alone, see flexarm show ARM --parameters"
             raise DescriptionError(f"vary: no parameter {shown(pattern)}; there are {there}{zero}")
         for each in found:
             if reason := numbers.fixed_reason(arm, each.name):
