@@ -86,12 +86,13 @@ def _show_parameters(arm: Any) -> None:
     say("\nnumbers that may vary")
     table = Table("name", "symbol", "value", "unit", "meaning", "shapes of", box=None, padding=(0, 2, 0, 0))
     table.columns[2].justify = "right"
-    known = variable(arm)
-    for each in Model(arm, [x.name for x in known if x.value]).parameters:
+    seen = Model(arm, ["*"]).parameters
+    for each in seen:
         shapes = ", ".join(each.shapes) or "-"
         table.add_row(each.name, each.symbol, f"{each.value:g}", each.unit or "1", each.meaning, shapes)
     say(table)
-    say(f"\nzero, by name alone: {', '.join(x.name for x in known if not x.value)}")
+    shown = {each.name for each in seen}
+    say(f"\nzero or unseen, by name alone: {', '.join(x.name for x in variable(arm) if x.name not in shown)}")
     say("\nMode shapes stay those of this arm, also where an arm rebuilt with another number has others (shapes of).")
 
 

@@ -100,8 +100,8 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
     per = "rad" if turns else "m"
     viscous = "N m s/rad" if turns else "N s/m"
     rotor_inertia = name("Ir", "rotor_inertia", joint.rotor_inertia, "kg m^2", "moment of inertia of the rotor")
-    ratio = 0.0 if is_zero(rotor_inertia) else joint.gear_ratio
-    gear_ratio = name("G", "gear_ratio", ratio, "" if turns else "rad/m", "gear ratio")
+    unit, unseen = "" if turns else "rad/m", is_zero(rotor_inertia)
+    gear_ratio = name("G", "gear_ratio", joint.gear_ratio, unit, "gear ratio", plain=unseen)
     bearing = name("d", "damping", joint.damping, viscous, "viscous damping of the joint")
     stiffness, spring = 0.0, 0.0
     if joint.elastic:
