@@ -5,6 +5,7 @@ the value, for closed forms a symbol. Zero stays zero, so what is absent costs n
 change with a telescope's length pass through it too, as values at the length or as functions with a name.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -77,7 +78,36 @@ class Label(NamedTuple):
     meaning: str
 
 
-class Name(Protocol):
+class Given(NamedTuple):
+    """A number of a link.
+
+    Attributes
+    ----------
+    symbol : str
+        Letter and labels.
+    name : str
+        The field.
+    follows : () -> scalar, optional
+        Gives it by other numbers, where the description leaves it to them.
+    plain : bool
+        Whether it has no name in equations (a quarter turn), as zero has none.
+    """
+
+    symbol: str
+    name: str
+    value: float
+    unit: str
+    meaning: str
+    follows: Follows = None
+    plain: bool = False
+
+    @property
+    def unseen(self) -> bool:
+        """Whether equations show it as a number."""
+        return self.plain or self.value == 0.0
+
+
+class Name(ABC):
     """What the numbers of one link become on their way into its mechanics: values, or symbols."""
 
     def __call__(
@@ -90,31 +120,15 @@ class Name(Protocol):
         follows: Follows = None,
         plain: bool = False,
     ) -> Scalar:
-        """What stands for a number: letter and labels, field, value, unit, meaning.
+        """What stands for a number; see `Given`."""
+        return self.stands_for(Given(symbol, name, value, unit, meaning, follows, plain))
 
-        `follows` gives it by other numbers, where the description leaves it to them. One that is `plain` (a quarter
-        turn) has no name in equations, as zero has none.
-        """
+    @abstractmethod
+    def stands_for(self, given: Given) -> Scalar:
+        """What stands for a number."""
 
     def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
         """What stands, at a length, for numbers that change with it; one that is known at any length has no label."""
-
-
-@final
-class _Value:
-    def __call__(
-        self,
-        symbol: str,
-        name: str,
-        value: float,
-        unit: str,
-        meaning: str,
-        follows: Follows = None,
-        plain: bool = False,
-    ) -> Scalar:
-        return value
-
-    def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
         column = {x: i for i, x in enumerate(labels) if not isinstance(x, float)}  # what has one label is one number
         once = Series(series.low, series.high, series.coefficients[:, list(column.values())])
 
@@ -125,23 +139,20 @@ class _Value:
         return numbers
 
 
+@final
+class _Value(Name):
+    def stands_for(self, given: Given) -> Scalar:
+        return given.value
+
+
 value_of: Name = _Value()
 """The `Name` of a numeric model: every number is itself."""
 
 
 @final
-class _Label:
-    def __call__(
-        self,
-        symbol: str,
-        name: str,
-        value: float,
-        unit: str,
-        meaning: str,
-        follows: Follows = None,
-        plain: bool = False,
-    ) -> Label:
-        return Label(symbol, name, meaning)
+class _Label(Name):
+    def stands_for(self, given: Given) -> Label:
+        return Label(given.symbol, given.name, given.meaning)
 
     def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
         return lambda length: list(labels)
@@ -227,29 +238,21 @@ class Ledger:
 
 @final
 @dataclass(frozen=True)
-class _Named:
+class _Named(Name):
     ledger: Ledger
     mark: str
     owner: str
 
-    def __call__(
-        self,
-        symbol: str,
-        name: str,
-        value: float,
-        unit: str,
-        meaning: str,
-        follows: Follows = None,
-        plain: bool = False,
-    ) -> Scalar:
-        if plain or value == 0.0:
-            return value
-        known, full = self.ledger.parameters, full_symbol(symbol, self.mark)
+    def stands_for(self, given: Given) -> Scalar:
+        if given.unseen:
+            return given.value
+        known, parameter = self.ledger.parameters, parameter_of(given, self.mark, self.owner)
+        full = parameter.symbol
         if full not in known:
-            known[full] = Parameter(full, full_name(name, self.owner), float(value), unit, meaning, self._link)
+            known[full] = parameter
             self.ledger.symbols[full] = ca.SX.sym(full)
-        elif abs(known[full].value - value) > 1e-9 * abs(value):
-            raise AssertionError(f"{full} names two numbers, {known[full].value} and {value}")
+        elif abs(known[full].value - given.value) > 1e-9 * abs(given.value):
+            raise AssertionError(f"{full} names two numbers, {known[full].value} and {given.value}")
         return self.ledger.symbols[full]
 
     def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
@@ -274,7 +277,13 @@ class _Named:
 
     @property
     def _link(self) -> int:
-        return int(self.mark) if self.mark else 0
+        return int(self.mark or 0)
+
+
+def parameter_of(given: Given, mark: str, owner: str) -> Parameter:
+    """A link's number as one of the arm's."""
+    symbol, name = full_symbol(given.symbol, mark), full_name(given.name, owner)
+    return Parameter(symbol, name, float(given.value), given.unit, given.meaning, int(mark or 0))
 
 
 def full_symbol(symbol: str, mark: str) -> str:

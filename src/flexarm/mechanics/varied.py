@@ -4,7 +4,6 @@ What stands for a number that varies is a symbol; every other number is what it 
 to those that vary (the mass of a beam that is given per length, as its length varies) follows them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
@@ -14,8 +13,7 @@ import numpy as np
 from flexarm.description.arm import Arm
 from flexarm.mechanics.chain import Chain, named_chain
 from flexarm.mechanics.nominal import Nominal
-from flexarm.mechanics.parameters import AtLength, Follows, Label, Name, Parameter, full_name, full_symbol, value_of
-from flexarm.mechanics.series import Series
+from flexarm.mechanics.parameters import Given, Name, Parameter, full_name, parameter_of
 from flexarm.mechanics.spatial import Scalar, Vector, entries, is_symbolic
 
 
@@ -35,32 +33,19 @@ class Listing:
 
 @final
 @dataclass(frozen=True)
-class _Listed:
+class _Listed(Name):
     listing: Listing
     mark: str
     owner: str
 
-    def __call__(
-        self,
-        symbol: str,
-        name: str,
-        value: float,
-        unit: str,
-        meaning: str,
-        follows: Follows = None,
-        plain: bool = False,
-    ) -> Scalar:
-        full, link = full_name(name, self.owner), int(self.mark or 0)
-        made = Parameter(full_symbol(symbol, self.mark), full, float(value), unit, meaning, link)
-        self.listing.found.setdefault(full, made)
-        if plain or value == 0.0:
-            self.listing.plain.add(full)
-        if follows is not None:
-            follows()  # what it rests upon is a number too
-        return value
-
-    def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
-        return value_of.along(labels, series)
+    def stands_for(self, given: Given) -> Scalar:
+        parameter = parameter_of(given, self.mark, self.owner)
+        self.listing.found.setdefault(parameter.name, parameter)
+        if given.unseen:
+            self.listing.plain.add(parameter.name)
+        if given.follows is not None:
+            given.follows()  # what it rests upon is a number too
+        return given.value
 
 
 def listed(arm: Arm) -> Listing:
@@ -72,30 +57,18 @@ def listed(arm: Arm) -> Listing:
 
 @final
 @dataclass(frozen=True)
-class _Chosen:
+class _Chosen(Name):
     """A `Name` by which some numbers are symbols."""
 
     symbols: dict[str, Scalar]
     owner: str
 
-    def __call__(
-        self,
-        symbol: str,
-        name: str,
-        value: float,
-        unit: str,
-        meaning: str,
-        follows: Follows = None,
-        plain: bool = False,
-    ) -> Scalar:
-        chosen = self.symbols.get(full_name(name, self.owner))
+    def stands_for(self, given: Given) -> Scalar:
+        chosen = self.symbols.get(full_name(given.name, self.owner))
         if chosen is not None:
             return chosen
-        following = value if follows is None else follows()
-        return following if is_symbolic(following) else value
-
-    def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
-        return value_of.along(labels, series)
+        following = given.value if given.follows is None else given.follows()
+        return following if is_symbolic(following) else given.value
 
 
 @final
