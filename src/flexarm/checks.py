@@ -132,7 +132,9 @@ def checked_result(value: Any, variables: tuple[str, ...] = (), attributes: tupl
         raise Fault("result", f"is a {type(value).__name__}; it must be a Dataset, as simulate gives it")
     for names, known in ((("time", "coordinate", *variables), value.variables), (attributes, value.attrs)):
         if missing := [name for name in names if name not in known]:
-            raise Fault("result", f"has no {missing[0]!r}; it must be a Dataset, as simulate gives it")
+            kept = "kept" in value.attrs and missing[0] not in ("time", "coordinate", "kept")
+            must = "simulate with it in keep, or without keep" if kept else "it must be a Dataset, as simulate gives it"
+            raise Fault("result", f"has no {missing[0]!r}; {must}")
     return value
 
 

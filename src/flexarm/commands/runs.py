@@ -105,7 +105,7 @@ def compare(
 
 def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
     """Where result and figure are, and what was wrong with the place they were meant for where they are not there."""
-    from flexarm.plots import draw, save_figure
+    from flexarm.plots import VARIABLES, draw, save_figure
     from flexarm.simulation.results import save_result
 
     fault = ""
@@ -119,7 +119,7 @@ def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
                 written = [save_result(result, stem.with_name(stem.name + ".nc"))]
             except (DescriptionError, OSError) as again:
                 raise SimulationError(f"{fault}; nor can it be kept elsewhere: {again}", result) from None
-    if plot:
+    if plot and {*VARIABLES} <= {*result.variables}:  # a scenario may keep less than a figure shows
         try:
             written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))
         except DescriptionError as error:
@@ -145,21 +145,25 @@ def _summary(result: Any, seconds: float, written: list[Path]) -> None:
     parts = f"{a['compile_seconds']:.2f} s compiling, {a['solve_seconds']:.3f} s solving"
     table.add_row("took", f"{parts}, {seconds:.2f} s in all")
     joints = result.coordinate[result.role == "joint"].values.tolist()
-    for i, name in enumerate(joints):
+    for i, name in enumerate(joints if "q" in result else ()):
         q = result.q.sel(coordinate=name).values
         unit = str(result.unit.sel(coordinate=name).values)
         line = f"{q[0]:.4g} to {q[-1]:.4g} {unit}"
         if "q_ref" in result:
             line += f", off the reference by {np.abs(q - result.q_ref.values[:, i]).max():.3g} at most"
         table.add_row(name, line)
-    for i, link in enumerate(result.link.values):
+    for i, link in enumerate(result.link.values if "deflection" in result else ()):
         largest = np.linalg.norm(result.deflection.values[:, i], axis=-1).max()
         if largest > 0:
             table.add_row(f"{link} tip", f"deflection {1e3 * largest:.4g} mm at most")
     last = result.isel(time=-1)
-    balance = " ".join(f"{name} {float(last[name]):.6g} J," for name in ("kinetic", "potential", "work", "dissipated"))
-    table.add_row("energy at end", balance.rstrip(","))
-    table.add_row("energy audit", f"largest drift {a['energy_drift']:.2e} of {a['energy_scale']:.4g} J")
+    energies = [name for name in ("kinetic", "potential", "work", "dissipated") if name in result]
+    if energies:
+        table.add_row("energy at end", ", ".join(f"{name} {float(last[name]):.6g} J" for name in energies))
+    if "energy_drift" in a:
+        table.add_row("energy audit", f"largest drift {a['energy_drift']:.2e} of {a['energy_scale']:.4g} J")
+    if "kept" in a:
+        table.add_row("kept", a["kept"].replace(" ", ", ") or "nothing")
     table.add_row("written", ", ".join(str(path) for path in written))
     say(f"{a['name']}: {a['status']}", style="bold")
     say(table)

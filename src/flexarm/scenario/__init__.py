@@ -27,6 +27,7 @@ from flexarm.scenario.forces import (
 from flexarm.scenario.motions import AnyMotion, CycloidalMotion, ParabolicMotion
 from flexarm.scenario.tables import listed, state, values
 from flexarm.simulation import solvers
+from flexarm.simulation.dataset import checked_keep
 from flexarm.simulation.run import simulate
 from flexarm.simulation.watch import Progress
 
@@ -95,6 +96,13 @@ def _samples(value: object) -> int:
     return count
 
 
+def _keep(value: object) -> tuple[str, ...] | None:
+    try:
+        return checked_keep(value)
+    except Fault as fault:
+        raise Fault("", fault.message) from None
+
+
 @final
 class Scenario(Described):
     """An arm in motion.
@@ -116,6 +124,8 @@ class Scenario(Described):
         it is designed for, if that is another one; `period` and what else `Sampled` takes, if it is sampled.
     samples : int
         Times in the result.
+    keep : list of str, optional
+        The variables of the result that are wanted; see `simulate`.
     solver : Solver
     initial : Initial
     description : str
@@ -131,6 +141,7 @@ class Scenario(Described):
     controller: ControllerTable | None = None
     solver: Solver = Field(default_factory=Solver)
     initial: Initial = Field(default_factory=Initial)
+    keep: Annotated[Any, BeforeValidator(_keep)] = None
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -142,6 +153,8 @@ class Scenario(Described):
             raise Fault("controller", "is given beside an input; give one of them")
         if self.controller is not None and self.reference is None:
             raise Fault("reference", f"is missing; the controller {self.controller['type']!r} follows it")
+        if self.reference is None and "q_ref" in (self.keep or ()):
+            raise Fault("reference", "is missing; keep has 'q_ref'")
         if self.solver.step is not None and self.solver.step > self.until:
             raise Fault("solver.step", f"is {self.solver.step} s; it must be no longer than the run, {self.until} s")
         return self
@@ -212,6 +225,7 @@ class Scenario(Described):
             reference=reference,
             progress=progress,
             name=self.name,
+            keep=self.keep,
         )
 
 

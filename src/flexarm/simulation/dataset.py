@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
+from flexarm.checks import Fault, checked_names, shown
 from flexarm.description.arm import Beam, Telescope
 from flexarm.model import Model
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
+from flexarm.simulation.results import AUDIT, FOLLOWED, VARIABLES
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import reference_function
 from flexarm.version import __version__
@@ -24,11 +26,38 @@ PIECE = 4_000_000
 """Numbers that are held at once on the way to others: what that takes does not grow with a run."""
 
 
-def numbers(model: Model, layout: Layout, reference: Reference | None) -> int:
+UNITS = {"q": "rad or m", "qd": "rad/s or m/s", "u": "N m or N", "tip": "m", "deflection": "m", "tip_angle": "rad"}
+UNITS |= dict.fromkeys(("kinetic", "potential", "work", "dissipated", "energy_error"), "J")
+UNITS |= {"power": "W", "q_ref": "rad or m"}
+
+
+def checked_keep(keep: Any) -> tuple[str, ...] | None:
+    """Names of a result's variables, each once, in the result's order; None stays None. Raises `Fault`."""
+    if keep is None:
+        return None
+    known = [*VARIABLES, *FOLLOWED]
+    names = checked_names(keep, f"names among {', '.join(known)}", "keep")
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            raise Fault("keep", f"has {shown(name)}; a result has {', '.join(known)}")
+    return tuple(name for name in known if name in names)
+
+
+def kept_of(keep: tuple[str, ...] | None, reference: Reference | None) -> tuple[str, ...]:
+    """The variables of a run's result: what is asked for, or all. Raises `Fault`."""
+    if keep is None:
+        return (*VARIABLES, *FOLLOWED) if reference is not None else (*VARIABLES,)
+    if "q_ref" in keep and reference is None:
+        raise Fault("keep", "has 'q_ref', which a run without a reference has not")
+    return keep
+
+
+def numbers(model: Model, layout: Layout, kept: tuple[str, ...]) -> int:
     """How many numbers a result takes for each of its times, and while it is made."""
-    seen, energies = 5 + 6 * len(model.arm.links), 4  # power, balance and its error; one on the way
-    joints = 0 if reference is None else len(model.arm.joints)
-    return 1 + layout.size + seen + 3 * len(model.inputs) + energies + joints
+    links, m, joints = len(model.arm.links), len(model.inputs), len(model.arm.joints)
+    takes = {"tip": 3, "deflection": 3 * links, "tip_angle": 3 * links, "u": m, "power": 1 + 2 * m, "q_ref": joints}
+    energies = 5 if {*AUDIT} & {*kept} else 0  # with the balance, its error, and one on the way
+    return 1 + layout.size + energies + sum(takes.get(name, 0) for name in kept)
 
 
 def by_pieces(function: Callable[[slice], Array], count: int, columns: int, needed: int) -> Array:
@@ -61,48 +90,95 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
     return ratio
 
 
+def observed(model: Model, motion: Array, kept: tuple[str, ...]) -> dict[str, Array]:
+    """Of what a result is made from beside the state, what is needed for the variables that are kept.
+
+    "tip" (times, 3), "energy" (times, 2), "deflections" (times, links, 6), "rates" (times, m): B' qd, at which each
+    input works. All of it comes from one kernel; of a part, only its own is compiled.
+
+    Parameters
+    ----------
+    motion : (times, 2n)
+        q and qd.
+    """
+    n, m, links, count = len(model.coordinates), len(model.inputs), len(model.arm.links), len(motion)
+    needs = {"tip": ("tip",), "energy": AUDIT, "deflections": ("deflection", "tip_angle"), "rates": ("power",)}
+    needed = [part for part, names in needs.items() if {*names} & {*kept}]
+    if len(needed) == len(needs):
+        kernel, seen = model.kernel("observed"), 5 + 6 * links
+        x = by_pieces(lambda i: kernel.many(np.ascontiguousarray(motion[i])), count, seen + m, 2 * n)
+        deflections = x[:, 5:seen].reshape(count, links, 6)
+        return {"tip": x[:, :3], "energy": x[:, 3:5], "deflections": deflections, "rates": x[:, seen:]}
+
+    def of(name: str, rows: Array) -> Array:
+        return model.kernel(name).many(np.ascontiguousarray(rows))
+
+    def rates(x: Array) -> Array:
+        B = of("input_matrix", x[:, :n]).reshape(-1, n, m)
+        return np.einsum("tnm,tn->tm", B, x[:, n:])
+
+    parts: dict[str, tuple[Callable[[Array], Array], int, int]] = {
+        "tip": (lambda x: of("tip", x[:, :n])[:, [3, 7, 11]], 3, n + 16),  # of a pose (4, 4)
+        "energy": (lambda x: of("energy", x), 2, 2 * n),
+        "deflections": (lambda x: of("deflections", x[:, :n]), 6 * links, n),
+        "rates": (rates, m, n + n * m),
+    }
+    found = {}
+    for part in needed:
+        function, columns, way = parts[part]
+        found[part] = by_pieces(lambda i, function=function: function(motion[i]), count, columns, way)  # type: ignore[misc]
+    if "deflections" in found:
+        found["deflections"] = found["deflections"].reshape(count, links, 6)
+    return found
+
+
+def variables(
+    model: Model, drive: Input, reference: Reference | None, layout: Layout, t: Array, x: Array, kept: tuple[str, ...]
+) -> tuple[dict[str, Array], dict[str, float]]:
+    """The variables that are kept, of states x (times, layout.size) at times t; and the audit, where there is one."""
+    found: dict[str, Array] = {name: x[:, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
+    z, motion, audit = x[:, layout.z], x[:, layout.motion], {}
+    if {"u", "power"} & {*kept}:
+        q, qd, m = found["q"], found["qd"], len(model.inputs)
+        found["u"] = by_pieces(lambda i: drive.values(model, t[i], q[i], qd[i], z[i]), len(t), m, 8 * layout.size)
+    seen = observed(model, motion, kept)
+    with np.errstate(over="ignore", invalid="ignore"):  # `faulty` looks at all of it
+        if "tip" in seen:
+            found["tip"] = seen["tip"]
+        if "deflections" in seen:
+            found |= {"deflection": seen["deflections"][..., :3], "tip_angle": seen["deflections"][..., 3:]}
+        if "rates" in seen:
+            found["power"] = np.einsum("ti,ti->t", found["u"], seen["rates"])
+        if "energy" in seen:
+            kinetic, potential, work, dissipated = *seen["energy"].T, found["work"], found["dissipated"]
+            balance = kinetic + potential - work + dissipated
+            error = balance - balance[0]
+            scale = np.max(kinetic + np.abs(potential - potential[0]) + np.abs(work) + dissipated, initial=0.0)
+            found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
+            drift = float(np.max(np.abs(error), initial=0.0)) / float(scale) if scale > 0 else 0.0
+            audit = {"energy_drift": drift, "energy_scale": float(scale)}
+    if reference is not None and "q_ref" in kept:
+        wanted = reference_function(reference)
+        found["q_ref"] = by_pieces(lambda i: wanted(t[i]), len(t), len(model.arm.joints), 0)
+    return {name: found[name] for name in (*VARIABLES, *FOLLOWED) if name in kept}, audit
+
+
 def dataset(
-    model: Model, drive: Input, reference: Reference | None, layout: Layout, t: Array, x: Array, statistics: dict
+    model: Model,
+    drive: Input,
+    reference: Reference | None,
+    layout: Layout,
+    t: Array,
+    x: Array,
+    statistics: dict,
+    keep: tuple[str, ...] | None = None,
 ) -> "Dataset":
     """The result of a run: states x (times, layout.size) at times t, and what follows from them."""
     import xarray as xr
 
-    arm = model.arm
-    q, qd = x[:, layout.q], x[:, layout.qd]
-    work, dissipated = x[:, layout.work], x[:, layout.dissipated]
-    n, m, links, observing = len(model.coordinates), len(model.inputs), len(arm.links), model.kernel("observed")
-    z, motion = x[:, layout.z], x[:, layout.motion]
-    u = by_pieces(lambda i: drive.values(model, t[i], q[i], qd[i], z[i]), len(t), m, 8 * layout.size)
-    seen = 5 + 6 * links
-    observed = by_pieces(lambda i: observing.many(np.ascontiguousarray(motion[i])), len(t), seen + m, 2 * n)
-    kinetic, potential = observed[:, 3], observed[:, 4]
-    deflections = observed[:, 5:seen].reshape(len(t), links, 6)
-    with np.errstate(over="ignore", invalid="ignore"):  # `faulty` looks at all of it
-        power = np.einsum("ti,ti->t", u, observed[:, seen:])
-        balance = kinetic + potential - work + dissipated
-        error = balance - balance[0]
-        scale = float(np.max(kinetic + np.abs(potential - potential[0]) + np.abs(work) + dissipated, initial=0.0))
-
-    units = {"q": "rad or m", "qd": "rad/s or m/s", "u": "N m or N", "tip": "m", "deflection": "m", "tip_angle": "rad"}
-    units |= dict.fromkeys(("kinetic", "potential", "work", "dissipated", "energy_error"), "J") | {"power": "W"}
-    data: dict[str, Any] = {
-        "q": (("time", "coordinate"), q),
-        "qd": (("time", "coordinate"), qd),
-        "u": (("time", "input"), u),
-        "tip": (("time", "axis"), observed[:, :3]),
-        "deflection": (("time", "link", "axis"), deflections[..., :3]),
-        "tip_angle": (("time", "link", "angle"), deflections[..., 3:]),
-        "kinetic": ("time", kinetic),
-        "potential": ("time", potential),
-        "work": ("time", work),
-        "dissipated": ("time", dissipated),
-        "power": ("time", power),
-        "energy_error": ("time", error),
-    }
-    if reference is not None:
-        wanted = reference_function(reference)
-        data["q_ref"] = (("time", "joint"), by_pieces(lambda i: wanted(t[i]), len(t), len(arm.joints), 0))
-        units["q_ref"] = "rad or m"
+    arm, kept = model.arm, kept_of(keep, reference)
+    found, audit = variables(model, drive, reference, layout, t, x, kept)
+    data = {name: ((VARIABLES | FOLLOWED)[name], values, {"units": UNITS[name]}) for name, values in found.items()}
     coords: dict[str, Any] = {
         "time": ("time", t, {"units": "s"}),
         "coordinate": list(model.coordinates),
@@ -114,28 +190,25 @@ def dataset(
         "link": [link.name for link in arm.links],
         "angle": ["slope_y", "slope_z", "torsion"],
     }
-    if reference is not None:
+    if "q_ref" in found:
         coords["joint"] = [model.coordinates[i] for i in arm.joints]
     attributes = {
         "title": f"{arm.name}: simulated motion",
         "arm": arm.canonical(),
         "input_description": drive.described(),
         "rotor_convention": ", ".join(sorted({getattr(link.joint, "rotor", "relative") for link in arm.links})),
-        "energy_drift": float(np.max(np.abs(error), initial=0.0)) / scale if scale > 0 else 0.0,
-        "energy_scale": scale,
-        "group_velocity_ratio": group_velocity_ratio(model, q, qd),
+        **audit,
+        "group_velocity_ratio": group_velocity_ratio(model, x[:, layout.q], x[:, layout.qd]),
         "flexarm_version": __version__,
         **statistics,
     }
     if model.varied:
         values = zip((each.name for each in model.varied), model.p.tolist(), strict=True)
         attributes["parameters"] = json.dumps(dict(values))
+    if keep is not None:
+        attributes["kept"] = " ".join(kept)
     attributes = {key: escape.attribute(x) if isinstance(x, str) else x for key, x in attributes.items()}
-    result = xr.Dataset(data, coords=coords, attrs=attributes)
-    for name, unit in units.items():
-        if name in result:
-            result[name].attrs["units"] = unit
-    return result
+    return xr.Dataset(data, coords=coords, attrs=attributes)
 
 
 def faulty(result: "Dataset") -> str:

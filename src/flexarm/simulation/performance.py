@@ -71,7 +71,8 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0) -> Performa
         checked_number(band, "", POSITIVE, "band")
         checked_number(after, "s", NOT_NEGATIVE, "after")
     if "q_ref" not in result:
-        raise DescriptionError("performance: the result has no reference; simulate with one")
+        kept = ", and with q_ref in keep" if "kept" in result.attrs else ""
+        raise DescriptionError(f"performance: the result has no reference; simulate with one{kept}")
     t = result.time.values
     wanted = result.q_ref.values
     q = result.q.values[:, result.role.values == "joint"]

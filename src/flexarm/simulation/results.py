@@ -14,18 +14,26 @@ from flexarm.simulation import netcdf
 if TYPE_CHECKING:
     from xarray import Dataset
 
-NUMBERS = {
+VARIABLES = {
     "q": ("time", "coordinate"),
     "qd": ("time", "coordinate"),
     "u": ("time", "input"),
     "tip": ("time", "axis"),
     "deflection": ("time", "link", "axis"),
     "tip_angle": ("time", "link", "angle"),
-    **dict.fromkeys(("time", "kinetic", "potential", "work", "dissipated", "power", "energy_error"), ("time",)),
+    **dict.fromkeys(("kinetic", "potential", "work", "dissipated", "power", "energy_error"), ("time",)),
 }
+"""Of a result of which everything is kept, and the dimensions that they go over."""
+
+FOLLOWED = {"q_ref": ("time", "joint")}
+"""Beside them, of one with a reference."""
+
+AUDIT = ("kinetic", "potential", "energy_error")
+"""Where one of these is kept all energies are computed, and the result says how far their sum has drifted."""
+
 LABELS = {name: (name,) for name in ("coordinate", "input", "link", "axis", "angle")}
 LABELS |= dict.fromkeys(("role", "owner", "unit"), ("coordinate",))
-"""Variables of every result, and the dimensions that they go over."""
+"""Coordinates of every result, and the dimensions that they go over."""
 
 TEXTS = ("arm", "title", "name", "status")
 """Attributes."""
@@ -66,7 +74,13 @@ def load_result(path: str | PathLike[str]) -> "Dataset":
 def lacking(result: "Dataset") -> str:
     """What keeps a dataset from being a result, as far as the package's functions rely on it; empty where it is one."""
     followed = "q_ref" in result.variables
-    numbers = NUMBERS | ({"q_ref": ("time", "joint")} if followed else {})
+    kept = [*VARIABLES]
+    if "kept" in result.attrs:
+        kept = str(result.attrs["kept"]).split()
+        if not {*kept} <= {*VARIABLES, *FOLLOWED}:
+            return "its attribute kept names what no result has"
+    numbers = {"time": ("time",)} | {name: dims for name, dims in (VARIABLES | FOLLOWED).items() if name in kept}
+    numbers |= FOLLOWED if followed else {}
     labels = LABELS | ({"joint": ("joint",)} if followed else {})
     for name, dimensions in (numbers | labels).items():
         if name not in result.variables:
@@ -81,7 +95,7 @@ def lacking(result: "Dataset") -> str:
     for name in TEXTS:
         if not isinstance(result.attrs.get(name), str):
             return f"it has no attribute {name} that is a text"
-    if not isinstance(result.attrs.get("energy_drift"), Real):
+    if {*AUDIT} & {*kept} and not isinstance(result.attrs.get("energy_drift"), Real):
         return "it has no attribute energy_drift that is a number"
     t = result.variables["time"].values
     if not (len(t) and np.isfinite(t).all() and (np.diff(t) >= 0).all()):

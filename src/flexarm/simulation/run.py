@@ -14,7 +14,7 @@ from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, Simul
 from flexarm.interrupts import heard_by
 from flexarm.model import Model
 from flexarm.simulation import memory, methods, solvers
-from flexarm.simulation.dataset import dataset, faulty, numbers
+from flexarm.simulation.dataset import checked_keep, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.feedback import RESIDUALS, integrand
 from flexarm.simulation.inputs import as_input
@@ -60,6 +60,7 @@ def simulate(
     progress: Progress | bool = True,
     name: str = "",
     p: Any = None,
+    keep: Any = None,
 ) -> "Dataset":
     """The motion of an arm from t = 0, as an `xarray.Dataset` on a uniform grid of times.
 
@@ -97,6 +98,9 @@ def simulate(
     p : (k,) or dict, optional
         Parameters of the arm that moves, where the model varies, see `Model`; default the model's own. A controller is
         designed for the model as it is given: for one that knows the parameters, give `model.at(p)`.
+    keep : list of str, optional
+        The variables of the result that are wanted, as ["q", "tip"]; default all. Nothing else is computed, or
+        compiled for it; `energy_drift` is there with kinetic, potential or energy_error.
 
     Returns
     -------
@@ -119,6 +123,7 @@ def simulate(
     with refused("simulate"):
         checked_instance(model, Model, "model")
         checked_instance(name, str, "name")
+        keep = checked_keep(keep)
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the time")
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
@@ -131,7 +136,9 @@ def simulate(
     reference = drive.wanted if reference is None else reference
     if reference is not None:
         _check_reference(reference, model)
-    _check_size(int(samples), numbers(model, layout, reference))
+    with refused("simulate"):
+        kept = kept_of(keep, reference)
+    _check_size(int(samples), numbers(model, layout, kept))
     times = np.linspace(0.0, float(until), int(samples))
     drive = drive.begun(model, times)
     chosen, step, why = methods.chosen(method, step, model, drive, q, until, rtol)
@@ -180,7 +187,8 @@ def simulate(
             "solve_seconds": finished - compiled,
             "status": run.failure or ("completed" if run.completed else "interrupted"),
         }
-        result = dataset(model, drive, reference, layout, times[: run.reached], run.x[: run.reached], statistics)
+        t, x = times[: run.reached], run.x[: run.reached]
+        result = dataset(model, drive, reference, layout, t, x, statistics, keep)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is known to its end, but {fault}"
     if run.failure:
