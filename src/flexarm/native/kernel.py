@@ -62,7 +62,7 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
     `key` must determine what `build` returns, given this version of flexarm's sources. `symbols` and `facts` are the
     names that the caller needs; something kept that has others is built again.
     """
-    name = hashlib.sha256("\n".join([key, *_circumstances()]).encode()).hexdigest() + ".bin"
+    name = file_name(key)
     if (kept := _parted(read(name))) is not None and set(kept[0]) == set(facts):
         found = _load(kept[1], symbols, kept[0], was_cached=True)
         if all(found.addresses.values()):
@@ -73,6 +73,11 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
             machine_code = _compile(source.ir)
     write(name, json.dumps(source.facts).encode() + b"\n" + machine_code)
     return _load(machine_code, symbols, source.facts, was_cached=False)
+
+
+def file_name(key: str) -> str:
+    """What is kept under a key by this version of flexarm, of its libraries, on this processor."""
+    return hashlib.sha256("\n".join([key, *_circumstances()]).encode()).hexdigest() + ".bin"
 
 
 def _parted(kept: bytes | None) -> tuple[dict[str, int], bytes] | None:

@@ -19,6 +19,24 @@ if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would fi
 
 
 @final
+class Recent(Generic[T]):
+    """Things by their keys, of which those used last are kept."""
+
+    def __init__(self, most: int):
+        self._most = most
+        self._kept: dict[str, T] = {}
+
+    def __call__(self, key: str, make: Callable[[], T]) -> T:
+        """The one kept by this key, or one that is made and kept from now on."""
+        with BUILDING:
+            found = self._kept.pop(key, None) or make()
+            self._kept[key] = found
+            while len(self._kept) > self._most:
+                del self._kept[next(iter(self._kept))]
+            return found
+
+
+@final
 class Once(Generic[T]):
     """The value of a function without arguments: called when first asked for, and never again unless it raised."""
 

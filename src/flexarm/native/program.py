@@ -8,6 +8,7 @@ long chain does not fit in the caches of instructions and is fetched anew at eac
 the arithmetic; as loops, the cost grows linearly with the number of links, and compiling hardly at all.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import casadi as ca
@@ -36,6 +37,14 @@ class Instruction:
     """Which input, output, or half of a pair."""
 
 
+def steps(function: ca.Function) -> Iterator[tuple[int, list[int], list[int], float]]:
+    """CasADi's own instructions: operation, places that it reads and writes, and the value of a constant."""
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        value = function.instruction_constant(k) if op == ca.OP_CONST else 0.0
+        yield op, function.instruction_input(k), function.instruction_output(k), value
+
+
 def instructions(function: ca.Function) -> list[Instruction]:
     """The program of an SX function, over its arguments laid end to end, and its results likewise.
 
@@ -57,10 +66,9 @@ def instructions(function: ca.Function) -> list[Instruction]:
             known[key] = put(op, args, index)
         return known[key]
 
-    for k in range(function.n_instructions()):
-        op, where, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+    for op, where, target, constant in steps(function):
         if op == ca.OP_CONST:
-            register[target[0]] = function.instruction_constant(k)
+            register[target[0]] = constant
         elif op == ca.OP_INPUT:
             register[target[0]] = put(INPUT, (), start_in[where[0]] + where[1])
         elif op == ca.OP_OUTPUT:

@@ -5,7 +5,6 @@ an input like any other: continuous, it is evaluated with every right-hand side 
 arm. Sampled laws stand in the module `sampled`.
 """
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, final
@@ -15,7 +14,9 @@ import numpy as np
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.varied import Traces
+from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
+from flexarm.native.lifted import LiftedKernel
 from flexarm.native.varying import At
 from flexarm.simulation.law import Column, Law
 from flexarm.simulation.protocol import Input
@@ -49,7 +50,7 @@ class Feedback(Input):
         return self.reference
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> LiftedKernel:
         """(t, q, qd, z) -> (u, dz/dt)."""
         return kernel(self.law, self.model, len(self.model.coordinates), self.name)
 
@@ -68,8 +69,7 @@ class Feedback(Input):
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the law from the buffer, which holds t and the state, into that of u and dz/dt."""
-        code = self.kernel.code
-        plan.feed(code.addresses["evaluate"], held=code)
+        plan.feed_by(self.kernel)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """u at times t and states there."""
@@ -101,10 +101,11 @@ def check_model(name: str, own: Model, model: Model) -> None:
         raise DescriptionError(f"controller {name} was designed for {other}")
 
 
-def kernel(law: Law, model: Model, size: int, name: str = "law") -> Kernel:
+def kernel(law: Law, model: Model, size: int, name: str = "law") -> LiftedKernel:
     """The law compiled: t, two vectors of `size` numbers, memory and noise laid end to end, to u and memory's.
 
-    It is found on disk by the traced function itself, so a law need not say what it depends on.
+    It is found on disk by the structure of the traced function, so a law need not say what it depends on, and one with
+    other gains is there already.
     """
     import casadi as ca
 
@@ -116,9 +117,8 @@ def kernel(law: Law, model: Model, size: int, name: str = "law") -> Kernel:
     if following.numel() != len(law.memory):
         message = f"its memory has size {len(law.memory)}; it gives {following.numel()} for the next"
         raise DescriptionError(f"controller {name}: {message}")
-    function = ca.Function("law", [ca.vertcat(*symbols)], ca.cse([ca.densify(ca.vertcat(u, following))]))
-    digest = hashlib.sha256(function.serialize().encode()).hexdigest()
-    return Kernel(f"law {digest}", lambda: function)
+    traced = ca.Function("law", [ca.vertcat(*symbols)], ca.cse([ca.densify(ca.vertcat(u, following))]))
+    return lifted.kernel(traced)
 
 
 def check_drives(model: Model, before: str, must: str) -> None:

@@ -6,7 +6,6 @@ Each is an `Input`: it feeds a run's `Plan` with a stage that writes u, and give
 import ctypes  # noqa: TID251  (calls what was compiled here)
 import inspect
 import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
@@ -17,7 +16,7 @@ from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, che
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
-from flexarm.native.kernel import Kernel
+from flexarm.native.lifted import LiftedKernel, kernel_of
 from flexarm.simulation.feedback import check_drives, on_reference
 from flexarm.simulation.law import is_linear_system, what_it_is
 from flexarm.simulation.protocol import Input
@@ -267,7 +266,7 @@ class RigidInverseDynamics(Input):
         """Where the reference's acceleration jumps, and with it the torque."""
         return jumps_of(self.reference)
 
-    def _kernel(self, model: Model) -> Kernel:
+    def _kernel(self, model: Model) -> LiftedKernel:
         arm = model.arm_at() if self.arm is None else self.arm
         if len(arm.joints) != len(model.inputs):
             raise DescriptionError(f"arm {arm.name!r}: rigid inverse dynamics need one actuator a joint")
@@ -283,12 +282,11 @@ class RigidInverseDynamics(Input):
             force = rigid.function("inverse_dynamics")(theta, theta_d, ca.jacobian(theta_d, t))
             return ca.Function("torque", [t], [ca.densify(ca.cse(force))])
 
-        return _recent(json.dumps(["rigid inverse dynamics", arm.canonical(), self.reference.described()]), trace)
+        return kernel_of(json.dumps(["rigid inverse dynamics", arm.canonical(), self.reference.described()]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled torques from t, which stands first in the buffer."""
-        compiled = self._kernel(model).code
-        plan.feed(compiled.addresses["evaluate"], held=compiled)
+        plan.feed_by(self._kernel(model))
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The torques at times t."""
@@ -332,7 +330,7 @@ class PrescribedMotion(Input):
         check_drives(model, "", "a joint alone can be prescribed")
         return list(model.arm.actuated)
 
-    def _kernel(self, model: Model) -> Kernel:
+    def _kernel(self, model: Model) -> LiftedKernel:
         def trace() -> "ca.Function":
             import casadi as ca
 
@@ -342,12 +340,11 @@ class PrescribedMotion(Input):
             acceleration = ca.jacobian(ca.jacobian(q, t), t)
             return ca.Function("acceleration", [t], [ca.densify(ca.cse(acceleration))])
 
-        return _recent(json.dumps(["acceleration", self.reference.described()]), trace)
+        return kernel_of(json.dumps(["acceleration", self.reference.described()]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled accelerations from t, which stands first in the buffer."""
-        compiled = self._kernel(model).code
-        plan.feed(compiled.addresses["evaluate"], held=compiled)
+        plan.feed_by(self._kernel(model))
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The forces that the motion takes."""
@@ -359,23 +356,6 @@ class PrescribedMotion(Input):
     def described(self) -> str:
         """With its reference."""
         return f"whatever moves the joints along {self.reference.described()}"
-
-
-KEPT = 64
-"""Compiled references that stay loaded for the next run."""
-
-_RECENT: dict[str, Kernel] = {}
-_RECENTLY = threading.Lock()
-
-
-def _recent(key: str, trace: Callable[[], "ca.Function"]) -> Kernel:
-    """A kernel by its key, loaded already if it is one of those used last."""
-    with _RECENTLY:
-        found = _RECENT.pop(key, None) or Kernel(key, trace)
-        _RECENT[key] = found
-        while len(_RECENT) > KEPT:
-            del _RECENT[next(iter(_RECENT))]
-        return found
 
 
 def as_input(u: Any, model: Model) -> Input:

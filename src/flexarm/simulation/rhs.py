@@ -14,6 +14,7 @@ import numpy as np
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Address
 from flexarm.native.language import Floats, Placed, call, sqrt
+from flexarm.native.lifted import LiftedKernel
 from flexarm.native.once import Once
 
 NAN = float("nan")
@@ -131,9 +132,26 @@ class Plan:
         self.shared.data = data
         self._held = held
 
+    def feed_by(self, kernel: LiftedKernel) -> None:
+        """Take u, and what else is written behind it, from a kernel of t, or of t and the state."""
+        code, constants = kernel.code, kernel.constants
+        known = code.facts["n_in"] - len(constants)
+        given = np.concatenate([np.zeros(known), constants])
+        evaluated = Placed(Evaluated(code.addresses["evaluate"], known, given))
+        self.feed(loops().addresses["evaluated"], evaluated.address, (code, evaluated))
 
-loops = Once(lambda: translated(rhs, nothing, table, rk4, growth))
-"""Machine code of `rhs`, `nothing`, `table`, `rk4` and `growth`, one for the process."""
+
+loops = Once(lambda: translated(rhs, nothing, evaluated, table, rk4, growth))
+"""Machine code of `rhs`, `nothing`, `evaluated`, `table`, `rk4` and `growth`, one for the process."""
+
+
+@dataclass
+class Evaluated:
+    """Data of the stage `evaluated`: a kernel's address, how much of the buffer it takes; that, and its constants."""
+
+    kernel: int
+    known: int
+    given: Floats
 
 
 @dataclass
@@ -203,6 +221,13 @@ def growth(shared: Sequence[Shared], t: float, x: Floats, v: Floats, h: float, t
 
 def nothing(buffer: Floats, u: Floats, data: int) -> None:
     """A stage that leaves u as it is."""
+
+
+def evaluated(buffer: Floats, u: Floats, data: Evaluated) -> None:
+    """A stage that gives u by a kernel of the buffer's first numbers and of constants."""
+    for i in range(data.known):
+        data.given[i] = buffer[i]
+    call(data.kernel, data.given, u)
 
 
 def table(buffer: Floats, u: Floats, cubics: Cubics) -> None:

@@ -24,7 +24,7 @@ from flexarm.checks import (
 )
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
-from flexarm.native.kernel import Kernel
+from flexarm.native.lifted import LiftedKernel
 from flexarm.simulation.advance import Advance
 from flexarm.simulation.feedback import Feedback, check_model, check_width, initial, kernel, named
 from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
@@ -166,7 +166,7 @@ class SampledFeedback(Input):
         return self.held.at(t)
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> LiftedKernel:
         """(t, q, qd, z, noise) -> (u, next z); behind a Python function its u stands for q."""
         size = len(self.model.inputs) if self.function else len(self.model.coordinates)
         return kernel(self.law, self.model, size, self.name)
@@ -213,18 +213,21 @@ class Called:
 
     Attributes
     ----------
-    given : (1 + 2n + memory + noises,)
-        What the kernel is given: t, q, qd, the memory z, which lives on, and noise; behind a Python function its u
-        stands in the place of q.
-    memory, noises : int
+    given : (1 + 2n + memory + noises + constants,)
+        What the kernel is given: t, q, qd, the memory z, which lives on, noise, and the law's constants; behind a
+        Python function its u stands in the place of q.
+    states, memory, noises : int
     """
 
     def __init__(self, law: SampledFeedback):
         self.law, self._m = law, len(law.model.inputs)
         self.memory, self.noises = len(law.law.memory), len(law.law.noise)
         self._size = self._m if law.function else len(law.model.coordinates)
-        self.given = np.zeros(1 + 2 * self._size + self.memory + self.noises)
-        self._z, self._noise = np.split(self.given[1 + 2 * self._size :], [self.memory])
+        self.states = 2 * self._size
+        ends = np.cumsum([1 + self.states, self.memory, self.noises])
+        self.given = np.concatenate([np.zeros(ends[-1]), law.kernel.constants])
+        self._known = self.given[: ends[-1]]
+        _, self._z, self._noise, _ = np.split(self.given, ends)
         self._z[:] = law.law.memory
         self._rng, self._sigma = np.random.default_rng(law.seed), np.array(law.law.noise)
         self.code = law.kernel.code  # what does not fit is refused before the run
@@ -239,7 +242,7 @@ class Called:
             self.given[1 : 1 + m] = self.law.called(t, x[:n].copy(), x[n : 2 * n].copy())
         if self.noises:
             self._noise[:] = self.drawn(1)[0]
-        found = self.law.kernel.one(self.given)
+        found = self.law.kernel.one(self._known)
         self._z[:] = found[m:]
         if not np.isfinite(found).all():
             bad = int(np.argmin(np.isfinite(found)))

@@ -36,11 +36,11 @@ class Samples:
     advance, solver : addresses
         Of a solver as the module `advance` has them, and of its record.
     law : address
-        Of the kernel (t, q, qd, z, noise) -> (u, next z).
+        Of the kernel (t, q, qd, z, noise, constants) -> (u, next z).
     late : float
         A sample may come so much after a time at which u is shown, and count from there on [s].
     given, found
-        What the law is given, z among it, and what it gives.
+        What the law is given, z among it and its constants last, and what it gives.
     edges, upto : (count + 1,)
         Where stretches end; how many of the times come up to each.
     times, held, rows : (total,), (total, inputs), (total, size)
@@ -103,7 +103,7 @@ class Ahead:
                 advance=self._solver.code,
                 solver=self._solver.record,
                 law=law.code.addresses["evaluate"],
-                states=len(law.given) - 1 - law.memory - law.noises,
+                states=law.states,
                 inputs=len(held.u),
                 memory=law.memory,
                 noises=law.noises,

@@ -1,0 +1,197 @@
+"""A program apart from its numbers, which become its last inputs: what differs in them alone shares machine code.
+
+A controller's gains, the times of a reference and the inertias in a law stand in a traced program as constants. Its
+structure is what is left without them, and by that it is compiled and kept.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+import numpy as np
+
+from flexarm.native.cache import read, write
+from flexarm.native.calls import OneState
+from flexarm.native.kernel import Code, Kernel, file_name
+from flexarm.native.once import Once, Recent
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+Array = np.ndarray
+
+FORM = (0.0, 1.0, -1.0)
+"""Numbers that belong to the structure, as do infinities, NaN and exponents: truth and signs in CasADi's own algebra.
+
+As factors or terms of a design they do not appear at all, since 0 x, 1 x, -x and x + 0 are simplified when they are
+written. All others may be somebody's gain, 2 and 1/2 too, and are inputs: a number in the code itself would have to be
+loaded as well.
+"""
+
+
+@final
+@dataclass(frozen=True)
+class Lifted:
+    """A program apart from its numbers.
+
+    Attributes
+    ----------
+    structure : str
+        A digest: that of two programs is the same where they differ in `constants` alone.
+    constants : (k,)
+        Where a number is used several times it is there as often: equal gains are no other structure than different
+        ones, and links that are alike remain so (`program.repeats`).
+    function : () -> casadi.Function
+        Of the same arguments and, last, of the constants.
+    """
+
+    structure: str
+    constants: Array
+    function: Callable[[], "ca.Function"]
+
+
+def lifted(function: "ca.Function") -> Lifted:
+    """An SX function apart from its numbers. A divisor is inverted: the constant is what is multiplied with."""
+    import casadi as ca  # late: it takes long to import
+
+    from flexarm.native.program import steps
+
+    powers = (ca.OP_POW, ca.OP_CONSTPOW)  # compiled according to their exponent
+    constants: list[float] = []
+    form: list[float] = []
+    rows: list[tuple] = []
+    register: dict[int, int | float] = {}  # what stands there: the number of an operation, or a constant
+
+    def number(value: float, lifts: bool = True) -> int:
+        """-2, -4, ... for one of the constants; -1, -3, ... for one of the form."""
+        lifts = lifts and isfinite(value) and value not in FORM
+        kept = constants if lifts else form
+        kept.append(value)
+        return 1 - 2 * len(kept) - lifts
+
+    for op, where, target, value in steps(function):
+        if op == ca.OP_CONST:
+            register[target[0]] = value
+            continue
+        args: list[int | float] = [] if op == ca.OP_INPUT else [register[w] for w in where]
+        if op == ca.OP_TWICE:  # by somebody's gain of 2, perhaps
+            op, args = ca.OP_MUL, [*args, 2.0]
+        if float in map(type, args):
+            if op == ca.OP_DIV and isinstance(args[1], float) and args[1] != 0:
+                op, args[1] = ca.OP_MUL, 1.0 / args[1]
+            if op == ca.OP_MUL:  # 2 x, x 2 and x / 0.5 are one
+                args.sort(key=lambda a: isinstance(a, float))
+            args = [number(a, not (j and op in powers)) if isinstance(a, float) else a for j, a in enumerate(args)]
+        row = (op, *where) if op == ca.OP_INPUT else (op, *args, *target) if op == ca.OP_OUTPUT else (op, *args)
+        if op != ca.OP_OUTPUT:
+            register[target[0]] = len(rows)
+        rows.append(row)
+
+    shapes = [function.sparsity_in(i).serialize() for i in range(function.n_in())]
+    shapes += [function.sparsity_out(i).serialize() for i in range(function.n_out())]
+    structure = hashlib.sha256(repr((rows, shapes, list(map(repr, form)))).encode()).hexdigest()
+    return Lifted(structure, np.array(constants), lambda: _written(function, rows, form, len(constants)))
+
+
+def _written(function: "ca.Function", rows: list[tuple], form: list[float], count: int) -> "ca.Function":
+    """The function from its operations."""
+    import casadi as ca
+
+    x, numbers = function.sx_in(), ca.SX.sym("constants", count)
+    given, lifts = [each.nonzeros() for each in x], numbers.nonzeros()
+    values: list[Any] = []
+    found = [[ca.SX(0)] * function.nnz_out(i) for i in range(function.n_out())]
+
+    def argument(a: int) -> Any:
+        if a >= 0:
+            return values[a]
+        return ca.SX(form[(-1 - a) // 2]) if a % 2 else lifts[-1 - a // 2]
+
+    for op, *args in rows:
+        if op == ca.OP_OUTPUT:
+            value = argument(args[0])
+            found[args[1]][args[2]] = value
+        elif op == ca.OP_INPUT:
+            value = given[args[0]][args[1]]
+        elif len(args) == 1:
+            value = ca.SX.unary(op, argument(args[0]))
+        else:
+            value = ca.SX.binary(op, argument(args[0]), argument(args[1]))
+        values.append(value)
+    results = [ca.SX(function.sparsity_out(i), ca.vertcat(*each)) for i, each in enumerate(found)]
+    return ca.Function(function.name(), [*x, numbers], results)
+
+
+@final
+class LiftedKernel:
+    """A function compiled by its structure; `one` and `many` put its own numbers in."""
+
+    def __init__(self, kernel: Kernel, constants: Array):
+        def one() -> OneState:
+            facts = kernel.code.facts
+            return kernel.one_state([facts["n_in"] - len(constants), len(constants)], (facts["n_out"],))
+
+        self._kernel, self._one, self.constants = kernel, Once(one), constants
+
+    def __deepcopy__(self, _: object) -> "LiftedKernel":
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a kernel belongs to its process; pickle the controller or the input")
+
+    @property
+    def code(self) -> Code:
+        """Machine code for one state, behind which the constants stand."""
+        return self._kernel.code
+
+    @property
+    def vector_code(self) -> Code:
+        """Machine code for `LANES` states at a time, each with constants of its own."""
+        return self._kernel.vector_code
+
+    def one(self, x: Array) -> Array:
+        """(n_in,) without the constants -> (n_out,)."""
+        return self._one()([x, self.constants])[0]
+
+    def many(self, x: Array) -> Array:
+        """(N, n_in) without the constants -> (N, n_out); x of doubles."""
+        constants = np.broadcast_to(self.constants, (len(x), len(self.constants)))
+        return self._kernel.many_states([x, constants])[0]
+
+
+KEPT = 64
+"""Of each kind that stay loaded for the next run."""
+
+_BY_STRUCTURE: Recent[Kernel] = Recent(KEPT)
+_BY_KEY: Recent[LiftedKernel] = Recent(KEPT)
+
+
+def kernel(function: "ca.Function") -> LiftedKernel:
+    """An SX function compiled by its structure: what differs in numbers alone is found on disk, or loaded already."""
+    return _compiled(lifted(function))
+
+
+def kernel_of(key: str, trace: Callable[[], "ca.Function"]) -> LiftedKernel:
+    """The same for a function that follows from its key. Its structure and numbers are kept: it is traced once."""
+    return _BY_KEY(key, lambda: _compiled(_known(key, trace)))
+
+
+def _compiled(found: Lifted) -> LiftedKernel:
+    shared = _BY_STRUCTURE(found.structure, lambda: Kernel(f"structure {found.structure}", found.function))
+    return LiftedKernel(shared, found.constants)
+
+
+DIGEST = hashlib.sha256().digest_size * 2
+"""Characters of a structure."""
+
+
+def _known(key: str, trace: Callable[[], "ca.Function"]) -> Lifted:
+    name = file_name(f"numbers of {key}")
+    if (kept := read(name)) is not None:
+        structure, constants = kept[:DIGEST].decode(), np.frombuffer(kept[DIGEST:])
+        return Lifted(structure, constants, lambda: lifted(trace()).function())
+    found = lifted(trace())
+    write(name, found.structure.encode() + found.constants.tobytes())
+    return found
