@@ -130,11 +130,8 @@ def of_expressions(M, S):
     """The same where every entry that is not zero is a symbol: decided elsewhere, 30 percent away."""
     x = [ca.SX.sym("x", *A.shape) for A in (M, S)]
     near = np.random.default_rng(3).uniform(0.7, 1.3)
-    rows = [
-        [[0.0 if A[i, j] == 0.0 else symbol[min(i, j), max(i, j)] if symmetric else symbol[i, j] for j in range(len(A[0]))]
-         for i in range(len(A))]
-        for A, symbol, symmetric in zip((M, S), x, (True, False), strict=True)
-    ]  # fmt: skip
+    both = zip((M, S), (ca.triu2symm(ca.triu(x[0])), x[1]), strict=True)
+    rows = [[[symbol[i, j] if A[i, j] else 0.0 for j in range(len(A[0]))] for i in range(len(A))] for A, symbol in both]
     found = following(*rows, near * M, S)
     return [np.array(ca.Function("f", x, [ca.densify(ca.SX(matrix(each)))])(M, S)) for each in found]
 
@@ -180,7 +177,7 @@ def test_planes_are_combined_apart_and_what_nothing_moves_stays(of):
 def test_coordinates_stay_where_combinations_are_no_use(of, M, S):
     k = len(M)
     padded = np.vstack([S, np.zeros((6 - len(S), k))])
-    T, S_T, own = of(np.array(M), padded)
+    T, S_T, own = of(M, padded)
     np.testing.assert_array_equal(T, np.eye(k))
     np.testing.assert_array_equal(S_T, padded)
     np.testing.assert_array_equal(own, M)
