@@ -5,7 +5,7 @@ structure is what is left without them, and by that it is compiled and kept.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn, final
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 import numpy as np
 
 from flexarm.native.cache import read, write
-from flexarm.native.calls import OneState
+from flexarm.native.calls import ManyStates, OneState
 from flexarm.native.kernel import Code, Kernel, file_name
 from flexarm.native.once import Once, Recent
 
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     import casadi as ca
 
 Array = np.ndarray
-
-FORM = (0.0, 1.0, -1.0)
-"""Numbers that belong to the structure, as do infinities, NaN and exponents: truth and signs in CasADi's own algebra.
-
-As factors or terms of a design they do not appear at all, since 0 x, 1 x, -x and x + 0 are simplified when they are
-written. All others may be somebody's gain, 2 and 1/2 too, and are inputs: a number in the code itself would have to be
-loaded as well.
-"""
 
 
 @final
@@ -41,8 +33,10 @@ class Lifted:
     structure : str
         A digest: that of two programs is the same where they differ in `constants` alone.
     constants : (k,)
-        Where a number is used several times it is there as often: equal gains are no other structure than different
-        ones, and links that are alike remain so (`program.repeats`).
+        All numbers but zero, which comparisons are made with (as a factor or a term it is simplified away), infinities,
+        NaN, and exponents, for which powers are compiled. 1, 2 and 1/2 too may be somebody's gain or limit, and in the
+        code itself would have to be loaded as well. A number that is used several times is there as often: equal gains
+        are no other structure than different ones, and links that are alike remain so (`program.repeats`).
     function : () -> casadi.Function
         Of the same arguments and, last, of the constants.
     """
@@ -66,7 +60,7 @@ def lifted(function: "ca.Function") -> Lifted:
 
     def number(value: float, lifts: bool = True) -> int:
         """-2, -4, ... for one of the constants; -1, -3, ... for one of the form."""
-        lifts = lifts and isfinite(value) and value not in FORM
+        lifts = lifts and isfinite(value) and value != 0
         kept = constants if lifts else form
         kept.append(value)
         return 1 - 2 * len(kept) - lifts
@@ -79,7 +73,7 @@ def lifted(function: "ca.Function") -> Lifted:
         if op == ca.OP_TWICE:  # by somebody's gain of 2, perhaps
             op, args = ca.OP_MUL, [*args, 2.0]
         if float in map(type, args):
-            if op == ca.OP_DIV and isinstance(args[1], float) and args[1] != 0:
+            if op == ca.OP_DIV and isinstance(args[1], float):
                 op, args[1] = ca.OP_MUL, 1.0 / args[1]
             if op == ca.OP_MUL:  # 2 x, x 2 and x / 0.5 are one
                 args.sort(key=lambda a: isinstance(a, float))
@@ -150,6 +144,15 @@ class LiftedKernel:
     def vector_code(self) -> Code:
         """Machine code for `LANES` states at a time, each with constants of its own."""
         return self._kernel.vector_code
+
+    def one_state(self, lengths: Sequence[int], shape: tuple[int, ...]) -> OneState:
+        """For one state in parts of these lengths, the constants last."""
+        return self._kernel.one_state(lengths, shape)
+
+    @property
+    def many_states(self) -> ManyStates:
+        """For many states in parts, the constants of each last."""
+        return self._kernel.many_states
 
     def one(self, x: Array) -> Array:
         """(n_in,) without the constants -> (n_out,)."""
