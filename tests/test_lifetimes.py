@@ -93,8 +93,6 @@ ONLY_HERE = {
     "Kernel": "machine code of a process",
     "Code": "machine code of a process",
     "Law": "made of functions; the controller travels in its place",
-    "Feedback": "has a law",
-    "SampledFeedback": "has a law",
     "Basis": "may be made of a function",
     "Computed": "made of a function",
     "StateSpace": "python-control's",

@@ -5,6 +5,7 @@ coerced silently (a quoted number or a `true` is not a mass).
 """
 
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -433,6 +434,8 @@ def _built(cls: Any) -> Any:
 
 
 _BUILDING = threading.RLock()  # reentrant: a default of a field is of another class
+if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find it held for ever
+    os.register_at_fork(before=_BUILDING.acquire, after_in_parent=_BUILDING.release, after_in_child=_BUILDING.release)
 
 
 class _OneLine(ModelMetaclass):

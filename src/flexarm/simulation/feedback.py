@@ -18,7 +18,7 @@ from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
 from flexarm.native.lifted import LiftedKernel
 from flexarm.native.varying import At
-from flexarm.simulation.law import Column, Law
+from flexarm.simulation.law import Column, Law, law_of
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
 from flexarm.trajectory import Reference, reference_motion
@@ -38,6 +38,19 @@ class Feedback(Input):
     model: Model
     name: str
     reference: Reference | None = None
+    controller: Any = None
+    """What the law was designed by, if it was; the law itself is functions, which no other process has."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.controller is None:
+            return super().__reduce_ex__(protocol)
+        return continuous, (self.controller, self.model)  # designed anew
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Self:
+        return self
 
     @property
     def memory(self) -> tuple[float, ...]:  # type: ignore[override]
@@ -92,6 +105,12 @@ class Feedback(Input):
     def described(self) -> str:
         """Its name."""
         return f"{self.name}, continuous"
+
+
+def continuous(controller: Any, model: Model) -> Feedback:
+    """The input of a controller that works all the time."""
+    law = law_of("u", controller, model)
+    return Feedback(law, model, named(controller), law.reference, controller)
 
 
 def check_model(name: str, own: Model, model: Model) -> None:

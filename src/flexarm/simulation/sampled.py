@@ -26,7 +26,7 @@ from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.lifted import LiftedKernel
 from flexarm.simulation.advance import Advance
-from flexarm.simulation.feedback import Feedback, check_model, check_width, initial, kernel, named
+from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named
 from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan, loops
@@ -100,7 +100,8 @@ class Sampled:
         law = replace(inner, expression=expression, memory=(*inner.memory, *actuators.memory(period, m)))
         if "poles" not in inner.facts:  # what is designed on the arm has looked at its own modes
             _warn_of_aliasing(model, period)
-        return SampledFeedback(law, model, named(self.controller), period, function, int(self.seed), inner.reference)
+        name, seed = named(self.controller), int(self.seed)
+        return SampledFeedback(law, model, name, period, function, seed, inner.reference, self)
 
 
 def _warn_of_aliasing(model: Model, period: float) -> None:
@@ -124,8 +125,21 @@ class SampledFeedback(Input):
     """Python's, in place of the law's u; the law is then what lies behind it."""
     seed: int = 0
     reference: Reference | None = None
+    controller: Any = None
+    """What the law was designed by, if it was; the law itself is functions, which no other process has."""
     held: "Held | None" = None
     """What the arm got in one run; only `begun` has it."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.controller is None:
+            return super().__reduce_ex__(protocol)
+        return feedback, (self.controller, self.model)  # designed anew; what it holds is of a run here
+
+    def __copy__(self) -> Self:
+        return replace(self)
+
+    def __deepcopy__(self, _: Any) -> Self:
+        return replace(self)
 
     @property
     def wanted(self) -> Reference | None:  # type: ignore[override]
@@ -307,5 +321,4 @@ def feedback(controller: Any, model: Model) -> Input:
     """The input that a run needs: of a sampled controller, or of one that works all the time."""
     if isinstance(controller, Sampled):
         return controller.feedback(model)
-    law = law_of("u", controller, model)
-    return Feedback(law, model, named(controller), law.reference)
+    return continuous(controller, model)

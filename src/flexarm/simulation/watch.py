@@ -101,8 +101,9 @@ def end_all() -> None:
 IDLE: list["Worker"] = []
 """Threads that wait for a run: to start one takes longer than many a run."""
 
-if hasattr(os, "register_at_fork"):  # a forked child has none of them
+if hasattr(os, "register_at_fork"):  # a forked child has none of these threads, and none of their runs
     os.register_at_fork(after_in_child=IDLE.clear)
+    os.register_at_fork(after_in_child=UNDER_WAY.clear)
 
 
 @final
