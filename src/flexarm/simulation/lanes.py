@@ -9,7 +9,6 @@ A number of a state lies beside those of the other lanes: `LANES` doubles for ea
 repeated for every number (`tiled`), so that a loop over lanes goes over all of a state.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flexarm.native.functions import translated

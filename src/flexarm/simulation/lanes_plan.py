@@ -11,7 +11,7 @@ import numpy as np
 from flexarm.native.kernel import LANES, Code
 from flexarm.native.language import Placed
 from flexarm.simulation.lanes import CODE, Lanes, Tables
-from flexarm.simulation.lanes_tableaus import DOP853, RK4, RK45, Explicit, Row
+from flexarm.simulation.lanes_tableaus import DOP853, RK4, RK45, Row
 from flexarm.simulation.layout import Layout
 
 Array = np.ndarray

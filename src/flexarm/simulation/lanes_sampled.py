@@ -43,6 +43,8 @@ class Clocked:
         What the rate is given; states, and where they were a stretch ago; rates; places to work.
     status, known, left, stuck
         Of the lanes, as in `lanes.Lanes`.
+    what, value : (LANES,)
+        Where a law gave no number: which of what it gives, and what it is.
     sample, shown : int
         The next time of the result that does not know its state, and its u.
     steps, stop : int
@@ -74,6 +76,8 @@ class Clocked:
     known: Words
     left: Floats
     stuck: Floats
+    what: Words
+    value: Floats
     sample: int
     shown: int
     steps: int
@@ -99,8 +103,10 @@ def clocked(s: Clocked, periods: int) -> int:
         copied(s.y, s.given[LANES:], LANES * s.states)
         call(s.law, s.given, s.found)
         for lane in range(LANES):
-            if is_sound(s.found, lane, s.inputs + s.memory, LARGEST) == 0:
-                failed(s, s.y, lane, t, NO_LAW)
+            for j in range(s.inputs + s.memory):
+                if s.status[lane] == UNDER_WAY and not abs(s.found[LANES * j + lane]) <= LARGEST:
+                    s.what[lane], s.value[lane] = j, s.found[LANES * j + lane]
+                    failed(s, s.y, lane, t, NO_LAW)
         copied(s.found, s.x[LANES * s.states :], LANES * s.inputs)
         copied(s.found[LANES * s.inputs :], z, LANES * s.memory)
         while t < end:
@@ -174,3 +180,5 @@ def failed(s: Clocked, y: Floats, lane: int, t: float, status: int) -> None:
         s.status[lane] = status
         s.left[lane] = t
         gathered(y, s.stuck[lane * s.size :], lane, s.size)
+        for i in range(s.shown, s.known[lane]):
+            gathered(s.x[LANES * s.states :], s.held[(lane * s.total + i) * s.inputs :], lane, s.inputs)

@@ -28,7 +28,7 @@ from flexarm.native.lifted import LiftedKernel
 from flexarm.simulation.advance import Advance
 from flexarm.simulation.feedback import Feedback, check_model, check_width, initial, kernel, named
 from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
-from flexarm.simulation.protocol import Input
+from flexarm.simulation.protocol import InLanes, Input
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.samples import Ahead
 from flexarm.trajectory import Reference
@@ -180,6 +180,16 @@ class SampledFeedback(Input):
         assert self.held is not None
         return None if self.function else Ahead(self.held, plan, solver, times, x)
 
+    def in_lanes(self, model: Model) -> InLanes | None:
+        """The law, called for all lanes at each sample; not where it is a Python function."""
+        return None if self.function else InLanes(self.kernel.vector_code, of_time=False)
+
+    def refusal(self, t: float, bad: int, value: float) -> str:
+        """What to say where a number of what the law gives is none."""
+        m = len(self.model.inputs)
+        what = f"for {self.model.inputs[bad]}" if bad < m else "in its memory"
+        return f"controller {self.name} gave {value} {what} at t = {t:.6g} s"
+
     def called(self, t: float, q: Array, qd: Array) -> Array:
         """What the Python function gives, (m,)."""
         m = len(self.model.inputs)
@@ -246,9 +256,13 @@ class Called:
         self._z[:] = found[m:]
         if not np.isfinite(found).all():
             bad = int(np.argmin(np.isfinite(found)))
-            what = f"for {self.law.model.inputs[bad]}" if bad < m else "in its memory"
-            raise FlexarmError(f"controller {self.law.name} gave {found[bad]} {what} at t = {t:.6g} s")
+            raise FlexarmError(self.law.refusal(t, bad, found[bad]))
         return found[:m]
+
+    @property
+    def memory_now(self) -> Array:
+        """z, (memory,)."""
+        return self._z
 
     def drawn(self, count: int) -> Array:
         """Noise for so many samples, (count, noises)."""
@@ -309,3 +323,8 @@ def feedback(controller: Any, model: Model) -> Input:
         return controller.feedback(model)
     law = law_of("u", controller, model)
     return Feedback(law, model, named(controller), law.reference)
+
+
+def like(drive: Input, seed: int) -> Input:
+    """A sampled law with another seed of its noise."""
+    return replace(drive, seed=seed) if isinstance(drive, SampledFeedback) else drive
