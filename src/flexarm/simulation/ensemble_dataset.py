@@ -72,10 +72,11 @@ def dataset(
     if "q_ref" in kept:
         coords["joint"] = [model.coordinates[i] for i in arm.joints]
     described = sorted({drive.described() for drive in runs.drives})
+    others = f", and {len(described) - 1} others" if len(described) > 1 else ""
     about = {
         "title": f"{arm.name}: {len(runs)} simulated motions",
         "arm": arm.canonical(),
-        "input_description": described[0] if len(described) == 1 else f"{described[0]}, and {len(described) - 1} others",
+        "input_description": described[0] + others,
         "flexarm_version": __version__,
         **attributes,
     }

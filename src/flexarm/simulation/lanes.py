@@ -270,7 +270,7 @@ def moved(s: Lanes, which: int, to: Floats, width: int) -> None:
 def begun(s: Lanes) -> None:
     """The first rates of a stretch, and its first step (Hairer, Norsett & Wanner II.4), where lanes begin one."""
     width, inner = LANES * s.size, LANES * s.states
-    k, f, g, M, H = s.k, s.f, s.g, s.M, s.H
+    k, f, M, H = s.k, s.f, s.M, s.H
     x, y = s.buffer[LANES:], s.y
     for lane in range(LANES):
         s.a[lane] = 1.0 if s.run[lane] != NONE and s.h[lane] < 0.0 else 0.0
@@ -497,10 +497,10 @@ def passed(s: Lanes) -> None:
             s.t[lane] = s.new[lane]
             if s.adaptive == 0:
                 s.count_down[lane] -= 1
-                if s.count_down[lane] == 0 and s.sample[lane] < s.total:
-                    if s.times[s.sample[lane]] == s.t[lane]:
-                        gathered(y, s.out[(r * s.total + s.sample[lane]) * s.size :], lane, s.size)
-                        s.sample[lane] += 1
+                next_ = s.sample[lane]
+                if s.count_down[lane] == 0 and next_ < s.total and s.times[next_] == s.t[lane]:
+                    gathered(y, s.out[(r * s.total + next_) * s.size :], lane, s.size)
+                    s.sample[lane] += 1
             if s.t[lane] == s.corners[s.part[lane] + 1]:
                 s.part[lane] += 1
                 if s.part[lane] == s.end[lane]:
