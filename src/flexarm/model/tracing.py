@@ -218,13 +218,6 @@ class Traced:
         Traced._begin(other, values)
         return other
 
-    def parameter_values(self, p: Any) -> Array:
-        """Parameters (..., k) as numbers, given in the order of `parameters`, or some by name as in `at`.
-
-        Raises `DescriptionError` where a value is out of range, or the model has no such parameter.
-        """
-        return self._shared.varied.values(p, self.p)
-
     def function(self, name: str) -> "ca.Function":
         """The CasADi Function of a quantity, e.g. "forward_dynamics", for optimisation and export.
 

@@ -128,13 +128,13 @@ def simulate_many(
     everything = Runs(model, drives, which, q, qd, values)
 
     layout = Layout(len(model.coordinates), len(model.coordinates), max(len(drive.memory) for drive in drives))
-    each = 8.0 * len(times) * numbers(model, layout, kept)
+    size = 8.0 * len(times) * numbers(model, layout, kept)
     place = None
     if folder is not None:
         place = Folder(folder)
-        together = max(1, min(count, int(min(CHUNK, max(memory.room(), SMALL) / 4) / each)))
+        together = max(1, min(count, int(min(CHUNK, max(memory.room(), SMALL) / 4) / size)))
     else:
-        _check_size(count, each)
+        _check_size(count, size)
         together = count
     bar = Bar(float(count), model.arm.name, "{task.completed:.0f} of {task.total:.0f} runs")
     seen = bar if progress is True else progress or None

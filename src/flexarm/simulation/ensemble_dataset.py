@@ -47,10 +47,10 @@ def dataset(
         data["energy_drift"] = (RUN, _together([part[1] for part in parts], groups, len(runs)))
     for name in ("known", "steps", "evaluations"):
         data[name] = (RUN, _together([getattr(group, name) for group in groups], groups, len(runs)))
-    for name, values in (("status", "status"), ("method", "methods"), ("method_reason", "reasons")):
+    for name, attribute in (("status", "status"), ("method", "methods"), ("method_reason", "reasons")):
         found = np.empty(len(runs), dtype=object)
         for group in groups:
-            found[group.indices] = getattr(group, values)
+            found[group.indices] = getattr(group, attribute)
         data[name] = (RUN, np.array([escape.attribute(text) for text in found], dtype=str))
     data["time_reached"] = (RUN, t[data.pop("known")[1] - 1], {"units": "s"})
     if runs.p is not None:

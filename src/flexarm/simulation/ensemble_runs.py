@@ -12,13 +12,14 @@ import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
-from flexarm.native.kernel import LANES
+from flexarm.native.kernel import LANES, Code, Kernel
+from flexarm.native.varying import At
 from flexarm.simulation import methods, solvers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.feedback import RESIDUALS, integrand
 from flexarm.simulation.lanes import DONE, GROWN, UNDER_WAY
 from flexarm.simulation.lanes_clock import NO_LAW, Clock
-from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared, Stage
+from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.protocol import Input
@@ -229,11 +230,11 @@ def _parts(count: int, size: int) -> list[slice]:
     return [slice(i, min(i + size, count)) for i in range(0, count, size)]
 
 
-def _constants(runs: Runs, rate: object, indices: Array) -> Array:
+def _constants(runs: Runs, rate: Kernel | At, indices: Array) -> Array:
     """Of each run what follows from its parameters, (G, w)."""
     if runs.p is None:
-        return np.tile(rate.constants, (len(indices), 1))  # type: ignore[attr-defined]
-    return rate.constants_of(runs.p[indices])  # type: ignore[attr-defined]
+        return np.tile(rate.constants, (len(indices), 1))
+    return rate.constants_of(runs.p[indices])
 
 
 @final
@@ -245,20 +246,9 @@ class InLanes:
         model, layout, indices = runs.model, group.layout, group.indices[part]
         drives, which = np.unique(runs.which[indices], return_inverse=True)
         rate = integrand(model, runs.drives[drives[0]].quantity, layout.memory)
-        hows = [runs.drives[i].in_lanes(model) for i in drives]
-        courses = []
-        for i, (of, how) in enumerate(zip(drives, hows, strict=True)):
-            drive = runs.drives[of]
-            corners = np.array(list(drive.corners(asked.until)), dtype=float)
-            held = np.empty((len(corners) - 1, 0))
-            if how is not None and how.code is None and how.cubics is None:
-                none = np.zeros((len(corners) - 1, layout.nq))
-                held = drive.values(model, corners[:-1], none, none, none[:, :0])
-            courses.append(Course(corners, held, i))
-        stage = Stage(hows[0].code if hows[0] else None, [how.cubics for how in hows if how and how.cubics is not None])
+        courses = [_course(runs.drives[i], model, asked) for i in drives]
         shared = Shared(
             rate.vector_code,
-            stage,
             layout,
             len(model.inputs),
             group.method,
@@ -292,6 +282,17 @@ class InLanes:
         return self._abreast.finished
 
 
+def _course(drive: Input, model: Model, asked: Asked) -> Course:
+    """What drives runs, as machine code takes it."""
+    how, corners = drive.in_lanes(model), np.array(list(drive.corners(asked.until)), dtype=float)
+    assert how is not None
+    held = np.empty((len(corners) - 1, 0))
+    if how.code is None and how.cubics is None:
+        none = np.zeros((len(held), len(model.coordinates)))
+        held = drive.values(model, corners[:-1], none, none, none[:, :0])
+    return Course(corners, held, how)
+
+
 def _told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) -> str:
     """Why a run could go no further than to the state x at t, looked at again as a run alone is."""
     r, layout = group.indices[i], group.layout
@@ -300,20 +301,20 @@ def _told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) ->
     solve = methods.solver(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
     drive.feed(plan, model, t, x)
     corners = np.array(list(drive.corners(asked.until)), dtype=float)
-    end = corners[min(np.searchsorted(corners, t, side="right"), len(corners) - 1)]
-    plan.end(end)
-    seen = solve(t, x, np.array([end]))
+    end = corners[corners > t][:1]
+    plan.end(float(end[0]))
+    seen = solve(t, x, end)
     return diagnosis(model, drive, layout, plan, solve, lambda again: again(), seen, t, x)
 
 
-def _plan(model: Model, drive: Input, layout: Layout, method: str) -> tuple[Plan, object]:
+def _plan(model: Model, drive: Input, layout: Layout, method: str) -> tuple[Plan, Code]:
     """The plan of a run, and the code of what it integrates."""
     implicit = method in solvers.IMPLICIT
     quantity = RESIDUALS[drive.quantity] if implicit else drive.quantity
-    rate = integrand(model, quantity, layout.memory).code
-    tried = layout.nv if implicit or method == "auto" else 0
+    kernel = integrand(model, quantity, layout.memory)
+    rate, tried = kernel.code, layout.nv if implicit or method == "auto" else 0
     inputs = len(model.inputs) + layout.memory
-    return Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried), rate
+    return Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried, kernel.constants), rate
 
 
 @final
@@ -341,7 +342,6 @@ class Clocked:
         x, u = group.x[part], group.u[part]
         clock = Clock(rate.vector_code, how.code, called, own, group.layout, asked.times, group.step, x, u)
         self._clock = clock
-        clock.late = 1e-9 * float(drives[0].period or 0.0)
         corners = map(float, drives[0].corners(asked.until))
         last, periods, stages = next(corners), 0, 4
         while (following := list(islice(corners, MOST_AHEAD))) and not self._stopped:

@@ -300,7 +300,8 @@ class RigidInverseDynamics(Input):
 
     def in_lanes(self, model: Model) -> InLanes:
         """The compiled torques, each lane at its own time."""
-        return InLanes(self._kernel(model).vector_code)
+        kernel = self._kernel(model)
+        return InLanes(kernel.vector_code, kernel.constants)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The torques at times t."""
@@ -362,7 +363,8 @@ class PrescribedMotion(Input):
 
     def in_lanes(self, model: Model) -> InLanes:
         """The compiled accelerations, each lane at its own time."""
-        return InLanes(self._kernel(model).vector_code, of_time=False)
+        kernel = self._kernel(model)
+        return InLanes(kernel.vector_code, kernel.constants, of_time=False)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The forces that the motion takes."""

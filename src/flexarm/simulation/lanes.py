@@ -56,8 +56,10 @@ class Lanes:
         Ends of stretches, numbers just below them, and what u is in each; `inputs` is 0 where `stage` writes u.
     where, stretches : (count,)
         Of a run the place of its first corner, and how many stretches follow.
-    tables : (count,)
-        Of a run the number of its table.
+    course : (count,)
+        Of a run the number of what drives it: of its table, or of a law's constants.
+    fixed, laws, given
+        How many constants a law has, (courses, fixed) of them, and where those of each lane go.
     status, known, steps, evaluations : (count,)
         Of a run; of how many times its state is known.
     stuck, left : (count, size), (count,)
@@ -106,7 +108,10 @@ class Lanes:
     inputs: int
     where: Words
     stretches: Words
-    tables: Words
+    course: Words
+    fixed: int
+    laws: Floats
+    given: Floats
     status: Words
     known: Words
     steps: Words
@@ -144,7 +149,7 @@ class Lanes:
     F: Floats
 
 
-CODE = Once(lambda: translated(abreast, nothing, tables))
+CODE = Once(lambda: translated(abreast, nothing, tables, evaluated_by))
 
 
 def abreast(s: Lanes) -> None:
@@ -182,7 +187,8 @@ def taken(s: Lanes, lane: int) -> None:
     spread(s.start[r * s.size :], s.y, lane, s.size)
     spread(s.own[r * s.constants :], s.buffer[s.base :], lane, s.constants)
     s.part[lane], s.end[lane] = s.where[r], s.where[r] + s.stretches[r]
-    s.table[lane] = s.tables[r]
+    s.table[lane] = s.course[r]
+    spread(s.laws[s.course[r] * s.fixed :], s.given, lane, s.fixed)
     s.sample[lane] = 1
     s.known[r] = 1
     opened(s, lane)
@@ -514,6 +520,21 @@ def passed(s: Lanes) -> None:
 
 def nothing(buffer: Floats, u: Floats, data: int) -> None:
     """u stands in the buffer, and is changed where a stretch begins."""
+
+
+@dataclass
+class By:
+    """A kernel as a stage: it takes so many numbers of the buffer, and constants behind them."""
+
+    kernel: int
+    known: int
+    given: Floats
+
+
+def evaluated_by(buffer: Floats, u: Floats, s: By) -> None:
+    """u, and what else is written behind it, by a kernel."""
+    copied(buffer, s.given, LANES * s.known)
+    call(s.kernel, s.given, u)
 
 
 @dataclass

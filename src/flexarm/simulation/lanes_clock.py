@@ -66,13 +66,15 @@ class Clock:
         status, known, what = np.zeros((3, LANES), dtype=np.int64)
         status[count:], known[:] = DONE, 1
         left, value, stuck = np.zeros(LANES), np.zeros(LANES), np.zeros((LANES, size))
-        given = np.zeros((1 + states + memory + noises, LANES))
+        laws = np.array([each.law.kernel.constants for each in called])
+        given = np.zeros((1 + states + memory + noises + laws.shape[1], LANES))
         x = np.zeros((states + m + own.shape[1], LANES))
         y = np.zeros((size, LANES))
         lanes = np.minimum(np.arange(LANES), count - 1)  # the last one stands in for those that lack
         y[:] = out[lanes, 0].T
         x[states + m :] = own[lanes].T
         given[1 + states : 1 + states + memory] = np.array([called[i].memory_now for i in lanes]).T
+        given[1 + states + memory + noises :] = laws[lanes].T
         self._codes = rate, law, out
         self.record = Placed(
             Clocked(
@@ -85,7 +87,7 @@ class Clock:
                 noises=noises,
                 total=len(times),
                 step=step,
-                late=0.0,
+                late=first.late,
                 times=times,
                 edges=times,
                 out=out,

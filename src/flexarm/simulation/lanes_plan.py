@@ -10,9 +10,10 @@ import numpy as np
 
 from flexarm.native.kernel import LANES, Code
 from flexarm.native.language import Placed
-from flexarm.simulation.lanes import CODE, Lanes, Tables
+from flexarm.simulation.lanes import CODE, By, Lanes, Tables
 from flexarm.simulation.lanes_tableaus import DOP853, RK4, RK45, Row
 from flexarm.simulation.layout import Layout
+from flexarm.simulation.protocol import InLanes
 
 Array = np.ndarray
 
@@ -23,41 +24,44 @@ CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 @final
-@dataclass(frozen=True)
 class Stage:
-    """What writes u in lanes.
+    """What writes u in lanes, for some courses.
 
     Attributes
     ----------
-    code : Code, optional
-        Of a kernel that reads (t, x) and writes u and what follows it; None where u is held, or in tables.
-    tables : list of (breaks, coefficients), optional
-        Cubics, as `rhs.cubic_table` has them.
+    code, data : addresses
+    table : (LANES,)
+        Where the number of a lane's course is written.
+    laws, given
+        Constants of each course's law, (courses, k), and where those of the lanes go.
     """
 
-    code: Code | None = None
-    tables: Sequence[tuple[Array, Array]] = ()
-
-    def placed(self, inputs: int) -> tuple[int, int, Any, Array]:
-        """Addresses of code and data, what must stay alive for them, and where a lane's table is written."""
-        table = np.zeros(LANES, dtype=np.int64)
-        if self.code is not None:
-            return self.code.addresses["evaluate"], 0, self.code, table
-        if not len(self.tables):
-            return CODE().addresses["nothing"], 0, None, table
-        counts = np.array([len(breaks) for breaks, _ in self.tables])
-        ends = [np.vstack([rows, np.zeros((1, *rows.shape[1:]))]) for _, rows in self.tables]
-        record = Placed(
-            Tables(
-                inputs=inputs,
-                table=table,
-                first=np.cumsum(counts) - counts,
-                intervals=counts - 1,
-                breaks=np.concatenate([breaks for breaks, _ in self.tables]),
-                coefficients=np.concatenate(ends),
+    def __init__(self, hows: Sequence[InLanes], inputs: int):
+        self.table = np.zeros(LANES, dtype=np.int64)
+        self.laws, self.given, self.data = np.array([how.constants for how in hows]), np.empty(0), 0
+        self.code = CODE().addresses["nothing"]
+        self._held: Any = hows
+        kernel, cubics = hows[0].code, [how.cubics for how in hows if how.cubics is not None]
+        if kernel is not None:
+            known = kernel.facts["n_in"] - self.laws.shape[1]
+            given = np.zeros(kernel.facts["n_in"] * LANES)
+            self.given = given[LANES * known :]
+            self._record = Placed(By(kernel.addresses["evaluate"], known, given))
+            self.code, self.data = CODE().addresses["evaluated_by"], self._record.address
+        elif cubics:
+            counts = np.array([len(breaks) for breaks, _ in cubics])
+            rows = [np.vstack([each, np.zeros((1, *each.shape[1:]))]) for _, each in cubics]
+            self._record = Placed(
+                Tables(
+                    inputs=inputs,
+                    table=self.table,
+                    first=np.cumsum(counts) - counts,
+                    intervals=counts - 1,
+                    breaks=np.concatenate([breaks for breaks, _ in cubics]),
+                    coefficients=np.concatenate(rows),
+                )
             )
-        )
-        return CODE().addresses["tables"], record.address, record, table
+            self.code, self.data = CODE().addresses["tables"], self._record.address
 
 
 @final
@@ -71,13 +75,12 @@ class Course:
         Their ends [s].
     held : (k, m)
         u in each; no columns where it is written by a stage.
-    table : int
-        The number of its table, where there are some.
+    how : InLanes
     """
 
     corners: Array
     held: Array
-    table: int = 0
+    how: InLanes
 
 
 @final
@@ -89,7 +92,6 @@ class Shared:
     ----------
     rate : Code
         For `LANES` states.
-    stage : Stage
     layout : Layout
     inputs : int
         Numbers of u, without the rates of memory behind it.
@@ -100,7 +102,6 @@ class Shared:
     """
 
     rate: Code
-    stage: Stage
     layout: Layout
     inputs: int
     method: str
@@ -135,7 +136,7 @@ class Abreast:
     def __init__(self, shared: Shared, start: Array, own: Array, courses: Sequence[Course], which: Array, out: Array):
         count, layout, tableau = len(start), shared.layout, METHODS[shared.method]
         inputs = shared.inputs + layout.memory
-        stage, data, held, table = shared.stage.placed(shared.inputs)
+        stage = Stage([each.how for each in courses], shared.inputs)
         rows = [np.vstack([each.held, np.zeros((1, each.held.shape[1]))]) for each in courses]
         lengths = np.array([len(each.corners) for each in courses])
         corners = np.concatenate([each.corners for each in courses])
@@ -143,7 +144,7 @@ class Abreast:
         first, terms, weights = _grouped(sums)
         width, powers = LANES * layout.size, len(tableau.dense) + 3 * tableau.hermite
         base = LANES * (1 + layout.z.stop + inputs)
-        self._held = held, shared, CODE()
+        self._held = stage, shared, CODE()
         self.status, self.known, self.steps, self.evaluations = np.zeros((4, count), dtype=np.int64)
         self.left, self.stuck = np.zeros(count), np.zeros((count, layout.size))
 
@@ -156,8 +157,8 @@ class Abreast:
         self.record = Placed(
             Lanes(
                 rate=shared.rate.addresses["evaluate"],
-                stage=stage,
-                data=data,
+                stage=stage.code,
+                data=stage.data,
                 stages=tableau.stages,
                 further=len(tableau.between),
                 powers=powers,
@@ -188,7 +189,10 @@ class Abreast:
                 inputs=rows[0].shape[1],
                 where=(np.cumsum(lengths) - lengths)[which],
                 stretches=(lengths - 1)[which],
-                tables=np.array([each.table for each in courses], dtype=np.int64)[which],
+                course=which.astype(np.int64),
+                fixed=stage.laws.shape[1],
+                laws=stage.laws,
+                given=stage.given,
                 status=self.status,
                 known=self.known,
                 steps=self.steps,
@@ -206,7 +210,7 @@ class Abreast:
                 sample=words(),
                 refused=words(),
                 count_down=words(),
-                table=table,
+                table=stage.table,
                 t=places(LANES),
                 h=places(LANES),
                 dt=places(LANES),

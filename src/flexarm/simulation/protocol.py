@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
@@ -32,6 +32,8 @@ class InLanes:
     code : Code, optional
         Of a kernel for so many states that reads (t, x, ...) and writes u and what follows it; None where u is held
         from corner to corner, or stands in a table.
+    constants : (k,)
+        The last inputs of that kernel.
     cubics : (breaks, coefficients), optional
         A table, as `rhs.cubic_table` has it.
     of_time : bool
@@ -39,6 +41,7 @@ class InLanes:
     """
 
     code: "Code | None" = None
+    constants: Array = field(default_factory=lambda: np.empty(0))
     cubics: tuple[Array, Array] | None = None
     of_time: bool = True
 

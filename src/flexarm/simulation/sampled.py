@@ -143,7 +143,7 @@ class SampledFeedback(Input):
         if not count <= MOST_SAMPLES:
             message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
-        return replace(self, held=Held(self.started(), times, len(model.inputs), self.period))
+        return replace(self, held=Held(self.started(), times, len(model.inputs)))
 
     def corners(self, until: float) -> Iterable[float]:
         """The samples, and the end."""
@@ -182,7 +182,9 @@ class SampledFeedback(Input):
 
     def in_lanes(self, model: Model) -> InLanes | None:
         """The law, called for all lanes at each sample; not where it is a Python function."""
-        return None if self.function else InLanes(self.kernel.vector_code, of_time=False)
+        if self.function:
+            return None
+        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False)
 
     def refusal(self, t: float, bad: int, value: float) -> str:
         """What to say where a number of what the law gives is none."""
@@ -227,13 +229,15 @@ class Called:
         What the kernel is given: t, q, qd, the memory z, which lives on, noise, and the law's constants; behind a
         Python function its u stands in the place of q.
     states, memory, noises : int
+    late : float
+        A sample may come so much after a time of the result, and count from there on [s].
     """
 
     def __init__(self, law: SampledFeedback):
         self.law, self._m = law, len(law.model.inputs)
         self.memory, self.noises = len(law.law.memory), len(law.law.noise)
         self._size = self._m if law.function else len(law.model.coordinates)
-        self.states = 2 * self._size
+        self.states, self.late = 2 * self._size, 1e-9 * law.period
         ends = np.cumsum([1 + self.states, self.memory, self.noises])
         self.given = np.concatenate([np.zeros(ends[-1]), law.kernel.constants])
         self._known = self.given[: ends[-1]]
@@ -289,11 +293,11 @@ class Held:
     u : (m,)
         Held now.
     late : float
-        A sample may come so much after a time, and count from there on [s].
+        As that of `Called`.
     """
 
-    def __init__(self, law: Called, times: Array, count: int, period: float):
-        self.law, self._times, self.late = law, times, 1e-9 * period
+    def __init__(self, law: Called, times: Array, count: int):
+        self.law, self._times, self.late = law, times, law.late
         self.given = np.full((len(times), count), np.nan)
         self.u = self.given[0].copy()
         self.next = 0
