@@ -1,11 +1,18 @@
 """`simulate_many`: each run is what `simulate` gives, whatever stands beside it."""
 
+import os
+import re
+import signal
+import threading
 
+import casadi as ca
 import numpy as np
 import pytest
+from controlled import refused
 
 import flexarm as fa
-from flexarm.control import LQR, Integral, JointPD, Observed, Sampled
+from flexarm.control import LQR, ComputedTorque, Integral, JointPD, Law, Observed, Sampled
+from flexarm.errors import InterruptedRun
 from flexarm.simulation import ensemble, ensemble_runs
 
 SLEW = fa.Quintic((0.0, 0.0), (0.5, 0.3), 0.3)
@@ -197,3 +204,290 @@ def test_sampled_runs_are_the_same_whatever_stands_beside_them(planar):
     for j, i in enumerate(order):
         identical(many, i, other, j)
     identical(many, 4, single, 0)
+
+
+# -- parameters --------------------------------------------------------------------------------------------------------
+
+
+def masses(count=COUNT):
+    rng = np.random.default_rng(4)
+    return np.column_stack([rng.uniform(0.0, 0.2, count), rng.uniform(0.8, 2.0, count)])
+
+
+WITH_P = {
+    "lanes": {"u": amplitudes()},
+    "lanes and memory": {"u": Integral(PD, 3.0)},
+    "rk4": {"u": amplitudes(), "method": "rk4", "step": 3e-4},
+    "prescribed": {"u": fa.PrescribedMotion(WAVE), "q0": np.zeros(6), "qd0": np.zeros(6)},
+    "clock": {"u": Sampled(OBSERVER, 1e-3, seed=5)},
+    "a design": {"u": ComputedTorque(SLEW, 9.0, 6.0)},
+    "implicit": {"u": amplitudes(), "method": "radau9"},
+    "function": {"u": lambda t: [0.1, -0.1]},
+}
+
+
+@pytest.mark.parametrize("name", WITH_P)
+def test_each_run_has_its_parameters(name, varied):
+    """Of the arm that moves; a controller is designed for the model as it is given."""
+    p, (q0, qd0) = masses(), begun()
+    given = {"method": "dop853" if name not in ("clock", "implicit") else "auto", "samples": 21, "rtol": 1e-9}
+    given |= {"q0": q0, "qd0": 0.1 * qd0} | WITH_P[name]
+    u, q0, qd0 = given.pop("u"), given.pop("q0"), given.pop("qd0")
+    many = fa.simulate_many(varied, 0.1, q0, qd0, u, p, progress=False, **given)
+    np.testing.assert_array_equal(many.p.values, p)
+    assert list(many.parameter.values) == ["payload.mass", "upper.EI"]
+    for i in (0, 7, 10):
+        start = [x if x.ndim == 1 else x[i] for x in (q0, qd0)]
+        own = u[i] if isinstance(u, np.ndarray) else u
+        run = alone(varied, 0.1, own, *start, p=p[i], **given)
+        same(many, i, run, exactly=name in ("implicit", "function"))
+        assert float(many.energy_drift[i]) < 1e-5
+
+
+def test_parameters_are_one_set_or_many_by_number_or_by_name(varied):
+    p, given = masses(3), {"until": 0.02, "u": [0.1, 0.2], "method": "dop853", "samples": 3, "progress": False}
+    many = fa.simulate_many(varied, p=p, **given)
+    named = fa.simulate_many(varied, p={"upper.EI": p[:, 1], "payload.mass": p[:, 0]}, **given)
+    part = fa.simulate_many(varied, p={"payload.mass": p[:, 0], "upper.EI": p[1, 1]}, **given)
+    one = fa.simulate_many(varied, p=p[1], runs=2, **given)
+    once = fa.simulate_many(varied, p={"payload.mass": p[1, 0], "upper.EI": p[1, 1]}, runs=2, **given)
+    np.testing.assert_array_equal(named.q.values, many.q.values)
+    for found in (one, once):
+        np.testing.assert_array_equal(found.q.values, np.broadcast_to(many.q.values[1], (2, 3, 6)))
+        assert "p" not in found
+    np.testing.assert_array_equal(part.q.values[1], many.q.values[1])
+    assert (part.p.values[:, 1] == p[1, 1]).all()
+
+
+# -- auto --------------------------------------------------------------------------------------------------------------
+
+
+def test_auto_takes_lanes_where_explicit_steps_are_few(planar):
+    many = fa.simulate_many(planar, 0.1, runs=2, samples=3, progress=False)
+    assert set(many.method.values) == {"dop853"}
+    assert all("lanes are few enough" in reason for reason in many.method_reason.values)
+
+
+def test_auto_lets_each_run_choose_where_modes_are_fast():
+    stiff = fa.Model(fa.load("subudhi-morris-elastic"))
+    until = 60.0
+    many = fa.simulate_many(stiff, until, u=[[0.0, 0.0], None], rtol=1e-4, samples=3, progress=False)
+    run = alone(stiff, until, [0.0, 0.0], None, None, rtol=1e-4, samples=3)
+    for i in range(2):
+        same(many, i, run, exactly=True)
+        assert str(many.method_reason[i].values) == run.attrs["method_reason"]
+    assert "radau9" in str(many.method[0].values)
+
+
+# -- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+def law_that_ends(t, q, qd, z, *noise):
+    return ca.sqrt(0.0123 + q[0] - t) * ca.vertcat(1, 1), z
+
+
+class Given:
+    """A controller of any law."""
+
+    def __init__(self, expression, **more):
+        self.made = Law(expression, **more)
+
+    def law(self, model, period=None):
+        return self.made
+
+
+FAILING = {
+    "grown": (
+        {"u": np.array([[0.1, 0.1], [1e14, 0.0], [0.1, 0.2]]), "method": "rk4", "step": 1e-3},
+        "diverged by t = ",
+    ),
+    "not a number": ({"u": Given(law_that_ends), "method": "dop853"}, "controller Given gave nan for upper.joint"),
+    "sampled": ({"u": Sampled(Given(law_that_ends), 1e-3)}, "controller Given gave nan for upper.joint at t = 0.013"),
+    "sampled and grown": (
+        {"u": Sampled(Given(lambda t, q, qd, z: (ca.vertcat(1e14 * (q[0] < 0.5), 0), z)), 1e-3)},
+        "diverged by t = ",
+    ),
+    "implicit": ({"u": Given(law_that_ends), "method": "radau9"}, "controller Given gave nan for upper.joint"),
+    "function": (
+        {"u": lambda t, q, qd: [np.nan if t > 0.012 and q[0] < 0.5 else 0.0, 0.0]},
+        "gave nan for upper.joint",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_run_that_fails_does_not_stop_the_others(name, planar):
+    """It ends where `simulate` ends, with what that says, and NaN from there on."""
+    given, said = FAILING[name]
+    q0 = np.zeros((3, 6))
+    q0[[0, 2], 0] = 1.0
+    many = fa.simulate_many(planar, 0.05, q0, samples=51, progress=False, **given)
+    assert [str(status) == "completed" for status in many.status.values] == [True, False, True]
+    assert said in str(many.status[1].values)
+    u = given["u"][1] if isinstance(given["u"], np.ndarray) else given["u"]
+    run = alone(planar, 0.05, u, q0[1], None, samples=51, **{k: x for k, x in given.items() if k != "u"})
+    known = run.sizes["time"]
+    assert 1 <= known < 51 and abs(int(np.isfinite(many.q.values[1, :, 0]).sum()) - known) <= 1
+    assert float(many.time_reached[1]) == pytest.approx(float(run.time[-1]), abs=1e-3)
+    plain = [re.sub(r"-?\d[\d.e+-]*", "#", str(text)) for text in (many.status[1].values, run.attrs["status"])]
+    assert plain[0] == plain[1]
+    for name_ in ("q", "u", "tip", "kinetic", "energy_error"):
+        values = many[name_].values
+        assert np.isnan(values[1, known + 1 :]).all() and np.isfinite(values[[0, 2]]).all(), name_
+        np.testing.assert_allclose(values[1, : known - 1], run[name_].values[: known - 1], rtol=1e-6, atol=1e-8)
+
+
+def test_what_a_python_function_raises_comes_out_as_it_is(planar):
+    def u(t):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        fa.simulate_many(planar, 0.1, runs=2, u=u, progress=False)
+
+
+INTERRUPTED = {
+    "lanes": {"u": amplitudes(64), "method": "dop853", "rtol": 1e-12, "atol": 1e-14},
+    "clock": {"u": [Sampled(PD, 1e-3)] * 64, "method": "rk4", "step": 1e-6},
+    "one by one": {"u": amplitudes(64), "method": "gauss4", "step": 1e-6},
+}
+
+
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_ctrl_c_keeps_the_runs_that_have_ended(name, planar):
+    """And ends soon: what is under way is left where it is."""
+    timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    until = 1e4 if name == "lanes" else 100.0
+    starts = np.zeros((64, 6))
+    timer.start()
+    with pytest.warns(InterruptedRun, match="of 64 runs have ended"):
+        many = fa.simulate_many(planar, until, starts, samples=5, progress=False, keep=["q"], **INTERRUPTED[name])
+    timer.join()
+    status = many.status.values
+    assert "interrupted" in status and set(status) <= {"interrupted", "completed"}
+    assert np.isfinite(many.q.values[status == "completed"]).all()
+    assert np.isnan(many.q.values[status == "interrupted"][:, -1]).all()
+
+
+def test_progress_is_the_number_of_runs_that_have_ended(planar):
+    seen = []
+    fa.simulate_many(planar, 5.0, runs=400, samples=2, keep=["q"], progress=seen.append)
+    assert seen and seen == sorted(seen) and 0 <= seen[0] and seen[-1] <= 400
+
+
+REFUSED = [
+    ({}, "give q0, qd0, u or p for each run, or say how many there are: runs=N"),
+    ({"runs": 0}, "runs is 0; it must be a whole number, at least 1"),
+    ({"runs": 2, "q0": np.zeros((3, 6))}, "for different numbers of runs: runs 2, q0 3"),
+    ({"q0": np.zeros((3, 6)), "u": np.zeros((4, 2))}, "for different numbers of runs: q0 3, u 4"),
+    ({"u": []}, "u is a list; it must be numbers|there is no run|: 0 columns"),
+    ({"u": np.zeros((0, 2))}, "there is no run"),
+    ({"q0": np.zeros((3, 5))}, r"q0 has shape \(3, 5\); it must be \(6,\) or \(N, 6\), N runs of upper.joint"),
+    ({"q0": np.zeros((2, 2, 6))}, r"q0 has shape \(2, 2, 6\)"),
+    ({"q0": [[np.nan] * 6] * 2}, "q0"),
+    ({"u": np.zeros((3, 3))}, "3 columns for 2 actuators"),
+    ({"u": [[0.0, 0.0], "sine"]}, r"u\[1\]: u"),
+    ({"u": [PD, JointPD]}, r"u\[1\]: u is the class JointPD"),
+    ({"runs": 2, "p": [1.0]}, "p is given, but nothing of this model varies"),
+    ({"runs": 2, "method": "euler"}, "unknown method 'euler'"),
+    ({"runs": 2, "samples": 1}, "samples is 1"),
+    ({"runs": 2, "keep": ["speed"]}, "keep has 'speed'"),
+    ({"runs": 2, "keep": ["q_ref"]}, "keep has 'q_ref', which a run without a reference has not"),
+    ({"runs": 2, "progress": 3}, "progress is 3; it must be true, false or a function of the runs ended"),
+    ({"runs": 2, "name": 3}, "name"),
+    ({"runs": 2, "reference": fa.Quintic((0.0,), (1.0,), 1.0)}, "reference moves 1 joints; the arm has 2"),
+    ({"runs": 10**9}, "a result of 1000000000 runs takes .* GB are free; give folder= to have it written to disk"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), REFUSED)
+def test_it_refuses_in_one_line(given, said, planar):
+    with refused(f".*({said}).*"):
+        fa.simulate_many(planar, 0.1, progress=given.pop("progress", False), **given)
+
+
+def test_it_refuses_parameters_in_one_line(varied):
+    for p, said in (
+        (np.ones((2, 2, 2)), r"p has shape \(2, 2, 2\); it must be \(2,\) or \(N, 2\)"),
+        (np.full((3, 2), -1.0), "payload.mass is -1.0 kg"),
+        ({"payload.mass": [0.1, 0.2], "upper.EI": [1.0]}, r"for different numbers of runs: \[1, 2\]"),
+        ({"payload.mass": [[0.1]]}, r"payload.mass has shape \(1, 1\); it must be one number, or N of them"),
+        ({"load": [0.1]}, "no parameter 'load' varies"),
+    ):
+        with refused(f".*({said}).*"):
+            fa.simulate_many(varied, 0.1, p=p, progress=False)
+
+
+# -- on disk -----------------------------------------------------------------------------------------------------------
+
+
+def test_runs_are_written_to_a_folder_and_read_when_asked_for(planar, tmp_path, monkeypatch):
+    u, given = amplitudes(20), {"samples": 11, "method": "dop853", "progress": False}
+    many = fa.simulate_many(planar, 0.1, u=u, **given)
+    monkeypatch.setattr(ensemble, "CHUNK", 7 * many.nbytes / 20)
+    found = fa.simulate_many(planar, 0.1, u=u, folder=tmp_path / "runs", **given)
+    files = sorted(tmp_path.joinpath("runs").iterdir())
+    assert len(files) > 2 and files[0].name.startswith("runs-00-")
+    assert set(found.variables) == set(many.variables)
+    assert found.sizes == many.sizes and list(found.run.values) == list(range(20))
+    for part in (slice(None), slice(5, 9), slice(3, 20, 6), [17, 2, 9], 13, []):
+        for name in ("q", "tip", "deflection", "energy_error", "status", "steps"):
+            wanted = many[name].isel(run=part)
+            np.testing.assert_array_equal(found[name].isel(run=part).values, wanted.values, err_msg=name)
+    np.testing.assert_array_equal(
+        found.q.isel(run=[1, 19], time=slice(2, 5), coordinate=3).values, many.q.values[[1, 19], 2:5, 3]
+    )
+    assert found.q.attrs["units"] == "rad or m"
+    with refused("folder .* is not empty; give a new one"):
+        fa.simulate_many(planar, 0.1, u=u, folder=tmp_path / "runs", **given)
+    with refused(".*(folder|cannot be written).*"):
+        fa.simulate_many(planar, 0.1, u=u, folder=files[0], **given)
+
+
+def test_a_folder_keeps_what_was_ready_when_ctrl_c_came(planar, tmp_path, monkeypatch):
+    monkeypatch.setattr(ensemble, "CHUNK", 1.0)
+    ended = []
+
+    def seen(count):
+        ended.append(count)
+        if count >= 3:
+            signal.raise_signal(signal.SIGINT)
+
+    u = lambda t: [0.1, 0.2]  # noqa: E731  (a slow run)
+    with pytest.warns(InterruptedRun, match="of 50 runs have ended"):
+        found = fa.simulate_many(planar, 2.0, runs=50, u=u, folder=tmp_path / "r", progress=seen, samples=5, keep=["q"])
+    assert 3 <= found.sizes["run"] < 50 and list(found.run.values) == list(range(found.sizes["run"]))
+    status = found.status.values
+    assert (status[:3] == "completed").all() and np.isfinite(found.q.values[:3]).all()
+
+
+# -- what is kept ------------------------------------------------------------------------------------------------------
+
+
+def test_only_what_is_kept_is_computed(planar, monkeypatch):
+    asked = []
+    kernel = type(planar).kernel
+    monkeypatch.setattr(type(planar), "kernel", lambda self, name: (asked.append(name), kernel(self, name))[1])
+    found = fa.simulate_many(planar, 0.05, runs=3, u=[0.1, 0.2], keep=["q"], samples=2, method="dop853", progress=False)
+    assert set(asked) == {"state_rate"}
+    assert "energy_drift" not in found and "u" not in found and found.q.shape == (3, 2, 6)
+    with_audit = fa.simulate_many(planar, 0.05, runs=3, u=[0.1, 0.2], keep=["energy_error"], progress=False)
+    assert (with_audit.energy_drift.values < 1e-8).all()
+
+
+def test_the_audit_sees_a_loose_tolerance(planar):
+    """The energies of each run: the looser its tolerance, the larger its drift."""
+    drifts = [
+        fa.simulate_many(planar, 1.0, u=amplitudes(9), method="dop853", rtol=tol, atol=tol, samples=101, progress=False)
+        for tol in (1e-3, 1e-5, 1e-8)
+    ]
+    loose, middle, tight = (each.energy_drift.values for each in drifts)
+    assert (loose > 10 * middle).all() and (middle > 10 * tight).all() and (tight < 1e-6).all()
+
+
+def test_references_stand_beside_the_runs(planar):
+    other = JointPD(fa.Quintic((0.1, 0.0), (0.2, 0.6), 0.2), 5.0, 2.0)
+    found = fa.simulate_many(planar, 0.1, u=[PD, other, PD], samples=5, progress=False)
+    for i, law in enumerate((PD, other, PD)):
+        run = alone(planar, 0.1, law, None, None, method="dop853", samples=5)
+        np.testing.assert_array_equal(found.q_ref.values[i], run.q_ref.values)
+        np.testing.assert_allclose(found.q.values[i], run.q.values, rtol=1e-8, atol=1e-10)

@@ -126,8 +126,8 @@ __all__ = [
     "shaper",
     "shapes",
     "simulate",
-    "study",
     "simulate_many",
+    "study",
 ]
 
 LATE = {

@@ -2,7 +2,7 @@
 
 import time as clock
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -70,8 +70,8 @@ def simulate_many(
         Coordinates and rates at t = 0; default as in `simulate`.
     u : input or controller, list of N of them, or numbers (m,) or (N, m)
         What `simulate` takes.
-    p : (k,) or (N, k)
-        Parameters of a model that varies.
+    p : (k,) or (N, k), or a dict of some by name, each one number or N of them
+        Parameters of the arms that move, where the model varies. Controllers are designed for the model as it is given.
     runs : int, optional
         N, where nothing else says it.
     method, rtol, atol, samples, step, spectral_radius, reference, name
@@ -108,11 +108,10 @@ def simulate_many(
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
     drives, which = _drives(u, model)
     given = {"q0": _rows("q0", q0, model), "qd0": _rows("qd0", qd0, model)}
-    values = None if p is None else model.parameter_values(p)
+    values = None if p is None else _parameters(p, model)
     if values is not None and values.ndim > 2:
         raise DescriptionError(f"p has shape {values.shape}; it must be ({len(model.p)},) or (N, {len(model.p)})")
     count = _count(runs, {**{k: x for k, x in given.items() if x is not None}, "p": values, "u": which})
-    which = np.zeros(count, dtype=np.int64) if which is None else which
     if values is not None and values.ndim == 1:
         model, values = model.at(values), None
     references = [drive.wanted if reference is None else reference for drive in drives]
@@ -121,21 +120,21 @@ def simulate_many(
             checked_wanted(each, model)
     with refused("simulate_many"):
         kept = kept_of(keep, next((each for each in references if each is not None), None))
+    layout = Layout(len(model.coordinates), len(model.coordinates), max(len(drive.memory) for drive in drives))
+    size = 8.0 * int(samples) * numbers(model, layout, kept)
+    if folder is None:
+        _check_size(count, size)
+    which = np.zeros(count, dtype=np.int64) if which is None else which
     q, qd = _starts(given, drives, which, model)
     times = np.linspace(0.0, float(until), int(samples))
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
     asked = Asked(times, method, step, float(rtol), float(atol), spectral_radius)
     everything = Runs(model, drives, which, q, qd, values)
 
-    layout = Layout(len(model.coordinates), len(model.coordinates), max(len(drive.memory) for drive in drives))
-    size = 8.0 * len(times) * numbers(model, layout, kept)
-    place = None
+    place, together = None, count
     if folder is not None:
         place = Folder(folder)
         together = max(1, min(count, int(min(CHUNK, max(memory.room(), SMALL) / 4) / size)))
-    else:
-        _check_size(count, size)
-        together = count
     bar = Bar(float(count), model.arm.name, "{task.completed:.0f} of {task.total:.0f} runs")
     seen = bar if progress is True else progress or None
     made, interrupted = [], False
@@ -218,6 +217,25 @@ def _designed(each: Any, model: Model, designed: dict[Any, Input]) -> Input:
     if key not in designed:
         designed[key] = as_input(each, model)
     return like(designed[key], each.seed)
+
+
+def _parameters(p: Any, model: Model) -> Array:
+    """(k,) or (N, k)."""
+    if not isinstance(p, Mapping):
+        return model.parameter_values(p)
+    columns: dict[Any, Array] = {}
+    for key, value in p.items():
+        with refused("p"):
+            columns[key] = checked_array(value, str(key))
+            if columns[key].ndim > 1:
+                raise Fault(str(key), f"has shape {columns[key].shape}; it must be one number, or N of them")
+    counts = {len(x) for x in columns.values() if x.ndim}
+    if len(counts) > 1:
+        raise DescriptionError(f"p: its parameters are for different numbers of runs: {sorted(counts)}")
+    if not counts:
+        return model.parameter_values({key: float(x) for key, x in columns.items()})
+    rows = [{key: float(x if x.ndim == 0 else x[i]) for key, x in columns.items()} for i in range(counts.pop())]
+    return np.array([model.parameter_values(row) for row in rows])
 
 
 def _rows(name: str, value: Any, model: Model) -> Array | None:

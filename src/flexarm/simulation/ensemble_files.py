@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+import h5py
 import numpy as np
 from xarray import Variable, open_dataset
 from xarray.backends import BackendArray
@@ -97,15 +98,16 @@ class _Rows(BackendArray):
         files = np.searchsorted(self._starts, rows, side="right") - 1
         found: Array | None = None
         for i in np.unique(files):
-            with _opened(self._files[i]) as part:
-                places = np.flatnonzero(files == i)
-                values = part.variables[self._name].values[rows[places] - self._starts[i]]
+            places = np.flatnonzero(files == i)
+            inside = rows[places] - self._starts[i]
+            first = int(inside.min())
+            with h5py.File(self._files[i], "r") as file:
+                values = file[self._name][first : int(inside.max()) + 1][inside - first]
             if found is None:
                 found = np.empty((len(rows), *values.shape[1:]), dtype=self.dtype)
             found[places] = values
         if found is None:
             found = np.empty((0, *self.shape[1:]), dtype=self.dtype)
-        found = found[(slice(None), *(slice(None) for _ in others))]
         for axis, each in enumerate(others, start=1):
             found = found[(slice(None),) * axis + (each if isinstance(each, slice) else np.atleast_1d(each),)]
         drop = tuple(i for i, each in enumerate(key) if isinstance(each, int | np.integer))

@@ -50,9 +50,11 @@ class Pool:
             try:
                 for thread in threads:
                     thread.start()
-                while any(thread.is_alive() for thread in threads):
+                going = True
+                while going:
                     try:
                         _joined(threads, LOOK)
+                        going = any(thread.is_alive() for thread in threads)
                         if seen is not None:
                             seen(float(sum(task.finished for task in self._tasks)))
                     except KeyboardInterrupt:

@@ -116,8 +116,10 @@ def clocked(s: Clocked, periods: int) -> int:
             copied(s.y, s.before, LANES * s.size)
             across(s, goal - t)
             for lane in range(LANES):
-                if is_sound(s.y, lane, s.states, DIVERGED) == 0:
+                if is_sound(s.y, lane, s.states, LARGEST) == 0:
                     failed(s, s.before, lane, t, GROWN)
+                elif is_sound(s.y, lane, s.states, DIVERGED) == 0:
+                    failed(s, s.y, lane, goal, GROWN)
             t = goal
             if s.sample < s.total and s.times[s.sample] == t:
                 for lane in range(LANES):
@@ -175,7 +177,7 @@ def well(s: Clocked) -> int:
 
 
 def failed(s: Clocked, y: Floats, lane: int, t: float, status: int) -> None:
-    """The lane's run ends, if it has not; it was well last in the state y."""
+    """The lane's run ends, if it has not, in the state y at t."""
     if s.status[lane] == UNDER_WAY:
         s.status[lane] = status
         s.left[lane] = t
