@@ -226,7 +226,7 @@ def test_lanes(n: int) -> None:
     assert made[n] == 7.0  # nothing is written beyond
 
 
-LOOP = """from flexarm.native.language import Floats, Words, lanes
+LOOP = """from flexarm.native.language import Floats, Words, lanes, sqrt
 
 def loop(x: Floats, y: Floats, w: Words, n: int, f: float) -> float:
     k = 0
@@ -260,6 +260,10 @@ def loop_over_lanes(body: str, folder: Path) -> Any:
     "y[j], x[j] = x[j], y[j]",
     "for i in range(2):\n            y[j] += x[j] * i",
     "if f > 0.5:\n            continue\n        y[j] = x[j]",
+    "y[j] = abs(x[j]) - abs(f) + sqrt(abs(x[j])) + sqrt(2.0)",
+    "y[j] = x[j] if x[j] > 0.0 else 0.0",
+    "y[j] = f if 1 >= x[j] else x[j] if f < 0.5 else y[j]",
+    "y[j] = max(x[j], abs(y[j])) if x[j] != y[j] else 3.0",
 ])  # fmt: skip
 def test_every_operation_in_lanes(body: str, tmp_path: Path) -> None:
     """For any count, also none and less than none; nothing is written before or behind."""
@@ -287,15 +291,15 @@ def test_every_operation_in_lanes(body: str, tmp_path: Path) -> None:
     "t = x[j]",
     "j = 0",
     "z = y[j:]",
-    "y[j] = x[j] if x[j] > 0.0 else 0.0",
     "if x[j] > 0.0:\n            y[j] = 1.0",
+    "y[j] = 1.0 if x[j] > 0.0 and f > 0.5 else 0.0",
+    "y[j] = 1.0 if j > 2 else 0.0",
     "if j > 2:\n            y[j] = 1.0",
     "y[j] = x[j]\n        break",
     "y[j] = x[j]\n        return f",
     "for i in lanes(n):\n            y[i] = 1.0",
     "y[j] = x[j] // 2",
     "y[j] = x[j] % 2",
-    "y[j] = abs(x[j])",
     "y[j] = x[j] ** 2.0",
     "w[j] = 3",
 ])  # fmt: skip

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         sampled,
     )
     from flexarm.simulation import inputs
+    from flexarm.simulation.ensemble import simulate_many
     from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
     from flexarm.simulation.performance import Performance, performance
     from flexarm.simulation.results import load_result, save_result
@@ -125,6 +126,7 @@ __all__ = [
     "shaper",
     "shapes",
     "simulate",
+    "simulate_many",
     "study",
 ]
 
@@ -133,6 +135,7 @@ LATE = {
     "control": "shaper",
     "scenario": "Scenario bundled_scenarios load_scenario",
     "sensors": "Accelerometer Encoder StrainGauge Tachometer TipDeflection TipPosition outputs sampled",
+    "simulation.ensemble": "simulate_many",
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
     "simulation.performance": "Performance performance",
     "simulation.results": "load_result save_result",

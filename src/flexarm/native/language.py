@@ -31,8 +31,9 @@ def call(function: Any, *arguments: Any) -> None:
 def lanes(count: int) -> range:
     """For rounds that do not depend on each other, so that several are made at once.
 
-    In the loop the counter stands alone between brackets, x[i], and such elements alone are assigned. Anything else is
-    refused when it is translated.
+    In the loop the counter stands alone between brackets, x[i], and such elements alone are assigned. What one round
+    takes and another does not is said as `a if x[i] < y[i] else b`, of which both values are computed. Anything else
+    is refused when it is translated.
     """
     return range(count)
 

@@ -81,6 +81,11 @@ class _Module:
         self.known: dict[Callable[..., Any], tuple[ir.Function, list[tuple[Any, Any]]]] = {}
         self.pending: list[tuple[Callable[..., Any], ast.FunctionDef]] = []
 
+    def in_lanes(self, intrinsic: str) -> ir.Function:
+        """An intrinsic function of one argument, of several numbers at a time."""
+        known = self.ir.globals.get(intrinsic)
+        return known or ir.Function(self.ir, ir.FunctionType(WIDE, [WIDE]), intrinsic)
+
     def declared(self, function: Callable[..., Any]) -> tuple[ir.Function, list[tuple[Any, Any]]]:
         """The function, and the kinds of its arguments; see `_kind`."""
         if function not in self.known:
@@ -283,15 +288,23 @@ class _Translation:
         return self.b.neg(x) if x.type == I64 else self.b.fneg(x)
 
     def of_Compare(self, e: ast.Compare) -> Any:
+        found = self.compared(e)
+        assert found.type == BIT, ONE
+        return found
+
+    def compared(self, e: ast.Compare) -> Any:
+        """A bit, or one for each of several lanes."""
         ((op,), (right,)) = e.ops, e.comparators
         x, y = self.alike(self.value(e.left), self.value(right))
-        assert x.type != WIDE, ONE
         sign = COMPARISONS[type(op)]
         if x.type == I64:
             return self.b.icmp_signed(sign, x, y)
         return self.b.fcmp_unordered(sign, x, y) if sign == "!=" else self.b.fcmp_ordered(sign, x, y)
 
     def of_IfExp(self, e: ast.IfExp) -> Any:
+        if self.lane:  # each lane takes its own: both are computed
+            assert isinstance(e.test, ast.Compare), ONE
+            return self.b.select(self.compared(e.test), *self.alike(self.value(e.body), self.value(e.orelse)))
         yes, no, after = (self.function.append_basic_block() for _ in range(3))
         self.branch(e.test, yes, no)
         found = []
@@ -357,8 +370,10 @@ class _Translation:
         if name == "int":
             return self.b.fptosi(x[0], I64)
         if name in ("sqrt", "abs"):
-            kind = "sqrt" if name == "sqrt" else "fabs"
-            return self.b.call(self.module.ir.declare_intrinsic(f"llvm.{kind}", [DOUBLE]), [self.like(DOUBLE, x[0])])
+            kind = f"llvm.{'sqrt' if name == 'sqrt' else 'fabs'}"
+            if x[0].type == WIDE:
+                return self.b.call(self.module.in_lanes(f"{kind}.v{WIDE.count}f64"), x)
+            return self.b.call(self.module.ir.declare_intrinsic(kind, [DOUBLE]), [self.like(DOUBLE, x[0])])
         if name in ("min", "max"):
             first, second = self.alike(*x)
             compare = self.b.icmp_signed if first.type == I64 else self.b.fcmp_ordered

@@ -90,7 +90,11 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
     return ratio
 
 
-def observed(model: Model, motion: Array, kept: tuple[str, ...]) -> dict[str, Array]:
+Evaluate = Callable[[str, slice, int], Array]
+"""A quantity of a model, by its name, at some of the rows of the states, of which it takes so many columns."""
+
+
+def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | None = None) -> dict[str, Array]:
     """Of what a result is made from beside the state, what is needed for the variables that are kept.
 
     "tip" (times, 3), "energy" (times, 2), "deflections" (times, links, 6), "rates" (times, m): B' qd, at which each
@@ -100,33 +104,34 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...]) -> dict[str, Ar
     ----------
     motion : (times, 2n)
         q and qd.
+    of : function, optional
+        Where the rows are not all of this model at its own parameters.
     """
     n, m, links, count = len(model.coordinates), len(model.inputs), len(model.arm.links), len(motion)
     needs = {"tip": ("tip",), "energy": AUDIT, "deflections": ("deflection", "tip_angle"), "rates": ("power",)}
     needed = [part for part, names in needs.items() if {*names} & {*kept}]
+
+    def plain(name: str, i: slice, columns: int) -> Array:
+        return model.kernel(name).many(np.ascontiguousarray(motion[i, :columns]))
+
+    value = of or plain
     if len(needed) == len(needs):
-        kernel, seen = model.kernel("observed"), 5 + 6 * links
-        x = by_pieces(lambda i: kernel.many(np.ascontiguousarray(motion[i])), count, seen + m, 2 * n)
+        seen = 5 + 6 * links
+        x = by_pieces(lambda i: value("observed", i, 2 * n), count, seen + m, 2 * n)
         deflections = x[:, 5:seen].reshape(count, links, 6)
         return {"tip": x[:, :3], "energy": x[:, 3:5], "deflections": deflections, "rates": x[:, seen:]}
 
-    def of(name: str, rows: Array) -> Array:
-        return model.kernel(name).many(np.ascontiguousarray(rows))
+    def rates(i: slice) -> Array:
+        B = value("input_matrix", i, n).reshape(-1, n, m)
+        return np.einsum("tnm,tn->tm", B, motion[i, n:])
 
-    def rates(x: Array) -> Array:
-        B = of("input_matrix", x[:, :n]).reshape(-1, n, m)
-        return np.einsum("tnm,tn->tm", B, x[:, n:])
-
-    parts: dict[str, tuple[Callable[[Array], Array], int, int]] = {
-        "tip": (lambda x: of("tip", x[:, :n])[:, [3, 7, 11]], 3, n + 16),  # of a pose (4, 4)
-        "energy": (lambda x: of("energy", x), 2, 2 * n),
-        "deflections": (lambda x: of("deflections", x[:, :n]), 6 * links, n),
+    parts: dict[str, tuple[Callable[[slice], Array], int, int]] = {
+        "tip": (lambda i: value("tip", i, n)[:, [3, 7, 11]], 3, n + 16),  # of a pose (4, 4)
+        "energy": (lambda i: value("energy", i, 2 * n), 2, 2 * n),
+        "deflections": (lambda i: value("deflections", i, n), 6 * links, n),
         "rates": (rates, m, n + n * m),
     }
-    found = {}
-    for part in needed:
-        function, columns, way = parts[part]
-        found[part] = by_pieces(lambda i, function=function: function(motion[i]), count, columns, way)  # type: ignore[misc]
+    found = {part: by_pieces(function, count, *sizes) for part, (function, *sizes) in parts.items() if part in needed}
     if "deflections" in found:
         found["deflections"] = found["deflections"].reshape(count, links, 6)
     return found

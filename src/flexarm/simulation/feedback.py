@@ -19,7 +19,7 @@ from flexarm.native.kernel import Kernel
 from flexarm.native.lifted import LiftedKernel
 from flexarm.native.varying import At
 from flexarm.simulation.law import Column, Law, law_of
-from flexarm.simulation.protocol import Input
+from flexarm.simulation.protocol import InLanes, Input
 from flexarm.simulation.rhs import Plan
 from flexarm.trajectory import Reference, reference_motion
 
@@ -83,6 +83,10 @@ class Feedback(Input):
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the law from the buffer, which holds t and the state, into that of u and dz/dt."""
         plan.feed_by(self.kernel)
+
+    def in_lanes(self, model: Model) -> InLanes:
+        """The law, each lane at its own time and state."""
+        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """u at times t and states there."""

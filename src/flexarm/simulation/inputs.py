@@ -19,7 +19,7 @@ from flexarm.model import Model
 from flexarm.native.lifted import LiftedKernel, kernel_of
 from flexarm.simulation.feedback import check_drives, on_reference
 from flexarm.simulation.law import is_linear_system, what_it_is
-from flexarm.simulation.protocol import Input
+from flexarm.simulation.protocol import InLanes, Input
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.simulation.sampled import Sampled, feedback
 from flexarm.trajectory import Reference, jumps_of
@@ -64,6 +64,11 @@ class Piecewise(Input):
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The value in force at each time."""
         return self._value(t, model)
+
+    def in_lanes(self, model: Model) -> InLanes:
+        """Held from value to value."""
+        _width("values", self.values_.shape[1], model)
+        return InLanes()
 
     def _value(self, t: Array, model: Model) -> Array:
         _width("values", self.values_.shape[1], model)
@@ -152,6 +157,11 @@ class Table(Input):
         _width("values", self.values_.shape[1], model)
         cubics = cubic_table(*self._cubics())
         plan.feed(loops().addresses["table"], cubics.address, cubics)
+
+    def in_lanes(self, model: Model) -> InLanes:
+        """Interpolated natively."""
+        _width("values", self.values_.shape[1], model)
+        return InLanes(cubics=self._cubics())
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The interpolated values."""
@@ -288,6 +298,11 @@ class RigidInverseDynamics(Input):
         """Evaluate the compiled torques from t, which stands first in the buffer."""
         plan.feed_by(self._kernel(model))
 
+    def in_lanes(self, model: Model) -> InLanes:
+        """The compiled torques, each lane at its own time."""
+        kernel = self._kernel(model)
+        return InLanes(kernel.vector_code, kernel.constants)
+
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The torques at times t."""
         return self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
@@ -345,6 +360,11 @@ class PrescribedMotion(Input):
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled accelerations from t, which stands first in the buffer."""
         plan.feed_by(self._kernel(model))
+
+    def in_lanes(self, model: Model) -> InLanes:
+        """The compiled accelerations, each lane at its own time."""
+        kernel = self._kernel(model)
+        return InLanes(kernel.vector_code, kernel.constants, of_time=False)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The forces that the motion takes."""

@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from flexarm.simulation.rhs import Plan
 from flexarm.trajectory import Reference
 
 if TYPE_CHECKING:
+    from flexarm.native.kernel import Code
     from flexarm.simulation.advance import Advance
 
 Array = np.ndarray
@@ -18,6 +20,30 @@ Array = np.ndarray
 Ahead = Callable[[Array, Array], tuple[int, Array, int, int]]
 """Of the edges of stretches and the state at the first: how many of them it took, the state after these, of how many of
 the run's times the state is known, and steps."""
+
+
+@final
+@dataclass(frozen=True)
+class InLanes:
+    """How machine code drives `LANES` runs at once, see `lanes`.
+
+    Attributes
+    ----------
+    code : Code, optional
+        Of a kernel for so many states that reads (t, x, ...) and writes u and what follows it; None where u is held
+        from corner to corner, or stands in a table.
+    constants : (k,)
+        The last inputs of that kernel.
+    cubics : (breaks, coefficients), optional
+        A table, as `rhs.cubic_table` has it.
+    of_time : bool
+        Whether u depends on time alone.
+    """
+
+    code: "Code | None" = None
+    constants: Array = field(default_factory=lambda: np.empty(0))
+    cubics: tuple[Array, Array] | None = None
+    of_time: bool = True
 
 
 class Input(ABC):
@@ -72,6 +98,13 @@ class Input(ABC):
         """Native code that takes many stretches at once, from the run's beginning on; None where there is none.
 
         States at the times go to x, (times, layout.size).
+        """
+        return None
+
+    def in_lanes(self, model: Model) -> InLanes | None:
+        """How it drives runs that go abreast; None where Python has to be called.
+
+        Raises `DescriptionError` where it does not fit the arm.
         """
         return None
 

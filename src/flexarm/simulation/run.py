@@ -135,7 +135,7 @@ def simulate(
     q, qd = _initial("q0", q0, rest[0], model), _initial("qd0", qd0, rest[1], model)
     reference = drive.wanted if reference is None else reference
     if reference is not None:
-        _check_reference(reference, model)
+        checked_wanted(reference, model)
     with refused("simulate"):
         kept = kept_of(keep, reference)
     _check_size(int(samples), numbers(model, layout, kept))
@@ -222,7 +222,8 @@ def _check_size(samples: int, columns: int) -> None:
         raise DescriptionError(f"{size}; {advice}, each from where the last ended (q0, qd0)")
 
 
-def _check_reference(reference: Reference, model: Model) -> None:
+def checked_wanted(reference: Reference, model: Model) -> None:
+    """Refuse what is no reference, or one of other joints than the model's."""
     joints = [model.coordinates[i] for i in model.arm.joints]
     with refused("simulate"):
         checked_reference(reference)

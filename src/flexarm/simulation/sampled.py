@@ -28,7 +28,7 @@ from flexarm.native.lifted import LiftedKernel
 from flexarm.simulation.advance import Advance
 from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named
 from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
-from flexarm.simulation.protocol import Input
+from flexarm.simulation.protocol import InLanes, Input
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.samples import Ahead
 from flexarm.trajectory import Reference
@@ -157,7 +157,7 @@ class SampledFeedback(Input):
         if not count <= MOST_SAMPLES:
             message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
-        return replace(self, held=Held(self.started(), times, len(model.inputs), self.period))
+        return replace(self, held=Held(self.started(), times, len(model.inputs)))
 
     def corners(self, until: float) -> Iterable[float]:
         """The samples, and the end."""
@@ -193,6 +193,18 @@ class SampledFeedback(Input):
         """From sample to sample, where the law is compiled."""
         assert self.held is not None
         return None if self.function else Ahead(self.held, plan, solver, times, x)
+
+    def in_lanes(self, model: Model) -> InLanes | None:
+        """The law, called for all lanes at each sample; not where it is a Python function."""
+        if self.function:
+            return None
+        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False)
+
+    def refusal(self, t: float, bad: int, value: float) -> str:
+        """What to say where a number of what the law gives is none."""
+        m = len(self.model.inputs)
+        what = f"for {self.model.inputs[bad]}" if bad < m else "in its memory"
+        return f"controller {self.name} gave {value} {what} at t = {t:.6g} s"
 
     def called(self, t: float, q: Array, qd: Array) -> Array:
         """What the Python function gives, (m,)."""
@@ -231,13 +243,15 @@ class Called:
         What the kernel is given: t, q, qd, the memory z, which lives on, noise, and the law's constants; behind a
         Python function its u stands in the place of q.
     states, memory, noises : int
+    late : float
+        A sample may come so much after a time of the result, and count from there on [s].
     """
 
     def __init__(self, law: SampledFeedback):
         self.law, self._m = law, len(law.model.inputs)
         self.memory, self.noises = len(law.law.memory), len(law.law.noise)
         self._size = self._m if law.function else len(law.model.coordinates)
-        self.states = 2 * self._size
+        self.states, self.late = 2 * self._size, 1e-9 * law.period
         ends = np.cumsum([1 + self.states, self.memory, self.noises])
         self.given = np.concatenate([np.zeros(ends[-1]), law.kernel.constants])
         self._known = self.given[: ends[-1]]
@@ -260,9 +274,13 @@ class Called:
         self._z[:] = found[m:]
         if not np.isfinite(found).all():
             bad = int(np.argmin(np.isfinite(found)))
-            what = f"for {self.law.model.inputs[bad]}" if bad < m else "in its memory"
-            raise FlexarmError(f"controller {self.law.name} gave {found[bad]} {what} at t = {t:.6g} s")
+            raise FlexarmError(self.law.refusal(t, bad, found[bad]))
         return found[:m]
+
+    @property
+    def memory_now(self) -> Array:
+        """z, (memory,)."""
+        return self._z
 
     def drawn(self, count: int) -> Array:
         """Noise for so many samples, (count, noises)."""
@@ -289,11 +307,11 @@ class Held:
     u : (m,)
         Held now.
     late : float
-        A sample may come so much after a time, and count from there on [s].
+        As that of `Called`.
     """
 
-    def __init__(self, law: Called, times: Array, count: int, period: float):
-        self.law, self._times, self.late = law, times, 1e-9 * period
+    def __init__(self, law: Called, times: Array, count: int):
+        self.law, self._times, self.late = law, times, law.late
         self.given = np.full((len(times), count), np.nan)
         self.u = self.given[0].copy()
         self.next = 0
@@ -322,3 +340,8 @@ def feedback(controller: Any, model: Model) -> Input:
     if isinstance(controller, Sampled):
         return controller.feedback(model)
     return continuous(controller, model)
+
+
+def like(drive: Input, seed: int) -> Input:
+    """A sampled law with another seed of its noise."""
+    return replace(drive, seed=seed) if isinstance(drive, SampledFeedback) else drive

@@ -29,8 +29,8 @@ FAREWELL = 1.0
 class Bar:
     """Shows how far a run has come, once it has lasted `PATIENCE` seconds, if stderr is a terminal; else nothing."""
 
-    def __init__(self, until: float, label: str):
-        self._until, self._label = until, label
+    def __init__(self, until: float, label: str, count: str = "{task.completed:.3f} of {task.total:g} s"):
+        self._until, self._label, self._count = until, label, count
         self._began = time.monotonic()
         self._shown: Any = None
         self._task: Any = None
@@ -46,7 +46,7 @@ class Bar:
             columns = (
                 TextColumn("{task.description}", markup=False),
                 BarColumn(),
-                TextColumn("{task.completed:.3f} of {task.total:g} s"),
+                TextColumn(self._count),
                 TimeRemainingColumn(),
             )
             self._shown = Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,0 +1,291 @@
+"""`simulate_many`: thousands of runs of one model at once."""
+
+import time as clock
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
+from flexarm.errors import DescriptionError, InterruptedRun
+from flexarm.model import Model
+from flexarm.native.calls import cores
+from flexarm.simulation import memory, methods
+from flexarm.simulation.dataset import checked_keep, kept_of, numbers
+from flexarm.simulation.ensemble_dataset import dataset
+from flexarm.simulation.ensemble_files import Folder
+from flexarm.simulation.ensemble_pool import Pool
+from flexarm.simulation.ensemble_runs import Asked, Runs, groups, tasks
+from flexarm.simulation.inputs import as_input
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.protocol import Input
+from flexarm.simulation.run import SMALL, checked_wanted
+from flexarm.simulation.sampled import Sampled, like
+from flexarm.simulation.watch import Bar, Progress
+from flexarm.trajectory import Reference
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+
+CHUNK = 2e8
+"""Bytes of a file of runs, about."""
+
+
+def simulate_many(
+    model: Model,
+    until: float,
+    q0: Any = None,
+    qd0: Any = None,
+    u: Any = None,
+    p: Any = None,
+    *,
+    runs: int | None = None,
+    method: str = "auto",
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    samples: int = 1001,
+    step: float | None = None,
+    spectral_radius: float | None = None,
+    reference: Reference | None = None,
+    keep: Any = None,
+    folder: str | PathLike[str] | None = None,
+    progress: Progress | bool = True,
+    name: str = "",
+) -> "Dataset":
+    """N motions of an arm, as an `xarray.Dataset` with the dimension `run`; each is what `simulate` gives.
+
+    Explicit methods and sampled laws go eight runs at a time, each with its own time and step, on all cores.
+
+    Parameters
+    ----------
+    model : Model
+    until : float
+        End [s].
+    q0, qd0 : (n,) or (N, n)
+        Coordinates and rates at t = 0; default as in `simulate`.
+    u : input or controller, list of N of them, or numbers (m,) or (N, m)
+        What `simulate` takes.
+    p : (k,) or (N, k), or a dict of some by name, each one number or N of them
+        Parameters of the arms that move, where the model varies. Controllers are designed for the model as it is given.
+    runs : int, optional
+        N, where nothing else says it.
+    method, rtol, atol, samples, step, spectral_radius, reference, name
+        As in `simulate`. "dop853", "rk45" and "rk4" go in lanes, the others run by run. "auto" chooses for each run.
+    keep : list of str, optional
+        The variables that are wanted, as ["q", "tip"]; default all. Nothing else is computed.
+    folder : path, optional
+        Where to write the runs, a file for some hundreds of them, instead of holding them in memory. The result is read
+        from there when it is asked for. The folder must be new or empty.
+    progress : bool or callable
+        True: a bar in the terminal after a second. A function is called with the number of runs that have ended.
+
+    Returns
+    -------
+    xarray.Dataset
+        The variables of `simulate` with `run` before `time`; of each run status ("completed", or what was wrong),
+        time_reached [s], energy_drift, steps, evaluations, method, method_reason, and p (run, parameter). NaN after
+        a run's end.
+
+    Raises
+    ------
+    DescriptionError
+        Something asked for is not possible, or does not fit into memory. A run that fails raises nothing. Ctrl-C ends
+        with a warning and returns the runs there are. What a Python function raises comes out as it is.
+    """
+    with refused("simulate_many"):
+        checked_instance(model, Model, "model")
+        checked_instance(name, str, "name")
+        keep = checked_keep(keep)
+        if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
+            raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the runs ended")
+        if runs is not None:
+            runs = checked_whole(runs, 1, "runs")
+    methods.check(until, method, rtol, atol, samples, step, spectral_radius)
+    drives, which = _drives(u, model)
+    given = {"q0": _rows("q0", q0, model), "qd0": _rows("qd0", qd0, model)}
+    values = None if p is None else _parameters(p, model)
+    if values is not None and values.ndim > 2:
+        raise DescriptionError(f"p has shape {values.shape}; it must be ({len(model.p)},) or (N, {len(model.p)})")
+    count = _count(runs, {**{k: x for k, x in given.items() if x is not None}, "p": values, "u": which})
+    if values is not None and values.ndim == 1:
+        model, values = model.at(values), None
+    references = [drive.wanted if reference is None else reference for drive in drives]
+    for each in references:
+        if each is not None:
+            checked_wanted(each, model)
+    with refused("simulate_many"):
+        kept = kept_of(keep, next((each for each in references if each is not None), None))
+    layout = Layout(len(model.coordinates), len(model.coordinates), max(len(drive.memory) for drive in drives))
+    size = 8.0 * int(samples) * numbers(model, layout, kept)
+    if folder is None:
+        _check_size(count, size)
+    which = np.zeros(count, dtype=np.int64) if which is None else which
+    q, qd = _starts(given, drives, which, model)
+    times = np.linspace(0.0, float(until), int(samples))
+    drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
+    asked = Asked(times, method, step, float(rtol), float(atol), spectral_radius)
+    everything = Runs(model, drives, which, q, qd, values)
+
+    place, together = None, count
+    if folder is not None:
+        place = Folder(folder)
+        together = max(1, min(count, int(min(CHUNK, max(memory.room(), SMALL) / 4) / size)))
+    bar = Bar(float(count), model.arm.name, "{task.completed:.0f} of {task.total:.0f} runs")
+    seen = bar if progress is True else progress or None
+    made, interrupted = [], False
+    try:
+        for first in range(0, count, together):
+            part = everything.some(slice(first, min(first + together, count)))
+            found, interrupted = _solved(part, asked, kept, references, first, seen, name)
+            if place is None:
+                made.append(found)
+            else:
+                place.add(found, first, count)
+            if interrupted:
+                break
+    finally:
+        bar.close()
+    result = made[0] if place is None else place.opened()
+    if interrupted:
+        ended = int((result.status.values != "interrupted").sum())
+        warnings.warn(f"interrupted: {ended} of {count} runs have ended", InterruptedRun, stacklevel=2)
+    return result
+
+
+def _solved(
+    runs: Runs,
+    asked: Asked,
+    kept: tuple[str, ...],
+    references: Sequence[Reference | None],
+    first: int,
+    seen: Progress | None,
+    name: str,
+) -> tuple["Dataset", bool]:
+    """The result of some runs, and whether Ctrl-C came."""
+    began = clock.perf_counter()
+    threads = cores()
+    kinds = groups(runs, asked)
+    work = [task for group in kinds for task in tasks(runs, group, asked, threads)]
+    compiled = clock.perf_counter()
+    pool = Pool(work, threads)
+    pool((lambda ended: seen(first + ended)) if seen is not None else None)
+    attributes = {
+        "name": name or runs.model.arm.name,
+        "rtol": asked.rtol,
+        "atol": asked.atol,
+        "compile_seconds": compiled - began,
+        "solve_seconds": clock.perf_counter() - compiled,
+        "threads": min(threads, len(work)),
+    }
+    return dataset(runs, kinds, asked, kept, references, first, attributes), pool.came
+
+
+# -- what is given -----------------------------------------------------------------------------------------------------
+
+
+def _drives(u: Any, model: Model) -> tuple[list[Input], Array | None]:
+    """The inputs, each once, and which of them drives each run; None where all have the one."""
+    if isinstance(u, np.ndarray) and u.ndim == 2 and u.dtype.kind in "fiu":
+        return [as_input(row, model) for row in u], np.arange(len(u))
+    if not isinstance(u, list | tuple) or all(isinstance(each, Real) for each in u):
+        return [as_input(u, model)], None
+    found: list[Input] = []
+    places: dict[Any, int] = {}
+    designed: dict[Any, Input] = {}
+    which = np.zeros(len(u), dtype=np.int64)
+    for i, each in enumerate(u):
+        if id(each) not in places:
+            try:
+                found.append(_designed(each, model, designed))
+            except DescriptionError as error:
+                raise DescriptionError(f"u[{i}]: {error}") from None
+            places[id(each)] = len(found) - 1
+        which[i] = places[id(each)]
+    return found, which
+
+
+def _designed(each: Any, model: Model, designed: dict[Any, Input]) -> Input:
+    """An input; sampled controllers that differ in their seeds alone are designed once."""
+    if not isinstance(each, Sampled):
+        return as_input(each, model)
+    key = id(each.controller), each.period, each.delay, shown(each.limit), shown(each.rate_limit)
+    if key not in designed:
+        designed[key] = as_input(each, model)
+    return like(designed[key], each.seed)
+
+
+def _parameters(p: Any, model: Model) -> Array:
+    """(k,) or (N, k)."""
+    if not isinstance(p, Mapping):
+        return model.parameter_values(p)
+    columns: dict[Any, Array] = {}
+    for key, value in p.items():
+        with refused("p"):
+            columns[key] = checked_array(value, str(key))
+            if columns[key].ndim > 1:
+                raise Fault(str(key), f"has shape {columns[key].shape}; it must be one number, or N of them")
+    counts = {len(x) for x in columns.values() if x.ndim}
+    if len(counts) > 1:
+        raise DescriptionError(f"p: its parameters are for different numbers of runs: {sorted(counts)}")
+    if not counts:
+        return model.parameter_values({key: float(x) for key, x in columns.items()})
+    rows = [{key: float(x if x.ndim == 0 else x[i]) for key, x in columns.items()} for i in range(counts.pop())]
+    return np.array([model.parameter_values(row) for row in rows])
+
+
+def _rows(name: str, value: Any, model: Model) -> Array | None:
+    """(n,) or (N, n); None where nothing is given."""
+    if value is None:
+        return None
+    n = len(model.coordinates)
+    with refused():
+        x = checked_array(value, name)
+    if x.ndim not in (1, 2) or x.shape[-1] != n:
+        names = ", ".join(model.coordinates)
+        raise DescriptionError(f"{name} has shape {x.shape}; it must be ({n},) or (N, {n}), N runs of {names}")
+    return x
+
+
+def _count(runs: int | None, given: dict[str, Array | None]) -> int:
+    """How many runs there are; raises `DescriptionError` where two say different things, or nobody says it."""
+    said = {} if runs is None else {"runs": runs}
+    said |= {key: len(x) for key, x in given.items() if x is not None and (x.ndim == 2 or key == "u")}
+    if not said:
+        raise DescriptionError("simulate_many: give q0, qd0, u or p for each run, or say how many there are: runs=N")
+    if len(set(said.values())) > 1:
+        counts = ", ".join(f"{key} {count}" for key, count in said.items())
+        raise DescriptionError(f"simulate_many: the arguments are for different numbers of runs: {counts}")
+    if not (count := next(iter(said.values()))):
+        raise DescriptionError("simulate_many: there is no run")
+    return count
+
+
+def _starts(given: dict[str, Array | None], drives: Sequence[Input], which: Array, model: Model) -> tuple[Array, Array]:
+    """Coordinates and rates (N, n) at t = 0."""
+    shape = (len(which), len(model.coordinates))
+    found = []
+    for i, x in enumerate(given.values()):
+        if x is None:
+            x = np.array([drive.initial(model)[i] for drive in drives])[which]
+        found.append(np.ascontiguousarray(np.broadcast_to(x, shape)))
+    return found[0], found[1]
+
+
+def _checked(drive: Input, model: Model, times: Array) -> Input:
+    """A sampled law, which each run begins anew, once it has been seen that it fits."""
+    drive.begun(model, times)
+    return drive
+
+
+def _check_size(count: int, each: float) -> None:
+    """Refuse a result that does not fit into memory, before any of it is there."""
+    needed, there = count * each, max(memory.room(), SMALL)
+    if needed > there:
+        size = f"a result of {count} runs takes {needed / 1e9:.3g} GB and {there / 1e9:.3g} GB are free"
+        advice = "give folder= to have it written to disk, or ask for fewer samples or variables (keep=)"
+        raise DescriptionError(f"{size}; {advice}")

@@ -1,0 +1,211 @@
+"""What an ensemble becomes: a dataset with a dimension `run`, and an account of every run's energy."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm import escape
+from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, observed
+from flexarm.simulation.ensemble_runs import Asked, Group, Runs
+from flexarm.simulation.results import AUDIT, FOLLOWED, VARIABLES
+from flexarm.trajectory import Reference
+from flexarm.trajectory.reference import reference_function
+from flexarm.version import __version__
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+
+RUN = ("run",)
+
+
+def dataset(
+    runs: Runs,
+    groups: Sequence[Group],
+    asked: Asked,
+    kept: tuple[str, ...],
+    references: Sequence[Reference | None],
+    first: int,
+    attributes: dict[str, Any],
+) -> "Dataset":
+    """The result: of the groups' states, what is kept; runs are counted from `first`.
+
+    references : for each of `runs.drives`
+    """
+    import xarray as xr
+
+    model, arm, t = runs.model, runs.model.arm, asked.times
+    parts = [_variables(runs, group, asked, kept, references) for group in groups]
+    data: dict[str, Any] = {}
+    for name in kept:
+        values = _together([part[0][name] for part in parts], groups, len(runs))
+        data[name] = ((*RUN, *(VARIABLES | FOLLOWED)[name]), values, {"units": UNITS[name]})
+    audited = bool({*AUDIT} & {*kept})
+    if audited:
+        data["energy_drift"] = (RUN, _together([part[1] for part in parts], groups, len(runs)))
+    for name in ("known", "steps", "evaluations"):
+        data[name] = (RUN, _together([getattr(group, name) for group in groups], groups, len(runs)))
+    for name, attribute in (("status", "status"), ("method", "methods"), ("method_reason", "reasons")):
+        found = np.empty(len(runs), dtype=object)
+        for group in groups:
+            found[group.indices] = getattr(group, attribute)
+        data[name] = (RUN, np.array([escape.attribute(text) for text in found], dtype=str))
+    data["time_reached"] = (RUN, t[data.pop("known")[1] - 1], {"units": "s"})
+    if runs.p is not None:
+        data["p"] = (("run", "parameter"), runs.p)
+    coords: dict[str, Any] = {
+        "run": np.arange(first, first + len(runs)),
+        "time": ("time", t, {"units": "s"}),
+        "coordinate": list(model.coordinates),
+        "role": ("coordinate", [coordinate.role for coordinate in arm.layout]),
+        "owner": ("coordinate", [arm.links[coordinate.link].name for coordinate in arm.layout]),
+        "unit": ("coordinate", list(arm.units)),
+        "input": list(model.inputs),
+        "axis": ["x", "y", "z"],
+        "link": [link.name for link in arm.links],
+        "angle": ["slope_y", "slope_z", "torsion"],
+    }
+    if runs.p is not None:
+        coords["parameter"] = [each.name for each in model.parameters]
+    if "q_ref" in kept:
+        coords["joint"] = [model.coordinates[i] for i in arm.joints]
+    described = sorted({drive.described() for drive in runs.drives})
+    others = f", and {len(described) - 1} others" if len(described) > 1 else ""
+    about = {
+        "title": f"{arm.name}: {len(runs)} simulated motions",
+        "arm": arm.canonical(),
+        "input_description": described[0] + others,
+        "flexarm_version": __version__,
+        **attributes,
+    }
+    about = {key: escape.attribute(x) if isinstance(x, str) else x for key, x in about.items()}
+    return xr.Dataset(data, coords=coords, attrs=about)
+
+
+def _together(parts: Sequence[Array], groups: Sequence[Group], count: int) -> Array:
+    """What was found for each group, in the order of the runs; nothing is copied where there is one group."""
+    if len(parts) == 1:
+        return parts[0]
+    found = np.empty((count, *parts[0].shape[1:]), dtype=parts[0].dtype)
+    for part, group in zip(parts, groups, strict=True):
+        found[group.indices] = part
+    return found
+
+
+def _variables(
+    runs: Runs, group: Group, asked: Asked, kept: tuple[str, ...], references: Sequence[Reference | None]
+) -> tuple[dict[str, Array], Array]:
+    """The variables that are kept, (G, times, ...), and how far the sum of the energies has drifted in each run."""
+    layout, x, t, links = group.layout, group.x, asked.times, len(runs.model.arm.links)
+    count, m = len(x), len(runs.model.inputs)
+    found: dict[str, Array] = {name: x[:, :, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
+    drift = np.zeros(count)
+    if {"u", "power"} & {*kept}:
+        found["u"] = _inputs(runs, group, asked)
+    rows = x.reshape(count * len(t), layout.size)
+    seen = observed(runs.model, rows[:, layout.motion], kept, _evaluate(runs, group, rows, len(t)))
+    shape = (count, len(t))
+    with np.errstate(all="ignore"):
+        if "tip" in seen:
+            found["tip"] = seen["tip"].reshape(*shape, 3)
+        if "deflections" in seen:
+            both = seen["deflections"].reshape(*shape, links, 6)
+            found |= {"deflection": both[..., :3], "tip_angle": both[..., 3:]}
+        if "rates" in seen:
+            found["power"] = np.einsum("rti,rti->rt", found["u"], seen["rates"].reshape(*shape, m))
+        if "energy" in seen:
+            energy, work, dissipated = seen["energy"].reshape(*shape, 2), found["work"], found["dissipated"]
+            kinetic, potential = energy[..., 0], energy[..., 1]
+            error = kinetic + potential
+            error -= work
+            error += dissipated
+            error -= error[:, :1].copy()
+            scale = np.zeros(count)
+            for i in range(count):  # run by run: what that takes does not grow with their number
+                n, e = group.known[i], np.abs(potential[i] - potential[i, 0])
+                scale[i] = np.max((kinetic[i] + e + np.abs(work[i]) + dissipated[i])[:n])
+                drift[i] = np.max(np.abs(error[i, :n]))
+            drift = np.where(scale > 0, drift / np.where(scale > 0, scale, 1.0), 0.0)
+            found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
+    if "q_ref" in kept:
+        found["q_ref"] = _wanted(runs, group, asked, references)
+    found = {name: found[name] for name in kept}
+    for i in np.flatnonzero(group.known < len(t)):  # of what is no state, machine code makes numbers
+        for values in found.values():
+            values[i, group.known[i] :] = np.nan
+    _judge(group, found)
+    return found, drift
+
+
+def _evaluate(runs: Runs, group: Group, rows: Array, times: int) -> Any:
+    """A quantity at some rows, each with the parameters of its run."""
+    if runs.p is None:
+        return None
+    p = runs.p[group.indices]
+
+    def value(name: str, i: slice, columns: int) -> Array:
+        kernel = runs.model.kernel(name)
+        x = rows[i, :columns]
+        of = np.arange(i.start, i.start + len(x)) // times
+        first = of[0]
+        w = kernel.constants_of(p[first : of[-1] + 1])[of - first]
+        return kernel.many_states([np.ascontiguousarray(x), w])[0]
+
+    return value
+
+
+def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:
+    """u (G, times, m); NaN where the state is not known."""
+    if group.u is not None:
+        return group.u
+    t, x, layout, model = asked.times, group.x, group.layout, runs.model
+    m, u = len(model.inputs), None
+    for of in np.unique(which := runs.which[group.indices]):
+        drive, members = runs.drives[of], np.flatnonzero(which == of)
+        how = drive.in_lanes(model)
+        none = np.zeros((len(t), layout.nq))
+        if how is not None and how.of_time:
+            value = drive.values(model, t, none, none, none[:, :0])
+            if len(members) == len(x) and (group.known == len(t)).all():
+                return np.broadcast_to(value, (len(x), *value.shape))  # the same for all: kept once
+        u = np.full((len(x), len(t), m), np.nan) if u is None else u
+        for i in members:
+            known = group.known[i]
+            if how is not None and how.of_time:
+                u[i, :known] = value[:known]
+                continue
+            own, rows = runs.at(group.indices[i]), x[i, :known]
+            q, qd, z = rows[:, layout.q], rows[:, layout.qd], rows[:, layout.z]
+            u[i, :known] = drive.values(own, t[:known], q, qd, z)
+    assert u is not None
+    return u
+
+
+def _wanted(runs: Runs, group: Group, asked: Asked, references: Sequence[Reference | None]) -> Array:
+    """The references (G, times, joints)."""
+    joints, found = len(runs.model.arm.joints), {}
+    q_ref = np.full((len(group.indices), len(asked.times), joints), np.nan)
+    for i, r in enumerate(group.indices):
+        of, known = runs.which[r], group.known[i]
+        reference = references[of]
+        if reference is not None:
+            if id(reference) not in found:
+                function = reference_function(reference)
+                found[id(reference)] = by_pieces(lambda i: function(asked.times[i]), len(asked.times), joints, 0)  # noqa: B023
+            q_ref[i, :known] = found[id(reference)][:known]
+    return q_ref
+
+
+def _judge(group: Group, found: dict[str, Array]) -> None:
+    """Say of runs that are known to their end what in them is no number."""
+    ended = group.known == group.x.shape[1]
+    for name, values in found.items():
+        size = max(1, PIECE // max(1, values[0].size))
+        for i in range(0, len(values), size):
+            part = values[i : i + size]
+            bad = ~np.isfinite(part.reshape(len(part), -1)).all(axis=1) & ended[i : i + size]
+            for r in i + np.flatnonzero(bad):
+                if group.status[r] == "completed" and name != "q_ref":
+                    group.status[r] = f"the motion is known to its end, but {name} is not finite"

@@ -1,0 +1,114 @@
+"""An ensemble on disk: a file for some hundreds of runs, and a dataset that reads of them what is asked for."""
+
+import os
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import h5py
+import numpy as np
+from xarray import Variable, open_dataset
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from flexarm.errors import DescriptionError
+from flexarm.files import check_writable, checked_path, write_whole
+from flexarm.simulation import netcdf
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+
+LARGE = 1
+"""Variables with more dimensions than this stay on disk."""
+
+
+@final
+class Folder:
+    """Where the runs of an ensemble are written.
+
+    Raises `DescriptionError` where it is not empty, or cannot be written.
+    """
+
+    def __init__(self, folder: str | PathLike[str]):
+        self._folder = Path(checked_path(folder))
+        if self._folder.is_dir() and any(self._folder.iterdir()):
+            raise DescriptionError(f"folder {os.fspath(folder)!r} is not empty; give a new one")
+        check_writable(self._folder / "runs.nc")
+        self._files: list[tuple[Path, int]] = []
+
+    def add(self, found: "Dataset", first: int, count: int) -> None:
+        """Write the runs from `first` on, of `count` in all."""
+        width, runs = len(str(count - 1)), found.sizes["run"]
+        file = self._folder / f"runs-{first:0{width}d}-{first + runs - 1:0{width}d}.nc"
+        content = netcdf.image(found)
+        write_whole(file, content, netcdf.seal(content))
+        self._files.append((file, runs))
+
+    def opened(self) -> "Dataset":
+        """All runs; what has more than a number for each is read when it is asked for."""
+        return opened([file for file, _ in self._files])
+
+
+def opened(files: list[Path]) -> "Dataset":
+    """The runs in these files, one behind the other."""
+    import xarray as xr
+
+    parts = [_opened(file) for file in files]
+    first = parts[0]
+    starts = np.cumsum([0, *(part.sizes["run"] for part in parts)])
+    data: dict[str, Any] = {}
+    for name, variable in first.variables.items():
+        if "run" not in variable.dims:
+            data[str(name)] = variable.load()
+        elif variable.ndim <= LARGE:
+            values = np.concatenate([part.variables[name].values for part in parts])
+            data[str(name)] = Variable(variable.dims, values, variable.attrs)
+        else:
+            rows = _Rows(files, starts, str(name), variable.dtype, variable.shape[1:])
+            data[str(name)] = Variable(variable.dims, indexing.LazilyIndexedArray(rows), variable.attrs)
+    coords = {str(name): data.pop(str(name)) for name in first.coords}
+    found = xr.Dataset(data, coords=coords, attrs=first.attrs)
+    for part in parts:
+        part.close()
+    return found
+
+
+def _opened(file: Path) -> "Dataset":
+    return open_dataset(file, engine="h5netcdf", decode_times=False)
+
+
+@final
+class _Rows(BackendArray):
+    """A variable of all runs, whose rows lie in several files."""
+
+    def __init__(self, files: list[Path], starts: Array, name: str, dtype: Any, shape: tuple[int, ...]):
+        self._files, self._starts, self._name = files, starts, name
+        self.dtype, self.shape = dtype, (int(starts[-1]), *shape)
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+
+    def _read(self, key: tuple) -> Array:
+        """The rows that are asked for, each from its file."""
+        of, others = key[0], key[1:]
+        wanted = np.arange(self.shape[0])[of]
+        rows = np.atleast_1d(wanted)
+        files = np.searchsorted(self._starts, rows, side="right") - 1
+        found: Array | None = None
+        for i in np.unique(files):
+            places = np.flatnonzero(files == i)
+            inside = rows[places] - self._starts[i]
+            first = int(inside.min())
+            with h5py.File(self._files[i], "r") as file:
+                values = file[self._name][first : int(inside.max()) + 1][inside - first]
+            if found is None:
+                found = np.empty((len(rows), *values.shape[1:]), dtype=self.dtype)
+            found[places] = values
+        if found is None:
+            found = np.empty((0, *self.shape[1:]), dtype=self.dtype)
+        for axis, each in enumerate(others, start=1):
+            found = found[(slice(None),) * axis + (each if isinstance(each, slice) else np.atleast_1d(each),)]
+        drop = tuple(i for i, each in enumerate(key) if isinstance(each, int | np.integer))
+        return found.squeeze(axis=drop) if drop else found

@@ -1,0 +1,432 @@
+"""Runs of an ensemble as tasks: in lanes where machine code can, one by one where it cannot.
+
+Which runs stand together, and on how many cores they are computed, changes no number of any of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Protocol, final
+
+import numpy as np
+
+from flexarm.errors import FlexarmError
+from flexarm.model import Model
+from flexarm.native.kernel import LANES, Code, Kernel
+from flexarm.native.varying import At
+from flexarm.simulation import methods, solvers
+from flexarm.simulation.diagnosis import diagnosis
+from flexarm.simulation.feedback import RESIDUALS, integrand
+from flexarm.simulation.lanes import DONE, GROWN, UNDER_WAY
+from flexarm.simulation.lanes_clock import NO_LAW, Clock
+from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
+from flexarm.simulation.layout import RIDING, Layout
+from flexarm.simulation.methods import Solve
+from flexarm.simulation.protocol import Input
+from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT, Race
+from flexarm.simulation.rhs import Plan
+from flexarm.simulation.run import MOST_AHEAD, Run
+from flexarm.simulation.solvers import FIXED
+
+Array = np.ndarray
+
+INTERRUPTED = "interrupted"
+
+
+@final
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every run: see `simulate`; `times` of the result."""
+
+    times: Array
+    method: str
+    step: float | None
+    rtol: float
+    atol: float
+    radius: float | None
+
+    @property
+    def until(self) -> float:
+        """The end [s]."""
+        return float(self.times[-1])
+
+
+@final
+@dataclass(frozen=True)
+class Runs:
+    """What an ensemble consists of.
+
+    Attributes
+    ----------
+    model : Model
+    drives, which : list of Input, (N,)
+        What drives the runs, and which of it drives each.
+    q, qd : (N, n)
+        At the start.
+    p : (N, k) or None
+        Parameters; None where all runs have the model's.
+    """
+
+    model: Model
+    drives: Sequence[Input]
+    which: Array
+    q: Array
+    qd: Array
+    p: Array | None
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def drive(self, r: int) -> Input:
+        """Of a run."""
+        return self.drives[self.which[r]]
+
+    def at(self, r: int) -> Model:
+        """The model with the run's parameters."""
+        return self.model if self.p is None else self.model.at(self.p[r])
+
+    def some(self, part: slice) -> "Runs":
+        """A part of them."""
+        p = None if self.p is None else self.p[part]
+        return Runs(self.model, self.drives, self.which[part], self.q[part], self.qd[part], p)
+
+
+@final
+@dataclass
+class Group:
+    """Runs of one kind: their states have one layout.
+
+    Attributes
+    ----------
+    indices : (G,)
+        Which of all runs these are.
+    layout : Layout
+    method, step, reason
+        How they are solved; "auto" where each decides for itself.
+    in_lanes : bool
+    x : (G, times, layout.size)
+        States; NaN where they are not known.
+    u : (G, times, m) or None
+        Where it is known from the run alone, and does not follow from the states.
+    known, steps, evaluations : (G,)
+    status, methods, reasons : lists of str
+    """
+
+    indices: Array
+    layout: Layout
+    method: str
+    step: float
+    reason: str
+    in_lanes: bool
+    x: Array = field(init=False)
+    u: Array | None = field(init=False, default=None)
+    known: Array = field(init=False)
+    steps: Array = field(init=False)
+    evaluations: Array = field(init=False)
+    status: list[str] = field(init=False)
+    methods: list[str] = field(init=False)
+    reasons: list[str] = field(init=False)
+
+    def begin(self, runs: Runs, asked: Asked) -> None:
+        """Make room for what will be found."""
+        count = len(self.indices)
+        self.x = np.full((count, len(asked.times), self.layout.size), np.nan)
+        self.x[:, 0] = 0.0
+        self.x[:, 0, self.layout.q], self.x[:, 0, self.layout.qd] = runs.q[self.indices], runs.qd[self.indices]
+        for i, r in enumerate(self.indices):
+            self.x[i, 0, self.layout.z] = runs.drive(r).memory
+        self.known, self.steps, self.evaluations = np.zeros((3, count), dtype=np.int64)
+        self.known[:] = 1
+        self.status, self.methods, self.reasons = ([text] * count for text in (INTERRUPTED, self.method, self.reason))
+
+
+class Task(Protocol):
+    """Some runs of a group."""
+
+    def __call__(self) -> None:
+        """Compute them; what is known then stands in the group."""
+
+    def stop(self) -> None:
+        """Let that end soon."""
+
+    @property
+    def finished(self) -> int:
+        """How many runs have ended."""
+
+
+def groups(runs: Runs, asked: Asked) -> list[Group]:
+    """The runs by kind: by what drives them, and how they are solved."""
+    model, found = runs.model, dict[tuple, list[int]]()
+    kinds = [_kind(model, drive) for drive in runs.drives]
+    ways: dict[tuple, tuple[str, float, str]] = {}
+    for r, of in enumerate(runs.which):
+        drive, kind = runs.drives[of], kinds[of]
+        own = () if drive.period is None else (runs.q[r].tobytes(), b"" if runs.p is None else runs.p[r].tobytes())
+        key = (drive.period, *own)
+        if key not in ways:
+            ways[key] = _way(runs, r, asked)
+        found.setdefault((kind, *ways[key]), []).append(r)
+    made = []
+    for (kind, method, step, reason), members in found.items():
+        first = runs.drive(members[0])
+        lanes = kind[0] and method in (FIXED if first.period is not None else METHODS)
+        layout = Layout(len(model.coordinates), len(model.coordinates), len(first.memory))
+        made.append(Group(np.array(members), layout, method, step, reason, lanes))
+    return made
+
+
+def _kind(model: Model, drive: Input) -> tuple:
+    """What runs must have in common to stand in one group."""
+    how = drive.in_lanes(model)
+    if how is None:
+        return False, drive.quantity, len(drive.memory), drive.period
+    code = 0 if how.code is None else how.code.addresses["evaluate"]
+    return True, drive.quantity, len(drive.memory), drive.period, code, how.cubics is not None
+
+
+FAST = 5.0
+"""Times as many evaluations of explicit methods are made in lanes in the same time."""
+
+
+def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
+    """Method, step and reason for a run.
+
+    What `auto` takes follows from the run and the model alone: an ensemble's other runs have no say in it.
+    """
+    drive, model = runs.drive(r), runs.model
+    if asked.method != "auto" or drive.period is not None:
+        given = runs.at(r) if drive.period is not None else model
+        return methods.chosen(asked.method, asked.step, given, drive, runs.q[r], asked.until, asked.rtol)
+    rest = np.array(model.arm.rest)
+    fastest = methods.fastest_of(model, rest)
+    rate = integrand(model, drive.quantity, len(drive.memory))
+    look = SHORT if asked.rtol >= TIGHT else 5 * SHORT
+    cost = EVALUATIONS * fastest * asked.until * (rate.code.operations + 35 * (2 * len(rest) + len(RIDING)))
+    if drive.in_lanes(model) is not None and cost < FAST * look:
+        return "dop853", 0.0, f"fastest eigenvalue {fastest:.3g} rad/s at rest: explicit steps in lanes are few enough"
+    return "auto", 0.0, ""
+
+
+def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
+    """What is to be done for a group, in parts that threads may share."""
+    group.begin(runs, asked)
+    count = len(group.indices)
+    if not group.in_lanes:
+        native = runs.drive(group.indices[0]).in_lanes(runs.model) is not None
+        size = 1 if native else count  # functions of the user's are called by one thread
+        return [Alone(runs, group, asked, part) for part in _parts(count, size)]
+    if runs.drive(group.indices[0]).period is not None:
+        group.u = np.full((count, len(asked.times), len(runs.model.inputs)), np.nan)
+        return [Clocked(runs, group, asked, part) for part in _parts(count, LANES)]
+    size = LANES * max(1, min(MOST_TOGETHER, -(-count // (2 * threads * LANES))))
+    return [InLanes(runs, group, asked, part) for part in _parts(count, size)]
+
+
+MOST_TOGETHER = 32
+"""Runs that a lane of a task has one after the other."""
+
+
+def _parts(count: int, size: int) -> list[slice]:
+    return [slice(i, min(i + size, count)) for i in range(0, count, size)]
+
+
+def _constants(runs: Runs, rate: Kernel | At, indices: Array) -> Array:
+    """Of each run what follows from its parameters, (G, w)."""
+    if runs.p is None:
+        return np.tile(rate.constants, (len(indices), 1))
+    return rate.constants_of(runs.p[indices])
+
+
+@final
+class InLanes:
+    """Runs by an explicit method, each in a lane of its own."""
+
+    def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice):
+        self._runs, self._group, self._asked, self._part = runs, group, asked, part
+        model, layout, indices = runs.model, group.layout, group.indices[part]
+        drives, which = np.unique(runs.which[indices], return_inverse=True)
+        rate = integrand(model, runs.drives[drives[0]].quantity, layout.memory)
+        courses = [_course(runs.drives[i], model, asked) for i in drives]
+        shared = Shared(
+            rate.vector_code,
+            layout,
+            len(model.inputs),
+            group.method,
+            asked.rtol,
+            asked.atol,
+            group.step,
+            asked.times,
+        )
+        x = group.x[part]
+        self._abreast = Abreast(shared, x[:, 0], _constants(runs, rate, indices), courses, which, x)
+
+    def __call__(self) -> None:
+        """Compute them."""
+        self._abreast()
+        group, part, found = self._group, self._part, self._abreast
+        group.known[part], group.steps[part], group.evaluations[part] = found.known, found.steps, found.evaluations
+        for i, status in enumerate(found.status, start=part.start):
+            if status == DONE:
+                group.status[i] = "completed"
+            elif status != UNDER_WAY:
+                row = i - part.start
+                group.status[i] = _told(self._runs, group, self._asked, i, found.left[row], found.stuck[row])
+
+    def stop(self) -> None:
+        """Let it end."""
+        self._abreast.stop()
+
+    @property
+    def finished(self) -> int:
+        """Runs that have ended."""
+        return self._abreast.finished
+
+
+def _course(drive: Input, model: Model, asked: Asked) -> Course:
+    """What drives runs, as machine code takes it."""
+    how, corners = drive.in_lanes(model), np.array(list(drive.corners(asked.until)), dtype=float)
+    assert how is not None
+    held = np.empty((len(corners) - 1, 0))
+    if how.code is None and how.cubics is None:
+        none = np.zeros((len(held), len(model.coordinates)))
+        held = drive.values(model, corners[:-1], none, none, none[:, :0])
+    return Course(corners, held, how)
+
+
+def _told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) -> str:
+    """Why a run could go no further than to the state x at t, looked at again as a run alone is."""
+    r, layout = group.indices[i], group.layout
+    model, drive = runs.at(r), runs.drive(r)
+    plan, _ = _plan(model, drive, layout, "")
+    solve = methods.solver(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
+    drive.feed(plan, model, t, x)
+    corners = np.array(list(drive.corners(asked.until)), dtype=float)
+    end = corners[corners > t][:1]
+    plan.end(float(end[0]))
+    seen = solve(t, x, end)
+    return diagnosis(model, drive, layout, plan, solve, lambda again: again(), seen, t, x)
+
+
+def _plan(model: Model, drive: Input, layout: Layout, method: str) -> tuple[Plan, Code]:
+    """The plan of a run, and the code of what it integrates."""
+    implicit = method in solvers.IMPLICIT
+    quantity = RESIDUALS[drive.quantity] if implicit else drive.quantity
+    kernel = integrand(model, quantity, layout.memory)
+    rate, tried = kernel.code, layout.nv if implicit or method == "auto" else 0
+    inputs = len(model.inputs) + layout.memory
+    return Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried, kernel.constants), rate
+
+
+@final
+class Clocked:
+    """Runs under sampled laws, `LANES` of them, that share their clock."""
+
+    def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice):
+        self._runs, self._group, self._asked, self._part = runs, group, asked, part
+        self._clock: Clock | None = None
+        self._stopped = False
+        self.finished = 0
+
+    def __call__(self) -> None:
+        """Compute them."""
+        if self._stopped:
+            return
+        runs, group, asked, part = self._runs, self._group, self._asked, self._part
+        model, indices = runs.model, group.indices[part]
+        drives = [runs.drive(r) for r in indices]
+        how = drives[0].in_lanes(model)
+        rate = integrand(model, drives[0].quantity, 0)
+        assert how is not None and how.code is not None and group.u is not None
+        called = [drive.started() for drive in drives]  # type: ignore[attr-defined]
+        own = _constants(runs, rate, indices)
+        x, u = group.x[part], group.u[part]
+        clock = Clock(rate.vector_code, how.code, called, own, group.layout, asked.times, group.step, x, u)
+        self._clock = clock
+        corners = map(float, drives[0].corners(asked.until))
+        last, periods, stages = next(corners), 0, 4
+        while (following := list(islice(corners, MOST_AHEAD))) and not self._stopped:
+            periods += clock(np.array([last, *following]))
+            last = following[-1]
+        clock.close()
+        group.known[part], group.steps[part] = clock.known, clock.record.steps
+        group.evaluations[part] = stages * clock.record.steps
+        for i, status in enumerate(clock.status, start=part.start):
+            row, drive = i - part.start, drives[i - part.start]
+            if status == UNDER_WAY:
+                group.status[i] = INTERRUPTED if self._stopped else "completed"
+            elif status == NO_LAW:
+                group.status[i] = drive.refusal(float(clock.left[row]), int(clock.what[row]), float(clock.value[row]))  # type: ignore[attr-defined]
+            elif status == GROWN:
+                group.status[i] = _told_of_growth(runs, group, i, clock.left[row], clock.stuck[row])
+        self.finished = len(indices)
+
+    def stop(self) -> None:
+        """Let it end."""
+        self._stopped = True
+        if self._clock is not None:
+            self._clock.record.stop = 1
+
+
+def _told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:
+    """What to say of a run with fixed steps that was last well at t."""
+    motion, names = x[group.layout.motion], runs.model.coordinates
+    names = (*names, *(f"the rate of {name}" for name in names))
+    largest = int(np.argmax(np.abs(motion)))
+    why = f"a step of {group.step:g} s is too long"
+    return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {motion[largest]:.3g} ({why})"
+
+
+@final
+class Alone:
+    """Runs one after the other, each as `simulate` computes it."""
+
+    def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice):
+        self._runs, self._group, self._asked, self._part = runs, group, asked, part
+        self._plan: Plan | None = None
+        self._stopped = False
+        self.finished = 0
+
+    def __call__(self) -> None:
+        """Compute them."""
+        for i in range(self._part.start, self._part.stop):
+            if self._stopped:
+                return
+            self._one(i)
+            self.finished += 1
+
+    def _one(self, i: int) -> None:
+        runs, group, asked = self._runs, self._group, self._asked
+        r, layout, times = group.indices[i], group.layout, asked.times
+        model = runs.at(r)
+        drive = runs.drive(r).begun(model, times)
+        plan, rate = _plan(model, drive, layout, group.method)
+        self._plan = plan
+        solve: Solve | Race
+        if group.method == "auto":
+            residual = integrand(model, RESIDUALS[drive.quantity], layout.memory)
+            solve = methods.race(plan, rate, lambda: residual.code, layout, asked.rtol, asked.atol)
+        else:
+            solve = methods.solver(
+                *(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step, group.reason),
+                asked.radius,
+            )
+        run = Run(times, group.x[i, 0].copy())
+        run.integrate(model, drive, plan, solve)
+        if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
+            raise plan.failure
+        if run.short is not None and not self._stopped:
+            run.failure = diagnosis(model, drive, layout, plan, solve, lambda again: again(), *run.short)
+        known, x = run.reached, run.x[: run.reached]
+        group.x[i, :known], group.known[i], group.steps[i] = x, known, run.steps
+        if drive.in_lanes(model) is None or drive.period is not None:
+            if group.u is None:
+                group.u = np.full((len(group.indices), len(times), len(model.inputs)), np.nan)
+            group.u[i, :known] = drive.values(model, times[:known], x[:, layout.q], x[:, layout.qd], x[:, layout.z])
+        group.evaluations[i], group.methods[i], group.reasons[i] = plan.evaluations, solve.method, solve.reason
+        group.status[i] = run.failure or ("completed" if run.completed else INTERRUPTED)
+
+    def stop(self) -> None:
+        """Let it end."""
+        self._stopped = True
+        if self._plan is not None:
+            self._plan.stop()

@@ -1,0 +1,133 @@
+"""Sampled laws in lanes, laid out for native code."""
+
+import ctypes  # noqa: TID251  (calls what was compiled here)
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from flexarm.native.kernel import LANES, Code
+from flexarm.native.language import Placed
+from flexarm.simulation.lanes import DONE, UNDER_WAY
+from flexarm.simulation.lanes_sampled import CODE, NO_LAW, Clocked
+from flexarm.simulation.layout import Layout
+
+if TYPE_CHECKING:
+    from flexarm.simulation.sampled import Called
+
+__all__ = ["NO_LAW", "Clock"]
+
+Array = np.ndarray
+CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+
+
+@final
+class Clock:
+    """At most `LANES` runs under one sampled law, from sample to sample.
+
+    Parameters
+    ----------
+    rate, law : Code
+        For `LANES` states.
+    called : list of Called
+        The law of each run at its beginning.
+    own : (runs, k)
+        Numbers of each run behind u.
+    layout : Layout
+    times : (total,)
+    step : float
+    out, held : (runs, total, layout.size), (runs, total, m)
+        Where states and u go; the first state is there.
+
+    Attributes
+    ----------
+    status, known, left, stuck, what, value
+        Of the runs; see `lanes_sampled.Clocked`.
+    """
+
+    def __init__(
+        self,
+        rate: Code,
+        law: Code,
+        called: Sequence["Called"],
+        own: Array,
+        layout: Layout,
+        times: Array,
+        step: float,
+        out: Array,
+        held: Array,
+    ):
+        count, size, states, m = len(called), layout.size, layout.z.stop, held.shape[2]
+        self._called, self._count, self._code = called, count, CODE()
+        self._run = CALL(self._code.addresses["clocked"])
+        self._m, self._states, self._held = m, states, held
+        first = called[0]
+        memory, noises = first.memory, first.noises
+        status, known, what = np.zeros((3, LANES), dtype=np.int64)
+        status[count:], known[:] = DONE, 1
+        left, value, stuck = np.zeros(LANES), np.zeros(LANES), np.zeros((LANES, size))
+        laws = np.array([each.law.kernel.constants for each in called])
+        given = np.zeros((1 + states + memory + noises + laws.shape[1], LANES))
+        x = np.zeros((states + m + own.shape[1], LANES))
+        y = np.zeros((size, LANES))
+        lanes = np.minimum(np.arange(LANES), count - 1)  # the last one stands in for those that lack
+        y[:] = out[lanes, 0].T
+        x[states + m :] = own[lanes].T
+        given[1 + states : 1 + states + memory] = np.array([called[i].memory_now for i in lanes]).T
+        given[1 + states + memory + noises :] = laws[lanes].T
+        self._codes = rate, law, out
+        self.record = Placed(
+            Clocked(
+                rate=rate.addresses["evaluate"],
+                law=law.addresses["evaluate"],
+                size=size,
+                states=states,
+                inputs=m,
+                memory=memory,
+                noises=noises,
+                total=len(times),
+                step=step,
+                late=first.late,
+                times=times,
+                edges=times,
+                out=out,
+                held=held,
+                noise=times,
+                given=given,
+                found=np.zeros((m + memory, LANES)),
+                x=x,
+                y=y,
+                before=np.zeros_like(y),
+                k=np.zeros_like(y),
+                sum=np.zeros_like(y),
+                status=status,
+                known=known,
+                left=left,
+                stuck=stuck,
+                what=what,
+                value=value,
+                sample=1,
+                shown=0,
+                steps=0,
+                stop=0,
+            )
+        )
+        self.status, self.known, self.left, self.stuck = status[:count], known[:count], left[:count], stuck[:count]
+        self.what, self.value = what[:count], value[:count]
+
+    def __call__(self, edges: Array) -> int:
+        """The periods between these edges, or as many as are left to do."""
+        periods = len(edges) - 1
+        noise = np.zeros((LANES, periods, max(self.record.noises, 1)))
+        if self.record.noises:
+            for row, called in zip(noise, self._called, strict=False):
+                row[:] = called.drawn(periods)
+        self._now = edges, noise
+        self.record.edges, self.record.noise = edges.ctypes.data, noise.ctypes.data
+        return self._run(self.record.address, periods)
+
+    def close(self) -> None:
+        """What is held now is u to the last time that is known."""
+        u = self.record.x[self._states : self._states + self._m]
+        for i in np.flatnonzero(self.status == UNDER_WAY):
+            self._held[i, self.record.shown : self.known[i]] = u[:, i]

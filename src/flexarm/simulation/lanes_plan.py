@@ -1,0 +1,262 @@
+"""Runs in lanes, laid out for native code: what they share, and what each has of its own."""
+
+import ctypes  # noqa: TID251  (calls what was compiled here)
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.native.kernel import LANES, Code
+from flexarm.native.language import Placed
+from flexarm.simulation.lanes import CODE, By, Lanes, Tables
+from flexarm.simulation.lanes_tableaus import DOP853, RK4, RK45, Row
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.protocol import InLanes
+
+Array = np.ndarray
+
+METHODS = {"dop853": DOP853, "rk45": RK45, "rk4": RK4}
+"""What there is in lanes."""
+
+CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+@final
+class Stage:
+    """What writes u in lanes, for some courses.
+
+    Attributes
+    ----------
+    code, data : addresses
+    table : (LANES,)
+        Where the number of a lane's course is written.
+    laws, given
+        Constants of each course's law, (courses, k), and where those of the lanes go.
+    """
+
+    def __init__(self, hows: Sequence[InLanes], inputs: int):
+        self.table = np.zeros(LANES, dtype=np.int64)
+        self.laws, self.given, self.data = np.array([how.constants for how in hows]), np.empty(0), 0
+        self.code = CODE().addresses["nothing"]
+        self._held: Any = hows
+        kernel, cubics = hows[0].code, [how.cubics for how in hows if how.cubics is not None]
+        if kernel is not None:
+            known = kernel.facts["n_in"] - self.laws.shape[1]
+            given = np.zeros(kernel.facts["n_in"] * LANES)
+            self.given = given[LANES * known :]
+            self._record = Placed(By(kernel.addresses["evaluate"], known, given))
+            self.code, self.data = CODE().addresses["evaluated_by"], self._record.address
+        elif cubics:
+            counts = np.array([len(breaks) for breaks, _ in cubics])
+            rows = [np.vstack([each, np.zeros((1, *each.shape[1:]))]) for _, each in cubics]
+            self._record = Placed(
+                Tables(
+                    inputs=inputs,
+                    table=self.table,
+                    first=np.cumsum(counts) - counts,
+                    intervals=counts - 1,
+                    breaks=np.concatenate([breaks for breaks, _ in cubics]),
+                    coefficients=np.concatenate(rows),
+                )
+            )
+            self.code, self.data = CODE().addresses["tables"], self._record.address
+
+
+@final
+@dataclass(frozen=True)
+class Course:
+    """The stretches of a run.
+
+    Attributes
+    ----------
+    corners : (k + 1,)
+        Their ends [s].
+    held : (k, m)
+        u in each; no columns where it is written by a stage.
+    how : InLanes
+    """
+
+    corners: Array
+    held: Array
+    how: InLanes
+
+
+@final
+@dataclass(frozen=True)
+class Shared:
+    """What runs in lanes have in common.
+
+    Attributes
+    ----------
+    rate : Code
+        For `LANES` states.
+    layout : Layout
+    inputs : int
+        Numbers of u, without the rates of memory behind it.
+    method : str
+    rtol, atol, step : float
+    times : (total,)
+        Of the result [s].
+    """
+
+    rate: Code
+    layout: Layout
+    inputs: int
+    method: str
+    rtol: float
+    atol: float
+    step: float
+    times: Array
+
+
+@final
+class Abreast:
+    """Runs that go abreast.
+
+    Parameters
+    ----------
+    shared : Shared
+    start : (N, layout.size)
+    own : (N, k)
+        Numbers of each run behind u.
+    courses, which : list of Course, (N,)
+        What drives the runs, and which of it drives each.
+    out : (N, total, layout.size)
+        Where states go; the first is there.
+
+    Attributes
+    ----------
+    status, known, steps, evaluations : (N,)
+    left, stuck : (N,), (N, layout.size)
+        Where runs ended.
+    """
+
+    def __init__(self, shared: Shared, start: Array, own: Array, courses: Sequence[Course], which: Array, out: Array):
+        count, layout, tableau = len(start), shared.layout, METHODS[shared.method]
+        inputs = shared.inputs + layout.memory
+        stage = Stage([each.how for each in courses], shared.inputs)
+        rows = [np.vstack([each.held, np.zeros((1, each.held.shape[1]))]) for each in courses]
+        lengths = np.array([len(each.corners) for each in courses])
+        corners = np.concatenate([each.corners for each in courses])
+        sums = [*tableau.a, tableau.b, *tableau.errors, *tableau.between, *tableau.dense]
+        first, terms, weights = _grouped(sums)
+        width, powers = LANES * layout.size, len(tableau.dense) + 3 * tableau.hermite
+        base = LANES * (1 + layout.z.stop + inputs)
+        self._held = stage, shared, CODE()
+        self.status, self.known, self.steps, self.evaluations = np.zeros((4, count), dtype=np.int64)
+        self.left, self.stuck = np.zeros(count), np.zeros((count, layout.size))
+
+        def places(number: int) -> Array:
+            return np.zeros(number)
+
+        def words() -> Array:
+            return np.zeros(LANES, dtype=np.int64)
+
+        self.record = Placed(
+            Lanes(
+                rate=shared.rate.addresses["evaluate"],
+                stage=stage.code,
+                data=stage.data,
+                stages=tableau.stages,
+                further=len(tableau.between),
+                powers=powers,
+                order=tableau.order,
+                hermite=int(tableau.hermite),
+                adaptive=int(bool(tableau.errors)),
+                smoothed=int(len(tableau.errors) == 2),
+                c=np.array(tableau.c),
+                first=first,
+                terms=terms,
+                weights=weights,
+                size=layout.size,
+                states=layout.z.stop,
+                constants=own.shape[1],
+                base=base,
+                rtol=shared.rtol,
+                atol=shared.atol,
+                step=shared.step,
+                count=count,
+                total=len(shared.times),
+                start=np.ascontiguousarray(start),
+                own=np.ascontiguousarray(own),
+                times=shared.times,
+                out=out,
+                corners=corners,
+                before=np.nextafter(corners, -np.inf),
+                held=np.concatenate(rows),
+                inputs=rows[0].shape[1],
+                where=(np.cumsum(lengths) - lengths)[which],
+                stretches=(lengths - 1)[which],
+                course=which.astype(np.int64),
+                fixed=stage.laws.shape[1],
+                laws=stage.laws,
+                given=stage.given,
+                status=self.status,
+                known=self.known,
+                steps=self.steps,
+                evaluations=self.evaluations,
+                stuck=self.stuck,
+                left=self.left,
+                next=0,
+                active=0,
+                fresh=0,
+                finished=0,
+                stop=0,
+                run=words(),
+                part=words(),
+                end=words(),
+                sample=words(),
+                refused=words(),
+                count_down=words(),
+                table=stage.table,
+                t=places(LANES),
+                h=places(LANES),
+                dt=places(LANES),
+                new=places(LANES),
+                took=places(LANES),
+                goal=places(LANES),
+                a=places(LANES),
+                b=places(LANES),
+                buffer=places(base + LANES * own.shape[1]),
+                y=places(width),
+                end_y=places(width),
+                k=places((tableau.stages + 1 + len(tableau.between)) * width),
+                H=places(width),
+                M=places(width),
+                f=places(width),
+                g=places(width),
+                F=places(max(powers, 2) * width),
+            )
+        )
+
+    def __call__(self) -> None:
+        """Compute them, as far as they come until `stop`."""
+        CALL(CODE().addresses["abreast"])(self.record.address)
+
+    def stop(self) -> None:
+        """Let it end where it is."""
+        self.record.stop = 1
+
+    @property
+    def finished(self) -> int:
+        """Runs that have ended."""
+        return self.record.finished
+
+
+@cache
+def _sums(rows: tuple[tuple[tuple[int, float], ...], ...]) -> tuple[Array, Array, Array]:
+    first, terms, weights = [0], [], []
+    for row in rows:
+        most = 4 * -(-len(row) // 4)
+        filled = [*row, *[(row[0][0], 0.0)] * (most - len(row))]
+        terms += [term for term, _ in filled]
+        weights += [weight for _, weight in filled]
+        first.append(len(terms) // 4)
+    return np.array(first), np.array(terms), np.array(weights)
+
+
+def _grouped(rows: Sequence[Row]) -> tuple[Array, Array, Array]:
+    """Sums of rates in groups of four terms, the last one of each sum filled up with terms that weigh nothing."""
+    return _sums(tuple(tuple(row.items()) for row in rows))

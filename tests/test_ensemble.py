@@ -1,0 +1,493 @@
+"""`simulate_many`: each run is what `simulate` gives, whatever stands beside it."""
+
+import os
+import re
+import signal
+import threading
+
+import casadi as ca
+import numpy as np
+import pytest
+from controlled import refused
+
+import flexarm as fa
+from flexarm.control import LQR, ComputedTorque, Integral, JointPD, Law, Observed, Sampled
+from flexarm.errors import InterruptedRun
+from flexarm.simulation import ensemble, ensemble_runs
+
+SLEW = fa.Quintic((0.0, 0.0), (0.5, 0.3), 0.3)
+PD = JointPD(SLEW, 5.0, 2.0)
+COUNT = 11
+"""Runs: more than the lanes of a machine's vectors, and no multiple of them."""
+
+
+@pytest.fixture(scope="module")
+def planar():
+    return fa.Model(fa.load("subudhi-morris"))
+
+
+@pytest.fixture(scope="module")
+def varied():
+    return fa.Model(fa.load("subudhi-morris"), vary=["payload.mass", "upper.EI"])
+
+
+def amplitudes(count=COUNT, seed=1):
+    return 0.2 * np.random.default_rng(seed).uniform(-1.0, 1.0, (count, 2))
+
+
+def begun(count=COUNT, seed=3):
+    """Coordinates and rates of so many runs: somewhere, hardly bent, in motion."""
+    x = 1e-4 * np.random.default_rng(seed).normal(size=(2, count, 6))
+    x[:, :, :2] *= 3000
+    return x
+
+
+def alone(model, until, u, q0, qd0, **given):
+    """The same run by `simulate`, also where it fails."""
+    try:
+        return fa.simulate(model, until, u, q0, qd0, progress=False, **given)
+    except fa.SimulationError as error:
+        return error.result
+
+
+def same(many, i, run, exactly=False, rtol=1e-8, atol=1e-11):
+    """Run i of many is that run: rounding moves a step a little, and the state by less than the tolerance."""
+    known = run.sizes["time"]
+    for name, values in run.data_vars.items():
+        found = many[name].values[i]
+        scale = np.abs(values.values).max(initial=0.0)
+        if exactly:
+            np.testing.assert_array_equal(found[:known], values.values, err_msg=name)
+        else:
+            np.testing.assert_allclose(found[:known], values.values, rtol=rtol, atol=atol + rtol * scale, err_msg=name)
+        assert np.isnan(found[known:]).all(), name
+    assert float(many.time_reached[i]) == float(run.time[-1])
+    assert str(many.status[i].values) == run.attrs["status"]
+    assert str(many.method[i].values) == run.attrs["method"]
+
+
+TIMES = np.linspace(0.0, 0.25, 9)
+"""Of tables; they end before a run."""
+
+
+def tables(kind):
+    return [fa.Table(TIMES, each, kind) for each in 0.1 * np.random.default_rng(2).normal(size=(COUNT, 9, 2))]
+
+
+WAVE = fa.Cycloidal((0.8, -0.5), (0.21, 0.33))
+INPUTS = {
+    "numbers": amplitudes(),
+    "bang-bang": [fa.bang_bang(a, 0.1 + 0.01 * i) for i, a in enumerate(amplitudes())],
+    "one bang-bang": fa.bang_bang((0.1, 0.2), 0.12),
+    "tables": tables("cubic"),
+    "lines": tables("linear"),
+    "one table": tables("cubic")[0],
+    "inverse dynamics": fa.RigidInverseDynamics(WAVE),
+    "prescribed": fa.PrescribedMotion(WAVE),
+    "feedback": PD,
+    "feedback with memory": Integral(PD, 3.0),
+    "none": None,
+}
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk45", "rk4"])
+@pytest.mark.parametrize("name", INPUTS)
+def test_it_is_what_simulate_gives(name, method, planar):
+    u, (q0, qd0) = INPUTS[name], begun()
+    if name == "prescribed":
+        q0[:, :2], qd0[:, :2] = 0.0, 0.0
+    given = {"method": method, "step": 3e-4 if method == "rk4" else None, "samples": 38}
+    many = fa.simulate_many(planar, 0.4, q0, qd0, u, progress=False, **given)
+    assert many.sizes["run"] == COUNT
+    for i in (0, 7, 10):
+        own = u[i] if isinstance(u, list | np.ndarray) else u
+        run = alone(planar, 0.4, own, q0[i], qd0[i], **given)
+        assert float(run.attrs["energy_drift"]) == pytest.approx(float(many.energy_drift[i]), rel=1e-2, abs=1e-12)
+        same(many, i, run)
+        if method != "rk4":
+            assert abs(int(many.steps[i]) - run.attrs["steps"]) <= 1  # where an error is just about the tolerance
+
+
+GAUGES = [fa.Encoder(coordinate=name, noise=1e-4) for name in ("upper.joint", "fore.joint")]
+OBSERVER = Observed(LQR(reference=SLEW), GAUGES)
+SAMPLED = {
+    "pd": lambda: Sampled(PD, 1e-3),
+    "integral": lambda: Sampled(Integral(PD, 3.0), 1e-3, limit=[1.0, 0.2], rate_limit=50.0),
+    "delay": lambda: Sampled(PD, 1e-3, delay=3e-3),
+    "observer": lambda: Sampled(OBSERVER, 1e-3, seed=5),
+    "seeds": lambda: [Sampled(OBSERVER, 1e-3, seed=i) for i in range(COUNT)],
+    "several": lambda: [Sampled(JointPD(SLEW, 5.0, 1.0 + i % 2), 1e-3) for i in range(COUNT)],
+}
+
+
+@pytest.mark.parametrize(("until", "samples"), [(0.05, 38), (0.0473, 5), (0.03, 31)])
+@pytest.mark.parametrize("name", SAMPLED)
+def test_sampled_laws_are_what_simulate_gives(name, until, samples, planar):
+    """By fixed steps between samples, with the noise of each run's seed; times and samples need not agree."""
+    u, (q0, qd0) = SAMPLED[name](), begun()
+    many = fa.simulate_many(planar, until, q0, 0.1 * qd0, u, samples=samples, progress=False)
+    for i in (0, 7, 10):
+        run = alone(planar, until, u[i] if isinstance(u, list) else u, q0[i], 0.1 * qd0[i], samples=samples)
+        same(many, i, run)
+        assert (int(many.steps[i]), int(many.evaluations[i])) == (run.attrs["steps"], run.attrs["evaluations"])
+    if name == "seeds":
+        assert np.ptp(many.u.values[:, -1, 0]) > 1e-4
+
+
+ONE_BY_ONE = {
+    "radau9": {"u": amplitudes(4)},
+    "gauss4": {"u": PD, "step": 1e-3},
+    "generalized-alpha": {"u": amplitudes(4), "spectral_radius": 0.8},
+    "vern7": {"u": tables("cubic")[:4]},
+    "radau": {"u": fa.PrescribedMotion(WAVE)},
+    "radau5": {"u": [Sampled(OBSERVER, 1e-3, seed=i) for i in range(4)]},
+    "dop853": {"u": lambda t: [np.sin(30 * t), 0.1]},
+    "rk4": {"u": lambda t, q, qd: [-q[0] - 0.1 * qd[0], 0.1], "step": 1e-3},
+}
+
+
+@pytest.mark.parametrize("method", ONE_BY_ONE)
+def test_what_does_not_go_in_lanes_is_to_the_last_bit_what_simulate_gives(method, planar):
+    given = {"method": method, "samples": 11} | ONE_BY_ONE[method]
+    u, (q0, qd0) = given.pop("u"), begun(4)
+    if isinstance(u, fa.PrescribedMotion):
+        q0[:, :2], qd0[:, :2] = 0.0, 0.0
+    many = fa.simulate_many(planar, 0.05, q0, qd0, u, progress=False, **given)
+    for i in range(4):
+        run = alone(planar, 0.05, u[i] if isinstance(u, list | np.ndarray) else u, q0[i], qd0[i], **given)
+        same(many, i, run, exactly=True)
+        assert (int(many.steps[i]), int(many.evaluations[i])) == (run.attrs["steps"], run.attrs["evaluations"])
+
+
+# -- nothing but its own ----------------------------------------------------------------------------------------------
+
+
+def identical(many, i, other, j):
+    for name in many.data_vars:
+        a, b = many[name].values[i], other[name].values[j]
+        np.testing.assert_array_equal(a, b, err_msg=name)
+
+
+@pytest.mark.parametrize("u", [INPUTS["bang-bang"], INPUTS["tables"], INPUTS["feedback with memory"]])
+def test_a_run_is_the_same_whatever_stands_beside_it(u, planar, monkeypatch):
+    """To the last bit: in another order, alone, with fewer cores, and beside one that diverges."""
+    q0, qd0 = begun()
+    given = {"method": "dop853", "samples": 21, "progress": False}
+    many = fa.simulate_many(planar, 0.3, q0, qd0, u, **given)
+    order = np.random.default_rng(5).permutation(COUNT)
+    u_of = (lambda places: [u[i] for i in places]) if isinstance(u, list) else (lambda _: u)
+    other = fa.simulate_many(planar, 0.3, q0[order], qd0[order], u_of(order), **given)
+    for j, i in enumerate(order):
+        identical(many, i, other, j)
+    monkeypatch.setattr(ensemble, "cores", lambda: 1)
+    monkeypatch.setattr(ensemble_runs, "MOST_TOGETHER", 1)
+    fewer = fa.simulate_many(planar, 0.3, q0, qd0, u, **given)
+    single = fa.simulate_many(planar, 0.3, q0[4:5], qd0[4:5], u_of([4]), **given)
+    wild = q0.copy()
+    wild[3, 0] = 2e12  # beyond what is a motion
+    beside = fa.simulate_many(planar, 0.3, wild, qd0, u, **given)
+    for i in range(COUNT):
+        identical(many, i, fewer, i)
+        if i != 3:
+            identical(many, i, beside, i)
+    identical(many, 4, single, 0)
+    assert str(beside.status[3].values) != "completed"
+
+
+def test_sampled_runs_are_the_same_whatever_stands_beside_them(planar):
+    u, (q0, qd0) = SAMPLED["seeds"](), begun()
+    given = {"samples": 21, "progress": False}
+    many = fa.simulate_many(planar, 0.05, q0, qd0, u, **given)
+    order = np.random.default_rng(5).permutation(COUNT)
+    other = fa.simulate_many(planar, 0.05, q0[order], qd0[order], [u[i] for i in order], **given)
+    single = fa.simulate_many(planar, 0.05, q0[4:5], qd0[4:5], [u[4]], **given)
+    for j, i in enumerate(order):
+        identical(many, i, other, j)
+    identical(many, 4, single, 0)
+
+
+# -- parameters --------------------------------------------------------------------------------------------------------
+
+
+def masses(count=COUNT):
+    rng = np.random.default_rng(4)
+    return np.column_stack([rng.uniform(0.0, 0.2, count), rng.uniform(0.8, 2.0, count)])
+
+
+WITH_P = {
+    "lanes": {"u": amplitudes()},
+    "lanes and memory": {"u": Integral(PD, 3.0)},
+    "rk4": {"u": amplitudes(), "method": "rk4", "step": 3e-4},
+    "prescribed": {"u": fa.PrescribedMotion(WAVE), "q0": np.zeros(6), "qd0": np.zeros(6)},
+    "clock": {"u": Sampled(OBSERVER, 1e-3, seed=5)},
+    "a design": {"u": ComputedTorque(SLEW, 9.0, 6.0)},
+    "implicit": {"u": amplitudes(), "method": "radau9"},
+    "function": {"u": lambda t: [0.1, -0.1]},
+}
+
+
+@pytest.mark.parametrize("name", WITH_P)
+def test_each_run_has_its_parameters(name, varied):
+    """Of the arm that moves; a controller is designed for the model as it is given."""
+    p, (q0, qd0) = masses(), begun()
+    given = {"method": "dop853" if name not in ("clock", "implicit") else "auto", "samples": 21, "rtol": 1e-9}
+    given |= {"q0": q0, "qd0": 0.1 * qd0} | WITH_P[name]
+    u, q0, qd0 = given.pop("u"), given.pop("q0"), given.pop("qd0")
+    many = fa.simulate_many(varied, 0.1, q0, qd0, u, p, progress=False, **given)
+    np.testing.assert_array_equal(many.p.values, p)
+    assert list(many.parameter.values) == ["payload.mass", "upper.EI"]
+    for i in (0, 7, 10):
+        start = [x if x.ndim == 1 else x[i] for x in (q0, qd0)]
+        own = u[i] if isinstance(u, np.ndarray) else u
+        run = alone(varied, 0.1, own, *start, p=p[i], **given)
+        same(many, i, run, exactly=name in ("implicit", "function"))
+        assert float(many.energy_drift[i]) < 1e-5
+
+
+def test_parameters_are_one_set_or_many_by_number_or_by_name(varied):
+    p, given = masses(3), {"until": 0.02, "u": [0.1, 0.2], "method": "dop853", "samples": 3, "progress": False}
+    many = fa.simulate_many(varied, p=p, **given)
+    named = fa.simulate_many(varied, p={"upper.EI": p[:, 1], "payload.mass": p[:, 0]}, **given)
+    part = fa.simulate_many(varied, p={"payload.mass": p[:, 0], "upper.EI": p[1, 1]}, **given)
+    one = fa.simulate_many(varied, p=p[1], runs=2, **given)
+    once = fa.simulate_many(varied, p={"payload.mass": p[1, 0], "upper.EI": p[1, 1]}, runs=2, **given)
+    np.testing.assert_array_equal(named.q.values, many.q.values)
+    for found in (one, once):
+        np.testing.assert_array_equal(found.q.values, np.broadcast_to(many.q.values[1], (2, 3, 6)))
+        assert "p" not in found
+    np.testing.assert_array_equal(part.q.values[1], many.q.values[1])
+    assert (part.p.values[:, 1] == p[1, 1]).all()
+
+
+# -- auto --------------------------------------------------------------------------------------------------------------
+
+
+def test_auto_takes_lanes_where_explicit_steps_are_few(planar):
+    many = fa.simulate_many(planar, 0.1, runs=2, samples=3, progress=False)
+    assert set(many.method.values) == {"dop853"}
+    assert all("lanes are few enough" in reason for reason in many.method_reason.values)
+
+
+def test_auto_lets_each_run_choose_where_modes_are_fast():
+    stiff = fa.Model(fa.load("subudhi-morris-elastic"))
+    until = 60.0
+    many = fa.simulate_many(stiff, until, u=[[0.0, 0.0], None], rtol=1e-4, samples=3, progress=False)
+    run = alone(stiff, until, [0.0, 0.0], None, None, rtol=1e-4, samples=3)
+    for i in range(2):
+        same(many, i, run, exactly=True)
+        assert str(many.method_reason[i].values) == run.attrs["method_reason"]
+    assert "radau9" in str(many.method[0].values)
+
+
+# -- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+def law_that_ends(t, q, qd, z, *noise):
+    return ca.sqrt(0.0123 + q[0] - t) * ca.vertcat(1, 1), z
+
+
+class Given:
+    """A controller of any law."""
+
+    def __init__(self, expression, **more):
+        self.made = Law(expression, **more)
+
+    def law(self, model, period=None):
+        return self.made
+
+
+FAILING = {
+    "grown": (
+        {"u": np.array([[0.1, 0.1], [1e14, 0.0], [0.1, 0.2]]), "method": "rk4", "step": 1e-3},
+        "diverged by t = ",
+    ),
+    "not a number": ({"u": Given(law_that_ends), "method": "dop853"}, "controller Given gave nan for upper.joint"),
+    "sampled": ({"u": Sampled(Given(law_that_ends), 1e-3)}, "controller Given gave nan for upper.joint at t = 0.013"),
+    "sampled and grown": (
+        {"u": Sampled(Given(lambda t, q, qd, z: (ca.vertcat(1e14 * (q[0] < 0.5), 0), z)), 1e-3)},
+        "diverged by t = ",
+    ),
+    "implicit": ({"u": Given(law_that_ends), "method": "radau9"}, "controller Given gave nan for upper.joint"),
+    "function": (
+        {"u": lambda t, q, qd: [np.nan if t > 0.012 and q[0] < 0.5 else 0.0, 0.0]},
+        "gave nan for upper.joint",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_run_that_fails_does_not_stop_the_others(name, planar):
+    """It ends where `simulate` ends, with what that says, and NaN from there on."""
+    given, said = FAILING[name]
+    q0 = np.zeros((3, 6))
+    q0[[0, 2], 0] = 1.0
+    many = fa.simulate_many(planar, 0.05, q0, samples=51, progress=False, **given)
+    assert [str(status) == "completed" for status in many.status.values] == [True, False, True]
+    assert said in str(many.status[1].values)
+    u = given["u"][1] if isinstance(given["u"], np.ndarray) else given["u"]
+    run = alone(planar, 0.05, u, q0[1], None, samples=51, **{k: x for k, x in given.items() if k != "u"})
+    known = run.sizes["time"]
+    assert 1 <= known < 51 and abs(int(np.isfinite(many.q.values[1, :, 0]).sum()) - known) <= 1
+    assert float(many.time_reached[1]) == pytest.approx(float(run.time[-1]), abs=1e-3)
+    plain = [re.sub(r"-?\d[\d.e+-]*", "#", str(text)) for text in (many.status[1].values, run.attrs["status"])]
+    assert plain[0] == plain[1]
+    for name_ in ("q", "u", "tip", "kinetic", "energy_error"):
+        values = many[name_].values
+        assert np.isnan(values[1, known + 1 :]).all() and np.isfinite(values[[0, 2]]).all(), name_
+        np.testing.assert_allclose(values[1, : known - 1], run[name_].values[: known - 1], rtol=1e-6, atol=1e-8)
+
+
+def test_what_a_python_function_raises_comes_out_as_it_is(planar):
+    def u(t):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        fa.simulate_many(planar, 0.1, runs=2, u=u, progress=False)
+
+
+INTERRUPTED = {
+    "lanes": {"u": amplitudes(64), "method": "dop853", "rtol": 1e-12, "atol": 1e-14},
+    "clock": {"u": [Sampled(PD, 1e-3)] * 64, "method": "rk4", "step": 1e-6},
+    "one by one": {"u": amplitudes(64), "method": "gauss4", "step": 1e-6},
+}
+
+
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_ctrl_c_keeps_the_runs_that_have_ended(name, planar):
+    """And ends soon: what is under way is left where it is."""
+    timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    until = 1e4 if name == "lanes" else 100.0
+    starts = np.zeros((64, 6))
+    timer.start()
+    with pytest.warns(InterruptedRun, match="of 64 runs have ended"):
+        many = fa.simulate_many(planar, until, starts, samples=5, progress=False, keep=["q"], **INTERRUPTED[name])
+    timer.join()
+    status = many.status.values
+    assert "interrupted" in status and set(status) <= {"interrupted", "completed"}
+    assert np.isfinite(many.q.values[status == "completed"]).all()
+    assert np.isnan(many.q.values[status == "interrupted"][:, -1]).all()
+
+
+def test_progress_is_the_number_of_runs_that_have_ended(planar):
+    seen = []
+    fa.simulate_many(planar, 5.0, runs=400, samples=2, keep=["q"], progress=seen.append)
+    assert seen and seen == sorted(seen) and 0 <= seen[0] and seen[-1] <= 400
+
+
+REFUSED = [
+    ({}, "give q0, qd0, u or p for each run, or say how many there are: runs=N"),
+    ({"runs": 0}, "runs is 0; it must be a whole number, at least 1"),
+    ({"runs": 2, "q0": np.zeros((3, 6))}, "for different numbers of runs: runs 2, q0 3"),
+    ({"q0": np.zeros((3, 6)), "u": np.zeros((4, 2))}, "for different numbers of runs: q0 3, u 4"),
+    ({"u": []}, "u is a list; it must be numbers|there is no run|: 0 columns"),
+    ({"u": np.zeros((0, 2))}, "there is no run"),
+    ({"q0": np.zeros((3, 5))}, r"q0 has shape \(3, 5\); it must be \(6,\) or \(N, 6\), N runs of upper.joint"),
+    ({"q0": np.zeros((2, 2, 6))}, r"q0 has shape \(2, 2, 6\)"),
+    ({"q0": [[np.nan] * 6] * 2}, "q0"),
+    ({"u": np.zeros((3, 3))}, "3 columns for 2 actuators"),
+    ({"u": [[0.0, 0.0], "sine"]}, r"u\[1\]: u"),
+    ({"u": [PD, JointPD]}, r"u\[1\]: u is the class JointPD"),
+    ({"runs": 2, "p": [1.0]}, "p is given, but nothing of this model varies"),
+    ({"runs": 2, "method": "euler"}, "unknown method 'euler'"),
+    ({"runs": 2, "samples": 1}, "samples is 1"),
+    ({"runs": 2, "keep": ["speed"]}, "keep has 'speed'"),
+    ({"runs": 2, "keep": ["q_ref"]}, "keep has 'q_ref', which a run without a reference has not"),
+    ({"runs": 2, "progress": 3}, "progress is 3; it must be true, false or a function of the runs ended"),
+    ({"runs": 2, "name": 3}, "name"),
+    ({"runs": 2, "reference": fa.Quintic((0.0,), (1.0,), 1.0)}, "reference moves 1 joints; the arm has 2"),
+    ({"runs": 10**9}, "a result of 1000000000 runs takes .* GB are free; give folder= to have it written to disk"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), REFUSED)
+def test_it_refuses_in_one_line(given, said, planar):
+    with refused(f".*({said}).*"):
+        fa.simulate_many(planar, 0.1, progress=given.pop("progress", False), **given)
+
+
+def test_it_refuses_parameters_in_one_line(varied):
+    for p, said in (
+        (np.ones((2, 2, 2)), r"p has shape \(2, 2, 2\); it must be \(2,\) or \(N, 2\)"),
+        (np.full((3, 2), -1.0), "payload.mass is -1.0 kg"),
+        ({"payload.mass": [0.1, 0.2], "upper.EI": [1.0]}, r"for different numbers of runs: \[1, 2\]"),
+        ({"payload.mass": [[0.1]]}, r"payload.mass has shape \(1, 1\); it must be one number, or N of them"),
+        ({"load": [0.1]}, "no parameter 'load' varies"),
+    ):
+        with refused(f".*({said}).*"):
+            fa.simulate_many(varied, 0.1, p=p, progress=False)
+
+
+# -- on disk -----------------------------------------------------------------------------------------------------------
+
+
+def test_runs_are_written_to_a_folder_and_read_when_asked_for(planar, tmp_path, monkeypatch):
+    u, given = amplitudes(20), {"samples": 11, "method": "dop853", "progress": False}
+    many = fa.simulate_many(planar, 0.1, u=u, **given)
+    monkeypatch.setattr(ensemble, "CHUNK", 7 * many.nbytes / 20)
+    found = fa.simulate_many(planar, 0.1, u=u, folder=tmp_path / "runs", **given)
+    files = sorted(tmp_path.joinpath("runs").iterdir())
+    assert len(files) > 2 and files[0].name.startswith("runs-00-")
+    assert set(found.variables) == set(many.variables)
+    assert found.sizes == many.sizes and list(found.run.values) == list(range(20))
+    for part in (slice(None), slice(5, 9), slice(3, 20, 6), [17, 2, 9], 13, []):
+        for name in ("q", "tip", "deflection", "energy_error", "status", "steps"):
+            wanted = many[name].isel(run=part)
+            np.testing.assert_array_equal(found[name].isel(run=part).values, wanted.values, err_msg=name)
+    np.testing.assert_array_equal(
+        found.q.isel(run=[1, 19], time=slice(2, 5), coordinate=3).values, many.q.values[[1, 19], 2:5, 3]
+    )
+    assert found.q.attrs["units"] == "rad or m"
+    with refused("folder .* is not empty; give a new one"):
+        fa.simulate_many(planar, 0.1, u=u, folder=tmp_path / "runs", **given)
+    with refused(".*(folder|cannot be written).*"):
+        fa.simulate_many(planar, 0.1, u=u, folder=files[0], **given)
+
+
+def test_a_folder_keeps_what_was_ready_when_ctrl_c_came(planar, tmp_path, monkeypatch):
+    monkeypatch.setattr(ensemble, "CHUNK", 1.0)
+    ended = []
+
+    def seen(count):
+        ended.append(count)
+        if count >= 3:
+            signal.raise_signal(signal.SIGINT)
+
+    u = lambda t: [0.1, 0.2]  # noqa: E731  (a slow run)
+    with pytest.warns(InterruptedRun, match="of 50 runs have ended"):
+        found = fa.simulate_many(planar, 2.0, runs=50, u=u, folder=tmp_path / "r", progress=seen, samples=5, keep=["q"])
+    assert 3 <= found.sizes["run"] < 50 and list(found.run.values) == list(range(found.sizes["run"]))
+    status = found.status.values
+    assert (status[:3] == "completed").all() and np.isfinite(found.q.values[:3]).all()
+
+
+# -- what is kept ------------------------------------------------------------------------------------------------------
+
+
+def test_only_what_is_kept_is_computed(planar, monkeypatch):
+    asked = []
+    kernel = type(planar).kernel
+    monkeypatch.setattr(type(planar), "kernel", lambda self, name: (asked.append(name), kernel(self, name))[1])
+    found = fa.simulate_many(planar, 0.05, runs=3, u=[0.1, 0.2], keep=["q"], samples=2, method="dop853", progress=False)
+    assert set(asked) == {"state_rate"}
+    assert "energy_drift" not in found and "u" not in found and found.q.shape == (3, 2, 6)
+    with_audit = fa.simulate_many(planar, 0.05, runs=3, u=[0.1, 0.2], keep=["energy_error"], progress=False)
+    assert (with_audit.energy_drift.values < 1e-8).all()
+
+
+def test_the_audit_sees_a_loose_tolerance(planar):
+    """The energies of each run: the looser its tolerance, the larger its drift."""
+    drifts = [
+        fa.simulate_many(planar, 1.0, u=amplitudes(9), method="dop853", rtol=tol, atol=tol, samples=101, progress=False)
+        for tol in (1e-3, 1e-5, 1e-8)
+    ]
+    loose, middle, tight = (each.energy_drift.values for each in drifts)
+    assert (loose > 10 * middle).all() and (middle > 10 * tight).all() and (tight < 1e-6).all()
+
+
+def test_references_stand_beside_the_runs(planar):
+    other = JointPD(fa.Quintic((0.1, 0.0), (0.2, 0.6), 0.2), 5.0, 2.0)
+    found = fa.simulate_many(planar, 0.1, u=[PD, other, PD], samples=5, progress=False)
+    for i, law in enumerate((PD, other, PD)):
+        run = alone(planar, 0.1, law, None, None, method="dop853", samples=5)
+        np.testing.assert_array_equal(found.q_ref.values[i], run.q_ref.values)
+        np.testing.assert_allclose(found.q.values[i], run.q.values, rtol=1e-8, atol=1e-10)
