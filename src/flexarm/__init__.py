@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from flexarm.simulation.results import load_result, save_result
     from flexarm.simulation.run import simulate
     from flexarm.simulation.stepper import Stepper
+    from flexarm.studies import study
     from flexarm.trajectory import (
         EI,
         ZV,
@@ -124,6 +125,7 @@ __all__ = [
     "shaper",
     "shapes",
     "simulate",
+    "study",
 ]
 
 LATE = {
@@ -136,6 +138,7 @@ LATE = {
     "simulation.results": "load_result save_result",
     "simulation.run": "simulate",
     "simulation.stepper": "Stepper",
+    "studies": "study",
     "trajectory": "BangBang Cycloidal MinimumJerk ParabolicBlends Quintic TaskLine "
     "EI ZV ZVD Shaper TipCompensated shaped",
 }
@@ -143,7 +146,7 @@ LATE = {
 than the descriptions and the model, and the CasADi and SciPy of some of them longer still."""
 
 MODULES = {"inputs": "simulation.inputs"} | {
-    room: room for room in ("analysis", "control", "scenario", "sensors", "simulation", "trajectory")
+    room: room for room in ("analysis", "control", "scenario", "sensors", "simulation", "studies", "trajectory")
 }
 """Modules that come in the same way."""
 

@@ -23,6 +23,7 @@ from flexarm.commands.arms import list_, modes, show
 from flexarm.commands.derive import derive
 from flexarm.commands.papers import papers
 from flexarm.commands.runs import compare, simulate
+from flexarm.commands.studies import study
 from flexarm.commands.terminal import complain, unwritten, usable_streams
 from flexarm.errors import FlexarmError, InterruptedRun, SimulationError
 
@@ -36,7 +37,7 @@ app = typer.Typer(
     epilog="Errors are one line. Exit status: 0 done; 1 a run failed, its part is kept; 2 refused; 130 Ctrl-C.",
 )
 app.command("list")(list_)
-for command in (show, modes, derive, simulate, compare, papers):
+for command in (show, modes, derive, simulate, compare, study, papers):
     app.command()(command)
 
 USAGE: Any = typer.BadParameter.__mro__[2]

@@ -12,6 +12,7 @@ import re
 import stat
 import sys
 import time
+from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -148,6 +149,30 @@ def _lock(handle: int, exclusive: bool = False) -> bool:
     except OSError:  # a network folder without locks
         return False
     return True
+
+
+@contextlib.contextmanager
+def alone(path: str | PathLike[str]) -> Iterator[bool]:
+    """Within, whether nobody else is in here with the same file, which is made if it is missing and stays.
+
+    The system takes the lock away with a process that is killed. Where there are no locks everybody is alone. Raises
+    `DescriptionError` where the file cannot be written.
+    """
+    target = Path(checked_path(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(target, os.O_RDWR | os.O_CREAT, 0o666)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+    try:
+        try:
+            _lock(handle, exclusive=True)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
 
 
 def _sync(folder: Path) -> None:

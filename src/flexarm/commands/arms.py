@@ -10,18 +10,23 @@ from flexarm.errors import DescriptionError
 
 
 def list_() -> None:
-    """List the bundled arms and scenarios."""
+    """List the bundled arms, scenarios and studies."""
     from rich.table import Table
 
     from flexarm.description.load import bundled, load
     from flexarm.scenario import bundled_scenarios, load_scenario
+    from flexarm.studies.file import bundled_studies, description_of
 
-    for title, names, get in (("arms", bundled(), load), ("scenarios", bundled_scenarios(), load_scenario)):
+    for title, names, described in (
+        ("arms", bundled(), lambda name: load(name).description),
+        ("scenarios", bundled_scenarios(), lambda name: load_scenario(name).description),
+        ("studies", bundled_studies(), description_of),
+    ):
         table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
         table.add_column("name", style="bold")
         table.add_column("what it is")
         for name in names:
-            table.add_row(name, get(name).description)  # type: ignore[operator]
+            table.add_row(name, described(name))
         say(table)
     say("\nNext: flexarm show ARM, flexarm modes ARM, flexarm derive ARM, flexarm simulate SCENARIO; each has --help.")
 

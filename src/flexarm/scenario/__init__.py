@@ -197,36 +197,47 @@ class Scenario(Described):
         except DescriptionError as error:
             raise DescriptionError(f"reference: {error}") from None
 
-    def _driven(self, reference: trajectory.Reference | None) -> Any:
+    def _driven(self, reference: trajectory.Reference | None, nominal: Model | None) -> Any:
         """What moves the arm: an input, a controller, or nothing."""
         if self.controller is not None and reference is not None:
-            return made(self.controller, reference)
+            return made(self.controller, reference, nominal)
         return self.input.made(reference) if self.input else None
 
-    def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":
-        """Simulate it; see `simulate`. The result is called by the scenario's name."""
-        if model is not None:
-            _check_model(model)
-        model = model or Model(self.loaded_arm())
+    def arguments(self, model: Model, nominal: Model | None = None) -> dict[str, Any]:
+        """The arguments of `simulate` beside the model; see `run`."""
+        _check_model(model)
         self.check(model.arm)
-        reference = self.motion(model)
-        return simulate(
-            model,
-            self.until,
-            u=self._driven(reference),
-            q0=state("initial.q", self.initial.q, model.coordinates, model.arm.rest),
-            qd0=state("initial.qd", self.initial.qd, model.coordinates),
-            method=self.solver.method,
-            rtol=self.solver.rtol,
-            atol=self.solver.atol,
-            samples=self.samples,
-            step=self.solver.step,
-            spectral_radius=self.solver.spectral_radius,
-            reference=reference,
-            progress=progress,
-            name=self.name,
-            keep=self.keep,
-        )
+        reference = self.motion(nominal or model)
+        return {
+            "until": self.until,
+            "u": self._driven(reference, nominal),
+            "q0": state("initial.q", self.initial.q, model.coordinates, model.arm.rest),
+            "qd0": state("initial.qd", self.initial.qd, model.coordinates),
+            "method": self.solver.method,
+            "rtol": self.solver.rtol,
+            "atol": self.solver.atol,
+            "samples": self.samples,
+            "step": self.solver.step,
+            "spectral_radius": self.solver.spectral_radius,
+            "reference": reference,
+            "name": self.name,
+            "keep": self.keep,
+        }
+
+    def run(
+        self, model: Model | None = None, progress: Progress | bool = True, nominal: Model | None = None
+    ) -> "Dataset":
+        """Simulate it; see `simulate`. The result is called by the scenario's name.
+
+        Parameters
+        ----------
+        model : Model, optional
+            Default: of the scenario's arm.
+        nominal : Model, optional
+            For which shaper and controller are designed, if that is another one.
+        """
+        model = Model(self.loaded_arm()) if model is None else model
+        return simulate(model, progress=progress, **self.arguments(model, nominal))
 
 
 def _check_model(model: object) -> None:

@@ -1,0 +1,76 @@
+"""Numbers as a study's author writes them: in the unit of what they are for, or as a share of its nominal value."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, final
+
+from pydantic import BeforeValidator
+
+from flexarm.checks import Fault, checked_number, shown
+
+WRITTEN = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S.*?)?\s*")
+"""A number, and what stands behind it."""
+
+
+@final
+@dataclass(frozen=True)
+class Amount:
+    """A number with what was written behind it.
+
+    Attributes
+    ----------
+    value : float
+    unit : str
+        "%", a unit, or nothing: then it is in the unit of what it is for.
+    """
+
+    value: float
+    unit: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.value:g} {self.unit}".rstrip()
+
+    @property
+    def relative(self) -> bool:
+        """Whether it is a share of a nominal value."""
+        return self.unit == "%"
+
+    def place(self, nominal: float | None, unit: str, part: str) -> float:
+        """The value itself: "10 %" is a tenth above the nominal value, "-10 %" a tenth below; raises `Fault`."""
+        if not self.relative:
+            return self._absolute(unit, part)
+        return _known(nominal, part) + self.width(nominal, unit, part)
+
+    def width(self, nominal: float | None, unit: str, part: str) -> float:
+        """The same of a difference: "10 %" is a tenth of the nominal value's size."""
+        if not self.relative:
+            return self._absolute(unit, part)
+        return abs(_known(nominal, part)) * self.value / 100.0
+
+    def _absolute(self, unit: str, part: str) -> float:
+        if self.unit and self.unit != unit:
+            right = f"in {unit}" if unit else "without a unit"
+            raise Fault(part, f"is {self}; it must be {right}, or in % of the nominal value")
+        return self.value
+
+
+def _known(nominal: float | None, part: str) -> float:
+    if not nominal:
+        what = "zero" if nominal == 0.0 else "not known"
+        raise Fault(part, f"is in % and the nominal value is {what}; it must be an absolute number")
+    return nominal
+
+
+def amount(value: object, part: str = "") -> Amount:
+    """A number, or a text of a number and what stands behind it; raises `Fault`."""
+    if isinstance(value, Amount):
+        return value
+    if isinstance(value, str):
+        if not (found := WRITTEN.fullmatch(value)):
+            raise Fault(part, f'is {shown(value)}; it must be a number, or a text such as "12.5 kg" or "-10 %"')
+        return Amount(checked_number(float(found[1]), part=part), found[2] or "")
+    return Amount(checked_number(value, part=part))
+
+
+AnyAmount = Annotated[Any, BeforeValidator(amount)]
+OptionalAmount = Annotated[Any, BeforeValidator(lambda value: None if value is None else amount(value))]

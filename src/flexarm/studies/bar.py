@@ -1,0 +1,66 @@
+"""How far a study has come, in the terminal: runs done, and the time left."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, final
+
+from flexarm import escape
+
+PATIENCE = 1.0
+"""Seconds before the bar appears."""
+
+
+@final
+class Bar:
+    """A bar on stderr, if that is a terminal; or a user's function; or nothing. It adds up what is done."""
+
+    def __init__(self, total: int, label: str, wanted: Callable[[int, int], None] | bool):
+        self._total, self._label, self._wanted = total, escape.line(label), wanted
+        self._done = 0
+        self._began = time.monotonic()
+        self._shown: Any = None
+        self._task: Any = None
+
+    def __call__(self, runs: int) -> None:
+        """So many more runs are done."""
+        self._done += runs
+        if callable(self._wanted):
+            self._wanted(self._done, self._total)
+        elif self._wanted and sys.stderr is not None and sys.stderr.isatty():
+            self._show()
+
+    def say(self, text: str) -> None:
+        """A line above the bar, where there is to be one."""
+        if self._wanted is not True or sys.stderr is None:
+            return
+        if self._shown is not None:
+            self._shown.console.print(escape.line(text), markup=False, highlight=False)
+        else:
+            print(f"flexarm: {escape.line(text)}", file=sys.stderr)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._shown is not None:
+            self._shown.stop()
+
+    def _show(self) -> None:
+        if self._shown is None:
+            if time.monotonic() - self._began < PATIENCE:
+                return
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TextColumn("{task.completed:.0f} of {task.total:.0f} runs,"),
+                TimeElapsedColumn(),
+                TextColumn("gone,"),
+                TimeRemainingColumn(),
+                TextColumn("left"),
+            )
+            self._shown = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._shown.start()
+            self._task = self._shown.add_task(self._label, total=self._total)
+        self._shown.update(self._task, completed=self._done)

@@ -1,0 +1,71 @@
+"""A cluster of Dask's: workers on this machine or on many, which need the package and no common folder."""
+
+import warnings
+from collections.abc import Callable, Set
+from concurrent.futures import CancelledError, Future
+from typing import Any, final
+
+from flexarm.checks import shown
+from flexarm.errors import DescriptionError
+from flexarm.studies.executors import Died
+
+PATIENCE = 10.0
+"""Seconds for which a scheduler is waited for."""
+
+LOCAL = "local"
+"""In place of a scheduler's address: a cluster of this machine."""
+
+
+@final
+class Cluster:
+    """The workers of a Dask scheduler, found by its address; "local" starts one with its workers here.
+
+    Raises `DescriptionError` where Dask is not installed, or nobody answers at the address.
+    """
+
+    ahead = 1_000_000
+
+    def __init__(self, address: str, say: Callable[[str], None]):
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError as error:
+            raise DescriptionError(f"study: a cluster needs Dask, the extra flexarm[cluster]: {error}") from None
+        self._own: Any = None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a port for the dashboard that is taken: it gets another one
+                if address == LOCAL:
+                    self._own = LocalCluster(threads_per_worker=1)
+                self._client: Any = Client(self._own or address, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            said = " ".join(str(error).split())
+            raise DescriptionError(
+                f'study: no Dask scheduler answers at {shown(address)}: {said}; give its address, or "{LOCAL}"'
+            ) from None
+        self._executor = self._client.get_executor(pure=False)
+        workers = len(self._workers())
+        said = f"{workers} worker{'' if workers == 1 else 's'}" if workers else "no worker yet, which are waited for"
+        say(f"Dask at {self._client.scheduler_info()['address']}: {said}; dashboard {self._client.dashboard_link}")
+
+    def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":
+        if self._client.status != "running":
+            raise Died("the scheduler is gone")
+        executor = self._executor
+        if failed and (others := [address for address in self._workers() if address not in failed]):
+            executor = self._client.get_executor(pure=False, workers=others)
+        return executor.submit(*work)  # type: ignore[no-any-return]
+
+    def lost(self, error: BaseException) -> str:
+        if isinstance(error, CancelledError | OSError):  # CommClosedError is one
+            raise Died(f"the scheduler is gone: {type(error).__name__} {error}".rstrip())
+        return f"{type(error).__name__}: {error}"
+
+    def close(self, at_once: bool) -> None:
+        if at_once:
+            self._executor.shutdown(wait=False)
+        self._client.close()
+        if self._own is not None:
+            self._own.close()
+
+    def _workers(self) -> list[str]:
+        return list(self._client.scheduler_info(n_workers=-1)["workers"])

@@ -1,0 +1,126 @@
+"""A study carried out: chunk after chunk, or generation after generation, and its result."""
+
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.checks import refused, shown
+from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
+from flexarm.files import alone
+from flexarm.studies.bar import Bar
+from flexarm.studies.designs import WorstCase
+from flexarm.studies.digest import digest
+from flexarm.studies.executors import Died
+from flexarm.studies.folder import Folder
+from flexarm.studies.places import place_of
+from flexarm.studies.plan import Plan
+from flexarm.studies.result import assembled
+from flexarm.studies.schedule import Work
+from flexarm.studies.work import Chunk, chunks
+from flexarm.studies.worst import generation, search
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+Progress = Callable[[int, int], None]
+"""Called with the runs that are done, and all of them."""
+
+
+def check_progress(progress: object) -> None:
+    """Raise `DescriptionError` where it is neither true, false nor a function."""
+    if not (isinstance(progress, bool | np.bool_) or callable(progress)):
+        raise DescriptionError(
+            f"study: progress is {shown(progress)}; it must be true, false or a function of two numbers"
+        )
+
+
+def conduct(plan: Plan, executor: Any, folder: Any, progress: Progress | bool) -> "Dataset":
+    """The result of a study; see `study` for what goes wrong."""
+    check_progress(progress)
+    began = time.perf_counter()
+    task, design = digest(plan.task), plan.design
+    if isinstance(design, WorstCase):
+        members = generation(len(plan.varied), design.runs)
+        total, listed = max(1, design.runs // members) * members, []
+    else:
+        with refused("study"):
+            samples = plan.samples(design.samples(plan.quantiles))
+        plan.task.check(samples)
+        total = len(next(iter(samples.values())))
+        listed = chunks(task, samples, plan.chunk_size(total))
+
+    with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("error", InterruptedRun)  # of a run in this process
+        keeper = None
+        if folder is not None:
+            keeper = Folder(folder, plan.identity(), plan.name)
+            if not stack.enter_context(alone(keeper.lock)):
+                raise DescriptionError(
+                    "another process computes this study now; wait for its end", str(keeper.path), sentence=True
+                )
+        bar = Bar(total, plan.name, progress)
+        stack.callback(bar.close)
+        with refused("study"):
+            place = place_of(executor, bar.say)
+        work = Work(plan.task, place, keeper, bar)
+        stopped = ""
+        whole = interrupted = False
+        try:
+            if isinstance(design, WorstCase):
+                _search(plan, design, task, work, listed)
+            else:
+                work.do(listed)
+            whole = True
+        except KeyboardInterrupt:
+            interrupted = True
+        except Died as error:
+            stopped = str(error)
+        finally:
+            place.close(at_once=not whole)
+    result = assembled(plan, listed, work, time.perf_counter() - began)
+    if whole:
+        return result
+    done = sum(chunk.runs for chunk in listed if chunk.key in work.done)
+    kept = f"{done} of {total} runs are kept in {keeper.path}; start again to go on" if keeper else ""
+    kept = kept or f"{done} of {total} runs are in the result"
+    if not interrupted:
+        raise SimulationError(f"study: {stopped}; {kept}", result)
+    warnings.warn(f"interrupted; {kept}", InterruptedRun, stacklevel=3)
+    return result
+
+
+def _search(plan: Plan, design: WorstCase, task: str, work: Work, listed: list[Chunk]) -> None:
+    """Chunks of one generation after another, put on the list as they come."""
+    sign = 1.0 if design.worst == "largest" else -1.0
+
+    def evaluate(shares: Array) -> Array:
+        values = [quantile(column) for quantile, column in zip(plan.quantiles, shares.T, strict=True)]
+        samples = plan.samples(values)
+        if not listed:
+            plan.task.check(samples)
+        first = sum(chunk.runs for chunk in listed)
+        new = chunks(task, samples, plan.chunk_size(design.runs), first)
+        listed.extend(new)
+        work.do(new)
+        return np.concatenate([_badness(work, chunk, design.outcome, sign) for chunk in new])
+
+    search(design, len(plan.varied), evaluate)
+
+
+def _badness(work: Work, chunk: Chunk, outcome: str, sign: float) -> Array:
+    """How bad each run is: infinite where it has not come to its end, -infinite where it was not computed."""
+    part = work.done.get(chunk.key)
+    if part is None:
+        return np.full(chunk.runs, -np.inf)
+    if outcome not in part or part[outcome].dims != ("run",):
+        numbers = ", ".join(str(name) for name in part if part[name].dims == ("run",) and name != "status")
+        raise DescriptionError(f"study: design.outcome is {outcome!r}; there are {numbers}")
+    bad = sign * part[outcome].values
+    ended = part.status.values == "completed"
+    return np.where(ended & ~np.isnan(bad), bad, np.inf)

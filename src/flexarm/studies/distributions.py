@@ -1,0 +1,270 @@
+"""What a parameter's values are: a distribution about its nominal value, in its unit."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Protocol, Self, final
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    Described,
+    Fault,
+    called,
+    checked_list,
+    checked_number,
+    checked_numbers,
+    choices,
+    faulted,
+    shown,
+)
+from flexarm.studies.amounts import AnyAmount, OptionalAmount, amount
+
+Array = np.ndarray
+
+EDGE = 1e-12
+"""How near to 0 and 1 a share of a distribution without bounds is taken."""
+
+
+class Quantile(Protocol):
+    """A distribution with its numbers known."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether all its values lie between two."""
+
+    def __call__(self, share: Array) -> Array:
+        """The values below which these shares of it lie, from 0 to 1."""
+
+    def levels(self, count: int) -> Array:
+        """Values that stand for it on a grid: `count`, or as many as there are."""
+
+
+@final
+class Uniform(Described):
+    """Any value between two, each as likely.
+
+    Parameters
+    ----------
+    low, high : float or str
+        In the parameter's unit; a text may have it behind ("12.5 kg"), or a share of the nominal value: "-10 %" is a
+        tenth below it.
+    """
+
+    type: Literal["uniform"] = "uniform"
+    low: AnyAmount
+    high: AnyAmount
+
+    def quantile(self, nominal: float | None, unit: str) -> Quantile:
+        """With the numbers of a parameter; raises `Fault`."""
+        low, high = (getattr(self, name).place(nominal, unit, name) for name in ("low", "high"))
+        if not low < high:
+            raise Fault("high", f"is {self.high} where low is {self.low}; it must be larger")
+        return Between(low, high)
+
+
+@final
+class Normal(Described):
+    """Normal, about the nominal value unless another mean is given; truncated where it has bounds.
+
+    Parameters
+    ----------
+    deviation : float or str
+        Standard deviation, of the whole distribution where it is truncated.
+    mean : float or str, optional
+    low, high : float or str, optional
+        Values beyond do not occur.
+    """
+
+    type: Literal["normal"] = "normal"
+    deviation: AnyAmount
+    mean: OptionalAmount = None
+    low: OptionalAmount = None
+    high: OptionalAmount = None
+
+    def quantile(self, nominal: float | None, unit: str) -> Quantile:
+        """With the numbers of a parameter; raises `Fault`."""
+        mean = _middle(self.mean, nominal, unit, "mean")
+        deviation = self.deviation.width(nominal, unit, "deviation")
+        if not deviation > 0:
+            raise Fault("deviation", f"is {self.deviation}; it must be positive")
+        low = -np.inf if self.low is None else self.low.place(nominal, unit, "low")
+        high = np.inf if self.high is None else self.high.place(nominal, unit, "high")
+        if not low < high:
+            raise Fault("high", f"is {self.high} where low is {self.low}; it must be larger")
+        if low > mean + 6 * deviation or high < mean - 6 * deviation:
+            raise Fault("deviation", f"is {self.deviation}; nothing is left between low and high")
+        return Bell(mean, deviation, low, high)
+
+
+@final
+class LogNormal(Described):
+    """Its logarithm is normal: positive, and half of the nominal value as likely as twice.
+
+    Parameters
+    ----------
+    deviation : float or str
+        Standard deviation of the logarithm, a number or in %: "10 %" is 0.1, nearly a tenth of the median.
+    median : float or str, optional
+        Default: the nominal value.
+    """
+
+    type: Literal["lognormal"] = "lognormal"
+    deviation: AnyAmount
+    median: OptionalAmount = None
+
+    def quantile(self, nominal: float | None, unit: str) -> Quantile:
+        """With the numbers of a parameter; raises `Fault`."""
+        median = _middle(self.median, nominal, unit, "median")
+        if not median > 0:
+            raise Fault("median", f"is {median:g}; it must be positive")
+        deviation = self.deviation.width(1.0, "", "deviation")
+        if not deviation > 0:
+            raise Fault("deviation", f"is {self.deviation}; it must be positive")
+        return Exponential(Bell(float(np.log(median)), deviation, -np.inf, np.inf))
+
+
+@final
+class Choice(Described):
+    """One of some values; a grid takes each of them.
+
+    Parameters
+    ----------
+    values : list of float or str
+        Numbers as in `Uniform`; or words, for a scenario's field that is one.
+    weights : list of float, optional
+        How often each occurs, beside the others; default all alike.
+    """
+
+    type: Literal["choice"] = "choice"
+    values: Annotated[Any, BeforeValidator(lambda value: tuple(_values(value)))]
+    weights: Annotated[Any, BeforeValidator(lambda value: value and checked_numbers(value, "", NOT_NEGATIVE))] = None
+
+    @model_validator(mode="after")
+    def _weights_fit(self) -> Self:
+        if self.weights is not None and len(self.weights) != len(self.values):
+            raise Fault(
+                "weights", f"has {len(self.weights)} numbers; it must have as many as values, {len(self.values)}"
+            )
+        if self.weights is not None and not sum(self.weights) > 0:
+            raise Fault("weights", "are all zero; one must be positive")
+        return self
+
+    def quantile(self, nominal: float | str | None, unit: str) -> Quantile:
+        """With the numbers of a parameter; raises `Fault`."""
+        weights = np.array(self.weights or [1.0] * len(self.values), dtype=float)
+        written = [isinstance(value, str) for value in self.values]
+        if isinstance(nominal, str) or (nominal is None and all(written)):
+            return Listed(np.array(list(map(str, self.values))), weights)
+        places = [
+            amount(value, f"values[{i}]").place(nominal, unit, f"values[{i}]") for i, value in enumerate(self.values)
+        ]
+        return Listed(np.array(places), weights)
+
+
+Distribution = Uniform | Normal | LogNormal | Choice
+KINDS: dict[str, Any] = {cls.model_fields["type"].default: cls for cls in (Uniform, Normal, LogNormal, Choice)}
+
+
+def distribution(value: object) -> Distribution:
+    """A distribution: itself, a table with its type, or a list of values; raises `Fault`."""
+    if isinstance(value, Uniform | Normal | LogNormal | Choice):
+        return value
+    if isinstance(value, Mapping):
+        kind = value.get("type")
+        if not isinstance(kind, str) or kind not in KINDS:
+            said = "is missing" if kind is None else f"is {shown(kind)}"
+            raise Fault("type", f"{said}; it must be {choices(*map(repr, KINDS))}")
+        return faulted(KINDS[kind], value)  # type: ignore[no-any-return]
+    if isinstance(value, list | tuple | np.ndarray):
+        return faulted(Choice, {"values": value})  # type: ignore[no-any-return]
+    raise Fault("", f"is {called(value)}; it must be a list of values or a distribution: {choices(*map(repr, KINDS))}")
+
+
+def _values(value: object) -> list[Any]:
+    items = checked_list(value, "a list of values")
+    if not items:
+        raise Fault("", "is empty; it must have at least one value")
+    return [item if isinstance(item, str) else checked_number(item, part=f"[{i}]") for i, item in enumerate(items)]
+
+
+def _middle(given: Any, nominal: float | None, unit: str, part: str) -> float:
+    if given is not None:
+        return given.place(nominal, unit, part)  # type: ignore[no-any-return]
+    if nominal is None:
+        raise Fault(part, "is missing; there is no nominal value")
+    return nominal
+
+
+# -- with their numbers ------------------------------------------------------------------------------------------------
+
+
+@final
+class Between:
+    """Uniform between two values."""
+
+    bounded = True
+
+    def __init__(self, low: float, high: float):
+        self._low, self._high = low, high
+
+    def __call__(self, share: Array) -> Array:
+        return self._low + (self._high - self._low) * share
+
+    def levels(self, count: int) -> Array:
+        """From one end to the other."""
+        return np.linspace(self._low, self._high, count) if count > 1 else self(np.array([0.5]))
+
+
+@final
+class Bell:
+    """Normal, perhaps truncated."""
+
+    def __init__(self, mean: float, deviation: float, low: float, high: float):
+        self._mean, self._deviation = mean, deviation
+        self._ends = (low - mean) / deviation, (high - mean) / deviation
+        self.bounded = bool(np.isfinite([low, high]).all())
+
+    def __call__(self, share: Array) -> Array:
+        from scipy.stats import truncnorm
+
+        inside = share if self.bounded else np.clip(share, EDGE, 1.0 - EDGE)
+        return self._mean + self._deviation * truncnorm.ppf(inside, *self._ends)
+
+    def levels(self, count: int) -> Array:
+        """The middles of parts that are equally likely."""
+        return self((np.arange(count) + 0.5) / count)
+
+
+@final
+class Exponential:
+    """The exponential of another."""
+
+    def __init__(self, inner: Bell):
+        self._inner = inner
+        self.bounded = inner.bounded
+
+    def __call__(self, share: Array) -> Array:
+        return np.exp(self._inner(share))
+
+    def levels(self, count: int) -> Array:
+        """Those of the other."""
+        return np.exp(self._inner.levels(count))
+
+
+@final
+class Listed:
+    """One of some values."""
+
+    bounded = True
+
+    def __init__(self, values: Array, weights: Array):
+        self._values = values
+        self._edges = np.cumsum(weights / weights.sum())[:-1]
+
+    def __call__(self, share: Array) -> Array:
+        return self._values[np.searchsorted(self._edges, share, side="right")]
+
+    def levels(self, count: int) -> Array:
+        """All of them."""
+        return self._values

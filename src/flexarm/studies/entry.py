@@ -1,0 +1,240 @@
+"""`fa.study`: parameters that vary, what is done for each of their values, and where."""
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Fault,
+    called,
+    checked_instance,
+    checked_number,
+    checked_whole,
+    choices,
+    faulted,
+    refused,
+    shown,
+)
+from flexarm.model import Model
+from flexarm.scenario import Scenario, load_scenario
+from flexarm.studies import designs
+from flexarm.studies.conduct import Progress, conduct
+from flexarm.studies.designs import Design, WorstCase
+from flexarm.studies.distributions import Choice, Distribution, distribution
+from flexarm.studies.outcomes import RESERVED, kept
+from flexarm.studies.plan import Plan, Varied
+from flexarm.studies.tasks import FunctionTask, ScenarioTask, Task, Variable
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from xarray import Dataset
+
+
+def study(
+    task: Any,
+    parameters: Mapping[str, Any],
+    design: Any = "latin-hypercube",
+    *,
+    runs: int | None = None,
+    seed: int | None = None,
+    keep: Any = None,
+    knows: Literal["nominal", "true"] = "nominal",
+    band: float = 0.02,
+    after: float = 0.0,
+    executor: "Executor | str | int | None" = None,
+    folder: str | PathLike[str] | None = None,
+    chunk: int | None = None,
+    progress: Progress | bool = True,
+    name: str = "",
+) -> "Dataset":
+    """Runs for many values of some parameters, as an `xarray.Dataset` with dimension `run`.
+
+    Parameters
+    ----------
+    task : Scenario, str, path or function
+        A scenario, or its name or file; or a function that takes a table of arrays (runs,), one for each parameter, and
+        returns an array or a table of arrays whose first axis is the runs. A function must be one that pickles.
+    parameters : dict
+        What varies, and how. Numbers of the arm go by their names, symbols or patterns, as in `fa.equations`; each that
+        a pattern fits varies on its own. Fields of the scenario go by dotted names: "controller.Kp",
+        "reference.duration", "controller.Kp.0" in a list. To each a distribution: `Uniform`, `Normal`, `LogNormal`,
+        `Choice` (module `flexarm.studies`), a table such as {"type": "uniform", "low": "-10 %", "high": "10 %"}, or a
+        list of values.
+    design : str, dict or object
+        "random", "latin-hypercube" (default), "sobol", "grid", "sensitivity" (Sobol's indices), "worst-case"; or a
+        table with its `type` and fields; or one of the classes.
+    runs, seed : int, optional
+        Of the design; of "sensitivity" the base.
+    keep : list of str, optional
+        What is kept of each run: numbers (those of `fa.performance`, by default; "deflection", "largest_input",
+        "effort") and trajectories by their names in a result.
+    knows : "nominal" or "true"
+        Which arm the controllers and shapers are designed for: the nominal one, or that of each run.
+    band, after : float
+        Of `fa.performance`.
+    executor : optional
+        Default: processes on all cores. A number of processes (1: this one alone); any `concurrent.futures.Executor`;
+        the address of a Dask scheduler; or "local", Dask's cluster of this machine.
+    folder : path, optional
+        Where finished chunks are kept. Started again after whatever end, the study goes on from there.
+    chunk : int, optional
+        Runs that are computed, kept and lost together; default at most 64.
+    progress : bool or callable
+        True: a bar in the terminal. A function is called with the number of runs done, and of all.
+    name : str
+        What the result is called; default the task's name.
+
+    Returns
+    -------
+    xarray.Dataset
+        Coordinates (run): the parameters' values. Variables (run): the outcomes, `energy_drift`, and `status`,
+        "completed" or why there is none. "sensitivity" adds first_order and total_order (outcome, parameter), and their
+        bounds; "worst-case" the attribute `worst_run`.
+
+    Raises
+    ------
+    DescriptionError
+        Something asked for is not possible, or the folder belongs to another study.
+    SimulationError
+        The executor has died. What was finished is in the folder, and in its `result`. Ctrl-C instead ends the study
+        with a warning and returns what there is.
+    """
+    plan = planned(
+        task,
+        parameters,
+        design,
+        runs=runs,
+        seed=seed,
+        keep=keep,
+        knows=knows,
+        band=band,
+        after=after,
+        chunk=chunk,
+        name=name,
+    )
+    return conduct(plan, executor, folder, progress)
+
+
+def planned(
+    task: Any,
+    parameters: Any,
+    design: Any,
+    *,
+    runs: Any = None,
+    seed: Any = None,
+    keep: Any = None,
+    knows: Any = "nominal",
+    band: Any = 0.02,
+    after: Any = 0.0,
+    chunk: Any = None,
+    name: Any = "",
+    where: str = "study",
+) -> Plan:
+    """The arguments of `study`, checked; messages begin with `where`."""
+    with refused(where):
+        title = checked_instance(name, str, "name")
+        chosen = _design(design, runs, seed)
+        checked_number(band, "", POSITIVE, "band")
+        checked_number(after, "s", NOT_NEGATIVE, "after")
+        if knows not in ("nominal", "true"):
+            raise Fault("knows", f"is {shown(knows)}; it must be 'nominal' or 'true'")
+        size = None if chunk is None else checked_whole(chunk, 1, "chunk")
+        what = _task(task, keep, knows, band, after)
+        varied = _varied(what, parameters)
+        if isinstance(chosen, WorstCase):
+            _check_search(chosen, what, varied)
+    return Plan(what, tuple(varied), chosen, size, title or what.title)
+
+
+def _design(given: Any, runs: int | None, seed: int | None) -> Design:
+    """A design: one of the classes, its type, or a table; raises `Fault`."""
+    if isinstance(given, Design):
+        table: dict[str, Any] = dict(given)
+    elif isinstance(given, str):
+        table = {"type": given}
+    elif isinstance(given, Mapping):
+        table = dict(given)
+    else:
+        raise Fault(
+            "design", f"is {shown(given)}; it must be {choices(*map(repr, designs.KINDS))}, or a table with a type"
+        )
+    kind = table.get("type")
+    if not isinstance(kind, str) or kind not in designs.KINDS:
+        said = "has no type" if kind is None else f"is {shown(kind)}"
+        raise Fault("design", f"{said}; it must be {choices(*map(repr, designs.KINDS))}")
+    cls = designs.KINDS[kind]
+    count = {"grid": "levels", "sensitivity": "base"}.get(kind, "runs")
+    for name, field, value in (("runs", count, runs), ("seed", "seed", seed)):
+        if value is not None:
+            if field not in cls.model_fields or (kind == "grid" and name == "runs"):
+                raise Fault(
+                    name, f"is given, and a {kind} has none" + ("; give levels in its table" if kind == "grid" else "")
+                )
+            table[field] = value
+    try:
+        return faulted(cls, table)  # type: ignore[no-any-return]
+    except Fault as fault:
+        raise Fault(f"design.{fault.part}" if fault.part else "design", fault.message, fault.sentence) from None
+
+
+def _task(given: Any, keep: Any, knows: Any, band: float, after: float) -> Task:
+    if isinstance(given, str | PathLike):
+        given = load_scenario(given)
+    if isinstance(given, Scenario):
+        follows = given.reference is not None
+        return ScenarioTask(given.replace(arm=given.loaded_arm()), kept(keep, follows, band, after), knows)
+    if isinstance(given, Model) or not callable(given):
+        raise Fault("task", f"is {shown(given)}; it must be a scenario, its name or file, or a function of samples")
+    if keep is not None:
+        raise Fault("keep", "is given, and the task is a function; what it returns is kept")
+    return FunctionTask(given)
+
+
+def _varied(task: Task, parameters: Any) -> list[Varied]:
+    """What varies, pattern by pattern; raises `Fault` and `DescriptionError`."""
+    if not isinstance(parameters, Mapping) or not parameters:
+        raise Fault("parameters", f"is {shown(parameters)}; it must be a table from names to distributions, not empty")
+    found: dict[str, Varied] = {}
+    for pattern, given in flat(parameters).items():
+        where = f"parameters.{called(pattern)}"
+        try:
+            each = distribution(given)
+            for variable in task.variables(pattern):
+                if variable.name in found:
+                    raise Fault("", f"fits {variable.name}, which varies already")
+                if variable.name in RESERVED or "/" in variable.name or not variable.name.isprintable():
+                    raise Fault("", "is a name that no parameter can have; give it another")
+                found[variable.name] = Varied(variable, each.quantile(_nominal(variable, each), variable.unit))
+        except Fault as fault:
+            raise Fault(f"{where}.{fault.part}" if fault.part else where, fault.message, fault.sentence) from None
+    return list(found.values())
+
+
+def flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Names to distributions; TOML reads `upper.EI = {...}` as a table in a table."""
+    found: dict[str, Any] = {}
+    for name, given in parameters.items():
+        if isinstance(given, Mapping) and given and all(isinstance(x, Mapping | list) for x in given.values()):
+            found |= {f"{name}.{rest}": x for rest, x in flat(given).items()}
+        else:
+            found[str(name)] = given
+    return found
+
+
+def _nominal(variable: Variable, given: Distribution) -> Any:
+    if isinstance(variable.nominal, str) and not isinstance(given, Choice):
+        raise Fault("", f"is the word {shown(variable.nominal)}; give a list of words")
+    return variable.nominal
+
+
+def _check_search(design: WorstCase, task: Task, varied: list[Varied]) -> None:
+    for each in varied:
+        if not each.quantile.bounded:
+            where = f"parameters.{each.variable.name}"
+            raise Fault(where, "has no bounds, which a search for the worst case needs; give low and high")
+    outcomes = task.outcomes
+    if outcomes and design.outcome not in outcomes:
+        raise Fault("design.outcome", f"is {shown(design.outcome)}; kept are {', '.join(outcomes)}")

@@ -1,0 +1,158 @@
+"""Where chunks are computed: here, in processes of this machine, by an executor of the user's, or on a cluster.
+
+A place is asked to compute a chunk, and told who has failed with it before. It says that it has died by `Died`.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Set
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, Protocol, final
+
+from flexarm.errors import DescriptionError
+
+
+class Died(Exception):
+    """A place that computes no more; the message says which and why."""
+
+
+class Place(Protocol):
+    """Where chunks are computed."""
+
+    @property
+    def ahead(self) -> int:
+        """How many chunks it is given at once."""
+
+    def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":
+        """Compute one: a function and its arguments; not where it has failed, if there is somebody else."""
+
+    def lost(self, error: BaseException) -> str:
+        """Why a chunk did not come back whose worker has ended; raises `Died` where all have."""
+
+    def close(self, at_once: bool) -> None:
+        """Nothing more is wanted; at once: nor is what is being computed."""
+
+
+@final
+class Here:
+    """This process itself, one chunk after another."""
+
+    ahead = 1
+
+    def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":
+        function, *arguments = work
+        done: Future[Any] = Future()
+        done.set_result(function(*arguments))
+        return done
+
+    def lost(self, error: BaseException) -> str:
+        return str(error)
+
+    def close(self, at_once: bool) -> None:
+        pass
+
+
+# -- processes of this machine -----------------------------------------------------------------------------------------
+
+
+def _born(life: Connection, ready: Any) -> None:
+    """In a new process: it ends when the study's process does, however that ends, and leaves Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        wait([life])  # the other end is closed, also by a kill
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    ready.set()
+
+
+@final
+class Pool:
+    """Processes of this machine, which end with this one.
+
+    Where one of them ends before its time, those that worked beside it are lost with it: new ones are started. What was
+    under way is tried again, each chunk in a process of its own, so that one that kills processes harms no other.
+    """
+
+    def __init__(self, count: int):
+        if multiprocessing.parent_process() is not None:
+            raise DescriptionError(
+                "study: it is started by one of its own processes, which run the script again; put what it does under "
+                '`if __name__ == "__main__":`'
+            )
+        self._count = count
+        self._context = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
+        self._ready = self._context.Event()
+        self._life, self._ours = self._context.Pipe(duplex=False)
+        self._pools: list[ProcessPoolExecutor] = []
+        self._common: ProcessPoolExecutor | None = None
+        self.ahead = count + 1
+
+    def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":
+        if failed:
+            single = self._new(1)
+            future = single.submit(*work)
+            future.add_done_callback(lambda _: single.shutdown(wait=False))
+            return future
+        if self._common is None:
+            try:
+                ForkingPickler.dumps(work)
+            except Exception as error:
+                raise DescriptionError(
+                    f"study: what is to be done cannot be sent to other processes: {error}"
+                ) from None
+            self._common = self._new(self._count)
+        try:
+            return self._common.submit(*work)
+        except BrokenExecutor:  # it is known to those under way, and here first
+            self._common = self._new(self._count)
+            return self._common.submit(*work)
+
+    def lost(self, error: BaseException) -> str:
+        if not isinstance(error, BrokenExecutor):
+            return f"{type(error).__name__}: {error}"
+        if not self._ready.is_set():
+            raise Died(
+                "its processes end as soon as they start; a script that calls it must do so under "
+                '`if __name__ == "__main__":`'
+            )
+        return "its process was killed, perhaps for want of memory"
+
+    def close(self, at_once: bool) -> None:
+        for pool in self._pools:
+            pool.shutdown(wait=not at_once, cancel_futures=True)
+        self._ours.close()
+
+    def _new(self, count: int) -> ProcessPoolExecutor:
+        pool = ProcessPoolExecutor(count, self._context, initializer=_born, initargs=(self._life, self._ready))
+        self._pools.append(pool)
+        return pool
+
+
+@final
+class Given:
+    """An executor of the user's, which stays theirs: it is not shut down."""
+
+    ahead = 1_000_000
+
+    def __init__(self, executor: Executor):
+        self._executor = executor
+
+    def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":
+        try:
+            return self._executor.submit(*work)
+        except RuntimeError as error:  # it is broken, or has been shut down
+            raise Died(f"the executor takes no work: {error}") from None
+
+    def lost(self, error: BaseException) -> str:
+        if isinstance(error, BrokenExecutor | CancelledError):
+            raise Died(f"the executor has died: {type(error).__name__}: {error}")
+        return f"{type(error).__name__}: {error}"
+
+    def close(self, at_once: bool) -> None:
+        pass

@@ -1,0 +1,149 @@
+"""A study in a TOML file, or in the catalogue: a scenario, what varies in it, and how it is looked at."""
+
+from collections.abc import Mapping
+from importlib import resources
+from importlib.resources.abc import Traversable
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, final
+
+from pydantic import BeforeValidator, Field
+
+from flexarm import checks
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number, shown
+from flexarm.description.load import path_text, printable, read_toml
+from flexarm.errors import DescriptionError
+from flexarm.scenario import Scenario, load_scenario
+from flexarm.studies.conduct import Progress, conduct
+from flexarm.studies.entry import planned
+from flexarm.studies.plan import Plan
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from xarray import Dataset
+
+
+def _table(value: object) -> Any:
+    if not isinstance(value, Mapping):
+        raise Fault("", f"is {shown(value)}; it must be a table")
+    return dict(value)
+
+
+@final
+class Study(Described):
+    """Runs of a scenario for many values of parameters. The fields are arguments of `study`.
+
+    Parameters
+    ----------
+    name : str
+    scenario : str, dict or Scenario
+        Name of a bundled scenario, path of a scenario's .toml (from a study's file: relative to that file), or its
+        tables.
+    arm : dict
+        Fields of the arm that are other than in the scenario, such as a payload.
+    parameters : dict
+    design : str or dict
+    keep, knows, band, after, chunk
+        As in `study`.
+    description : str
+    """
+
+    name: Annotated[str, checks.title]
+    description: Annotated[str, checks.text] = ""
+    scenario: Any
+    arm: Annotated[dict[str, Any], BeforeValidator(_table)] = Field(default_factory=dict)
+    parameters: Annotated[dict[str, Any], BeforeValidator(_table)]
+    design: Any = "latin-hypercube"
+    keep: Any = None
+    knows: Literal["nominal", "true"] = "nominal"
+    band: Annotated[float, number("", POSITIVE)] = 0.02
+    after: Annotated[float, number("s", NOT_NEGATIVE)] = 0.0
+    chunk: Any = None
+
+    def loaded_scenario(self) -> Scenario:
+        """The scenario itself, with the arm that it is about."""
+        given = self.scenario
+        try:
+            if isinstance(given, Mapping):
+                given = Scenario(**{"name": self.name, **given})
+            elif not isinstance(given, Scenario):
+                given = load_scenario(given)
+        except DescriptionError as error:
+            raise error.inside("scenario", "Scenario") from None
+        arm = given.loaded_arm()
+        try:
+            return given.replace(arm=arm.replace(**self.arm))  # type: ignore[no-any-return]
+        except DescriptionError as error:
+            raise error.inside("arm", "Arm") from None
+
+    def plan(self, runs: int | None = None) -> Plan:
+        """The study with everything checked; with another number of runs where one is given."""
+        return planned(
+            self.loaded_scenario(),
+            self.parameters,
+            self.design,
+            runs=runs,
+            keep=self.keep,
+            knows=self.knows,
+            band=self.band,
+            after=self.after,
+            chunk=self.chunk,
+            name=self.name,
+            where="",
+        )
+
+    def run(
+        self,
+        executor: "Executor | str | int | None" = None,
+        folder: str | PathLike[str] | None = None,
+        progress: Progress | bool = True,
+        runs: int | None = None,
+    ) -> "Dataset":
+        """The result; see `study`."""
+        return conduct(self.plan(runs), executor, folder, progress)
+
+
+def bundled_studies() -> tuple[str, ...]:
+    """Names of the studies that come with the package, sorted."""
+    files = (resources.files("flexarm.catalogue") / "studies").iterdir()
+    return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
+
+
+def description_of(name: str) -> str:
+    """What a bundled study says of itself."""
+    file = resources.files("flexarm.catalogue") / "studies" / f"{name}.toml"
+    return str(read_toml(file, file.name).get("description", ""))
+
+
+def load_study(name_or_path: str | PathLike[str]) -> Study:
+    """A bundled study by its name, or one from the path of a .toml file.
+
+    Raises `DescriptionError`, one line that begins with the file's name.
+    """
+    given = path_text("load_study", "a study", name_or_path)
+    file: Traversable = Path(given)
+    folder: Path | None = Path(given).parent
+    if isinstance(name_or_path, str) and Path(given).name == given and not given.endswith(".toml"):
+        if given not in bundled_studies():
+            known = ", ".join(bundled_studies())
+            raise DescriptionError(
+                f"unknown study {shown(given)}; bundled are {known}, or give the path of a .toml file"
+            )
+        given += ".toml"
+        file, folder = resources.files("flexarm.catalogue") / "studies" / given, None
+    table = read_toml(file, given)
+    if "links" in table or ("until" in table and "arm" in table):
+        what = "an arm" if "links" in table else "a scenario"
+        raise DescriptionError(f"{printable(given)}: this is {what}; a study names a scenario by its key 'scenario'")
+    scenario = table.get("scenario")
+    if folder is not None and isinstance(scenario, str) and scenario.endswith(".toml"):
+        table["scenario"] = str(folder / scenario)
+    if folder is not None and isinstance(scenario, dict) and str(scenario.get("arm", "")).endswith(".toml"):
+        scenario["arm"] = str(folder / scenario["arm"])
+    try:
+        study = Study(**table)
+        study.plan()
+    except DescriptionError as error:
+        raise error.inside(printable(given), "Study") from None
+    return study

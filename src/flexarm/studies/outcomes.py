@@ -1,0 +1,194 @@
+"""What a study keeps of each run: numbers that say what the motion was worth, and trajectories where wanted."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm.checks import Fault, checked_names, choices, shown
+from flexarm.simulation.performance import performance
+from flexarm.simulation.results import NUMBERS
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+
+
+@final
+@dataclass(frozen=True)
+class Outcome:
+    """A number of a run.
+
+    Attributes
+    ----------
+    unit, meaning : str
+    needs : tuple of str
+        Variables of the run's result.
+    """
+
+    unit: str
+    meaning: str
+    needs: tuple[str, ...]
+
+
+FOLLOWED = ("q", "u", "tip", "power")
+PERFORMANCE = {
+    "arrival": Outcome("s", "when the reference has arrived", FOLLOWED),
+    "error": Outcome("rad or m", "largest error of a joint at the arrival", FOLLOWED),
+    "settling": Outcome("s", "settling time after the arrival", FOLLOWED),
+    "overshoot": Outcome("", "overshoot, as a share of the way", FOLLOWED),
+    "residual": Outcome("m", "residual vibration of the tip", FOLLOWED),
+    "peak": Outcome("N m or N", "largest input", FOLLOWED),
+    "energy": Outcome("J", "energy of the inputs, braking counted like driving", FOLLOWED),
+}
+"""Numbers of `fa.performance`: of a run that follows a reference."""
+
+OTHERS: dict[str, tuple[Outcome, Callable[["Dataset"], float]]] = {
+    "deflection": (
+        Outcome("m", "largest deflection of a link's tip", ("deflection",)),
+        lambda run: float(np.linalg.norm(run.deflection.values, axis=-1).max(initial=0.0)),
+    ),
+    "largest_input": (
+        Outcome("N m or N", "largest input", ("u",)),
+        lambda run: float(np.abs(run.u.values).max(initial=0.0)),
+    ),
+    "effort": (
+        Outcome("J", "integral of the inputs' power, braking counted like driving", ("power",)),
+        lambda run: float(np.trapezoid(np.abs(run.power.values), run.time.values)),
+    ),
+}
+"""Numbers of any run."""
+
+RESERVED: tuple[str, ...] = ("run", "status", "run_lost", "parameter", "outcome", "energy_drift", "indices_rows")
+RESERVED += tuple(f"{order}{end}" for order in ("first_order", "total_order") for end in ("", "_low", "_high"))
+"""Names of a result's own."""
+
+OUTCOMES = PERFORMANCE | {name: outcome for name, (outcome, _) in OTHERS.items()}
+DEFAULT_FOLLOWING = ("error", "settling", "overshoot", "residual", "peak", "energy")
+DEFAULT_FREE = tuple(OTHERS)
+TRAJECTORIES = tuple(name for name in NUMBERS if name != "time")
+
+
+@final
+@dataclass(frozen=True)
+class Keep:
+    """What is kept of each run, by its names.
+
+    Attributes
+    ----------
+    outcomes, trajectories : tuple of str
+    band, after : float
+        Of `fa.performance`.
+    """
+
+    outcomes: tuple[str, ...]
+    trajectories: tuple[str, ...]
+    band: float = 0.02
+    after: float = 0.0
+
+    def needs(self) -> tuple[str, ...]:
+        """Variables of a run's result that must be computed."""
+        needed = [name for outcome in self.outcomes for name in OUTCOMES[outcome].needs]
+        return tuple(dict.fromkeys([*needed, *self.trajectories]))
+
+    def numbers(self, run: "Dataset") -> dict[str, float]:
+        """The outcomes of a run that has ended well."""
+        found: dict[str, float] = {}
+        if wanted := [name for name in self.outcomes if name in PERFORMANCE]:
+            worth = performance(run, self.band, self.after)
+            found = {name: getattr(worth, name) for name in wanted}
+        return found | {name: OTHERS[name][1](run) for name in self.outcomes if name in OTHERS}
+
+
+def kept(names: object, follows: bool, band: float, after: float) -> Keep:
+    """What is kept, from a list of names; by default the numbers that fit the run. Raises `Fault`."""
+    if names is None:
+        return Keep(DEFAULT_FOLLOWING if follows else DEFAULT_FREE, (), band, after)
+    given = list(dict.fromkeys(checked_names(names, "a list of names", "keep")))
+    if not given:
+        raise Fault("keep", f"is empty; it must name some of {choices(*OUTCOMES, *TRAJECTORIES)}")
+    for name in given:
+        if name not in OUTCOMES and name not in TRAJECTORIES:
+            raise Fault("keep", f"has {shown(name)}; there are {', '.join((*OUTCOMES, *TRAJECTORIES))}")
+        if name in PERFORMANCE and not follows:
+            raise Fault("keep", f"has {shown(name)}, and the run follows no reference; there are {', '.join(OTHERS)}")
+    return Keep(
+        tuple(name for name in given if name in OUTCOMES),
+        tuple(name for name in given if name in TRAJECTORIES),
+        band,
+        after,
+    )
+
+
+class Rows:
+    """Runs of a chunk, one after another, on their way to a dataset."""
+
+    def __init__(self, count: int, keep: Keep):
+        self._count, self._keep = count, keep
+        self._status = ["not computed"] * count
+        self._numbers = {name: np.full(count, np.nan) for name in keep.outcomes}
+        self._drift = np.full(count, np.nan)
+        self._paths: dict[str, Array] = {}
+        self._labels: Any = None
+
+    def failed(self, i: int, why: str) -> None:
+        """Run i has not ended well."""
+        self._status[i] = why
+
+    def put(self, i: int, run: "Dataset", drift: float) -> None:
+        """Run i has ended well."""
+        try:
+            numbers = self._keep.numbers(run)
+        except Exception as error:
+            self.failed(i, str(error))
+            return
+        self._status[i], self._drift[i] = "completed", drift
+        for name, value in numbers.items():
+            self._numbers[name][i] = value
+        for name in self._keep.trajectories:
+            values = run[name].values
+            if name not in self._paths:
+                self._paths[name] = np.full((self._count, *values.shape), np.nan)
+            self._paths[name][i] = values
+        if self._labels is None and self._keep.trajectories:
+            self._labels = run[list(self._keep.trajectories)]
+
+    def dataset(self) -> "Dataset":
+        """All of them, with dimension run."""
+        import xarray as xr
+
+        found: Any = {name: ("run", values) for name, values in self._numbers.items()}
+        found["energy_drift"] = ("run", self._drift)
+        found["status"] = ("run", np.array(self._status, dtype=object))
+        coords: Mapping[str, Any] = {}
+        for name, values in self._paths.items():
+            found[name] = (("run", *self._labels[name].dims), values, self._labels[name].attrs)
+            coords = self._labels.coords
+        return xr.Dataset(found, coords=coords)
+
+
+def of_function(value: object, count: int, names: Iterable[str]) -> "Dataset":
+    """What a function has returned for so many runs: an array, or a table of arrays; raises `Fault`."""
+    import xarray as xr
+
+    table = value if isinstance(value, Mapping) else {"value": value}
+    if not table:
+        raise Fault("", "has returned an empty table; it must return outcomes")
+    found: Any = {}
+    for name, given in table.items():
+        try:
+            values = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise Fault("", f"has returned {shown(given)} for {shown(name)}; it must be numbers, one a run") from None
+        if not isinstance(name, str) or name in names or name in RESERVED:
+            raise Fault("", f"has returned an outcome called {shown(name)}; give it a name of its own")
+        if values.shape[:1] != (count,):
+            raise Fault(
+                "", f"has returned shape {values.shape} for {shown(name)}; its first axis must have {count} runs"
+            )
+        dims = ("run", *(f"{name}_{axis}" for axis in range(1, values.ndim)))
+        found[name] = (dims, values)
+    found["status"] = ("run", np.array(["completed"] * count, dtype=object))
+    return xr.Dataset(found)

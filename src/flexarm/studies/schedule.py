@@ -1,0 +1,99 @@
+"""Chunk after chunk until all are done: kept as they come, tried again where they fail, then reported."""
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+from flexarm.studies.digest import code_version
+from flexarm.studies.executors import Place
+from flexarm.studies.folder import Folder
+from flexarm.studies.tasks import Task
+from flexarm.studies.work import Chunk, Failure, computed
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+TRIES = 2
+
+LOOK = 0.2
+"""Seconds between two looks at what is under way, where nothing comes back."""
+
+
+@final
+@dataclass
+class Work:
+    """The chunks of a study that are done, and those that could not be.
+
+    Attributes
+    ----------
+    done : dict
+        By their keys.
+    failed : dict
+        Why, by their keys.
+    computed : int
+        Runs that were computed now, and did not lie there.
+    """
+
+    task: Task
+    place: Place
+    folder: Folder | None
+    progress: Callable[[int], None]
+    done: dict[str, "Dataset"] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    computed: int = 0
+
+    def do(self, chunks: list[Chunk]) -> None:
+        """Compute what is not there yet.
+
+        Raises `Died` where the executor does, and `DescriptionError` where a chunk cannot be kept; those before are.
+        """
+        waiting = deque(chunk for chunk in chunks if not self._found(chunk))
+        running: dict[Future[Any], Chunk] = {}
+        tried: dict[str, list[str]] = {}  # who has failed with a chunk
+
+        def begin(chunk: Chunk) -> None:
+            before = frozenset(tried.get(chunk.key, ()))
+            work = (computed, self.task, chunk.samples, code_version())
+            running[self.place.submit(work, before)] = chunk
+
+        while waiting or running:
+            while waiting and len(running) < self.place.ahead:
+                begin(waiting.popleft())
+            ended, _ = wait(running, LOOK, FIRST_COMPLETED)
+            for future in ended:
+                chunk = running.pop(future)
+                found = self._result(future)
+                if not isinstance(found, Failure):
+                    self._keep(chunk, found)
+                    continue
+                tried.setdefault(chunk.key, []).append(found.where)
+                if len(tried[chunk.key]) < TRIES:
+                    begin(chunk)
+                else:
+                    self.failed[chunk.key] = found.why
+                    self.progress(chunk.runs)
+
+    def _result(self, future: "Future[Any]") -> Any:
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # CancelledError is no Exception
+            return Failure(self.place.lost(error), "a worker that has ended")
+
+    def _found(self, chunk: Chunk) -> bool:
+        if chunk.key not in self.done and self.folder is not None and (part := self.folder.get(chunk)) is not None:
+            self.done[chunk.key] = part
+        if chunk.key in self.done:
+            self.progress(chunk.runs)
+            return True
+        return False
+
+    def _keep(self, chunk: Chunk, part: "Dataset") -> None:
+        if self.folder is not None:
+            self.folder.put(chunk, part)
+        self.done[chunk.key] = part
+        self.computed += chunk.runs
+        self.progress(chunk.runs)

@@ -1,0 +1,202 @@
+"""What is done for each sample: a scenario, a model under arguments of `simulate`, or a function."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal, Protocol, final
+
+import numpy as np
+
+from flexarm.checks import Described, refused, shown
+from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.model import Model
+from flexarm.scenario import Scenario
+from flexarm.studies import varied
+from flexarm.studies.outcomes import OUTCOMES, Keep, Rows, of_function
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+Samples = Mapping[str, Array]
+"""Values of each parameter, (runs,): numbers or words."""
+
+TABLES = ("until", "samples", "input", "reference", "controller", "solver", "initial")
+"""Fields of a scenario that a parameter may belong to."""
+
+
+@final
+@dataclass(frozen=True)
+class Variable:
+    """Something that a study can vary.
+
+    Attributes
+    ----------
+    name : str
+    nominal : float, str or None
+        None where it is not known.
+    unit, meaning : str
+    """
+
+    name: str
+    nominal: float | str | None = None
+    unit: str = ""
+    meaning: str = ""
+
+
+class Task(Protocol):
+    """What is done for each sample. It pickles, and equal ones have equal digests."""
+
+    @property
+    def title(self) -> str:
+        """What it is called in messages and figures."""
+
+    @property
+    def outcomes(self) -> dict[str, tuple[str, str]]:
+        """Unit and meaning of each number that is kept; empty where that is not known before."""
+
+    def variables(self, pattern: str) -> list[Variable]:
+        """What a name or a pattern fits; raises `DescriptionError`, which lists what there is."""
+
+    def check(self, samples: Samples) -> None:
+        """Raise `DescriptionError` where the first of the samples cannot be what is asked for."""
+
+    def run(self, samples: Samples) -> "Dataset":
+        """The runs of these samples, with dimension run; a run that fails says so in its status."""
+
+
+@final
+@dataclass(frozen=True)
+class ScenarioTask:
+    """A scenario, whose arm and fields vary.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        With its arm itself.
+    keep : Keep
+    knows : "nominal" or "true"
+        Which arm controllers and shapers are designed for: the nominal one, or each run's own.
+    """
+
+    scenario: Scenario
+    keep: Keep
+    knows: Literal["nominal", "true"] = "nominal"
+
+    @property
+    def title(self) -> str:
+        return self.scenario.name
+
+    @property
+    def outcomes(self) -> dict[str, tuple[str, str]]:
+        return {name: (OUTCOMES[name].unit, OUTCOMES[name].meaning) for name in self.keep.outcomes}
+
+    def variables(self, pattern: str) -> list[Variable]:
+        fields = leaves(self.scenario)
+        if found := [Variable(name, fields[name]) for name in fields if fnmatchcase(name, pattern)]:
+            return found
+        table, _, rest = pattern.partition(".")
+        if table == "controller" and rest and "*" not in rest and self.scenario.controller is not None:
+            return [Variable(pattern)]  # one that is not given, such as a delay; `check` knows whether there is one
+        if table in TABLES:
+            raise DescriptionError(f"no field {shown(pattern)} of the scenario; there are {', '.join(fields)}")
+        arm = self.scenario.loaded_arm()
+        return [Variable(p.name, p.value, p.unit, p.meaning) for p in varied.parameters(arm, pattern)]
+
+    def check(self, samples: Samples) -> None:
+        scenario = self._at(samples, 0)
+        scenario.check(scenario.loaded_arm())
+
+    def run(self, samples: Samples) -> "Dataset":
+        count = len(next(iter(samples.values())))
+        rows = Rows(count, self.keep)
+        arm = self.scenario.loaded_arm()
+        nominal = Model(arm)
+        for i in range(count):
+            values = {name: float(x[i]) for name, x in samples.items() if name.partition(".")[0] not in TABLES}
+            try:
+                model = varied.at(arm, values)
+                scenario = self._at(samples, i)
+                result = scenario.run(model, progress=False, nominal=nominal if self.knows == "nominal" else None)
+            except FlexarmError as error:
+                rows.failed(i, str(error))
+            else:
+                rows.put(i, result, result.attrs["energy_drift"])
+        return rows.dataset()
+
+    def _at(self, samples: Samples, i: int) -> Scenario:
+        """The scenario of one sample, but for its arm."""
+        changes = {name: x[i] for name, x in samples.items() if name.partition(".")[0] in TABLES}
+        return changed(self.scenario, changes) if changes else self.scenario
+
+
+@final
+@dataclass(frozen=True)
+class FunctionTask:
+    """A function of samples: of a table of arrays (runs,), one for each parameter; it returns outcomes likewise."""
+
+    function: Callable[[dict[str, Array]], Any]
+
+    @property
+    def title(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    @property
+    def outcomes(self) -> dict[str, tuple[str, str]]:
+        return {}
+
+    def variables(self, pattern: str) -> list[Variable]:
+        return [Variable(pattern)]
+
+    def check(self, samples: Samples) -> None:
+        pass
+
+    def run(self, samples: Samples) -> "Dataset":
+        with refused(f"study: the function {self.title}"):
+            return of_function(self.function(dict(samples)), len(next(iter(samples.values()))), samples)
+
+
+# -- fields of a scenario ----------------------------------------------------------------------------------------------
+
+
+def leaves(scenario: Scenario) -> dict[str, float | str]:
+    """Numbers and words of a scenario by their dotted names; the place in a list is a number from 0."""
+    found: dict[str, float | str] = {}
+
+    def collect(name: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for key, item in value.items():
+                collect(f"{name}.{key}", item)
+        elif isinstance(value, list):
+            for i, item in enumerate(value):
+                collect(f"{name}.{i}", item)
+        elif isinstance(value, int | float | str) and not isinstance(value, bool):
+            found[name] = value
+
+    for name in TABLES:
+        collect(name, plain(getattr(scenario, name)))
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A part of a scenario as tables and lists, as in its file."""
+    if isinstance(value, Described | Mapping):
+        return {name: plain(item) for name, item in dict(value).items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def changed(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
+    """The scenario with other values of some fields; raises `DescriptionError` where it does not allow them."""
+    tables = {name: plain(getattr(scenario, name)) for name in {name.partition(".")[0] for name in changes}}
+    whole = leaves(scenario)
+    for name, value in changes.items():
+        *path, last = name.split(".")
+        place: Any = tables
+        for key in path:
+            place = place[int(key) if isinstance(place, list) else key]
+        if isinstance(whole.get(name), int) and not isinstance(value, str) and float(value).is_integer():
+            value = int(value)
+        place[int(last) if isinstance(place, list) else last] = value if isinstance(value, str | int) else float(value)
+    return scenario.replace(**tables)

@@ -1,0 +1,79 @@
+"""A chunk of a study: some of its samples, as it is computed by whoever takes it."""
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from flexarm.errors import InterruptedRun
+from flexarm.studies.digest import code_version, digest
+from flexarm.studies.tasks import Samples, Task
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+@final
+@dataclass(frozen=True)
+class Chunk:
+    """Some runs.
+
+    Attributes
+    ----------
+    first : int
+        Number of the first run in the study.
+    samples : dict of ndarray, (runs,)
+    key : str
+        Digest of everything its numbers follow from: the task, the samples, the package's code.
+    """
+
+    first: int
+    samples: Samples
+    key: str
+
+    @property
+    def runs(self) -> int:
+        return len(next(iter(self.samples.values())))
+
+
+@final
+@dataclass(frozen=True)
+class Failure:
+    """Why a chunk could not be computed, and who has tried."""
+
+    why: str
+    where: str
+
+
+def chunks(task: str, samples: Samples, size: int, first: int = 0) -> list[Chunk]:
+    """Samples in chunks; `task` is the digest of what is done with them."""
+    count = len(next(iter(samples.values())))
+    found = []
+    for i in range(0, count, size):
+        part = {name: values[i : i + size] for name, values in samples.items()}
+        found.append(Chunk(first + i, part, digest(task, part, code_version())))
+    return found
+
+
+def computed(task: Task, samples: Samples, version: str) -> "Dataset | Failure":
+    """The chunk itself; what goes wrong is told and not raised, since not every error survives the way home."""
+    try:
+        if version != code_version():
+            return Failure(f"flexarm is {code_version()} there; the study's is {version}", here())
+        return task.run(samples)
+    except InterruptedRun:  # Ctrl-C in a run of this process
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        said = str(error) or "it says no more"
+        return Failure(f"{type(error).__name__}: {said}", here())
+
+
+def here() -> str:
+    """Who computes this: the address of a worker of Dask, or a process."""
+    distributed: Any = sys.modules.get("distributed")
+    if distributed is not None:
+        try:
+            return str(distributed.get_worker().address)
+        except ValueError:  # this is no worker
+            pass
+    return f"process {os.getpid()}"

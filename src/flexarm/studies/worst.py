@@ -1,0 +1,57 @@
+"""Search for the worst case: differential evolution over the shares of the parameters' distributions."""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from flexarm.studies.designs import WorstCase
+
+Array = np.ndarray
+
+MEMBERS = 10
+"""Of a generation, for each parameter; and at least `LEAST`."""
+LEAST = 16
+
+
+def generation(parameters: int, runs: int) -> int:
+    """Runs of a generation."""
+    return max(5, min(max(LEAST, MEMBERS * parameters), runs))
+
+
+def search(design: WorstCase, parameters: int, evaluate: Callable[[Array], Array]) -> None:
+    """Evaluate one generation after another, of which the next follows from the one before: shares (members, k).
+
+    The search ends where the runs are used up, the generation has become alike, or nothing can be worse: a run has not
+    come to its end, or its outcome is infinite. `evaluate` gives how bad each is: infinite for these, -infinite for
+    what is not known.
+    """
+    from scipy.optimize import differential_evolution
+
+    members = generation(parameters, design.runs)
+    generations = max(1, design.runs // members)
+    found_all = False
+
+    def cost(shares: Array) -> Array:
+        nonlocal found_all
+        bad = evaluate(np.clip(shares.T, 0.0, 1.0))
+        found_all = found_all or bool((bad == np.inf).any())
+        return -bad
+
+    from scipy.stats import qmc
+
+    first = qmc.Sobol(parameters, seed=np.random.default_rng(design.seed)).random_base2((members - 1).bit_length())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of infinite costs, which it subtracts from each other
+        differential_evolution(
+            cost,
+            [(0.0, 1.0)] * parameters,
+            init=first[:members],
+            maxiter=generations - 1,
+            vectorized=True,
+            updating="deferred",
+            polish=False,
+            tol=1e-3,
+            seed=np.random.default_rng(design.seed),
+            callback=lambda *_, **__: found_all,
+        )
