@@ -126,12 +126,12 @@ def _summary(result: Any, description: str, seconds: float, written: list[Path])
     table.add_column(style="bold")
     table.add_column()
     count = result.sizes["run"]
-    there = count - a["runs_computed"]
+    there = int(a["runs_found"])
     table.add_row("runs", f"{count}, {a['design']}" + (f"; {there} were there already" if there else ""))
     if a["runs_failed"]:
         bad = [text for text in result.status.values if text != "completed"]
         table.add_row("without result", f"{len(bad)}, the first: {bad[0]}")
-    each = f", {1e3 * seconds / a['runs_computed']:.3g} ms a run" if a["runs_computed"] else ""
+    each = f", {1e3 * seconds / (count - there):.3g} ms a run" if there < count else ""
     table.add_row("took", f"{seconds:.4g} s{each}")
     table.add_row("written", ", ".join(str(path) for path in written))
     say(table)

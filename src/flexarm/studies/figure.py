@@ -51,6 +51,9 @@ def draw(result: "Dataset") -> "Figure":
     for axes in panels.ravel():
         axes.grid(alpha=0.3)
         axes.tick_params(labelsize="small")
+        axes.margins(0.05)
+    for row in panels:
+        row[0].locator_params(axis="x", nbins=4)
     return figure
 
 

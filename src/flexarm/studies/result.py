@@ -55,7 +55,7 @@ def assembled(plan: Plan, listed: list[Chunk], work: Work, seconds: float) -> "D
         "design": plan.design.type,
         "parameters": plan.names,
         "outcomes": outcomes,
-        "runs_computed": work.computed,
+        "runs_found": work.found,
         "runs_lost": int(found.run_lost.sum()),
         "runs_failed": int(sum(found.status.values != "completed")),
         "seconds": seconds,

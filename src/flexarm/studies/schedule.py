@@ -32,8 +32,8 @@ class Work:
         By their keys.
     failed : dict
         Why, by their keys.
-    computed : int
-        Runs that were computed now, and did not lie there.
+    found : int
+        Runs that lay there already.
     """
 
     task: Task
@@ -42,7 +42,7 @@ class Work:
     progress: Callable[[int], None]
     done: dict[str, "Dataset"] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
-    computed: int = 0
+    found: int = 0
 
     def do(self, chunks: list[Chunk]) -> None:
         """Compute what is not there yet.
@@ -86,6 +86,7 @@ class Work:
     def _found(self, chunk: Chunk) -> bool:
         if chunk.key not in self.done and self.folder is not None and (part := self.folder.get(chunk)) is not None:
             self.done[chunk.key] = part
+            self.found += chunk.runs
         if chunk.key in self.done:
             self.progress(chunk.runs)
             return True
@@ -95,5 +96,4 @@ class Work:
         if self.folder is not None:
             self.folder.put(chunk, part)
         self.done[chunk.key] = part
-        self.computed += chunk.runs
         self.progress(chunk.runs)

@@ -11,7 +11,7 @@ from flexarm.checks import Described, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.scenario import Scenario
-from flexarm.studies import varied
+from flexarm.studies.digest import digest
 from flexarm.studies.outcomes import OUTCOMES, Keep, Rows, of_function
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ Samples = Mapping[str, Array]
 
 TABLES = ("until", "samples", "input", "reference", "controller", "solver", "initial")
 """Fields of a scenario that a parameter may belong to."""
+
+
+MODELS: dict[str, Model] = {}
+"""The model that this process has used last, by what it is of."""
 
 
 @final
@@ -101,7 +105,7 @@ class ScenarioTask:
         if table in TABLES:
             raise DescriptionError(f"no field {shown(pattern)} of the scenario; there are {', '.join(fields)}")
         arm = self.scenario.loaded_arm()
-        return [Variable(p.name, p.value, p.unit, p.meaning) for p in varied.parameters(arm, pattern)]
+        return [Variable(p.name, p.value, p.unit, p.meaning) for p in Model(arm, vary=[pattern]).parameters]
 
     def check(self, samples: Samples) -> None:
         scenario = self._at(samples, 0)
@@ -110,19 +114,27 @@ class ScenarioTask:
     def run(self, samples: Samples) -> "Dataset":
         count = len(next(iter(samples.values())))
         rows = Rows(count, self.keep)
-        arm = self.scenario.loaded_arm()
-        nominal = Model(arm)
+        names = [name for name in samples if name.partition(".")[0] not in TABLES]
+        model = self._model(names)
+        p = np.array([samples[name] for name in names]).T
+        nominal = Model(model.arm) if self.knows == "nominal" else None
         for i in range(count):
-            values = {name: float(x[i]) for name, x in samples.items() if name.partition(".")[0] not in TABLES}
             try:
-                model = varied.at(arm, values)
-                scenario = self._at(samples, i)
-                result = scenario.run(model, progress=False, nominal=nominal if self.knows == "nominal" else None)
+                each = Model(model.arm_at(p[i])) if names else model
+                result = self._at(samples, i).run(each, progress=False, nominal=nominal)
             except FlexarmError as error:
                 rows.failed(i, str(error))
             else:
                 rows.put(i, result, result.attrs["energy_drift"])
         return rows.dataset()
+
+    def _model(self, names: list[str]) -> Model:
+        """The nominal model in which these numbers vary, the same for all chunks that a process computes."""
+        key = digest(self.scenario.arm, names)
+        if key not in MODELS:
+            MODELS.clear()
+            MODELS[key] = Model(self.scenario.loaded_arm(), vary=names)
+        return MODELS[key]
 
     def _at(self, samples: Samples, i: int) -> Scenario:
         """The scenario of one sample, but for its arm."""
