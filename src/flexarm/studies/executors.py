@@ -80,11 +80,6 @@ class Pool:
     """
 
     def __init__(self, count: int):
-        if multiprocessing.parent_process() is not None:
-            raise DescriptionError(
-                "study: it is started by one of its own processes, which run the script again; put what it does under "
-                '`if __name__ == "__main__":`'
-            )
         self._count = count
         self._context = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
         self._ready = self._context.Event()
@@ -112,6 +107,10 @@ class Pool:
         except BrokenExecutor:  # it is known to those under way, and here first
             self._common = self._new(self._count)
             return self._common.submit(*work)
+        except RuntimeError as error:
+            if "bootstrapping" not in str(error):
+                raise
+            raise SystemExit(1) from None  # a process of the pool runs the script again; the study itself will say so
 
     def lost(self, error: BaseException) -> str:
         if not isinstance(error, BrokenExecutor):

@@ -120,7 +120,7 @@ class ScenarioTask:
         nominal = Model(model.arm) if self.knows == "nominal" else None
         for i in range(count):
             try:
-                each = Model(model.arm_at(p[i])) if names else model
+                each = model.at(p[i]) if names else model
                 result = self._at(samples, i).run(each, progress=False, nominal=nominal)
             except FlexarmError as error:
                 rows.failed(i, str(error))
