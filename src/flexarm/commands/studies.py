@@ -66,8 +66,8 @@ def study(
         raise SimulationError(failure, result)
     written = _written(result, stem, plot)
     _summary(result, chosen.description, time.perf_counter() - began, [*written, kept])
-    if lost := _lost(result):
-        raise SimulationError(lost, result)
+    if said := lost(result):
+        raise SimulationError(said, result)
 
 
 def _written(result: Any, stem: Path, plot: bool) -> list[Path]:
@@ -82,7 +82,7 @@ def _written(result: Any, stem: Path, plot: bool) -> list[Path]:
     return written
 
 
-def _lost(result: Any) -> str:
+def lost(result: Any) -> str:
     """What to say of runs that could not be computed; of those that only came to no good end, nothing."""
     if not (count := int(result.attrs["runs_lost"])):
         return ""
