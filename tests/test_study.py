@@ -1,4 +1,4 @@
-"""Studies: distributions, designs, what varies, what is kept, where it is computed, and what is said when it is wrong."""
+"""Studies: distributions, designs, what varies, what is kept, where it is computed, what is said when it is wrong."""
 
 import concurrent.futures
 import os
@@ -113,7 +113,10 @@ UNIFORM = {"type": "uniform", "low": 0.0, "high": 1.0}
         ({"type": "choice", "values": 3.0}, "values is 3.0; it must be a list of values"),
         ({"type": "choice", "values": [1, 2], "weights": [1]}, "weights has 1 numbers; .* as many as values, 2"),
         ({"type": "choice", "values": [1, 2], "weights": [0, 0]}, "weights are all zero; one must be positive"),
-        ({"type": "choice", "values": [1, 2], "weights": [1, -1]}, r"weights\[1\] is -1.0; it must be zero or positive"),
+        (
+            {"type": "choice", "values": [1, 2], "weights": [1, -1]},
+            r"weights\[1\] is -1.0; it must be zero or positive",
+        ),
     ],
 )
 def test_a_wrong_distribution_is_one_line(given, message):
@@ -178,7 +181,11 @@ def test_a_grid_has_every_combination():
 @pytest.mark.parametrize(
     ("design", "more", "message"),
     [
-        (3, {}, "design is 3; it must be 'random', 'latin-hypercube', 'sobol', 'grid', 'sensitivity' or 'worst-case', or"),
+        (
+            3,
+            {},
+            "design is 3; it must be 'random', 'latin-hypercube', 'sobol', 'grid', 'sensitivity' or 'worst-case', or",
+        ),
         ("monte carlo", {}, "design is 'monte carlo'; it must be 'random'"),
         ({"runs": 3}, {}, "design has no type; it must be 'random'"),
         ({"type": "random", "runs": 0}, {}, "design.runs is 0; it must be a whole number, at least 1"),
@@ -192,7 +199,11 @@ def test_a_grid_has_every_combination():
         ("grid", {"runs": 10}, "runs is given, and a grid has none; give levels in its table"),
         ("grid", {"seed": 1}, "seed is given, and a grid has none"),
         ("worst-case", {}, "design.outcome is missing"),
-        ({"type": "worst-case", "outcome": "value", "worst": "best"}, {}, "design.worst is 'best'; it must be 'largest' or"),
+        (
+            {"type": "worst-case", "outcome": "value", "worst": "best"},
+            {},
+            "design.worst is 'best'; it must be 'largest' or",
+        ),
         ("random", {"chunk": 0}, "chunk is 0; it must be a whole number, at least 1"),
         ("random", {"knows": "all"}, "knows is 'all'; it must be 'nominal' or 'true'"),
         ("random", {"band": 0.0}, "band is 0.0; it must be positive"),
@@ -225,9 +236,15 @@ def test_a_grid_that_is_too_large():
         ({"upper.weight": [1.0]}, r"no parameter 'upper.weight'; there are .*upper.mass"),
         ({"*.mass": [1.0], "fore.mass": [2.0]}, "parameters.fore.mass fits fore.mass, which varies already"),
         ({"controller.gain": [1.0]}, "controller.gain is unknown; allowed are Kp, Kd"),
-        ({"reference.speed": [1.0]}, "no field 'reference.speed' of the scenario; there are until, samples, reference.type"),
+        (
+            {"reference.speed": [1.0]},
+            "no field 'reference.speed' of the scenario; there are until, samples, reference.type",
+        ),
         ({"reference.type": UNIFORM}, "parameters.reference.type is the word 'quintic'; give a list of words"),
-        ({"reference.duration": [-1.0]}, "reference: duration is -1.0 s; it must be positive|reference.duration is -1.0 s"),
+        (
+            {"reference.duration": [-1.0]},
+            "reference: duration is -1.0 s; it must be positive|reference.duration is -1.0 s",
+        ),
         ({"controller.Kp": [1.0]}, "no field 'controller.Kp'|controller.Kp"),
     ],
 )
@@ -381,7 +398,11 @@ def test_bounds_of_indices_hold_what_they_promise():
 def test_indices_where_runs_are_missing():
     def broken(samples):
         y = samples["x"] + 10.0 * samples["y"]
-        return {"all": y, "some": np.where(samples["x"] > 0.9, np.nan, y), "few": np.where(samples["x"] > 0.001, np.nan, y)}
+        return {
+            "all": y,
+            "some": np.where(samples["x"] > 0.9, np.nan, y),
+            "few": np.where(samples["x"] > 0.001, np.nan, y),
+        }
 
     result = run(broken, {"x": UNIFORM, "y": UNIFORM}, "sensitivity", runs=64)
     assert result.indices_rows.values[0] == 64 and result.indices_rows.values[1] == 32
@@ -389,7 +410,9 @@ def test_indices_where_runs_are_missing():
     assert np.isnan(result.first_order.sel(outcome="few")).all()
 
 
-@pytest.mark.parametrize(("worst", "expected"), [("largest", 7 + 1 + 0.1 * np.pi**4), ("smallest", -1 - 0.1 * np.pi**4)])
+@pytest.mark.parametrize(
+    ("worst", "expected"), [("largest", 7 + 1 + 0.1 * np.pi**4), ("smallest", -1 - 0.1 * np.pi**4)]
+)
 def test_the_worst_case_is_found(worst, expected):
     design = {"type": "worst-case", "outcome": "value", "worst": worst, "runs": 3000, "seed": 2}
     result = run(ishigami, ABC, design)
@@ -409,8 +432,18 @@ def test_a_run_that_fails_is_the_worst_case_and_ends_the_search():
 @pytest.mark.parametrize(
     ("task", "parameters", "outcome", "message"),
     [
-        (squared, {"x": {"type": "normal", "deviation": 1.0, "mean": 0.0}}, "value", "parameters.x has no bounds, which"),
-        (SCENARIO, {"upper.mass": UNIFORM | {"low": 0.5}}, "grace", "design.outcome is 'grace'; kept are error, settling"),
+        (
+            squared,
+            {"x": {"type": "normal", "deviation": 1.0, "mean": 0.0}},
+            "value",
+            "parameters.x has no bounds, which",
+        ),
+        (
+            SCENARIO,
+            {"upper.mass": UNIFORM | {"low": 0.5}},
+            "grace",
+            "design.outcome is 'grace'; kept are error, settling",
+        ),
         (squared, X, "grace", "design.outcome is 'grace'; there are value"),
     ],
 )
@@ -490,7 +523,9 @@ def test_a_folder_of_another_study_is_refused(tmp_path):
     run(squared, X, runs=4, folder=tmp_path / "kept", name="first")
     before = {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()}
     for task, parameters in ((squared, {"x": [1.0]}), (ishigami, ABC), (lambda s: s["x"], X)):
-        with pytest.raises(fa.DescriptionError, match=r"kept belongs to another study, or to first with other param") as e:
+        with pytest.raises(
+            fa.DescriptionError, match=r"kept belongs to another study, or to first with other param"
+        ) as e:
             run(task, parameters, runs=4, folder=tmp_path / "kept")
         assert "\n" not in str(e.value)
     with pytest.raises(fa.DescriptionError, match="belongs to another study"):
@@ -500,7 +535,9 @@ def test_a_folder_of_another_study_is_refused(tmp_path):
 
 def test_folders_that_are_none(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(fa.DescriptionError, match="is no study's folder, it holds thesis.tex; give another, or an empty"):
+    with pytest.raises(
+        fa.DescriptionError, match="is no study's folder, it holds thesis.tex; give another, or an empty"
+    ):
         run(squared, X, runs=4, folder=tmp_path)
     with pytest.raises(fa.DescriptionError, match=r"thesis.tex.*: cannot be written|thesis.tex.*: cannot be read"):
         run(squared, X, runs=4, folder=tmp_path / "thesis.tex")
@@ -721,10 +758,13 @@ def test_a_study_in_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("name = \"slews\"", ""), "study.toml: name is missing"),
-        (("name = \"slews\"", "title = 3"), "study.toml: unknown key 'title'; allowed are name, description, scenario"),
+        (('name = "slews"', ""), "study.toml: name is missing"),
+        (('name = "slews"', "title = 3"), "study.toml: unknown key 'title'; allowed are name, description, scenario"),
         (('"scenario.toml"', '"canadarm-jump"'), "study.toml: scenario: unknown scenario 'canadarm-jump'; bundled are"),
-        (('"scenario.toml"', "3"), "study.toml: scenario: load_scenario: 3 is neither the name of a scenario nor a path"),
+        (
+            ('"scenario.toml"', "3"),
+            "study.toml: scenario: load_scenario: 3 is neither the name of a scenario nor a path",
+        ),
         (('"scenario.toml"', "{ arm = 'canadarm' }"), "study.toml: scenario: until is missing"),
         (("mass = 0.5", "mass = -0.5"), "study.toml: arm: payload.mass is -0.5 kg; it must be positive"),
         (("mass = 0.5 }", "mass = 0.5 }, weight = 3"), "study.toml: arm: unknown key 'weight'; allowed are name"),
@@ -755,7 +795,9 @@ def test_a_mistake_in_a_file_is_one_line(tmp_path, change, message):
 
 
 def test_a_study_that_is_not_there():
-    with pytest.raises(fa.DescriptionError, match="unknown study 'jump'; bundled are canadarm-robustness, residual-vib"):
+    with pytest.raises(
+        fa.DescriptionError, match="unknown study 'jump'; bundled are canadarm-robustness, residual-vib"
+    ):
         load_study("jump")
     with pytest.raises(fa.DescriptionError, match="load_study: 3 is neither the name of a study nor a path"):
         load_study(3)
@@ -826,7 +868,10 @@ def test_the_command_of_indices_and_of_the_worst_case(tmp_path):
         (["jump"], "unknown study 'jump'; bundled are"),
         (["study.toml", "--runs", "0"], "--runs: design.runs is 0; it must be a whole number"),
         (["study.toml", "--workers", "0"], "study: executor is 0; it must be"),
-        (["study.toml", "--workers", "2", "--scheduler", "local"], "--workers is given beside --scheduler; give one of"),
+        (
+            ["study.toml", "--workers", "2", "--scheduler", "local"],
+            "--workers is given beside --scheduler; give one of",
+        ),
         (["study.toml", "--scheduler", "nobody"], "study: no Dask scheduler answers at 'nobody'"),
         (["study.toml", "--out", "study.toml"], "--out study.toml: cannot be written"),
         (["study.toml", "--folder", "."], ". is no study's folder, it holds s"),
