@@ -69,7 +69,7 @@ def study(
     runs, seed : int, optional
         Of the design; of "sensitivity" the base.
     keep : list of str, optional
-        What is kept of each run: numbers (those of `fa.performance`, by default; "deflection", "largest_input",
+        What is kept of each run: numbers (those of `fa.performance`, by default; "largest_deflection", "largest_input",
         "effort", "energy_drift") and trajectories by their names in a result.
     knows : "nominal" or "true"
         Which arm the controllers and shapers are designed for: the nominal one, or that of each run.

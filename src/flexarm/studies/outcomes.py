@@ -46,7 +46,7 @@ PERFORMANCE = {
 """Numbers of `fa.performance`: of a run that follows a reference."""
 
 OTHERS: dict[str, tuple[Outcome, Callable[["Dataset"], float]]] = {
-    "deflection": (
+    "largest_deflection": (
         Outcome("m", "largest deflection of a link's tip", ("deflection",)),
         lambda run: float(np.linalg.norm(run.deflection.values, axis=-1).max(initial=0.0)),
     ),
@@ -71,7 +71,7 @@ RESERVED += tuple(f"{order}{end}" for order in ("first_order", "total_order") fo
 
 OUTCOMES = PERFORMANCE | {name: outcome for name, (outcome, _) in OTHERS.items()}
 DEFAULT_FOLLOWING = ("error", "settling", "overshoot", "residual", "peak", "energy")
-DEFAULT_FREE = ("deflection", "largest_input", "effort")
+DEFAULT_FREE = ("largest_deflection", "largest_input", "effort")
 TRAJECTORIES = (*results.VARIABLES, *results.FOLLOWED)
 
 
