@@ -7,8 +7,9 @@ from random_arms import random_arm, random_state
 
 import flexarm as fa
 from flexarm.mechanics import dynamics
-from flexarm.mechanics.combination import combinations
+from flexarm.mechanics.combination import combinations, following
 from flexarm.mechanics.lean import lean
+from flexarm.mechanics.spatial import matrix
 from flexarm.native.program import operations
 
 ROUNDING = 1e-12  # of the largest entry: some hundred operations, lengths that cancel by a digit or two
@@ -121,10 +122,26 @@ def modal(k, rows, seed=0):
     return A @ A.T + np.eye(k), S
 
 
+def of_numbers(M, S):
+    return [np.array(x) for x in combinations(M, S)]
+
+
+def of_expressions(M, S):
+    """The same where every entry that is not zero is a symbol: decided elsewhere, 30 percent away."""
+    x = [ca.SX.sym("x", *A.shape) for A in (M, S)]
+    near = np.random.default_rng(3).uniform(0.7, 1.3)
+    both = zip((M, S), (ca.triu2symm(ca.triu(x[0])), x[1]), strict=True)
+    rows = [[[symbol[i, j] if A[i, j] else 0.0 for j in range(len(A[0]))] for i in range(len(A))] for A, symbol in both]
+    found = following(*rows, near * M, S)
+    return [np.array(ca.Function("f", x, [ca.densify(ca.SX(matrix(each)))])(M, S)) for each in found]
+
+
+@pytest.mark.parametrize("of", [of_numbers, of_expressions])
 @pytest.mark.parametrize(("k", "rows"), [(2, [1, 3]), (3, [1, 3]), (5, [2, 4]), (4, [0]), (1, [5])])
-def test_combinations_carry_the_tip_or_leave_it_where_it_is(k, rows):
+def test_combinations_carry_the_tip_or_leave_it_where_it_is(of, k, rows):
     M, S = modal(k, rows)
-    T, S_T = combinations(M, S)
+    T, S_T, own = of(M, S)
+    np.testing.assert_allclose(own, T.T @ M @ T, atol=1e-11)
     np.testing.assert_allclose(S @ T, S_T, atol=1e-12)
     np.testing.assert_array_equal(S_T[rows], np.eye(len(rows), k))
     over_z = T.T @ M @ T
@@ -132,12 +149,14 @@ def test_combinations_carry_the_tip_or_leave_it_where_it_is(k, rows):
     np.testing.assert_allclose(over_z[r:], np.eye(k)[r:], atol=1e-12)
 
 
-def test_planes_are_combined_apart_and_what_nothing_moves_stays():
+@pytest.mark.parametrize("of", [of_numbers, of_expressions])
+def test_planes_are_combined_apart_and_what_nothing_moves_stays(of):
     (M1, S1), (M2, S2) = modal(3, [1, 3]), modal(2, [2, 4], seed=1)
     M, S = np.zeros((6, 6)), np.zeros((6, 6))
     M[:3, :3], M[3:5, 3:5], M[5, 5] = M1, M2, 2.0
     S[:, :3], S[:, 3:5] = S1, S2
-    T, S_T = combinations(M, S)
+    T, S_T, own = of(M, S)
+    np.testing.assert_allclose(own, T.T @ M @ T, atol=1e-11)
     np.testing.assert_array_equal(S_T, np.eye(6)[:, [1, 2, 3, 4, 0, 0]] * [1, 1, 1, 1, 0, 0])
     assert not T[:3, [1, 3]].any()
     assert not T[3:, [0, 2]].any()
@@ -145,6 +164,7 @@ def test_planes_are_combined_apart_and_what_nothing_moves_stays():
     assert np.count_nonzero(T[5]) == np.count_nonzero(T[:, 4]) == 1
 
 
+@pytest.mark.parametrize("of", [of_numbers, of_expressions])
 @pytest.mark.parametrize(
     ("M", "S"),
     [
@@ -154,9 +174,10 @@ def test_planes_are_combined_apart_and_what_nothing_moves_stays():
         (np.eye(2), [[1.0, 1.0], [1.0, 1.0 + 1e-9]]),  # hardly more than one tip function
     ],
 )
-def test_coordinates_stay_where_combinations_are_no_use(M, S):
+def test_coordinates_stay_where_combinations_are_no_use(of, M, S):
     k = len(M)
     padded = np.vstack([S, np.zeros((6 - len(S), k))])
-    T, S_T = combinations(M, padded)
+    T, S_T, own = of(M, padded)
     np.testing.assert_array_equal(T, np.eye(k))
     np.testing.assert_array_equal(S_T, padded)
+    np.testing.assert_array_equal(own, M)

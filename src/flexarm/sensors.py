@@ -388,19 +388,19 @@ class Outputs:
     names: tuple[str, ...]
     units: tuple[str, ...]
 
-    def values(self, q: Array, qd: Array, u: Array | None = None) -> Array:
-        """y, (p,), by native code; axes before the last are many states, as everywhere.
+    def values(self, q: Array, qd: Array, u: Array | None = None, p: Any = None) -> Array:
+        """y, one number a signal, by native code; axes before the last are many states, as everywhere.
 
-        u is needed where acceleration is measured, and may be left out elsewhere. Raises `DescriptionError` for
-        arguments that do not fit the arm.
+        u is needed where acceleration is measured, and may be left out elsewhere; p are parameters of a model that
+        varies. Raises `DescriptionError` for arguments that do not fit the arm.
         """
         if self._accelerates:
             if u is None:
                 raise DescriptionError("outputs: u is missing; an acceleration is measured")
-            qdd = self.model.forward_dynamics(q, qd, u)
+            qdd = self.model.forward_dynamics(q, qd, u, p)
         else:
             qdd = np.zeros(len(self.model.coordinates))
-        return self._evaluation((q, qd, qdd))
+        return self._evaluation((q, qd, qdd), None if p is None else self.model.parameter_values(p))
 
     @cached_property
     def _evaluation(self) -> Evaluation:

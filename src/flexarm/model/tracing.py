@@ -210,7 +210,7 @@ class Traced:
         DescriptionError
             Where a value is out of range, or the model has no such parameter.
         """
-        values = self._shared.varied.values(p, self.p)
+        values = self.parameter_values(p)
         if values.ndim != 1:
             raise DescriptionError(f"p has shape {values.shape}; it must be one set of parameters")
         other = object.__new__(type(self))
@@ -395,7 +395,14 @@ class Traced:
         except (KeyError, TypeError):  # not asked before, or no name
             kernel = self.kernel(name)
             found = self._evaluations.setdefault(name, self.evaluation(name, kernel, *QUANTITIES[name]))
-        return found(values) if p is None else found(values, self._shared.varied.values(p, self.p))
+        return found(values) if p is None else found(values, self.parameter_values(p))
+
+    def parameter_values(self, p: Any) -> Array:
+        """Parameters (..., k) of an array, or of a dict by name with the others as in this model.
+
+        Raises `DescriptionError` for what is out of range, or not there.
+        """
+        return self._shared.varied.values(p, self.p)
 
     def evaluation(
         self, name: str, kernel: Kernel | At, names: tuple[str, ...], sizes: tuple[str | int, ...]

@@ -9,6 +9,8 @@ from typing import Any, final
 
 import casadi as ca
 
+from flexarm.native.program import steps
+
 
 @final
 @dataclass
@@ -39,14 +41,9 @@ class Prologue:
         scalars = [each.elements() for each in x]
         y = [ca.SX.zeros(function.sparsity_out(i)) for i in range(function.n_out())]
         register: dict[int, Any] = {}
-        for k in range(function.n_instructions()):
-            op, where, target = (
-                function.instruction_id(k),
-                function.instruction_input(k),
-                function.instruction_output(k),
-            )
+        for op, where, target, value in steps(function):
             if op == ca.OP_CONST:
-                register[target[0]] = float(function.instruction_constant(k))
+                register[target[0]] = value
             elif op == ca.OP_INPUT:
                 inside = where[0] < len(x)
                 register[target[0]] = scalars[where[0]][where[1]] if inside else self._expression(op, (where[1],))
