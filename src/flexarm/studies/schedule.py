@@ -77,9 +77,9 @@ class Work:
                         self.progress(chunk.runs)
         except (Died, KeyboardInterrupt):
             for future, chunk in running.items():  # that have come meanwhile
-                if future.done() and not future.cancelled() and future.exception() is None:
-                    if not isinstance(found := future.result(), Failure):
-                        self._keep(chunk, found)
+                ended = future.done() and not future.cancelled() and future.exception() is None
+                if ended and not isinstance(found := future.result(), Failure):
+                    self._keep(chunk, found)
             raise
 
     def _result(self, future: "Future[Any]") -> Any:
