@@ -1,7 +1,7 @@
 """Functions that studies in tests are of: they tell in a folder what they do, and wait there until they may go on.
 
-The folder is $STUDY_TEST. `log` has a line for each chunk that is begun or ended, with who does it; `allowed` the
-number of chunks that may end, each of which takes a token by making a folder.
+The folder is $STUDY_TEST. `log` has a line for each chunk that is begun or ended, with who does it; `allowed` is how
+many chunks may end, each of which takes a token by making a folder.
 """
 
 import os

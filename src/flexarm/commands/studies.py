@@ -66,8 +66,8 @@ def study(
         raise SimulationError(failure, result)
     written = _written(result, stem, plot)
     _summary(result, chosen.description, time.perf_counter() - began, [*written, kept])
-    if lost := _lost(result):
-        raise SimulationError(lost, result)
+    if said := lost(result):
+        raise SimulationError(said, result)
 
 
 def _written(result: Any, stem: Path, plot: bool) -> list[Path]:
@@ -82,7 +82,7 @@ def _written(result: Any, stem: Path, plot: bool) -> list[Path]:
     return written
 
 
-def _lost(result: Any) -> str:
+def lost(result: Any) -> str:
     """What to say of runs that could not be computed; of those that only came to no good end, nothing."""
     if not (count := int(result.attrs["runs_lost"])):
         return ""
@@ -112,7 +112,8 @@ def _summary(result: Any, description: str, seconds: float, written: list[Path])
         outcomes.add_row(label, *(f"{x:.4g}" for x in numbers), without)
     say(outcomes)
     if "first_order" in result:
-        say(_indices(result))
+        for order, words in (("first_order", "alone"), ("total_order", "with the others")):
+            say(_indices(result, order, words))
     if int(a.get("worst_run", -1)) >= 0:
         worst = result.isel(run=int(a["worst_run"]))
         at = ", ".join(f"{name} {worst[name].values:.5g}" for name in a["parameters"])
@@ -137,17 +138,16 @@ def _summary(result: Any, description: str, seconds: float, written: list[Path])
     say(table)
 
 
-def _indices(result: Any) -> Any:
-    """Sobol's indices as a table: alone and with the others, with their bounds."""
+def _indices(result: Any, order: str, words: str) -> Any:
+    """Sobol's indices of one kind as a table, with half the width between their bounds."""
     from rich.table import Table
 
-    table = Table("share of the variance", *result.attrs["outcomes"], box=None, padding=(0, 2, 0, 0))
+    table = Table(f"share of the variance {words}", *result.attrs["outcomes"], box=None, padding=(0, 2, 0, 0))
     for parameter in result.attrs["parameters"]:
-        for order, words in (("first_order", "alone"), ("total_order", "with the others")):
-            cells = []
-            for outcome in result.attrs["outcomes"]:
-                at = result.sel(outcome=outcome, parameter=parameter)
-                low, high = (float(at[order + end]) for end in ("_low", "_high"))
-                cells.append(f"{float(at[order]):.3f} ({low:.3f} to {high:.3f})")
-            table.add_row(f"{parameter}, {words}", *cells)
+        cells = []
+        for outcome in result.attrs["outcomes"]:
+            at = result.sel(outcome=outcome, parameter=parameter)
+            half = (float(at[f"{order}_high"]) - float(at[f"{order}_low"])) / 2
+            cells.append(f"{float(at[order]):.2f} ±{half:.2f}")
+        table.add_row(parameter, *cells)
     return table

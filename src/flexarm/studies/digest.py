@@ -1,5 +1,6 @@
 """One digest for equal things, in every process: what a study is, and what of it has been computed."""
 
+import copyreg
 import dataclasses
 import functools
 import hashlib
@@ -82,7 +83,8 @@ def _pieces(thing: Any, depth: int) -> Iterator[bytes]:
 def _reduced(thing: Any) -> Any:
     """What pickle would write of an object."""
     try:
-        found = thing.__reduce_ex__(4)
+        special = copyreg.dispatch_table.get(type(thing))
+        found = special(thing) if special else thing.__reduce_ex__(4)
     except Exception as error:  # pickle raises many kinds, and the object's own code any
         raise DescriptionError(f"study: {shown(thing)} cannot be pickled: {error}") from None
     if isinstance(found, str):

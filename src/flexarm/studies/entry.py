@@ -69,8 +69,8 @@ def study(
     runs, seed : int, optional
         Of the design; of "sensitivity" the base.
     keep : list of str, optional
-        What is kept of each run: numbers (those of `fa.performance`, by default; "deflection", "largest_input",
-        "effort") and trajectories by their names in a result.
+        What is kept of each run: numbers (those of `fa.performance`, by default; "largest_deflection", "largest_input",
+        "effort", "energy_drift") and trajectories by their names in a result.
     knows : "nominal" or "true"
         Which arm the controllers and shapers are designed for: the nominal one, or that of each run.
     band, after : float
@@ -90,9 +90,9 @@ def study(
     Returns
     -------
     xarray.Dataset
-        Coordinates (run): the parameters' values. Variables (run): the outcomes, `energy_drift`, and `status`,
-        "completed" or why there is none. "sensitivity" adds first_order and total_order (outcome, parameter), and their
-        bounds; "worst-case" the attribute `worst_run`.
+        Coordinates (run): the parameters' values. Variables (run): the outcomes, and `status`, "completed" or why there
+        is none; trajectories (run, time, ...). "sensitivity" adds first_order and total_order (outcome, parameter), and
+        their bounds; "worst-case" the attribute `worst_run`.
 
     Raises
     ------
@@ -217,7 +217,8 @@ def flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Names to distributions; TOML reads `upper.EI = {...}` as a table in a table."""
     found: dict[str, Any] = {}
     for name, given in parameters.items():
-        if isinstance(given, Mapping) and given and all(isinstance(x, Mapping | list) for x in given.values()):
+        tables = isinstance(given, Mapping) and given and "type" not in given
+        if tables and all(isinstance(x, Mapping | list) for x in given.values()):
             found |= {f"{name}.{rest}": x for rest, x in flat(given).items()}
         else:
             found[str(name)] = given

@@ -39,7 +39,9 @@ def draw(result: "Dataset") -> "Figure":
         finite = np.isfinite(y)
         _draw_distribution(row[0], y[finite] * scale, label)
         for axes, parameter in zip(row[1:], parameters, strict=False):
-            _draw_dependence(axes, result, parameter, y * scale, i == len(outcomes) - 1)
+            _draw_dependence(axes, result, parameter, y * scale)
+            if i == 0 and axes is row[1] and axes.lines:
+                axes.legend(fontsize="x-small", loc="best", framealpha=0.7)
             axes.sharey(row[1])
             axes.tick_params(labelleft=axes is row[1])
         row[1].set_ylabel(label, fontsize="small")
@@ -75,27 +77,30 @@ def _draw_distribution(axes: Any, y: np.ndarray, label: str) -> None:
     axes.set_ylabel("runs", fontsize="small")
 
 
-def _draw_dependence(axes: Any, result: Any, parameter: str, y: np.ndarray, named: bool) -> None:
+def _draw_dependence(axes: Any, result: Any, parameter: str, y: np.ndarray) -> None:
     x = result[parameter].values
     words = x.dtype.kind not in "iuf"
     every = -(-len(y) // DOTS)
     if words:
         places, x = np.unique(x, return_inverse=True)
         axes.set_xticks(range(len(places)), [escape.label(str(place)) for place in places])
-    axes.plot(x[::every], y[::every], ".", markersize=2 if len(y) > 300 else 4, color="C0", alpha=0.5)
     finite = np.isfinite(y)
+    if not finite.any():
+        axes.text(0.5, 0.5, "none finite", ha="center", transform=axes.transAxes, fontsize="small")
+    else:
+        size = 2 if len(y) > 300 else 4
+        axes.plot(x[finite][::every], y[finite][::every], ".", markersize=size, color="C0", alpha=0.5, label="runs")
     if not words and finite.sum() >= 50:
         edges = np.unique(np.quantile(x[finite], np.linspace(0, 1, 13)))
         part = np.clip(np.searchsorted(edges, x[finite], side="right") - 1, 0, len(edges) - 2)
         if len(edges) > 2:
             middle = [np.mean(y[finite][part == k]) for k in range(len(edges) - 1) if (part == k).any()]
             place = [np.mean(x[finite][part == k]) for k in range(len(edges) - 1) if (part == k).any()]
-            axes.plot(place, middle, color="C1", linewidth=1.5)
+            axes.plot(place, middle, color="C1", linewidth=1.5, label="mean")
     if "worst_run" in result.attrs and (worst := int(result.attrs["worst_run"])) >= 0 and finite[worst]:
-        axes.plot(x[worst], y[worst], "o", color="C3", markersize=6, fillstyle="none")
-    if named:
-        unit = result[parameter].attrs.get("units", "")
-        axes.set_xlabel(escape.label(f"{parameter} [{unit}]" if unit else parameter), fontsize="small")
+        axes.plot(x[worst], y[worst], "o", color="C3", markersize=6, fillstyle="none", label="worst")
+    unit = result[parameter].attrs.get("units", "")
+    axes.set_xlabel(escape.label(f"{parameter} [{unit}]" if unit else parameter), fontsize="small")
 
 
 def _draw_indices(axes: Any, result: Any, parameters: list[str], legend: bool) -> None:
@@ -108,5 +113,6 @@ def _draw_indices(axes: Any, result: Any, parameters: list[str], legend: bool) -
     axes.set_yticks(places, [escape.label(name) for name in parameters], fontsize="small")
     axes.invert_yaxis()
     axes.set_xlabel("share of the variance", fontsize="small")
+    axes.set_ylabel("parameter", fontsize="small")
     if legend:
         axes.legend(fontsize="x-small")

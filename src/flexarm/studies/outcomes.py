@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.checks import Fault, checked_names, choices, shown
+from flexarm.simulation import results
 from flexarm.simulation.performance import performance
-from flexarm.simulation.results import VARIABLES
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -33,7 +33,7 @@ class Outcome:
     needs: tuple[str, ...]
 
 
-FOLLOWED = ("q", "u", "tip", "power")
+FOLLOWED = ("q", "u", "tip", "power", *results.FOLLOWED)
 PERFORMANCE = {
     "arrival": Outcome("s", "when the reference has arrived", FOLLOWED),
     "error": Outcome("rad or m", "largest error of a joint at the arrival", FOLLOWED),
@@ -46,7 +46,7 @@ PERFORMANCE = {
 """Numbers of `fa.performance`: of a run that follows a reference."""
 
 OTHERS: dict[str, tuple[Outcome, Callable[["Dataset"], float]]] = {
-    "deflection": (
+    "largest_deflection": (
         Outcome("m", "largest deflection of a link's tip", ("deflection",)),
         lambda run: float(np.linalg.norm(run.deflection.values, axis=-1).max(initial=0.0)),
     ),
@@ -58,17 +58,21 @@ OTHERS: dict[str, tuple[Outcome, Callable[["Dataset"], float]]] = {
         Outcome("J", "integral of the inputs' power, braking counted like driving", ("power",)),
         lambda run: float(np.trapezoid(np.abs(run.power.values), run.time.values)),
     ),
+    "energy_drift": (
+        Outcome("", "error of the energies' balance, as a share", (*results.AUDIT,)),
+        lambda run: float(run.attrs["energy_drift"]),
+    ),
 }
 """Numbers of any run."""
 
-RESERVED: tuple[str, ...] = ("run", "status", "run_lost", "parameter", "outcome", "energy_drift", "indices_rows")
+RESERVED: tuple[str, ...] = ("run", "status", "run_lost", "parameter", "outcome", "indices_rows")
 RESERVED += tuple(f"{order}{end}" for order in ("first_order", "total_order") for end in ("", "_low", "_high"))
 """Names of a result's own."""
 
 OUTCOMES = PERFORMANCE | {name: outcome for name, (outcome, _) in OTHERS.items()}
 DEFAULT_FOLLOWING = ("error", "settling", "overshoot", "residual", "peak", "energy")
-DEFAULT_FREE = tuple(OTHERS)
-TRAJECTORIES = (*VARIABLES,)
+DEFAULT_FREE = ("largest_deflection", "largest_input", "effort")
+TRAJECTORIES = (*results.VARIABLES, *results.FOLLOWED)
 
 
 @final
@@ -112,7 +116,7 @@ def kept(names: object, follows: bool, band: float, after: float) -> Keep:
     for name in given:
         if name not in OUTCOMES and name not in TRAJECTORIES:
             raise Fault("keep", f"has {shown(name)}; there are {', '.join((*OUTCOMES, *TRAJECTORIES))}")
-        if name in PERFORMANCE and not follows:
+        if name in (*PERFORMANCE, *results.FOLLOWED) and not follows:
             raise Fault("keep", f"has {shown(name)}, and the run follows no reference; there are {', '.join(OTHERS)}")
     return Keep(
         tuple(name for name in given if name in OUTCOMES),
@@ -129,7 +133,6 @@ class Rows:
         self._count, self._keep = count, keep
         self._status = ["not computed"] * count
         self._numbers = {name: np.full(count, np.nan) for name in keep.outcomes}
-        self._drift = np.full(count, np.nan)
         self._paths: dict[str, Array] = {}
         self._labels: Any = None
 
@@ -137,14 +140,14 @@ class Rows:
         """Run i has not ended well."""
         self._status[i] = why
 
-    def put(self, i: int, run: "Dataset", drift: float) -> None:
+    def put(self, i: int, run: "Dataset") -> None:
         """Run i has ended well."""
         try:
             numbers = self._keep.numbers(run)
         except Exception as error:
             self.failed(i, str(error))
             return
-        self._status[i], self._drift[i] = "completed", drift
+        self._status[i] = "completed"
         for name, value in numbers.items():
             self._numbers[name][i] = value
         for name in self._keep.trajectories:
@@ -160,7 +163,6 @@ class Rows:
         import xarray as xr
 
         found: Any = {name: ("run", values) for name, values in self._numbers.items()}
-        found["energy_drift"] = ("run", self._drift)
         found["status"] = ("run", np.array(self._status, dtype=object))
         coords: Mapping[str, Any] = {}
         for name, values in self._paths.items():

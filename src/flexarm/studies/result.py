@@ -48,7 +48,6 @@ def assembled(plan: Plan, listed: list[Chunk], work: Work, seconds: float) -> "D
         if name in found:
             found[name].attrs.update(units=unit, long_name=meaning)
     outcomes = [str(name) for name in found if found[name].dims == ("run",) and found[name].dtype.kind == "f"]
-    outcomes = [name for name in outcomes if name != "energy_drift"]
     found.attrs = {
         "name": escape.attribute(plan.name),
         "task": escape.attribute(plan.task.title),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from flexarm.studies.digest import code_version
-from flexarm.studies.executors import Place
+from flexarm.studies.executors import Died, Place
 from flexarm.studies.folder import Folder
 from flexarm.studies.tasks import Task
 from flexarm.studies.work import Chunk, Failure, computed
@@ -58,22 +58,29 @@ class Work:
             work = (computed, self.task, chunk.samples, code_version())
             running[self.place.submit(work, before)] = chunk
 
-        while waiting or running:
-            while waiting and len(running) < self.place.ahead:
-                begin(waiting.popleft())
-            ended, _ = wait(running, LOOK, FIRST_COMPLETED)
-            for future in ended:
-                chunk = running.pop(future)
-                found = self._result(future)
-                if not isinstance(found, Failure):
+        try:
+            while waiting or running:
+                while waiting and len(running) < self.place.ahead:
+                    begin(waiting.popleft())
+                wait(running, LOOK, FIRST_COMPLETED)
+                for future in [future for future in running if future.done()]:  # in the order in which they went out
+                    chunk = running.pop(future)
+                    found = self._result(future)
+                    if not isinstance(found, Failure):
+                        self._keep(chunk, found)
+                        continue
+                    tried.setdefault(chunk.key, []).append(found.where)
+                    if len(tried[chunk.key]) < TRIES:
+                        begin(chunk)
+                    else:
+                        self.failed[chunk.key] = found.why
+                        self.progress(chunk.runs)
+        except (Died, KeyboardInterrupt):
+            for future, chunk in running.items():  # that have come meanwhile
+                ended = future.done() and not future.cancelled() and future.exception() is None
+                if ended and not isinstance(found := future.result(), Failure):
                     self._keep(chunk, found)
-                    continue
-                tried.setdefault(chunk.key, []).append(found.where)
-                if len(tried[chunk.key]) < TRIES:
-                    begin(chunk)
-                else:
-                    self.failed[chunk.key] = found.why
-                    self.progress(chunk.runs)
+            raise
 
     def _result(self, future: "Future[Any]") -> Any:
         try:

@@ -11,6 +11,7 @@ from flexarm.checks import Described, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.scenario import Scenario
+from flexarm.simulation.run import simulate
 from flexarm.studies.digest import digest
 from flexarm.studies.outcomes import OUTCOMES, Keep, Rows, of_function
 
@@ -97,15 +98,19 @@ class ScenarioTask:
 
     def variables(self, pattern: str) -> list[Variable]:
         fields = leaves(self.scenario)
-        if found := [Variable(name, fields[name]) for name in fields if fnmatchcase(name, pattern)]:
-            return found
+        if chosen := [Variable(name, fields[name]) for name in fields if fnmatchcase(name, pattern)]:
+            return chosen
         table, _, rest = pattern.partition(".")
         if table == "controller" and rest and "*" not in rest and self.scenario.controller is not None:
             return [Variable(pattern)]  # one that is not given, such as a delay; `check` knows whether there is one
         if table in TABLES:
             raise DescriptionError(f"no field {shown(pattern)} of the scenario; there are {', '.join(fields)}")
         arm = self.scenario.loaded_arm()
-        return [Variable(p.name, p.value, p.unit, p.meaning) for p in Model(arm, vary=[pattern]).parameters]
+        try:
+            found = Model(arm, vary=[pattern]).parameters
+        except DescriptionError as error:
+            raise DescriptionError(str(error).removeprefix("vary: ")) from None
+        return [Variable(p.name, p.value, p.unit, p.meaning) for p in found]
 
     def check(self, samples: Samples) -> None:
         scenario = self._at(samples, 0)
@@ -121,11 +126,12 @@ class ScenarioTask:
         for i in range(count):
             try:
                 each = model.at(p[i]) if names else model
-                result = self._at(samples, i).run(each, progress=False, nominal=nominal)
+                asked = self._at(samples, i).arguments(each, nominal) | {"keep": self.keep.needs()}
+                result = simulate(each, progress=False, **asked)
             except FlexarmError as error:
                 rows.failed(i, str(error))
             else:
-                rows.put(i, result, result.attrs["energy_drift"])
+                rows.put(i, result)
         return rows.dataset()
 
     def _model(self, names: list[str]) -> Model:

@@ -1,0 +1,940 @@
+"""Studies: distributions, designs, what varies, what is kept, where it is computed, what is said when it is wrong."""
+
+import concurrent.futures
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from figures import assert_readable, drawn
+from scipy import stats
+from study_tasks import deadly, ishigami, squared
+
+import flexarm as fa
+from flexarm import studies
+from flexarm.errors import InterruptedRun
+from flexarm.files import alone
+from flexarm.studies.conduct import conduct
+from flexarm.studies.digest import code_version, digest
+from flexarm.studies.distributions import distribution
+from flexarm.studies.figure import draw
+from flexarm.studies.file import Study, bundled_studies, description_of, load_study
+from flexarm.studies.plan import Plan
+from flexarm.studies.result import load, save
+from flexarm.studies.work import chunks
+
+X = {"x": {"type": "uniform", "low": 0.0, "high": 1.0}}
+ANGLE = {"type": "uniform", "low": -np.pi, "high": np.pi}
+ABC = dict.fromkeys("abc", ANGLE)
+HELPERS = Path(__file__).parent / "helpers"
+SCENARIO = fa.Scenario(
+    name="slew",
+    arm="rigid-two-link",
+    until=0.6,
+    samples=61,
+    reference={"type": "quintic", "start": [0.0, 0.0], "end": [0.3, -0.2], "duration": 0.3},
+    controller={"type": "joint-pd", "Kp": [40.0, 30.0], "Kd": 8.0},
+    solver={"method": "rk4", "step": 0.002},
+)
+FREE = fa.Scenario(name="swing", arm="rigid-two-link", until=0.2, samples=21)
+
+
+def run(task, parameters, design="random", executor=1, progress=False, **more):
+    return fa.study(task, parameters, design, executor=executor, progress=progress, **more)
+
+
+# -- distributions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "nominal", "expected"),
+    [
+        ({"type": "uniform", "low": "-10 %", "high": "+20%"}, 50.0, stats.uniform(45.0, 15.0)),
+        ({"type": "uniform", "low": "-10 %", "high": "10 %"}, -2.0, stats.uniform(-2.2, 0.4)),
+        ({"type": "uniform", "low": "3 kg", "high": 4}, None, stats.uniform(3.0, 1.0)),
+        ({"type": "normal", "deviation": "10 %"}, 20.0, stats.norm(20.0, 2.0)),
+        ({"type": "normal", "deviation": 0.5, "mean": "1.5 kg"}, 20.0, stats.norm(1.5, 0.5)),
+        ({"type": "normal", "deviation": 2.0, "low": "-5 %", "high": 24}, 20.0, stats.truncnorm(-0.5, 2.0, 20.0, 2.0)),
+        ({"type": "normal", "deviation": 2.0, "low": 19.0}, 20.0, stats.truncnorm(-0.5, np.inf, 20.0, 2.0)),
+        ({"type": "lognormal", "deviation": "20 %"}, 5.0, stats.lognorm(0.2, scale=5.0)),
+        ({"type": "lognormal", "deviation": 0.1, "median": "10 %"}, 5.0, stats.lognorm(0.1, scale=5.5)),
+    ],
+)
+def test_values_have_the_distribution_that_is_asked_for(given, nominal, expected):
+    quantile = distribution(given).quantile(nominal, "kg")
+    share = np.array([0.001, 0.2, 0.5, 0.77, 0.999])
+    np.testing.assert_allclose(expected.cdf(quantile(share)), share, rtol=1e-9)
+    assert quantile.bounded == bool(np.isfinite(expected.support()).all())
+    assert np.isfinite(quantile(np.array([0.0, 1.0]))).all()
+    levels = quantile.levels(5)
+    assert len(levels) == 5 and (np.diff(levels) > 0).all()
+    assert quantile.levels(1)[0] == pytest.approx(expected.median())
+
+
+def test_choices():
+    quantile = distribution({"type": "choice", "values": [1, "2 kg", "50 %"], "weights": [1, 0, 3]}).quantile(2.0, "kg")
+    assert quantile(np.array([0.0, 0.2, 0.26, 1.0])).tolist() == [1.0, 1.0, 3.0, 3.0]
+    assert quantile.levels(7).tolist() == [1.0, 2.0, 3.0]
+    words = distribution(["zv", "zvd"]).quantile("zv", "")
+    assert words(np.array([0.1, 0.9])).tolist() == ["zv", "zvd"]
+    assert distribution(np.array([1.0, 4.0])).quantile(None, "").levels(1).tolist() == [1.0, 4.0]
+
+
+UNIFORM = {"type": "uniform", "low": 0.0, "high": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (3.0, "is 3.0; it must be a list of values or a distribution: 'uniform', 'normal', 'lognormal' or 'choice'"),
+        ({"low": 1.0}, "type is missing; it must be 'uniform', 'normal', 'lognormal' or 'choice'"),
+        ({"type": "beta"}, "type is 'beta'; it must be 'uniform'"),
+        ({"type": ["uniform"]}, "type is \\['uniform'\\]; it must be 'uniform'"),
+        ({"type": "uniform", "low": 1.0}, "high is missing"),
+        (UNIFORM | {"sigma": 1}, "unknown key 'sigma'; allowed are low, high"),
+        (UNIFORM | {"high": -1.0}, "high is -1 where low is 0; it must be larger"),
+        (UNIFORM | {"high": "wide"}, "high is 'wide'; it must be a number, or a text such as"),
+        (UNIFORM | {"high": "1e999"}, "high is inf; it must be finite"),
+        (UNIFORM | {"high": True}, "high is True; it must be a number"),
+        (UNIFORM | {"high": "2 N"}, "high is 2 N; it must be in kg, or in % of the nominal value"),
+        ({"type": "normal", "deviation": 0.0}, "deviation is 0; it must be positive"),
+        ({"type": "normal", "deviation": "-3 %"}, "deviation is -3 %; it must be positive"),
+        ({"type": "normal", "deviation": 1.0, "low": 3.0, "high": 3.0}, "high is 3 where low is 3; it must be larger"),
+        ({"type": "normal", "deviation": 0.1, "low": 9.0}, "deviation is 0.1; nothing is left between low and high"),
+        ({"type": "lognormal", "deviation": 0.1, "median": -1}, "median is -1; it must be positive"),
+        ({"type": "lognormal", "deviation": -0.1}, "deviation is -0.1; it must be positive"),
+        ([], "values is empty; it must have at least one value"),
+        ([1.0, None], r"values\[1\] is None; it must be a number"),
+        ([1.0, "much"], r"values\[1\] is 'much'; it must be a number, or a text such as"),
+        ({"type": "choice", "values": 3.0}, "values is 3.0; it must be a list of values"),
+        ({"type": "choice", "values": [1, 2], "weights": [1]}, "weights has 1 numbers; .* as many as values, 2"),
+        ({"type": "choice", "values": [1, 2], "weights": [0, 0]}, "weights are all zero; one must be positive"),
+        (
+            {"type": "choice", "values": [1, 2], "weights": [1, -1]},
+            r"weights\[1\] is -1.0; it must be zero or positive",
+        ),
+    ],
+)
+def test_a_wrong_distribution_is_one_line(given, message):
+    with pytest.raises(fa.DescriptionError, match=f"^study: parameters.upper.mass[. ].*{message}") as error:
+        run(SCENARIO, {"upper.mass": given})
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"type": "uniform", "low": "-1 %", "high": "1 %"}, "low is in % and the nominal value is not known"),
+        ({"type": "normal", "deviation": 1.0}, "mean is missing; there is no nominal value"),
+        ({"type": "lognormal", "deviation": 1.0}, "median is missing; there is no nominal value"),
+        ({"type": "uniform", "low": "1 kg", "high": "2 kg"}, "low is 1 kg; it must be without a unit"),
+    ],
+)
+def test_a_function_has_no_nominal_values(given, message):
+    with pytest.raises(fa.DescriptionError, match=rf"^study: parameters\.x\.{message}"):
+        run(squared, {"x": given})
+
+
+def test_a_share_of_zero():
+    scenario = SCENARIO.replace(controller=dict(SCENARIO.controller) | {"Kd": 0.0})
+    with pytest.raises(fa.DescriptionError, match="deviation is in % and the nominal value is zero"):
+        run(scenario, {"controller.Kd": {"type": "normal", "deviation": "10 %"}})
+
+
+# -- designs -----------------------------------------------------------------------------------------------------------
+
+
+def shares(design):
+    return np.array(design.samples([distribution(UNIFORM).quantile(None, "")] * 3))
+
+
+def test_a_latin_hypercube_has_one_value_in_each_part():
+    values = shares(studies.LatinHypercube(runs=50, seed=3))
+    assert (np.sort(np.floor(50 * values), axis=1) == np.arange(50)).all()
+
+
+def test_sobol_and_random_go_on_where_a_shorter_one_ends():
+    for cls in (studies.Sobol, studies.Random):
+        np.testing.assert_array_equal(shares(cls(runs=200, seed=1))[:, :77], shares(cls(runs=77, seed=1)))
+        assert (shares(cls(runs=8, seed=1)) != shares(cls(runs=8, seed=2))).all()
+
+
+def test_sobol_is_more_even_than_random():
+    discrepancies = [
+        stats.qmc.discrepancy(shares(cls(runs=256, seed=5)).T)
+        for cls in (studies.Sobol, studies.LatinHypercube, studies.Random)
+    ]
+    assert discrepancies[0] < discrepancies[1] < discrepancies[2]
+
+
+def test_a_grid_has_every_combination():
+    result = run(lambda s: s["a"] + s["b"], {"a": [1, 2, 3], "b": UNIFORM}, {"type": "grid", "levels": 2})
+    assert result.a.values.tolist() == [1, 1, 2, 2, 3, 3]
+    assert result.b.values.tolist() == [0, 1, 0, 1, 0, 1]
+    assert result["value"].values.tolist() == [1, 2, 2, 3, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("design", "more", "message"),
+    [
+        (
+            3,
+            {},
+            "design is 3; it must be 'random', 'latin-hypercube', 'sobol', 'grid', 'sensitivity' or 'worst-case', or",
+        ),
+        ("monte carlo", {}, "design is 'monte carlo'; it must be 'random'"),
+        ({"runs": 3}, {}, "design has no type; it must be 'random'"),
+        ({"type": "random", "runs": 0}, {}, "design.runs is 0; it must be a whole number, at least 1"),
+        ({"type": "random", "runs": 1e9}, {}, "design.runs is 1000000000; it must be at most 10000000"),
+        ("random", {"seed": -1}, "design.seed is -1; it must be an integer from 0 to"),
+        ("random", {"runs": 2.5}, "design.runs is 2.5; it must be a whole number"),
+        ({"type": "random", "levels": 3}, {}, "design unknown key 'levels'; allowed are runs, seed"),
+        ("sensitivity", {"runs": 100}, "design.base is 100; it must be a power of two, such as 64 or 128"),
+        ("sensitivity", {"runs": 1}, "design.base is 1; it must be a power of two, such as 2 or 4"),
+        ({"type": "sensitivity", "confidence": 95}, {}, "design.confidence is 95; it must be between 0 and 1"),
+        ("grid", {"runs": 10}, "runs is given, and a grid has none; give levels in its table"),
+        ("grid", {"seed": 1}, "seed is given, and a grid has none"),
+        ("worst-case", {}, "design.outcome is missing"),
+        (
+            {"type": "worst-case", "outcome": "value", "worst": "best"},
+            {},
+            "design.worst is 'best'; it must be 'largest' or",
+        ),
+        ("random", {"chunk": 0}, "chunk is 0; it must be a whole number, at least 1"),
+        ("random", {"knows": "all"}, "knows is 'all'; it must be 'nominal' or 'true'"),
+        ("random", {"band": 0.0}, "band is 0.0; it must be positive"),
+        ("random", {"after": -1.0}, "after is -1.0 s; it must be zero or positive"),
+        ("random", {"name": 3}, "name is 3; it must be a str"),
+        ("random", {"progress": 3}, "progress is 3; it must be true, false or a function of two numbers"),
+        ("random", {"executor": 0}, "executor is 0; it must be a concurrent.futures.Executor, a number of processes"),
+        ("random", {"executor": [1]}, r"executor is \[1\]; it must be a concurrent.futures.Executor"),
+    ],
+)
+def test_a_wrong_argument_is_one_line(design, more, message):
+    with pytest.raises(fa.DescriptionError, match=f"^study: {message}") as error:
+        run(squared, X, design, **more)
+    assert "\n" not in str(error.value)
+
+
+def test_a_grid_that_is_too_large():
+    with pytest.raises(fa.DescriptionError, match="design.levels is 5000; that makes 125000000000 runs, and at most"):
+        run(ishigami, ABC, {"type": "grid", "levels": 5000})
+
+
+# -- what it is of -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "parameters is {}; it must be a table from names to distributions, not empty"),
+        ([1], r"parameters is \[1\]; it must be a table"),
+        ({"upper.weight": [1.0]}, r"no parameter 'upper.weight'; there are .*upper.mass"),
+        ({"*.mass": [1.0], "fore.mass": [2.0]}, "parameters.fore.mass fits fore.mass, which varies already"),
+        ({"controller.gain": [1.0]}, "controller.gain is unknown; allowed are Kp, Kd"),
+        (
+            {"reference.speed": [1.0]},
+            "no field 'reference.speed' of the scenario; there are until, samples, reference.type",
+        ),
+        ({"reference.type": UNIFORM}, "parameters.reference.type is the word 'quintic'; give a list of words"),
+        (
+            {"reference.duration": [-1.0]},
+            "reference: duration is -1.0 s; it must be positive|reference.duration is -1.0 s",
+        ),
+    ],
+)
+def test_what_cannot_vary(parameters, message):
+    with pytest.raises(fa.DescriptionError, match=message) as error:
+        run(SCENARIO, parameters, "grid")
+    assert "\n" not in str(error.value)
+
+
+def test_a_name_that_no_parameter_can_have():
+    for name in ("status", "run", "a/b", "a\nb"):
+        with pytest.raises(fa.DescriptionError, match="is a name that no parameter can have; give it another"):
+            run(squared, {name: [1.0]})
+
+
+@pytest.mark.parametrize("task", [3, fa.Model(fa.load("rigid-two-link"))])
+def test_a_task_that_is_none(task):
+    with pytest.raises(fa.DescriptionError, match="study: task is .*; it must be a scenario, its name or file, or"):
+        run(task, X)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "keep", "message"),
+    [
+        (SCENARIO, [], "keep is empty; it must name some of arrival"),
+        (SCENARIO, "peak", "keep is 'peak'; it must be a list of names"),
+        (SCENARIO, ["grace"], "keep has 'grace'; there are arrival, error, settling"),
+        (FREE, ["settling"], "keep has 'settling', and the run follows no reference; there are largest_deflection"),
+        (squared, ["value"], "keep is given, and the task is a function; what it returns is kept"),
+    ],
+)
+def test_what_cannot_be_kept(scenario, keep, message):
+    with pytest.raises(fa.DescriptionError, match=f"^study: {message}"):
+        run(scenario, X, keep=keep)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ({}, "has returned an empty table; it must return outcomes"),
+        ("much", "has returned 'much' for 'value'; it must be numbers, one a run"),
+        (3.0, r"has returned shape \(\) for 'value'; its first axis must have 4 runs"),
+        ({"x": [1.0] * 4}, "has returned an outcome called 'x'; give it a name of its own"),
+        ({"status": [1.0] * 4}, "has returned an outcome called 'status'; give it a name of its own"),
+    ],
+)
+def test_a_function_that_returns_something_else(returned, message):
+    result = run(lambda samples: returned, X, runs=8, chunk=4)
+    assert result.attrs["runs_lost"] == 8
+    assert all(message.replace("\\", "") in status for status in result.status.values)
+
+
+def test_a_scenario_is_run_for_each_sample():
+    """Numbers of the arm and of the scenario: as the same scenario written out and run alone."""
+    parameters = {
+        "upper.mass": [1.0, 1.3],
+        "controller.Kp.1": [30.0, 35.0],
+        "reference": {"duration": [0.3, "0.25 "]},
+        "samples": [61],
+    }
+    result = run(SCENARIO, parameters, "grid", knows="true", keep=["residual", "peak", "error", "u", "tip"])
+    assert result.sizes["run"] == 8 and (result.status == "completed").all()
+    assert result["upper.mass"].attrs == {"units": "kg", "long_name": "mass", "nominal": 1.0}
+    for i in (0, 3, 7):
+        at = result.isel(run=i)
+        arm = SCENARIO.loaded_arm()
+        upper = arm.links[0].replace(body=arm.links[0].body.replace(mass=float(at["upper.mass"])))
+        table = dict(SCENARIO.controller) | {"Kp": [40.0, float(at["controller.Kp.1"])]}
+        reference = SCENARIO.reference.replace(duration=float(at["reference.duration"]))
+        one = SCENARIO.replace(arm=arm.replace(links=[upper, arm.links[1]]), controller=table, reference=reference)
+        expected = one.run(progress=False)
+        worth = fa.performance(expected)
+        for name in ("residual", "peak", "error"):
+            assert float(at[name]) == pytest.approx(getattr(worth, name), rel=1e-7, abs=1e-12)
+        for name in ("u", "tip"):
+            np.testing.assert_allclose(at[name].values, expected[name].values, rtol=1e-7, atol=1e-9)
+    assert result.u.dims == ("run", "time", "input") and result.u.attrs == expected.u.attrs
+    assert result.attrs["outcomes"] == ["residual", "peak", "error"]
+
+
+def test_a_controller_knows_the_nominal_arm_or_that_of_each_run():
+    scenario = SCENARIO.replace(controller={"type": "computed-torque", "Kp": 100.0, "Kd": 20.0})
+    parameters = {"*.mass": {"type": "uniform", "low": "20 %", "high": "30 %"}}
+    ignorant, wise = (run(scenario, parameters, runs=3, knows=knows) for knows in ("nominal", "true"))
+    assert (wise.error.values < 1e-6).all()  # computed torque cancels what it knows
+    assert (ignorant.error.values > 1e-3).all()
+
+
+def test_a_gain_that_is_not_given_can_vary():
+    sampled = SCENARIO.replace(controller=dict(SCENARIO.controller) | {"period": 0.01})
+    result = run(sampled, {"controller.delay": [0.0, 0.01]}, "grid")
+    assert (result.status == "completed").all() and result.error.values[0] != result.error.values[1]
+
+
+def test_words_vary():
+    scenario = SCENARIO.replace(solver={"rtol": 1e-9})
+    result = run(scenario, {"solver.method": ["dop853", "rk45"]}, "grid")
+    assert result["solver.method"].values.tolist() == ["dop853", "rk45"]
+    np.testing.assert_allclose(*result.residual.values, rtol=1e-4)
+    assert_readable(drawn(draw(result)))
+
+
+def test_runs_that_end_badly_say_why_and_the_others_go_on():
+    parameters = {"upper.mass": {"type": "choice", "values": [1.0, -1.0]}, "controller.Kd": [8.0, -1e4]}
+    result = run(SCENARIO, parameters, "grid")
+    said = result.status.values.tolist()
+    assert said[0] == "completed" and "upper.mass is -1.0 kg; it must be positive" in said[2]
+    assert "diverged" in said[1]
+    assert np.isfinite(result.peak.values).tolist() == [True, False, False, False]
+    assert result.attrs["runs_failed"] == 3 and result.attrs["runs_lost"] == 0
+
+
+def test_runs_without_a_reference():
+    result = run(
+        FREE,
+        {"upper.mass": [0.5, 1.0]},
+        "grid",
+        keep=["effort", "largest_input", "largest_deflection", "q", "energy_drift"],
+    )
+    assert (
+        result.effort.values.tolist()
+        == result.largest_input.values.tolist()
+        == result.largest_deflection.values.tolist()
+    )
+    assert result.q.dims == ("run", "time", "coordinate") and (result.q.values[0] != result.q.values[1]).any()
+    assert (result.energy_drift.values < 1e-6).all()
+    assert set(run(FREE, {"upper.mass": [0.5]}).attrs["outcomes"]) == {"effort", "largest_input", "largest_deflection"}
+
+
+# -- statistics --------------------------------------------------------------------------------------------------------
+
+
+def test_indices_of_a_function_that_are_known():
+    """Ishigami & Homma 1990: the variance and its parts in closed form."""
+    a, b = 7.0, 0.1
+    v = [(1 + b * np.pi**4 / 5) ** 2 / 2, a**2 / 8, 0.0]
+    v13 = b**2 * np.pi**8 * (1 / 18 - 1 / 50)
+    total = sum(v) + v13
+    result = run(ishigami, ABC, "sensitivity", runs=4096, seed=1)
+    assert result.sizes["run"] == 4096 * 5
+    at = result.sel(outcome="value")
+    np.testing.assert_allclose(at.first_order.values, np.array(v) / total, atol=0.03)  # about 2 / sqrt(4096)
+    np.testing.assert_allclose(at.total_order.values, np.array([v[0] + v13, v[1], v13]) / total, atol=0.03)
+    for order in ("first_order", "total_order"):
+        assert (at[f"{order}_low"] < at[order]).all() and (at[order] < at[f"{order}_high"]).all()
+    assert float(result["value"].mean()) == pytest.approx(a / 2, abs=0.1)
+    again = run(ishigami, ABC, "sensitivity", runs=4096, seed=1, executor=2)
+    xr.testing.assert_identical(again.drop_attrs(), result.drop_attrs())
+
+
+def test_bounds_of_indices_hold_what_they_promise():
+    """Of 95 percent bounds about one in twenty is wrong; here more than half of so many wrong would be bad luck."""
+    first = 7.0**2 / 8 / ((1 + 0.1 * np.pi**4 / 5) ** 2 / 2 + 7.0**2 / 8 + 0.01 * np.pi**8 * (1 / 18 - 1 / 50))
+    inside = 0
+    for seed in range(40):
+        at = run(ishigami, ABC, "sensitivity", runs=128, seed=seed).isel(outcome=0, parameter=1)
+        inside += bool(at.first_order_low <= first <= at.first_order_high)
+    assert inside >= 34  # 38 expected; fewer has a chance below 1e-2 for a true 95 percent
+
+
+def test_indices_where_runs_are_missing():
+    def broken(samples):
+        y = samples["x"] + 10.0 * samples["y"]
+        return {
+            "all": y,
+            "some": np.where(samples["x"] > 0.9, np.nan, y),
+            "few": np.where(samples["x"] > 0.001, np.nan, y),
+        }
+
+    result = run(broken, {"x": UNIFORM, "y": UNIFORM}, "sensitivity", runs=64)
+    assert result.indices_rows.values[0] == 64 and result.indices_rows.values[1] == 32
+    assert result.first_order.sel(outcome="some", parameter="y") > 0.8
+    assert np.isnan(result.first_order.sel(outcome="few")).all()
+
+
+@pytest.mark.parametrize(
+    ("worst", "expected"), [("largest", 7 + 1 + 0.1 * np.pi**4), ("smallest", -1 - 0.1 * np.pi**4)]
+)
+def test_the_worst_case_is_found(worst, expected):
+    design = {"type": "worst-case", "outcome": "value", "worst": worst, "runs": 3000, "seed": 2}
+    result = run(ishigami, ABC, design)
+    at = result.isel(run=result.attrs["worst_run"])
+    assert float(at["value"]) == pytest.approx(expected, abs=0.1)
+    assert result.sizes["run"] <= 3000
+    xr.testing.assert_identical(run(ishigami, ABC, design, executor=2).drop_attrs(), result.drop_attrs())
+
+
+def test_a_run_that_fails_is_the_worst_case_and_ends_the_search():
+    design = studies.WorstCase(outcome="peak", runs=200, seed=1)
+    result = run(SCENARIO, {"controller.Kd": {"type": "uniform", "low": -5000.0, "high": 8.0}}, design)
+    at = result.isel(run=result.attrs["worst_run"])
+    assert "diverged" in str(at.status.values) and result.sizes["run"] < 100
+
+
+@pytest.mark.parametrize(
+    ("task", "parameters", "outcome", "message"),
+    [
+        (
+            squared,
+            {"x": {"type": "normal", "deviation": 1.0, "mean": 0.0}},
+            "value",
+            "parameters.x has no bounds, which",
+        ),
+        (
+            SCENARIO,
+            {"upper.mass": UNIFORM | {"low": 0.5}},
+            "grace",
+            "design.outcome is 'grace'; kept are error, settling",
+        ),
+        (squared, X, "grace", "design.outcome is 'grace'; there are value"),
+    ],
+)
+def test_a_search_for_nothing(task, parameters, outcome, message):
+    with pytest.raises(fa.DescriptionError, match=f"^study: {message}"):
+        run(task, parameters, {"type": "worst-case", "outcome": outcome, "runs": 20})
+
+
+# -- folders -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_study_goes_on_where_it_was(tmp_path):
+    calls = []
+
+    def counted(samples):
+        calls.append(samples["x"].copy())
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return samples["x"] ** 2
+
+    with pytest.warns(InterruptedRun, match=r"interrupted; 6 of 10 runs are kept in .*; start again to go on"):
+        part = run(counted, X, runs=10, chunk=2, folder=tmp_path / "kept")
+    assert part.status.values.tolist() == ["completed"] * 6 + ["not computed"] * 4
+    assert np.isfinite(part["value"].values).sum() == 6
+    whole = run(counted, X, runs=10, chunk=2, folder=tmp_path / "kept")
+    assert len(calls) == 4 + 2 and whole.attrs["runs_found"] == 6
+    again = run(counted, X, runs=10, chunk=2, folder=tmp_path / "kept")
+    assert len(calls) == 6 and again.attrs["runs_found"] == 10
+    xr.testing.assert_identical(again.drop_attrs(), whole.drop_attrs())
+    more = run(counted, X, runs=14, chunk=2, folder=tmp_path / "kept")
+    assert len(calls) == 8 and more.attrs["runs_found"] == 10  # more runs of the same study
+    np.testing.assert_array_equal(more["value"].values[:10], whole["value"].values)
+
+
+def test_a_search_goes_on_where_it_was(tmp_path):
+    design = studies.WorstCase(outcome="value", runs=100, seed=2)
+    calls = []
+
+    def counted(samples):
+        calls.append(len(samples["x"]))
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return np.sin(9 * samples["x"])
+
+    with pytest.warns(InterruptedRun):
+        run(counted, X, design, folder=tmp_path / "kept")
+    before = len(calls)
+    result = run(counted, X, design, folder=tmp_path / "kept")
+    assert result.attrs["runs_found"] == sum(calls[: before - 1])
+    assert result.attrs["runs_found"] + sum(calls[before:]) == result.sizes["run"]
+    xr.testing.assert_identical(result.drop_attrs(), run(lambda s: np.sin(9 * s["x"]), X, design).drop_attrs())
+
+
+def test_damaged_chunks_are_computed_again(tmp_path):
+    result = run(squared, X, runs=8, chunk=2, folder=tmp_path)
+    files = sorted(tmp_path.glob("*.nc"))
+    content = files[0].read_bytes()
+    files[0].write_bytes(content[:-100] + bytes(100))
+    files[1].write_bytes(files[2].read_bytes())
+    again = run(squared, X, runs=8, chunk=2, folder=tmp_path)
+    assert again.attrs["runs_found"] == 4
+    xr.testing.assert_identical(again.drop_attrs(), result.drop_attrs())
+    assert files[0].read_bytes()[-50:] == content[-50:]
+
+
+def test_other_code_has_other_chunks(tmp_path, monkeypatch):
+    run(squared, X, runs=4, folder=tmp_path)
+    monkeypatch.setattr("flexarm.studies.work.code_version", lambda: "other")
+    monkeypatch.setattr("flexarm.studies.schedule.code_version", lambda: "other")
+    assert run(squared, X, runs=4, folder=tmp_path).attrs["runs_found"] == 0
+    monkeypatch.setattr("flexarm.studies.schedule.code_version", lambda: "another")
+    lost = run(squared, X, runs=5, folder=tmp_path)
+    assert "flexarm is other there; the study's is another" in lost.status.values[4]
+
+
+def test_a_folder_of_another_study_is_refused(tmp_path):
+    run(squared, X, runs=4, folder=tmp_path / "kept", name="first")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()}
+    for task, parameters in ((squared, {"x": [1.0]}), (ishigami, ABC), (lambda s: s["x"], X)):
+        with pytest.raises(
+            fa.DescriptionError, match=r"kept belongs to another study, or to first with other param"
+        ) as e:
+            run(task, parameters, runs=4, folder=tmp_path / "kept")
+        assert "\n" not in str(e.value)
+    with pytest.raises(fa.DescriptionError, match="belongs to another study"):
+        run(squared, X, "sobol", runs=4, folder=tmp_path / "kept")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == before
+
+
+def test_folders_that_are_none(tmp_path):
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(
+        fa.DescriptionError, match="is no study's folder, it holds thesis.tex; give another, or an empty"
+    ):
+        run(squared, X, runs=4, folder=tmp_path)
+    with pytest.raises(fa.DescriptionError, match=r"thesis.tex.*: cannot be written|thesis.tex.*: cannot be read"):
+        run(squared, X, runs=4, folder=tmp_path / "thesis.tex")
+    for content, message in (
+        ("{", "study.json: cannot be read: it is damaged"),
+        ("[1]", "belongs to another study, or to unknown"),
+    ):
+        (tmp_path / "other").mkdir(exist_ok=True)
+        (tmp_path / "other" / "study.json").write_text(content)
+        with pytest.raises(fa.DescriptionError, match=message):
+            run(squared, X, runs=4, folder=tmp_path / "other")
+    with pytest.raises(fa.DescriptionError, match="path is of type int; it must be the name of a file"):
+        run(squared, X, runs=4, folder=3)
+
+
+def test_two_at_once_in_one_folder(tmp_path):
+    def inside(samples):
+        with pytest.raises(fa.DescriptionError, match=f"{tmp_path}: another process computes this study now; wait"):
+            run(inside, X, runs=4, folder=tmp_path)
+        return samples["x"]
+
+    assert run(inside, X, runs=4, chunk=4, folder=tmp_path).attrs["runs_lost"] == 0
+
+
+def test_alone(tmp_path):
+    with alone(tmp_path / "deep" / "lock") as first, alone(tmp_path / "deep" / "lock") as second:
+        assert first and not second
+    with alone(tmp_path / "deep" / "lock") as again:
+        assert again
+    with pytest.raises(fa.DescriptionError, match="cannot be written"), alone(tmp_path):
+        pass
+
+
+# -- executors ---------------------------------------------------------------------------------------------------------
+
+
+def test_any_executor():
+    expected = run(squared, X, runs=20, chunk=3)
+    with concurrent.futures.ThreadPoolExecutor(3) as threads:
+        found = run(squared, X, runs=20, chunk=3, executor=threads)
+        assert threads.submit(lambda: 3).result() == 3  # it stays the user's
+    xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
+
+
+def test_an_executor_that_dies_is_one_line_and_nothing_is_lost(tmp_path):
+    parameters = {"x": [0.1, 0.2, 0.95, 0.3]}
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn()) as pool:
+        with pytest.raises(fa.SimulationError, match="study: the executor has died: BrokenProcessPool") as error:
+            run(deadly, parameters, "grid", chunk=1, executor=pool, folder=tmp_path)
+        assert f"2 of 4 runs are kept in {tmp_path}; start again to go on" in str(error.value)
+        assert error.value.result["value"].values[:2].tolist() == pytest.approx([0.01, 0.04])
+        with pytest.raises(fa.SimulationError, match="study: the executor takes no work.*; 2 of 4 runs are kept in"):
+            run(deadly, parameters, "grid", chunk=1, executor=pool, folder=tmp_path)
+
+
+def spawn():
+    import multiprocessing
+
+    return multiprocessing.get_context("spawn")
+
+
+def test_a_chunk_that_kills_processes_is_reported_and_the_others_are_done(tmp_path):
+    x = [0.1, 0.95, 0.2, 0.3, 0.4, 0.99, 0.5, 0.6]
+    result = run(deadly, {"x": x}, "grid", chunk=1, executor=2, folder=tmp_path)
+    lost = np.array(x) > 0.9
+    assert result.run_lost.values.tolist() == lost.tolist()
+    np.testing.assert_array_equal(result["value"].values[~lost], np.array(x)[~lost] ** 2)
+    assert set(result.status.values[lost]) == {"its process was killed, perhaps for want of memory"}
+
+
+def test_what_cannot_be_sent_to_processes():
+    with pytest.raises(fa.DescriptionError, match="study: what is to be done cannot be sent to other processes: "):
+        run(lambda samples: samples["x"], X, executor=2)
+    lock = threading.Lock()
+    with pytest.raises(fa.DescriptionError, match="study: .* cannot be pickled"):
+        run(Holding(lock), X)
+    holding = Holding(None)
+    holding.thing = [holding]
+    with pytest.raises(fa.DescriptionError, match="is nested too deep, or holds itself"):
+        run(holding, X)
+
+
+class Holding:
+    def __init__(self, thing):
+        self.thing = thing
+
+    def __call__(self, samples):
+        return samples["x"]
+
+
+def test_a_script_without_its_guard(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "from study_tasks import squared\nimport flexarm as fa\n"
+        "fa.study(squared, {'x': [1.0, 2.0]}, 'grid', executor=2)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), str(HELPERS.parents[1] / "src")])}
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+    )
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and 'do so under `if __name__ == "__main__":`' in last
+    assert done.stderr.count("Traceback") == 1  # its own, and none of its processes'
+
+
+def test_without_dask(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(fa.DescriptionError, match=r"study: a cluster needs Dask, the extra flexarm\[cluster\]"):
+        run(squared, X, executor="local")
+
+
+def test_progress_is_told():
+    seen = []
+    run(squared, X, runs=10, chunk=4, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(4, 10), (8, 10), (10, 10)]
+
+
+# -- digests -----------------------------------------------------------------------------------------------------------
+
+
+def test_equal_things_have_equal_digests_in_every_process():
+    plan = load_study("canadarm-robustness").plan()
+    program = (
+        "from flexarm.studies.file import load_study; from flexarm.studies.digest import digest;"
+        "plan = load_study('canadarm-robustness').plan(); print(digest(plan.task), plan.identity())"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(HELPERS.parents[1] / "src")}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [digest(plan.task), plan.identity()]
+
+
+def test_what_differs_has_another_digest():
+    def doubled(samples):
+        return 2 * samples["x"]
+
+    def tripled(samples):
+        return 3 * samples["x"]
+
+    tripled.__qualname__, tripled.__name__ = doubled.__qualname__, doubled.__name__
+    things = [
+        1, 1.0, True, "1", b"1", None, (1,), [[1]], {"a": 1}, {"a": 2}, {1, 2}, np.ones(2), np.ones(3),
+        np.ones(2, int),
+        SCENARIO, SCENARIO.replace(until=0.7), FREE, fa.load("canadarm"), doubled, tripled, Holding(1), Holding(2),
+        3j,
+        Path("a"), fa.Quintic((0.0,), (1.0,), 1.0), fa.Quintic((0.0,), (1.0,), 2.0), np.sin, dict,
+        fa.Model(fa.load("canadarm")),
+    ]  # fmt: skip
+    assert len({digest(thing) for thing in things}) == len(things)
+    assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+    assert digest(Holding(1)) == digest(Holding(1))
+    assert fa.__version__ in code_version()
+
+
+def test_chunks_follow_from_their_samples_alone():
+    x = np.arange(10.0)
+    first, again = chunks("t", {"x": x}, 4), chunks("t", {"x": x[:9]}, 4)
+    assert [c.first for c in first] == [0, 4, 8] and [c.runs for c in first] == [4, 4, 2]
+    assert [c.key for c in first[:2]] == [c.key for c in again[:2]] and first[2].key != again[2].key
+    assert chunks("other", {"x": x}, 4)[0].key != first[0].key
+
+
+# -- files, figures, the command ---------------------------------------------------------------------------------------
+
+
+def test_bundled_studies_run(tmp_path):
+    """A few runs of each; all of them only where somebody asks."""
+    assert bundled_studies() == ("canadarm-robustness", "residual-vibration")
+    for name in bundled_studies():
+        study = load_study(name)
+        assert study.description == description_of(name)
+        result = study.run(executor=1, runs=2, progress=False)
+        assert (result.status == "completed").sum() >= 2
+        assert_readable(drawn(draw(result)))
+        again = load(save(result, tmp_path / f"{name}.nc"))
+        xr.testing.assert_equal(again, result)
+        assert_readable(drawn(draw(again)))
+    assert load_study("canadarm-robustness").plan().design.runs == 10_000
+
+
+STUDY = """
+name = "slews"
+description = "some slews"
+scenario = "scenario.toml"
+design = {{ type = "latin-hypercube", runs = 6, seed = 4 }}
+{more}
+[parameters]
+payload.mass = {{ type = "uniform", low = "-10 %", high = "10 %" }}
+controller.Kd = [{Kd}]
+"""
+SCENARIO_FILE = """
+name = "slew"
+arm = "rigid-two-link"
+until = 0.6
+samples = 61
+reference = { type = "quintic", start = [0.0, 0.0], end = [0.3, -0.2], duration = 0.3 }
+controller = { type = "joint-pd", Kp = 40.0, Kd = 8.0 }
+"""
+
+
+def written(folder, more="arm = { payload = { mass = 0.5 } }", Kd="8.0, 9.0"):
+    (folder / "scenario.toml").write_text(SCENARIO_FILE)
+    (folder / "study.toml").write_text(STUDY.format(more=more, Kd=Kd))
+    return folder / "study.toml"
+
+
+def test_a_study_in_a_file(tmp_path):
+    study = load_study(written(tmp_path))
+    result = study.run(executor=1, progress=False)
+    assert result.attrs["parameters"] == ["payload.mass", "controller.Kd"]
+    assert result["payload.mass"].attrs["nominal"] == 0.5
+    expected = fa.study(study.loaded_scenario(), study.parameters, study.design, executor=1, progress=False)
+    np.testing.assert_array_equal(result.residual.values, expected.residual.values)
+    inline = Study(
+        name="inline",
+        scenario={"arm": "rigid-two-link", "until": 0.2},
+        parameters={"upper.mass": [1.0, 2.0]},
+        design="grid",
+    )
+    assert inline.run(executor=1, progress=False).sizes["run"] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('name = "slews"', ""), "study.toml: name is missing"),
+        (('name = "slews"', "title = 3"), "study.toml: unknown key 'title'; allowed are name, description, scenario"),
+        (('"scenario.toml"', '"canadarm-jump"'), "study.toml: scenario: unknown scenario 'canadarm-jump'; bundled are"),
+        (
+            ('"scenario.toml"', "3"),
+            "study.toml: scenario: load_scenario: 3 is neither the name of a scenario nor a path",
+        ),
+        (('"scenario.toml"', "{ arm = 'canadarm' }"), "study.toml: scenario: until is missing"),
+        (("mass = 0.5", "mass = -0.5"), "study.toml: arm: payload.mass is -0.5 kg; it must be positive"),
+        (("mass = 0.5 }", "mass = 0.5 }, weight = 3"), "study.toml: arm: unknown key 'weight'; allowed are name"),
+        (("arm = {", "arm = 3 #"), "study.toml: arm is 3; it must be a table"),
+        (('"latin-hypercube"', '"cube"'), "study.toml: design is 'cube'; it must be 'random', 'latin-hypercube'"),
+        (("runs = 6", "runs = 0"), "study.toml: design.runs is 0; it must be a whole number"),
+        (("8.0, 9.0", "'fast'"), r"study.toml: parameters.controller.Kd.values\[0\] is 'fast'; it must be a number"),
+        (('"-10 %"', '"-10 N"'), "study.toml: parameters.payload.mass.low is -10 N; it must be in kg, or in %"),
+        (("payload.mass", "load.mass"), "study.toml: .*no parameter 'load.mass'; there are .*payload.mass"),
+        (("arm = {", "keep = ['grace']\narm = {"), "study.toml: keep has 'grace'; there are"),
+        (("arm = {", "knows = 'all'\narm = {"), "study.toml: knows is 'all'; it must be 'nominal' or 'true'"),
+        (("arm = {", "band = 0\narm = {"), "study.toml: band is 0.0; it must be positive"),
+        (("arm = {", "chunk = 0\narm = {"), "study.toml: chunk is 0; it must be a whole number"),
+        (("[parameters]", "[[parameters]]"), "study.toml: parameters is .*; it must be a table"),
+        (("scenario = ", "links = "), "study.toml: this is an arm; a study names a scenario by its key 'scenario'"),
+        (("scenario = ", "until = 3.0\narm = "), "study.toml: not a TOML file|study.toml: this is a scenario"),
+        (("[parameters]", "[parameters"), "study.toml: not a TOML file"),
+    ],
+)
+def test_a_mistake_in_a_file_is_one_line(tmp_path, change, message):
+    file = written(tmp_path)
+    text = file.read_text()
+    assert change[0] in text
+    file.write_text(text.replace(*change))
+    with pytest.raises(fa.DescriptionError, match=f"^{tmp_path}/{message}") as error:
+        load_study(file)
+    assert "\n" not in str(error.value)
+
+
+def test_a_study_that_is_not_there():
+    with pytest.raises(
+        fa.DescriptionError, match="unknown study 'jump'; bundled are canadarm-robustness, residual-vib"
+    ):
+        load_study("jump")
+    with pytest.raises(fa.DescriptionError, match="load_study: 3 is neither the name of a study nor a path"):
+        load_study(3)
+    with pytest.raises(fa.DescriptionError, match=r"jump.toml: cannot be read"):
+        load_study("jump.toml")
+
+
+def test_figures():
+    result = run(ishigami, ABC, "sensitivity", runs=64, name="a $strange$ name")
+    assert_readable(drawn(draw(result)))
+    worst = run(ishigami, ABC, {"type": "worst-case", "outcome": "value", "runs": 60})
+    assert_readable(drawn(draw(worst)))
+    nothing = draw(run(lambda s: s["x"] * np.nan, X, runs=3))
+    assert drawn(nothing) == [] and "none finite" in [text.get_text() for axes in nothing.axes for text in axes.texts]
+    for wrong in (3, xr.Dataset()):
+        with pytest.raises(fa.DescriptionError, match="draw: result is .*; it must be a Dataset, as study gives it"):
+            draw(wrong)
+
+
+def test_results_on_disk(tmp_path):
+    result = run(squared, X, runs=3)
+    with pytest.raises(fa.DescriptionError, match="no-such.nc: there is no such file"):
+        load(tmp_path / "no-such.nc")
+    fa.save_result(FREE.run(progress=False), tmp_path / "run.nc")
+    with pytest.raises(fa.DescriptionError, match=r"run.nc: result is .*; it must be a Dataset, as study gives it"):
+        load(tmp_path / "run.nc")
+    with pytest.raises(fa.DescriptionError, match="cannot be written"):
+        save(result, tmp_path)
+
+
+def command(*arguments, folder):
+    program = "from flexarm.cli import main; main()"
+    environment = os.environ | {"PYTHONPATH": str(HELPERS.parents[1] / "src")}
+    call = [sys.executable, "-W", "error", "-c", program, "study", *map(str, arguments)]
+    return subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def test_the_command(tmp_path):
+    written(tmp_path)
+    done = command("study.toml", "--workers", 2, "--out", "results", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "slews: some slews" in done.stdout and "residual [m]" in done.stdout
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["slews.nc", "slews.png", "slews.study"]
+    result = load(tmp_path / "results" / "slews.nc")
+    assert result.sizes["run"] == 6
+    again = command("study.toml", "--workers", 1, "--out", "results", "--no-plot", folder=tmp_path)
+    assert "6 were there already" in again.stdout
+    sensitivity = command("study.toml", "--runs", 3, "--folder", "results/slews.study", folder=tmp_path)
+    assert sensitivity.returncode == 0 and load(tmp_path / "slews.nc").sizes["run"] == 3
+
+
+def test_the_command_of_indices_and_of_the_worst_case(tmp_path):
+    file = written(tmp_path)
+    text = file.read_text()
+    design = text.partition("design = ")[2].splitlines()[0]
+    file.write_text(text.replace(design, '{ type = "sensitivity", base = 4 }'))
+    done = command("study.toml", "--workers", 1, "--no-plot", folder=tmp_path)
+    assert done.returncode == 0 and "share of the variance with the others" in done.stdout
+    (tmp_path / "slews.nc").unlink()
+    file.write_text(text.replace(design, '{ type = "worst-case", outcome = "peak", runs = 16 }'))
+    done = command("study.toml", "--workers", 1, "--no-plot", "--folder", "worst", folder=tmp_path)
+    worst = load(tmp_path / "slews.nc").attrs["worst_run"]
+    assert done.returncode == 0 and f"(run {worst})" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["jump"], "unknown study 'jump'; bundled are"),
+        (["study.toml", "--runs", "0"], "--runs: design.runs is 0; it must be a whole number"),
+        (["study.toml", "--workers", "0"], "study: executor is 0; it must be"),
+        (
+            ["study.toml", "--workers", "2", "--scheduler", "local"],
+            "--workers is given beside --scheduler; give one of",
+        ),
+        (["study.toml", "--scheduler", "nobody"], "study: no Dask scheduler answers at 'nobody'"),
+        (["study.toml", "--out", "study.toml"], "--out study.toml: cannot be written"),
+        (["study.toml", "--folder", "."], ". is no study's folder, it holds s"),
+    ],
+)
+def test_what_the_command_refuses(tmp_path, arguments, message):
+    written(tmp_path)
+    done = command(*arguments, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"flexarm: {message}") and done.stderr.count("\n") == 1
+
+
+def test_the_command_says_what_could_not_be_computed(tmp_path, monkeypatch):
+    written(tmp_path)
+    plan = load_study(tmp_path / "study.toml").plan()
+    broken = Plan(Broken(plan.task), plan.varied, plan.design, 3, plan.name)
+    result = conduct(broken, 1, None, False)
+    assert result.attrs["runs_lost"] == 3
+    from flexarm.commands.studies import lost
+
+    said = lost(result)
+    assert said.startswith("3 of 6 runs could not be computed; the first, with payload.mass 0.")
+    assert said.endswith("ArithmeticError: no root")
+
+
+class Broken:
+    """A task whose second chunk fails."""
+
+    def __init__(self, task):
+        self.task, self.calls = task, 0
+        self.title, self.outcomes, self.check = task.title, task.outcomes, task.check
+
+    def __reduce__(self):
+        return Broken, (self.task,)
+
+    def run(self, samples):
+        self.calls += 1
+        if self.calls > 1:
+            raise ArithmeticError("no root")
+        return self.task.run(samples)
+
+
+def test_no_thread_hears_ctrl_c_as_a_failure():
+    """A run that is interrupted in this process ends the study; it is no row of its result."""
+
+    def interrupted(samples):
+        warnings.warn("interrupted at t = 1 s", InterruptedRun, stacklevel=2)
+        return samples["x"]
+
+    with pytest.warns(InterruptedRun, match="interrupted; 0 of 4 runs are in the result"):
+        result = run(interrupted, X, runs=4)
+    assert set(result.status.values) == {"not computed"}
