@@ -132,7 +132,7 @@ def _variables(
     if "q_ref" in kept:
         found["q_ref"] = _wanted(runs, group, asked, references)
     found = {name: found[name] for name in kept}
-    for i in np.flatnonzero(group.known < len(t)):  # of what is no state, machine code makes numbers
+    for i in np.flatnonzero(group.known < len(t)).tolist():  # of what is no state, machine code makes numbers
         for values in found.values():
             values[i, group.known[i] :] = np.nan
     _judge(group, found)
