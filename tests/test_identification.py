@@ -9,6 +9,7 @@ import xarray as xr
 from figures import assert_readable, drawn
 
 import flexarm as fa
+from examples.identify_synthetic import damped
 from flexarm.identification.output_error import Indistinct
 from flexarm.identification.plant import Plant
 from flexarm.identification.records import Smooth, held, linear, nodes
@@ -284,8 +285,8 @@ FALLING = ["arm.mass", "arm.damping"]
 
 @pytest.fixture(scope="module")
 def balanced():
-    """An upright pendulum, held by a controller that the fit does not know: torques and angles of 4 s."""
-    t = np.arange(801) / RATE
+    """An upright pendulum, held by a controller that the fit does not know: torques and angles of 8 s."""
+    t = np.arange(1601) / RATE
     extra = chirp(4, 0.6, t=t)[:, 0]
     model = fa.Model(pendulum())
     plant = fa.Stepper(model, 1 / RATE, q0=np.array([np.pi + 0.1]), method="rk4", step=1e-3)
@@ -299,7 +300,7 @@ def balanced():
 
 
 def test_many_shots_identify_what_falls_over(balanced):
-    """From the same start one shot leaves the data, by e^(4 t); 16 shots end at the truth."""
+    """What is wrong grows by e^(4 t), in 8 s to 1e14 times; 32 shots end at the truth."""
     model = fa.Model(pendulum(), vary=FALLING)
     options = {
         "outputs": [Encoder(coordinate="arm.drive")],
@@ -308,17 +309,10 @@ def test_many_shots_identify_what_falls_over(balanced):
         "q0": UP,
         "states": True,
     }
-    found = fa.identify(model, balanced, FALLING, segments=16, **options)
+    found = fa.identify(model, balanced, FALLING, segments=32, **options)
     for name, value in {"arm.mass": 1.0, "arm.damping": 0.1}.items():
         assert abs(found.values[name] - value) < 4 * found.errors[name] < 0.2 * value
-    assert found.fit.item() > 93  # 1e-3 rad of noise in a motion of 0.02 rad
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            alone = fa.identify(model, balanced, FALLING, **options).fit.item()
-    except fa.DescriptionError:
-        alone = -np.inf
-    assert alone < 50
+    assert found.fit.item() > 90  # 1e-3 rad of noise in a motion of 0.02 rad
 
 
 def test_joined_shots_are_one_shot(model, noisy, found):
@@ -605,14 +599,14 @@ def test_bounds_hold_and_are_said(model, noisy):
 
 def test_sensitivities_are_those_of_rebuilt_arms():
     """Subudhi & Morris's arm: differences between runs of arms with other numbers, by another method."""
-    base = fa.load("subudhi-morris-elastic")
+    base = damped().arm  # undamped, a thousandth of a spring's stiffness is a turn of its mode after 0.5 s
     names = ["fore.stiffness", "upper.EI", "fore.rotor_inertia"]
     model = fa.Model(base, vary=names)
     t = np.linspace(0.0, 0.5, 101)
     u = chirp(1, 0.3, 2, t)
     sensors = [Encoder(coordinate="fore.drive"), StrainGauge(link="upper", distance=1e-3), TipPosition(axes="xy")]
     plant = Plant(model, sensors)
-    steps = 20
+    steps = 50
     x = np.zeros(2 * len(base.coordinates))
     nodes_, _ = linear(t, u, steps, 0.0)
     course = plant.motion(x, np.zeros((len(x), 3)), model.p, np.eye(3), nodes_, (t[1] - t[0]) / steps)
@@ -637,7 +631,7 @@ def test_sensitivities_are_those_of_rebuilt_arms():
         wide, narrow = (
             (run(model.arm_at({name: model.p[i] * (1 + e)})) - run(model.arm_at({name: model.p[i] * (1 - e)})))
             / (2 * e * model.p[i])
-            for e in (0.02, 0.01)
+            for e in (0.002, 0.001)
         )
         slope = (4 * narrow - wide) / 3  # of fourth order: larger steps, so that the solver's error counts less
         size = np.abs(slope).max(axis=0)

@@ -350,20 +350,22 @@ def fitted(shots: Shots, unknowns: tuple[Unknown, ...]) -> Fitted:
     sigma, start = size, np.array([each.start for each in unknowns])
     _check_distinct(shots, unknowns, start, size)
     values, count = _grown(shots, unknowns, start, size)
+    before = math.inf
     while True:
         for attempt in range(PASSES):
             found, firmly = _searched(shots, unknowns, values, sigma, attempt)
             count, values = count + found.evaluations, found.values
-            before, sigma = sigma, _deviations(shots, values, size)
-            if firmly and np.abs(sigma / before - 1).max() < SETTLED:
+            last, sigma = sigma, _deviations(shots, values, size)
+            if firmly and np.abs(sigma / last - 1).max() < SETTLED:
                 break
         halved = replace(shots, steps=2 * shots.steps)
         pairs = zip(halved.modelled(values), shots.modelled(values), strict=True)
         change = np.sqrt(np.mean(np.concatenate([np.square(a - b) for a, b in pairs]), axis=0))
         error = float((change / sigma).max())
-        if error < NOTICED or halved.steps * sum(len(each.t) for each in shots.records) > MOST_STEPS:
+        total = halved.steps * sum(len(each.t) for each in shots.records)
+        if error < NOTICED or not error < before / 4 or total > MOST_STEPS:  # or shorter steps do not help
             return Fitted(shots, replace(found, evaluations=count), sigma, error)
-        shots = halved
+        shots, before = halved, error
 
 
 def _grown(shots: Shots, unknowns: Sequence[Unknown], values: Array, size: Array) -> tuple[Array, int]:
