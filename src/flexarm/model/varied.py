@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -228,7 +229,8 @@ class Group:
             prologue, mains = self._split()
             x, y = mains[key]
             last = len(x) - (behind > 0)
-            return ca.Function("_".join(key.split()), [*x[:last], ca.vertcat(*prologue.w), *x[last:]], y)
+            name = re.sub(r"[\W_]+", "_", key).strip("_")  # a sensor's key is its description
+            return ca.Function(name, [*x[:last], ca.vertcat(*prologue.w), *x[last:]], y)
 
         def whole(call: Callable[[Array], Array]) -> None:
             w = self.prologue.one(self._nominal)
