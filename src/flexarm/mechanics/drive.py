@@ -140,4 +140,5 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
         rest=(*body.rest, *([joint.rest(link.body)] * elastic)),
         root=lambda eta: body.root(eta[:k]),
         bending_moment=lambda x, eta: body.bending_moment(x, eta[:k]),
+        curvature=lambda x, eta: body.curvature(x, eta[:k]),
     )
