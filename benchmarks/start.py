@@ -120,7 +120,7 @@ def measure(quick: bool) -> list[Table]:
         row("the same, empty cache, empty home (Matplotlib looks for fonts)", found["cli first"], 5.0)
     table.notes.append(
         "Each in a fresh process, after `import flexarm` where that is not itself measured; the libraries' files have "
-        "been read before, and Dask, which xarray imports where it is installed, is not found. Of the processor: the median of user and system time, which other work on the machine "
-        "changes less."
+        "been read before, and Dask, which xarray imports where it is installed, is not found. Of the processor: the "
+        "median of user and system time, which other work on the machine changes less."
     )
     return [table]
