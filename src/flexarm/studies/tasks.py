@@ -11,6 +11,7 @@ from flexarm.checks import Described, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.scenario import Scenario
+from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.run import simulate
 from flexarm.studies.digest import digest
 from flexarm.studies.outcomes import OUTCOMES, Keep, Rows, of_function
@@ -28,6 +29,10 @@ TABLES = ("until", "samples", "input", "reference", "controller", "solver", "ini
 
 MODELS: dict[str, Model] = {}
 """The model that this process has used last, by what it is of."""
+
+
+TOGETHER = {"controller", "initial"}
+"""Those in which runs that go together may differ."""
 
 
 @final
@@ -117,22 +122,58 @@ class ScenarioTask:
         scenario.check(scenario.loaded_arm())
 
     def run(self, samples: Samples) -> "Dataset":
+        """Runs that differ in their arms, controllers and initial states go together, others one by one."""
         count = len(next(iter(samples.values())))
         rows = Rows(count, self.keep)
         names = [name for name in samples if name.partition(".")[0] not in TABLES]
         model = self._model(names)
         p = np.array([samples[name] for name in names]).T
         nominal = Model(model.arm) if self.knows == "nominal" else None
+        asked: dict[int, tuple[Model, dict[str, Any]]] = {}
+        alike = self._arguments(model, nominal, samples, 0) if set(names) == {*samples} and self._one_design() else None
         for i in range(count):
             try:
                 each = model.at(p[i]) if names else model
-                asked = self._at(samples, i).arguments(each, nominal) | {"keep": self.keep.needs()}
-                result = simulate(each, progress=False, **asked)
+                asked[i] = each, alike or self._arguments(each, nominal, samples, i)
             except FlexarmError as error:
                 rows.failed(i, str(error))
-            else:
-                rows.put(i, result)
+        together = {name.partition(".")[0] for name in samples if name not in names} <= TOGETHER
+        if together and asked:
+            self._all(rows, model, asked)
+            return rows.dataset()
+        for i, (each, arguments) in asked.items():
+            try:
+                rows.put(i, simulate(each, progress=False, **arguments))
+            except FlexarmError as error:
+                rows.failed(i, str(error))
         return rows.dataset()
+
+    def _all(self, rows: Rows, model: Model, asked: dict[int, tuple[Model, dict[str, Any]]]) -> None:
+        """Runs in lanes."""
+        models, arguments = zip(*asked.values(), strict=True)
+        whole = dict(arguments[0])
+        if any(each is not arguments[0] for each in arguments):
+            whole["u"] = [each["u"] for each in arguments]
+            for name in ("q0", "qd0"):
+                if whole[name] is not None:
+                    whole[name] = np.array([each[name] for each in arguments])
+        p = np.array([each.p for each in models]) if model.parameters else None
+        found = simulate_many(model, p=p, runs=len(asked), progress=False, **whole)
+        for k, i in enumerate(asked):
+            one = found.isel(run=k, drop=True)
+            if (status := str(one.status.values)) != "completed":
+                rows.failed(i, status)
+                continue
+            if "energy_drift" in one:
+                one = one.assign_attrs(energy_drift=float(one.energy_drift))
+            rows.put(i, one)
+
+    def _one_design(self) -> bool:
+        """Whether the same controller and reference serve every arm."""
+        return self.knows == "nominal" or self.scenario.reference is None or self.scenario.reference.shaper is None
+
+    def _arguments(self, model: Model, nominal: Model | None, samples: Samples, i: int) -> dict[str, Any]:
+        return self._at(samples, i).arguments(model, nominal) | {"keep": self.keep.needs()}
 
     def _model(self, names: list[str]) -> Model:
         """The nominal model in which these numbers vary, the same for all chunks that a process computes."""
