@@ -130,7 +130,8 @@ class ScenarioTask:
         p = np.array([samples[name] for name in names]).T
         nominal = Model(model.arm) if self.knows == "nominal" else None
         asked: dict[int, tuple[Model, dict[str, Any]]] = {}
-        alike = self._arguments(model, nominal, samples, 0) if set(names) == {*samples} and self._one_design() else None
+        one_design = self._one_design()
+        alike = self._arguments(model, nominal, samples, 0) if set(names) == {*samples} and one_design else None
         for i in range(count):
             try:
                 each = model.at(p[i]) if names else model
@@ -138,7 +139,7 @@ class ScenarioTask:
             except FlexarmError as error:
                 rows.failed(i, str(error))
         together = {name.partition(".")[0] for name in samples if name not in names} <= TOGETHER
-        if together and asked:
+        if together and asked and one_design:
             self._all(rows, model, asked)
             return rows.dataset()
         for i, (each, arguments) in asked.items():
@@ -169,8 +170,9 @@ class ScenarioTask:
             rows.put(i, one)
 
     def _one_design(self) -> bool:
-        """Whether the same controller and reference serve every arm."""
-        return self.knows == "nominal" or self.scenario.reference is None or self.scenario.reference.shaper is None
+        """Whether the same controller and reference serve every arm: runs that go together have one design."""
+        shaped = self.scenario.reference is not None and self.scenario.reference.shaper is not None
+        return self.knows == "nominal" or not (shaped or self.scenario.controller is not None)
 
     def _arguments(self, model: Model, nominal: Model | None, samples: Samples, i: int) -> dict[str, Any]:
         return self._at(samples, i).arguments(model, nominal) | {"keep": self.keep.needs()}
