@@ -11,6 +11,7 @@ from benchmarks import (
     closed_forms,
     closed_loops,
     counts,
+    ensembles,
     evaluation,
     families,
     parameters,
@@ -35,6 +36,7 @@ SUBJECTS = {
     "closed_forms": closed_forms.measure,
     "closed_loops": closed_loops.measure,
     "stepping": stepping.measure,
+    "ensembles": ensembles.measure,
     "families": families.measure,
 }
 

@@ -244,6 +244,17 @@ def test_each_run_has_its_parameters(name, varied):
         assert float(many.energy_drift[i]) < 1e-5
 
 
+def test_sampled_runs_with_other_parameters_share_their_lanes(varied):
+    """As long as the modes between two samples ask for as many steps; each says of its own mode why."""
+    p = np.column_stack([np.linspace(0.0, 0.01, 16) + 1e-3, np.full(16, 1.0)])
+    model, drive = varied, ensemble.as_input(Sampled(PD, 1e-3), varied)
+    asked = ensemble.Asked(np.linspace(0.0, 0.1, 3), "auto", None, 1e-8, 1e-10, None)
+    runs = ensemble.Runs(model, [drive], np.zeros(16, dtype=int), np.zeros((16, 6)), np.zeros((16, 6)), p)
+    found = ensemble.groups(runs, asked)
+    assert len(found) == 1 and len(ensemble.tasks(runs, found[0], asked, 2)) == 2
+    assert len(set(found[0].reasons)) > 4
+
+
 def test_parameters_are_one_set_or_many_by_number_or_by_name(varied):
     p, given = masses(3), {"until": 0.02, "u": [0.1, 0.2], "method": "dop853", "samples": 3, "progress": False}
     many = fa.simulate_many(varied, p=p, **given)

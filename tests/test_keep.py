@@ -293,3 +293,16 @@ def test_the_command_line_writes_what_is_kept(monkeypatch, capsys, tmp_path, kee
     assert [line.split() for line in out.splitlines() if line.startswith("kept")] == [["kept", *keep]]
     assert not (tmp_path / "short.png").exists()  # a figure shows more
     assert list(fa.load_result(tmp_path / "short.nc").data_vars) == keep
+
+
+def test_an_arm_with_other_numbers_keeps_its_own():
+    """Of a model that varies each part is that of the arm that moves."""
+    model = fa.Model(ARM, vary=["payload.mass", "fore.EI"])
+    p = [0.5, 18.0]
+    whole = run(model, p=p, u=[0.3, -0.1])
+    for name in ("tip", "deflection", "potential", "energy_error", "power"):
+        kept = run(model, [name], p=p, u=[0.3, -0.1])
+        assert "parameters" in kept.attrs and {*kept.attrs} >= {"kept"}
+        scale = whole.attrs["energy_scale"] if name == "energy_error" else np.abs(whole[name].values).max()
+        np.testing.assert_allclose(kept[name].values, whole[name].values, rtol=0, atol=1e-12 * scale)
+    assert np.abs(run(model, ["tip"], u=[0.3, -0.1]).tip.values - whole.tip.values).max() > 1e-5

@@ -1,7 +1,9 @@
 """Programs apart from their numbers: the same values, one machine code for whatever differs in numbers alone."""
 
 import copy
+import os
 import pickle
+import threading
 
 import casadi as ca
 import numpy as np
@@ -401,6 +403,31 @@ def test_those_used_last_are_kept():
 
     assert [make(key) for key in "abcacdab"] == [*"ABCACDAB"]
     assert "".join(made) == "abcdb"
+
+
+def test_threads_share_what_is_compiled(planar, monkeypatch):
+    """Each with numbers of its own, new to the process, at once: one machine code, and each its own numbers."""
+    monkeypatch.setattr(module, "_BY_STRUCTURE", Recent(2))
+    monkeypatch.setattr(module, "_BY_KEY", Recent(2))
+    x = np.concatenate([[0.1], 0.1 * np.random.default_rng(0).normal(size=12)])
+    found, start = {}, threading.Barrier(8)
+
+    def work(i):
+        start.wait()
+        law = as_input(JointPD(slew(), 5.1 + i, 2.1), planar).kernel
+        key = f"threads {i % 3} {os.getpid()}"
+        known = module.kernel_of(key, lambda: function(lambda x, y, z: (3.1 + i % 3) * x + ca.tanh(y)))
+        found[i] = law.code, law.one(x), known.one(x[:3])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len({id(code) for code, _, _ in found.values()}) == 1
+    for i, (_, u, known) in found.items():
+        np.testing.assert_array_equal(u, as_input(JointPD(slew(), 5.1 + i, 2.1), planar).kernel.one(x))
+        assert known == pytest.approx((3.1 + i % 3) * x[0] + np.tanh(x[1]), rel=1e-14)
 
 
 def test_it_belongs_to_its_process(planar):

@@ -80,7 +80,7 @@ def test_every_public_quantity_has_its_method():
     inner |= {"state_residual", "prescribed_residual"}
     assert set(PUBLIC) == set(QUANTITIES) - inner
     for name in PUBLIC:
-        assert tuple(inspect.signature(getattr(fa.Model, name)).parameters)[1:] == QUANTITIES[name][0]
+        assert tuple(inspect.signature(getattr(fa.Model, name)).parameters)[1:] == (*QUANTITIES[name][0], "p")
 
 
 def test_what_a_result_shows(model):

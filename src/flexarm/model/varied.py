@@ -215,7 +215,7 @@ class Group:
 
     def __init__(self, key: str, nominal: Array, traces: Traces):
         self._key, self._nominal, self._traces = [*traces, key], nominal, traces
-        self._split: Once[tuple[Prologue, dict[str, tuple[list, list]]]] = Once(self._parted)
+        self._split: Once[tuple[Prologue, dict[str, tuple[str, tuple[list, list]]]]] = Once(self._parted)
         self._kernels: dict[str, Kernel] = {}
         self.prologue = Kernel(json.dumps(["prologue", *self._key]), lambda: self._split()[0].function())
 
@@ -226,9 +226,9 @@ class Group:
             import casadi as ca
 
             prologue, mains = self._split()
-            x, y = mains[key]
+            name, (x, y) = mains[key]
             last = len(x) - (behind > 0)
-            return ca.Function("_".join(key.split()), [*x[:last], ca.vertcat(*prologue.w), *x[last:]], y)
+            return ca.Function(name, [*x[:last], ca.vertcat(*prologue.w), *x[last:]], y)
 
         def whole(call: Callable[[Array], Array]) -> None:
             w = self.prologue.one(self._nominal)
@@ -239,10 +239,11 @@ class Group:
             self._kernels.setdefault(key, made)
         return self._kernels[key]
 
-    def _parted(self) -> tuple["Prologue", dict[str, tuple[list, list]]]:
+    def _parted(self) -> tuple["Prologue", dict[str, tuple[str, tuple[list, list]]]]:
         import casadi as ca
 
         from flexarm.native.prologue import Prologue
 
         prologue = Prologue(ca.SX.sym("p", len(self._nominal)))
-        return prologue, {key: prologue.main(trace()) for key, trace in self._traces.items()}
+        functions = {key: trace() for key, trace in self._traces.items()}
+        return prologue, {key: (each.name(), prologue.main(each)) for key, each in functions.items()}

@@ -268,10 +268,14 @@ def _count(runs: int | None, given: dict[str, Array | None]) -> int:
 def _starts(given: dict[str, Array | None], drives: Sequence[Input], which: Array, model: Model) -> tuple[Array, Array]:
     """Coordinates and rates (N, n) at t = 0."""
     shape = (len(which), len(model.coordinates))
-    found = []
+    found, initial = [], np.empty((0, 2, shape[1]))
+    if any(x is None for x in given.values()):
+        rest = Input.initial(drives[0], model)  # of most kinds of inputs, and slow to find
+        own = (rest if type(drive).initial is Input.initial else drive.initial(model) for drive in drives)
+        initial = np.array(list(own))
     for i, x in enumerate(given.values()):
         if x is None:
-            x = np.array([drive.initial(model)[i] for drive in drives])[which]
+            x = initial[which, i]
         found.append(np.ascontiguousarray(np.broadcast_to(x, shape)))
     return found[0], found[1]
 

@@ -101,22 +101,22 @@ class Group:
     indices : (G,)
         Which of all runs these are.
     layout : Layout
-    method, step, reason
-        How they are solved; "auto" where each decides for itself.
+    method, step, reasons
+        How they are solved, and why for each; "auto" where each decides for itself.
     in_lanes : bool
     x : (G, times, layout.size)
         States; NaN where they are not known.
     u : (G, times, m) or None
         Where it is known from the run alone, and does not follow from the states.
     known, steps, evaluations : (G,)
-    status, methods, reasons : lists of str
+    status, methods : lists of str
     """
 
     indices: Array
     layout: Layout
     method: str
     step: float
-    reason: str
+    reasons: list[str]
     in_lanes: bool
     x: Array = field(init=False)
     u: Array | None = field(init=False, default=None)
@@ -125,7 +125,6 @@ class Group:
     evaluations: Array = field(init=False)
     status: list[str] = field(init=False)
     methods: list[str] = field(init=False)
-    reasons: list[str] = field(init=False)
 
     def begin(self, runs: Runs, asked: Asked) -> None:
         """Make room for what will be found."""
@@ -137,7 +136,7 @@ class Group:
             self.x[i, 0, self.layout.z] = runs.drive(r).memory
         self.known, self.steps, self.evaluations = np.zeros((3, count), dtype=np.int64)
         self.known[:] = 1
-        self.status, self.methods, self.reasons = ([text] * count for text in (INTERRUPTED, self.method, self.reason))
+        self.status, self.methods = [INTERRUPTED] * count, [self.method] * count
 
 
 class Task(Protocol):
@@ -159,19 +158,22 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     model, found = runs.model, dict[tuple, list[int]]()
     kinds = [_kind(model, drive) for drive in runs.drives]
     ways: dict[tuple, tuple[str, float, str]] = {}
+    reasons: list[str] = []
     for r, of in enumerate(runs.which):
         drive, kind = runs.drives[of], kinds[of]
         own = () if drive.period is None else (runs.q[r].tobytes(), b"" if runs.p is None else runs.p[r].tobytes())
         key = (drive.period, *own)
         if key not in ways:
             ways[key] = _way(runs, r, asked)
-        found.setdefault((kind, *ways[key]), []).append(r)
+        method, step, reason = ways[key]
+        reasons.append(reason)
+        found.setdefault((kind, method, step), []).append(r)
     made = []
-    for (kind, method, step, reason), members in found.items():
+    for (kind, method, step), members in found.items():
         first = runs.drive(members[0])
         lanes = kind[0] and method in (FIXED if first.period is not None else METHODS)
         layout = Layout(len(model.coordinates), len(model.coordinates), len(first.memory))
-        made.append(Group(np.array(members), layout, method, step, reason, lanes))
+        made.append(Group(np.array(members), layout, method, step, [reasons[r] for r in members], lanes))
     return made
 
 
@@ -407,7 +409,7 @@ class Alone:
             solve = methods.race(plan, rate, lambda: residual.code, layout, asked.rtol, asked.atol)
         else:
             solve = methods.solver(
-                *(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step, group.reason),
+                *(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
                 asked.radius,
             )
         run = Run(times, group.x[i, 0].copy())

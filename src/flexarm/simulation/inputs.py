@@ -15,7 +15,7 @@ import numpy as np
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.model import Model
+from flexarm.model import Model, fingerprint
 from flexarm.native.lifted import LiftedKernel, kernel_of
 from flexarm.simulation.feedback import check_drives, on_reference
 from flexarm.simulation.law import is_linear_system, what_it_is
@@ -292,7 +292,7 @@ class RigidInverseDynamics(Input):
             force = rigid.function("inverse_dynamics")(theta, theta_d, ca.jacobian(theta_d, t))
             return ca.Function("torque", [t], [ca.densify(ca.cse(force))])
 
-        return kernel_of(json.dumps(["rigid inverse dynamics", arm.canonical(), self.reference.described()]), trace)
+        return kernel_of(json.dumps(["rigid inverse dynamics", fingerprint(arm), self.reference.described()]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled torques from t, which stands first in the buffer."""
