@@ -24,6 +24,13 @@ EXPECTED = {
         "the rigid arm has 3 base parameters",
     ],
     "batch_and_casadi.py": ["(10000, 16)", "symmetric: True", "sags by"],
+    "monte_carlo.py": [
+        "16 runs of payload.mass, upper.EI",
+        "residual vibration: ",
+        "first frequency: ",
+        "slews.nc",
+        "slews.png",
+    ],
     "own_loop.py": [
         "one arm, rk4: off by 0.0",
         "best of a hundred: Kp = ",

@@ -260,10 +260,44 @@ def test_a_name_that_no_parameter_can_have():
             run(squared, {name: [1.0]})
 
 
-@pytest.mark.parametrize("task", [3, fa.Model(fa.load("rigid-two-link"))])
-def test_a_task_that_is_none(task):
-    with pytest.raises(fa.DescriptionError, match="study: task is .*; it must be a scenario, its name or file, or"):
-        run(task, X)
+def test_a_task_that_is_none():
+    with pytest.raises(fa.DescriptionError, match="study: task is 3; it must be a scenario, its name or file, a Model"):
+        run(3, X)
+    with pytest.raises(
+        fa.DescriptionError, match="study: until is unknown; only a model takes arguments of simulate_many"
+    ):
+        run(squared, X, until=3.0)
+
+
+def test_a_model_is_run_for_each_sample():
+    model = fa.Model(fa.load("rigid-two-link"), vary=["gravity"])
+    reference = fa.Quintic((0.0, 0.0), (0.3, -0.2), 0.3)
+    more = {"until": 0.5, "method": "rk4", "step": 0.005, "samples": 51, "u": [0.4, 0.1]}
+    result = run(model, {"upper.mass": [1.0, -1.0, 1.5]}, "grid", keep=["residual", "tip"], reference=reference, **more)
+    assert result.attrs["name"] == "rigid-two-link"
+    assert "upper.mass is -1.0 kg; it must be positive" in str(result.status.values[1])
+    for i in (0, 2):
+        at = fa.Model(model.arm, vary=["upper.mass"]).at({"upper.mass": float(result["upper.mass"][i])})
+        expected = fa.simulate(at, reference=reference, progress=False, **more)
+        assert float(result.residual[i]) == pytest.approx(fa.performance(expected).residual, rel=1e-9)
+        np.testing.assert_allclose(result.tip.values[i], expected.tip.values, atol=1e-12)
+    assert set(run(model, {"upper.mass": [1.0]}, "grid", until=0.1).attrs["outcomes"]) >= {
+        "largest_deflection",
+        "effort",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "until is missing; it is the end of each run"),
+        ({"until": 1.0, "speed": 3}, "speed is unknown; a model takes until, u, q0"),
+        ({"until": 1.0, "keep": ["settling"]}, "keep has 'settling', and the run follows no reference"),
+    ],
+)
+def test_a_model_and_wrong_arguments(arguments, message):
+    with pytest.raises(fa.DescriptionError, match=f"^study: {message}"):
+        run(fa.Model(fa.load("rigid-two-link")), {"upper.mass": [1.0]}, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -331,6 +365,16 @@ def test_a_controller_knows_the_nominal_arm_or_that_of_each_run():
     ignorant, wise = (run(scenario, parameters, runs=3, knows=knows) for knows in ("nominal", "true"))
     assert (wise.error.values < 1e-6).all()  # computed torque cancels what it knows
     assert (ignorant.error.values > 1e-3).all()
+
+
+@pytest.mark.parametrize("more", [{}, {"reference.duration": [0.3]}], ids=["together", "one by one"])
+def test_torques_are_those_of_the_nominal_arm_too(more):
+    """However the runs go: exact torques of the nominal arm are wrong for another one."""
+    scenario = fa.Scenario(**{**dict(SCENARIO), "controller": None, "input": {"type": "rigid-inverse-dynamics"}})
+    parameters = {"upper.mass": [1.0, 1.4]} | more
+    nominal, true = (run(scenario, parameters, "grid", knows=knows).error.values for knows in ("nominal", "true"))
+    assert nominal[0] < 1e-6 and nominal[1] > 1e-3
+    assert (true < 1e-6).all()
 
 
 def test_a_gain_that_is_not_given_can_vary():

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
@@ -130,6 +131,12 @@ class ManyStates:
         return y, all(finite)
 
 
+ALLOWED: ContextVar[int | None] = ContextVar("ALLOWED", default=None)
+"""How many cores whoever calls is to use, beside others that are at work; None: all of the process."""
+
+
 def cores() -> int:
-    """How many this process may use."""
+    """How many may be used here."""
+    if (allowed := ALLOWED.get()) is not None:
+        return allowed
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -24,6 +24,7 @@ class Cluster:
     """
 
     ahead = 1_000_000
+    cores = 1
 
     def __init__(self, address: str, say: Callable[[str], None]):
         try:

@@ -19,18 +19,23 @@ from flexarm.checks import (
 )
 from flexarm.model import Model
 from flexarm.scenario import Scenario, load_scenario
+from flexarm.simulation.inputs import as_input
 from flexarm.studies import designs
 from flexarm.studies.conduct import Progress, conduct
 from flexarm.studies.designs import Design, WorstCase
 from flexarm.studies.distributions import Choice, Distribution, distribution
 from flexarm.studies.outcomes import RESERVED, kept
 from flexarm.studies.plan import Plan, Varied
-from flexarm.studies.tasks import FunctionTask, ScenarioTask, Task, Variable
+from flexarm.studies.tasks import FunctionTask, ModelTask, ScenarioTask, Task, Variable
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from xarray import Dataset
+
+
+ARGUMENTS = ("until", "u", "q0", "qd0", "reference", "samples", "method", "rtol", "atol", "step", "spectral_radius")
+"""Of `simulate_many`, that a study of a model takes."""
 
 
 def study(
@@ -49,14 +54,16 @@ def study(
     chunk: int | None = None,
     progress: Progress | bool = True,
     name: str = "",
+    **arguments: Any,
 ) -> "Dataset":
     """Runs for many values of some parameters, as an `xarray.Dataset` with dimension `run`.
 
     Parameters
     ----------
-    task : Scenario, str, path or function
-        A scenario, or its name or file; or a function that takes a table of arrays (runs,), one for each parameter, and
-        returns an array or a table of arrays whose first axis is the runs. A function must be one that pickles.
+    task : Scenario, str, path, Model or function
+        A scenario, or its name or file; a model, whose arm varies, under `arguments`; or a function that takes a table
+        of arrays (runs,), one for each parameter, and returns an array or a table of arrays whose first axis is the
+        runs. A function must be one that pickles.
     parameters : dict
         What varies, and how. Numbers of the arm go by their names, symbols or patterns, as in `fa.equations`; each that
         a pattern fits varies on its own. Fields of the scenario go by dotted names: "controller.Kp",
@@ -86,6 +93,8 @@ def study(
         True: a bar in the terminal. A function is called with the number of runs done, and of all.
     name : str
         What the result is called; default the task's name.
+    arguments
+        Of a model, those of `simulate_many`: until, u, q0, qd0, reference, samples, method, rtol, atol, step.
 
     Returns
     -------
@@ -114,6 +123,7 @@ def study(
         after=after,
         chunk=chunk,
         name=name,
+        arguments=arguments,
     )
     return conduct(plan, executor, folder, progress)
 
@@ -131,6 +141,7 @@ def planned(
     after: Any = 0.0,
     chunk: Any = None,
     name: Any = "",
+    arguments: Mapping[str, Any] | None = None,
     where: str = "study",
 ) -> Plan:
     """The arguments of `study`, checked; messages begin with `where`."""
@@ -142,7 +153,7 @@ def planned(
         if knows not in ("nominal", "true"):
             raise Fault("knows", f"is {shown(knows)}; it must be 'nominal' or 'true'")
         size = None if chunk is None else checked_whole(chunk, 1, "chunk")
-        what = _task(task, keep, knows, band, after)
+        what = _task(task, keep, knows, band, after, arguments or {})
         varied = _varied(what, parameters)
         if isinstance(chosen, WorstCase):
             _check_search(chosen, what, varied)
@@ -180,17 +191,34 @@ def _design(given: Any, runs: int | None, seed: int | None) -> Design:
         raise Fault(f"design.{fault.part}" if fault.part else "design", fault.message, fault.sentence) from None
 
 
-def _task(given: Any, keep: Any, knows: Any, band: float, after: float) -> Task:
+def _task(given: Any, keep: Any, knows: Any, band: float, after: float, arguments: Mapping[str, Any]) -> Task:
+    if isinstance(given, Model):
+        return _model_task(given, keep, band, after, arguments)
+    if arguments:
+        raise Fault(next(iter(arguments)), "is unknown; only a model takes arguments of simulate_many")
     if isinstance(given, str | PathLike):
         given = load_scenario(given)
     if isinstance(given, Scenario):
         follows = given.reference is not None
         return ScenarioTask(given.replace(arm=given.loaded_arm()), kept(keep, follows, band, after), knows)
-    if isinstance(given, Model) or not callable(given):
-        raise Fault("task", f"is {shown(given)}; it must be a scenario, its name or file, or a function of samples")
+    if not callable(given):
+        must = "it must be a scenario, its name or file, a Model, or a function of samples"
+        raise Fault("task", f"is {shown(given)}; {must}")
     if keep is not None:
         raise Fault("keep", "is given, and the task is a function; what it returns is kept")
     return FunctionTask(given)
+
+
+def _model_task(model: Model, keep: Any, band: float, after: float, arguments: Mapping[str, Any]) -> Task:
+    for name in arguments:
+        if name not in ARGUMENTS:
+            raise Fault(name, f"is unknown; a model takes {', '.join(ARGUMENTS)}")
+    if "until" not in arguments:
+        raise Fault("until", "is missing; it is the end of each run [s]")
+    drive = as_input(arguments.get("u"), model)
+    follows = arguments.get("reference") is not None or drive.wanted is not None
+    arm = model.arm_at(model.p) if model.parameters else model.arm
+    return ModelTask(arm, dict(arguments), kept(keep, follows, band, after))
 
 
 def _varied(task: Task, parameters: Any) -> list[Varied]:

@@ -27,6 +27,10 @@ class Place(Protocol):
     def ahead(self) -> int:
         """How many chunks it is given at once."""
 
+    @property
+    def cores(self) -> int | None:
+        """How many a chunk may use; None: all there are."""
+
     def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":
         """Compute one: a function and its arguments; not where it has failed, if there is somebody else."""
 
@@ -42,6 +46,7 @@ class Here:
     """This process itself, one chunk after another."""
 
     ahead = 1
+    cores = None
 
     def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":
         function, *arguments = work
@@ -78,6 +83,8 @@ class Pool:
     Where one of them ends before its time, those that worked beside it are lost with it: new ones are started. What was
     under way is tried again, each chunk in a process of its own, so that one that kills processes harms no other.
     """
+
+    cores = 1
 
     def __init__(self, count: int):
         self._count = count
@@ -138,6 +145,7 @@ class Given:
     """An executor of the user's, which stays theirs: it is not shut down."""
 
     ahead = 1_000_000
+    cores = 1
 
     def __init__(self, executor: Executor):
         self._executor = executor

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 MOST = 6
 """Outcomes, and parameters, that a figure shows; the table has all."""
 
+FEW, FAR = 20, 5
+"""Fewer runs are all drawn; and how far beyond most of them a value is that is not."""
+
 DOTS = 3000
 """Runs that are drawn as dots: more are one blot, and of more every so-many-th is taken."""
 
@@ -36,10 +39,12 @@ def draw(result: "Dataset") -> "Figure":
     panels = figure.subplots(max(1, len(outcomes)), columns, squeeze=False)
     for i, (row, name) in enumerate(zip(panels, outcomes, strict=False)):
         y, scale, label = _scaled(result, name)
-        finite = np.isfinite(y)
-        _draw_distribution(row[0], y[finite] * scale, label)
+        limits = _limits(y * scale)
+        _draw_distribution(row[0], y * scale, limits, label)
         for axes, parameter in zip(row[1:], parameters, strict=False):
             _draw_dependence(axes, result, parameter, y * scale)
+            if limits:
+                axes.set_ylim(limits)
             if i == 0 and axes is row[1] and axes.lines:
                 axes.legend(fontsize="x-small", loc="best", framealpha=0.7)
             axes.sharey(row[1])
@@ -59,18 +64,38 @@ def draw(result: "Dataset") -> "Figure":
     return figure
 
 
+def _limits(y: np.ndarray) -> tuple[float, float] | None:
+    """Where the figure ends, if a few values are so far from the others that nothing would be seen of these."""
+    y = y[np.isfinite(y)]
+    if len(y) < FEW:
+        return None
+    low, middle, high = np.quantile(y, (0.02, 0.5, 0.9))
+    width = high - low
+    if not 0 < width < (y.max() - middle) / FAR:
+        return None
+    return low - 0.1 * width, high + width
+
+
 def _scaled(result: Any, name: str) -> tuple[np.ndarray, float, str]:
     """Values of an outcome, a factor, and a label with its unit: small lengths are in millimetres."""
     unit = result[name].attrs.get("units", "")
     y = result[name].values
-    largest = np.abs(y[np.isfinite(y)]).max(initial=0.0)
-    scale, unit = (1e3, "mm") if unit == "m" and 0 < largest < 0.1 else (1.0, unit)
+    size = np.abs(y[np.isfinite(y)])
+    scale, unit = (1e3, "mm") if unit == "m" and len(size) and 0 < np.median(size) < 0.1 else (1.0, unit)
     return y, scale, escape.label(f"{name} [{unit}]" if unit else name)
 
 
-def _draw_distribution(axes: Any, y: np.ndarray, label: str) -> None:
+def _draw_distribution(axes: Any, y: np.ndarray, limits: tuple[float, float] | None, label: str) -> None:
+    without = int((~np.isfinite(y)).sum())
+    y = y[np.isfinite(y)]
     if len(y):
-        axes.hist(y, bins=min(50, max(5, int(np.sqrt(len(y))))), color="C0", alpha=0.8)
+        bins = min(50, max(5, int(np.sqrt(len(y)))))
+        axes.hist(y, bins=bins, range=limits and (max(limits[0], y.min()), limits[1]), color="C0", alpha=0.8)
+        if limits:
+            axes.set_xlim(limits)
+            without += int((y > limits[1]).sum())
+        if without:
+            axes.set_title(f"{without} beyond", fontsize="x-small", loc="right")
         for share, style in ((5, ":"), (50, "-"), (95, ":")):
             axes.axvline(np.percentile(y, share), color="0.2", linestyle=style, linewidth=1)
     axes.set_xlabel(label, fontsize="small")

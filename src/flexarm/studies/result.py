@@ -32,7 +32,8 @@ def assembled(plan: Plan, listed: list[Chunk], work: Work, seconds: float) -> "D
     for chunk in listed:
         part = work.done.get(chunk.key)
         if part is None:
-            part = _missing(known, chunk.runs, work.failed.get(chunk.key, "not computed"))
+            why = work.failed.get(chunk.key, "not computed")
+            part = _missing(known, list(plan.task.outcomes), chunk.runs, why)
         parts.append(
             part.drop_attrs(deep=False).assign(run_lost=("run", np.full(chunk.runs, chunk.key in work.failed)))
         )
@@ -98,14 +99,14 @@ def checked_study(result: Any) -> None:
         result.attrs[key] = [given] if isinstance(given, str) else [str(name) for name in given]
 
 
-def _missing(known: "Dataset | None", runs: int, why: str) -> "Dataset":
+def _missing(known: "Dataset | None", outcomes: list[str], runs: int, why: str) -> "Dataset":
     """Runs that are not there, with the variables of others."""
     import xarray as xr
 
     status = ("run", np.array([why] * runs, dtype=object))
+    found: Any = {name: ("run", np.full(runs, np.nan)) for name in outcomes}
     if known is None:
-        return xr.Dataset({"status": status})
-    found: Any = {}
+        return xr.Dataset(found | {"status": status})
     for name, variable in known.data_vars.items():
         if variable.dims[:1] == ("run",) and name != "status":
             found[name] = (variable.dims, np.full((runs, *variable.shape[1:]), np.nan))

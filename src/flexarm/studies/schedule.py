@@ -55,7 +55,7 @@ class Work:
 
         def begin(chunk: Chunk) -> None:
             before = frozenset(tried.get(chunk.key, ()))
-            work = (computed, self.task, chunk.samples, code_version())
+            work = (computed, self.task, chunk.samples, code_version(), self.place.cores)
             running[self.place.submit(work, before)] = chunk
 
         try:

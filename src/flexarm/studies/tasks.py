@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, final
 import numpy as np
 
 from flexarm.checks import Described, refused, shown
+from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.scenario import Scenario
+from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.run import simulate
 from flexarm.studies.digest import digest
 from flexarm.studies.outcomes import OUTCOMES, Keep, Rows, of_function
@@ -28,6 +30,10 @@ TABLES = ("until", "samples", "input", "reference", "controller", "solver", "ini
 
 MODELS: dict[str, Model] = {}
 """The model that this process has used last, by what it is of."""
+
+
+TOGETHER = {"controller", "initial"}
+"""Those in which runs that go together may differ."""
 
 
 @final
@@ -94,7 +100,7 @@ class ScenarioTask:
 
     @property
     def outcomes(self) -> dict[str, tuple[str, str]]:
-        return {name: (OUTCOMES[name].unit, OUTCOMES[name].meaning) for name in self.keep.outcomes}
+        return described(self.keep)
 
     def variables(self, pattern: str) -> list[Variable]:
         fields = leaves(self.scenario)
@@ -105,47 +111,112 @@ class ScenarioTask:
             return [Variable(pattern)]  # one that is not given, such as a delay; `check` knows whether there is one
         if table in TABLES:
             raise DescriptionError(f"no field {shown(pattern)} of the scenario; there are {', '.join(fields)}")
-        arm = self.scenario.loaded_arm()
-        try:
-            found = Model(arm, vary=[pattern]).parameters
-        except DescriptionError as error:
-            raise DescriptionError(str(error).removeprefix("vary: ")) from None
-        return [Variable(p.name, p.value, p.unit, p.meaning) for p in found]
+        return numbers(self.scenario.loaded_arm(), pattern)
 
     def check(self, samples: Samples) -> None:
         scenario = self._at(samples, 0)
         scenario.check(scenario.loaded_arm())
 
     def run(self, samples: Samples) -> "Dataset":
+        """Runs that differ in their arms, controllers and initial states go together, others one by one."""
         count = len(next(iter(samples.values())))
         rows = Rows(count, self.keep)
         names = [name for name in samples if name.partition(".")[0] not in TABLES]
-        model = self._model(names)
+        model = varied(self.scenario.loaded_arm(), names)
         p = np.array([samples[name] for name in names]).T
         nominal = Model(model.arm) if self.knows == "nominal" else None
+        asked: dict[int, tuple[Model, dict[str, Any]]] = {}
+        one_design = self._one_design()
+        alike = self._arguments(model, nominal, samples, 0) if set(names) == {*samples} and one_design else None
         for i in range(count):
             try:
                 each = model.at(p[i]) if names else model
-                asked = self._at(samples, i).arguments(each, nominal) | {"keep": self.keep.needs()}
-                result = simulate(each, progress=False, **asked)
+                asked[i] = each, alike or self._arguments(each, nominal, samples, i)
             except FlexarmError as error:
                 rows.failed(i, str(error))
-            else:
-                rows.put(i, result)
+        if not asked:
+            return rows.dataset()
+        if one_design and {name.partition(".")[0] for name in samples if name not in names} <= TOGETHER:
+            self._all(rows, model, asked)
+            return rows.dataset()
+        for i, (each, arguments) in asked.items():
+            try:
+                if one_design:
+                    simulated(rows, model, {i: each}, arguments)
+                else:
+                    rows.put(i, simulate(each, progress=False, **arguments))
+            except FlexarmError as error:
+                rows.failed(i, str(error))
         return rows.dataset()
 
-    def _model(self, names: list[str]) -> Model:
-        """The nominal model in which these numbers vary, the same for all chunks that a process computes."""
-        key = digest(self.scenario.arm, names)
-        if key not in MODELS:
-            MODELS.clear()
-            MODELS[key] = Model(self.scenario.loaded_arm(), vary=names)
-        return MODELS[key]
+    def _all(self, rows: Rows, model: Model, asked: dict[int, tuple[Model, dict[str, Any]]]) -> None:
+        """Runs in lanes."""
+        models = {i: each for i, (each, _) in asked.items()}
+        arguments = [each for _, each in asked.values()]
+        whole = dict(arguments[0])
+        if any(each is not arguments[0] for each in arguments):
+            whole["u"] = [each["u"] for each in arguments]
+            for name in ("q0", "qd0"):
+                if whole[name] is not None:
+                    whole[name] = np.array([each[name] for each in arguments])
+        simulated(rows, model, models, whole)
+
+    def _one_design(self) -> bool:
+        """Whether what is designed for the nominal arm serves every arm; of runs that go together it does."""
+        return self.knows == "nominal" or self.scenario.reference is None
+
+    def _arguments(self, model: Model, nominal: Model | None, samples: Samples, i: int) -> dict[str, Any]:
+        return self._at(samples, i).arguments(model, nominal) | {"keep": self.keep.needs()}
 
     def _at(self, samples: Samples, i: int) -> Scenario:
         """The scenario of one sample, but for its arm."""
         changes = {name: x[i] for name, x in samples.items() if name.partition(".")[0] in TABLES}
         return changed(self.scenario, changes) if changes else self.scenario
+
+
+@final
+@dataclass(frozen=True)
+class ModelTask:
+    """An arm under arguments of `simulate_many`; numbers of the arm vary.
+
+    Attributes
+    ----------
+    arm : Arm
+    arguments : dict
+        The same for all runs.
+    keep : Keep
+    """
+
+    arm: Arm
+    arguments: dict[str, Any]
+    keep: Keep
+
+    @property
+    def title(self) -> str:
+        return self.arm.name
+
+    @property
+    def outcomes(self) -> dict[str, tuple[str, str]]:
+        return described(self.keep)
+
+    def variables(self, pattern: str) -> list[Variable]:
+        return numbers(self.arm, pattern)
+
+    def check(self, samples: Samples) -> None:
+        pass
+
+    def run(self, samples: Samples) -> "Dataset":
+        rows = Rows(len(next(iter(samples.values()))), self.keep)
+        model = varied(self.arm, list(samples))
+        models = {}
+        for i, p in enumerate(np.array(list(samples.values())).T):
+            try:
+                models[i] = model.at(p)
+            except DescriptionError as error:
+                rows.failed(i, str(error))
+        if models:
+            simulated(rows, model, models, self.arguments | {"keep": self.keep.needs()})
+        return rows.dataset()
 
 
 @final
@@ -172,6 +243,46 @@ class FunctionTask:
     def run(self, samples: Samples) -> "Dataset":
         with refused(f"study: the function {self.title}"):
             return of_function(self.function(dict(samples)), len(next(iter(samples.values()))), samples)
+
+
+# -- numbers of an arm -------------------------------------------------------------------------------------------------
+
+
+def numbers(arm: Arm, pattern: str) -> list[Variable]:
+    """Those that a pattern fits; raises `DescriptionError`, which lists what there is."""
+    try:
+        found = Model(arm, vary=[pattern]).parameters
+    except DescriptionError as error:
+        raise DescriptionError(str(error).removeprefix("vary: ")) from None
+    return [Variable(p.name, p.value, p.unit, p.meaning) for p in found]
+
+
+def varied(arm: Arm, names: list[str]) -> Model:
+    """The nominal model in which these numbers vary, the same for all chunks that a process computes."""
+    key = digest(arm, names)
+    if key not in MODELS:
+        MODELS.clear()
+        MODELS[key] = Model(arm, vary=names)
+    return MODELS[key]
+
+
+def simulated(rows: Rows, model: Model, models: Mapping[int, Model], arguments: Mapping[str, Any]) -> None:
+    """Runs in lanes: of these models, each the given one with other numbers, by their places among the rows."""
+    p = np.array([each.p for each in models.values()]) if model.parameters else None
+    found = simulate_many(model, p=p, runs=len(models), progress=False, **arguments)
+    for k, i in enumerate(models):
+        one = found.isel(run=k, drop=True)
+        if (status := str(one.status.values)) != "completed":
+            rows.failed(i, status)
+            continue
+        if "energy_drift" in one:
+            one = one.assign_attrs(energy_drift=float(one.energy_drift))
+        rows.put(i, one)
+
+
+def described(keep: Keep) -> dict[str, tuple[str, str]]:
+    """Unit and meaning of the numbers that are kept."""
+    return {name: (OUTCOMES[name].unit, OUTCOMES[name].meaning) for name in keep.outcomes}
 
 
 # -- fields of a scenario ----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from flexarm.errors import InterruptedRun
+from flexarm.native.calls import ALLOWED
 from flexarm.studies.digest import code_version, digest
 from flexarm.studies.tasks import Samples, Task
 
@@ -55,8 +56,9 @@ def chunks(task: str, samples: Samples, size: int, first: int = 0) -> list[Chunk
     return found
 
 
-def computed(task: Task, samples: Samples, version: str) -> "Dataset | Failure":
+def computed(task: Task, samples: Samples, version: str, cores: int | None) -> "Dataset | Failure":
     """The chunk itself; what goes wrong is told and not raised, since not every error survives the way home."""
+    token = ALLOWED.set(cores)
     try:
         if version != code_version():
             return Failure(f"flexarm is {code_version()} there; the study's is {version}", here())
@@ -66,6 +68,8 @@ def computed(task: Task, samples: Samples, version: str) -> "Dataset | Failure":
     except Exception as error:
         said = str(error) or "it says no more"
         return Failure(f"{type(error).__name__}: {said}", here())
+    finally:
+        ALLOWED.reset(token)
 
 
 def here() -> str:
