@@ -7,7 +7,6 @@ from scipy.linalg import expm
 
 from flexarm.identification import sensitivities
 from flexarm.identification.sensitivities import Motion, parted, tangent
-from flexarm.native.language import Placed
 
 
 def two_masses():
@@ -54,10 +53,10 @@ def test_a_linear_plant_moves_as_the_matrix_exponential_says(motion):
     full[:4, :4], full[:4, 4] = A, B * 0.8
     expected = (expm(full * 0.5) @ np.append(X, 1.0))[:4]
     errors = []
-    for steps in (1, 2, 4):
+    for steps in (2, 4, 8):
         course = run(motion, np.full((26, 2 * steps + 1, 1), 0.8), 0.02 / steps)
         errors.append(np.abs(course.x - expected).max())
-    assert errors[2] < 1e-8
+    assert errors[2] < 1e-7
     np.testing.assert_allclose(np.log2(np.array(errors[:2]) / errors[1:]), 4.0, atol=0.2)
 
 
@@ -149,21 +148,16 @@ def test_the_translated_loop_does_what_python_does(motion):
     np.testing.assert_allclose(course.y, out[:, :3, 0], rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(course.slopes, out[:, 3:], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(course.ends, shot.y.reshape(8, L)[4:], rtol=1e-12, atol=1e-12)
-    assert (
-        Placed(shot_like := sensitivities.Shot(*[np.zeros(1)] * 0, **vars(shot) | {"rate": 1, "output": 2})).states == 4
-    )
-    assert shot_like.outputs == 3
 
 
 def test_what_depends_on_parameters_alone_is_computed_once():
-    """p itself stands first; the rest is what f and g share; together they give back f."""
+    """It is what f and g share; together they give them back."""
     f, g, w = parted(*two_masses())
     rng = np.random.default_rng(4)
     x, u = rng.normal(size=4), rng.normal(size=1)
     rate, output = two_masses()
     constants = w(P)
-    np.testing.assert_allclose(np.array(constants).ravel()[:4], P)
     np.testing.assert_allclose(np.array(f(x, u, constants)), np.array(rate(x, u, P)), rtol=1e-14)
     np.testing.assert_allclose(np.array(g(x, u, constants)), np.array(output(x, u, P)), rtol=1e-14)
-    names = {g.instruction_id(k) for k in range(g.n_instructions())}
-    assert ca.OP_SIN not in names and constants.numel() > 4
+    assert ca.OP_SIN not in {g.instruction_id(k) for k in range(g.n_instructions())}
+    assert ca.OP_SIN in {w.instruction_id(k) for k in range(w.n_instructions())}

@@ -5,13 +5,13 @@ For x' = f(x, u, p) and y = g(x, u, p) a change dp of the parameters and dx of t
     dx' = f_x dx + f_u du + f_p dp,    dy = g_x dx + g_u du + g_p dp        (the variational equations).
 
 One program has f and its derivative along one direction (dx, du, dp); compiled for `LANES` numbers at a time, each lane
-has a direction of its own and all of them the same motion. The program is 2.5 times as long as f, whatever the number of
-parameters; one with the derivatives by all of them would be 4 to 40 times as long, and no lane would have its own.
+has a direction of its own and all of them the same motion. The program is 2.5 times as long as f, whatever the number
+of parameters; one with the derivatives by all of them would be 4 to 40 times as long.
 
 The classical Runge-Kutta method takes motion and derivatives together, so that these are the derivatives of what was
 computed, not only of what it approximates.
 
-What depends on p alone is taken out of f and g and computed once a run: w(p), which holds p itself first.
+What depends on p alone is taken out of f and g and computed once a run: w(p).
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
@@ -138,16 +138,16 @@ def tangent(function: "ca.Function") -> "ca.Function":
 
 
 def parted(rate: "ca.Function", output: "ca.Function") -> "tuple[ca.Function, ca.Function, ca.Function]":
-    """f(x, u, w), g(x, u, w) and w(p) for f(x, u, p) and g(x, u, p): p, and behind it all that depends on p alone."""
+    """f(x, u, w), g(x, u, w) and w(p) for f(x, u, p) and g(x, u, p)."""
     import casadi as ca
 
-    x, u, p = rate.sx_in()
-    both = ca.vertcat(rate(x, u, p), output(x, u, p))
-    rest, symbols, values = ca.extract_parametric(both, p)
-    w = ca.vertcat(p, *symbols)
-    f, g = ca.vertsplit(rest, [0, rate.numel_out(0), rest.numel()])
-    of_p = ca.Function("constants", [p], [ca.cse(ca.densify(ca.vertcat(p, *values)))])
-    return ca.Function("f", [x, u, w], [f]), ca.Function("g", [x, u, w], [g]), of_p
+    from flexarm.native.prologue import Prologue
+
+    prologue = Prologue(ca.SX.sym("p", rate.numel_in(2)))
+    parts = [prologue.main(each) for each in (rate, output)]
+    w = ca.SX(ca.vertcat(*prologue.w))
+    f, g = (ca.Function("main", [*x, w], y) for x, y in parts)
+    return f, g, prologue.function()
 
 
 @final
