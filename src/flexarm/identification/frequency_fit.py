@@ -16,7 +16,7 @@ from flexarm.checks import NOT_NEGATIVE, Fault, checked_flag, checked_number, re
 from flexarm.errors import DescriptionError
 from flexarm.identification.estimate import Whiteness, fit_percent, statistics
 from flexarm.identification.frequency import decibels, is_response
-from flexarm.identification.frequency_model import linear
+from flexarm.identification.frequency_model import check_rest, linear
 from flexarm.identification.result import Identification
 from flexarm.identification.unknowns import Unknown, search, signed
 from flexarm.model import Model, Sensor
@@ -269,6 +269,7 @@ def identify_response(
         share = checked_number(unmodelled, "", NOT_NEGATIVE, "unmodelled")
         checked_flag(delay, "delay")
     at = model.single("identify", "q", model.arm.rest if q is None else q)
+    check_rest(model, at)
     found = of_data(model, data, outputs, inputs, share)
     if delay:
         tick = 1 / (2 * np.pi * float(found.frequency.max()))

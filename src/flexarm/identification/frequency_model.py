@@ -84,22 +84,31 @@ class Linear:
         return self.C[0] + self.C[1] * s + self.C[2] * s**2
 
 
-def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
-    """The arm near rest at q with the model's numbers; its inputs hold it there.
+def holding(model: Model, q: Array) -> Array:
+    """The inputs (m,) that come nearest to holding the arm at rest at q."""
+    B, force = np.array(model.fixed("input_matrix")(q)), np.array(model.fixed("restoring_force")(q)).ravel()
+    return np.linalg.lstsq(B, force, rcond=None)[0]
 
-    Raises `DescriptionError` where no inputs can, so that it would move off.
-    """
-    B, force = model.input_matrix(q), model.evaluate("restoring_force", q)
-    u = np.linalg.lstsq(B, force, rcond=None)[0]
-    left = np.abs(force - B @ u)
-    # what a coordinate feels is compared with all forces there: gravity, springs and inputs may be alike and cancel
-    most = max(np.abs(model.gravity_force(q)).max(initial=0.0), np.abs(model.stiffness_force(q)).max(initial=0.0))
-    if left.max(initial=0.0) > BALANCED * most:
+
+def check_rest(model: Model, q: Array) -> None:
+    """Raise `DescriptionError` where no inputs hold the arm at q, so that it would move off."""
+    B, forces = (
+        np.array(model.fixed("input_matrix")(q)),
+        [np.array(model.fixed(name)(q)).ravel() for name in ("gravity_force", "stiffness_force")],
+    )
+    # gravity and springs may be as large and cancel: what is left is compared with each, not with their sum
+    left = np.abs(forces[0] + forces[1] - B @ holding(model, q))
+    if left.max(initial=0.0) > BALANCED * max(np.abs(force).max(initial=0.0) for force in forces):
         name = model.coordinates[int(left.argmax())]
         said = f"the arm does not stand still there: {name} is off balance by {left.max():.3g}"
         raise DescriptionError(f"q: {said}; take one from analysis.equilibrium")
+
+
+def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
+    """The arm near q with the model's numbers, held there by its inputs. Where it sags, it does so as far as q says."""
+    u = holding(model, q)
+    n, m, p, k = len(q), len(u), len(model.output_names(sensors)), len(model.p)
     found = [np.array(x) for x in _matrices(model, sensors)(q, u, model.p)]
-    n, m, p, k = len(q), B.shape[1], len(model.output_names(sensors)), len(model.p)
     shapes = [(n, n), (n, n), (n, n), (n, m), (3, p, n)]
     flat = [(n, n), (n, n), (n, n), (n, m), (3 * p, n)]
     matrices = [x.reshape(shape) for x, shape in zip(found[:5], shapes, strict=True)]
@@ -144,4 +153,4 @@ def _matrices(model: Model, sensors: Sequence[Sensor]) -> "ca.Function":
         return ca.Function("near_rest", [q, u, p], [*matrices, *slopes])
 
     described = [[type(each).__qualname__, each.described()] for each in sensors]
-    return model.derived(f"near rest, {described}", trace)
+    return model.traced(f"near rest, {described}", trace)
