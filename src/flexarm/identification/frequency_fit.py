@@ -4,21 +4,23 @@ A joint that is free to turn drifts, and no simulation from a guessed start foll
 of a multisine does not care. What is compared is complex, so phases count as much as sizes.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from flexarm import escape
-from flexarm.checks import NOT_NEGATIVE, Fault, checked_flag, checked_number, refused, shown
+from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.identification.estimate import Whiteness, fit_percent, statistics
 from flexarm.identification.frequency import decibels, is_response
 from flexarm.identification.frequency_model import check_rest, linear
 from flexarm.identification.result import Identification
-from flexarm.identification.unknowns import Unknown, search, signed
+from flexarm.identification.unknowns import Unknown, bounded, positive, search, signed
+from flexarm.identification.wanted import aliased, check_known, of_arm, placed, varied
 from flexarm.model import Model, Sensor
 
 if TYPE_CHECKING:
@@ -59,59 +61,56 @@ class Measured:
         return np.isfinite(self.response)
 
 
-def of_data(model: Model, data: Any, sensors: Sequence[Sensor], inputs: Any, unmodelled: float) -> Measured:
+def of_data(
+    model: Model, data: Any, sensors: Sequence[Sensor], signals: Sequence[str], inputs: Any, unmodelled: float
+) -> Measured:
     """The frequency response of a model's inputs to sensors; raises `DescriptionError` where the data have it not.
 
     Parameters
     ----------
     data : xarray.Dataset
         As `frequency_response` gives it.
-    inputs : dict, list or None
-        The arm's inputs by the names of signals; or the names of signals in the order of the arm's inputs.
+    signals : names
+        Of the sensors in the data.
+    inputs : dict or None
+        Names of signals by those of the arm's inputs.
     unmodelled : float
         Share of the response that is counted as error beside its variance.
     """
     if not is_response(data):
-        raise DescriptionError(f"data is {shown(type(data).__name__)}; it must be what frequency_response gives")
-    names = model.output_names(sensors)
+        raise DescriptionError(f"identify: data is a {type(data).__name__}; it must be what frequency_response gives")
     there_y, there_u = ([str(x) for x in data[axis].values] for axis in ("output", "input"))
-    for name in names:
+    for name in signals:
         if name not in there_y:
-            raise DescriptionError(f"data have no output {name!r}; they have {', '.join(there_y)}")
-    signals, columns = _columns(model, inputs, there_u)
-    picked = data.sel(output=list(names), input=list(signals)).transpose("frequency", "output", "input", ...)
+            raise DescriptionError(f"identify: data have no output {shown(name)}; they have {', '.join(there_y)}")
+    own, columns = _columns(model, inputs, there_u)
+    picked = data.sel(output=list(signals), input=list(own)).transpose("frequency", "output", "input", ...)
     frequency, G, variance = (np.asarray(picked[x].values) for x in ("frequency", "response", "variance"))
     known = np.isfinite(G)
     if not known.any():
-        raise DescriptionError("data have no line at which an input moves")
+        raise DescriptionError("identify: data have no line at which an input moves")
     spread = np.sqrt((variance + np.abs(unmodelled * G) ** 2) / 2)
     if not (spread[known] > 0).all():
-        said = "data have a variance of zero or NaN"
+        said = "identify: data have a variance of zero or NaN"
         raise DescriptionError(f"{said}; say with unmodelled=0.01 by which share the model may be wrong")
-    return Measured(frequency, G, np.where(known, spread, 1.0), names, signals, columns)
+    return Measured(frequency, G, np.where(known, spread, 1.0), tuple(signals), own, columns)
 
 
 def _columns(model: Model, inputs: Any, there: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Names of signals, and the arm's inputs that they are."""
+    """Names of signals, and the numbers of the arm's inputs that they are."""
     if inputs is None:
-        pairs = {name: name for name in there} if set(there) <= set(model.inputs) else dict(zip(there, model.inputs))  # noqa: B905
-        if len(there) > len(model.inputs):
-            said = f"data have the inputs {', '.join(there)}"
-            raise DescriptionError(f"{said}; the arm has {', '.join(model.inputs)}: say with inputs= which are which")
-    elif isinstance(inputs, Mapping):
-        pairs = dict(inputs)
-    else:
-        names = [inputs] if isinstance(inputs, str) else inputs
-        if not isinstance(names, list | tuple) or len(names) > len(model.inputs):
-            allowed = f"names of signals in the order of {', '.join(model.inputs)}, or a dict"
-            raise DescriptionError(f"inputs is {shown(inputs)}; it must be {allowed}")
-        pairs = dict(zip(names, model.inputs))  # noqa: B905  (the arm's last inputs may stand still)
-    for signal, name in pairs.items():
-        if signal not in there:
-            raise DescriptionError(f"data have no input {shown(signal)}; they have {', '.join(there)}")
+        if len(there) != len(model.inputs):
+            said = f"data have the inputs {', '.join(there)}, the arm {', '.join(model.inputs)}"
+            raise DescriptionError(f'identify: {said}; say which are which with inputs={{"{model.inputs[0]}": ...}}')
+        inputs = dict(zip(model.inputs, there, strict=True))
+    if not isinstance(inputs, Mapping) or not inputs:
+        raise DescriptionError(f"identify: inputs is {shown(inputs)}; it must be a dict of signals by actuators")
+    for name, signal in inputs.items():
         if name not in model.inputs:
-            raise DescriptionError(f"unknown input {shown(name)}; the arm has {', '.join(model.inputs)}")
-    return tuple(pairs), tuple(model.inputs.index(name) for name in pairs.values())
+            raise DescriptionError(f"identify: unknown input {shown(name)}; the arm has {', '.join(model.inputs)}")
+        if signal not in there:
+            raise DescriptionError(f"identify: data have no input {shown(signal)}; they have {', '.join(there)}")
+    return tuple(inputs.values()), tuple(model.inputs.index(name) for name in inputs)
 
 
 @final
@@ -202,95 +201,156 @@ def _array(values: Any, **coords: Any) -> "DataArray":
 
 
 @final
+@dataclass(frozen=True, eq=False)
 class Problem:
-    """What the search over a frequency response asks: residuals and their derivatives at values of the unknowns.
+    """A model beside a response, at values of the unknowns: parameters, constants of currents, a delay.
 
-    The first of them are the model's parameters, then come delays, one an input.
+    Attributes
+    ----------
+    model : Model
+    chosen : tuple of int
+        The parameters that are looked for.
+    constants : tuple of int
+        The columns of the data whose constant is.
+    late : bool
+        Whether a delay is.
+    q : (n,)
+        Where the arm stands.
     """
 
-    def __init__(self, model: Model, data: Measured, sensors: Sequence[Sensor], q: Array):
-        self._model, self._data, self._sensors, self._q = model, data, tuple(sensors), q
+    model: Model
+    sensors: tuple[Sensor, ...]
+    data: Measured
+    chosen: tuple[int, ...]
+    constants: tuple[int, ...]
+    late: bool
+    q: Array
+
+    def at(self, values: Array) -> Model:
+        """The model with these."""
+        p = self.model.p.copy()
+        p[list(self.chosen)] = values[: len(self.chosen)]
+        return self.model.at(p)
 
     def response(self, values: Array) -> tuple[Array, Array]:
-        """(f, p, m), and its derivatives (k, f, p, m)."""
-        count, d = len(self._model.p), self._data
-        G, dG = linear(self._model.at(values[:count]), self._sensors, self._q).slopes(d.frequency)
-        G, dG = G[..., list(d.columns)], dG[..., list(d.columns)]
-        delays = values[count:]
-        if not len(delays):
-            return G, dG
-        s = 2j * np.pi * d.frequency[:, None, None]
-        late = np.exp(-s * delays)
-        G = G * late
-        by_delay = -s * G * np.eye(len(delays))[:, None, None, :]
-        return G, np.concatenate([dG * late, by_delay])
+        """(f, p, m), and its derivatives by the unknowns (k, f, p, m)."""
+        d, k = self.data, len(self.chosen)
+        G, dG = linear(self.at(values), self.sensors, self.q).slopes(d.frequency)
+        G, dG = G[..., list(d.columns)], dG[list(self.chosen)][..., list(d.columns)]
+        gain, s = np.ones(len(d.columns)), 2j * np.pi * d.frequency[:, None, None]
+        gain[list(self.constants)] = values[k : k + len(self.constants)]
+        after = gain * np.exp(-s * values[-1]) if self.late else gain
+        own = [G * (after / gain) * np.eye(len(gain))[i] for i in self.constants]
+        delayed = [-s * G * after] if self.late else []
+        return G * after, np.concatenate([dG * after, np.array([*own, *delayed]).reshape(-1, *G.shape)])
 
     def residuals(self, values: Array) -> tuple[Array, Array]:
         """What the model gives less what is measured, by its standard deviation: real parts, then imaginary ones."""
         G, dG = self.response(values)
-        known = self._data.known
-        share = 1 / self._data.spread[known]
-        r = (G - self._data.response)[known] * share
+        known = self.data.known
+        share = 1 / self.data.spread[known]
+        r = (G - self.data.response)[known] * share
         J = np.array([each[known] * share for each in dG]).reshape(len(values), -1).T
         return np.concatenate([r.real, r.imag]), np.concatenate([J.real, J.imag])
 
     def compared(self, values: Array) -> ResponseComparison:
         """The data beside the model."""
-        return ResponseComparison(self._data, self.response(values)[0])
+        return ResponseComparison(self.data, self.response(values)[0])
 
 
 def identify_response(
     model: Model,
     data: Any,
-    unknowns: Sequence[Unknown],
-    *,
-    outputs: Sequence[Sensor],
+    fit: Sequence[str],
     inputs: Any = None,
-    q: Any = None,
-    delay: bool = False,
+    outputs: Any = None,
+    *,
+    currents: Mapping[str, float] | None = None,
+    delay: float | None = None,
+    start: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    q0: Any = None,
     unmodelled: float = 0.0,
 ) -> Identification:
-    """Estimates from a frequency response; see `identify`, which dispatches here.
+    """The numbers of an arm with which its linear model has the measured frequency response; see `identify`.
+
+    Weighted least squares of the complex errors at all lines, each by the variance that its periods show, with exact
+    derivatives; SciPy's trust region method moves the values.
 
     Parameters
     ----------
-    model : Model
-        All of whose parameters are looked for.
-    unknowns : tuple of Unknown
-        Those of the model, in the order of p.
-    q : (n,), optional
-        Where the arm stands; default at rest.
-    delay : bool
-        Whether a delay of each input is looked for too.
+    data : xarray.Dataset
+        As `frequency_response` gives it.
+    q0 : (n,), optional
+        The configuration about which the arm moves a little; default `arm.rest`. Inputs hold it there; how far it sags does
+        not change with the values that are tried.
     unmodelled : float
-        Share of the response by which the model may be wrong.
+        Share of the response by which the model is expected to be wrong, counted beside the variance. Friction bends the
+        response of a real arm by more than its periods differ, and with 0 the lines with the least noise decide alone.
     """
+    model, chosen = varied(model, fit)
     with refused("identify"):
         share = checked_number(unmodelled, "", NOT_NEGATIVE, "unmodelled")
-        checked_flag(delay, "delay")
-    at = model.single("identify", "q", model.arm.rest if q is None else q)
-    check_rest(model, at)
-    found = of_data(model, data, outputs, inputs, share)
-    if delay:
-        tick = 1 / (2 * np.pi * float(found.frequency.max()))
-        unknowns = [*unknowns, *(signed(f"delay of {name}", "s", 0.0, tick) for name in found.inputs)]
-    numbers = int(2 * found.known.sum())
+        if delay is not None:
+            checked_number(delay, "s", NOT_NEGATIVE, "delay")
+    q = model.single("identify", "q", model.arm.rest if q0 is None else q0)
+    check_rest(model, q)
+    sensors, signals = _sensors(model, outputs)
+    taken = of_data(model, data, sensors, signals, inputs, share)
+    start, bounds = (aliased(model, chosen, table, what) for table, what in ((start, "start"), (bounds, "bounds")))
+    unknowns = [of_arm(model.parameters[i], model.p[i], start, bounds) for i in chosen]
+    constants = _constants(model, taken, currents or {})
+    unknowns += [_constant(model.inputs[taken.columns[i]], x) for i, x in constants.items()]
+    if delay is not None:
+        tick = 1 / (2 * np.pi * float(taken.frequency.max()))
+        unknowns.append(bounded(signed("delay", "s", delay, tick), 0.0, math.inf))
+    check_known(unknowns, start=start, bounds=bounds)
+    unknowns = [placed(each, start, bounds) for each in unknowns]
+    numbers = int(2 * taken.known.sum())
     if numbers <= len(unknowns):
-        raise Fault("data", f"have {numbers} numbers for {len(unknowns)} unknowns; there must be more")
-    problem = Problem(model, found, outputs, at)
+        raise DescriptionError(f"identify: too few lines, {numbers} numbers for {len(unknowns)} unknowns")
+    problem = Problem(model, sensors, taken, chosen, tuple(constants), delay is not None, q)
     done = search(unknowns, problem.residuals)
-    values = done.values
-    count = len(model.p)
 
     def compared(other: Any) -> ResponseComparison:
-        return Problem(model, of_data(model, other, outputs, inputs, share), outputs, at).compared(values)
+        return replace(problem, data=of_data(model, other, sensors, signals, inputs, share)).compared(done.values)
 
-    return Identification(
-        model.at(values[:count]),
-        tuple(unknowns),
-        values,
-        statistics(unknowns, values, done.residuals, done.jacobian),
-        problem.compared(values),
-        {"method": f"frequency response at {len(found.frequency)} lines", "evaluations": done.evaluations},
-        compared,
-    )
+    facts = {
+        "method": f"frequency response, {len(taken.frequency)} lines from {taken.frequency[0]:g} to {taken.frequency[-1]:g} Hz",
+        "evaluations": done.evaluations,
+        "ended": "converged" if done.converged else done.message,
+    }
+    told = statistics(unknowns, done.values, done.residuals, done.jacobian)
+    fitted = problem.compared(done.values)
+    return Identification(problem.at(done.values), tuple(unknowns), done.values, told, fitted, facts, compared)
+
+
+def _sensors(model: Model, outputs: Any) -> tuple[tuple[Sensor, ...], tuple[str, ...]]:
+    """The sensors, and the signals of the data that they are."""
+    sensors = list(outputs.values()) if isinstance(outputs, Mapping) else outputs
+    names = model.output_names(sensors)
+    if not isinstance(outputs, Mapping):
+        return tuple(sensors), names
+    if len(names) != len(outputs):
+        raise DescriptionError("identify: a sensor in a dict must have one signal; give a list of sensors instead")
+    return tuple(sensors), tuple(outputs)
+
+
+def _constants(model: Model, data: Measured, currents: Mapping[str, float]) -> dict[int, float]:
+    """Guesses of the constants by the column of the data."""
+    if not isinstance(currents, Mapping):
+        raise DescriptionError(f"identify: currents is {shown(currents)}; it must be a dict by actuators")
+    found = {}
+    names = [model.inputs[i] for i in data.columns]
+    for name, guess in currents.items():
+        if name not in names:
+            raise DescriptionError(f"identify: currents: unknown input {shown(name)}; data have those of {', '.join(names)}")
+        with refused("identify"):
+            found[names.index(name)] = checked_number(guess, "N m/A", NOT_ZERO, f"currents of {name}")
+    return dict(sorted(found.items()))
+
+
+def _constant(name: str, guess: float) -> Unknown:
+    if guess > 0:
+        return positive(f"constant of {name}", "N m/A", guess)
+    return signed(f"constant of {name}", "N m/A", guess, abs(guess))
