@@ -1,4 +1,4 @@
-"""Frequency responses from periodic data and the fit of an arm to them: against formulas by hand, rebuilt arms, scatter."""
+"""Frequency responses from periodic data, and arms fitted to them: against formulas by hand, differences, scatter."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from rigs import ENCODERS, NUMBERS, by_hand, multisine, through, two_inertias
 
 import flexarm as fa
 from flexarm.identification.frequency import resonance
-from flexarm.identification.frequency_fit import identify_response
 from flexarm.identification.frequency_model import linear
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge, TipPosition
 
@@ -53,7 +52,7 @@ def test_without_noise_the_response_is_exact():
 
 
 def test_the_variance_is_that_of_the_error():
-    """Over many experiments: the mean of the estimated variance, and the mean square of the true error, are one number."""
+    """Over many experiments, the mean of the estimated variance and the mean square of the true error are one number."""
     exact, noise = by_hand(LINES / PERIOD), 1e-4
     errors, variances = [], []
     for seed in range(60):
@@ -156,29 +155,52 @@ GOOD = answered(of_two_inertias(), periods=3)
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"data": GOOD | {"y0": np.where(np.arange(len(GOOD["u"])) == 7, np.nan, GOOD["y0"])}}, r".*signal 'y0' of data\[0\] contains NaN or infinity"),
-        ({"data": GOOD | {"y0": GOOD["y0"][:-1]}}, r".*has signals of the shapes u \(1500,\), y0 \(1499,\); all must have one axis, of one length"),
+        (
+            {"data": GOOD | {"y0": np.append(GOOD["y0"][:-1], np.nan)}},
+            r".*signal 'y0' of data\[0\] contains NaN or infinity",
+        ),
+        (
+            {"data": GOOD | {"y0": GOOD["y0"][:-1]}},
+            r".*has signals of the shapes u \(1500,\), y0 \(1499,\); all must have one axis, of one length",
+        ),
         ({"data": [1, 2]}, r".*data\[0\] is a int; it must be a Dataset, or a dict of arrays"),
         ({"data": []}, r".*data is empty; it must have a record"),
         ({"inputs": "w"}, r".*data\[0\] has no signal 'w'; it has u, y0, y1"),
         ({"inputs": 3}, r".*inputs is 3; it must be the name of a signal, or a list of names"),
         ({"outputs": ["y0", "y0"]}, r".*outputs is \['y0', 'y0'\]; each signal may stand there once"),
-        ({"period": 0.5003}, r"frequency_response: a period of 0.5003 s has 500.3 samples at 1000 Hz; it must have a whole number"),
+        (
+            {"period": 0.5003},
+            r"frequency_response: a period of 0.5003 s has 500.3 samples at 1000 Hz; it must have a whole "
+            r"number",
+        ),
         ({"period": -1.0}, r".*period is -1.0 s; it must be positive"),
         ({"period": 1.0}, r"frequency_response: a record has 1.5 periods of 1 s; two must be left"),
-        ({"skip": 2}, r"frequency_response: a record has 3 periods of 0.5 s, of which 2 are skipped; two must be left"),
+        (
+            {"skip": 2},
+            r"frequency_response: a record has 3 periods of 0.5 s, of which 2 are skipped; two must be left",
+        ),
         ({"skip": -1}, r".*skip is -1; it must be a whole number, zero or positive"),
         ({"excited": 2.0}, r".*excited is 2.0; it must be between 0 and 1"),
         ({"sample_rate": None}, r".*sample_rate is missing; data without time must have one"),
         ({"sample_rate": 0.0}, r".*sample_rate is 0.0 Hz; it must be positive"),
-        ({"period": 0.4}, r"frequency_response: input 'u' does not repeat with a period of 0.4 s; give its period, and skip what stands before it"),
-        ({"inputs": ["u", "y0"], "outputs": "y1"}, r"frequency_response: 2 inputs move at 10 Hz in 1 record; there must be as many records as inputs, in which they move differently, or one input a line"),
+        (
+            {"period": 0.4},
+            r"frequency_response: input 'u' does not repeat with a period of 0.4 s; give its period, and skip "
+            r"what stands before it",
+        ),
+        (
+            {"inputs": ["u", "y0"], "outputs": "y1"},
+            r"frequency_response: 2 inputs move at 10 Hz in 1 record; there must be as many records as "
+            r"inputs, in which they move differently, or one input a line",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_estimated_is_refused(changes, match):
     given = {"data": GOOD, "inputs": "u", "outputs": ["y0"], "period": PERIOD, "sample_rate": RATE} | changes
     with refused(match):
-        fa.frequency_response(given.pop("data"), given.pop("inputs"), given.pop("outputs"), given.pop("period"), **given)
+        fa.frequency_response(
+            given.pop("data"), given.pop("inputs"), given.pop("outputs"), given.pop("period"), **given
+        )
 
 
 def test_uneven_times_are_refused():
@@ -245,19 +267,21 @@ def test_the_response_of_two_inertias_is_the_formula():
 @pytest.mark.parametrize("case", CASES)
 def test_derivatives_are_those_of_the_response(case):
     arm, vary, q, sensors = CASES[case]
-    model, f = fa.Model(arm, vary=vary), np.array([0.5, 3.0, 11.0, 40.0])
+    model, f = fa.Model(arm, vary=vary), np.array([11.0, 40.0, 74.0, 90.0])
     _, slopes = linear(model, sensors, q).slopes(f)
     for i, value in enumerate(model.p):
         h = 1e-4 * value * np.eye(len(model.p))[i]
-        # fourth-order differences of responses near resonances: 1e-6 of the largest
+        # fourth-order differences of responses near resonances
         x = [linear(model.at(model.p + k * h), sensors, q).response(f) for k in (-2, -1, 1, 2)]
         expected = (x[0] - 8 * x[1] + 8 * x[2] - x[3]) / (12 * h[i])
-        np.testing.assert_allclose(slopes[i], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+        np.testing.assert_allclose(slopes[i], expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
 def test_an_arm_that_would_fall_is_refused():
     arm = fa.load("subudhi-morris-elastic").replace(gravity=(0, -9.81, 0))
-    with refused(r"q: the arm does not stand still there: \S+ is off balance by \S+; take one from analysis.equilibrium"):
+    with refused(
+        r"q: the arm does not stand still there: \S+ is off balance by \S+; take one from analysis.equilibrium"
+    ):
         identified(arm=arm, sensors=[Encoder(coordinate="upper.drive", name="y0")], fit=["upper.EI"])
 
 
@@ -273,7 +297,7 @@ def response(noise=1e-5, seed=0):
 
 def identified(data=None, arm=None, sensors=ENCODERS, fit=tuple(NUMBERS), **options):
     given = data if data is not None else response()
-    return identify_response(fa.Model(arm or two_inertias(OTHER)), given, list(fit), outputs=sensors, **options)
+    return fa.identify(fa.Model(arm or two_inertias(OTHER)), given, list(fit), outputs=sensors, **options)
 
 
 def test_the_true_numbers_come_out():
@@ -281,7 +305,8 @@ def test_the_true_numbers_come_out():
     for name, value in NUMBERS.items():
         assert abs(found.values[name] - value) < 4 * found.errors[name]
         assert found.errors[name] < 0.1 * value
-    assert found.statistics.spread == pytest.approx(1.0, abs=0.1)  # the variances are right
+    # variances are right; one that six periods show is too small as often as too large: the mean of 1 / it is 5/4
+    assert found.statistics.spread == pytest.approx(np.sqrt(5 / 4), abs=0.05)
     assert (found.fit > 95).all() and "converged" in found.summary()
     np.testing.assert_allclose(found.model.p, list(found.values.values()))
     assert found.parameters == tuple(NUMBERS) and not found.indistinct
@@ -304,7 +329,9 @@ def test_a_delay_and_a_current_s_constant():
     data = data.assign(response=data.response * 0.4 * np.exp(-3e-4 * s), variance=data.variance * 0.4**2)
     given = {"load.rotor_inertia": NUMBERS["load.rotor_inertia"], "load.inertia": NUMBERS["load.inertia"]}
     arm = two_inertias(OTHER | given)
-    found = identified(data, arm, fit=[name for name in NUMBERS if name not in given], currents={"load.motor": 1.0}, delay=0.0)
+    found = identified(
+        data, arm, fit=[name for name in NUMBERS if name not in given], currents={"load.motor": 1.0}, delay=0.0
+    )
     constant, error = found.others["constant of load.motor"]
     assert abs(constant - 0.4) < 4 * error < 0.01
     late, error = found.others["delay"]
@@ -322,7 +349,7 @@ def test_a_constant_and_all_inertias_cannot_be_told_apart():
 
 def test_a_share_that_is_not_modelled_evens_the_weights():
     """With a large one the noise does not matter: each line counts by its size."""
-    data = response()
+    data = response(1e-8)
     even, doubled = (identified(x, unmodelled=0.1) for x in (data, data.assign(variance=4 * data.variance)))
     np.testing.assert_allclose(list(even.values.values()), list(doubled.values.values()), rtol=1e-3)
     assert even.statistics.spread < 0.1
@@ -352,26 +379,47 @@ def test_residuals_decibels_and_a_figure():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"data": GOOD}, "identify: data is a dict; it must be what frequency_response gives"),
-        ({"sensors": [Encoder(coordinate="load.motor")]}, "identify: data have no output 'load_motor'; they have motor, load"),
-        ({"sensors": {"motor": TipPosition(axes="xy")}}, "identify: a sensor in a dict must have one signal; give a list of sensors instead"),
+        ({"given": {"load.motor": "u"}}, "identify: given is for data in time; this is a frequency response"),
+        ({"sample_rate": 1.0}, "identify: sample_rate is for data in time; this is a frequency response"),
+        (
+            {"data": GOOD, "unmodelled": 0.1},
+            "identify: unmodelled is for frequency responses; these are data in time",
+        ),
+        (
+            {"sensors": [Encoder(coordinate="load.motor")]},
+            "identify: data have no output 'load_motor'; they have motor, load",
+        ),
+        (
+            {"sensors": {"motor": TipPosition(axes="xy")}},
+            "identify: a sensor in a dict must have one signal; give a list of sensors instead",
+        ),
         ({"inputs": {"load.drive": "u"}}, "identify: unknown input 'load.drive'; the arm has load.motor"),
         ({"inputs": {"load.motor": "v"}}, "identify: data have no input 'v'; they have u"),
         ({"inputs": ["u"]}, r"identify: inputs is \['u'\]; it must be a dict of signals by actuators"),
-        ({"fit": ["load.colour"]}, "no parameter 'load.colour'.*"),
+        ({"fit": ["load.colour"]}, "vary: no parameter 'load.colour'; there are .*"),
         ({"fit": ()}, r"identify: fit is \[\]; it must be a list of names, symbols or patterns of them"),
         ({"start": {"load.mass": 1.0}}, "identify: start: no unknown 'load.mass'; there are load.rotor_inertia.*"),
         ({"start": 3}, "identify: start is 3; it must be a dict by name"),
         ({"currents": {"u": 1.0}}, "identify: currents: unknown input 'u'; data have those of load.motor"),
         ({"currents": 3}, "identify: currents is 3; it must be a dict by actuators"),
-        ({"currents": {"load.motor": 0.0}}, "identify: currents of load.motor is 0.0 N m/A; it must be different from zero"),
+        (
+            {"currents": {"load.motor": 0.0}},
+            "identify: currents of load.motor is 0.0 N m/A; it must be different from zero",
+        ),
         ({"delay": -1.0}, "identify: delay is -1.0 s; it must be zero or positive"),
         ({"unmodelled": -1.0}, "identify: unmodelled is -1.0; it must be zero or positive"),
         ({"data": response().isel(frequency=slice(0, 1))}, "identify: too few lines, 4 numbers for 5 unknowns"),
-        ({"data": response().assign(variance=lambda d: 0 * d.variance)}, "identify: data have a variance of zero or NaN; say with unmodelled=0.01 by which share the model may be wrong"),
-        ({"data": response().assign(response=lambda d: np.nan * d.response)}, "identify: data have no line at which an input moves"),
+        (
+            {"data": response().assign(variance=lambda d: 0 * d.variance)},
+            "identify: data have a variance of zero or NaN; say with unmodelled=0.01 by which share the "
+            "model may be wrong",
+        ),
+        (
+            {"data": response().assign(response=lambda d: np.nan * d.response)},
+            "identify: data have no line at which an input moves",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_fitted_is_refused(options, match):
     with refused(match):
         identified(**options)

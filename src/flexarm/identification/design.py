@@ -5,9 +5,9 @@ square of each signal s, in shares of its limit. D-optimal is
 
     maximise log det sum_i w_i I_i    where    sum_i c_si w_i <= 1 for all s,    w_i >= 0
 
-a concave problem. At its solution tr(M^-1 I_i) <= sum_s lambda_s c_si for all i, with equality where w_i > 0: a line is
-used as far as what it tells is worth what it costs, at prices lambda of the limits, of which those that are kept with room
-to spare cost nothing.
+a concave problem. At its solution tr(M^-1 I_i) <= sum_s lambda_s c_si for all i, with equality where w_i > 0: a line
+is used as far as what it tells is worth what it costs, at prices lambda of the limits; those that are kept with room to
+spare cost nothing.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ ROUNDS = 60
 @final
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Powers w (i,) of the candidates, the prices lambda (s,) of the limits, and by how much the best line is too good."""
+    """Powers w (i,) of the candidates, prices lambda (s,) of the limits, and by how much the best line is too good."""
 
     power: Array
     prices: Array
@@ -87,7 +87,7 @@ def peaks(lines: Array, amplitude: Array, response: Array, samples: int) -> Arra
 
 
 def waves(lines: Array, amplitude: Array, response: Array, samples: int) -> Array:
-    """Signals (s, samples) over a period: the real parts of sum_l response[l, s] amplitude[l] e^(j 2 pi l t / period)."""
+    """Signals (s, samples) over a period: real parts of sum_l response[l, s] amplitude[l] e^(j 2 pi l t / period)."""
     spectrum = np.zeros((response.shape[1], samples // 2 + 1), dtype=complex)
     spectrum[:, lines] = (response * amplitude[:, None]).T
     return np.fft.irfft(spectrum, samples, axis=1) * samples / 2

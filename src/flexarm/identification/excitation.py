@@ -1,4 +1,4 @@
-"""What to drive an arm with so that its motion tells most of the numbers that are looked for, and how sure they will be."""
+"""What to drive an arm with so that its motion tells most of the numbers looked for, and how sure they will be."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -101,9 +101,12 @@ class Excitation:
     nominal: dict[str, float]
 
     def __str__(self) -> str:
-        lines = [f"multisine of {len(self.frequency)} lines, period {self.period:g} s, {self.until:g} s at {self.sample_rate:g} Hz"]
+        run = f"period {self.period:g} s, {self.until:g} s at {self.sample_rate:g} Hz"
+        lines = [f"multisine of {len(self.frequency)} lines, {run}"]
         for name, error in self.errors.items():
-            lines.append(f"{name} {self.nominal[name]:.6g}: standard error {error:.2g}, {100 * error / abs(self.nominal[name]):.2g} %")
+            value = self.nominal[name]
+            share = f", {100 * error / abs(value):.2g} %" if value else ""
+            lines.append(f"{name} {value:.6g}: standard error {error:.2g}{share}")
         lines += [f"{name}: {most:.3g} of {limit:.3g}" for name, (most, limit) in self.peaks.items()]
         lines += [f"crest factor of {name}: {factor:.2f}" for name, factor in self.crest_factor.items()]
         return escape.lines("\n".join(lines))
@@ -147,8 +150,8 @@ def excitation(
     """A multisine that tells most of some parameters within limits, and the standard errors to expect of them.
 
     The arm is taken as linear about q. Each line belongs to one input. Its power is such that the determinant of the
-    parameters' covariance is least (D-optimal) while the mean square of every limited signal keeps its share of the limit;
-    phases keep peaks low; and the whole is made as large as a run of the arm itself, from rest, allows.
+    parameters' covariance is least (D-optimal) while the mean square of every limited signal keeps its share of the
+    limit; phases keep peaks low; and the whole is made as large as a run of the arm itself, from rest, allows.
 
     Parameters
     ----------
@@ -161,9 +164,9 @@ def excitation(
     outputs : list of Sensor
         Each with its `noise`, its `resolution`, or both: white noise is expected, and rounding as if it were noise.
     limits : dict
-        `"torque"` [N m or N], of all that the actuators do; `"range"`, how far from q the joints and motors may go [rad or m];
-        `"rate"`, of the joints and motors; or the name of an output, how far it may go from where it is at rest. Each one
-        number, or one an input.
+        `"torque"` [N m or N], of all that the actuators do; `"range"`, how far from q the joints and motors may go
+        [rad or m]; `"rate"`, of the joints and motors; or the name of an output, how far it may go from where it is at
+        rest. Each one number, or one an input.
     sample_rate : float
         Of the readings [Hz].
     period : float, optional
@@ -174,8 +177,8 @@ def excitation(
     q : (n,), optional
         Where the arm stands; default at rest. Under gravity take one from `analysis.equilibrium`.
     flat : float, optional
-        Share of the power that is spread over all lines alike, from 0 to 1. Default: 0.1, 0.4 or 1, whichever tells most; an
-        arm that is free to drift may be better off without few strong lines.
+        Share of the power that is spread over all lines alike, from 0 to 1. Default: 0.1, 0.4 or 1, whichever tells
+        most; an arm that is free to drift may be better off without few strong lines.
     seed : int
         Of the random phases that are tried.
 
@@ -217,7 +220,7 @@ def excitation(
     points = 1 << int(np.ceil(np.log2(max(POINTS * lines.max(), 256))))
 
     def tried(share: float) -> tuple[float, Array, dict[str, tuple[float, float]]]:
-        """log det of the information, amplitudes, and how far signals go, with this share of the power spread evenly."""
+        """log det of the information, amplitudes, how far signals go, with this share of the power spread evenly."""
         a = low_peaks(lines, np.sqrt((1 - share) * best + share * even), response / room, points, seed)
         a = sine.without_push(a / peaks(lines, a, response / room, points).max())
         a, reached = _scaled(model, at, outputs, signals, room, sine, a)
@@ -266,7 +269,9 @@ def _noise(sensors: Sequence[Any], model: Model) -> Array:
     for each in sensors:
         own = np.hypot(getattr(each, "noise", 0.0), getattr(each, "resolution", 0.0) / np.sqrt(12))
         if not own > 0:
-            raise DescriptionError(f"outputs: {type(each).__name__} has neither noise nor resolution; say what it reads")
+            raise DescriptionError(
+                f"outputs: {type(each).__name__} has neither noise nor resolution; say what it reads"
+            )
         found += [own] * len(each.names(model.arm))
     return np.array(found)
 
@@ -288,9 +293,13 @@ def _lines(model: Model, q: Array, period: float, band: Any, sample_rate: float)
     lines = np.arange(max(1, int(np.ceil(low * period - 1e-9))), int(high * period + 1e-9) + 1)
     m = len(model.inputs)
     if len(lines) < m:
-        raise DescriptionError(f"excitation: no line of 1 / {period:g} s lies from {low:g} to {high:g} Hz; take a longer period")
+        raise DescriptionError(
+            f"excitation: no line of 1 / {period:g} s lies from {low:g} to {high:g} Hz; take a longer period"
+        )
     if len(lines) > MOST_LINES:
-        raise DescriptionError(f"excitation: {len(lines)} lines; there may be {MOST_LINES}: give a band, or a shorter period")
+        raise DescriptionError(
+            f"excitation: {len(lines)} lines; there may be {MOST_LINES}: give a band, or a shorter period"
+        )
     return lines, np.arange(len(lines)) % m
 
 
@@ -366,7 +375,9 @@ def _room(signals: list[_Signal], hold: Array) -> Array:
     room = np.array([each.limit for each in signals]) - taken
     if (room <= 0).any():
         bad = int(room.argmin())
-        said = f"limits: the {signals[bad].name} may be {signals[bad].limit:g}, and holding the arm takes {taken[bad]:g}"
+        said = (
+            f"limits: the {signals[bad].name} may be {signals[bad].limit:g}, and holding the arm takes {taken[bad]:g}"
+        )
         raise DescriptionError(f"excitation: {said}; nothing can keep them")
     return room
 
@@ -414,8 +425,8 @@ class _Multisine:
     def without_push(self, a: Array) -> Array:
         """The amplitudes with each input begun where its integral is zero.
 
-        A periodic torque gives an arm that begins at rest its periodic motion, and what is missing of that motion's rates
-        at the beginning: joints that are free to turn would drift off with it.
+        A periodic torque gives an arm that begins at rest its periodic motion, less that motion's rates at the
+        beginning: joints that are free to turn would drift off with what is missing.
         """
         from scipy.optimize import brentq
 
@@ -462,12 +473,17 @@ def _scaled(
             far = np.array([np.abs(off[each.kind][:, each.at]).max() for each in signals])
             used, worst = float((far / room).max()), signals[int((far / room).argmax())].name
         if used <= 1:
-            kept, found = scale, dict(zip((each.name for each in signals), zip(far + largest - room, largest), strict=True))
+            kept, found = (
+                scale,
+                dict(
+                    zip((each.name for each in signals), zip(far + largest - room, largest, strict=True), strict=True)
+                ),
+            )
         else:
             beyond = scale
         if kept and (SNUG <= used <= 1 or beyond < kept / SNUG):
             break
-        # signals grow with the lines as long as the arm is nearly linear; else halfway between what was kept and what not
+        # signals grow with the lines while the arm is nearly linear; else halfway between what was kept and what not
         grown = scale * (1 + SNUG) / 2 / used
         scale = grown if kept < grown < beyond else float(np.sqrt(kept * beyond)) if kept else scale / 10
     if kept:

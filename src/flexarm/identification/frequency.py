@@ -49,8 +49,8 @@ def frequency_response(
 ) -> "Dataset":
     """The frequency response from inputs to outputs, at the lines where periodic inputs have power, with its variance.
 
-    The spectra of whole periods are averaged, inputs too, and divided. From a number of records (experiments) as large as
-    that of the inputs that move at a line, all of them come out; a single record will do where each line has one input.
+    The spectra of whole periods are averaged, inputs too, and divided. From as many records (experiments) as inputs
+    move at a line, all of them come out; a single record will do where each line has one input.
 
     Parameters
     ----------
@@ -208,7 +208,9 @@ def _record(data: Any, names: Sequence[str], sample_rate: Any, place: str) -> _R
     return _Record(signals, float(1 / step), units)
 
 
-def _spectra(record: _Record, inputs: Sequence[str], outputs: Sequence[str], period: float, skip: int, drift: bool):
+def _spectra(
+    record: _Record, inputs: Sequence[str], outputs: Sequence[str], period: float, skip: int, drift: bool
+) -> _Spectra:
     exact = period * record.rate
     n = round(exact)
     samples = len(record.signals[inputs[0]])
@@ -302,9 +304,9 @@ class Resonance:
 def resonance(frequency: Array, response: Array, band: tuple[float, float]) -> Resonance:
     """The pair of poles that a response has in a band, from its lines there, whatever arm it is of.
 
-    Fitted is (b_0 + b_1 s + b_2 s^2) / (a_0 + a_1 s + s^2), in which b_2 stands for what other modes add. Multiplied out it
-    is linear in its coefficients; the error is then divided by the last denominator, until that stays (Sanathanan & Koerner
-    1963).
+    Fitted is (b_0 + b_1 s + b_2 s^2) / (a_0 + a_1 s + s^2), in which b_2 stands for what other modes add. Multiplied
+    out it is linear in its coefficients; the error is then divided by the last denominator, until that stays (Sanathanan &
+    Koerner 1963).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Numbers of an arm from its measured frequency response: weighted least squares over lines, with exact derivatives.
 
-A joint that is free to turn drifts, and no simulation from a guessed start follows it for long; its response at the lines
-of a multisine does not care. What is compared is complex, so phases count as much as sizes.
+A joint that is free to turn drifts, and no simulation from a guessed start follows it for long; its response at the
+lines of a multisine does not care. What is compared is complex, so phases count as much as sizes.
 """
 
 import math
@@ -19,8 +19,8 @@ from flexarm.identification.estimate import Whiteness, fit_percent, statistics
 from flexarm.identification.frequency import decibels, is_response
 from flexarm.identification.frequency_model import check_rest, linear
 from flexarm.identification.result import Identification
-from flexarm.identification.unknowns import Unknown, bounded, positive, search, signed
-from flexarm.identification.wanted import aliased, check_known, of_arm, placed, varied
+from flexarm.identification.unknowns import bounded, search, signed
+from flexarm.identification.wanted import aliased, check_known, constant, of_arm, placed, varied
 from flexarm.model import Model, Sensor
 
 if TYPE_CHECKING:
@@ -133,7 +133,10 @@ class ResponseComparison:
         """Percent of the complex response, (record, output): a record is what one input does."""
         known = self.data.known
         values = [
-            [float(fit_percent(self.data.response[k, o, i], self.model[k, o, i])) for o, k in enumerate(known[:, :, i].T)]
+            [
+                float(fit_percent(self.data.response[k, o, i], self.model[k, o, i]))
+                for o, k in enumerate(known[:, :, i].T)
+            ]
             for i in range(len(self.data.inputs))
         ]
         return _array(values, record=self.data.inputs, output=self.data.outputs)
@@ -282,11 +285,8 @@ def identify_response(
     data : xarray.Dataset
         As `frequency_response` gives it.
     q0 : (n,), optional
-        The configuration about which the arm moves a little; default `arm.rest`. Inputs hold it there; how far it sags does
-        not change with the values that are tried.
-    unmodelled : float
-        Share of the response by which the model is expected to be wrong, counted beside the variance. Friction bends the
-        response of a real arm by more than its periods differ, and with 0 the lines with the least noise decide alone.
+        The configuration about which the arm moves a little; default `arm.rest`. Inputs hold it there; how far it sags
+        does not change with the values that are tried.
     """
     model, chosen = varied(model, fit)
     with refused("identify"):
@@ -300,7 +300,7 @@ def identify_response(
     start, bounds = (aliased(model, chosen, table, what) for table, what in ((start, "start"), (bounds, "bounds")))
     unknowns = [of_arm(model.parameters[i], model.p[i], start, bounds) for i in chosen]
     constants = _constants(model, taken, currents or {})
-    unknowns += [_constant(model.inputs[taken.columns[i]], x) for i, x in constants.items()]
+    unknowns += [constant(model.inputs[taken.columns[i]], x) for i, x in constants.items()]
     if delay is not None:
         tick = 1 / (2 * np.pi * float(taken.frequency.max()))
         unknowns.append(bounded(signed("delay", "s", delay, tick), 0.0, math.inf))
@@ -315,8 +315,9 @@ def identify_response(
     def compared(other: Any) -> ResponseComparison:
         return replace(problem, data=of_data(model, other, sensors, signals, inputs, share)).compared(done.values)
 
+    f = taken.frequency
     facts = {
-        "method": f"frequency response, {len(taken.frequency)} lines from {taken.frequency[0]:g} to {taken.frequency[-1]:g} Hz",
+        "method": f"frequency response, {len(f)} lines from {f[0]:g} to {f[-1]:g} Hz",
         "evaluations": done.evaluations,
         "ended": "converged" if done.converged else done.message,
     }
@@ -344,13 +345,9 @@ def _constants(model: Model, data: Measured, currents: Mapping[str, float]) -> d
     names = [model.inputs[i] for i in data.columns]
     for name, guess in currents.items():
         if name not in names:
-            raise DescriptionError(f"identify: currents: unknown input {shown(name)}; data have those of {', '.join(names)}")
+            raise DescriptionError(
+                f"identify: currents: unknown input {shown(name)}; data have those of {', '.join(names)}"
+            )
         with refused("identify"):
             found[names.index(name)] = checked_number(guess, "N m/A", NOT_ZERO, f"currents of {name}")
     return dict(sorted(found.items()))
-
-
-def _constant(name: str, guess: float) -> Unknown:
-    if guess > 0:
-        return positive(f"constant of {name}", "N m/A", guess)
-    return signed(f"constant of {name}", "N m/A", guess, abs(guess))

@@ -121,7 +121,7 @@ def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
 
 
 def _matrices(model: Model, sensors: Sequence[Sensor]) -> "ca.Function":
-    """CasADi Function of q, u, p: M, D, K, B, C, and the derivatives of each by p, their entries counted down columns."""
+    """CasADi Function of q, u, p: M, D, K, B, C, and the derivatives of each by p, entries counted down columns."""
 
     def trace() -> "ca.Function":
         import casadi as ca

@@ -1,4 +1,4 @@
-"""Motions that were measured on real arms, shipped with the package: see `data/LICENSES.md` for sources and licences."""
+"""Motions measured on real arms, shipped with the package; `data/LICENSES.md` has their sources and licences."""
 
 from dataclasses import dataclass
 from importlib.resources import as_file, files

@@ -34,7 +34,7 @@ def aliased(model: Model, chosen: tuple[int, ...], table: Any, what: str) -> dic
     if not isinstance(table, Mapping):
         raise DescriptionError(f"identify: {what} is {shown(table)}; it must be a dict by name")
     names = {model.parameters[i].symbol: model.parameters[i].name for i in chosen}
-    return {names.get(name, name): x for name, x in table.items()}
+    return {str(names.get(name, name)): x for name, x in table.items()}
 
 
 def check_known(unknowns: list[Unknown], **tables: Mapping[str, Any]) -> None:
@@ -75,3 +75,10 @@ def placed(unknown: Unknown, start: Mapping[str, float], bounds: Mapping[str, tu
     if not unknown.size:
         unknown = replace(unknown, size=max(abs(x) for x in (low, high) if math.isfinite(x)))
     return bounded(unknown, low, high)
+
+
+def constant(name: str, guess: float) -> Unknown:
+    """That of a current into an actuator."""
+    if guess > 0:
+        return positive(f"constant of {name}", "N m/A", guess)
+    return signed(f"constant of {name}", "N m/A", guess, abs(guess) or 1.0)
