@@ -257,7 +257,7 @@ def _varying(model: Model, fit: Any) -> Model:
     """A model whose parameters are those to be fitted, with this one's numbers."""
     patterns = [fit] if isinstance(fit, str) else fit
     if not isinstance(patterns, list | tuple) or not patterns:
-        raise DescriptionError(f"fit is {shown(fit)}; it must be a list of names of parameters")
+        raise DescriptionError(f"excitation: fit is {shown(fit)}; it must be a list of names of parameters")
     if len(model.p) and all(any(x in fitting(model.parameters, each) for each in patterns) for x in model.parameters):
         return model
     return Model(model.arm_at() if len(model.p) else model.arm, vary=patterns)
