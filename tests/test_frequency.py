@@ -52,7 +52,7 @@ def test_without_noise_the_response_is_exact():
 
 
 def test_the_variance_is_that_of_the_error():
-    """Over many experiments, the mean of the estimated variance and the mean square of the true error are one number."""
+    """Over many experiments, the mean of the estimated variance is the mean square of the true error."""
     exact, noise = by_hand(LINES / PERIOD), 1e-4
     errors, variances = [], []
     for seed in range(60):

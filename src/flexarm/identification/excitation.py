@@ -269,9 +269,8 @@ def _noise(sensors: Sequence[Any], model: Model) -> Array:
     for each in sensors:
         own = np.hypot(getattr(each, "noise", 0.0), getattr(each, "resolution", 0.0) / np.sqrt(12))
         if not own > 0:
-            raise DescriptionError(
-                f"outputs: {type(each).__name__} has neither noise nor resolution; say what it reads"
-            )
+            said = f"{type(each).__name__} has neither noise nor resolution"
+            raise DescriptionError(f"excitation: {said}; say how well it reads")
         found += [own] * len(each.names(model.arm))
     return np.array(found)
 

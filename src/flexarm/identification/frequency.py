@@ -305,8 +305,8 @@ def resonance(frequency: Array, response: Array, band: tuple[float, float]) -> R
     """The pair of poles that a response has in a band, from its lines there, whatever arm it is of.
 
     Fitted is (b_0 + b_1 s + b_2 s^2) / (a_0 + a_1 s + s^2), in which b_2 stands for what other modes add. Multiplied
-    out it is linear in its coefficients; the error is then divided by the last denominator, until that stays (Sanathanan &
-    Koerner 1963).
+    out it is linear in its coefficients; the error is then divided by the last denominator, until that stays
+    (Sanathanan & Koerner 1963).
 
     Parameters
     ----------
