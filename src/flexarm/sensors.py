@@ -192,13 +192,10 @@ class StrainGauge(Sampling):
         from flexarm.mechanics.chain import taken
 
         i = _place(self, self.link, arm)
-        moment = chain.bodies[i].bending_moment(self.at, taken(q, chain.own[i])[1:])["yz".index(self.plane)]
+        body, d, eta = chain.bodies[i], "yz".index(self.plane), taken(q, chain.own[i])[1:]
         if self.distance is None:
-            return [moment]
-        beam: Any = arm.links[i].body
-        along = beam.profile(self.at)
-        EI = float((along.EI_y if self.plane == "y" else along.EI_z)[0])
-        return [-self.distance / EI * moment]
+            return [body.bending_moment(self.at, eta)[d]]
+        return [-self.distance * body.curvature(self.at, eta)[d]]
 
 
 @final
