@@ -166,7 +166,7 @@ class ResponseComparison:
         return {}
 
     def plot(self, title: str) -> "Figure":
-        """Bode diagrams: measured, with the standard deviation as a line below it, and modelled; errors beneath."""
+        """Bode diagrams: measured and modelled, below them the error that each line is weighted by; errors beneath."""
         from matplotlib.figure import Figure
 
         d = self.data
@@ -179,7 +179,7 @@ class ResponseComparison:
                 f, G, H, own = d.frequency[k], d.response[k, o, i], self.model[k, o, i], d.spread[k, o, i]
                 size.plot(f, decibels(G), ".", color=color, markersize=4, label=escape.label(f"measured, {name}"))
                 size.plot(f, decibels(H), "-", color="k", linewidth=1, label="model" if i == 0 else None)
-                size.plot(f, decibels(own), "-", color=color, alpha=0.4, linewidth=1, label="its standard deviation")
+                size.plot(f, decibels(own), "-", color=color, alpha=0.4, linewidth=1, label="counted as error")
                 phase.plot(f, np.degrees(np.unwrap(np.angle(G))), ".", color=color, markersize=4)
                 lag = np.degrees(np.unwrap(np.angle(H)))
                 turns = 360 * np.round((np.degrees(np.unwrap(np.angle(G))) - lag).mean() / 360)
@@ -191,8 +191,7 @@ class ResponseComparison:
             size.legend(fontsize="small", framealpha=0.7)
             for axes, label in ((size, "size [dB]"), (phase, "phase [degrees]"), (error, "model over measured [dB]")):
                 axes.grid(alpha=0.3)
-                if o == 0:
-                    axes.set_ylabel(label)
+                axes.set_ylabel(label)
         figure.suptitle(escape.label(title), fontsize="medium")
         return figure
 
