@@ -228,7 +228,7 @@ class Group:
             prologue, mains = self._split()
             x, y = mains[key]
             last = len(x) - (behind > 0)
-            return ca.Function("_".join(key.split()), [*x[:last], ca.vertcat(*prologue.w), *x[last:]], y)
+            return ca.Function("main", [*x[:last], ca.vertcat(*prologue.w), *x[last:]], y)
 
         def whole(call: Callable[[Array], Array]) -> None:
             w = self.prologue.one(self._nominal)
