@@ -95,11 +95,10 @@ class InTime:
             values.set_title(f"fit {float(self.fit[record, j]):.2f} %", fontsize="small")
             residual.set_title("measured less model", fontsize="small")
             self._draw_correlation(correlation, self.whiteness[self.records[record], output])
-            for axes in rows[j]:
+            for axes, label in zip(rows[j], ("time [s]", "time [s]", "lag [samples]"), strict=True):
                 axes.grid(alpha=0.3)
+                axes.set_xlabel(label)
         rows[0][0].legend(fontsize="small", loc="best", framealpha=0.7)
-        for axes, label in zip(rows[-1], ("time [s]", "time [s]", "lag [samples]"), strict=True):
-            axes.set_xlabel(label)
         figure.suptitle(escape.label(f"{title}: {self.records[record]}"), fontsize="medium")
         return figure
 

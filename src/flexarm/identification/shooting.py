@@ -6,7 +6,7 @@ condition with a weight. Segments that are not joined forgive what the model doe
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -48,6 +48,12 @@ class Measured:
     def dt(self) -> float:
         """From one sample to the next [s]."""
         return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
+
+
+def first(record: Measured, samples: int) -> Measured:
+    """Its beginning."""
+    rows = slice(None, samples)
+    return replace(record, t=record.t[rows], u=record.u[rows], y=record.y[rows])
 
 
 @final
