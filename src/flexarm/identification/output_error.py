@@ -143,7 +143,7 @@ def identify(
         Whether a segment begins where the one before ends. If not, each has a state of its own, so that what drifts is
         forgiven.
     step : float, optional
-        Longest step of the Runge-Kutta method [s]; default half a radian of the fastest mode, and less where the result
+        Longest step of the Runge-Kutta method [s]; default a radian of the fastest mode, and less where the result
         would notice.
 
     unmodelled : float, optional
