@@ -22,11 +22,10 @@ def loaded(program, folder):
 
     Without Dask, which the tests of clusters need: xarray imports it wherever it is installed, and all that it has.
     """
-    code = f"{program}\nimport json; print(json.dumps([name.partition('.')[0] for name in sys.modules]))"
+    code = f"import sys; sys.modules['dask'] = None\n{program}"
+    code += "\nimport json; print(json.dumps([name.partition('.')[0] for name in sys.modules]))"
     environment = os.environ | {"FLEXARM_CACHE": str(folder / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys\nsys.modules['dask'] = None\n{code}"], cwd=folder, env=environment, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return LONG & set(json.loads(done.stdout.splitlines()[-1]))
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from flexarm import analysis, control
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
+    from flexarm.identification.output_error import identify
+    from flexarm.identification.result import Identification
     from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
     from flexarm.sensors import (
         Accelerometer,
@@ -78,6 +80,7 @@ __all__ = [
     "Equations",
     "Fixed",
     "FlexarmError",
+    "Identification",
     "Link",
     "Material",
     "MinimumJerk",
@@ -114,6 +117,7 @@ __all__ = [
     "bundled_scenarios",
     "control",
     "equations",
+    "identify",
     "inputs",
     "load",
     "load_result",
@@ -133,6 +137,8 @@ __all__ = [
 LATE = {
     "closed_forms.equations": "Equations equations",
     "control": "shaper",
+    "identification.output_error": "identify",
+    "identification.result": "Identification",
     "scenario": "Scenario bundled_scenarios load_scenario",
     "sensors": "Accelerometer Encoder StrainGauge Tachometer TipDeflection TipPosition outputs sampled",
     "simulation.ensemble": "simulate_many",

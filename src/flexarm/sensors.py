@@ -192,13 +192,10 @@ class StrainGauge(Sampling):
         from flexarm.mechanics.chain import taken
 
         i = _place(self, self.link, arm)
-        moment = chain.bodies[i].bending_moment(self.at, taken(q, chain.own[i])[1:])["yz".index(self.plane)]
+        body, eta, axis = chain.bodies[i], taken(q, chain.own[i])[1:], "yz".index(self.plane)
         if self.distance is None:
-            return [moment]
-        beam: Any = arm.links[i].body
-        along = beam.profile(self.at)
-        EI = float((along.EI_y if self.plane == "y" else along.EI_z)[0])
-        return [-self.distance / EI * moment]
+            return [body.bending_moment(self.at, eta)[axis]]
+        return [-self.distance * body.curvature(self.at, eta)[axis]]
 
 
 @final

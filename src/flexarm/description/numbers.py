@@ -13,7 +13,11 @@ from flexarm.checks import FINITE, NOT_NEGATIVE, NOT_ZERO, POSITIVE, Fault, Rule
 from flexarm.description.arm import Arm, Beam, Link, Payload, Rigid
 from flexarm.description.joints import Telescope
 
+OWNERS = ("payload", "gravity")
+"""Owners of numbers beside the links."""
 TENSORS = ("inertia", "hub_inertia")
+REFUSED, DENSER = "refused", "denser"
+"""What becomes of a tapered beam's mass and stiffness, which follow from its sections: see `changed`."""
 RULES: dict[str, Rule] = {
     "mass": POSITIVE,
     "inertia": NOT_NEGATIVE,
@@ -46,7 +50,7 @@ def _parted(arm: Arm, name: str) -> tuple[Link | Payload | Arm | None, str, str]
 def rule(arm: Arm, name: str) -> Rule:
     """What is allowed of a number."""
     owner, field, part = _parted(arm, name)
-    if field in TENSORS and part and part[0] != part[1]:
+    if is_product(arm, name):
         return FINITE
     if name == "payload.mass" and arm.payload is None:
         return NOT_NEGATIVE
@@ -59,11 +63,15 @@ def rule(arm: Arm, name: str) -> Rule:
 
 def fixed_reason(arm: Arm, name: str) -> str:
     """Why a number has no other value in a model of the arm; "" where it may have one."""
-    owner, field, _ = _parted(arm, name)
+    owner, field, part = _parted(arm, name)
     if field in ("mean", "moment", "product", "curvature", "tip", "tip_slope", "root_slope", "tip_shortening"):
         return "it belongs to the mode shapes, which follow from their family"
     if field == "modal_damping":
         return "it follows from damping_ratio"
+    if field == "joint" and part in ("axis.x", "axis.y", "axis.z"):
+        return "it follows from joint.axis.azimuth and joint.axis.tilt"
+    if field == "joint" and isinstance(owner, Link) and "axis" not in type(owner.joint).model_fields:
+        return "the joint's description gives no axis"
     if field == "length" and isinstance(owner, Link) and isinstance(owner.joint, Telescope):
         return "a telescope's range and shapes are made for its length"
     return ""
@@ -86,13 +94,21 @@ def tensors(arm: Arm) -> dict[str, np.ndarray]:
     return found
 
 
-def changed(arm: Arm, values: Mapping[str, float]) -> Arm:
+def is_product(arm: Arm, name: str) -> bool:
+    """Whether a number is a product of inertia, which may be negative."""
+    _, field, part = _parted(arm, name)
+    return field in TENSORS and part != "" and part[0] != part[1]
+
+
+def changed(arm: Arm, values: Mapping[str, float], of_tapered: str = REFUSED) -> Arm:
     """The arm with other numbers, validated as any description is.
 
     What it leaves to a default or gives per length follows, as it does when the arm is written with these numbers.
+    A description has no place for a tapered beam's mass and stiffness: they are refused, or (`DENSER`) stand for
+    another density, and the same stiffness, which has the same mode shapes.
     Raises `Fault` where a description has no place for a number, `DescriptionError` for a value that is not allowed.
     """
-    links = [_changed_link(link, _own(values, link.name)) for link in arm.links]
+    links = [_changed_link(link, _own(values, link.name), of_tapered) for link in arm.links]
     payload, mine = arm.payload, _own(values, "payload")
     if mine:
         mass, inertia = (0.0, 0.0) if payload is None else (payload.mass, payload.inertia)
@@ -119,7 +135,7 @@ def _any(values: Mapping[str, float], *fields: str) -> bool:
     return any(name.partition(".")[0] in fields for name in values)
 
 
-def _changed_link(link: Link, values: dict[str, float]) -> Link:
+def _changed_link(link: Link, values: dict[str, float], of_tapered: str) -> Link:
     if not values:
         return link
     changes: dict[str, Any] = {}
@@ -140,7 +156,8 @@ def _changed_link(link: Link, values: dict[str, float]) -> Link:
     changes["joint"] = link.joint.replace(**joint) if joint else link.joint
     rest = {field: x for field, x in values.items() if field not in joint and not _elsewhere(field)}
     if isinstance(link.body, Beam):
-        changes["body"] = _changed_beam(link.body, rest)
+        tapered = link.body.section_tip is not None and of_tapered == DENSER
+        changes["body"] = _denser(link.body, rest) if tapered else _changed_beam(link.body, rest)
     elif isinstance(link.body, Rigid):
         changes["body"] = _changed_rigid(link.body, rest)
     elif rest:
@@ -195,6 +212,16 @@ def _changed_beam(body: Beam, values: dict[str, float]) -> Beam:
         ratios = zip(labels, body.damping_ratios, strict=True)
         changes["damping"] = tuple(values.get(f"damping_ratio.{label}", x) for label, x in ratios)
     return body.replace(**changes)
+
+
+def _denser(body: Beam, values: dict[str, float]) -> Beam:
+    """A tapered beam with other inertia; stiffness of all sections alike leaves its shapes as they are."""
+    factor = values.get("mass", body.total_mass) / body.total_mass
+    if "polar_inertia" in values:
+        factor *= values["polar_inertia"] / (body.rho_Ip * body.length)
+    shape = {name: x for name, x in values.items() if name.startswith(("length", "damping"))}
+    material = body.material and body.material.replace(density=body.material.density * factor)
+    return _changed_beam(body.replace(material=material), shape)
 
 
 def coordinate_labels(counts: Sequence[int]) -> list[str]:

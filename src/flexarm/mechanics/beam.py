@@ -128,13 +128,14 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
     powers = [inert[d] * rigid[d] * (whole / length) ** (3 if d < 2 else 1) for d in range(4)]
     damping = named_damping(M_eta, np.array(K).reshape(k, k), description, start, name, powers)
 
-    def bending_moment(station: float, eta: Vector) -> Vector:
-        at = description.profile(station)
+    def curvature(station: float, eta: Vector) -> Vector:
         return [
-            (float(EI[0]) * rigid[d] / length**2)
-            * dot(bases[d].values(station, 2)[0].tolist(), eta[start[d] : start[d + 1]])
-            for d, EI in ((0, at.EI_y), (1, at.EI_z))
+            1.0 / length**2 * dot(bases[d].values(station, 2)[0].tolist(), eta[start[d] : start[d + 1]]) for d in (0, 1)
         ]
+
+    def bending_moment(station: float, eta: Vector) -> Vector:
+        at, bent = description.profile(station), curvature(station, eta)
+        return [float(EI[0]) * rigid[d] * bent[d] for d, EI in ((0, at.EI_y), (1, at.EI_z))]
 
     return Body(
         size=k,
@@ -147,6 +148,7 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
         flexible=tuple(range(k)),
         root=_root(bases, start, length, name, modes),
         bending_moment=bending_moment,
+        curvature=curvature,
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
-from math import pi
 
 import casadi as ca
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from flexarm.description.arm import Arm, Beam, Link
 from flexarm.description.numbers import alignment
 from flexarm.mechanics.body import Body, Loads
-from flexarm.mechanics.drive import body
+from flexarm.mechanics.drive import body, named_angle, named_turns
 from flexarm.mechanics.modal import bases_of
 from flexarm.mechanics.nominal import NUMBERS, Nominal
 from flexarm.mechanics.parameters import Name, Names, value_of
@@ -115,13 +114,14 @@ def shapes_of(arm: Arm) -> dict[str, Basis]:
     """The mode shapes of an arm's beams by link and direction, "upper.y", where there are any."""
     carried, found = payload(arm.payload).inertia([]), {}
     for link in reversed(arm.links):
-        loads = _loads(carried)
+        loads, still = _loads(carried), link
         if isinstance(link.body, Beam):
+            still = link.replace(body=link.body.replace(modes={}, damping=0.0))  # it weighs the same at rest
             counts, _, bases = bases_of(link.body, loads)
             for direction, count, basis in zip(link.body.counts, counts, bases, strict=True):
                 if count:
                     found[f"{link.name}.{direction}"] = basis
-        carried = _carried(body(link, loads), link, carried)
+        carried = _carried(body(still, loads), still, carried)
     return found
 
 
@@ -189,17 +189,11 @@ def _placement(link: Link, name: Name) -> list[tuple[type[Motion], int, Scalar]]
         for axis, value in zip("xyz", link.placement.xyz, strict=True)
     ]
     roll, pitch, yaw = (
-        _named_angle(name, angle, f"placement.rpy.{angle}", value, f"{angle} of the joint")
+        named_angle(name, angle, f"placement.rpy.{angle}", value, f"{angle} of the joint")
         for angle, value in zip(("roll", "pitch", "yaw"), link.placement.rpy, strict=True)
     )
     slides: list[tuple[type[Motion], int, Scalar]] = [(Slide, axis, value) for axis, value in enumerate(where)]
     return [*slides, (Turn, 2, yaw), (Turn, 1, pitch), (Turn, 0, roll)]
-
-
-def _named_angle(name: Name, letter: str, field: str, value: float, meaning: str) -> Scalar:
-    """A constant angle; quarter turns have no name."""
-    quarters = value / (pi / 2)
-    return name(letter, field, value, "rad", meaning, plain=quarters == round(quarters))
 
 
 def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) -> Segment:
@@ -208,8 +202,7 @@ def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) ->
     if coordinate is None:
         return Segment((*merged(before), Step(Slide, 0)), ())
     k, sign, azimuth, tilt = alignment(np.array(link.joint.direction))
-    alpha = _named_angle(name, "azimuth", "joint.axis.azimuth", azimuth, "azimuth of the joint's axis")
-    beta = _named_angle(name, "tilt", "joint.axis.tilt", tilt, "tilt of the joint's axis")
+    alpha, beta = named_turns(azimuth, tilt, name)
     j = (k + 2) % 3
     moving = Step(Turn if link.joint.turns else Slide, k, joints=((coordinate, sign),))
     before += [Step(Turn, k, alpha), Step(Turn, j, beta), moving]

@@ -1,12 +1,17 @@
 """What a joint adds to its link: hub, bearing, actuator, rotor, and the spring and motor of an elastic joint."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import singledispatch
+from functools import partial, singledispatch
+from math import pi
 from typing import Any
+
+import numpy as np
 
 from flexarm.checks import tensor
 from flexarm.description.arm import Beam, Link, Rigid, Telescope
 from flexarm.description.joints import Driven, Joint
+from flexarm.description.numbers import alignment
 from flexarm.mechanics.beam import beam
 from flexarm.mechanics.body import Body, Loads, bordered, slopes_of
 from flexarm.mechanics.parameters import Name, value_of
@@ -88,7 +93,7 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
     k, turns = body.size, joint.turns
     a = list(body.drive)
     carrier: Vector = [0.0] * (7 + k)  # turning of the frame before the joint, about its axis, by (v, w, r, eta_dot)
-    axis = list(joint.direction)
+    axis = named_axis(joint.direction, name) if joint.carries else list(joint.direction)
     carrier[3:6] = axis
     if joint.carries:
         a[0] = 1.0
@@ -140,4 +145,34 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
         rest=(*body.rest, *([joint.rest(link.body)] * elastic)),
         root=lambda eta: body.root(eta[:k]),
         bending_moment=lambda x, eta: body.bending_moment(x, eta[:k]),
+        curvature=lambda x, eta: body.curvature(x, eta[:k]),
     )
+
+
+def named_axis(direction: Sequence[float], name: Name) -> Vector:
+    """The components of a joint's axis, which follow from its azimuth and tilt where these vary."""
+    k, sign, azimuth, tilt = alignment(np.array(direction))
+    i, j = (k + 1) % 3, (k + 2) % 3
+
+    def follows(component: int) -> Scalar:
+        (ca, sa), (cb, sb) = (cos_sin(angle) for angle in named_turns(azimuth, tilt, name))
+        return sign * {k: cb, i: sb * ca, j: sb * sa}[component]
+
+    return [
+        name(f"n{axis}", f"joint.axis.{axis}", x, "", f"the joint's axis along {axis}", partial(follows, c), plain=True)
+        for c, (axis, x) in enumerate(zip("xyz", direction, strict=True))
+    ]
+
+
+def named_turns(azimuth: float, tilt: float, name: Name) -> tuple[Scalar, Scalar]:
+    """The two angles that turn a coordinate axis onto a joint's."""
+    return (
+        named_angle(name, "azimuth", "joint.axis.azimuth", azimuth, "azimuth of the joint's axis"),
+        named_angle(name, "tilt", "joint.axis.tilt", tilt, "tilt of the joint's axis"),
+    )
+
+
+def named_angle(name: Name, letter: str, field: str, value: float, meaning: str) -> Scalar:
+    """A constant angle; quarter turns have no name."""
+    quarters = value / (pi / 2)
+    return name(letter, field, value, "rad", meaning, plain=quarters == round(quarters))

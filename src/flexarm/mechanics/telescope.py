@@ -126,10 +126,10 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         u, angle = ([dot(c[a:b], eta[1 + a : 1 + b]) for a, b in pairwise(starts[:3])] for c in (deflection, slope))
         return [eta[0], *u, angle[0] / eta[0], angle[1] / eta[0], 0.0]
 
-    def bending_moment(station: float, eta: Vector) -> Vector:
+    def bent_by(station: float, eta: Vector, rigidity: Vector) -> Vector:
         psi = at.curvatures_at(station).at(eta[0])
-        moment = [EI[j] * psi[j] * eta[1 + j] / eta[0] ** 2 for j in range(n)]
-        return [sum((moment[j] for j in range(n) if modes[j] == d), 0.0) for d in (0, 1)]
+        share = [rigidity[j] * psi[j] * eta[1 + j] / eta[0] ** 2 for j in range(n)]
+        return [sum((share[j] for j in range(n) if modes[j] == d), 0.0) for d in (0, 1)]
 
     at_rest = series.values(rest)[size:]
     second = description.m * rest * at_rest[: size * size].reshape(size, size)[2 : 2 + n, 2 : 2 + n]
@@ -150,7 +150,8 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         flexible=tuple(range(1, k)),
         limits=((0, low if len(lengths) > 1 else 0.0, description.length),),
         convects=joint.convection == "paper",
-        bending_moment=bending_moment,
+        bending_moment=lambda station, eta: bent_by(station, eta, EI),
+        curvature=lambda station, eta: bent_by(station, eta, [1.0] * n),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexarm.checks import checked_array, checked_number, refused, shown
 from flexarm.description import numbers
-from flexarm.description.arm import Arm, Beam
+from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.native.kernel import Check, Kernel
 from flexarm.native.once import Once
@@ -27,6 +27,8 @@ Traces = dict[str, Callable[[], "ca.Function"]]
 """Functions by their keys."""
 
 WILD = "*?["
+STEPS = 0.03, 1e-3, 1e-5
+"""Of a number, or in its unit if it is zero: by how much it is larger where shapes are compared, the first allowed."""
 LARGE = 1e15
 """Numbers up to it are looked at together, larger ones one by one."""
 
@@ -48,6 +50,7 @@ class Varied:
         if not isinstance(vary, list | tuple):
             raise DescriptionError(f"vary is {shown(vary)}; it must be a list of names, symbols or patterns of them")
         if vary:
+            _check_names(arm)
             self.parameters = _chosen(arm, vary)
         self.nominal = np.array([x.value for x in self.parameters])
         self._rules = [numbers.rule(arm, x.name) for x in self.parameters]
@@ -125,13 +128,13 @@ class Varied:
                 found[name] = I, entries
         return found
 
-    def arm_at(self, x: Array) -> Arm:
-        """The description with these values; raises `DescriptionError`."""
+    def arm_at(self, x: Array, of_tapered: str = numbers.REFUSED) -> Arm:
+        """The description with these values, see `numbers.changed`; raises `DescriptionError`."""
         values = {
             each.name: float(value) for each, value in zip(self.parameters, x, strict=True) if value != each.value
         }
         with refused(f"arm {self.arm.name!r}"):
-            return numbers.changed(self.arm, values)
+            return numbers.changed(self.arm, values, of_tapered)
 
     @cached_property
     def described(self) -> tuple["Parameter", ...]:
@@ -139,20 +142,48 @@ class Varied:
         return tuple(replace(each, shapes=self._shapes(i)) for i, each in enumerate(self.parameters))
 
     def _shapes(self, i: int) -> tuple[str, ...]:
-        """Which shapes follow a number, by those of an arm in which it is a little larger."""
+        """Which shapes follow a number: those that differ where it is larger, near nominal values or away from them.
+
+        Away from them, because an angle may count only where another is not zero.
+        """
+        follows: dict[str, None] = {}
+        for known, mine in self._compared:
+            for step in STEPS:
+                x = known.copy()
+                x[i] += step * (abs(x[i]) or 1.0)
+                theirs = self._bases(x)
+                if mine and theirs:
+                    same = {name: np.allclose(mine[name], theirs[name], rtol=1e-9, atol=1e-9) for name in mine}
+                    follows |= dict.fromkeys(name for name in mine if not same[name])
+                    break
+        return tuple(follows)
+
+    @cached_property
+    def _compared(self) -> list[tuple[Array, dict[str, Array]]]:
+        """Nominal values, and others none of which is zero but for products of inertia; the shapes at each."""
+        scatter = 1.0 + 0.1 * np.random.default_rng(1).random(len(self.nominal))
+        crossed = np.array([numbers.is_product(self.arm, x.name) for x in self.parameters])
+        others = np.where(self.nominal == 0.0, 0.1, self.nominal) * scatter
+        straight = np.where(crossed, self.nominal, others)
+        return [(x, self._bases(x)) for x in (self.nominal, straight, np.where(crossed, 1e-3 * others, others))]
+
+    def _bases(self, x: Array) -> dict[str, Array]:
+        """The shapes of an arm with these values, {} where there is none."""
         from flexarm.mechanics.chain import shapes_of
 
-        x = self.nominal.copy()
-        x[i] = x[i] * 1.03 + 1e-3 * (x[i] == 0.0)
         try:
-            other = self.arm_at(x)
-        except DescriptionError:  # a tapered beam's, or a product of inertia without moments
-            own = [link for link in self.arm.links if link.name == self.parameters[i].name.partition(".")[0]]
-            tapered = [link for link in own if isinstance(link.body, Beam) and link.body.section_tip is not None]
-            return tuple(f"{link.name}.{d}" for link in tapered for d, count in link.body.counts.items() if count)
+            arm = self.arm_at(x, of_tapered=numbers.DENSER)
+        except DescriptionError:
+            return {}
         s = np.linspace(0.05, 1.0, 8)
-        mine, theirs = ({name: basis.values(s) for name, basis in shapes_of(a).items()} for a in (self.arm, other))
-        return tuple(name for name in mine if not np.allclose(mine[name], theirs[name], rtol=1e-9, atol=1e-9))
+        return {name: basis.values(s) for name, basis in shapes_of(arm).items()}
+
+
+def _check_names(arm: Arm) -> None:
+    """Raise where a name would mean two numbers."""
+    for link in arm.links:
+        if link.name in numbers.OWNERS:
+            raise DescriptionError(f"vary: link {link.name!r} has the name of the arm's {link.name}; give it another")
 
 
 def variable(arm: Arm) -> tuple["Parameter", ...]:

@@ -1,0 +1,1 @@
+"""Numbers of an arm from measured data."""

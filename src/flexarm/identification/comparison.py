@@ -1,0 +1,109 @@
+"""Data in time beside the model."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm import escape
+from flexarm.identification.estimate import Whiteness, fit_percent, whiteness
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import DataArray, Dataset
+
+Array = np.ndarray
+
+DRAWN = 6
+"""Outputs of a record in a figure."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class InTime:
+    """Measured and modelled signals.
+
+    Attributes
+    ----------
+    records, outputs, units : tuple of str
+        Names of the records; of the outputs, with their units.
+    times : list of (T,)
+    measured, modelled : lists of (T, outputs)
+    """
+
+    records: tuple[str, ...]
+    outputs: tuple[str, ...]
+    units: tuple[str, ...]
+    times: tuple[Array, ...]
+    measured: tuple[Array, ...]
+    modelled: tuple[Array, ...]
+
+    @cached_property
+    def fit(self) -> "DataArray":
+        """Percent, (record, output)."""
+        import xarray as xr
+
+        percent = [fit_percent(y, model) for y, model in zip(self.measured, self.modelled, strict=True)]
+        coords = {"record": list(self.records), "output": list(self.outputs)}
+        return xr.DataArray(np.array(percent), dims=("record", "output"), coords=coords, attrs={"units": "percent"})
+
+    @cached_property
+    def residuals(self) -> tuple["Dataset", ...]:
+        """Measured less modelled."""
+        import xarray as xr
+
+        found = []
+        for name, t, y, model in zip(self.records, self.times, self.measured, self.modelled, strict=True):
+            signals = {
+                output: ("time", y[:, j] - model[:, j], {"units": unit})
+                for j, (output, unit) in enumerate(zip(self.outputs, self.units, strict=True))
+            }
+            found.append(xr.Dataset(signals, coords={"time": ("time", t, {"units": "s"})}, attrs={"record": name}))
+        return tuple(found)
+
+    @cached_property
+    def whiteness(self) -> dict[tuple[str, str], Whiteness]:
+        """Of each record's and output's residuals."""
+        return {
+            (name, output): whiteness(y[:, j] - model[:, j])
+            for name, y, model in zip(self.records, self.measured, self.modelled, strict=True)
+            for j, output in enumerate(self.outputs)
+        }
+
+    def plot(self, title: str, record: int = 0) -> "Figure":
+        """Of one record: measured and modelled, the residual, and its correlation with itself.
+
+        Parameters
+        ----------
+        title : str
+        record : int
+            Which, from 0.
+        """
+        from matplotlib.figure import Figure
+
+        t, y, model = self.times[record], self.measured[record], self.modelled[record]
+        shown = self.outputs[:DRAWN]
+        figure = Figure(figsize=(12, 1.2 + 2.2 * len(shown)), layout="constrained")
+        rows = figure.subplots(len(shown), 3, squeeze=False, width_ratios=(3, 2, 1.2))
+        for j, (output, unit) in enumerate(zip(shown, self.units, strict=False)):
+            values, residual, correlation = rows[j]
+            values.plot(t, y[:, j], color="0.6", linewidth=2.5, label="measured")
+            values.plot(t, model[:, j], color="C0", linewidth=1.0, label="model")
+            values.set_ylabel(escape.label(f"{output} [{unit}]"))
+            residual.plot(t, y[:, j] - model[:, j], color="C3", linewidth=0.7)
+            values.set_title(f"fit {float(self.fit[record, j]):.2f} %", fontsize="small")
+            residual.set_title("measured less model", fontsize="small")
+            self._draw_correlation(correlation, self.whiteness[self.records[record], output])
+            for axes, label in zip(rows[j], ("time [s]", "time [s]", "lag [samples]"), strict=True):
+                axes.grid(alpha=0.3)
+                axes.set_xlabel(label)
+        rows[0][0].legend(fontsize="small", loc="best", framealpha=0.7)
+        figure.suptitle(escape.label(f"{title}: {self.records[record]}"), fontsize="medium")
+        return figure
+
+    def _draw_correlation(self, axes: Any, found: Whiteness) -> None:
+        axes.bar(np.arange(1, len(found.correlation)), found.correlation[1:], width=0.6, color="C3")
+        axes.axhspan(-found.bound, found.bound, color="0.8")
+        axes.set_ylim(-1.05, 1.05)
+        axes.set_title("correlation", fontsize="small")

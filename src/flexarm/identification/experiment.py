@@ -1,0 +1,241 @@
+"""What was measured and how: torques and currents, joints that move as given, sensors, where records begin."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.checks import Fault, checked_array, checked_number, refused, shown
+from flexarm.errors import DescriptionError
+from flexarm.identification.plant import Plant
+from flexarm.identification.records import Record, Smooth, as_list, records
+from flexarm.identification.shooting import Measured, cuts
+from flexarm.identification.unknowns import Unknown, signed
+from flexarm.model import Model
+
+Array = np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """What is measured and how, beside the data and the values looked for.
+
+    Attributes
+    ----------
+    plant : Plant
+    inputs : dict or None
+        Signal of each input that is driven by one, by its position; None: the columns of "u".
+    given : dict
+        Signals of the inputs whose coordinates move as given, angle or angle and rate.
+    outputs : tuple of str
+        The signals that are measured, in the order of the plant's outputs.
+    offsets : (outputs,) of bool
+        Whether an output has an unknown offset.
+    states : (free coordinates,) of bool
+        Whether a coordinate and its rate are unknown at the beginning.
+    q0, qd0 : (n,) or (records, n)
+    """
+
+    plant: Plant
+    inputs: dict[int, str] | None
+    given: dict[int, tuple[str, ...]]
+    given_noise: float | None
+    outputs: tuple[str, ...]
+    offsets: Array
+    states: Array
+    q0: Array
+    qd0: Array
+    sample_rate: float | None
+    held: bool
+    segments: int
+    joined: bool
+
+    def measured(self, data: Any) -> tuple[Measured, ...]:
+        """The records as the motion needs them; raises `DescriptionError`."""
+        found = records(data, self.sample_rate)
+        for name, x in (("q0", self.q0), ("qd0", self.qd0)):
+            if x.ndim == 2 and len(x) != len(found):
+                raise DescriptionError(f"{name} has {len(x)} rows for {len(found)} records")
+        return tuple(self._measured(i, each) for i, each in enumerate(found))
+
+    def _measured(self, i: int, record: Record) -> Measured:
+        plant, model = self.plant, self.plant.model
+        y = np.stack([record.signal(name, "an output") for name in self.outputs], axis=1)
+        motions = []
+        for number, names in self.given.items():
+            angle, *rate = (record.signal(name, f"the motion of {model.inputs[number]}") for name in names)
+            motions.append(Smooth(record.t, angle, rate[0] if rate else None, self.given_noise))
+        start = np.concatenate([(x if x.ndim == 1 else x[i])[list(plant.free)] for x in (self.q0, self.qd0)])
+        if (len(record.t) - 1) // self.segments < 2:
+            raise DescriptionError(f"{record.name} has {len(record.t)} samples, too few for {self.segments} segments")
+        return Measured(record.name, record.t, self._driving(record), tuple(motions), y, start)
+
+    def _driving(self, record: Record) -> Array:
+        """(T, driven inputs); an input that nothing drives has no torque."""
+        plant, names = self.plant, self.plant.model.inputs
+        if self.inputs is not None:
+            none = np.zeros(len(record.t))
+            columns = [
+                record.signal(self.inputs[i], f"input {names[i]}") if i in self.inputs else none for i in plant.driven
+            ]
+            return np.stack(columns, axis=1) if columns else np.zeros((len(record.t), 0))
+        if not plant.driven:
+            return np.zeros((len(record.t), 0))
+        asked = ", ".join(names[i] for i in plant.driven)
+        if "u" not in record.signals:
+            must = f"inputs={{...}} must say which signals drive {asked}"
+            raise DescriptionError(f"{record.name} has no 'u', it has {', '.join(record.signals)}; {must}")
+        u = record.signals["u"].reshape(len(record.t), -1)
+        if u.shape[1] != len(plant.driven):
+            raise DescriptionError(f"{record.name}: u has {u.shape[1]} columns for {len(plant.driven)} inputs: {asked}")
+        return u
+
+    def own(
+        self, measured: Sequence[Measured], first: int
+    ) -> tuple[list[Unknown], tuple[Array, ...], tuple[Array, ...]]:
+        """The records' own unknowns, numbered from `first`: initial states and offsets, and where they stand."""
+        plant, arm = self.plant, self.plant.model.arm
+        unknowns: list[Unknown] = []
+        states, offsets = [], []
+        names = [arm.coordinates[i] for i in plant.free]
+        units = [arm.units[i] for i in plant.free]
+        signals = [*names, *(f"{name} rate" for name in names)]
+        units = [*units, *(f"{unit}/s" for unit in units)]
+        for record in measured:
+            of = f" of {record.name}" if len(measured) > 1 else ""
+            first_samples = cuts(len(record.t), self.segments)
+            places = np.full((self.segments, len(signals)), -1)
+            for s in range(self.segments):
+                for j, (name, unit) in enumerate(zip(signals, units, strict=True)):
+                    if s > 0 or self.states[j % len(names)]:
+                        places[s, j] = first + len(unknowns)
+                        at = f"{name} at {record.t[first_samples[s]]:g} s{of}"
+                        unknowns.append(signed(at, unit, float(record.x[j]), 1.0))
+            states.append(places)
+            there = np.full(len(self.outputs), -1)
+            for j in np.flatnonzero(self.offsets).tolist():
+                there[j] = first + len(unknowns)
+                size = float(np.std(record.y[:, j])) or 1.0
+                unknowns.append(signed(f"offset of {self.outputs[j]}{of}", self.units[j], 0.0, size))
+            offsets.append(there)
+        return unknowns, tuple(states), tuple(offsets)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of the outputs."""
+        sensors, arm = self.plant.sensors, self.plant.model.arm
+        return tuple(unit for each in sensors for unit in each.units(arm))
+
+
+def _inputs(model: Model, names: Mapping[str, Any], what: str) -> dict[int, Any]:
+    """By the position of the actuator, named as an input, or as the drive of a link."""
+    if not isinstance(names, Mapping):
+        raise DescriptionError(f"identify: {what} is {shown(names)}; it must be a dict by actuator")
+    known = {name: i for i, name in enumerate(model.inputs)}
+    drives = {f"{name.rpartition('.')[0]}.drive": i for name, i in known.items()}
+    for name in names:
+        if name not in known and name not in drives:
+            raise DescriptionError(f"identify: {what}: no actuator {shown(name)}; there are {', '.join(known)}")
+    return {(known | drives)[name]: value for name, value in names.items()}
+
+
+def experiment(
+    model: Model,
+    inputs: Any,
+    outputs: Any,
+    given: Any,
+    currents: Any,
+    offsets: Any,
+    states: Any,
+    q0: Any,
+    qd0: Any,
+    given_noise: float | None,
+    sample_rate: float | None,
+    held: bool,
+    segments: int,
+    joined: bool,
+) -> tuple[Experiment, dict[int, float]]:
+    """What is asked of the experiment, checked; the guesses of constants of currents by input.
+
+    Arguments as of `fa.identify`. Raises `DescriptionError`.
+    """
+    driving = None if inputs is None else _inputs(model, inputs, "inputs")
+    moving = {i: tuple(as_list(names)) for i, names in _inputs(model, given or {}, "given").items()}
+    constants = _inputs(model, currents or {}, "currents")
+    for i, names in moving.items():
+        if len(names) > 2:
+            raise DescriptionError(
+                f"identify: given: {model.inputs[i]} has {len(names)} signals; an angle, and its rate"
+            )
+        if i in (driving or {}) or i in constants:
+            raise DescriptionError(f"identify: {model.inputs[i]} is given, and driven too; it must be one of both")
+    with refused("identify"):
+        for i, value in constants.items():
+            constants[i] = checked_number(value, "N m/A", part=f"current of {model.inputs[i]}")
+    for i in constants:
+        if driving is not None and i not in driving:
+            raise DescriptionError(f"identify: currents: {model.inputs[i]} has no signal among inputs")
+    if not outputs:
+        raise DescriptionError(
+            f"identify: outputs is {shown(outputs)}; it must be a list of sensors, or a dict of them"
+        )
+    sensors = tuple(outputs.values()) if isinstance(outputs, Mapping) else tuple(as_list(outputs))
+    plant = Plant(model, sensors, tuple(sorted(moving)), tuple(sorted(constants)))
+    named = plant.outputs
+    if isinstance(outputs, Mapping):
+        for name, sensor in outputs.items():
+            if len(sensor.names(model.arm)) != 1:
+                raise DescriptionError(f"identify: outputs: {shown(name)} stands for a sensor of several signals")
+        named = tuple(map(str, outputs))
+    free = [model.coordinates[i] for i in plant.free]
+    n = len(model.coordinates)
+    found = Experiment(
+        plant,
+        driving,
+        {i: moving[i] for i in plant.given},
+        given_noise,
+        named,
+        _chosen("offsets", offsets, named),
+        _chosen("states", states, free),
+        _start(model, "q0", q0, np.array(model.arm.rest)),
+        _start(model, "qd0", qd0, np.zeros(n)),
+        sample_rate,
+        held,
+        segments,
+        joined,
+    )
+    return found, {i: constants[i] for i in plant.measured}
+
+
+def _chosen(what: str, given: Any, names: Sequence[str]) -> Array:
+    """Which of the names are meant: all, none, or those in a list."""
+    if isinstance(given, bool):
+        return np.full(len(names), given)
+    if not isinstance(given, list | tuple):
+        raise DescriptionError(f"identify: {what} is {shown(given)}; it must be true, false or a list of names")
+    for name in given:
+        if name not in names:
+            raise DescriptionError(f"identify: {what}: no {shown(name)}; there are {', '.join(names)}")
+    return np.array([name in given for name in names])
+
+
+def _start(model: Model, name: str, value: Any, otherwise: Array) -> Array:
+    """Coordinates or rates (n,) or (records, n)."""
+    if value is None:
+        return otherwise
+    if isinstance(value, Mapping):
+        found = otherwise.copy()
+        for coordinate, x in value.items():
+            if coordinate not in model.coordinates:
+                known = ", ".join(model.coordinates)
+                raise DescriptionError(f"identify: {name}: no coordinate {shown(coordinate)}; there are {known}")
+            with refused("identify"):
+                found[model.coordinates.index(coordinate)] = checked_number(x, part=f"{name} of {coordinate}")
+        return found
+    with refused("identify"):
+        x = checked_array(value, name)
+        if x.ndim not in (1, 2) or x.shape[-1] != len(model.coordinates):
+            raise Fault(name, f"has shape {x.shape}; it must be ({len(model.coordinates)},), or a row a record")
+    return x

@@ -1,0 +1,493 @@
+"""`fa.identify`: an arm's numbers from measured motions, such that the simulated outputs are the measured ones."""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+
+from flexarm import progress
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Fault,
+    checked_array,
+    checked_flag,
+    checked_instance,
+    checked_number,
+    checked_whole,
+    choices,
+    refused,
+    shown,
+)
+from flexarm.errors import DescriptionError
+from flexarm.identification.comparison import InTime
+from flexarm.identification.estimate import SINGULAR, combination, statistics
+from flexarm.identification.experiment import Experiment, experiment
+from flexarm.identification.result import Identification
+from flexarm.identification.shooting import FIRM, Layout, Measured, Shots, first, series, stacked, taken
+from flexarm.identification.unknowns import Found, Unknown, bounded, positive, search, signed, slopes
+from flexarm.mechanics.parameters import Parameter, fitting
+from flexarm.model import Model
+from flexarm.simulation.methods import fastest_of
+
+Array = np.ndarray
+
+RADIANS = 1.0
+"""Of the fastest mode, in a step of the Runge-Kutta method at first: an error of 1 percent of its amplitude in each."""
+
+NOTICED = 0.1
+"""Integration error, in standard deviations of the residuals, from which on steps are halved."""
+
+LEAST_NOISE = 1e-6
+"""Of a signal's own size: residuals are not weighted as if they were smaller."""
+
+MOST_STEPS = 2e7
+"""Of all records, for one set of parameters: a minute."""
+
+PASSES = 8
+"""Times that the weights follow the residuals."""
+
+SETTLED = 0.03
+"""Change of the weights at which they are right."""
+
+
+BEGINNINGS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
+"""Of records, over which the search runs first, one after the other."""
+
+SHORTEST = 30
+"""Samples of a beginning."""
+
+RAMP = (1e-3, 0.03, 1.0)
+"""Shares of the weight by which segments are joined, in one search after the other."""
+
+
+class Indistinct(UserWarning):
+    """The data cannot tell some parameters apart; the estimate lies somewhere along the combination that is named."""
+
+
+def identify(
+    model: Model,
+    data: Any,
+    fit: Sequence[str],
+    inputs: Any = None,
+    outputs: Any = None,
+    *,
+    sample_rate: float | None = None,
+    given: Mapping[str, Any] | None = None,
+    given_noise: float | None = None,
+    currents: Mapping[str, float] | None = None,
+    between: str = "linear",
+    delay: float | None = None,
+    start: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    offsets: Any = False,
+    states: Any = False,
+    q0: Any = None,
+    qd0: Any = None,
+    segments: int = 1,
+    joined: bool = True,
+    step: float | None = None,
+) -> Identification:
+    """The numbers of an arm with which its simulated outputs are, in the mean square, nearest to the measured ones.
+
+    Output error with exact sensitivities: the equations and their derivatives are integrated together, compiled, eight
+    directions at a time, and SciPy's trust region method moves the values. Each output is weighted by the inverse of
+    its residuals' standard deviation, which is estimated along with the rest.
+
+    Parameters
+    ----------
+    model : Model
+        One that varies, or not: then it is made to.
+    data : xarray.Dataset, dict of arrays, or a list of them
+        One record or several. Signals (T,) by name, evenly sampled; `u` may be (T, m).
+    fit : list of str
+        Names, symbols or patterns of the numbers looked for: "elbow.stiffness", "fore.EI", "*.damping".
+    inputs : dict, optional
+        For each actuator the signal of its torque: {"upper.joint": "torque_1"}; one that has none is not driven.
+        Default: the columns of `u` in the order of `model.inputs`.
+    outputs : list of sensors, or dict
+        What is measured. A signal has the name that the sensor gives it; a dict {"signal": sensor} gives another.
+    sample_rate : float
+        Of arrays, which have no times [1/s].
+    given : dict, optional
+        Joints that move as measured, whatever drives them: {"upper.drive": "hub_angle"}, or with its measured rate
+        {"upper.drive": ("hub_angle", "hub_rate")}. Their torques do not matter, nor does what they alone feel.
+    given_noise : float, optional
+        Standard deviation of the angle's noise (of the rate's, where it is measured); default by cross-validation.
+    currents : dict, optional
+        Actuators whose input is a current, each with a guess of its constant [N m/A], which is looked for too.
+    between : "linear" or "held"
+        What inputs do between samples: straight lines, as of a measured current, or steps, as of a command.
+    delay : float, optional
+        A guess by how much inputs act later than measured [s], which is looked for too; "linear" only.
+    start, bounds : dict, optional
+        {"fore.EI": 2.0}, {"fore.EI": (0.5, 8.0)}: where the search begins (default: the model's values), and between
+        what it stays (default: of positive numbers a ten thousandth and ten thousand times the start). Also for other
+        unknowns, by the names that the result gives them.
+    offsets : bool or list of str
+        Outputs that are measured with an unknown constant error; True: all.
+    states : bool or list of str
+        Coordinates that have an unknown value and rate at the beginning of a record; True: all.
+    q0, qd0 : (n,) or (records, n) or dict by coordinate, optional
+        Where records begin, or the guess of it; default `arm.rest`, at rest.
+    segments : int
+        Multiple shooting: each record is cut into as many, each with an initial state that is looked for. For plants
+        that are unstable or whose simulation from a poor start leaves the data.
+    joined : bool
+        Whether a segment begins where the one before ends. If not, each has a state of its own, so that what drifts is
+        forgiven.
+    step : float, optional
+        Longest step of the Runge-Kutta method [s]; default half a radian of the fastest mode, and less where the result
+        would notice.
+
+    Raises
+    ------
+    DescriptionError
+        Data with gaps, at uneven times or too few; a signal, an output or a number that there is not; a start outside
+        its bounds; numbers that the data cannot tell apart at all.
+
+    Warns
+    -----
+    Indistinct
+        Where the data hardly tell some of them apart.
+    """
+    with refused("identify"):
+        checked_instance(model, Model, "model")
+        if between not in ("linear", "held"):
+            raise Fault("between", f"is {shown(between)}; it must be {choices('linear', 'held')}")
+        segments = checked_whole(segments, 1, "segments")
+        joined = checked_flag(joined, "joined")
+        if given_noise is not None:
+            checked_number(given_noise, "", POSITIVE, "given_noise")
+        if delay is not None:
+            checked_number(delay, "s", NOT_NEGATIVE, "delay")
+            if between == "held":
+                raise Fault("delay", "is given; inputs that are held cannot be late by an unknown time: take 'linear'")
+    model, chosen = _varied(model, fit)
+    held = between == "held"
+    asked, constants = experiment(
+        model,
+        inputs,
+        outputs,
+        given,
+        currents,
+        offsets,
+        states,
+        q0,
+        qd0,
+        given_noise,
+        sample_rate,
+        held,
+        segments,
+        joined,
+    )
+    measured = asked.measured(data)
+    unknowns, layout = _unknowns(asked, measured, chosen, constants, delay, start, bounds)
+    readings = sum(each.y.size for each in measured)
+    if readings <= len(unknowns):
+        raise DescriptionError(f"identify: too few samples, {readings} readings for {len(unknowns)} unknowns")
+    fastest = fastest_of(model, np.atleast_2d(asked.q0)[0])
+    p = np.concatenate([model.p, list(constants.values())])
+    steps = _steps(measured, fastest, step)
+    shots = Shots(asked.plant.motion, measured, layout, p, 0.0, steps, held, joined)
+    with progress.said("identifying"):
+        fit_ = fitted(shots, unknowns)
+    return _result(asked, unknowns, fit_, fastest)
+
+
+# -- what is asked -----------------------------------------------------------------------------------------------------
+
+
+def _varied(model: Model, fit: Any) -> tuple[Model, tuple[int, ...]]:
+    """A model in which the numbers vary, and which of its parameters they are."""
+    if not isinstance(fit, list | tuple) or not fit:
+        raise DescriptionError(
+            f"identify: fit is {shown(fit)}; it must be a list of names, symbols or patterns of them"
+        )
+    if not model.parameters:
+        model = Model(model.arm, vary=list(fit))
+    names = [each.name for each in model.parameters]
+    found = dict.fromkeys(each.name for pattern in fit for each in fitting(model.parameters, pattern))
+    return model, tuple(names.index(name) for name in found)
+
+
+def _unknowns(
+    asked: Experiment,
+    measured: tuple[Measured, ...],
+    chosen: tuple[int, ...],
+    constants: dict[int, float],
+    delay: float | None,
+    start: Any,
+    bounds: Any,
+) -> tuple[tuple[Unknown, ...], Layout]:
+    """All that is looked for, those of the arm first, and where each stands in the motion."""
+    model = asked.plant.model
+    fitted = [model.parameters[i] for i in chosen]
+    aliases = {each.symbol: each.name for each in fitted}
+    start, bounds = _by_name("start", start, aliases), _by_name("bounds", bounds, aliases)
+    unknowns = [_of_arm(each, model.p[i], start, bounds) for each, i in zip(fitted, chosen, strict=True)]
+    p = np.full(len(model.p) + len(constants), -1)
+    p[list(chosen)] = range(len(chosen))
+    for number, (i, value) in enumerate(constants.items()):
+        p[len(model.p) + number] = len(unknowns)
+        name = f"constant of {model.inputs[i]}"
+        unknowns.append(
+            positive(name, "N m/A", value) if value > 0 else signed(name, "N m/A", value, abs(value) or 1.0)
+        )
+    late = -1
+    if delay is not None:
+        late = len(unknowns)
+        unknowns.append(bounded(signed("delay", "s", delay, measured[0].dt), 0.0, math.inf))
+    own, states, offsets = asked.own(measured, len(unknowns))
+    unknowns += own
+    known = [each.name for each in unknowns]
+    for what, names in (("start", [*start]), ("bounds", [*bounds])):
+        for name in names:
+            if name not in known:
+                raise DescriptionError(f"identify: {what}: no unknown {shown(name)}; there are {', '.join(known)}")
+    unknowns = [_placed(each, start, bounds) for each in unknowns]
+    return tuple(unknowns), Layout(len(unknowns), p, late, states, offsets)
+
+
+def _by_name(what: str, table: Any, aliases: Mapping[str, str]) -> dict[str, Any]:
+    """A table by names, where symbols may stand for them."""
+    if table is None:
+        return {}
+    if not isinstance(table, Mapping):
+        raise DescriptionError(f"identify: {what} is {shown(table)}; it must be a dict by name")
+    return {aliases.get(name, name): x for name, x in table.items()}
+
+
+def _of_arm(
+    parameter: Parameter, value: float, start: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]
+) -> Unknown:
+    """A number of the arm: one that is positive stays so, unless its bounds say otherwise."""
+    with refused("identify"):
+        value = checked_number(start.get(parameter.name, value), parameter.unit, part=f"start of {parameter.name}")
+    if value > 0:
+        return positive(parameter.name, parameter.unit, value, of_arm=True)
+    if value == 0 and parameter.name not in bounds:
+        raise DescriptionError(f"identify: {parameter.name} is 0 at the start; give it another start, or bounds")
+    return signed(parameter.name, parameter.unit, value, abs(value), of_arm=True)
+
+
+def _placed(unknown: Unknown, start: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]) -> Unknown:
+    """With the start and the bounds that are given."""
+    if unknown.name in start and not unknown.of_arm:
+        with refused("identify"):
+            value = checked_number(start[unknown.name], unknown.unit, part=f"start of {unknown.name}")
+        unknown = replace(unknown, start=value, logarithmic=unknown.logarithmic and value > 0)
+    if unknown.name not in bounds:
+        return unknown
+    with refused("identify"):
+        pair = checked_array(bounds[unknown.name], f"bounds of {unknown.name}", finite=False)
+        if pair.shape != (2,) or np.isnan(pair).any():
+            raise Fault(f"bounds of {unknown.name}", f"is {shown(bounds[unknown.name])}; it must be (lowest, highest)")
+    low, high = map(float, pair)
+    if not unknown.size:
+        unknown = replace(unknown, size=max(abs(x) for x in (low, high) if math.isfinite(x)))
+    return bounded(unknown, low, high)
+
+
+def _steps(measured: Sequence[Measured], fastest: float, step: float | None) -> int:
+    """Runge-Kutta steps between two samples."""
+    dt = max(each.dt for each in measured)
+    if step is not None:
+        with refused("identify"):
+            checked_number(step, "s", POSITIVE, "step")
+    steps = max(1, math.ceil(dt / step - 1e-9) if step else math.ceil(dt * fastest / RADIANS))
+    total = steps * sum(len(each.t) for each in measured)
+    if total > MOST_STEPS:
+        said = f"samples are {dt:.4g} s apart and the fastest mode is {fastest:.4g} rad/s: {total:.3g} steps"
+        better = "if time is in s, leave out modes that the data do not show, or give a longer step"
+        raise DescriptionError(f"identify: {said}; {better}")
+    return steps
+
+
+# -- the fit -----------------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Where a search with weights that follow the residuals has ended.
+
+    Attributes
+    ----------
+    shots : Shots
+        With as many steps as were needed.
+    found : Found
+    sigma : (outputs,)
+        Standard deviations of the residuals.
+    error : float
+        That of the integration, in these.
+    """
+
+    shots: Shots
+    found: Found
+    sigma: Array
+    error: float
+
+
+def weighted(values: Array, shots: Shots, sigma: Array, firm: Array) -> tuple[Array, Array]:
+    """Residuals in standard deviations, and behind them what is missing between segments, with their derivatives."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        r, J, missing, gaps = shots.compared(values)
+        scale = np.tile(firm, len(missing) // len(firm)) if len(firm) else np.ones(0)
+        rows = stacked(J, 1 / sigma)
+        return np.concatenate([stacked(r, 1 / sigma), missing * scale]), np.vstack([rows, gaps * scale[:, None]])
+
+
+def fitted(shots: Shots, unknowns: tuple[Unknown, ...]) -> Fitted:
+    """The search; outputs are weighted by their residuals, which the next search changes, until that settles."""
+    y = np.concatenate([each.y for each in shots.records])
+    size = np.maximum(np.std(y, axis=0), 1e-3 * np.abs(y).max(axis=0))
+    size[size == 0] = 1.0
+    sigma, start = size, np.array([each.start for each in unknowns])
+    _check_distinct(shots, unknowns, start, size)
+    values, count = _grown(shots, unknowns, start, size)
+    before = math.inf
+    while True:
+        for attempt in range(PASSES):
+            found, firmly = _searched(shots, unknowns, values, sigma, attempt)
+            count, values = count + found.evaluations, found.values
+            last, sigma = sigma, _deviations(shots, values, size)
+            if firmly and np.abs(sigma / last - 1).max() < SETTLED:
+                break
+        halved = replace(shots, steps=2 * shots.steps)
+        pairs = zip(halved.modelled(values), shots.modelled(values), strict=True)
+        change = np.sqrt(np.mean(np.concatenate([np.square(a - b) for a, b in pairs]), axis=0))
+        error = float((change / sigma).max())
+        total = halved.steps * sum(len(each.t) for each in shots.records)
+        if error < NOTICED or not error < before / 4 or total > MOST_STEPS:  # or shorter steps do not help
+            return Fitted(shots, replace(found, evaluations=count), sigma, error)
+        shots, before = halved, error
+
+
+def _grown(shots: Shots, unknowns: Sequence[Unknown], values: Array, size: Array) -> tuple[Array, int]:
+    """Where searches over longer and longer beginnings of the records end, and how many evaluations they took.
+
+    A frequency that is off by a tenth is half a turn late after five turns, and then another way round seems nearer:
+    the sum of squares has many valleys. Over a beginning of a few turns it has one, which narrows as that grows.
+    What a beginning says little of is kept near where it was, as if that were known to a factor of e.
+    """
+    count = 0
+    if any(len(each) > 1 for each in shots.layout.states):  # many shots are short already
+        return values, count
+    for share in BEGINNINGS:
+        lengths = [max(round(share * len(each.t)), SHORTEST) for each in shots.records]
+        if all(length < len(each.t) for length, each in zip(lengths, shots.records, strict=True)):
+            parts = [first(each, length) for length, each in zip(lengths, shots.records, strict=True)]
+            begun = partial(_kept_near, shots=replace(shots, records=tuple(parts)), unknowns=unknowns, sigma=size)
+            found = search(unknowns, begun, values, rtol=1e-3)
+            values, count = found.values, count + found.evaluations
+    return values, count
+
+
+def _kept_near(values: Array, shots: Shots, unknowns: Sequence[Unknown], sigma: Array) -> tuple[Array, Array]:
+    """Residuals, and behind them how far each unknown is from its start, with derivatives."""
+    r, J = weighted(values, shots, sigma, np.zeros(0))
+    z = [each.searched(value) for each, value in zip(unknowns, values, strict=True)]
+    return np.concatenate([r, z]), np.vstack([J, np.diag(1 / slopes(unknowns, values))])
+
+
+def _searched(
+    shots: Shots, unknowns: Sequence[Unknown], values: Array, sigma: Array, attempt: int = len(RAMP)
+) -> tuple[Found, bool]:
+    """One search, and whether segments are joined as firmly as they will be: that takes some attempts."""
+    joints = _conditions(shots, values, sigma)
+    share = RAMP[min(attempt, len(RAMP) - 1)] if len(joints) else 1.0
+    found = search(unknowns, partial(weighted, shots=shots, sigma=sigma, firm=share * joints), values)
+    return found, share == 1.0
+
+
+def _conditions(shots: Shots, values: Array, sigma: Array) -> Array:
+    """Weights of the conditions between segments, (states,), large beside what the data say of a state; or none."""
+    if not shots.joined or all(len(each) == 1 for each in shots.layout.states):
+        return np.zeros(0)
+    _, J, _, _ = shots.compared(values)
+    columns = np.sqrt((stacked(J, 1 / sigma) ** 2).sum(axis=0))
+    places = np.concatenate([each[1:] for each in shots.layout.states])
+    known = np.where(places >= 0, columns[places], 0.0).max(axis=0)
+    return FIRM * np.maximum(known, 1e-3 * known.max())
+
+
+def _deviations(shots: Shots, values: Array, size: Array) -> Array:
+    """Standard deviation of each output's residuals over all records."""
+    models = zip(shots.records, shots.modelled(values), strict=True)
+    squares = np.concatenate([np.square(record.y - model) for record, model in models])
+    return np.maximum(np.sqrt(squares.mean(axis=0)), LEAST_NOISE * size)
+
+
+def _check_distinct(shots: Shots, unknowns: tuple[Unknown, ...], values: Array, sigma: Array) -> None:
+    """Refuse unknowns that the data do not see at all."""
+    _, J = weighted(values, shots, sigma, np.ones(len(shots.records[0].x)))
+    if not np.isfinite(J).all():
+        better = "begin nearer to the arm, take more segments, or shorter steps"
+        raise DescriptionError(f"identify: the motion at the start is not finite: {better}")
+    _, s, V = np.linalg.svd(J * slopes(unknowns, values), full_matrices=False)
+    bad = [combination(unknowns, v) for v in V[s <= SINGULAR * s[0]]]
+    if bad:
+        alone = bad[0] in [each.name for each in unknowns]
+        said = "do not depend on" if alone else "cannot tell"
+        raise DescriptionError(f"identify: the data {said} {'; '.join(bad)}; measure more, or fit less")
+
+
+# -- the result --------------------------------------------------------------------------------------------------------
+
+
+def _result(asked: Experiment, unknowns: tuple[Unknown, ...], fit: Fitted, fastest: float) -> Identification:
+    """Statistics, and what is said of how it was done."""
+    shots, found = fit.shots, fit.found
+    rows = sum(each.y.size for each in shots.records)
+    ties = found.jacobian[rows:] if len(found.residuals) > rows else None
+    told = statistics(
+        unknowns, found.values, found.residuals[:rows], found.jacobian[:rows], series(shots.records), ties
+    )
+    if told.indistinct:
+        worst = "; ".join(each.text for each in told.indistinct)
+        warnings.warn(f"the data hardly tell {worst}: see `indistinct` of the result", Indistinct, stacklevel=3)
+    layout = shots.layout
+    values = {each.name: float(x) for each, x in zip(unknowns, found.values, strict=True) if each.of_arm}
+    known = replace(
+        shots,
+        p=taken(found.values, layout.p, shots.p),
+        delay=float(found.values[layout.delay]) if layout.delay >= 0 else 0.0,
+    )
+    spread = zip(asked.outputs, fit.sigma, asked.units, strict=True)
+    steps = f"{shots.steps} Runge-Kutta steps of {shots.records[0].dt / shots.steps:.3g} s a sample"
+    ended = "converged" if found.converged else found.message
+    facts = {
+        "residuals": ", ".join(f"{name} {x:.3g} {unit}" for name, x, unit in spread),
+        "integration": f"{steps}, fastest mode {fastest:.4g} rad/s, error {fit.error:.2g} of the residuals",
+        "search": f"{found.evaluations} evaluations with derivatives, {ended}",
+    }
+    return Identification(
+        asked.plant.model.at(values),
+        unknowns,
+        found.values,
+        told,
+        _compared(asked, shots, found.values),
+        facts,
+        partial(_withheld, asked, known, fit.sigma),
+    )
+
+
+def _compared(asked: Experiment, shots: Shots, values: Array) -> InTime:
+    """Records beside the motion with these values."""
+    names, times, measured = zip(*((each.name, each.t, each.y) for each in shots.records), strict=True)
+    return InTime(names, asked.outputs, asked.units, times, measured, tuple(shots.modelled(values)))
+
+
+def _withheld(asked: Experiment, shots: Shots, sigma: Array, data: Any) -> InTime:
+    """Other records beside the same motion; initial states and offsets are their own, and fitted where they were."""
+    measured = asked.measured(data)
+    unknowns, states, offsets = asked.own(measured, 0)
+    layout = Layout(len(unknowns), np.full(len(shots.p), -1), -1, states, offsets)
+    shots = replace(shots, records=measured, layout=layout)
+    values = np.array([each.start for each in unknowns])
+    return _compared(asked, shots, _searched(shots, unknowns, values, sigma)[0].values if unknowns else values)

@@ -1,0 +1,103 @@
+"""An arm as x' = f(x, u, p), y = g(x, u, p): what is driven by torques, and what is moved as measured.
+
+A joint that moves as given leaves the state: its angle, rate and acceleration are inputs, in the place of its torque.
+With f(q, qd, u) = f0 + B u the forward dynamics and g the given coordinates, their torques follow from the
+accelerations a that they are given, B_g u_g = a - f0_g, and drop out. Where all drives are given that is
+`prescribed_rate`.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+from flexarm.identification.sensitivities import Motion
+from flexarm.model import Model
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Plant:
+    """An arm with sensors.
+
+    Attributes
+    ----------
+    model : Model
+        That varies.
+    sensors : list of sensors
+    given : tuple of int
+        The inputs whose coordinates move as given.
+    measured : tuple of int
+        The inputs that come from currents: each is a current times a constant that stands behind the parameters in p.
+    """
+
+    model: Model
+    sensors: tuple[Any, ...]
+    given: tuple[int, ...] = ()
+    measured: tuple[int, ...] = ()
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs."""
+        return self.model.output_names(self.sensors)
+
+    @property
+    def driven(self) -> tuple[int, ...]:
+        """The inputs that are torques."""
+        return tuple(i for i in range(len(self.model.inputs)) if i not in self.given)
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """Positions of the coordinates in the state: x is their q, then their qd."""
+        held = {self.model.arm.actuated[i] for i in self.given}
+        return tuple(i for i in range(len(self.model.coordinates)) if i not in held)
+
+    @cached_property
+    def motion(self) -> Motion:
+        """Compiled. Its u: torques or currents, then angle, rate and acceleration of each given coordinate."""
+        described = [[type(each).__qualname__, each.described()] for each in self.sensors]
+        key = json.dumps(["identification", self.model.fingerprint, described, self.given, self.measured])
+        return Motion(key, self._traced)
+
+    def _traced(self) -> "tuple[ca.Function, ca.Function]":
+        import casadi as ca
+
+        model, free = self.model, self.free
+        n, m, k = len(model.coordinates), len(model.inputs), len(model.p)
+        x, u = ca.SX.sym("x", 2 * len(free)), ca.SX.sym("u", len(self.driven) + 3 * len(self.given))
+        p = ca.SX.sym("p", k + len(self.measured))
+        q, qd, a, torque = ca.SX.zeros(n), ca.SX.zeros(n), ca.SX.zeros(n), ca.SX.zeros(m)
+        for i, place in enumerate(free):
+            q[place], qd[place] = x[i], x[len(free) + i]
+        for i, number in enumerate(self.driven):
+            torque[number] = u[i]
+        for i, number in enumerate(self.measured):
+            torque[number] *= p[k + i]
+        for i, number in enumerate(self.given):
+            place = model.arm.actuated[number]
+            q[place], qd[place], a[place] = ca.vertsplit(u[len(self.driven) + 3 * i : len(self.driven) + 3 * i + 3])
+        qdd = self._acceleration(q, qd, a, torque, p[:k])
+        rate = ca.vertcat(*(qd[i] for i in free), *(qdd[i] for i in free))
+        y = model.output_function(self.sensors)(q, qd, qdd, p[:k])
+        return tuple(ca.Function(name, [x, u, p], [ca.cse(ca.densify(e))]) for name, e in (("f", rate), ("g", y)))  # type: ignore[return-value]
+
+    def _acceleration(self, q: "ca.SX", qd: "ca.SX", a: "ca.SX", torque: "ca.SX", p: "ca.SX") -> "ca.SX":
+        import casadi as ca
+
+        model, places = self.model, [self.model.arm.actuated[i] for i in self.given]
+        if not places:
+            return model.function("forward_dynamics")(q, qd, torque, p)
+        n = len(model.coordinates)
+        if not self.driven:
+            return model.function("prescribed_rate")(q, qd, a[places], p)[n : 2 * n]
+        rows = list(self.given)
+        unknown = ca.SX.sym("u", len(rows))
+        torque[rows] = unknown
+        qdd = model.function("forward_dynamics")(q, qd, torque, p)
+        B = ca.jacobian(qdd, unknown)
+        (none,) = ca.substitute([qdd], [unknown], [ca.SX.zeros(len(rows))])
+        found = ca.solve(B[places, :], a[places] - none[places])
+        return none + B @ found

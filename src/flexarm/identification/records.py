@@ -1,0 +1,234 @@
+"""Measured data: signals by name at a sample rate, checked where they come in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, refused, shown
+from flexarm.errors import DescriptionError
+
+Array = np.ndarray
+
+EVEN = 1e-3
+"""Share of a sample time by which single samples may come early or late."""
+
+LEAST = 8
+"""Samples of a record."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Signals measured together.
+
+    Attributes
+    ----------
+    name : str
+        "record 1", or what the data call it.
+    t : (T,)
+        [s], evenly spaced.
+    signals : dict
+        Arrays (T,) or (T, m) by name.
+    """
+
+    name: str
+    t: Array
+    signals: dict[str, Array]
+
+    @property
+    def dt(self) -> float:
+        """From one sample to the next [s]."""
+        return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
+
+    def signal(self, name: str, whose: str) -> Array:
+        """(T,); raises `DescriptionError` where there is none of the name, or it is not one signal."""
+        if not isinstance(name, str) or name not in self.signals:
+            known = ", ".join(self.signals)
+            raise DescriptionError(f"{self.name} has no {shown(name)} for {whose}; it has {known}")
+        x = self.signals[name]
+        if x.ndim != 1:
+            raise DescriptionError(f"{self.name}: {name} has {x.shape[1]} columns; for {whose} it must be one signal")
+        return x
+
+
+def records(data: Any, sample_rate: float | None) -> tuple[Record, ...]:
+    """One record or several, each a Dataset over time or arrays by name.
+
+    Raises `DescriptionError` for gaps, NaN, times that are not even, or not those of the sample rate.
+    """
+    with refused("data"):
+        if sample_rate is not None:
+            checked_number(sample_rate, "1/s", POSITIVE, "sample_rate")
+    several = list(data) if isinstance(data, list | tuple) else [data]
+    if not several:
+        raise DescriptionError("data is empty; it must be a Dataset, a dict of arrays, or a list of them")
+    found = [_record(each, f"record {i}", sample_rate) for i, each in enumerate(several, start=1)]
+    names = [each.name for each in found]
+    if len(set(names)) < len(names):
+        found = [Record(f"record {i}", each.t, each.signals) for i, each in enumerate(found, start=1)]
+    return tuple(found)
+
+
+def _record(data: Any, name: str, sample_rate: float | None) -> Record:
+    from xarray import Dataset
+
+    if isinstance(data, Dataset):
+        t, signals = _of_dataset(data, name, sample_rate)
+    elif isinstance(data, Mapping):
+        if sample_rate is None:
+            raise DescriptionError(f"{name}: sample_rate is missing; arrays do not say at which times they were taken")
+        signals = {str(key): _array(name, str(key), value) for key, value in data.items()}
+        t = np.arange(max((len(x) for x in signals.values()), default=0)) / sample_rate
+    else:
+        must = "it must be a Dataset, or a dict of arrays by name with a sample_rate"
+        raise DescriptionError(f"{name} is {shown(data)}; {must}")
+    if not signals:
+        raise DescriptionError(f"{name} has no signals")
+    for key, x in signals.items():
+        if len(x) != len(t):
+            raise DescriptionError(f"{name}: {key} has {len(x)} samples and others {len(t)}; they must be as many")
+        _check_whole(name, key, x, t)
+    if len(t) < LEAST:
+        raise DescriptionError(f"{name} has {len(t)} samples; too few, it must have at least {LEAST}")
+    return Record(name, t, signals)
+
+
+def _array(where: str, name: str, value: Any) -> Array:
+    with refused(where):
+        x = checked_array(value, name, finite=False)
+        if x.ndim not in (1, 2):
+            raise Fault(name, f"has shape {x.shape}; it must be (samples,) or (samples, signals)")
+    return x
+
+
+def _of_dataset(data: Any, name: str, sample_rate: float | None) -> tuple[Array, dict[str, Array]]:
+    """Times and signals: variables over the one dimension that the first has, be it "time" or "time_0_001"."""
+    named = data.attrs.get("record")
+    name = named if isinstance(named, str) else name
+    dimensions = sorted({str(d) for d in data.dims if str(d).startswith("time") and d in data.coords})
+    if len(dimensions) != 1:
+        had = ", ".join(map(str, data.dims))
+        must = "it must have one dimension of time with its times, all signals at one rate"
+        raise DescriptionError(f"{name}: {must}; its dimensions are {had}")
+    (time,) = dimensions
+    signals = {
+        str(key): _array(name, str(key), x.transpose(time, ...).values)
+        for key, x in data.data_vars.items()
+        if time in x.dims and x.ndim <= 2 and x.dtype.kind in "iuf"
+    }
+    unit = data[time].attrs.get("units", "s")
+    if unit not in ("s", "sec", "second", "seconds"):
+        raise DescriptionError(f"{name}: its {time} is in {shown(unit)}; it must be in s")
+    t = _array(name, time, data[time].values)
+    _check_even(name, t, sample_rate)
+    return t, signals
+
+
+def _check_even(name: str, t: Array, sample_rate: float | None) -> None:
+    """Refuse times that are missing, doubled, uneven, or not those of the sample rate."""
+    if not np.isfinite(t).all():
+        raise DescriptionError(f"{name}: time contains NaN, at sample {int(np.argmin(np.isfinite(t)))}")
+    if len(t) < LEAST:
+        return
+    steps = np.diff(t)
+    dt = float(np.median(steps))
+    bad = np.flatnonzero(np.abs(steps - dt) > EVEN * abs(dt))
+    if dt <= 0 or len(bad):
+        k = int(bad[0]) if len(bad) else 0
+        kind = "a gap" if steps[k] > 1.5 * dt > 0 else "uneven"
+        raise DescriptionError(
+            f"{name}: time has {kind} after {t[k]:.6g} s, a step of {steps[k]:.4g} s among steps of {dt:.4g} s; "
+            "samples must be evenly spaced"
+        )
+    if sample_rate is not None and abs(dt * sample_rate - 1) > 0.01:
+        said = f"time steps by {dt:.4g} s, and sample_rate is {sample_rate:g} per s"
+        raise DescriptionError(f"{name}: {said}: one of them is in another unit")
+
+
+def _check_whole(record: str, name: str, x: Array, t: Array) -> None:
+    """Refuse gaps; the message says where."""
+    bad = np.flatnonzero(~np.isfinite(x).reshape(len(x), -1).all(axis=1))
+    if len(bad):
+        count = f"{len(bad)} samples are" if len(bad) > 1 else "a sample is"
+        raise DescriptionError(
+            f"{record}: {name} has a gap: {count} NaN or infinite, the first at {t[bad[0]]:.6g} s (sample {bad[0]})"
+        )
+
+
+# -- given motion ------------------------------------------------------------------------------------------------------
+
+
+@final
+class Smooth:
+    """A measured angle as a function of time with two derivatives: a cubic smoothing spline.
+
+    Parameters
+    ----------
+    t, angle : (T,), (T,)
+    rate : (T,), optional
+        Measured too: then the angle is followed through its samples, and the acceleration is the derivative of a
+        smoothing spline of the rate.
+    noise : float, optional
+        Standard deviation of the measured angle [rad] (or, where there is one, of the rate): the spline keeps away from
+        the samples by as much. By default generalized cross-validation says how smooth it is.
+    """
+
+    def __init__(self, t: Array, angle: Array, rate: Array | None = None, noise: float | None = None):
+        from scipy.interpolate import CubicSpline
+
+        self._angle: Any = smoothed(t, angle, noise) if rate is None else CubicSpline(t, angle)
+        self._rate: Any = self._angle.derivative() if rate is None else smoothed(t, rate, noise)
+
+    def __call__(self, t: Array) -> Array:
+        """Angle, rate and acceleration, (..., 3)."""
+        return np.stack([self._angle(t), self._rate(t), self._rate.derivative()(t)], axis=-1)
+
+
+def smoothed(t: Array, y: Array, noise: float | None) -> Any:
+    """The cubic smoothing spline that is this far from the samples in the mean, or that cross-validation chooses."""
+    from scipy.interpolate import make_smoothing_spline
+    from scipy.optimize import brentq
+
+    if not np.ptp(y):
+        return make_smoothing_spline(t, y, lam=0.0)
+    if noise is None:
+        return make_smoothing_spline(t, y)
+    dt = (t[-1] - t[0]) / (len(t) - 1)
+
+    def excess(z: float) -> float:
+        spline = make_smoothing_spline(t, y, lam=dt**3 * 10.0**z)
+        return float(np.sqrt(np.mean((spline(t) - y) ** 2))) - noise
+
+    low, high = -6.0, 12.0
+    if excess(low) > 0 or excess(high) < 0:  # less than rounding, or more than the signal itself
+        return make_smoothing_spline(t, y, lam=dt**3 * 10.0 ** (low if excess(low) > 0 else high))
+    return make_smoothing_spline(t, y, lam=dt**3 * 10.0 ** brentq(excess, low, high, xtol=1e-2))
+
+
+def nodes(t: Array, steps: int) -> Array:
+    """Times at which a step of the Runge-Kutta method asks for its inputs, (T, 2 steps + 1): a row a sample."""
+    dt = (t[-1] - t[0]) / (len(t) - 1)
+    return t[:, None] + dt * np.linspace(0.0, 1.0, 2 * steps + 1)
+
+
+def held(values: Array, steps: int) -> Array:
+    """Signals (T, m) that keep their value until the next sample, at the nodes: (T, 2 steps + 1, m)."""
+    return np.repeat(values[:, None, :], 2 * steps + 1, axis=1)
+
+
+def linear(t: Array, values: Array, steps: int, delay: float) -> tuple[Array, Array]:
+    """Signals (T, m) on straight lines between samples, later by a delay [s], and their slopes, at the nodes."""
+    dt = (t[-1] - t[0]) / (len(t) - 1)
+    place = (nodes(t, steps) - delay - t[0]) / dt
+    inside = np.clip(np.floor(place + 1e-9), 0, len(t) - 2).astype(int)
+    part = np.clip(place - inside, 0.0, 1.0)[..., None]
+    rise = (values[1:] - values[:-1])[inside]
+    beyond = ((place < 0) | (place > len(t) - 1))[..., None]
+    return values[inside] + part * rise, np.where(beyond, 0.0, rise / dt)
+
+
+def as_list(value: Any) -> Sequence[Any]:
+    """One thing or a list of them, as a list."""
+    return list(value) if isinstance(value, list | tuple) else [value]

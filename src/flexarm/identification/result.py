@@ -1,0 +1,211 @@
+"""What comes out of an identification, whatever domain the data are in."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, final
+
+import numpy as np
+
+from flexarm import escape
+from flexarm.identification.estimate import Direction, Statistics, Whiteness
+from flexarm.identification.unknowns import Unknown
+from flexarm.model import Model
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
+    from xarray import DataArray, Dataset
+
+    from flexarm.description.arm import Arm
+
+Array = np.ndarray
+
+CLOSE = 0.95
+"""Correlation in size from which on two unknowns are named together."""
+
+WIDTH = 120
+"""Columns of the summary as a text."""
+
+
+class Comparison(Protocol):
+    """Data beside the model, in one domain or the other."""
+
+    @property
+    def fit(self) -> "DataArray":
+        """Percent, (record, output): 100 is perfect, 0 no better than the data's mean."""
+
+    @property
+    def residuals(self) -> tuple["Dataset", ...]:
+        """For each record, what is measured less what the model gives, a variable an output."""
+
+    @property
+    def whiteness(self) -> Mapping[tuple[str, str], Whiteness]:
+        """Of each record's and output's residuals, where they have an order in time; may be empty."""
+
+    def plot(self, title: str) -> "Figure":
+        """Measured and modelled, and the residuals."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """Estimates of an arm's numbers, how sure they are, and how the model with them compares with the data.
+
+    Attributes
+    ----------
+    model : Model
+        At the estimates. It shares what was traced and compiled with the model that was given.
+    unknowns : tuple of Unknown
+        All that was looked for, those of the arm first.
+    estimates : (k,)
+        In that order.
+    statistics : Statistics
+        Covariance, standard errors, singular values, in that order.
+    comparison : Comparison
+        With the data that were fitted.
+    facts : dict
+        How it was done: method, steps, evaluations.
+    """
+
+    model: Model
+    unknowns: tuple[Unknown, ...]
+    estimates: Array
+    statistics: Statistics
+    comparison: Comparison
+    facts: dict[str, Any]
+    compared: Callable[[Any], Comparison] = field(repr=False)
+    """The model with these estimates beside other data."""
+
+    # -- values
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the arm's numbers that were fitted."""
+        return tuple(each.name for each in self.unknowns if each.of_arm)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Estimates of the arm's numbers by name, as `Model.at` takes them."""
+        return self._of_arm(self.estimates)
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Their standard errors; infinite where the data say nothing."""
+        return self._of_arm(self.statistics.errors)
+
+    @property
+    def others(self) -> dict[str, tuple[float, float]]:
+        """What else was fitted (offsets, initial states, ...) by name: estimate and standard error."""
+        pairs = zip(self.unknowns, self.estimates, self.statistics.errors, strict=True)
+        return {each.name: (float(value), float(error)) for each, value, error in pairs if not each.of_arm}
+
+    @property
+    def correlation(self) -> "DataArray":
+        """Of all unknowns, (unknown, other)."""
+        import xarray as xr
+
+        names = [each.name for each in self.unknowns]
+        return xr.DataArray(
+            self.statistics.correlation, dims=("unknown", "other"), coords={"unknown": names, "other": names}
+        )
+
+    @property
+    def indistinct(self) -> tuple[Direction, ...]:
+        """Combinations that the data cannot tell apart, worst first; empty where they know all."""
+        return self.statistics.indistinct
+
+    # -- the data
+
+    @property
+    def fit(self) -> "DataArray":
+        """Percent, (record, output): 100 is perfect, 0 no better than the data's mean."""
+        return self.comparison.fit
+
+    @property
+    def residuals(self) -> tuple["Dataset", ...]:
+        """For each record, what is measured less what the model gives."""
+        return self.comparison.residuals
+
+    @property
+    def whiteness(self) -> Mapping[tuple[str, str], Whiteness]:
+        """Whether the residuals of a record's output follow each other, by (record, output)."""
+        return self.comparison.whiteness
+
+    def validate(self, data: Any) -> Comparison:
+        """The model beside data that were not fitted, given as those that were: `fit`, `residuals`, `plot(title)`.
+
+        The arm's numbers stay; offsets and initial states that were fitted are fitted anew, being those of a record.
+        """
+        return self.compared(data)
+
+    @property
+    def arm(self) -> "Arm":
+        """The description with the estimates in it."""
+        return self.model.arm_at(self.model.p)
+
+    # -- said and shown
+
+    def summary(self) -> str:
+        """Values, errors, what the data cannot tell apart, fit and residuals, as a text of several lines."""
+        from io import StringIO
+
+        from rich.console import Console
+
+        text = StringIO()
+        Console(file=text, width=WIDTH, highlight=False, markup=False, emoji=False).print(self)
+        return escape.lines("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __rich__(self) -> "RenderableType":
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table("unknown", "estimate", "standard error", "", "unit", "start", "", box=None, padding=(0, 2, 0, 0))
+        for i in (1, 2, 3, 5):
+            table.columns[i].justify = "right"
+        for each, value, error in zip(self.unknowns, self.estimates, self.statistics.errors, strict=True):
+            share = f"{100 * error / abs(value):.2g} %" if np.isfinite(error) and value and each.of_arm else ""
+            row = (f"{value:.6g}", f"{error:.2g}", share, each.unit, f"{each.start:.6g}", remark(each, value, error))
+            table.add_row(each.name, *row)
+        title = Text(escape.line(f"{self.model.arm.name}: {len(self.values)} numbers identified"), style="bold")
+        return Group(title, table, *(Text(line) for line in self._said()))
+
+    def _said(self) -> list[str]:
+        """The lines below the table."""
+        lines = [
+            f"the data cannot tell: {each.text}"
+            + (" (no effect)" if np.isinf(each.error) else f" (standard error {100 * each.error:.2g} % of its size)")
+            for each in self.indistinct
+        ]
+        rho, names = self.statistics.correlation, [each.name for each in self.unknowns]
+        for i, j in zip(*np.nonzero(np.triu(np.abs(rho) > CLOSE, 1)), strict=True):
+            lines.append(f"correlation {rho[i, j]:.3f} of {names[i]} and {names[j]}")
+        for record in self.fit.record.values:
+            fits = self.fit.sel(record=record)
+            parts = [f"{output} {float(fits.sel(output=output)):.2f} %" for output in fits.output.values]
+            lines.append(f"fit of {record}: {', '.join(parts)}")
+        coloured = [f"{output} of {record}" for (record, output), each in self.whiteness.items() if not each.white]
+        if coloured:
+            most = self.statistics.inflation.max()
+            lines.append(f"residuals not white: {', '.join(coloured)}; errors account for it, up to {most:.1f} times")
+        lines += [f"{name}: {value}" for name, value in self.facts.items()]
+        return lines
+
+    def plot(self) -> "Figure":
+        """Measured and modelled, and the residuals."""
+        return self.comparison.plot(self.model.arm.name)
+
+    def _of_arm(self, numbers: Array) -> dict[str, float]:
+        pairs = zip(self.unknowns, numbers, strict=True)
+        return {each.name: float(value) for each, value in pairs if each.of_arm}
+
+
+def remark(unknown: Unknown, value: float, error: float) -> str:
+    """What is to be said of an estimate."""
+    if not np.isfinite(error):
+        return "not seen in the data"
+    low, high = (abs(unknown.searched(end) - unknown.searched(value)) < 1e-6 for end in (unknown.low, unknown.high))
+    return "at its lower bound" if low else "at its upper bound" if high else ""

@@ -1,0 +1,222 @@
+"""Residuals of a motion against data, with their derivatives by everything that is looked for.
+
+A record is one shot from its first sample to its last, or is cut into segments, each a shot from a state of its own
+(multiple shooting; Bock 1983). Where they are joined, what a segment reaches must be where the next one begins: a
+condition with a weight. Segments that are not joined forgive what the model does not know and what adds up, as a drift.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from flexarm.identification.records import held, linear, nodes
+from flexarm.identification.sensitivities import Course, Motion
+
+Array = np.ndarray
+
+FIRM = 1e3
+"""Weight of a condition that joins segments, times what the data say of the state there."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A record as a motion needs it.
+
+    Attributes
+    ----------
+    name : str
+    t : (T,)
+    u : (T, driven inputs)
+    given : list of functions
+        Each of times gives angle, rate and acceleration of a coordinate that moves as given, (..., 3).
+    y : (T, outputs)
+    x : (states,)
+        Where the motion begins, but for what is looked for.
+    """
+
+    name: str
+    t: Array
+    u: Array
+    given: tuple[Callable[[Array], Array], ...]
+    y: Array
+    x: Array
+
+    @property
+    def dt(self) -> float:
+        """From one sample to the next [s]."""
+        return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
+
+
+def first(record: Measured, samples: int) -> Measured:
+    """Its beginning."""
+    rows = slice(None, samples)
+    return replace(record, t=record.t[rows], u=record.u[rows], y=record.y[rows])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Which of the values looked for are what; -1 where a number is known.
+
+    Attributes
+    ----------
+    count : int
+        Of the values.
+    p : (k,)
+        Of each parameter of the motion its value, if it is looked for.
+    delay : int
+    states : list of (segments, states), an array a record
+        Of each segment the state it begins with.
+    offsets : list of (outputs,), an array a record
+    """
+
+    count: int
+    p: Array
+    delay: int
+    states: tuple[Array, ...]
+    offsets: tuple[Array, ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Shots:
+    """A motion against records.
+
+    Attributes
+    ----------
+    p : (k,)
+        Parameters of the motion, where they are not looked for.
+    delay : float
+        By how much inputs act later than measured [s], where that is not looked for.
+    steps : int
+        Runge-Kutta steps between two samples.
+    held : bool
+        Whether inputs keep their value from sample to sample; else they go on straight lines.
+    joined : bool
+        Whether a segment begins where the one before ends.
+    """
+
+    motion: Motion
+    records: tuple[Measured, ...]
+    layout: Layout
+    p: Array
+    delay: float
+    steps: int
+    held: bool
+    joined: bool
+
+    def modelled(self, values: Array) -> list[Array]:
+        """For each record its outputs as the motion gives them, (T, outputs)."""
+        found = []
+        for r, record in enumerate(self.records):
+            y = np.empty_like(record.y)
+            for s in range(len(self.layout.states[r])):
+                rows, course = self._shot(values, r, s, np.zeros(0, dtype=int))
+                y[rows] = course.y[: rows.stop - rows.start]
+            found.append(y + taken(values, self.layout.offsets[r], np.zeros(record.y.shape[1])))
+        return found
+
+    def compared(self, values: Array) -> tuple[list[Array], list[Array], Array, Array]:
+        """What the motion gives less what is measured, with derivatives; what is missing between segments, with theirs.
+
+        Returns
+        -------
+        residuals : list of (T, outputs), slopes : list of (T, outputs, count)
+        missing : (conditions,), slopes : (conditions, count)
+        """
+        residuals, slopes, missing, missing_slopes = [], [], [], []
+        for r, record in enumerate(self.records):
+            T, outputs = record.y.shape
+            offsets = self.layout.offsets[r]
+            y, J = np.empty((T, outputs)), np.zeros((T, outputs, self.layout.count))
+            before: tuple[Array, Array] | None = None
+            for s, states in enumerate(self.layout.states[r]):
+                used = self._used(states)
+                rows, course = self._shot(values, r, s, used)
+                length = rows.stop - rows.start
+                y[rows] = course.y[:length]
+                J[rows, :, used] = course.slopes[:length]
+                if before is not None and self.joined:
+                    gap = before[1].copy()
+                    at = states >= 0
+                    gap[at, states[at]] -= 1.0
+                    missing.append(before[0] - taken(values, states, record.x))
+                    missing_slopes.append(gap)
+                reached = np.zeros((len(course.x), self.layout.count))
+                reached[:, used] = course.ends
+                before = course.x, reached
+            for j in np.flatnonzero(offsets >= 0):
+                J[:, j, offsets[j]] += 1.0
+            residuals.append(y + taken(values, offsets, np.zeros(outputs)) - record.y)
+            slopes.append(J)
+        none = np.zeros((0, self.layout.count))
+        return residuals, slopes, np.concatenate([[], *missing]), np.vstack([none, *missing_slopes])
+
+    def _used(self, states: Array) -> Array:
+        """Values that a segment's motion depends on."""
+        shared = [*self.layout.p[self.layout.p >= 0], *([self.layout.delay] if self.layout.delay >= 0 else [])]
+        return np.array([*shared, *states[states >= 0]], dtype=int)
+
+    def _shot(self, values: Array, r: int, s: int, used: Array) -> tuple[slice, Course]:
+        """A segment's samples, which end before the next one begins, and its motion with derivatives by `used`."""
+        record, layout = self.records[r], self.layout
+        segments = len(layout.states[r])
+        first, last = cuts(len(record.t), segments)[s : s + 2]
+        rows = slice(first, last if s < segments - 1 else last + 1)
+        states = layout.states[r][s]
+        direction = {value: i for i, value in enumerate(used)}
+        dx, dp = np.zeros((len(states), len(used))), np.zeros((len(self.p), len(used)))
+        for places, into in ((states, dx), (layout.p, dp)):
+            for i, value in enumerate(places):
+                if value in direction:
+                    into[i, direction[value]] = 1.0
+        u, slope = self._driven(record, slice(first, last + 1), values)
+        delays = np.zeros((u.shape[2], len(used)))
+        if layout.delay in direction:
+            delays[: record.u.shape[1], direction[layout.delay]] = 1.0
+        x, p = taken(values, states, record.x), taken(values, layout.p, self.p)
+        h = record.dt / self.steps
+        return rows, self.motion(x, dx, p, dp, u, h, slope=slope, delays=delays)
+
+    def _driven(self, record: Measured, rows: slice, values: Array) -> tuple[Array, Array]:
+        """All inputs and their slopes at the nodes of some samples."""
+        delay = values[self.layout.delay] if self.layout.delay >= 0 else self.delay
+        if self.held:
+            u = held(record.u[rows], self.steps)
+            slope = np.zeros_like(u)
+        else:
+            u, slope = (x[rows] for x in linear(record.t, record.u, self.steps, delay))
+        times = np.minimum(nodes(record.t, self.steps)[rows], record.t[-1])
+        motions = [each(times) for each in record.given]
+        return np.concatenate([u, *motions], axis=2), np.concatenate([slope, *map(np.zeros_like, motions)], axis=2)
+
+
+def cuts(samples: int, segments: int) -> list[int]:
+    """First samples of a record's segments, and the last sample."""
+    return [round(i * (samples - 1) / segments) for i in range(segments + 1)]
+
+
+def taken(values: Array, places: Array, otherwise: Array) -> Array:
+    """The values at these places, and other numbers where a place is -1."""
+    found = otherwise.copy()
+    found[places >= 0] = values[places[places >= 0]]
+    return found
+
+
+def stacked(arrays: Sequence[Array], weights: Array) -> Array:
+    """Residuals (T, outputs, ...) of records as rows, record after record, output after output, each weighted."""
+    swapped = [np.moveaxis(x * weights.reshape(1, -1, *[1] * (x.ndim - 2)), 0, 1) for x in arrays]
+    return np.concatenate([x.reshape(-1, *x.shape[2:]) for x in swapped])
+
+
+def series(records: Sequence[Measured]) -> list[list[slice]]:
+    """Where in these rows the signals of each record stand."""
+    found, start = [], 0
+    for record in records:
+        T, outputs = record.y.shape
+        found.append([slice(start + j * T, start + (j + 1) * T) for j in range(outputs)])
+        start += T * outputs
+    return found
