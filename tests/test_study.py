@@ -647,6 +647,28 @@ def test_an_executor_that_dies_is_one_line_and_nothing_is_lost(tmp_path):
             run(deadly, parameters, "grid", chunk=1, executor=pool, folder=tmp_path)
 
 
+class Eager(concurrent.futures.Executor):
+    """Has done its work when it is given."""
+
+    def submit(self, function, *arguments):
+        done = concurrent.futures.Future()
+        done.set_result(function(*arguments))
+        return done
+
+
+def test_what_has_come_when_ctrl_c_does_is_kept(tmp_path):
+    seen = []
+
+    def pressed(done, total):
+        seen.append(done)
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+
+    with pytest.warns(InterruptedRun, match="interrupted; 8 of 8 runs are kept in"):
+        run(squared, X, runs=8, chunk=2, executor=Eager(), folder=tmp_path, progress=pressed)
+    assert run(squared, X, runs=8, chunk=2, folder=tmp_path).attrs["runs_found"] == 8
+
+
 def spawn():
     import multiprocessing
 

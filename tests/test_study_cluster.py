@@ -207,3 +207,11 @@ def test_no_scheduler(processes):
         fa.study(squared, X, executor="tcp://127.0.0.1:1")
     with pytest.raises(fa.DescriptionError, match='give its address, or "local"'):
         fa.study(squared, X, executor="somewhere")
+
+
+def test_a_local_cluster_by_one_word(capsys):
+    result = fa.study(squared, X, runs=12, chunk=3, executor="local")
+    np.testing.assert_array_equal(result["value"].values, result.x.values**2)
+    said = capsys.readouterr().err
+    assert said.startswith("flexarm: Dask at tcp://127.0.0.1:") and "dashboard http://127.0.0.1:" in said
+    assert said.count("\n") == 1

@@ -97,7 +97,7 @@ def _summary(result: Any, description: str, seconds: float, written: list[Path])
     from rich.table import Table
 
     a = result.attrs
-    say(f"{a['name']}: {description}", style="bold")
+    say(f"{a['name']}: {description}" if description else a["name"], style="bold")
     heads = ("outcome", "mean", "deviation", "smallest", "5 %", "median", "95 %", "largest", "without")
     outcomes = Table(*heads, box=None, padding=(0, 2, 0, 0))
     for name in a["outcomes"]:

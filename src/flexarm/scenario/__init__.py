@@ -197,20 +197,20 @@ class Scenario(Described):
         except DescriptionError as error:
             raise DescriptionError(f"reference: {error}") from None
 
-    def _driven(self, reference: trajectory.Reference | None, nominal: Model | None) -> Any:
+    def _driven(self, reference: trajectory.Reference | None) -> Any:
         """What moves the arm: an input, a controller, or nothing."""
         if self.controller is not None and reference is not None:
-            return made(self.controller, reference, nominal)
+            return made(self.controller, reference)
         return self.input.made(reference) if self.input else None
 
-    def arguments(self, model: Model, nominal: Model | None = None) -> dict[str, Any]:
-        """The arguments of `simulate` beside the model; see `run`."""
+    def arguments(self, model: Model) -> dict[str, Any]:
+        """The arguments of `simulate` beside the model."""
         _check_model(model)
         self.check(model.arm)
-        reference = self.motion(nominal or model)
+        reference = self.motion(model)
         return {
             "until": self.until,
-            "u": self._driven(reference, nominal),
+            "u": self._driven(reference),
             "q0": state("initial.q", self.initial.q, model.coordinates, model.arm.rest),
             "qd0": state("initial.qd", self.initial.qd, model.coordinates),
             "method": self.solver.method,
@@ -224,20 +224,10 @@ class Scenario(Described):
             "keep": self.keep,
         }
 
-    def run(
-        self, model: Model | None = None, progress: Progress | bool = True, nominal: Model | None = None
-    ) -> "Dataset":
-        """Simulate it; see `simulate`. The result is called by the scenario's name.
-
-        Parameters
-        ----------
-        model : Model, optional
-            Default: of the scenario's arm.
-        nominal : Model, optional
-            For which shaper and controller are designed, if that is another one.
-        """
+    def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":
+        """Simulate it; see `simulate`. The result is called by the scenario's name."""
         model = Model(self.loaded_arm()) if model is None else model
-        return simulate(model, progress=progress, **self.arguments(model, nominal))
+        return simulate(model, progress=progress, **self.arguments(model))
 
 
 def _check_model(model: object) -> None:

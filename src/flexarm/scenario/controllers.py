@@ -72,8 +72,8 @@ def _check_keys(given: Mapping, kind: Any, own: tuple[str, ...], more: tuple[str
 ControllerTable = Annotated[Any, BeforeValidator(_checked)]
 
 
-def made(table: Mapping[str, Any], reference: Reference, nominal: Model | None = None) -> Any:
-    """The controller itself, designed for a nominal arm if there is one; the table's own goes before.
+def made(table: Mapping[str, Any], reference: Reference) -> Any:
+    """The controller itself.
 
     Raises
     ------
@@ -88,9 +88,7 @@ def made(table: Mapping[str, Any], reference: Reference, nominal: Model | None =
             if key in table:
                 controller = getattr(control, kind)(controller=controller, **table[key])
         if "nominal" in table:
-            nominal = Model(load(table["nominal"]))
-        if nominal is not None:
-            controller = control.DesignedFor(controller, nominal)
+            controller = control.DesignedFor(controller, Model(load(table["nominal"])))
         sampling = {k: table[k] for k in SAMPLING if k in table}
         return control.Sampled(controller, **sampling) if sampling else controller
     except DescriptionError as error:

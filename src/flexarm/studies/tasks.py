@@ -124,14 +124,13 @@ class ScenarioTask:
         names = [name for name in samples if name.partition(".")[0] not in TABLES]
         model = varied(self.scenario.loaded_arm(), names)
         p = np.array([samples[name] for name in names]).T
-        nominal = Model(model.arm) if self.knows == "nominal" else None
         asked: dict[int, tuple[Model, dict[str, Any]]] = {}
         one_design = self._one_design()
-        alike = self._arguments(model, nominal, samples, 0) if set(names) == {*samples} and one_design else None
+        alike = self._arguments(model, samples, 0) if set(names) == {*samples} and one_design else None
         for i in range(count):
             try:
                 each = model.at(p[i]) if names else model
-                asked[i] = each, alike or self._arguments(each, nominal, samples, i)
+                asked[i] = each, alike or self._arguments(model if one_design else each, samples, i)
             except FlexarmError as error:
                 rows.failed(i, str(error))
         if not asked:
@@ -162,11 +161,11 @@ class ScenarioTask:
         simulated(rows, model, models, whole)
 
     def _one_design(self) -> bool:
-        """Whether what is designed for the nominal arm serves every arm; of runs that go together it does."""
+        """Whether what is designed for the nominal arm serves every arm, as `simulate_many` has it."""
         return self.knows == "nominal" or self.scenario.reference is None
 
-    def _arguments(self, model: Model, nominal: Model | None, samples: Samples, i: int) -> dict[str, Any]:
-        return self._at(samples, i).arguments(model, nominal) | {"keep": self.keep.needs()}
+    def _arguments(self, model: Model, samples: Samples, i: int) -> dict[str, Any]:
+        return self._at(samples, i).arguments(model) | {"keep": self.keep.needs()}
 
     def _at(self, samples: Samples, i: int) -> Scenario:
         """The scenario of one sample, but for its arm."""
