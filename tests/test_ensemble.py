@@ -279,6 +279,16 @@ def test_auto_takes_lanes_where_explicit_steps_are_few(planar):
     assert all("lanes are few enough" in reason for reason in many.method_reason.values)
 
 
+def test_auto_decides_for_each_kind_of_input(planar):
+    """What drives one run has no say in what another takes."""
+    inputs = [lambda t: [0.1, 0.0], [0.1, 0.0], Sampled(PD, 1e-3)]
+    many = fa.simulate_many(planar, 0.05, u=inputs, samples=5, progress=False)
+    assert list(many.method.values) == ["dop853", "dop853", "rk4"]
+    assert "lanes" in str(many.method_reason[1].values) and "lanes" not in str(many.method_reason[0].values)
+    for i, u in enumerate(inputs):
+        same(many, i, alone(planar, 0.05, u, None, None, samples=5), rtol=1e-7)
+
+
 def test_auto_lets_each_run_choose_where_modes_are_fast():
     stiff = fa.Model(fa.load("subudhi-morris-elastic"))
     until = 60.0
@@ -317,6 +327,10 @@ FAILING = {
     "sampled and grown": (
         {"u": Sampled(Given(lambda t, q, qd, z: (ca.vertcat(1e14 * (q[0] < 0.5), 0), z)), 1e-3)},
         "diverged by t = ",
+    ),
+    "never a number": (
+        {"u": Given(lambda t, q, qd, z: (ca.sqrt(q[0] - 0.5) * ca.vertcat(1, 1), z)), "method": "dop853"},
+        "controller Given gave nan for upper.joint",
     ),
     "implicit": ({"u": Given(law_that_ends), "method": "radau9"}, "controller Given gave nan for upper.joint"),
     "function": (
@@ -376,7 +390,8 @@ def test_ctrl_c_keeps_the_runs_that_have_ended(name, planar):
     status = many.status.values
     assert "interrupted" in status and set(status) <= {"interrupted", "completed"}
     assert np.isfinite(many.q.values[status == "completed"]).all()
-    assert np.isnan(many.q.values[status == "interrupted"][:, -1]).all()
+    cut = status == "interrupted"
+    assert np.isnan(many.q.values[cut][:, -1]).all() and (many.time_reached.values[cut] < until).all()
 
 
 def test_progress_is_the_number_of_runs_that_have_ended(planar):

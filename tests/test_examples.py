@@ -36,6 +36,7 @@ EXPECTED = {
         "best of a hundred: Kp = ",
         "arms begin anew, at t = 0 s; the others at 2",
     ],
+    "docs/ensembles": ["after the push the tip rings over ", "completed dop853 "],
     "docs/simulation": ["t = 0.500 s, rk4 with steps of 0.0005 s: 0.0"],
     "docs/control/lqr": ["nominal: error at 8 s 2", "EI -20 %: error at 8 s 4.1e-02 rad"],
     "docs/control/scheduled-lqr": ["nominal: error at 2 s 0.0059 rad", "payload +50 %: error at 2 s 0.0111 rad"],
