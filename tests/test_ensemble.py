@@ -83,8 +83,10 @@ INPUTS = {
     "lines": tables("linear"),
     "one table": tables("cubic")[0],
     "inverse dynamics": fa.RigidInverseDynamics(WAVE),
+    "torques that jump": fa.RigidInverseDynamics(fa.ParabolicBlends((0.0, 0.0), (0.5, 0.3), 0.3, 0.07)),
     "prescribed": fa.PrescribedMotion(WAVE),
     "feedback": PD,
+    "gains": [JointPD(SLEW, 5.0 + 0.3 * i, 1.5) for i in range(COUNT)],
     "feedback with memory": Integral(PD, 3.0),
     "none": None,
 }
@@ -116,7 +118,7 @@ SAMPLED = {
     "delay": lambda: Sampled(PD, 1e-3, delay=3e-3),
     "observer": lambda: Sampled(OBSERVER, 1e-3, seed=5),
     "seeds": lambda: [Sampled(OBSERVER, 1e-3, seed=i) for i in range(COUNT)],
-    "several": lambda: [Sampled(JointPD(SLEW, 5.0, 1.0 + i % 2), 1e-3) for i in range(COUNT)],
+    "several": lambda: [Sampled(JointPD(SLEW, 5.0, 1.5 + 0.1 * i), 1e-3) for i in range(COUNT)],
 }
 
 
@@ -132,6 +134,15 @@ def test_sampled_laws_are_what_simulate_gives(name, until, samples, planar):
         assert (int(many.steps[i]), int(many.evaluations[i])) == (run.attrs["steps"], run.attrs["evaluations"])
     if name == "seeds":
         assert np.ptp(many.u.values[:, -1, 0]) > 1e-4
+
+
+def test_a_time_just_before_a_sample_shows_what_that_gives(planar):
+    """Periods and the times of the result are rounded differently, by less than anybody means."""
+    law, (q0, qd0), until = Sampled(PD, 7e-4), begun(2), 7e-4 * 50
+    assert (np.linspace(0.0, until, 51) < 7e-4 * np.arange(51)).sum() > 20
+    many = fa.simulate_many(planar, until, q0, qd0, law, samples=51, progress=False)
+    for i in range(2):
+        same(many, i, alone(planar, until, law, q0[i], qd0[i], samples=51))
 
 
 ONE_BY_ONE = {
@@ -279,6 +290,16 @@ def test_auto_takes_lanes_where_explicit_steps_are_few(planar):
     assert all("lanes are few enough" in reason for reason in many.method_reason.values)
 
 
+def test_auto_decides_for_each_kind_of_input(planar):
+    """What drives one run has no say in what another takes."""
+    inputs = [lambda t: [0.1, 0.0], [0.1, 0.0], Sampled(PD, 1e-3)]
+    many = fa.simulate_many(planar, 0.05, u=inputs, samples=5, progress=False)
+    assert list(many.method.values) == ["dop853", "dop853", "rk4"]
+    assert "lanes" in str(many.method_reason[1].values) and "lanes" not in str(many.method_reason[0].values)
+    for i, u in enumerate(inputs):
+        same(many, i, alone(planar, 0.05, u, None, None, samples=5), rtol=1e-7)
+
+
 def test_auto_lets_each_run_choose_where_modes_are_fast():
     stiff = fa.Model(fa.load("subudhi-morris-elastic"))
     until = 60.0
@@ -317,6 +338,10 @@ FAILING = {
     "sampled and grown": (
         {"u": Sampled(Given(lambda t, q, qd, z: (ca.vertcat(1e14 * (q[0] < 0.5), 0), z)), 1e-3)},
         "diverged by t = ",
+    ),
+    "never a number": (
+        {"u": Given(lambda t, q, qd, z: (ca.sqrt(q[0] - 0.5) * ca.vertcat(1, 1), z)), "method": "dop853"},
+        "controller Given gave nan for upper.joint",
     ),
     "implicit": ({"u": Given(law_that_ends), "method": "radau9"}, "controller Given gave nan for upper.joint"),
     "function": (
@@ -376,7 +401,8 @@ def test_ctrl_c_keeps_the_runs_that_have_ended(name, planar):
     status = many.status.values
     assert "interrupted" in status and set(status) <= {"interrupted", "completed"}
     assert np.isfinite(many.q.values[status == "completed"]).all()
-    assert np.isnan(many.q.values[status == "interrupted"][:, -1]).all()
+    cut = status == "interrupted"
+    assert np.isnan(many.q.values[cut][:, -1]).all() and (many.time_reached.values[cut] < until).all()
 
 
 def test_progress_is_the_number_of_runs_that_have_ended(planar):
@@ -502,3 +528,18 @@ def test_references_stand_beside_the_runs(planar):
         run = alone(planar, 0.1, law, None, None, method="dop853", samples=5)
         np.testing.assert_array_equal(found.q_ref.values[i], run.q_ref.values)
         np.testing.assert_allclose(found.q.values[i], run.q.values, rtol=1e-8, atol=1e-10)
+
+
+def test_the_audit_counts_what_dampers_take():
+    arm = fa.load("subudhi-morris")
+    links = [link.replace(joint=link.joint.replace(damping=0.05)) for link in arm.links]
+    model = fa.Model(arm.replace(links=links))
+    given = {"method": "dop853", "samples": 11, "progress": False}
+    many = fa.simulate_many(model, 0.2, u=amplitudes(3), **given)
+    assert (many.dissipated.values[:, -1] > 1e-6).all()
+    assert (many.energy_drift.values < 1e-8).all()
+    for i in range(3):
+        run = fa.simulate(model, 0.2, amplitudes(3)[i], **given)
+        np.testing.assert_allclose(many.dissipated.values[i], run.dissipated.values, rtol=1e-9, atol=1e-15)
+        scale = run.attrs["energy_scale"]
+        np.testing.assert_allclose(many.energy_error.values[i], run.energy_error.values, atol=1e-12 * scale)

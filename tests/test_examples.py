@@ -45,6 +45,7 @@ EXPECTED = {
     ],
     "design_an_experiment.py": ["multisine of ", "errors larger by [1.", "load.stiffness: off by "],
     "docs/frequency": ["5 numbers identified", "standard error", "largest torque"],
+    "docs/ensembles": ["after the push the tip rings over ", "completed dop853 "],
     "docs/simulation": ["t = 0.500 s, rk4 with steps of 0.0005 s: 0.0"],
     "docs/control/lqr": ["nominal: error at 8 s 2", "EI -20 %: error at 8 s 4.1e-02 rad"],
     "docs/control/scheduled-lqr": ["nominal: error at 2 s 0.0059 rad", "payload +50 %: error at 2 s 0.0111 rad"],

@@ -162,7 +162,7 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     for r, of in enumerate(runs.which):
         drive, kind = runs.drives[of], kinds[of]
         own = () if drive.period is None else (runs.q[r].tobytes(), b"" if runs.p is None else runs.p[r].tobytes())
-        key = (drive.period, *own)
+        key = (kind, *own)
         if key not in ways:
             ways[key] = _way(runs, r, asked)
         method, step, reason = ways[key]
@@ -196,6 +196,8 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     What `auto` takes follows from the run and the model alone: an ensemble's other runs have no say in it.
     """
     drive, model = runs.drive(r), runs.model
+    if asked.method in METHODS and drive.in_lanes(model) is not None:
+        return asked.method, float(asked.step or 0.0), "as asked"
     if asked.method != "auto" or drive.period is not None:
         given = runs.at(r) if drive.period is not None else model
         return methods.chosen(asked.method, asked.step, given, drive, runs.q[r], asked.until, asked.rtol)
@@ -300,7 +302,8 @@ def _told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) ->
     r, layout = group.indices[i], group.layout
     model, drive = runs.at(r), runs.drive(r)
     plan, _ = _plan(model, drive, layout, "")
-    solve = methods.solver(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
+    method, _ = solvers.available(group.method)
+    solve = methods.solver(method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
     drive.feed(plan, model, t, x)
     corners = np.array(list(drive.corners(asked.until)), dtype=float)
     end = corners[corners > t][:1]
