@@ -195,6 +195,14 @@ def test_the_errors_to_expect_are_the_scatter():
     np.testing.assert_allclose(np.mean(values, axis=0), list(NUMBERS.values()), rtol=0.01)
 
 
+def test_the_first_period_is_for_settling():
+    """Of two periods one counts, of eight seven."""
+    short, long = excited(until=1.0, flat=1.0), excited(until=4.0, flat=1.0)
+    for name in NUMBERS:
+        ratio = short.errors[name] * short.amplitude[0] / (long.errors[name] * long.amplitude[0])
+        assert ratio == pytest.approx(np.sqrt(7), rel=1e-6)
+
+
 def test_an_optimal_spectrum_beats_a_flat_one():
     best, flat = excited(), excited(flat=1.0)
     assert size(best) < size(flat) - 0.5
@@ -216,8 +224,8 @@ def test_each_input_has_lines_of_its_own():
         parts = zip(found.frequency[own], found.amplitude[own], found.phase[own], strict=True)
         u = sum(a * np.cos(2 * np.pi * f * t + phase) for f, a, phase in parts)
         np.testing.assert_allclose(found.input.values_[:-1, i], u, atol=1e-9)
-        begun = np.cumsum(u)[: len(t) // 8] * (t[1] - t[0])
-        assert abs(begun.mean()) < 0.7 * np.abs(begun).max()  # the integral goes both ways
+        pushes = found.amplitude[own] / (2 * np.pi * found.frequency[own])
+        assert abs(pushes @ np.sin(found.phase[own])) < 1e-9 * pushes.sum()  # the integral of u, zero where it begins
     assert "standard error" in str(found) and len(found.plot().axes) == 2
 
 

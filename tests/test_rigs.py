@@ -81,6 +81,7 @@ def test_what_is_seen_without_a_model(halves):
     motor, load = (data.response.sel(output=name, input="current") for name in ("motor_angle", "load_angle"))
     assert abs(float(np.abs(motor.sel(frequency=slice(40, 65))).idxmin()) - 54) <= 1
     assert abs(float(np.abs(motor.sel(frequency=slice(60, 100))).idxmax()) - 77) <= 1
+    assert abs(motor.sel(frequency=54)) < 0.2 * abs(load.sel(frequency=54))
     as_recorded = response(slice(0, 10_000), 1.0).response.sel(output="load_angle", input="current")
     low = {"frequency": slice(11, 30)}
     assert (np.abs(np.angle(motor.sel(low) / load.sel(low))) < 0.2).all()
