@@ -223,7 +223,7 @@ def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
         group.u = np.full((count, len(asked.times), len(runs.model.inputs)), np.nan)
         return [Clocked(runs, group, asked, part) for part in _parts(count, LANES)]
     size = LANES * max(1, min(MOST_TOGETHER, -(-count // (2 * threads * LANES))))
-    return [InLanes(runs, group, asked, part) for part in _parts(count, size)]
+    return [SideBySide(runs, group, asked, part) for part in _parts(count, size)]
 
 
 MOST_TOGETHER = 32
@@ -242,7 +242,7 @@ def _constants(runs: Runs, rate: Kernel | At, indices: Array) -> Array:
 
 
 @final
-class InLanes:
+class SideBySide:
     """Runs by an explicit method, each in a lane of its own."""
 
     def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice):
