@@ -222,7 +222,7 @@ def test_a_wrong_argument_is_one_line(design, more, message):
 
 
 def test_a_grid_that_is_too_large():
-    with pytest.raises(fa.DescriptionError, match="design.levels is 5000; that makes 125000000000 runs, and at most"):
+    with pytest.raises(fa.DescriptionError, match=r"design.levels is 5000; that makes 125000000000 runs, and at most"):
         run(ishigami, ABC, {"type": "grid", "levels": 5000})
 
 
@@ -590,7 +590,7 @@ def test_a_folder_of_another_study_is_refused(tmp_path):
 def test_folders_that_are_none(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(
-        fa.DescriptionError, match="is no study's folder, it holds thesis.tex; give another, or an empty"
+        fa.DescriptionError, match=r"is no study's folder, it holds thesis.tex; give another, or an empty"
     ):
         run(squared, X, runs=4, folder=tmp_path)
     with pytest.raises(fa.DescriptionError, match=r"thesis.tex.*: cannot be written|thesis.tex.*: cannot be read"):
@@ -643,7 +643,7 @@ def test_an_executor_that_dies_is_one_line_and_nothing_is_lost(tmp_path):
             run(deadly, parameters, "grid", chunk=1, executor=pool, folder=tmp_path)
         assert f"2 of 4 runs are kept in {tmp_path}; start again to go on" in str(error.value)
         assert error.value.result["value"].values[:2].tolist() == pytest.approx([0.01, 0.04])
-        with pytest.raises(fa.SimulationError, match="study: the executor takes no work.*; 2 of 4 runs are kept in"):
+        with pytest.raises(fa.SimulationError, match=r"study: the executor takes no work.*; 2 of 4 runs are kept in"):
             run(deadly, parameters, "grid", chunk=1, executor=pool, folder=tmp_path)
 
 
@@ -688,7 +688,7 @@ def test_what_cannot_be_sent_to_processes():
     with pytest.raises(fa.DescriptionError, match="study: what is to be done cannot be sent to other processes: "):
         run(lambda samples: samples["x"], X, executor=2)
     lock = threading.Lock()
-    with pytest.raises(fa.DescriptionError, match="study: .* cannot be pickled"):
+    with pytest.raises(fa.DescriptionError, match=r"study: .* cannot be pickled"):
         run(Holding(lock), X)
     holding = Holding(None)
     holding.thing = [holding]
@@ -892,13 +892,13 @@ def test_figures():
     nothing = draw(run(lambda s: s["x"] * np.nan, X, runs=3))
     assert drawn(nothing) == [] and "none finite" in [text.get_text() for axes in nothing.axes for text in axes.texts]
     for wrong in (3, xr.Dataset()):
-        with pytest.raises(fa.DescriptionError, match="draw: result is .*; it must be a Dataset, as study gives it"):
+        with pytest.raises(fa.DescriptionError, match=r"draw: result is .*; it must be a Dataset, as study gives it"):
             draw(wrong)
 
 
 def test_results_on_disk(tmp_path):
     result = run(squared, X, runs=3)
-    with pytest.raises(fa.DescriptionError, match="no-such.nc: there is no such file"):
+    with pytest.raises(fa.DescriptionError, match=r"no-such.nc: there is no such file"):
         load(tmp_path / "no-such.nc")
     fa.save_result(FREE.run(progress=False), tmp_path / "run.nc")
     with pytest.raises(fa.DescriptionError, match=r"run.nc: result is .*; it must be a Dataset, as study gives it"):
