@@ -507,3 +507,13 @@ def test_a_coordinate_that_the_arm_has_not_has_no_unit(name):
     with pytest.raises(fa.DescriptionError, match="coordinate_unit: unknown coordinate") as caught:
         coordinate_unit(beam().arm, name)
     assert str(caught.value).endswith(f"; known are {KNOWN}")
+
+
+@pytest.mark.parametrize("distance", [None, 2e-3])
+def test_a_gauge_on_a_beam_whose_stiffness_varies_is_that_of_the_arm_rebuilt(distance):
+    """The strain of a given shape does not depend on EI; the moment does."""
+    shapes = {"shapes": "clamped-free"}
+    soft, stiff = beam(EI=5.0, **shapes), beam(EI=9.0, **shapes)
+    varied = fa.Model(soft.arm, vary=["upper.EI"]).at({"upper.EI": 9.0})
+    q, gauge = np.array([0.3, 0.01, -0.02, 0.003, 0.0, 0.0]), StrainGauge(link="upper", at=0.2, distance=distance)
+    assert_close(read(varied, gauge, q), read(stiff, gauge, q))

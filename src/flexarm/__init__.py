@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from flexarm import analysis, control
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
+    from flexarm.identification.excitation import Excitation, excitation
+    from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
     from flexarm.identification.result import Identification
+    from flexarm.identification.rigs import measured
     from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
     from flexarm.sensors import (
         Accelerometer,
@@ -78,6 +81,7 @@ __all__ = [
     "DescriptionError",
     "Encoder",
     "Equations",
+    "Excitation",
     "Fixed",
     "FlexarmError",
     "Identification",
@@ -117,11 +121,14 @@ __all__ = [
     "bundled_scenarios",
     "control",
     "equations",
+    "excitation",
+    "frequency_response",
     "identify",
     "inputs",
     "load",
     "load_result",
     "load_scenario",
+    "measured",
     "outputs",
     "performance",
     "sampled",
@@ -137,8 +144,11 @@ __all__ = [
 LATE = {
     "closed_forms.equations": "Equations equations",
     "control": "shaper",
+    "identification.excitation": "Excitation excitation",
+    "identification.frequency": "frequency_response",
     "identification.output_error": "identify",
     "identification.result": "Identification",
+    "identification.rigs": "measured",
     "scenario": "Scenario bundled_scenarios load_scenario",
     "sensors": "Accelerometer Encoder StrainGauge Tachometer TipDeflection TipPosition outputs sampled",
     "simulation.ensemble": "simulate_many",

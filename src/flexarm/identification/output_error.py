@@ -14,7 +14,6 @@ from flexarm.checks import (
     NOT_NEGATIVE,
     POSITIVE,
     Fault,
-    checked_array,
     checked_flag,
     checked_instance,
     checked_number,
@@ -27,10 +26,12 @@ from flexarm.errors import DescriptionError
 from flexarm.identification.comparison import InTime
 from flexarm.identification.estimate import SINGULAR, combination, statistics
 from flexarm.identification.experiment import Experiment, experiment
+from flexarm.identification.frequency import is_response
+from flexarm.identification.frequency_fit import identify_response
 from flexarm.identification.result import Identification
 from flexarm.identification.shooting import FIRM, Layout, Measured, Shots, first, series, stacked, taken
-from flexarm.identification.unknowns import Found, Unknown, bounded, positive, search, signed, slopes
-from flexarm.mechanics.parameters import Parameter, fitting
+from flexarm.identification.unknowns import Found, Unknown, bounded, search, signed, slopes
+from flexarm.identification.wanted import aliased, check_known, constant, of_arm, placed, varied
 from flexarm.model import Model
 from flexarm.simulation.methods import fastest_of
 
@@ -91,6 +92,7 @@ def identify(
     segments: int = 1,
     joined: bool = True,
     step: float | None = None,
+    unmodelled: float | None = None,
 ) -> Identification:
     """The numbers of an arm with which its simulated outputs are, in the mean square, nearest to the measured ones.
 
@@ -141,8 +143,17 @@ def identify(
         Whether a segment begins where the one before ends. If not, each has a state of its own, so that what drifts is
         forgiven.
     step : float, optional
-        Longest step of the Runge-Kutta method [s]; default half a radian of the fastest mode, and less where the result
+        Longest step of the Runge-Kutta method [s]; default a radian of the fastest mode, and less where the result
         would notice.
+
+    unmodelled : float, optional
+        Of a frequency response alone: share by which the model is expected to be wrong, counted beside the variance of
+        each line. Friction bends the response of a real arm by more than its periods differ; with 0 (default) the lines
+        with the least noise decide alone.
+
+    Data may be a frequency response, as `fa.frequency_response` gives it: then `inputs`, `outputs`, `currents`,
+    `delay`, `start`, `bounds` and `unmodelled` are as above, `q0` is the configuration about which the arm moves a
+    little, and the arm's linear model is fitted.
 
     Raises
     ------
@@ -155,6 +166,23 @@ def identify(
     Indistinct
         Where the data hardly tell some of them apart.
     """
+    if is_response(data):
+        in_time = {
+            "sample_rate": sample_rate,
+            "given": given,
+            "given_noise": given_noise,
+            "offsets": offsets,
+            "states": states,
+            "qd0": qd0,
+            "step": step,
+        }
+        for name, value in in_time.items():
+            if value is not None and value is not False:
+                raise DescriptionError(f"identify: {name} is for data in time; this is a frequency response")
+        options = {"currents": currents, "delay": delay, "start": start, "bounds": bounds, "q0": q0}
+        return identify_response(model, data, fit, inputs, outputs, unmodelled=unmodelled or 0.0, **options)
+    if unmodelled is not None:
+        raise DescriptionError("identify: unmodelled is for frequency responses; these are data in time")
     with refused("identify"):
         checked_instance(model, Model, "model")
         if between not in ("linear", "held"):
@@ -167,7 +195,7 @@ def identify(
             checked_number(delay, "s", NOT_NEGATIVE, "delay")
             if between == "held":
                 raise Fault("delay", "is given; inputs that are held cannot be late by an unknown time: take 'linear'")
-    model, chosen = _varied(model, fit)
+    model, chosen = varied(model, fit)
     held = between == "held"
     asked, constants = experiment(
         model,
@@ -202,19 +230,6 @@ def identify(
 # -- what is asked -----------------------------------------------------------------------------------------------------
 
 
-def _varied(model: Model, fit: Any) -> tuple[Model, tuple[int, ...]]:
-    """A model in which the numbers vary, and which of its parameters they are."""
-    if not isinstance(fit, list | tuple) or not fit:
-        raise DescriptionError(
-            f"identify: fit is {shown(fit)}; it must be a list of names, symbols or patterns of them"
-        )
-    if not model.parameters:
-        model = Model(model.arm, vary=list(fit))
-    names = [each.name for each in model.parameters]
-    found = dict.fromkeys(each.name for pattern in fit for each in fitting(model.parameters, pattern))
-    return model, tuple(names.index(name) for name in found)
-
-
 def _unknowns(
     asked: Experiment,
     measured: tuple[Measured, ...],
@@ -226,71 +241,22 @@ def _unknowns(
 ) -> tuple[tuple[Unknown, ...], Layout]:
     """All that is looked for, those of the arm first, and where each stands in the motion."""
     model = asked.plant.model
-    fitted = [model.parameters[i] for i in chosen]
-    aliases = {each.symbol: each.name for each in fitted}
-    start, bounds = _by_name("start", start, aliases), _by_name("bounds", bounds, aliases)
-    unknowns = [_of_arm(each, model.p[i], start, bounds) for each, i in zip(fitted, chosen, strict=True)]
+    start, bounds = (aliased(model, chosen, table, what) for table, what in ((start, "start"), (bounds, "bounds")))
+    unknowns = [of_arm(model.parameters[i], model.p[i], start, bounds) for i in chosen]
     p = np.full(len(model.p) + len(constants), -1)
     p[list(chosen)] = range(len(chosen))
     for number, (i, value) in enumerate(constants.items()):
         p[len(model.p) + number] = len(unknowns)
-        name = f"constant of {model.inputs[i]}"
-        unknowns.append(
-            positive(name, "N m/A", value) if value > 0 else signed(name, "N m/A", value, abs(value) or 1.0)
-        )
+        unknowns.append(constant(model.inputs[i], value))
     late = -1
     if delay is not None:
         late = len(unknowns)
         unknowns.append(bounded(signed("delay", "s", delay, measured[0].dt), 0.0, math.inf))
     own, states, offsets = asked.own(measured, len(unknowns))
     unknowns += own
-    known = [each.name for each in unknowns]
-    for what, names in (("start", [*start]), ("bounds", [*bounds])):
-        for name in names:
-            if name not in known:
-                raise DescriptionError(f"identify: {what}: no unknown {shown(name)}; there are {', '.join(known)}")
-    unknowns = [_placed(each, start, bounds) for each in unknowns]
+    check_known(unknowns, start=start, bounds=bounds)
+    unknowns = [placed(each, start, bounds) for each in unknowns]
     return tuple(unknowns), Layout(len(unknowns), p, late, states, offsets)
-
-
-def _by_name(what: str, table: Any, aliases: Mapping[str, str]) -> dict[str, Any]:
-    """A table by names, where symbols may stand for them."""
-    if table is None:
-        return {}
-    if not isinstance(table, Mapping):
-        raise DescriptionError(f"identify: {what} is {shown(table)}; it must be a dict by name")
-    return {aliases.get(name, name): x for name, x in table.items()}
-
-
-def _of_arm(
-    parameter: Parameter, value: float, start: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]
-) -> Unknown:
-    """A number of the arm: one that is positive stays so, unless its bounds say otherwise."""
-    with refused("identify"):
-        value = checked_number(start.get(parameter.name, value), parameter.unit, part=f"start of {parameter.name}")
-    if value > 0:
-        return positive(parameter.name, parameter.unit, value, of_arm=True)
-    if value == 0 and parameter.name not in bounds:
-        raise DescriptionError(f"identify: {parameter.name} is 0 at the start; give it another start, or bounds")
-    return signed(parameter.name, parameter.unit, value, abs(value), of_arm=True)
-
-
-def _placed(unknown: Unknown, start: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]) -> Unknown:
-    """With the start and the bounds that are given."""
-    if unknown.name in start and not unknown.of_arm:
-        with refused("identify"):
-            value = checked_number(start[unknown.name], unknown.unit, part=f"start of {unknown.name}")
-        unknown = replace(unknown, start=value, logarithmic=unknown.logarithmic and value > 0)
-    if unknown.name not in bounds:
-        return unknown
-    with refused("identify"):
-        pair = checked_array(bounds[unknown.name], f"bounds of {unknown.name}", finite=False)
-        if pair.shape != (2,) or np.isnan(pair).any():
-            raise Fault(f"bounds of {unknown.name}", f"is {shown(bounds[unknown.name])}; it must be (lowest, highest)")
-    low, high = map(float, pair)
-    if not unknown.size:
-        unknown = replace(unknown, size=max(abs(x) for x in (low, high) if math.isfinite(x)))
-    return bounded(unknown, low, high)
 
 
 def _steps(measured: Sequence[Measured], fastest: float, step: float | None) -> int:

@@ -22,6 +22,9 @@ Residuals = Callable[[Array], tuple[Array, Array]]
 WIDE = 1e4
 """A positive number is looked for between its start divided and multiplied by this, unless bounds are given."""
 
+INSIDE = 1e-2
+"""Of a number's size: so far inside its bounds a search begins."""
+
 MOST = 200
 """Evaluations of the residuals."""
 
@@ -157,7 +160,9 @@ def search(unknowns: Sequence[Unknown], residuals: Residuals, values: Array | No
         for ends in ([each.low for each in unknowns], [each.high for each in unknowns])
     )
     begin = np.array([each.start for each in unknowns]) if values is None else values
-    z0 = np.clip([each.searched(x) for each, x in zip(unknowns, begin, strict=True)], low, high)
+    # from a start at a bound the method crawls, with steps as small as the distance to it
+    inside = np.minimum(INSIDE, (high - low) / 10)
+    z0 = np.clip([each.searched(x) for each, x in zip(unknowns, begin, strict=True)], low + inside, high - inside)
     if not np.isfinite(at(z0)[1]).all():
         raise DescriptionError("the motion at the start is not finite; begin nearer to the arm, or with shorter steps")
 

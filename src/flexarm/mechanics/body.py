@@ -53,10 +53,10 @@ class Body:
     """Whether M gives points velocities that are not the rates of their positions."""
     root: Callable[[Vector], Vector] = lambda eta: [0.0, 0.0]
     """Slopes in y and z at the hub; zero where the beam is clamped."""
+    curvature: Callable[[float, Vector], Vector] = lambda x, eta: [0.0, 0.0]
+    """In y and z at the station x in [0, 1] of the (free) length [1/m]."""
     bending_moment: Callable[[float, Vector], Vector] = lambda x, eta: [0.0, 0.0]
     """EI times the curvature in y and z at the station x in [0, 1] of the (free) length [N m]."""
-    curvature: Callable[[float, Vector], Vector] = lambda x, eta: [0.0, 0.0]
-    """d2u / dx2 in y and z there [1/m]."""
 
 
 def undeformed(body: Body, eta: Vector) -> Vector:

@@ -144,8 +144,8 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
         tip=lambda eta: body.tip(eta[:k]),
         rest=(*body.rest, *([joint.rest(link.body)] * elastic)),
         root=lambda eta: body.root(eta[:k]),
-        bending_moment=lambda x, eta: body.bending_moment(x, eta[:k]),
         curvature=lambda x, eta: body.curvature(x, eta[:k]),
+        bending_moment=lambda x, eta: body.bending_moment(x, eta[:k]),
     )
 
 

@@ -1,0 +1,124 @@
+"""Where an experiment puts its power: spectra that tell most of the unknowns, and phases that keep peaks low.
+
+Each candidate i is a line of one input. With power w_i it adds w_i I_i to the information, and w_i c_si to the mean
+square of each signal s, in shares of its limit. D-optimal is
+
+    maximise log det sum_i w_i I_i    where    sum_i c_si w_i <= 1 for all s,    w_i >= 0
+
+a concave problem. At its solution tr(M^-1 I_i) <= sum_s lambda_s c_si for all i, with equality where w_i > 0: a line
+is used as far as what it tells is worth what it costs, at prices lambda of the limits; those that are kept with room to
+spare cost nothing.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+Array = np.ndarray
+
+STEPS = 3000
+"""Most of the search for a spectrum."""
+
+ENOUGH = 1e-3
+"""Share of log det's slope by which the best line may still be better than those that are used."""
+
+TRIALS = 30
+"""Sets of phases to begin with."""
+
+CLIPPED = 0.85
+"""Of the highest peak: what a signal is cut to before its phases are taken anew."""
+
+ROUNDS = 60
+"""Of cutting."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Powers w (i,) of the candidates, prices lambda (s,) of the limits, and by how much the best line is too good."""
+
+    power: Array
+    prices: Array
+    gap: float
+
+
+def d_optimal(information: Array, cost: Array) -> Spectrum:
+    """The powers that solve the problem above, by multiplication: w_i by what a line tells over what it costs.
+
+    Parameters
+    ----------
+    information : (i, k, k)
+        Of each candidate at unit power; their sum must be regular.
+    cost : (s, i)
+
+    Notes
+    -----
+    With one limit this is the algorithm of Silvey, Titterington & Torsney (1978), which climbs at every step. Prices
+    follow the loads, with smaller steps.
+    """
+    k = information.shape[1]
+    w = 1 / (cost.max(axis=0) * cost.shape[1])
+    prices = np.full(len(cost), k / len(cost))
+    gap = np.inf
+    for _ in range(STEPS):
+        told = worth(information, w)
+        asked = prices @ cost
+        ratio = told / asked
+        w = w * ratio
+        loads = cost @ w
+        gap = float(ratio.max() - 1)
+        if gap < ENOUGH and loads.max() < 1 + ENOUGH:
+            break
+        prices = np.maximum(prices * np.sqrt(loads), 1e-12)
+        prices *= k / prices.sum()
+    return Spectrum(w / (cost @ w).max(), prices, gap)
+
+
+def worth(information: Array, power: Array) -> Array:
+    """tr(M^-1 I_i) of each candidate (i,): the slope of log det M by its power."""
+    M = np.einsum("i,ikl->kl", power, information)
+    return np.einsum("kl,ilk->i", np.linalg.inv(M), information)
+
+
+def peaks(lines: Array, amplitude: Array, response: Array, samples: int) -> Array:
+    """Largest sizes (s,) over a period of the signals that lines (l,) with complex amplitudes (l,) make."""
+    return np.abs(waves(lines, amplitude, response, samples)).max(axis=1)
+
+
+def waves(lines: Array, amplitude: Array, response: Array, samples: int) -> Array:
+    """Signals (s, samples) over a period: real parts of sum_l response[l, s] amplitude[l] e^(j 2 pi l t / period)."""
+    spectrum = np.zeros((response.shape[1], samples // 2 + 1), dtype=complex)
+    spectrum[:, lines] = (response * amplitude[:, None]).T
+    return np.fft.irfft(spectrum, samples, axis=1) * samples / 2
+
+
+def low_peaks(lines: Array, size: Array, response: Array, samples: int, seed: int) -> Array:
+    """Complex amplitudes (l,) of these sizes with phases that make the highest peak of all signals low.
+
+    From Schroeder's phases and from random ones: cut all signals at a share of the highest peak, and take the phases of
+    what is left (van der Ouderaa, Schoukens & Renneboog 1988, for one signal).
+
+    Parameters
+    ----------
+    lines : (l,) of int
+        Multiples of the lowest frequency, below half the number of samples.
+    size : (l,)
+    response : (l, s) complex
+        Of each signal, divided by its limit.
+    """
+    rng = np.random.default_rng(seed)
+    power = size**2 / (size**2).sum()
+    # Schroeder: the phase's slope over frequency is a time, and each line has its share of the period
+    begin = -2 * np.pi * np.cumsum(np.concatenate([[0.0], np.cumsum(power)[:-1] * np.diff(lines)]))
+    best, least = size * np.exp(1j * begin), np.inf
+    for trial in range(TRIALS):
+        a = best if trial == 0 else size * np.exp(2j * np.pi * rng.random(len(size)))
+        for _ in range(ROUNDS if trial < 3 else ROUNDS // 4):
+            x = waves(lines, a, response, samples)
+            most = np.abs(x).max()
+            if most < least:
+                best, least = a, most
+            cut = np.fft.rfft(np.clip(x, -CLIPPED * most, CLIPPED * most), axis=1)[:, lines].T
+            a = size * np.exp(1j * np.angle((np.conj(response) * cut).sum(axis=1)))
+    return best

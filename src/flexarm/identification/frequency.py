@@ -1,0 +1,345 @@
+"""Frequency responses from periodic data, with the variance that the scatter from period to period shows.
+
+A period that repeats has its power on its own lines alone, and what differs between two periods is noise: no window, no
+leakage, and the variance of every line comes from the data (Pintelon & Schoukens, System Identification, 2nd ed.,
+section 2.5). Lines without power in the input show what an arm adds that is not linear: friction, backlash.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, checked_whole, refused, shown
+from flexarm.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+
+UNEVEN = 1e-3
+"""Of a sample: how far a time may lie from its place."""
+
+REPEATS = 0.5
+"""Share of its own spectrum by which a periodic input may differ from one period to the next."""
+
+LINES = 5
+"""At least, for a pair of poles: as many as it has coefficients."""
+
+STEPS = 50
+"""Most of Sanathanan & Koerner's."""
+
+ALIKE = 1e-6
+"""Of the largest singular value: inputs below it move together in all records."""
+
+
+def frequency_response(
+    data: Any,
+    inputs: str | Sequence[str],
+    outputs: str | Sequence[str],
+    period: float,
+    *,
+    sample_rate: float | None = None,
+    skip: int = 0,
+    drift: bool = True,
+    excited: float = 0.1,
+) -> "Dataset":
+    """The frequency response from inputs to outputs, at the lines where periodic inputs have power, with its variance.
+
+    The spectra of whole periods are averaged, inputs too, and divided. From as many records (experiments) as inputs
+    move at a line, all of them come out; a single record will do where each line has one input.
+
+    Parameters
+    ----------
+    data : xarray.Dataset, dict of arrays, or a list of them
+        Records, each with the signals over `time` [s], evenly spaced; a dict of arrays wants `sample_rate`.
+    inputs, outputs : str or list of str
+        Names of signals.
+    period : float
+        Of the inputs [s]: a whole number of samples, two periods at least. What is left at the end is not used.
+    sample_rate : float, optional
+        [Hz]
+    skip : int
+        Whole periods dropped at the beginning of each record, in which the arm has not yet settled.
+    drift : bool
+        Whether the straight line through the means of the periods is taken from each signal: joints that are free to
+        turn wander off.
+    excited : float
+        A line is excited where an input has this share of its largest amplitude, or more.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over `frequency` [Hz], `output` and `input`: `response`, complex; `variance`, of the mean over all periods,
+        E|error|^2; `coherence`, the share of a single period's output that follows the input; `amplitude` of the
+        inputs. NaN where an input does not move. Over `line` [Hz] below the highest excited one, where no input has
+        power: `distortion` (line, output), amplitude of what repeats all the same, `noise`, what it would be without
+        distortion, and `parity`, "even" or "odd": an even line is a multiple of two, where quadratic effects go, an odd
+        one where friction and backlash do.
+
+    Raises
+    ------
+    DescriptionError
+        For signals that are not there or contain NaN, a sample rate that does not fit the period, records shorter than
+        two periods, inputs that do not repeat, and inputs that cannot be told apart.
+    """
+    import xarray as xr
+
+    names_u, names_y = _names(inputs, "inputs"), _names(outputs, "outputs")
+    with refused("frequency_response"):
+        period = checked_number(period, "s", POSITIVE, "period")
+        skip = checked_whole(skip, 0, "skip")
+        share = checked_number(excited, "", ("between 0 and 1", lambda x: 0 < x < 1), "excited")
+        given = data if isinstance(data, list | tuple) else [data]
+        if not given:
+            raise Fault("data", "is empty; it must have a record")
+        records = [_record(each, (*names_u, *names_y), sample_rate, f"[{i}]") for i, each in enumerate(given)]
+    spectra = [_spectra(each, names_u, names_y, period, skip, drift) for each in records]
+    size = np.max([np.abs(each.U.mean(axis=0)) for each in spectra], axis=0)  # (lines, inputs)
+    n = min(len(size), *(len(each.frequency) for each in spectra))
+    moves = size[:n] >= share * size.max(axis=0)
+    moves[0] = False
+    frequency = spectra[0].frequency[:n]
+    at = np.flatnonzero(moves.any(axis=1))
+    G = np.full((len(at), len(names_y), len(names_u)), np.nan, dtype=complex)
+    variance, single = np.full(G.shape, np.nan), np.full(G.shape, np.nan)
+    for row, k in enumerate(at):
+        G[row][:, moves[k]], variance[row][:, moves[k]], single[row][:, moves[k]] = _solved(
+            [(each.U[:, k][:, moves[k]], each.Y[:, k]) for each in spectra], frequency[k]
+        )
+    quiet = np.array([k for k in range(1, at[-1]) if not moves[k].any()], dtype=int)
+    own, noise = _distortion(spectra, quiet)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        coherence = np.abs(G) ** 2 / (np.abs(G) ** 2 + single)
+    three = ("frequency", "output", "input")
+    units_u, units_y = ([records[0].units.get(name, "") for name in names] for names in (names_u, names_y))
+    return xr.Dataset(
+        {
+            "response": (three, G),
+            "variance": (three, variance),
+            "coherence": (three, coherence),
+            "amplitude": (("frequency", "input"), 2 * size[at], {"long_name": "amplitude of the inputs"}),
+            "distortion": (("line", "output"), own),
+            "noise": (("line", "output"), noise),
+        },
+        coords={
+            "frequency": ("frequency", frequency[at], {"units": "Hz"}),
+            "output": list(names_y),
+            "input": list(names_u),
+            "line": ("line", frequency[quiet], {"units": "Hz"}),
+            "parity": ("line", np.where(quiet % 2, "odd", "even") if len(quiet) else np.empty(0, dtype="<U4")),
+            "output_unit": ("output", units_y),
+            "input_unit": ("input", units_u),
+        },
+        attrs={
+            "kind": "frequency response",
+            "period": period,
+            "sample_rate": records[0].rate,
+            "periods": int(sum(len(each.U) for each in spectra)),
+            "records": len(records),
+        },
+    )
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Record:
+    signals: dict[str, Array]
+    rate: float
+    units: dict[str, str]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Spectra:
+    """Of each period: U (periods, lines, inputs), Y (periods, lines, outputs), divided by the number of samples."""
+
+    frequency: Array
+    U: Array
+    Y: Array
+
+
+def _names(value: Any, part: str) -> tuple[str, ...]:
+    with refused("frequency_response"):
+        names = [value] if isinstance(value, str) else value
+        if not isinstance(names, list | tuple) or not names or not all(isinstance(each, str) for each in names):
+            raise Fault(part, f"is {shown(value)}; it must be the name of a signal, or a list of names")
+        if len(set(names)) < len(names):
+            raise Fault(part, f"is {shown(value)}; each signal may stand there once")
+    return tuple(names)
+
+
+def _record(data: Any, names: Sequence[str], sample_rate: Any, place: str) -> _Record:
+    """The signals of a record and its sample rate; raises `Fault`."""
+    from xarray import Dataset
+
+    if not isinstance(data, Dataset | Mapping):
+        raise Fault(f"data{place}", f"is a {type(data).__name__}; it must be a Dataset, or a dict of arrays")
+    for name in names:
+        if name not in data:
+            raise Fault(f"data{place}", f"has no signal {shown(name)}; it has {', '.join(map(str, data))}")
+    signals = {name: checked_array(np.asarray(data[name]), f"signal {name!r} of data{place}") for name in names}
+    shapes = {x.shape for x in signals.values()}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 1:
+        said = ", ".join(f"{name} {x.shape}" for name, x in signals.items())
+        raise Fault(f"data{place}", f"has signals of the shapes {said}; all must have one axis, of one length")
+    samples = next(iter(shapes))[0]
+    units = {}
+    if isinstance(data, Dataset):
+        units = {name: str(data[name].attrs.get("units", "")) for name in names}
+    if sample_rate is not None:
+        return _Record(signals, checked_number(sample_rate, "Hz", POSITIVE, "sample_rate"), units)
+    if not (isinstance(data, Dataset) and "time" in data.variables):
+        raise Fault("sample_rate", "is missing; data without time must have one")
+    t = checked_array(data.time.values, f"time of data{place}")
+    if t.shape != (samples,) or samples < 2:
+        raise Fault(f"time of data{place}", f"has shape {t.shape}; it must be that of the signals, {samples}")
+    step = (t[-1] - t[0]) / (samples - 1)
+    off = np.abs(t - t[0] - step * np.arange(samples))
+    if not step > 0 or off.max() > UNEVEN * step:
+        said = f"is not evenly spaced, at {t[int(off.argmax())]:g} s"
+        raise Fault(f"time of data{place}", f"{said}; resample it, or cut out the gap")
+    return _Record(signals, float(1 / step), units)
+
+
+def _spectra(
+    record: _Record, inputs: Sequence[str], outputs: Sequence[str], period: float, skip: int, drift: bool
+) -> _Spectra:
+    exact = period * record.rate
+    n = round(exact)
+    samples = len(record.signals[inputs[0]])
+    if n < 2 or abs(exact - n) > UNEVEN:
+        said = f"a period of {period:g} s has {exact:.6g} samples at {record.rate:.6g} Hz"
+        raise DescriptionError(f"frequency_response: {said}; it must have a whole number")
+    count = samples // n - skip
+    if count < 2:
+        said = f"a record has {samples / n:.3g} periods of {period:g} s" + f", of which {skip} are skipped" * (skip > 0)
+        raise DescriptionError(f"frequency_response: {said}; two must be left")
+    rows = slice(skip * n, (skip + count) * n)
+    U, Y = (
+        np.stack([_transformed(record.signals[name][rows].reshape(count, n), drift) for name in names], axis=-1)
+        for names in (inputs, outputs)
+    )
+    for j, name in enumerate(inputs):
+        mean = U[:, 1:, j].mean(axis=0)
+        apart = np.linalg.norm(U[:, 1:, j] - mean, axis=1).max()
+        if apart > REPEATS * np.linalg.norm(mean):
+            said = f"input {name!r} does not repeat with a period of {period:g} s"
+            raise DescriptionError(f"frequency_response: {said}; give its period, and skip what stands before it")
+    return _Spectra(np.arange(U.shape[1]) / period, U, Y)
+
+
+def _transformed(x: Array, drift: bool) -> Array:
+    """Spectra (periods, lines) of periods (periods, n), without the straight line through their means."""
+    count, n = x.shape
+    if drift:
+        middle = np.arange(count) - (count - 1) / 2
+        slope = middle @ x.mean(axis=1) / (middle @ middle)
+        x = x - slope * np.arange(n) / n  # a constant is on no line but 0
+    return np.fft.rfft(x, axis=1) / n
+
+
+# -- lines -------------------------------------------------------------------------------------------------------------
+
+
+def _solved(records: list[tuple[Array, Array]], frequency: float) -> tuple[Array, Array, Array]:
+    """G (outputs, inputs) at a line, its variance, and that of a single period, from U (P, m) and Y (P, p) a record."""
+    U = np.stack([u.mean(axis=0) for u, _ in records], axis=1)  # (m, records)
+    Y = np.stack([y.mean(axis=0) for _, y in records], axis=1)
+    s = np.linalg.svd(U, compute_uv=False)
+    if U.shape[1] < len(U) or s[-1] < ALIKE * s[0]:
+        said = f"{len(U)} inputs move at {frequency:g} Hz in {U.shape[1]} record" + "s" * (U.shape[1] > 1)
+        must = "there must be as many records as inputs, in which they move differently, or one input a line"
+        raise DescriptionError(f"frequency_response: {said}; {must}")
+    back = np.linalg.pinv(U)  # (records, m)
+    G = Y @ back
+    variance, single = np.zeros(G.shape), np.zeros(G.shape)
+    for i, (u, y) in enumerate(records):
+        error = (y - Y[:, i]) - (u - U[:, i]) @ G.T  # (P, p), of a period
+        spread = (np.abs(error) ** 2).sum(axis=0) / (len(y) - 1)
+        share = np.abs(back[i]) ** 2
+        variance += np.outer(spread / len(y), share)
+        single += np.outer(spread, share)
+    return G, variance, single
+
+
+def _distortion(spectra: list[_Spectra], lines: Array) -> tuple[Array, Array]:
+    """Amplitudes (lines, outputs) of what repeats where no input moves, and what noise alone would give."""
+    parts = [each.Y[:, lines] for each in spectra]
+    own = np.sqrt(np.mean([np.abs(y.mean(axis=0)) ** 2 for y in parts], axis=0))
+    noise = np.sqrt(
+        np.mean([(np.abs(y - y.mean(axis=0)) ** 2).sum(axis=0) / (len(y) - 1) / len(y) for y in parts], axis=0)
+    )
+    return 2 * own, 2 * noise
+
+
+def is_response(data: Any) -> bool:
+    """Whether data are a frequency response, as `frequency_response` gives it."""
+    from xarray import Dataset
+
+    return isinstance(data, Dataset) and {"response", "variance", "frequency"} <= set(data.variables)
+
+
+def decibels(x: Array) -> Array:
+    """20 log10 |x|."""
+    with np.errstate(divide="ignore"):
+        return 20 * np.log10(np.abs(x))
+
+
+@final
+@dataclass(frozen=True)
+class Resonance:
+    """A pair of poles: natural frequency [Hz] and damping ratio."""
+
+    frequency: float
+    damping_ratio: float
+
+
+def resonance(frequency: Array, response: Array, band: tuple[float, float]) -> Resonance:
+    """The pair of poles that a response has in a band, from its lines there, whatever arm it is of.
+
+    Fitted is (b_0 + b_1 s + b_2 s^2) / (a_0 + a_1 s + s^2), in which b_2 stands for what other modes add. Multiplied
+    out it is linear in its coefficients; the error is then divided by the last denominator, until that stays
+    (Sanathanan & Koerner 1963).
+
+    Parameters
+    ----------
+    frequency, response : (f,)
+        [Hz], and complex.
+    band : two numbers
+        [Hz]; five lines at least must lie there.
+
+    Raises `DescriptionError` where they do not, or where no pair of poles comes out.
+    """
+    with refused("resonance"):
+        f = checked_array(frequency, "frequency")
+        low, high = (checked_number(x, "Hz", POSITIVE, "band") for x in band)
+        G = np.asarray(response)
+        if f.shape != G.shape or f.ndim != 1:
+            raise Fault("response", f"has shape {G.shape}; it must be that of frequency, {f.shape}")
+    inside = (f >= low) & (f <= high) & np.isfinite(G)
+    if inside.sum() < LINES:
+        said = f"{int(inside.sum())} lines from {low:g} to {high:g} Hz"
+        raise DescriptionError(f"resonance: there are {said}; there must be at least {LINES}")
+    middle = 2 * math.pi * (low + high) / 2
+    s, y = 2j * math.pi * f[inside] / middle, G[inside] / np.abs(G[inside]).max()
+    a = np.array([1.0, 0.0])
+    weight = np.ones(len(s))
+    for _ in range(STEPS):
+        A = weight[:, None] * np.stack([np.ones_like(s), s, s**2, -y, -y * s], axis=1)
+        b = weight * y * s**2
+        x = np.linalg.lstsq(np.vstack([A.real, A.imag]), np.concatenate([b.real, b.imag]), rcond=None)[0]
+        before, a = a, x[3:]
+        if np.abs(a - before).max() < 1e-10:
+            break
+        weight = 1 / np.abs(a[0] + a[1] * s + s**2)
+    if not (a[0] > 0 and abs(a[1]) < 2 * math.sqrt(a[0])):
+        raise DescriptionError(f"resonance: no pair of poles comes out from {low:g} to {high:g} Hz")
+    omega = math.sqrt(a[0])
+    return Resonance(middle * omega / (2 * math.pi), float(a[1]) / (2 * omega))

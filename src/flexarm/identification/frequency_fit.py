@@ -1,0 +1,352 @@
+"""Numbers of an arm from its measured frequency response: weighted least squares over lines, with exact derivatives.
+
+A joint that is free to turn drifts, and no simulation from a guessed start follows it for long; its response at the
+lines of a multisine does not care. What is compared is complex, so phases count as much as sizes.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm import escape
+from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, refused, shown
+from flexarm.errors import DescriptionError
+from flexarm.identification.estimate import Whiteness, fit_percent, statistics
+from flexarm.identification.frequency import decibels, is_response
+from flexarm.identification.frequency_model import check_rest, linear
+from flexarm.identification.result import Identification
+from flexarm.identification.unknowns import bounded, search, signed
+from flexarm.identification.wanted import aliased, check_known, constant, of_arm, placed, varied
+from flexarm.model import Model, Sensor
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import DataArray, Dataset
+
+Array = np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A frequency response as the fit needs it: of the arm's inputs that moved, in their order.
+
+    Attributes
+    ----------
+    frequency : (f,)
+        [Hz]
+    response : (f, p, m) complex
+        NaN where an input does not move.
+    spread : (f, p, m)
+        Standard deviation of the real and of the imaginary part.
+    outputs, inputs : names of the signals
+    columns : m of int
+        Which inputs of the arm they are.
+    """
+
+    frequency: Array
+    response: Array
+    spread: Array
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+    columns: tuple[int, ...]
+
+    @cached_property
+    def known(self) -> Array:
+        """Where there is a response (f, p, m)."""
+        return np.isfinite(self.response)
+
+
+def of_data(
+    model: Model, data: Any, sensors: Sequence[Sensor], signals: Sequence[str], inputs: Any, unmodelled: float
+) -> Measured:
+    """The frequency response of a model's inputs to sensors; raises `DescriptionError` where the data have it not.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        As `frequency_response` gives it.
+    signals : names
+        Of the sensors in the data.
+    inputs : dict or None
+        Names of signals by those of the arm's inputs.
+    unmodelled : float
+        Share of the response that is counted as error beside its variance.
+    """
+    if not is_response(data):
+        raise DescriptionError(f"identify: data is a {type(data).__name__}; it must be what frequency_response gives")
+    there_y, there_u = ([str(x) for x in data[axis].values] for axis in ("output", "input"))
+    for name in signals:
+        if name not in there_y:
+            raise DescriptionError(f"identify: data have no output {shown(name)}; they have {', '.join(there_y)}")
+    own, columns = _columns(model, inputs, there_u)
+    picked = data.sel(output=list(signals), input=list(own)).transpose("frequency", "output", "input", ...)
+    frequency, G, variance = (np.asarray(picked[x].values) for x in ("frequency", "response", "variance"))
+    known = np.isfinite(G)
+    if not known.any():
+        raise DescriptionError("identify: data have no line at which an input moves")
+    spread = np.sqrt((variance + np.abs(unmodelled * G) ** 2) / 2)
+    if not (spread[known] > 0).all():
+        said = "identify: data have a variance of zero or NaN"
+        raise DescriptionError(f"{said}; say with unmodelled=0.01 by which share the model may be wrong")
+    return Measured(frequency, G, np.where(known, spread, 1.0), tuple(signals), own, columns)
+
+
+def _columns(model: Model, inputs: Any, there: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Names of signals, and the numbers of the arm's inputs that they are."""
+    if inputs is None:
+        if len(there) != len(model.inputs):
+            said = f"data have the inputs {', '.join(there)}, the arm {', '.join(model.inputs)}"
+            raise DescriptionError(f'identify: {said}; say which are which with inputs={{"{model.inputs[0]}": ...}}')
+        inputs = dict(zip(model.inputs, there, strict=True))
+    if not isinstance(inputs, Mapping) or not inputs:
+        raise DescriptionError(f"identify: inputs is {shown(inputs)}; it must be a dict of signals by actuators")
+    for name, signal in inputs.items():
+        if name not in model.inputs:
+            raise DescriptionError(f"identify: unknown input {shown(name)}; the arm has {', '.join(model.inputs)}")
+        if signal not in there:
+            raise DescriptionError(f"identify: data have no input {shown(signal)}; they have {', '.join(there)}")
+    return tuple(inputs.values()), tuple(model.inputs.index(name) for name in inputs)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ResponseComparison:
+    """A measured frequency response beside that of the model.
+
+    Attributes
+    ----------
+    data : Measured
+    model : (f, p, m) complex
+        The response of the model, with its delays.
+    """
+
+    data: Measured
+    model: Array
+
+    @property
+    def fit(self) -> "DataArray":
+        """Percent of the complex response, (record, output): a record is what one input does."""
+        known = self.data.known
+        values = [
+            [
+                float(fit_percent(self.data.response[k, o, i], self.model[k, o, i]))
+                for o, k in enumerate(known[:, :, i].T)
+            ]
+            for i in range(len(self.data.inputs))
+        ]
+        return _array(values, record=self.data.inputs, output=self.data.outputs)
+
+    @property
+    def decibels(self) -> "DataArray":
+        """How much larger the model's response is than the measured one, (frequency, output, input) [dB]."""
+        ratio = decibels(self.model) - decibels(self.data.response)
+        names = {"output": self.data.outputs, "input": self.data.inputs}
+        return _array(ratio, frequency=self.data.frequency, **names)
+
+    @property
+    def residuals(self) -> tuple["Dataset", ...]:
+        """For each input, the measured response less the model's, complex, a variable an output over `frequency`."""
+        import xarray as xr
+
+        error = self.data.response - self.model
+        at = {"frequency": ("frequency", self.data.frequency, {"units": "Hz"})}
+        return tuple(
+            xr.Dataset({name: ("frequency", error[:, o, i]) for o, name in enumerate(self.data.outputs)}, coords=at)
+            for i in range(len(self.data.inputs))
+        )
+
+    @property
+    def whiteness(self) -> Mapping[tuple[str, str], Whiteness]:
+        """Empty: lines have no order in time."""
+        return {}
+
+    def plot(self, title: str) -> "Figure":
+        """Bode diagrams: measured and modelled, below them the error that each line is weighted by; errors beneath."""
+        from matplotlib.figure import Figure
+
+        d = self.data
+        figure = Figure(figsize=(5.2 * len(d.outputs) + 0.6, 8), layout="constrained")
+        panels = figure.subplots(3, len(d.outputs), sharex=True, squeeze=False)
+        for o, output in enumerate(d.outputs):
+            size, phase, error = panels[:, o]
+            for i, name in enumerate(d.inputs):
+                k, color = d.known[:, o, i], f"C{i}"
+                f, G, H, own = d.frequency[k], d.response[k, o, i], self.model[k, o, i], d.spread[k, o, i]
+                size.plot(f, decibels(G), ".", color=color, markersize=4, label=escape.label(f"measured, {name}"))
+                size.plot(f, decibels(H), "-", color="k", linewidth=1, label="model" if i == 0 else None)
+                size.plot(f, decibels(own), "-", color=color, alpha=0.4, linewidth=1, label="counted as error")
+                phase.plot(f, np.degrees(np.unwrap(np.angle(G))), ".", color=color, markersize=4)
+                lag = np.degrees(np.unwrap(np.angle(H)))
+                turns = 360 * np.round((np.degrees(np.unwrap(np.angle(G))) - lag).mean() / 360)
+                phase.plot(f, lag + turns, "-", color="k", linewidth=1)
+                error.plot(f, decibels(H) - decibels(G), ".-", color=color, markersize=3, linewidth=0.7)
+            size.set_title(escape.label(output), fontsize="medium")
+            error.set_ylim(-3, 3)
+            error.set_xlabel("frequency [Hz]")
+            size.legend(fontsize="small", framealpha=0.7)
+            for axes, label in ((size, "size [dB]"), (phase, "phase [degrees]"), (error, "model over measured [dB]")):
+                axes.grid(alpha=0.3)
+                axes.set_ylabel(label)
+        figure.suptitle(escape.label(title), fontsize="medium")
+        return figure
+
+
+def _array(values: Any, **coords: Any) -> "DataArray":
+    import xarray as xr
+
+    return xr.DataArray(np.asarray(values), dims=tuple(coords), coords={k: list(v) for k, v in coords.items()})
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A model beside a response, at values of the unknowns: parameters, constants of currents, a delay.
+
+    Attributes
+    ----------
+    model : Model
+    chosen : tuple of int
+        The parameters that are looked for.
+    constants : tuple of int
+        The columns of the data whose constant is.
+    late : bool
+        Whether a delay is.
+    q : (n,)
+        Where the arm stands.
+    """
+
+    model: Model
+    sensors: tuple[Sensor, ...]
+    data: Measured
+    chosen: tuple[int, ...]
+    constants: tuple[int, ...]
+    late: bool
+    q: Array
+
+    def at(self, values: Array) -> Model:
+        """The model with these."""
+        p = self.model.p.copy()
+        p[list(self.chosen)] = values[: len(self.chosen)]
+        return self.model.at(p)
+
+    def response(self, values: Array) -> tuple[Array, Array]:
+        """(f, p, m), and its derivatives by the unknowns (k, f, p, m)."""
+        d, k = self.data, len(self.chosen)
+        G, dG = linear(self.at(values), self.sensors, self.q).slopes(d.frequency)
+        G, dG = G[..., list(d.columns)], dG[list(self.chosen)][..., list(d.columns)]
+        gain, s = np.ones(len(d.columns)), 2j * np.pi * d.frequency[:, None, None]
+        gain[list(self.constants)] = values[k : k + len(self.constants)]
+        after = gain * np.exp(-s * values[-1]) if self.late else gain
+        own = [G * (after / gain) * np.eye(len(gain))[i] for i in self.constants]
+        delayed = [-s * G * after] if self.late else []
+        return G * after, np.concatenate([dG * after, np.array([*own, *delayed]).reshape(-1, *G.shape)])
+
+    def residuals(self, values: Array) -> tuple[Array, Array]:
+        """What the model gives less what is measured, by its standard deviation: real parts, then imaginary ones."""
+        G, dG = self.response(values)
+        known = self.data.known
+        share = 1 / self.data.spread[known]
+        r = (G - self.data.response)[known] * share
+        J = np.array([each[known] * share for each in dG]).reshape(len(values), -1).T
+        return np.concatenate([r.real, r.imag]), np.concatenate([J.real, J.imag])
+
+    def compared(self, values: Array) -> ResponseComparison:
+        """The data beside the model."""
+        return ResponseComparison(self.data, self.response(values)[0])
+
+
+def identify_response(
+    model: Model,
+    data: Any,
+    fit: Sequence[str],
+    inputs: Any = None,
+    outputs: Any = None,
+    *,
+    currents: Mapping[str, float] | None = None,
+    delay: float | None = None,
+    start: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    q0: Any = None,
+    unmodelled: float = 0.0,
+) -> Identification:
+    """The numbers of an arm with which its linear model has the measured frequency response; see `identify`.
+
+    Weighted least squares of the complex errors at all lines, each by the variance that its periods show, with exact
+    derivatives; SciPy's trust region method moves the values.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        As `frequency_response` gives it.
+    q0 : (n,), optional
+        The configuration about which the arm moves a little; default `arm.rest`. Inputs hold it there; how far it sags
+        does not change with the values that are tried.
+    """
+    model, chosen = varied(model, fit)
+    with refused("identify"):
+        share = checked_number(unmodelled, "", NOT_NEGATIVE, "unmodelled")
+        if delay is not None:
+            checked_number(delay, "s", NOT_NEGATIVE, "delay")
+    q = model.single("identify", "q", model.arm.rest if q0 is None else q0)
+    check_rest(model, q)
+    sensors, signals = _sensors(model, outputs)
+    taken = of_data(model, data, sensors, signals, inputs, share)
+    start, bounds = (aliased(model, chosen, table, what) for table, what in ((start, "start"), (bounds, "bounds")))
+    unknowns = [of_arm(model.parameters[i], model.p[i], start, bounds) for i in chosen]
+    constants = _constants(model, taken, currents or {})
+    unknowns += [constant(model.inputs[taken.columns[i]], x) for i, x in constants.items()]
+    if delay is not None:
+        tick = 1 / (2 * np.pi * float(taken.frequency.max()))
+        unknowns.append(bounded(signed("delay", "s", delay, tick), 0.0, math.inf))
+    check_known(unknowns, start=start, bounds=bounds)
+    unknowns = [placed(each, start, bounds) for each in unknowns]
+    numbers = int(2 * taken.known.sum())
+    if numbers <= len(unknowns):
+        raise DescriptionError(f"identify: too few lines, {numbers} numbers for {len(unknowns)} unknowns")
+    problem = Problem(model, sensors, taken, chosen, tuple(constants), delay is not None, q)
+    done = search(unknowns, problem.residuals)
+
+    def compared(other: Any) -> ResponseComparison:
+        return replace(problem, data=of_data(model, other, sensors, signals, inputs, share)).compared(done.values)
+
+    f = taken.frequency
+    facts = {
+        "method": f"frequency response, {len(f)} lines from {f[0]:g} to {f[-1]:g} Hz",
+        "evaluations": done.evaluations,
+        "ended": "converged" if done.converged else done.message,
+    }
+    told = statistics(unknowns, done.values, done.residuals, done.jacobian)
+    fitted = problem.compared(done.values)
+    return Identification(problem.at(done.values), tuple(unknowns), done.values, told, fitted, facts, compared)
+
+
+def _sensors(model: Model, outputs: Any) -> tuple[tuple[Sensor, ...], tuple[str, ...]]:
+    """The sensors, and the signals of the data that they are."""
+    sensors = list(outputs.values()) if isinstance(outputs, Mapping) else outputs
+    names = model.output_names(sensors)
+    if not isinstance(outputs, Mapping):
+        return tuple(sensors), names
+    if len(names) != len(outputs):
+        raise DescriptionError("identify: a sensor in a dict must have one signal; give a list of sensors instead")
+    return tuple(sensors), tuple(outputs)
+
+
+def _constants(model: Model, data: Measured, currents: Mapping[str, float]) -> dict[int, float]:
+    """Guesses of the constants by the column of the data."""
+    if not isinstance(currents, Mapping):
+        raise DescriptionError(f"identify: currents is {shown(currents)}; it must be a dict by actuators")
+    found = {}
+    names = [model.inputs[i] for i in data.columns]
+    for name, guess in currents.items():
+        if name not in names:
+            raise DescriptionError(
+                f"identify: currents: unknown input {shown(name)}; data have those of {', '.join(names)}"
+            )
+        with refused("identify"):
+            found[names.index(name)] = checked_number(guess, "N m/A", NOT_ZERO, f"currents of {name}")
+    return dict(sorted(found.items()))

@@ -1,0 +1,156 @@
+"""The frequency response of an arm near a configuration, and its exact derivatives by the arm's parameters.
+
+Near rest the equations of motion and the sensors are
+
+    M qdd + D qd + K q = B u,    y = C q + C' qd + C'' qdd
+
+with matrices that are derivatives of the functions all else comes from. At s = j omega, Z = M s^2 + D s + K and
+E = C + C' s + C'' s^2, the response is G = E Z^-1 B, and a parameter changes it by
+
+    dG = dE X + Y (dB - dZ X),    X = Z^-1 B,    Y = E Z^-1
+
+so two solutions with one matrix give all derivatives (with states of the first order it would be the same at twice the
+size).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+from flexarm.model import Model, Sensor
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+Array = np.ndarray
+
+BALANCED = 1e-6
+"""Of the largest force: what is left of it when the arm stands still."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """An arm near rest: each matrix, and with one axis more before it its derivatives by the parameters.
+
+    Attributes
+    ----------
+    M, D, K : (n, n)
+    B : (n, m)
+    C : (3, p, n)
+        Of the outputs by q, qd and qdd.
+    dM, dD, dK, dB, dC : (k, ...)
+    """
+
+    M: Array
+    D: Array
+    K: Array
+    B: Array
+    C: Array
+    dM: Array
+    dD: Array
+    dK: Array
+    dB: Array
+    dC: Array
+
+    def coordinates(self, frequency: Array) -> Array:
+        """Of the coordinates by the inputs at frequencies [Hz]: (f, n, m) complex."""
+        s = 2j * np.pi * frequency[:, None, None]
+        return np.linalg.solve(self.M * s**2 + self.D * s + self.K, np.broadcast_to(self.B, (len(s), *self.B.shape)))
+
+    def response(self, frequency: Array) -> Array:
+        """Of the outputs by the inputs at frequencies [Hz]: (f, p, m) complex."""
+        return self._observed(frequency) @ self.coordinates(frequency)
+
+    def slopes(self, frequency: Array) -> tuple[Array, Array]:
+        """The response (f, p, m), and its derivatives by the parameters (k, f, p, m)."""
+        s = 2j * np.pi * frequency[:, None, None]
+        Z, E = self.M * s**2 + self.D * s + self.K, self._observed(frequency)
+        X = np.linalg.solve(Z, np.broadcast_to(self.B, (len(s), *self.B.shape)))
+        Y = np.linalg.solve(Z.swapaxes(1, 2), E.swapaxes(1, 2)).swapaxes(1, 2)
+        found = []
+        for dM, dD, dK, dB, dC in zip(self.dM, self.dD, self.dK, self.dB, self.dC, strict=True):
+            dZ, dE = dM * s**2 + dD * s + dK, dC[0] + dC[1] * s + dC[2] * s**2
+            found.append(dE @ X + Y @ (dB - dZ @ X))
+        G = E @ X
+        return G, np.array(found).reshape(-1, *G.shape)
+
+    def _observed(self, frequency: Array) -> Array:
+        """E (f, p, n)."""
+        s = 2j * np.pi * frequency[:, None, None]
+        return self.C[0] + self.C[1] * s + self.C[2] * s**2
+
+
+def holding(model: Model, q: Array) -> Array:
+    """The inputs (m,) that come nearest to holding the arm at rest at q."""
+    B, force = np.array(model.fixed("input_matrix")(q)), np.array(model.fixed("restoring_force")(q)).ravel()
+    return np.linalg.lstsq(B, force, rcond=None)[0]
+
+
+def check_rest(model: Model, q: Array) -> None:
+    """Raise `DescriptionError` where no inputs hold the arm at q, so that it would move off."""
+    B, forces = (
+        np.array(model.fixed("input_matrix")(q)),
+        [np.array(model.fixed(name)(q)).ravel() for name in ("gravity_force", "stiffness_force")],
+    )
+    # gravity and springs may be as large and cancel: what is left is compared with each, not with their sum
+    left = np.abs(forces[0] + forces[1] - B @ holding(model, q))
+    if left.max(initial=0.0) > BALANCED * max(np.abs(force).max(initial=0.0) for force in forces):
+        name = model.coordinates[int(left.argmax())]
+        said = f"the arm does not stand still there: {name} is off balance by {left.max():.3g}"
+        raise DescriptionError(f"q: {said}; take one from analysis.equilibrium")
+
+
+def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
+    """The arm near q with the model's numbers, held there by its inputs. Where it sags, it does so as far as q says."""
+    u = holding(model, q)
+    n, m, p, k = len(q), len(u), len(model.output_names(sensors)), len(model.p)
+    found = [np.array(x) for x in _matrices(model, sensors)(q, u, model.p)]
+    shapes = [(n, n), (n, n), (n, n), (n, m), (3, p, n)]
+    flat = [(n, n), (n, n), (n, n), (n, m), (3 * p, n)]
+    matrices = [x.reshape(shape) for x, shape in zip(found[:5], shapes, strict=True)]
+    # a column of a slope is a matrix, counted down its columns
+    slopes = [
+        x.T.reshape(k, columns, rows).swapaxes(1, 2).reshape(k, *shape)
+        for x, (rows, columns), shape in zip(found[5:], flat, shapes, strict=True)
+    ]
+    return Linear(*matrices, *slopes)
+
+
+def _matrices(model: Model, sensors: Sequence[Sensor]) -> "ca.Function":
+    """CasADi Function of q, u, p: M, D, K, B, C, and the derivatives of each by p, entries counted down columns."""
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        n, m = len(model.coordinates), len(model.inputs)
+        q, qd, qdd, u, p = (
+            ca.SX.sym(a, size) for a, size in (("q", n), ("qd", n), ("qdd", n), ("u", m), ("p", len(model.p)))
+        )
+
+        def value(name: str, *arguments: Any) -> Any:
+            return model.function(name)(*arguments, p) if len(model.p) else model.function(name)(*arguments)
+
+        def still(expression: Any) -> Any:
+            at_rest = ca.substitute([ca.SX(expression)], [qd, qdd], [ca.DM.zeros(n), ca.DM.zeros(n)])
+            return ca.densify(at_rest[0])
+
+        B = value("input_matrix", q)
+        function = model.output_function(sensors)
+        y = function(q, qd, qdd, p) if len(model.p) else function(q, qd, qdd)
+        matrices = [
+            value("mass_matrix", q),
+            ca.jacobian(value("damping_force", q, qd), qd),
+            ca.jacobian(value("restoring_force", q) - B @ u, q),
+            B,
+            ca.vertcat(*(ca.jacobian(y, x) for x in (q, qd, qdd))),
+        ]
+        matrices = [still(x) for x in matrices]
+        slopes = [ca.densify(ca.jacobian(ca.vec(x), p)) for x in matrices]
+        return ca.Function("near_rest", [q, u, p], [*matrices, *slopes])
+
+    described = [[type(each).__qualname__, each.described()] for each in sensors]
+    return model.traced(f"near rest, {described}", trace)

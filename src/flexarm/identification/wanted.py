@@ -1,0 +1,84 @@
+"""What `fit`, `start` and `bounds` ask for, as unknowns."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from flexarm.checks import Fault, checked_array, checked_number, refused, shown
+from flexarm.errors import DescriptionError
+from flexarm.identification.unknowns import Unknown, bounded, positive, signed
+from flexarm.mechanics.parameters import Parameter, fitting
+from flexarm.model import Model
+
+
+def varied(model: Model, fit: Any) -> tuple[Model, tuple[int, ...]]:
+    """A model in which the numbers vary, and which of its parameters they are."""
+    if not isinstance(fit, list | tuple) or not fit:
+        raise DescriptionError(
+            f"identify: fit is {shown(fit)}; it must be a list of names, symbols or patterns of them"
+        )
+    if not model.parameters:
+        model = Model(model.arm, vary=list(fit))
+    names = [each.name for each in model.parameters]
+    found = dict.fromkeys(each.name for pattern in fit for each in fitting(model.parameters, pattern))
+    return model, tuple(names.index(name) for name in found)
+
+
+def aliased(model: Model, chosen: tuple[int, ...], table: Any, what: str) -> dict[str, Any]:
+    """A table by names of unknowns, in which an arm's numbers may stand by their symbols too."""
+    if table is None:
+        return {}
+    if not isinstance(table, Mapping):
+        raise DescriptionError(f"identify: {what} is {shown(table)}; it must be a dict by name")
+    names = {model.parameters[i].symbol: model.parameters[i].name for i in chosen}
+    return {str(names.get(name, name)): x for name, x in table.items()}
+
+
+def check_known(unknowns: list[Unknown], **tables: Mapping[str, Any]) -> None:
+    """Raise `DescriptionError` where a table names something that is not looked for."""
+    known = [each.name for each in unknowns]
+    for what, table in tables.items():
+        for name in table:
+            if name not in known:
+                raise DescriptionError(f"identify: {what}: no unknown {shown(name)}; there are {', '.join(known)}")
+
+
+def of_arm(
+    parameter: Parameter, value: float, start: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]
+) -> Unknown:
+    """A number of the arm: one that is positive stays so, unless its bounds say otherwise."""
+    with refused("identify"):
+        value = checked_number(start.get(parameter.name, value), parameter.unit, part=f"start of {parameter.name}")
+    if value > 0:
+        return positive(parameter.name, parameter.unit, value, of_arm=True)
+    if value == 0 and parameter.name not in bounds:
+        raise DescriptionError(f"identify: {parameter.name} is 0 at the start; give it another start, or bounds")
+    return signed(parameter.name, parameter.unit, value, abs(value), of_arm=True)
+
+
+def placed(unknown: Unknown, start: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]) -> Unknown:
+    """With the start and the bounds that are given."""
+    if unknown.name in start and not unknown.of_arm:
+        with refused("identify"):
+            value = checked_number(start[unknown.name], unknown.unit, part=f"start of {unknown.name}")
+        unknown = replace(unknown, start=value, logarithmic=unknown.logarithmic and value > 0)
+    if unknown.name not in bounds:
+        return unknown
+    with refused("identify"):
+        pair = checked_array(bounds[unknown.name], f"bounds of {unknown.name}", finite=False)
+        if pair.shape != (2,) or np.isnan(pair).any():
+            raise Fault(f"bounds of {unknown.name}", f"is {shown(bounds[unknown.name])}; it must be (lowest, highest)")
+    low, high = map(float, pair)
+    if not unknown.size:
+        unknown = replace(unknown, size=max(abs(x) for x in (low, high) if math.isfinite(x)))
+    return bounded(unknown, low, high)
+
+
+def constant(name: str, guess: float) -> Unknown:
+    """That of a current into an actuator."""
+    if guess > 0:
+        return positive(f"constant of {name}", "N m/A", guess)
+    return signed(f"constant of {name}", "N m/A", guess, abs(guess) or 1.0)
