@@ -19,7 +19,7 @@ FEW, FAR = 20, 5
 """Fewer runs are all drawn; and how far beyond most of them a value is that is not."""
 
 DOTS = 3000
-"""Runs that are drawn as dots: more are one blot, and of more every so-many-th is taken."""
+"""Runs that are drawn as dots, of more a random choice: more are one blot, and every so-many-th of a design is none."""
 
 
 def draw(result: "Dataset") -> "Figure":
@@ -105,7 +105,7 @@ def _draw_distribution(axes: Any, y: np.ndarray, limits: tuple[float, float] | N
 def _draw_dependence(axes: Any, result: Any, parameter: str, y: np.ndarray) -> None:
     x = result[parameter].values
     words = x.dtype.kind not in "iuf"
-    every = -(-len(y) // DOTS)
+    drawn = np.random.default_rng(0).permutation(len(y))[:DOTS]
     if words:
         places, x = np.unique(x, return_inverse=True)
         axes.set_xticks(range(len(places)), [escape.label(str(place)) for place in places])
@@ -114,14 +114,16 @@ def _draw_dependence(axes: Any, result: Any, parameter: str, y: np.ndarray) -> N
         axes.text(0.5, 0.5, "none finite", ha="center", transform=axes.transAxes, fontsize="small")
     else:
         size = 2 if len(y) > 300 else 4
-        axes.plot(x[finite][::every], y[finite][::every], ".", markersize=size, color="C0", alpha=0.5, label="runs")
+        axes.plot(
+            x[drawn][finite[drawn]], y[drawn][finite[drawn]], ".", markersize=size, color="C0", alpha=0.5, label="runs"
+        )
     if not words and finite.sum() >= 50:
         edges = np.unique(np.quantile(x[finite], np.linspace(0, 1, 13)))
         part = np.clip(np.searchsorted(edges, x[finite], side="right") - 1, 0, len(edges) - 2)
         if len(edges) > 2:
-            middle = [np.mean(y[finite][part == k]) for k in range(len(edges) - 1) if (part == k).any()]
+            middle = [np.median(y[finite][part == k]) for k in range(len(edges) - 1) if (part == k).any()]
             place = [np.mean(x[finite][part == k]) for k in range(len(edges) - 1) if (part == k).any()]
-            axes.plot(place, middle, color="C1", linewidth=1.5, label="mean")
+            axes.plot(place, middle, color="C1", linewidth=1.5, label="median")
     if "worst_run" in result.attrs and (worst := int(result.attrs["worst_run"])) >= 0 and finite[worst]:
         axes.plot(x[worst], y[worst], "o", color="C3", markersize=6, fillstyle="none", label="worst")
     unit = result[parameter].attrs.get("units", "")
