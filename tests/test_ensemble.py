@@ -13,6 +13,8 @@ from controlled import refused
 import flexarm as fa
 from flexarm.control import LQR, ComputedTorque, Integral, JointPD, Law, Observed, Sampled
 from flexarm.errors import InterruptedRun
+from flexarm.native import lifted
+from flexarm.native.once import Recent
 from flexarm.simulation import ensemble, ensemble_runs
 
 SLEW = fa.Quintic((0.0, 0.0), (0.5, 0.3), 0.3)
@@ -530,16 +532,49 @@ def test_references_stand_beside_the_runs(planar):
         np.testing.assert_allclose(found.q.values[i], run.q.values, rtol=1e-8, atol=1e-10)
 
 
-def test_the_audit_counts_what_dampers_take():
-    arm = fa.load("subudhi-morris")
-    links = [link.replace(joint=link.joint.replace(damping=0.05)) for link in arm.links]
-    model = fa.Model(arm.replace(links=links))
-    given = {"method": "dop853", "samples": 11, "progress": False}
-    many = fa.simulate_many(model, 0.2, u=amplitudes(3), **given)
-    assert (many.dissipated.values[:, -1] > 1e-6).all()
-    assert (many.energy_drift.values < 1e-8).all()
+# -- runs that are nearly alike ----------------------------------------------------------------------------------------
+
+
+class Wave:
+    """A reference of the user's, by one function or another."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def expression(self, t):
+        return [0.1 * self._function(30.0 * t), 0.2 * self._function(20.0 * t)]
+
+    def described(self):
+        return f"a wave by {self._function.__name__}"
+
+
+def test_code_that_is_no_longer_kept_is_nobody_elses(planar, monkeypatch):
+    """What is compiled later may come to lie where it has been."""
+    for kept in ("_BY_STRUCTURE", "_BY_KEY"):
+        monkeypatch.setattr(lifted, kept, Recent(1))
+    u = [fa.PrescribedMotion(Wave(f)) for f in (ca.sin, ca.cos, ca.tanh, ca.atan) * 2]
+    many = fa.simulate_many(planar, 0.02, u=u, method="dop853", samples=5, progress=False)
+    for i in range(4):
+        same(many, i, alone(planar, 0.02, u[i], None, None, method="dop853", samples=5))
+        identical(many, i, many, i + 4)
+
+
+@pytest.mark.parametrize("limit", ["limit", "rate_limit"])
+def test_limits_that_print_alike_are_limits_of_their_own(limit, planar):
+    """Numbers are printed with eight digits, and long rows of them shortened."""
+    u = [Sampled(PD, 1e-3, **{limit: np.array([0.1 + 1e-9 * i, 0.5])}) for i in range(3)]
+    many = fa.simulate_many(planar, 0.02, u=u, samples=21, progress=False)
     for i in range(3):
-        run = fa.simulate(model, 0.2, amplitudes(3)[i], **given)
-        np.testing.assert_allclose(many.dissipated.values[i], run.dissipated.values, rtol=1e-9, atol=1e-15)
-        scale = run.attrs["energy_scale"]
-        np.testing.assert_allclose(many.energy_error.values[i], run.energy_error.values, atol=1e-12 * scale)
+        run = alone(planar, 0.02, u[i], None, None, samples=21)
+        np.testing.assert_allclose(many.u.values[i], run.u.values, rtol=1e-12, atol=1e-13)
+    assert (np.abs(np.diff(many.u.values[:, :, 0], axis=0)).max(axis=1) > 1e-13).all()
+
+
+def test_what_auto_chooses_does_not_follow_from_the_run_before(planar):
+    """A function is called by the solver that `simulate` chooses for it, whatever else is in the list."""
+    u, given = [amplitudes()[0], lambda t: [0.1, t]], {"samples": 5, "progress": False}
+    one = fa.simulate_many(planar, 0.02, u=u, **given)
+    other = fa.simulate_many(planar, 0.02, u=u[::-1], **given)
+    for i in range(2):
+        identical(one, i, other, 1 - i)
+    same(one, 1, alone(planar, 0.02, u[1], None, None, samples=5), exactly=True)

@@ -22,6 +22,7 @@ from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
+from flexarm.simulation.protocol import InLanes as How
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT, Race
 from flexarm.simulation.rhs import Plan
@@ -156,7 +157,8 @@ class Task(Protocol):
 def groups(runs: Runs, asked: Asked) -> list[Group]:
     """The runs by kind: by what drives them, and how they are solved."""
     model, found = runs.model, dict[tuple, list[int]]()
-    kinds = [_kind(model, drive) for drive in runs.drives]
+    hows = [drive.in_lanes(model) for drive in runs.drives]  # held: code that nobody has left makes room for other code
+    kinds = [_kind(drive, how) for drive, how in zip(runs.drives, hows, strict=True)]
     ways: dict[tuple, tuple[str, float, str]] = {}
     reasons: list[str] = []
     for r, of in enumerate(runs.which):
@@ -177,9 +179,8 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     return made
 
 
-def _kind(model: Model, drive: Input) -> tuple:
+def _kind(drive: Input, how: How | None) -> tuple:
     """What runs must have in common to stand in one group."""
-    how = drive.in_lanes(model)
     if how is None:
         return False, drive.quantity, len(drive.memory), drive.period
     code = 0 if how.code is None else how.code.addresses["evaluate"]
