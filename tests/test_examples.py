@@ -31,7 +31,11 @@ EXPECTED = {
         "slews.nc",
         "slews.png",
     ],
-    "identify_synthetic.py": ["6 numbers identified", "a withheld record is predicted: fit [[9", "of 2 experiments have all six"],
+    "identify_synthetic.py": [
+        "6 numbers identified",
+        "a withheld record is predicted: fit [[9",
+        "of 2 experiments have all six",
+    ],
     "own_loop.py": [
         "one arm, rk4: off by 0.0",
         "best of a hundred: Kp = ",

@@ -121,7 +121,9 @@ class Varied:
             mass = [i for i, each in enumerate(self.parameters) if each.name == "payload.mass"]
             turning = [place for _, _, place in self._tensors["payload.inertia"][1]]
             if (x[..., turning].any(axis=-1) & ~x[..., mass].any(axis=-1)).any():
-                raise DescriptionError("p: payload.mass is 0.0 kg; it must be positive where payload.inertia is not zero")
+                raise DescriptionError(
+                    "p: payload.mass is 0.0 kg; it must be positive where payload.inertia is not zero"
+                )
 
     def _varied_tensors(self) -> dict[str, tuple[Array, list[tuple[int, int, int]]]]:
         """Tensors some of whose entries vary, and for each of these its row, its column and which parameter it is."""
