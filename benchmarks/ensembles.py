@@ -178,23 +178,31 @@ def _errors(case: Case, found: Any) -> str:
 
 
 def _cores(quick: bool) -> Table:
-    table = Table("An ensemble on several cores", ("runs", "cores", "time a run", "times as fast", "memory a run"))
+    columns = ("runs", "cores", "time a run", "times as fast", "processor time a run", "of it side by side")
+    table = Table("An ensemble on several cores", (*columns, "memory a run"))
     there = len(os.sched_getaffinity(0))
     for case in CASES.values():
         count = case.runs // 4 if quick else case.runs
-        seconds: dict[int, list[float]] = {n: [] for n in range(1, there + 1)}
+        seconds: dict[int, list[tuple[float, float, float]]] = {n: [] for n in range(1, there + 1)}
         before = _memory()
         for _ in range(2 if quick else 5):
             for n, times in seconds.items():
-                with on_cores(n):
+                with on_cores(n), counting_processor_time():
+                    began = process_time()
                     found, wall = case.many(count)
-                times.append(wall / count)
+                    spent = process_time() - began
+                times.append((wall / count, spent / count, found.attrs["solve_seconds"] / spent))
         grown = max(_memory() - before, 0.0) / count
+        alone = statistics.median(wall for wall, _, _ in seconds[1])
         for n, times in seconds.items():
-            faster = statistics.median(seconds[1]) / statistics.median(times)
-            share = f"{found.nbytes / count / 1e3:.3g} kB of result, {grown / 1e3:.3g} kB at most"
-            table.add(case.title if n == 1 else "", n, spread(times), f"{faster:.2f}", share if n == 1 else "")
-    table.notes.append("The whole call: Python, laying out, computing, the dataset. Others use these cores too.")
+            walls, spent_, shares = zip(*times, strict=True)
+            size = f"{found.nbytes / count / 1e3:.3g} kB of result, {grown / 1e3:.3g} kB more at most"
+            table.add(
+                *(case.title if n == 1 else "", n, spread(walls), f"{alone / statistics.median(walls):.2f}"),
+                *(spread(spent_), f"{100 * statistics.median(shares):.0f} %", size if n == 1 else ""),
+            )
+    load = f"{os.getloadavg()[0]:.1f} processes wanted these {there} cores" if hasattr(os, "getloadavg") else ""
+    table.notes.append(f"The whole call: Python, laying out, computing, the dataset. Meanwhile {load}.")
     return table
 
 

@@ -13,6 +13,8 @@ from controlled import refused
 import flexarm as fa
 from flexarm.control import LQR, ComputedTorque, Integral, JointPD, Law, Observed, Sampled
 from flexarm.errors import InterruptedRun
+from flexarm.native import lifted
+from flexarm.native.once import Recent
 from flexarm.simulation import ensemble, ensemble_runs
 
 SLEW = fa.Quintic((0.0, 0.0), (0.5, 0.3), 0.3)
@@ -83,8 +85,10 @@ INPUTS = {
     "lines": tables("linear"),
     "one table": tables("cubic")[0],
     "inverse dynamics": fa.RigidInverseDynamics(WAVE),
+    "torques that jump": fa.RigidInverseDynamics(fa.ParabolicBlends((0.0, 0.0), (0.5, 0.3), 0.3, 0.07)),
     "prescribed": fa.PrescribedMotion(WAVE),
     "feedback": PD,
+    "gains": [JointPD(SLEW, 5.0 + 0.3 * i, 1.5) for i in range(COUNT)],
     "feedback with memory": Integral(PD, 3.0),
     "none": None,
 }
@@ -116,7 +120,7 @@ SAMPLED = {
     "delay": lambda: Sampled(PD, 1e-3, delay=3e-3),
     "observer": lambda: Sampled(OBSERVER, 1e-3, seed=5),
     "seeds": lambda: [Sampled(OBSERVER, 1e-3, seed=i) for i in range(COUNT)],
-    "several": lambda: [Sampled(JointPD(SLEW, 5.0, 1.0 + i % 2), 1e-3) for i in range(COUNT)],
+    "several": lambda: [Sampled(JointPD(SLEW, 5.0, 1.5 + 0.1 * i), 1e-3) for i in range(COUNT)],
 }
 
 
@@ -132,6 +136,15 @@ def test_sampled_laws_are_what_simulate_gives(name, until, samples, planar):
         assert (int(many.steps[i]), int(many.evaluations[i])) == (run.attrs["steps"], run.attrs["evaluations"])
     if name == "seeds":
         assert np.ptp(many.u.values[:, -1, 0]) > 1e-4
+
+
+def test_a_time_just_before_a_sample_shows_what_that_gives(planar):
+    """Periods and the times of the result are rounded differently, by less than anybody means."""
+    law, (q0, qd0), until = Sampled(PD, 7e-4), begun(2), 7e-4 * 50
+    assert (np.linspace(0.0, until, 51) < 7e-4 * np.arange(51)).sum() > 20
+    many = fa.simulate_many(planar, until, q0, qd0, law, samples=51, progress=False)
+    for i in range(2):
+        same(many, i, alone(planar, until, law, q0[i], qd0[i], samples=51))
 
 
 ONE_BY_ONE = {
@@ -279,6 +292,16 @@ def test_auto_takes_lanes_where_explicit_steps_are_few(planar):
     assert all("lanes are few enough" in reason for reason in many.method_reason.values)
 
 
+def test_auto_decides_for_each_kind_of_input(planar):
+    """What drives one run has no say in what another takes."""
+    inputs = [lambda t: [0.1, 0.0], [0.1, 0.0], Sampled(PD, 1e-3)]
+    many = fa.simulate_many(planar, 0.05, u=inputs, samples=5, progress=False)
+    assert list(many.method.values) == ["dop853", "dop853", "rk4"]
+    assert "lanes" in str(many.method_reason[1].values) and "lanes" not in str(many.method_reason[0].values)
+    for i, u in enumerate(inputs):
+        same(many, i, alone(planar, 0.05, u, None, None, samples=5), rtol=1e-7)
+
+
 def test_auto_lets_each_run_choose_where_modes_are_fast():
     stiff = fa.Model(fa.load("subudhi-morris-elastic"))
     until = 60.0
@@ -317,6 +340,10 @@ FAILING = {
     "sampled and grown": (
         {"u": Sampled(Given(lambda t, q, qd, z: (ca.vertcat(1e14 * (q[0] < 0.5), 0), z)), 1e-3)},
         "diverged by t = ",
+    ),
+    "never a number": (
+        {"u": Given(lambda t, q, qd, z: (ca.sqrt(q[0] - 0.5) * ca.vertcat(1, 1), z)), "method": "dop853"},
+        "controller Given gave nan for upper.joint",
     ),
     "implicit": ({"u": Given(law_that_ends), "method": "radau9"}, "controller Given gave nan for upper.joint"),
     "function": (
@@ -376,7 +403,8 @@ def test_ctrl_c_keeps_the_runs_that_have_ended(name, planar):
     status = many.status.values
     assert "interrupted" in status and set(status) <= {"interrupted", "completed"}
     assert np.isfinite(many.q.values[status == "completed"]).all()
-    assert np.isnan(many.q.values[status == "interrupted"][:, -1]).all()
+    cut = status == "interrupted"
+    assert np.isnan(many.q.values[cut][:, -1]).all() and (many.time_reached.values[cut] < until).all()
 
 
 def test_progress_is_the_number_of_runs_that_have_ended(planar):
@@ -502,3 +530,51 @@ def test_references_stand_beside_the_runs(planar):
         run = alone(planar, 0.1, law, None, None, method="dop853", samples=5)
         np.testing.assert_array_equal(found.q_ref.values[i], run.q_ref.values)
         np.testing.assert_allclose(found.q.values[i], run.q.values, rtol=1e-8, atol=1e-10)
+
+
+# -- runs that are nearly alike ----------------------------------------------------------------------------------------
+
+
+class Wave:
+    """A reference of the user's, by one function or another."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def expression(self, t):
+        return [0.1 * self._function(30.0 * t), 0.2 * self._function(20.0 * t)]
+
+    def described(self):
+        return f"a wave by {self._function.__name__}"
+
+
+def test_code_that_is_no_longer_kept_is_nobody_elses(planar, monkeypatch):
+    """What is compiled later may come to lie where it has been."""
+    for kept in ("_BY_STRUCTURE", "_BY_KEY"):
+        monkeypatch.setattr(lifted, kept, Recent(1))
+    u = [fa.PrescribedMotion(Wave(f)) for f in (ca.sin, ca.cos, ca.tanh, ca.atan) * 2]
+    many = fa.simulate_many(planar, 0.02, u=u, method="dop853", samples=5, progress=False)
+    for i in range(4):
+        same(many, i, alone(planar, 0.02, u[i], None, None, method="dop853", samples=5))
+        identical(many, i, many, i + 4)
+
+
+@pytest.mark.parametrize("limit", ["limit", "rate_limit"])
+def test_limits_that_print_alike_are_limits_of_their_own(limit, planar):
+    """Numbers are printed with eight digits, and long rows of them shortened."""
+    u = [Sampled(PD, 1e-3, **{limit: np.array([0.1 + 1e-9 * i, 0.5])}) for i in range(3)]
+    many = fa.simulate_many(planar, 0.02, u=u, samples=21, progress=False)
+    for i in range(3):
+        run = alone(planar, 0.02, u[i], None, None, samples=21)
+        np.testing.assert_allclose(many.u.values[i], run.u.values, rtol=1e-12, atol=1e-13)
+    assert (np.abs(np.diff(many.u.values[:, :, 0], axis=0)).max(axis=1) > 1e-13).all()
+
+
+def test_what_auto_chooses_does_not_follow_from_the_run_before(planar):
+    """A function is called by the solver that `simulate` chooses for it, whatever else is in the list."""
+    u, given = [amplitudes()[0], lambda t: [0.1, t]], {"samples": 5, "progress": False}
+    one = fa.simulate_many(planar, 0.02, u=u, **given)
+    other = fa.simulate_many(planar, 0.02, u=u[::-1], **given)
+    for i in range(2):
+        identical(one, i, other, 1 - i)
+    same(one, 1, alone(planar, 0.02, u[1], None, None, samples=5), exactly=True)

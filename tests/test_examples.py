@@ -31,6 +31,7 @@ EXPECTED = {
         "slews.nc",
         "slews.png",
     ],
+    "identify_synthetic.py": ["6 numbers identified", "a withheld record is predicted: fit [[9", "of 2 experiments have all six"],
     "own_loop.py": [
         "one arm, rk4: off by 0.0",
         "best of a hundred: Kp = ",
@@ -45,6 +46,7 @@ EXPECTED = {
     ],
     "design_an_experiment.py": ["multisine of ", "errors larger by [1.", "load.stiffness: off by "],
     "docs/frequency": ["5 numbers identified", "standard error", "largest torque"],
+    "docs/ensembles": ["after the push the tip rings over ", "completed dop853 "],
     "docs/simulation": ["t = 0.500 s, rk4 with steps of 0.0005 s: 0.0"],
     "docs/control/lqr": ["nominal: error at 8 s 2", "EI -20 %: error at 8 s 4.1e-02 rad"],
     "docs/control/scheduled-lqr": ["nominal: error at 2 s 0.0059 rad", "payload +50 %: error at 2 s 0.0111 rad"],

@@ -14,7 +14,9 @@ from flexarm.identification.output_error import Indistinct
 from flexarm.identification.plant import Plant
 from flexarm.identification.records import Smooth, held, linear, nodes
 from flexarm.identification.shooting import cuts
+from flexarm.identification.toml import toml
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge, Tachometer, TipPosition, outputs
+from flexarm.shapes import Basis
 
 RATE = 200.0
 TIME = np.arange(401) / RATE
@@ -125,6 +127,19 @@ def test_two_records_know_more_than_one(model, noisy, found):
     ratio = np.array(list(both.errors.values())) / list(found.errors.values())
     assert (ratio < 0.85).all() and (ratio > 0.5).all()
     assert list(both.fit.record.values) == ["record 1", "record 2"]
+
+
+def test_a_noisy_output_does_not_spoil_a_clean_one(model, record):
+    """Each counts by its residuals: beside a clean encoder one with as much noise as signal changes next to nothing."""
+    rng = np.random.default_rng(4)
+    data = record.copy(deep=True)
+    for name, noise in (("arm_drive", 1e-3), ("arm_joint", 1.0)):
+        data[name] = data[name] + noise * float(data[name].std()) * rng.normal(size=len(TIME))
+    both = fa.identify(model, data, FIT, outputs=ENCODERS, start=POOR)
+    clean = fa.identify(model, data, FIT, outputs=ENCODERS[:1], start=POOR)
+    for name in FIT:
+        assert abs(both.values[name] - clean.values[name]) < 0.2 * clean.errors[name]
+        assert both.errors[name] == pytest.approx(clean.errors[name], rel=0.1)
 
 
 def test_held_inputs_are_held(model):
@@ -253,6 +268,8 @@ def test_a_smoothing_spline_knows_the_noise_and_the_motion():
         q, qd, qdd = Smooth(t, noisy, noise=noise)(t)[inside].T
         assert np.std(q - angle[inside]) < 3e-4
         assert np.std(qdd + 25 * angle[inside]) < 0.1 * 7.5
+    followed = Smooth(t, noisy, rate=1.5 * np.cos(5 * t))
+    np.testing.assert_allclose(followed(t)[:, 0], noisy, atol=1e-12)  # with a rate the angle is as it was measured
     exact = Smooth(t, angle, rate=1.5 * np.cos(5 * t), noise=1e-12)(t)[inside].T
     np.testing.assert_allclose(exact, [angle[inside], 1.5 * np.cos(5 * t[inside]), -25 * angle[inside]], atol=2e-3)
     assert np.abs(Smooth(t, np.full(len(t), 0.3))(t)[:, 1:]).max() < 1e-9
@@ -374,6 +391,39 @@ def test_the_summary_says_what_an_engineer_asks(found):
     assert float(found.correlation.sel(unknown="arm.mass", other="arm.mass")) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("name", [*fa.bundled()])
+def test_an_arm_written_as_toml_is_read_as_the_same(name, tmp_path):
+    arm = fa.load(name)
+    path = tmp_path / "arm.toml"
+    path.write_text(toml(arm), encoding="utf-8")
+    assert fa.load(path).canonical() == arm.canonical()
+
+
+class Powers:
+    """A family of one's own, as in examples/extending/family.py."""
+
+    name = "powers"
+
+    def basis(self, count):
+        return Basis(count, lambda x, n: x[:, None] ** 2 * (n == 0) + 2 * x[:, None] * (n == 1) + 2.0 * (n == 2))
+
+
+def test_shapes_of_an_object_of_ones_own_cannot_be_written():
+    beam = BEAM.replace(shapes=Powers())
+    arm = FLEXIBLE.replace(links=[FLEXIBLE.links[0].replace(body=beam)])
+    with pytest.raises(fa.DescriptionError, match=r"toml: shapes is a .*Powers; a file holds names of families only"):
+        toml(arm)
+
+
+def test_estimates_can_be_written_and_loaded(found, tmp_path):
+    path = tmp_path / "found.toml"
+    path.write_text(found.toml(), encoding="utf-8")
+    assert fa.load(path).links[0].joint.stiffness == found.values["arm.stiffness"]
+    odd = shaft().replace(description='a "quoted" line\nand \\ another, \u00e4 \x7f')
+    path.write_text(toml(odd), encoding="utf-8")
+    assert fa.load(path) == odd
+
+
 def test_the_figure_can_be_read(found, tmp_path):
     figure = found.plot()
     assert len(figure.axes) == 6
@@ -387,6 +437,8 @@ def test_withheld_records_are_predicted(found):
     compared = found.validate(other)
     np.testing.assert_allclose(compared.fit.values, 99.0, atol=0.2)
     assert set(compared.residuals[0]) == {"arm_drive", "arm_joint"}
+    shifted = found.validate(other.assign(arm_drive=other.arm_drive + 1.0)).residuals[0]
+    assert float(shifted.arm_drive.mean()) == pytest.approx(1.0, abs=0.01)  # measured less modelled
     wrong = measured(shaft(stiffness=10.0), ENCODERS, chirp(7))
     assert found.validate(wrong).fit.min() < 95
 

@@ -71,6 +71,36 @@ def test_two_outputs_that_err_together_count_as_one():
     np.testing.assert_allclose(apart.errors, alone.errors / math.sqrt(2), rtol=1e-9)
 
 
+def test_the_covariance_is_the_double_sum_over_all_pairs_of_samples():
+    """Of two outputs, the second with the first's noise three samples later: sum over t, s, i, j, written out."""
+    count, k = 60, 2
+    rng = np.random.default_rng(11)
+    noise = rng.normal(size=count + 3)
+    r = np.stack([noise[3:], noise[:count] + 0.1 * rng.normal(size=count)])  # r_2(t) = r_1(t - 3)
+    J = rng.normal(size=(2, count, k)).cumsum(axis=1)
+    told = statistics(
+        (signed("a", "", 1.0, 1.0), signed("b", "", 1.0, 1.0)),
+        np.ones(2),
+        r.ravel(),
+        J.reshape(-1, k),
+        [[slice(0, count), slice(count, 2 * count)]],
+    )
+    lags = int(3 * math.sqrt(count))
+    x = np.arange(lags + 1) / (lags + 1)
+    window = np.where(x <= 0.5, 1 - 6 * x**2 + 6 * x**3, 2 * (1 - x) ** 3)
+    meat = np.zeros((k, k))
+    for i in range(2):
+        for j in range(2):
+            for t in range(count):
+                for s in range(max(0, t - lags), min(count, t + lags + 1)):
+                    lag = abs(s - t)
+                    early, late = (r[i], r[j]) if s >= t else (r[j], r[i])
+                    R = early[: count - lag] @ late[lag:] / count * window[lag]
+                    meat += R * np.outer(J[i, t], J[j, s])
+    inverse = np.linalg.inv(J.reshape(-1, k).T @ J.reshape(-1, k))
+    np.testing.assert_allclose(told.covariance, inverse @ meat @ inverse, rtol=1e-8)
+
+
 def test_what_data_cannot_tell_apart_is_named():
     """y = (a b) t: the product is known, the quotient is not."""
     unknowns = (positive("a", "", 2.0), positive("b", "", 1.0))

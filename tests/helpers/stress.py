@@ -115,6 +115,7 @@ def others(shared):
         "measured": lambda: shared.measured.values(q, q, np.zeros(len(model.inputs))),
         "function measured": lambda: shared.measured.function,
         "run with a law": lambda: fa.simulate(model, 0.1, u=shared.law, samples=5, progress=False),
+        "many runs": lambda: fa.simulate_many(model, 0.1, u=[[0.1, -0.1], shared.law], samples=5, progress=False),
         "stepper": lambda: stepped(model, "auto", 1),
         "many steppers": lambda: stepped(model, "rk4", 9),
         "stiff stepper": lambda: stepped(model, "radau5", 2),

@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm import escape
 from flexarm.identification.estimate import Direction, Statistics, Whiteness
+from flexarm.identification.toml import toml
 from flexarm.identification.unknowns import Unknown
 from flexarm.model import Model
 
@@ -142,6 +143,10 @@ class Identification:
     def arm(self) -> "Arm":
         """The description with the estimates in it."""
         return self.model.arm_at(self.model.p)
+
+    def toml(self) -> str:
+        """The same as the text of a TOML file, which `fa.load` and scenarios take."""
+        return toml(self.arm)
 
     # -- said and shown
 

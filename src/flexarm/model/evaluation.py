@@ -95,6 +95,8 @@ class Evaluation:
         values = [argument(*each, x) for each, x in zip(self._arguments.items(), values, strict=True)]
         if (found := self._plain(values, w)) is not None:
             return found
+        if not np.isfinite(w).all():
+            raise DescriptionError(f"{self._name}: its parameters lead to numbers that are not finite")
         given = ", ".join(f"{name} is {x.shape}" for name, x in zip(self._arguments, values, strict=True))
         if p is not None:
             given += f", p is {p.shape}"

@@ -192,7 +192,8 @@ class Traced:
 
     def _begin(self, p: Array) -> None:
         """With these parameters, nothing yet known of them."""
-        self.p = p
+        self.p = p.copy()
+        self.p.flags.writeable = False  # constants that follow from it are kept
         self._kernels: dict[str, Kernel | At] = {}
         self._evaluations: dict[str, Evaluation] = {}
         self._derived: dict[str, Any] = {}

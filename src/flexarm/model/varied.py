@@ -29,8 +29,8 @@ Traces = dict[str, Callable[[], "ca.Function"]]
 WILD = "*?["
 STEPS = 0.03, 1e-3, 1e-5
 """Of a number, or in its unit if it is zero: by how much it is larger where shapes are compared, the first allowed."""
-LARGE = 1e15
-"""Numbers up to it are looked at together, larger ones one by one."""
+SMALL, LARGE = 1e-15, 1e15
+"""Numbers between them, and zero, are looked at together, others one by one."""
 
 
 @final
@@ -77,7 +77,8 @@ class Varied:
             names = ", ".join(each.name for each in self.parameters)
             message = f"its last axis must have {len(self.parameters)} numbers: {names}"
             raise DescriptionError(f"p has shape {x.shape}; {message}")
-        allowed = (np.abs(x) < LARGE) & ((x >= 0.0) | ~self._not_negative) & ((x != 0.0) | ~self._not_zero)
+        usual = (np.abs(x) < LARGE) & ((np.abs(x) > SMALL) | (x == 0.0))
+        allowed = usual & ((x >= 0.0) | ~self._not_negative) & ((x != 0.0) | ~self._not_zero)
         if not allowed.all():
             self._refuse(x)
         if self._tensors:
@@ -115,6 +116,12 @@ class Varied:
                 where = "p" + "".join(f"[{i}]" for i in bad[0])
                 value = float(least[tuple(bad[0])])
                 raise DescriptionError(f"{where}: {name} has the principal value {value} kg m^2; none may be negative")
+
+        if self.arm.payload is None and "payload.inertia" in self._tensors:
+            mass = [i for i, each in enumerate(self.parameters) if each.name == "payload.mass"]
+            turning = [place for _, _, place in self._tensors["payload.inertia"][1]]
+            if (x[..., turning].any(axis=-1) & ~x[..., mass].any(axis=-1)).any():
+                raise DescriptionError("p: payload.mass is 0.0 kg; it must be positive where payload.inertia is not zero")
 
     def _varied_tensors(self) -> dict[str, tuple[Array, list[tuple[int, int, int]]]]:
         """Tensors some of whose entries vary, and for each of these its row, its column and which parameter it is."""

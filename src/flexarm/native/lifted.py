@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
+from flexarm import progress
 from flexarm.native.cache import read, write
 from flexarm.native.calls import ManyStates, OneState
 from flexarm.native.kernel import Code, Kernel, file_name
@@ -195,6 +196,7 @@ def _known(key: str, trace: Callable[[], "ca.Function"]) -> Lifted:
     if (kept := read(name)) is not None:
         structure, constants = kept[:DIGEST].decode(), np.frombuffer(kept[DIGEST:])
         return Lifted(structure, constants, lambda: lifted(trace()).function())
-    found = lifted(trace())
+    with progress.said("tracing"):
+        found = lifted(trace())
     write(name, found.structure.encode() + found.constants.tobytes())
     return found

@@ -213,7 +213,8 @@ def _designed(each: Any, model: Model, designed: dict[Any, Input]) -> Input:
     """An input; sampled controllers that differ in their seeds alone are designed once."""
     if not isinstance(each, Sampled):
         return as_input(each, model)
-    key = id(each.controller), each.period, each.delay, shown(each.limit), shown(each.rate_limit)
+    limits = (x if isinstance(x, Real) else id(x) for x in (each.limit, each.rate_limit))
+    key = id(each.controller), each.period, each.delay, *limits
     if key not in designed:
         designed[key] = as_input(each, model)
     return like(designed[key], each.seed)

@@ -22,6 +22,7 @@ from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
+from flexarm.simulation.protocol import InLanes as How
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT, Race
 from flexarm.simulation.rhs import Plan
@@ -156,13 +157,14 @@ class Task(Protocol):
 def groups(runs: Runs, asked: Asked) -> list[Group]:
     """The runs by kind: by what drives them, and how they are solved."""
     model, found = runs.model, dict[tuple, list[int]]()
-    kinds = [_kind(model, drive) for drive in runs.drives]
+    hows = [drive.in_lanes(model) for drive in runs.drives]  # held: code that nobody has left makes room for other code
+    kinds = [_kind(drive, how) for drive, how in zip(runs.drives, hows, strict=True)]
     ways: dict[tuple, tuple[str, float, str]] = {}
     reasons: list[str] = []
     for r, of in enumerate(runs.which):
         drive, kind = runs.drives[of], kinds[of]
         own = () if drive.period is None else (runs.q[r].tobytes(), b"" if runs.p is None else runs.p[r].tobytes())
-        key = (drive.period, *own)
+        key = (kind, *own)
         if key not in ways:
             ways[key] = _way(runs, r, asked)
         method, step, reason = ways[key]
@@ -177,9 +179,8 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     return made
 
 
-def _kind(model: Model, drive: Input) -> tuple:
+def _kind(drive: Input, how: How | None) -> tuple:
     """What runs must have in common to stand in one group."""
-    how = drive.in_lanes(model)
     if how is None:
         return False, drive.quantity, len(drive.memory), drive.period
     code = 0 if how.code is None else how.code.addresses["evaluate"]
@@ -196,6 +197,8 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     What `auto` takes follows from the run and the model alone: an ensemble's other runs have no say in it.
     """
     drive, model = runs.drive(r), runs.model
+    if asked.method in METHODS and drive.in_lanes(model) is not None:
+        return asked.method, float(asked.step or 0.0), "as asked"
     if asked.method != "auto" or drive.period is not None:
         given = runs.at(r) if drive.period is not None else model
         return methods.chosen(asked.method, asked.step, given, drive, runs.q[r], asked.until, asked.rtol)
@@ -221,7 +224,7 @@ def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
         group.u = np.full((count, len(asked.times), len(runs.model.inputs)), np.nan)
         return [Clocked(runs, group, asked, part) for part in _parts(count, LANES)]
     size = LANES * max(1, min(MOST_TOGETHER, -(-count // (2 * threads * LANES))))
-    return [InLanes(runs, group, asked, part) for part in _parts(count, size)]
+    return [SideBySide(runs, group, asked, part) for part in _parts(count, size)]
 
 
 MOST_TOGETHER = 32
@@ -240,7 +243,7 @@ def _constants(runs: Runs, rate: Kernel | At, indices: Array) -> Array:
 
 
 @final
-class InLanes:
+class SideBySide:
     """Runs by an explicit method, each in a lane of its own."""
 
     def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice):
@@ -300,7 +303,8 @@ def _told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) ->
     r, layout = group.indices[i], group.layout
     model, drive = runs.at(r), runs.drive(r)
     plan, _ = _plan(model, drive, layout, "")
-    solve = methods.solver(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
+    method, _ = solvers.available(group.method)
+    solve = methods.solver(method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
     drive.feed(plan, model, t, x)
     corners = np.array(list(drive.corners(asked.until)), dtype=float)
     end = corners[corners > t][:1]

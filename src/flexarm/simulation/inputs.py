@@ -277,7 +277,8 @@ class RigidInverseDynamics(Input):
         return jumps_of(self.reference)
 
     def _kernel(self, model: Model) -> LiftedKernel:
-        arm = model.arm_at() if self.arm is None else self.arm
+        own = self.arm is None and not model.varied
+        arm = model.arm if own else self.arm or model.arm_at()
         if len(arm.joints) != len(model.inputs):
             raise DescriptionError(f"arm {arm.name!r}: rigid inverse dynamics need one actuator a joint")
 
@@ -292,7 +293,8 @@ class RigidInverseDynamics(Input):
             force = rigid.function("inverse_dynamics")(theta, theta_d, ca.jacobian(theta_d, t))
             return ca.Function("torque", [t], [ca.densify(ca.cse(force))])
 
-        return kernel_of(json.dumps(["rigid inverse dynamics", fingerprint(arm), self.reference.described()]), trace)
+        text = model.fingerprint if own else fingerprint(arm)  # which a model knows
+        return kernel_of(json.dumps(["rigid inverse dynamics", text, self.reference.described()]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled torques from t, which stands first in the buffer."""

@@ -407,7 +407,7 @@ def judged(s: Lanes) -> None:
         else:
             s.h[lane] *= max(factor, LEAST)
             s.refused[lane] = 1
-            if s.h[lane] < 10.0 * SPACING * abs(s.t[lane]) or s.h[lane] < 1e-300:
+            if not s.h[lane] >= max(10.0 * SPACING * abs(s.t[lane]), 1e-300):  # where it is no number, too
                 closed(s, lane, TOO_SHORT)
     for lane in range(LANES):
         if s.took[lane] > 0.0 and is_sound(s.end_y, lane, s.states, DIVERGED) == 0:

@@ -146,6 +146,7 @@ class Abreast:
         base = LANES * (1 + layout.z.stop + inputs)
         self._held = stage, shared, CODE()
         self.status, self.known, self.steps, self.evaluations = np.zeros((4, count), dtype=np.int64)
+        self.known[:] = 1
         self.left, self.stuck = np.zeros(count), np.zeros((count, layout.size))
 
         def places(number: int) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Address
-from flexarm.native.language import Floats, Placed, call, sqrt
+from flexarm.native.language import Floats, Placed, call, lanes, sqrt
 from flexarm.native.lifted import LiftedKernel
 from flexarm.native.once import Once
 
@@ -225,9 +225,10 @@ def nothing(buffer: Floats, u: Floats, data: int) -> None:
 
 def evaluated(buffer: Floats, u: Floats, data: Evaluated) -> None:
     """A stage that gives u by a kernel of the buffer's first numbers and of constants."""
-    for i in range(data.known):
-        data.given[i] = buffer[i]
-    call(data.kernel, data.given, u)
+    given = data.given
+    for i in lanes(data.known):
+        given[i] = buffer[i]
+    call(data.kernel, given, u)
 
 
 def table(buffer: Floats, u: Floats, cubics: Cubics) -> None:
