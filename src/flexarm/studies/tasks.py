@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal, Protocol, final
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.scenario import Scenario
 from flexarm.simulation.ensemble import simulate_many
+from flexarm.simulation.inputs import as_input
 from flexarm.simulation.run import simulate
 from flexarm.studies.digest import digest
 from flexarm.studies.outcomes import OUTCOMES, Keep, Rows, of_function
@@ -20,6 +21,7 @@ from flexarm.studies.outcomes import OUTCOMES, Keep, Rows, of_function
 if TYPE_CHECKING:
     from xarray import Dataset
 
+T = TypeVar("T")
 Array = np.ndarray
 Samples = Mapping[str, Array]
 """Values of each parameter, (runs,): numbers or words."""
@@ -29,7 +31,8 @@ TABLES = ("until", "samples", "input", "reference", "controller", "solver", "ini
 
 
 MODELS: dict[str, Model] = {}
-"""The model that this process has used last, by what it is of."""
+ARGUMENTS: dict[str, dict[str, Any]] = {}
+"""What this process has used last, by what it is of: a model, arguments of runs."""
 
 
 TOGETHER = {"controller", "initial"}
@@ -126,7 +129,7 @@ class ScenarioTask:
         p = np.array([samples[name] for name in names]).T
         asked: dict[int, tuple[Model, dict[str, Any]]] = {}
         one_design = self._one_design()
-        alike = self._arguments(model, samples, 0) if set(names) == {*samples} and one_design else None
+        alike = self._designed(model) if set(names) == {*samples} and one_design else None
         for i in range(count):
             try:
                 each = model.at(p[i]) if names else model
@@ -166,6 +169,15 @@ class ScenarioTask:
 
     def _arguments(self, model: Model, samples: Samples, i: int) -> dict[str, Any]:
         return self._at(samples, i).arguments(model) | {"keep": self.keep.needs()}
+
+    def _designed(self, model: Model) -> dict[str, Any]:
+        """The arguments of runs that differ in their arms alone, what is designed for the nominal one ready."""
+
+        def made() -> dict[str, Any]:
+            arguments = self._arguments(model, {}, 0)
+            return arguments | {"u": as_input(arguments["u"], model)}
+
+        return _last(ARGUMENTS, digest(self.scenario, self.keep, model.fingerprint), made)
 
     def _at(self, samples: Samples, i: int) -> Scenario:
         """The scenario of one sample, but for its arm."""
@@ -258,11 +270,16 @@ def numbers(arm: Arm, pattern: str) -> list[Variable]:
 
 def varied(arm: Arm, names: list[str]) -> Model:
     """The nominal model in which these numbers vary, the same for all chunks that a process computes."""
-    key = digest(arm, names)
-    if key not in MODELS:
-        MODELS.clear()
-        MODELS[key] = Model(arm, vary=names)
-    return MODELS[key]
+    return _last(MODELS, digest(arm, names), lambda: Model(arm, vary=names))
+
+
+def _last(known: dict[str, T], key: str, make: Callable[[], T]) -> T:
+    """What was made last, if it is of this key, else made now."""
+    if key not in known:
+        made = make()
+        known.clear()
+        known[key] = made
+    return known[key]
 
 
 def simulated(rows: Rows, model: Model, models: Mapping[int, Model], arguments: Mapping[str, Any]) -> None:
