@@ -490,6 +490,32 @@ def test_shapes_follow_what_they_say(name):
             close(np.array(M), np.array(other))
 
 
+KEPT = {
+    ("subudhi-morris", "payload.mass"): (0.5, 5.0, [3e-5, 3e-5, 3e-3]),
+    ("subudhi-morris", "fore.length"): (0.5, 2.0, [1e-4, 2e-2, 4e-2]),
+    ("de-luca-siciliano", "payload.mass"): (0.5, 5.0, [1e-5, 1e-4, 1e-4]),
+    ("de-luca-siciliano", "fore.length"): (0.5, 2.0, [2e-5, 3e-4, 2e-4]),
+    ("lin-lewis-rfr", "payload.mass"): (0.5, 5.0, [3e-5]),
+    ("lin-lewis-beam", "payload.mass"): (0.5, 5.0, [1e-12, 1e-12]),
+    ("canadarm", "hand.length"): (0.5, 2.0, [1e-12] * 3),
+}
+"""Factors, and how far at most the frequencies with the nominal arm's shapes are from those of the rebuilt one."""
+
+
+@pytest.mark.parametrize(("name", "number"), KEPT)
+def test_frequencies_with_the_nominal_shapes(name, number):
+    """The table of docs/parameters.md. Where shapes follow the number there is a difference."""
+    *factors, most = KEPT[name, number]
+    model = fa.Model(fa.load(name), vary=[number])
+    q = np.array(model.arm.rest)
+    for factor in factors:
+        varied = model.at(factor * model.p)
+        rebuilt = fa.Model(varied.arm_at()).frequencies(q)[: len(most)]
+        error = np.abs(varied.frequencies(q)[: len(most)] / rebuilt - 1.0)
+        assert (error <= most).all(), error
+        assert (error.max() > 1e-7) == bool(model.parameters[0].shapes)
+
+
 def test_shapes_that_two_zeros_make_follow():
     """A roll alone turns a straight arm about its axis; with a skew payload beyond it matters."""
     arm = fa.load("subudhi-morris")
