@@ -292,6 +292,17 @@ def test_machine_code_at_other_values(model, name):
         close(expected[3], quantity(model, name, state, many[3]).ravel() if name != "deflections" else expected[3])
 
 
+@pytest.mark.parametrize("name", ["state_rate", "state_residual", "frames"])
+def test_a_kernel_puts_its_constants_where_they_belong(model, name):
+    """Behind u, before the accelerations that an implicit method tries; for one state and for many."""
+    other, state = model.at(1.5 * model.p), state_of(model)
+    x = np.concatenate([state[a] for a in QUANTITIES[name][0]])
+    kernel, expected = other.kernel(name), other.evaluate(name, *(state[a] for a in QUANTITIES[name][0])).ravel()
+    close(kernel.one(x), expected)
+    close(kernel.many(np.tile(x, (3, 1)))[2], expected)
+    close(kernel.constants_of(np.tile(other.p, (2, 1)))[1], kernel.constants)
+
+
 def test_values_by_name_or_symbol_in_a_list_or_an_array(model):
     p = model.p * [2.0, 1.0, 1.0, 1.0]
     q = state_of(model)["q"]
