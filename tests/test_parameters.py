@@ -109,6 +109,20 @@ def test_a_varied_arm_is_the_rebuilt_one(kind):
     assert_same_as_rebuilt(model, far(arm, model.parameters, seed), ALL)
 
 
+@pytest.mark.parametrize("options", [{}, {"foreshortening": True}, {"hub": True}], ids=str)
+def test_more_modes_than_tip_functions(options):
+    """Combinations of modes that leave the tip where it is follow the numbers, too."""
+    hub = {"hub_mass": 0.4, "hub_inertia": 0.02} if options.pop("hub", False) else {}
+    beam = fa.Beam(length=0.8, mass=0.5, EI={"y": 20.0, "z": 30.0}, modes={"y": 4, "z": 3}, damping=0.01, shapes=PLAIN,
+                   **options)  # fmt: skip
+    axes = ((0.0, 1.0, 0.0), (0.6, 0.0, 0.8))
+    links = [fa.Link(name=f"l{i}", joint=fa.Revolute(axis=axis), body=beam, **hub) for i, axis in enumerate(axes)]
+    model = fa.Model(fa.Arm(name="rich", links=links, payload=fa.Payload(mass=0.4, inertia=0.01)), vary=["*"])
+    p, state = far(model.arm, model.parameters, 2), state_of(model)
+    assert_same_as_rebuilt(model, p, ("state_rate", "inverse_dynamics"))
+    close(quantity(model, "forward_dynamics", state, p), quantity(model, "forward_dynamics_dense", state, p), 1e-11)
+
+
 @pytest.mark.parametrize("name", fa.bundled())
 def test_a_varied_bundled_arm_is_the_rebuilt_one(name):
     """All numbers that are not zero and that no mode shapes follow."""
