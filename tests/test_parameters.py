@@ -604,6 +604,7 @@ CHOICES = {
     "lengths": ("*.length",),
     "stiffnesses": ("*.EI*", "*.stiffness", "*.GJ", "*.EA"),
     "inertias": ("*inertia*",),
+    "places": ("*.placement.xyz.*",),
     "everywhere": ("*.mass", "*.EI", "*.length", "*.rotor_inertia"),
 }
 
@@ -632,8 +633,45 @@ def wrist(count):
     return fa.Arm(name=f"{count}R", links=links, payload=fa.Payload(mass=0.7, inertia=0.01), gravity=(0.0, 0.0, -9.8))
 
 
+def skew(count):
+    """Rigid links whose axes point anywhere."""
+    random = np.random.default_rng(count)
+    body = fa.Rigid(length=0.4, mass=1.2, com=(0.2, 0.03, -0.05), inertia=(0.02, 0.03, 0.04))
+    links = [
+        fa.Link(name=f"l{i}", joint=fa.Revolute(axis=tuple(axis / np.linalg.norm(axis))), body=body,
+                placement={"xyz": (0.1, -0.07, 0.05), "rpy": (0.3, -0.4, 0.5)})
+        for i, axis in enumerate(random.normal(size=(count, 3)))
+    ]  # fmt: skip
+    return fa.Arm(name=f"skew {count}R", links=links, gravity=(0.0, 0.0, -9.8))
+
+
+def slides():
+    """Joints that slide and turn, along and about axes that point anywhere or are parallel, with offsets."""
+    axes = ((0.6, 0.0, 0.8), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.6, 0.8), (0.0, 0.6, 0.8))
+    kinds = (fa.Prismatic, fa.Revolute, fa.Prismatic, fa.Revolute, fa.Revolute)
+    body = fa.Rigid(length=0.4, mass=1.2, com=(0.2, 0.03, -0.05), inertia=(0.02, 0.03, 0.04))
+    links = [
+        fa.Link(name=f"l{i}", joint=kind(axis=axis), body=body, placement={"xyz": (0.1, -0.07 * (i < 3), 0.05)})
+        for i, (kind, axis) in enumerate(zip(kinds, axes, strict=True))
+    ]
+    return fa.Arm(name="slides", links=links, payload=fa.Payload(mass=0.5), gravity=(1.0, 0.0, -9.8))
+
+
+@pytest.mark.parametrize("arm", [skew(4), wrist(5), slides()], ids=lambda arm: arm.name)
+def test_lengths_and_places_between_rigid_links(arm):
+    """Frames are chosen where lengths are symbols; each of these moves two joints' axes apart."""
+    patterns = ["*.length", "*.placement.xyz.*", "*.com.*", "*.mass"]
+    model = fa.Model(arm, vary=patterns)
+    p, state = far(arm, model.parameters, 3), state_of(model)
+    rebuilt = fa.Model(model.arm_at(p))
+    for name in ("forward_dynamics", "inverse_dynamics", "mass_matrix", "tip"):
+        given = [state[a] for a in QUANTITIES[name][0]]
+        close(model.evaluate(name, *given, p=p), rebuilt.evaluate(name, *given))
+
+
 ARMS = {name: lambda name=name: fa.load(name) for name in fa.bundled()}
 ARMS |= {"6R": lambda: wrist(6), "7R": lambda: wrist(7), "eight links": lambda: long_arm(8).arm}
+ARMS |= {"skew 6R": lambda: skew(6), "skew 7R": lambda: skew(7), "slides": slides}
 
 
 @pytest.mark.parametrize("name", ARMS)

@@ -4,11 +4,13 @@ A body that does not deform may be seen from any frame that is fixed to it. From
 motion, and what of it is a turn about or a slide along the axis of either joint is done together with that joint. What
 is left is a slide along and a turn about the common normal of both axes (Denavit & Hartenberg), wherever the axes lie;
 between axes of coordinates it is a quarter turn, which costs nothing.
+
+Lengths may follow from parameters: places are linear in them, and what is decided does not depend on their values.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import atan2, pi
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -16,7 +18,7 @@ import numpy as np
 from flexarm.mechanics.body import Body, symmetric, without_rounding
 from flexarm.mechanics.chain import Chain, Segment, Step, merged
 from flexarm.mechanics.nominal import Nominal
-from flexarm.mechanics.spatial import Matrix, Slide, Turn, dot, entries, numbers, product
+from flexarm.mechanics.spatial import Matrix, Scalar, Slide, Turn, dot, entries, is_symbolic, numbers, product
 
 ROUNDING = 1e-12
 """Of an angle [rad], or of a length over the distance of two joints."""
@@ -26,8 +28,31 @@ SLANTED = 0.05
 """Least sine of the angle between two axes that are not parallel: below, their common normal is far away."""
 
 
+@dataclass(frozen=True)
+class Length:
+    """An offset along an axis, linear in some lengths: row[0] + row[1] lengths[0] + ..."""
+
+    row: np.ndarray
+    lengths: list[Scalar]
+
+    def is_zero(self) -> bool:
+        """Whether it is, whatever the lengths are."""
+        return not self.row.any()
+
+    @property
+    def scalar(self) -> Scalar:
+        """A float where it depends on no length."""
+        known = [c * x for c, x in zip(self.row[1:].tolist(), self.lengths, strict=True) if c]
+        return sum(known, float(self.row[0]))
+
+    def __add__(self, other: Any) -> Any:
+        return Length(self.row + other.row, self.lengths) if isinstance(other, Length) else self.scalar + other
+
+    __radd__ = __add__
+
+
 class Pose(NamedTuple):
-    """A frame in another one: its axes as columns, and its origin."""
+    """A frame in another one: its axes as columns, and its origin, linear in lengths: (3, 1 + lengths)."""
 
     R: np.ndarray
     p: np.ndarray
@@ -37,7 +62,7 @@ class Pose(NamedTuple):
         R, p = self.R.copy(), self.p
         for step in steps:
             if step.motion is Slide:
-                p = p + R[:, step.axis] * step.offset
+                p = p + np.outer(R[:, step.axis], step.offset.row)
             else:
                 c, s = np.cos(step.offset), np.sin(step.offset)
                 i, j = (step.axis + 1) % 3, (step.axis + 2) % 3
@@ -48,39 +73,41 @@ class Pose(NamedTuple):
         """The same frame in another one; axes that are parallel but for rounding are parallel."""
         R, p = other.R.T @ self.R, other.R.T @ (self.p - other.p)
         R[np.abs(R) < EXACT] = 0.0
-        p[np.abs(p) < EXACT * max(np.abs(self.p).max(), np.abs(other.p).max())] = 0.0
+        p[np.abs(p) < EXACT * np.maximum(np.abs(self.p).max(axis=0), np.abs(other.p).max(axis=0))] = 0.0
         return Pose(R / np.linalg.norm(R, axis=0), p)
 
-
-HERE = Pose(np.eye(3), np.zeros(3))
 
 
 def lean(chain: Chain) -> Chain:
     """The chain with other frames and steps, and the same equations of motion.
 
-    Where symbols stand for numbers, of a body or on the way to the next joint, both remain what they are.
+    Where symbols stand for numbers, of a body or on the way to the next joint, both remain what they are, unless these
+    are parameters in a body's inertia, or lengths on the way.
     """
+    chain, lengths = _measured(chain)
+    base = Pose(np.eye(3), np.zeros((3, 1 + len(lengths))))
     segments, bodies, gravity = list(chain.segments), list(chain.bodies), chain.gravity
     *first, joint = segments[0].steps
     if _are_constant(first) and all(isinstance(g, int | float) for g in gravity):  # any frame at rest will do
-        gravity = without_rounding(HERE.then(*first).R.T @ gravity).tolist()
+        gravity = without_rounding(base.then(*first).R.T @ gravity).tolist()
         segments[0] = Segment((joint,), segments[0].after)
     found = [_inertia(body, chain.nominal) if _is_plain(chain, i) else None for i, body in enumerate(bodies[:-1])]
     stiff = {i: M for i, M in enumerate(found) if M is not None}
-    origin = HERE  # of the joint's frame as it was, in the one that stands for it
+    origin = base  # of the joint's frame as it was, in the one that stands for it
     for i, M in stiff.items():
         *before, joint = segments[i].steps
         *way, following = chain.segments[i + 1].steps
         was = origin.then(*chain.segments[i].after)  # the body's frame
         end, chosen = was.then(*way, following), i + 1 in stiff
         (_, sign), *_ = following.joints if chosen else [(0, 1)]  # where frames are chosen, no joint turns backward
-        normal = _normal(joint.axis, end, sign * end.R[:, following.axis]) if following.joints else None
+        second = sign * end.R[:, following.axis]
+        normal = _normal(joint.axis, end, second, lengths) if following.joints else None
         if normal is None:
-            now, origin = HERE, HERE
-            steps = (*merged(_steps(was.then(*way))), following)
+            now, origin = base, base
+            steps = (*merged(_steps(was.then(*way), lengths)), following)
         else:
             at_joint, between = normal
-            now = HERE.then(*at_joint)
+            now = base.then(*at_joint)
             segments[i] = Segment(tuple(merged([*before, *_last(at_joint, joint.motion), joint])), ())
             if chosen:
                 moving = replace(
@@ -93,12 +120,45 @@ def lean(chain: Chain) -> Chain:
                 between = [*between[:-1], *_quarter(joint.axis, moving.axis)]
                 left = end.seen_from(now.then(*between, slide))
                 turn = Step(Turn, moving.axis, _about(left, moving.axis))
-                between, origin = [*between, *_last([slide, turn], moving.motion)], HERE
+                between, origin = [*between, *_last([slide, turn], moving.motion)], base
             steps = tuple(merged([*between, moving]))
         segments[i] = Segment(segments[i].steps, ())
         segments[i + 1] = Segment(steps, chain.segments[i + 1].after)
-        bodies[i] = _seen(bodies[i], M, was.seen_from(now), chain.nominal)
-    return replace(chain, bodies=tuple(bodies), segments=tuple(segments), gravity=gravity)
+        bodies[i] = _seen(bodies[i], M, was.seen_from(now), lengths, chain.nominal)
+    return replace(chain, bodies=tuple(bodies), segments=tuple(map(_written, segments)), gravity=gravity)
+
+
+def _measured(chain: Chain) -> tuple[Chain, list[Scalar]]:
+    """The chain with a `Length` for each offset along an axis that is known or follows from parameters; the latter."""
+    lengths: list[Scalar] = []
+
+    def measured(step: Step) -> Step:
+        if step.motion is not Slide or chain.nominal([[step.offset]]) is None:
+            return step
+        if isinstance(step.offset, int | float):
+            return replace(step, offset=Length(np.append(float(step.offset), zero), lengths))
+        place = next(i for i, each in enumerate(lengths, start=1) if each is step.offset)
+        return replace(step, offset=Length(np.eye(1 + len(lengths))[place], lengths))
+
+    steps = [step for segment in chain.segments for step in (*segment.steps, *segment.after)]
+    for step in steps:
+        symbolic = step.motion is Slide and is_symbolic(step.offset)
+        if symbolic and chain.nominal([[step.offset]]) is not None and not any(x is step.offset for x in lengths):
+            lengths.append(step.offset)
+    zero = np.zeros(len(lengths))
+    segments = [
+        Segment(tuple(map(measured, segment.steps)), tuple(map(measured, segment.after))) for segment in chain.segments
+    ]
+    return replace(chain, segments=tuple(segments)), lengths
+
+
+def _written(segment: Segment) -> Segment:
+    """The segment with scalars for its offsets."""
+
+    def written(step: Step) -> Step:
+        return replace(step, offset=step.offset.scalar) if isinstance(step.offset, Length) else step
+
+    return Segment(tuple(map(written, segment.steps)), tuple(map(written, segment.after)))
 
 
 def _is_plain(chain: Chain, i: int) -> bool:
@@ -109,7 +169,7 @@ def _is_plain(chain: Chain, i: int) -> bool:
 
 
 def _are_constant(steps: list[Step]) -> bool:
-    return all(not (s.tips or s.joints) and isinstance(s.offset, int | float) for s in steps)
+    return all(not (s.tips or s.joints) and isinstance(s.offset, int | float | Length) for s in steps)
 
 
 def _inertia(body: Body, nominal: Nominal) -> Matrix | None:
@@ -118,26 +178,33 @@ def _inertia(body: Body, nominal: Nominal) -> Matrix | None:
     return None if nominal(M) is None else M
 
 
-def _seen(body: Body, inertia: Matrix, old: Pose, nominal: Nominal) -> Body:
+def _seen(body: Body, inertia: Matrix, old: Pose, lengths: list[Scalar], nominal: Nominal) -> Body:
     """A stiff body from a frame in which its own one is `old`."""
-    x, y, z = old.p
-    twist = np.eye(7 + body.size)  # from (v, w, ...) of the new frame to those of the old one
-    twist[:3, :3] = twist[3:6, 3:6] = old.R.T
-    twist[:3, 3:6] = old.R.T @ np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
-    if (known := numbers(inertia)) is not None:
-        M = without_rounding(symmetric(twist.T @ known @ twist)).tolist()
+    twists = []  # for each length, from (v, w, ...) of the new frame to those of the old one
+    for x, y, z in old.p.T:
+        twist = np.zeros((7 + body.size, 7 + body.size))
+        twist[:3, 3:6] = old.R.T @ np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
+        twists.append(twist)
+    twists[0] += np.eye(7 + body.size)
+    twists[0][:3, :3] = twists[0][3:6, 3:6] = old.R.T
+    if not lengths and (known := numbers(inertia)) is not None:
+        M = without_rounding(symmetric(twists[0].T @ known @ twists[0])).tolist()
     else:
-        columns = [product(inertia, column) for column in twist.T.tolist()]
-        half = [[dot(a, b) for b in columns] for a in twist.T.tolist()]
+        rows = np.stack(twists, axis=-1)
+        turned = [[Length(x, lengths).scalar for x in row] for row in rows.swapaxes(0, 1)]  # columns
+        columns = [product(inertia, column) for column in turned]
+        half = [[dot(a, b) for b in columns] for a in turned]
         M = nominal.without_rounding([[half[min(i, j)][max(i, j)] for j in range(len(half))] for i in range(len(half))])
     return replace(body, inertia=lambda eta: M, tip=lambda eta: [0.0] * 6)
 
 
-def _normal(k: int, end: Pose, second: np.ndarray) -> tuple[list[Step], list[Step]] | None:
+def _normal(
+    k: int, end: Pose, second: np.ndarray, lengths: list[Scalar]
+) -> tuple[list[Step], list[Step]] | None:
     """The way from one joint, about the axis k of its frame, to the axis `second` through `end`.
 
     What of it is done with the joint, and the rest, to a frame whose axis k is `second`, the last step along it. None
-    where both are nearly parallel.
+    where both are nearly parallel, or are parallel with a normal whose direction depends on lengths.
     """
     i, j = (k + 1) % 3, (k + 2) % 3
     first, p = np.eye(3)[k], end.p
@@ -146,17 +213,23 @@ def _normal(k: int, end: Pose, second: np.ndarray) -> tuple[list[Step], list[Ste
     if ROUNDING < sine < SLANTED:
         return None
     if sine <= ROUNDING:
-        normal = p - p[k] * first
-        normal = normal if np.linalg.norm(normal) > ROUNDING * np.linalg.norm(p) else np.eye(3)[i]
+        across = p - np.outer(first, p[k])
+        normal = across[:, np.linalg.norm(across, axis=0).argmax()]
+        if np.linalg.norm(normal) <= ROUNDING * np.linalg.norm(p):
+            normal = np.eye(3)[i]
+        normal = normal / np.linalg.norm(normal)
+        if len(lengths) and np.abs(across - np.outer(normal, normal @ across)).max() > ROUNDING:
+            return None
     normal = normal / np.linalg.norm(normal)
     if normal[i] < -ROUNDING or (normal[i] < ROUNDING and normal[j] < 0.0):
         normal = -normal
     alpha = atan2(float(normal @ np.cross(first, second)), float(second[k]))
     basis = np.column_stack([first, normal, second if sine > ROUNDING else np.cross(first, normal)])
     d, r, e = np.linalg.solve(basis, p)
-    at_joint = [Step(Turn, k, _angle(atan2(normal[j], normal[i]))), Step(Slide, k, _length(d, p))]
-    e = e if sine > ROUNDING else 0.0
-    return at_joint, [Step(Slide, i, _length(r, p)), Step(Turn, i, _angle(alpha)), Step(Slide, k, _length(e, p))]
+    e = e if sine > ROUNDING else 0.0 * e
+    d, r, e = (_length(x, p, lengths) for x in (d, r, e))
+    at_joint = [Step(Turn, k, _angle(atan2(normal[j], normal[i]))), Step(Slide, k, d)]
+    return at_joint, [Step(Slide, i, r), Step(Turn, i, _angle(alpha)), Step(Slide, k, e)]
 
 
 def _quarter(k: int, axis: int) -> list[Step]:
@@ -173,7 +246,7 @@ def _about(pose: Pose, k: int) -> float:
     return _angle(atan2(pose.R[j, i], pose.R[i, i]))
 
 
-def _steps(pose: Pose) -> list[Step]:
+def _steps(pose: Pose, lengths: list[Scalar]) -> list[Step]:
     """Slides and turns, about z, y, x, that lead to a frame."""
     R, p = pose
     level = float(np.hypot(R[0, 0], R[1, 0]))
@@ -181,7 +254,7 @@ def _steps(pose: Pose) -> list[Step]:
     yaw = 0.0 if upright else atan2(R[1, 0], R[0, 0])
     roll = atan2(-R[1, 2], R[1, 1]) if upright else atan2(R[2, 1], R[2, 2])
     turns = [Step(Turn, axis, _angle(x)) for axis, x in ((2, yaw), (1, atan2(-R[2, 0], level)), (0, roll))]
-    return [*(Step(Slide, axis, _length(x, p)) for axis, x in enumerate(p)), *turns]
+    return [*(Step(Slide, axis, _length(x, p, lengths)) for axis, x in enumerate(p)), *turns]
 
 
 def _last(steps: list[Step], motion: type[Slide] | type[Turn]) -> list[Step]:
@@ -195,6 +268,6 @@ def _angle(x: float) -> float:
     return quarters if abs(x - quarters) < ROUNDING else float(x)
 
 
-def _length(x: float, p: np.ndarray) -> float:
+def _length(row: np.ndarray, p: np.ndarray, lengths: list[Scalar]) -> Length:
     """The length, zero where it is rounding beside p."""
-    return 0.0 if abs(x) < ROUNDING * np.linalg.norm(p) else float(x)
+    return Length(np.where(np.abs(row) < ROUNDING * np.linalg.norm(p, axis=0), 0.0, row), lengths)
