@@ -340,6 +340,7 @@ def test_an_arm_that_cannot_move_costs_no_other():
         (SCENARIO, [], "keep is empty; it must name some of arrival"),
         (SCENARIO, "peak", "keep is 'peak'; it must be a list of names"),
         (SCENARIO, ["grace"], "keep has 'grace'; there are arrival, error, settling"),
+        (SCENARIO, [["peak"], {}], r"keep has \['peak'\]; there are arrival, error, settling"),
         (FREE, ["settling"], "keep has 'settling', and the run follows no reference; there are largest_deflection"),
         (squared, ["value"], "keep is given, and the task is a function; what it returns is kept"),
     ],

@@ -300,11 +300,11 @@ def varied(arm: Arm, names: list[str]) -> Model:
 
 def _last(known: dict[str, T], key: str, make: Callable[[], T]) -> T:
     """What was made last, if it is of this key, else made now."""
-    if key not in known:
-        made = make()
-        known.clear()
-        known[key] = made
-    return known[key]
+    if (found := known.get(key)) is None:
+        found = make()
+        known.clear()  # what another thread has just made is still its own
+        known[key] = found
+    return found
 
 
 def simulated(rows: Rows, model: Model, models: Mapping[int, Model], arguments: Mapping[str, Any]) -> None:
