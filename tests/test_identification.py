@@ -604,6 +604,11 @@ BAD = [
     (None, {"bounds": {"arm.mass": (1.0, 2.0)}}, "start of arm.mass is 0.5 kg; it must lie in its bounds, from 1 to 2"),
     (None, {"bounds": {"arm.mass": 2.0}}, r"identify: bounds of arm.mass is 2.0; it must be \(lowest, highest\)"),
     (None, {"start": {"arm.mass": 0.0}}, "identify: arm.mass is 0 at the start; give it another start, or bounds"),
+    (
+        None,
+        {"start": {"arm.mass": 0.0}, "bounds": {"arm.mass": (-np.inf, np.inf)}},
+        "identify: arm.mass is 0 at the start; give it another start, or finite bounds",
+    ),
     (None, {"states": ["arm.y1"]}, "identify: states: no 'arm.y1'; there are arm.joint, arm.motor"),
     (None, {"offsets": "arm_drive"}, "identify: offsets is 'arm_drive'; it must be true, false or a list of names"),
     (None, {"q0": {"leg": 1.0}}, "identify: q0: no coordinate 'leg'; there are arm.joint, arm.motor"),

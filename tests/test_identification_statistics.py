@@ -196,6 +196,8 @@ def test_fit_is_100_for_the_data_and_0_for_their_mean():
 def test_a_combination_reads_as_one_writes_it():
     assert combination(TWO, np.array([0.0, -1.0])) == "place"
     assert combination(TWO, np.array([-0.6, 0.8])) == "0.80 place - 0.60 slope"
+    many = [signed(f"state {i}", "", 0.0, 1.0) for i in range(400)]  # none with a tenth of it, as of many segments
+    assert combination(many, np.array([0.06, *399 * [0.05]])) == "state 0"
 
 
 # -- the search --------------------------------------------------------------------------------------------------------

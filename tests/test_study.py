@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from collections import UserList
 from pathlib import Path
 
 import numpy as np
@@ -293,6 +294,8 @@ def test_a_model_is_run_for_each_sample():
         ({}, "until is missing; it is the end of each run"),
         ({"until": 1.0, "speed": 3}, "speed is unknown; a model takes until, u, q0"),
         ({"until": 1.0, "keep": ["settling"]}, "keep has 'settling', and the run follows no reference"),
+        ({"until": 1.0, "q0": [0.1]}, r"q0 has shape \(1,\); it must have 2 numbers: upper.joint, fore.joint"),
+        ({"until": 1.0, "qd0": "fast"}, "qd0 is not an array of numbers"),
     ],
 )
 def test_a_model_and_wrong_arguments(arguments, message):
@@ -301,11 +304,43 @@ def test_a_model_and_wrong_arguments(arguments, message):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"until": -1.0}, "until is -1.0 s; it must be positive"),
+        ({"until": 1.0, "method": "euler"}, "unknown method 'euler'"),
+        ({"until": 1.0, "reference": fa.Quintic((0.0,), (1.0,), 0.5)}, "reference moves 1 joints; the arm has 2"),
+    ],
+)
+def test_a_model_and_what_no_run_can_do(arguments, message):
+    """It is said at once, not of each chunk."""
+    with pytest.raises(fa.DescriptionError, match=message):
+        run(fa.Model(fa.load("rigid-two-link")), {"upper.mass": [1.0]}, **arguments)
+
+
+def test_a_sample_that_cannot_be_costs_no_other():
+    """A delay is a whole number of periods, which is seen where all of a chunk are designed."""
+    scenario = SCENARIO.replace(controller=dict(SCENARIO.controller) | {"period": 0.004})
+    result = run(scenario, {"controller.delay": [0.0, 0.006, 0.008]}, "grid", chunk=3)
+    assert result.status.values[[0, 2]].tolist() == ["completed"] * 2 and not result.attrs["runs_lost"]
+    assert "delay is 0.006 s; it must be a whole number of periods" in str(result.status.values[1])
+    alone = run(scenario, {"controller.delay": [0.008]}, "grid")
+    assert float(result.residual[2]) == float(alone.residual[0])
+
+
+def test_an_arm_that_cannot_move_costs_no_other():
+    more = {"until": 0.1, "method": "rk4", "step": 0.01, "samples": 11}
+    light = fa.Model(fa.load("rigid-two-link"))
+    result = run(light, {"fore.mass": [1.0, 1e-300, 1e30]}, "grid", chunk=3, **more)
+    assert str(result.status.values[0]) == "completed" and not result.attrs["runs_lost"]
+
+
+@pytest.mark.parametrize(
     ("scenario", "keep", "message"),
     [
         (SCENARIO, [], "keep is empty; it must name some of arrival"),
         (SCENARIO, "peak", "keep is 'peak'; it must be a list of names"),
         (SCENARIO, ["grace"], "keep has 'grace'; there are arrival, error, settling"),
+        (SCENARIO, [["peak"], {}], r"keep has \['peak'\]; there are arrival, error, settling"),
         (FREE, ["settling"], "keep has 'settling', and the run follows no reference; there are largest_deflection"),
         (squared, ["value"], "keep is given, and the task is a function; what it returns is kept"),
     ],
@@ -509,8 +544,15 @@ def test_a_search_for_nothing(task, parameters, outcome, message):
 # -- folders -----------------------------------------------------------------------------------------------------------
 
 
+class Calls(UserList):
+    """What a function of a study has been called with; it is no part of the study."""
+
+    def __reduce_ex__(self, _):
+        return Calls, ()
+
+
 def test_a_study_goes_on_where_it_was(tmp_path):
-    calls = []
+    calls = Calls()
 
     def counted(samples):
         calls.append(samples["x"].copy())
@@ -534,7 +576,7 @@ def test_a_study_goes_on_where_it_was(tmp_path):
 
 def test_a_search_goes_on_where_it_was(tmp_path):
     design = studies.WorstCase(outcome="value", runs=100, seed=2)
-    calls = []
+    calls = Calls()
 
     def counted(samples):
         calls.append(len(samples["x"]))
@@ -742,6 +784,74 @@ def test_equal_things_have_equal_digests_in_every_process():
     environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(HELPERS.parents[1] / "src")}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [digest(plan.task), plan.identity()]
+
+
+def times(factor):
+    """A function that holds a number."""
+
+    def multiplied(samples):
+        return factor * samples["x"]
+
+    return multiplied
+
+
+FACTOR = 1.0
+
+
+def by_factor(samples):
+    return FACTOR * samples["x"]
+
+
+def by_another(samples):
+    return by_factor(samples) if len(samples) else by_another(samples)
+
+
+class Multiplied:
+    def __call__(self, samples):
+        return samples["x"]
+
+    def method(self, samples):
+        return samples["x"]
+
+
+def test_a_function_with_other_numbers_is_another_study(tmp_path):
+    """Those that it was made with; a folder of one is not that of the other."""
+    run(times(1.0), X, runs=4, folder=tmp_path / "x")
+    with pytest.raises(fa.DescriptionError, match="belongs to another study"):
+        run(times(2.0), X, runs=4, folder=tmp_path / "x")
+    assert run(times(1.0), X, runs=4, folder=tmp_path / "x").attrs["runs_found"] == 4
+
+
+@pytest.mark.parametrize("function", [by_factor, by_another])
+def test_a_function_that_asks_for_another_constant_is_another(function, monkeypatch):
+    """Also where a function that it calls does."""
+    before = digest(function)
+    assert digest(function) == before
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 2.0)
+    assert digest(function) != before
+
+
+@pytest.mark.parametrize("name", ["__call__", "method"])
+def test_an_object_whose_method_was_changed_is_another(name, monkeypatch):
+    before = digest(getattr(Multiplied(), name))
+    monkeypatch.setattr(Multiplied, name, lambda self, samples: 2.0 * samples["x"])
+    assert digest(getattr(Multiplied(), name)) != before
+
+
+def test_a_callable_object_is_its_code(monkeypatch):
+    before = digest(Multiplied())
+    monkeypatch.setattr(Multiplied, "__call__", lambda self, samples: 2.0 * samples["x"])
+    assert digest(Multiplied()) != before
+
+
+def test_a_function_may_hold_what_does_not_pickle():
+    lock = threading.Lock()
+
+    def locked(samples):
+        with lock:
+            return FACTOR * samples["x"]
+
+    assert digest(locked) == digest(locked) != digest(times(1.0))
 
 
 def test_what_differs_has_another_digest():

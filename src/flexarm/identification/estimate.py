@@ -171,7 +171,7 @@ def combination(unknowns: Sequence[Unknown], share: Array) -> str:
     """In words: the largest first and positive, what is smaller than a tenth left out."""
     order = np.argsort(-np.abs(share), kind="stable")
     share = share * (1.0 if share[order[0]] >= 0 else -1.0)
-    first, *others = [i for i in order if abs(share[i]) >= NAMED]
+    first, *others = [i for i in order if abs(share[i]) >= min(NAMED, abs(share[order[0]]))]
     text = unknowns[first].name if not others else f"{share[first]:.2f} {unknowns[first].name}"
     for i in others:
         text += f" {'-' if share[i] < 0 else '+'} {abs(share[i]):.2f} {unknowns[i].name}"

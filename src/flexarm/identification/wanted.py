@@ -73,7 +73,12 @@ def placed(unknown: Unknown, start: Mapping[str, float], bounds: Mapping[str, tu
             raise Fault(f"bounds of {unknown.name}", f"is {shown(bounds[unknown.name])}; it must be (lowest, highest)")
     low, high = map(float, pair)
     if not unknown.size:
-        unknown = replace(unknown, size=max(abs(x) for x in (low, high) if math.isfinite(x)))
+        size = max((abs(x) for x in (low, high) if math.isfinite(x)), default=0.0)
+        if not size:
+            raise DescriptionError(
+                f"identify: {unknown.name} is 0 at the start; give it another start, or finite bounds"
+            )
+        unknown = replace(unknown, size=size)
     return bounded(unknown, low, high)
 
 

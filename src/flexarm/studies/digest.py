@@ -6,6 +6,7 @@ import functools
 import hashlib
 import types
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,14 @@ def _pieces(thing: Any, depth: int) -> Iterator[bytes]:
     elif isinstance(thing, type | types.BuiltinFunctionType):
         yield f"{thing.__module__}.{thing.__qualname__}".encode()
     elif isinstance(thing, types.FunctionType):
-        # the code is part of it: a function that was changed has not computed what lies there
-        yield f"{thing.__module__}.{thing.__qualname__}".encode()
-        yield from _pieces((thing.__code__, thing.__defaults__, thing.__kwdefaults__), inside)
+        for function, values in _functions(thing):
+            yield f"{function.__module__}.{function.__qualname__}".encode()
+            yield from _pieces((function.__code__, function.__defaults__, function.__kwdefaults__), inside)
+            for name, value in values.items():
+                yield name.encode()
+                yield from _held(value, inside)
+    elif isinstance(thing, types.MethodType):
+        yield from _pieces((thing.__func__, thing.__self__), inside)
     elif isinstance(thing, Described):
         yield type(thing).__name__.encode()
         yield from _pieces(dict(thing), inside)
@@ -77,7 +83,50 @@ def _pieces(thing: Any, depth: int) -> Iterator[bytes]:
         yield type(thing).__qualname__.encode()
         yield from _pieces({f.name: getattr(thing, f.name) for f in dataclasses.fields(thing)}, inside)
     else:
+        if callable(thing) and isinstance(call := type(thing).__call__, types.FunctionType):
+            yield from _pieces(call, inside)
         yield from _pieces(_reduced(thing), inside)
+
+
+def _functions(function: types.FunctionType) -> Iterator[tuple[types.FunctionType, dict[str, Any]]]:
+    """A function and those of its module that it calls, each with the values that it takes from around it.
+
+    They are part of it: a function that was changed has not computed what lies there, nor one made with other numbers.
+    """
+    waiting, known = [function], {function}
+    while waiting:
+        each = waiting.pop()
+        values: dict[str, Any] = {}
+        for name, cell in zip(each.__code__.co_freevars, each.__closure__ or (), strict=True):
+            with suppress(ValueError):  # it is still empty
+                values[name] = cell.cell_contents
+        values |= {name: each.__globals__[name] for name in _names(each.__code__) if name in each.__globals__}
+        for name, value in [*values.items()]:
+            if isinstance(value, types.FunctionType) and (value.__module__ == each.__module__):
+                del values[name]
+                if value not in known:
+                    known.add(value)
+                    waiting.append(value)
+        yield each, values
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """Of what code asks for, that of the functions inside it too."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _names(inner)
+
+
+def _held(value: Any, depth: int) -> Iterator[bytes]:
+    """What a function holds or finds around it; what does not pickle, such as a module or a lock, is no number."""
+    if isinstance(value, types.FunctionType):  # of another module
+        yield f"{value.__module__}.{value.__qualname__}".encode()
+        return
+    try:
+        yield from [*_pieces(value, depth)]
+    except DescriptionError:
+        yield f"{type(value).__module__}.{type(value).__qualname__}".encode()
 
 
 def _reduced(thing: Any) -> Any:

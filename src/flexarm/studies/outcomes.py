@@ -110,14 +110,15 @@ def kept(names: object, follows: bool, band: float, after: float) -> Keep:
     """What is kept, from a list of names; by default the numbers that fit the run. Raises `Fault`."""
     if names is None:
         return Keep(DEFAULT_FOLLOWING if follows else DEFAULT_FREE, (), band, after)
-    given = list(dict.fromkeys(checked_names(names, "a list of names", "keep")))
+    given = checked_names(names, "a list of names", "keep")
     if not given:
         raise Fault("keep", f"is empty; it must name some of {choices(*OUTCOMES, *TRAJECTORIES)}")
     for name in given:
-        if name not in OUTCOMES and name not in TRAJECTORIES:
+        if not isinstance(name, str) or (name not in OUTCOMES and name not in TRAJECTORIES):
             raise Fault("keep", f"has {shown(name)}; there are {', '.join((*OUTCOMES, *TRAJECTORIES))}")
         if name in (*PERFORMANCE, *results.FOLLOWED) and not follows:
             raise Fault("keep", f"has {shown(name)}, and the run follows no reference; there are {', '.join(OTHERS)}")
+    given = list(dict.fromkeys(given))
     return Keep(
         tuple(name for name in given if name in OUTCOMES),
         tuple(name for name in given if name in TRAJECTORIES),

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, final
 
 import numpy as np
 
-from flexarm.checks import Described, refused, shown
+from flexarm.checks import Described, Fault, checked_array, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.scenario import Scenario
+from flexarm.simulation import methods
 from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.inputs import as_input
-from flexarm.simulation.run import simulate
+from flexarm.simulation.run import checked_wanted, simulate
 from flexarm.studies.digest import digest
 from flexarm.studies.outcomes import OUTCOMES, Keep, Rows, of_function
 
@@ -139,8 +140,11 @@ class ScenarioTask:
         if not asked:
             return rows.dataset()
         if one_design and {name.partition(".")[0] for name in samples if name not in names} <= TOGETHER:
-            self._all(rows, model, asked)
-            return rows.dataset()
+            try:
+                self._all(rows, model, asked)
+                return rows.dataset()
+            except DescriptionError:
+                pass  # one of them cannot be computed; each tells for itself
         for i, (each, arguments) in asked.items():
             try:
                 if one_design:
@@ -214,7 +218,20 @@ class ModelTask:
         return numbers(self.arm, pattern)
 
     def check(self, samples: Samples) -> None:
-        pass
+        given: dict[str, Any] = {"method": "auto", "rtol": 1e-8, "atol": 1e-10, "samples": 1001, "step": None}
+        given |= self.arguments
+        until, method, rtol, atol = (given[name] for name in ("until", "method", "rtol", "atol"))
+        methods.check(until, method, rtol, atol, given["samples"], given["step"], given.get("spectral_radius"))
+        model = varied(self.arm, list(samples))
+        n = len(model.coordinates)
+        with refused("study"):
+            for name in ("q0", "qd0"):
+                x = None if given.get(name) is None else checked_array(given[name], name)
+                if x is not None and x.shape != (n,):
+                    must = f"it must have {n} numbers: {', '.join(model.coordinates)}"
+                    raise Fault(name, f"has shape {x.shape}; {must}")
+        if given.get("reference") is not None:
+            checked_wanted(given["reference"], model)
 
     def run(self, samples: Samples) -> "Dataset":
         rows = Rows(len(next(iter(samples.values()))), self.keep)
@@ -225,8 +242,16 @@ class ModelTask:
                 models[i] = model.at(p)
             except DescriptionError as error:
                 rows.failed(i, str(error))
-        if models:
-            simulated(rows, model, models, self.arguments | {"keep": self.keep.needs()})
+        arguments = self.arguments | {"keep": self.keep.needs()}
+        try:
+            if models:
+                simulated(rows, model, models, arguments)
+        except DescriptionError:  # of one of them, or of what is asked of all
+            for i, each in models.items():
+                try:
+                    simulated(rows, model, {i: each}, arguments)
+                except DescriptionError as error:
+                    rows.failed(i, str(error))
         return rows.dataset()
 
 
@@ -275,11 +300,11 @@ def varied(arm: Arm, names: list[str]) -> Model:
 
 def _last(known: dict[str, T], key: str, make: Callable[[], T]) -> T:
     """What was made last, if it is of this key, else made now."""
-    if key not in known:
-        made = make()
-        known.clear()
-        known[key] = made
-    return known[key]
+    if (found := known.get(key)) is None:
+        found = make()
+        known.clear()  # what another thread has just made is still its own
+        known[key] = found
+    return found
 
 
 def simulated(rows: Rows, model: Model, models: Mapping[int, Model], arguments: Mapping[str, Any]) -> None:
