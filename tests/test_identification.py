@@ -10,7 +10,7 @@ from figures import assert_readable, drawn
 
 import flexarm as fa
 from examples.identify_synthetic import damped
-from flexarm.identification.output_error import Indistinct
+from flexarm.identification.output_error import Doubtful, Indistinct
 from flexarm.identification.plant import Plant
 from flexarm.identification.records import Smooth, held, linear, nodes
 from flexarm.identification.shooting import cuts
@@ -460,6 +460,23 @@ def test_what_the_data_hardly_tell_is_named_and_warned_of(model):
     texts = [each.text for each in found.indistinct]
     assert any("arm.mass" in text and "arm.rotor_inertia" in text for text in texts), texts
     assert "the data cannot tell: " in found.summary()
+
+
+@pytest.mark.parametrize("wrong", ["degrees", "swapped"])
+def test_an_estimate_that_explains_nothing_is_warned_of(wrong, model, noisy):
+    """Data in another unit, or signals that were swapped: values come out, with errors, and are not to be trusted."""
+    drive, joint = noisy.arm_drive, noisy.arm_joint
+    if wrong == "degrees":
+        data, says = (
+            noisy.assign(arm_drive=np.degrees(drive), arm_joint=np.degrees(joint)),
+            "explains nothing of arm_joint",
+        )
+    else:
+        data, says = noisy.assign(arm_drive=joint, arm_joint=drive), "the search has not converged: The maximum number"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Indistinct)
+        with pytest.warns(Doubtful, match=f"^identify: .*{says}"):
+            fa.identify(model, data, FIT, outputs=ENCODERS)
 
 
 def test_steps_are_halved_until_nobody_notices(model, record):

@@ -70,6 +70,10 @@ class Indistinct(UserWarning):
     """The data cannot tell some parameters apart; the estimate lies somewhere along the combination that is named."""
 
 
+class Doubtful(UserWarning):
+    """The search has ended where the estimates' standard errors say little: they are those of a model that fits."""
+
+
 def identify(
     model: Model,
     data: Any,
@@ -165,6 +169,9 @@ def identify(
     -----
     Indistinct
         Where the data hardly tell some of them apart.
+    Doubtful
+        Where the search has not converged, or the model explains nothing of an output: a poor start, another unit, a
+        wrong sign, or signals that were swapped.
     """
     if is_response(data):
         in_time = {
@@ -222,7 +229,7 @@ def identify(
     p = np.concatenate([model.p, list(constants.values())])
     steps = _steps(measured, fastest, step)
     shots = Shots(asked.plant.motion, measured, layout, p, 0.0, steps, held, joined)
-    with progress.said("identifying"):
+    with progress.said("identifying"), np.errstate(over="ignore", invalid="ignore"):  # far from the data
         fit_ = fitted(shots, unknowns)
     return _result(asked, unknowns, fit_, fastest)
 
@@ -432,15 +439,29 @@ def _result(asked: Experiment, unknowns: tuple[Unknown, ...], fit: Fitted, faste
         "integration": f"{steps}, fastest mode {fastest:.4g} rad/s, error {fit.error:.2g} of the residuals",
         "search": f"{found.evaluations} evaluations with derivatives, {ended}",
     }
+    compared = _compared(asked, shots, found.values)
+    if said := _doubts(found, compared):
+        warnings.warn(f"identify: {said}", Doubtful, stacklevel=3)
     return Identification(
         asked.plant.model.at(values),
         unknowns,
         found.values,
         told,
-        _compared(asked, shots, found.values),
+        compared,
         facts,
         partial(_withheld, asked, known, fit.sigma),
     )
+
+
+def _doubts(found: Found, compared: InTime) -> str:
+    """Why the estimates are not to be trusted; "" where nothing is seen."""
+    said = [] if found.converged else [f"the search has not converged: {found.message}"]
+    fit = compared.fit
+    for record in fit.record.values:
+        for output in fit.output.values:
+            if not (percent := float(fit.sel(record=record, output=output))) > 0:
+                said.append(f"the model explains nothing of {output} of {record}, its fit is {percent:.3g} %")
+    return "; ".join(said)
 
 
 def _compared(asked: Experiment, shots: Shots, values: Array) -> InTime:
