@@ -334,6 +334,42 @@ def test_an_arm_that_cannot_move_costs_no_other():
     assert str(result.status.values[0]) == "completed" and not result.attrs["runs_lost"]
 
 
+@pytest.mark.parametrize("name", ["until", "samples"])
+def test_trajectories_need_times_in_common(name):
+    with pytest.raises(
+        fa.DescriptionError, match=f"^study: keep has 'q' and {name} varies; trajectories need times in"
+    ):
+        run(FREE, {name: [2, 3]}, "grid", keep=["q", "effort"])
+    assert run(FREE, {name: [2, 3]}, "grid", keep=["effort"]).attrs["runs_failed"] == 0
+
+
+def test_a_function_may_change_what_it_is_given():
+    def changed(samples):
+        samples["x"] *= 3.0
+        return samples["x"]
+
+    result = run(changed, X, runs=6, chunk=2)
+    assert result.x.values.max() <= 1.0
+    np.testing.assert_allclose(result["value"].values, 3.0 * result.x.values)
+
+
+def test_outcomes_of_another_shape_are_told_and_the_others_kept():
+    def shaped(samples):
+        return {"rows": np.zeros((len(samples["x"]), 2 if samples["x"][0] < 0.9 else 3))}
+
+    result = run(shaped, {"x": [0.1, 0.5, 0.95]}, "grid", chunk=1)
+    assert result.status.values[:2].tolist() == ["completed"] * 2 and result.attrs["runs_lost"] == 1
+    assert str(result.status.values[2]) == "rows has shape (3,) a run, and (2,) in other runs; it must be the same"
+
+
+def test_what_a_chunk_says_is_one_line():
+    def loud(samples):
+        raise ValueError("no\nroot\x1b[31m" + "x" * 3000)
+
+    (said,) = set(run(loud, X, runs=2).status.values)
+    assert said.startswith("ValueError: no root\\x1b[31mxxx") and len(said) < 600
+
+
 @pytest.mark.parametrize(
     ("scenario", "keep", "message"),
     [

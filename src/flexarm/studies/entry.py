@@ -155,6 +155,7 @@ def planned(
         size = None if chunk is None else checked_whole(chunk, 1, "chunk")
         what = _task(task, keep, knows, band, after, arguments or {})
         varied = _varied(what, parameters)
+        _check_times(what, varied)
         if isinstance(chosen, WorstCase):
             _check_search(chosen, what, varied)
     return Plan(what, tuple(varied), chosen, size, title or what.title)
@@ -257,6 +258,16 @@ def _nominal(variable: Variable, given: Distribution) -> Any:
     if isinstance(variable.nominal, str) and not isinstance(given, Choice):
         raise Fault("", f"is the word {shown(variable.nominal)}; give a list of words")
     return variable.nominal
+
+
+def _check_times(task: Task, varied: list[Varied]) -> None:
+    """Trajectories stand over one row of times."""
+    for each in varied:
+        name = each.variable.name
+        if isinstance(task, ScenarioTask) and task.keep.trajectories and name in ("until", "samples"):
+            raise Fault(
+                "keep", f"has {task.keep.trajectories[0]!r} and {name} varies; trajectories need times in common"
+            )
 
 
 def _check_search(design: WorstCase, task: Task, varied: list[Varied]) -> None:

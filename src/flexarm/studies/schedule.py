@@ -67,7 +67,11 @@ class Work:
                     chunk = running.pop(future)
                     found = self._result(future)
                     if not isinstance(found, Failure):
-                        self._keep(chunk, found)
+                        if unlike := self._unlike(found):
+                            self.failed[chunk.key] = unlike
+                            self.progress(chunk.runs)
+                        else:
+                            self._keep(chunk, found)
                         continue
                     tried.setdefault(chunk.key, []).append(found.where)
                     if len(tried[chunk.key]) < TRIES:
@@ -98,6 +102,15 @@ class Work:
             self.progress(chunk.runs)
             return True
         return False
+
+    def _unlike(self, part: "Dataset") -> str:
+        """Why a chunk cannot stand beside those before; "" where it can."""
+        first = next(iter(self.done.values()), part)
+        for name in part.data_vars:
+            one, other = (each[name].shape[1:] if name in each else () for each in (part, first))
+            if name in first and one != other:
+                return f"{name} has shape {one} a run, and {other} in other runs; it must be the same"
+        return ""
 
     def _keep(self, chunk: Chunk, part: "Dataset") -> None:
         if self.folder is not None:

@@ -278,7 +278,8 @@ class FunctionTask:
 
     def run(self, samples: Samples) -> "Dataset":
         with refused(f"study: the function {self.title}"):
-            return of_function(self.function(dict(samples)), len(next(iter(samples.values()))), samples)
+            own = {name: values.copy() for name, values in samples.items()}  # a function may change what it is given
+            return of_function(self.function(own), len(next(iter(samples.values()))), samples)
 
 
 # -- numbers of an arm -------------------------------------------------------------------------------------------------

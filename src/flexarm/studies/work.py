@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from flexarm import escape
 from flexarm.errors import InterruptedRun
 from flexarm.native.calls import ALLOWED
 from flexarm.studies.digest import code_version, digest
@@ -12,6 +13,9 @@ from flexarm.studies.tasks import Samples, Task
 
 if TYPE_CHECKING:
     from xarray import Dataset
+
+LONGEST = 500
+"""Characters of what is said of a chunk that fails."""
 
 
 @final
@@ -66,8 +70,8 @@ def computed(task: Task, samples: Samples, version: str, cores: int | None) -> "
     except InterruptedRun:  # Ctrl-C in a run of this process
         raise KeyboardInterrupt from None
     except Exception as error:
-        said = str(error) or "it says no more"
-        return Failure(f"{type(error).__name__}: {said}", here())
+        said = " ".join(escape.line(str(error)).split()) or "it says no more"
+        return Failure(f"{type(error).__name__}: {said[:LONGEST]}", here())
     finally:
         ALLOWED.reset(token)
 
