@@ -578,3 +578,9 @@ def test_what_auto_chooses_does_not_follow_from_the_run_before(planar):
     for i in range(2):
         identical(one, i, other, 1 - i)
     same(one, 1, alone(planar, 0.02, u[1], None, None, samples=5), exactly=True)
+
+
+def test_a_state_that_leaves_all_bounds_in_a_step_is_not_said_to_have_grown_to_nothing(planar):
+    many = fa.simulate_many(planar, 0.02, u=[Sampled(JointPD(SLEW, 1e39, 2.0), 1e-3)] * 2, samples=5, progress=False)
+    (said,) = set(many.status.values)
+    assert said.startswith("diverged right after t = 0.001 s, where upper.joint was still ")

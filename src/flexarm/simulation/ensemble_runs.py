@@ -25,7 +25,7 @@ from flexarm.simulation.methods import Solve
 from flexarm.simulation.protocol import InLanes as How
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT, Race
-from flexarm.simulation.rhs import Plan
+from flexarm.simulation.rhs import DIVERGED, Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
 from flexarm.simulation.solvers import FIXED
 
@@ -379,6 +379,8 @@ def _told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str
     names = (*names, *(f"the rate of {name}" for name in names))
     largest = int(np.argmax(np.abs(motion)))
     why = f"a step of {group.step:g} s is too long"
+    if abs(motion[largest]) < DIVERGED:  # the last state that could be kept
+        return f"diverged right after t = {t:.6g} s, where {names[largest]} was still {motion[largest]:.3g} ({why})"
     return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {motion[largest]:.3g} ({why})"
 
 
