@@ -880,6 +880,18 @@ def test_a_callable_object_is_its_code(monkeypatch):
     assert digest(Multiplied()) != before
 
 
+def test_a_function_may_hold_what_has_no_end():
+    """Of objects that hold each other there are more ways than anybody can go."""
+    knot = Holding(None)
+    for _ in range(12):
+        knot = Holding([knot] * 8)
+
+    def tied(samples):
+        return knot and samples["x"]
+
+    assert digest(tied) == digest(tied)
+
+
 def test_a_function_may_hold_what_does_not_pickle():
     lock = threading.Lock()
 

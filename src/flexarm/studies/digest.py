@@ -7,6 +7,7 @@ import hashlib
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from flexarm.native.kernel import sources_digest
 from flexarm.version import __version__
 
 DEEPEST = 60
+MOST = 100_000
+"""Pieces of what a function finds around it: a figure, or a client of a cluster, has no end of them."""
 
 
 @functools.cache
@@ -119,14 +122,17 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def _held(value: Any, depth: int) -> Iterator[bytes]:
-    """What a function holds or finds around it; what does not pickle, such as a module or a lock, is no number."""
+    """What a function holds or finds around it; what does not pickle, as a module, or has no end is no number."""
     if isinstance(value, types.FunctionType):  # of another module
         yield f"{value.__module__}.{value.__qualname__}".encode()
         return
     try:
-        yield from [*_pieces(value, depth)]
+        found = [*islice(_pieces(value, depth), MOST)]
     except DescriptionError:
-        yield f"{type(value).__module__}.{type(value).__qualname__}".encode()
+        found = []
+    if len(found) in (0, MOST):
+        found = [f"{type(value).__module__}.{type(value).__qualname__}".encode()]
+    yield from found
 
 
 def _reduced(thing: Any) -> Any:

@@ -262,12 +262,11 @@ def _nominal(variable: Variable, given: Distribution) -> Any:
 
 def _check_times(task: Task, varied: list[Varied]) -> None:
     """Trajectories stand over one row of times."""
-    for each in varied:
+    kept_ = task.keep.trajectories if isinstance(task, ScenarioTask) else ()
+    for each in varied if kept_ else ():
         name = each.variable.name
-        if isinstance(task, ScenarioTask) and task.keep.trajectories and name in ("until", "samples"):
-            raise Fault(
-                "keep", f"has {task.keep.trajectories[0]!r} and {name} varies; trajectories need times in common"
-            )
+        if name in ("until", "samples") and len({*each.quantile.levels(2).tolist()}) > 1:
+            raise Fault("keep", f"has {kept_[0]!r} and {name} varies; trajectories need times in common")
 
 
 def _check_search(design: WorstCase, task: Task, varied: list[Varied]) -> None:
