@@ -35,7 +35,16 @@ input = { type = "rigid-inverse-dynamics" }
 FAILING = (
     PUSH.replace("until = 0.5\nsamples = 51", "until = 20\nsamples = 201") + '[solver]\nmethod = "rk4"\nstep = 0.05\n'
 )
+STUDY = """
+name = "few"
+scenario = "push.toml"
+design = { type = "random", runs = 2, seed = 1 }
+keep = ["peak"]
+[parameters]
+"upper.mass" = { type = "uniform", low = "-10 %", high = "10 %" }
+"""
 GIVEN = {"ARM": "arm.toml", "SCENARIO": "push.toml", "SCENARIO...": "push.toml", "[PAPER]": "mohan-saha"}
+GIVEN |= {"STUDY": "study.toml"}
 """What a new kind of argument is here has to be said here."""
 MOMENTS = 3
 """Of each command at which Ctrl-C is pressed."""
@@ -44,7 +53,7 @@ MOMENTS = 3
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, text in {"arm.toml": ARM, "push.toml": PUSH, "failing.toml": FAILING}.items():
+    for name, text in {"arm.toml": ARM, "push.toml": PUSH, "failing.toml": FAILING, "study.toml": STUDY}.items():
         (tmp_path / name).write_text(text)
     return tmp_path
 

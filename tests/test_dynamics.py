@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+from long_arms import long_arm
 from mpmath import mp
 from oracle import DIRECTIONS, Lagrangian
 from pinocchio_arms import pinocchio_arm, symmetric
@@ -554,13 +555,6 @@ def test_a_beam_that_sags():
 
 
 @cache
-def long_arm(n, **more):
-    axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
-    body = fa.Beam(length=0.5, mass=0.1, EI=1.0, modes={"y": 2, "z": 2}, **more)
-    links = [fa.Link(name=f"link{i}", joint=fa.Revolute(axis=axes[i % 2]), body=body) for i in range(n)]
-    return fa.Model(fa.Arm(name="long", links=links))
-
-
 def test_operations_of_eight_links():
     """Two modes in each of two planes, axes in turn. Mohan & Saha's table 1 has 17573; promised are 7500."""
     facts = long_arm(8, shapes="clamped-free").kernel("forward_dynamics").code.facts

@@ -8,9 +8,9 @@ import threading
 import casadi as ca
 import numpy as np
 import pytest
+from long_arms import long_arm
 from oracle import Lagrangian
 from random_arms import PLAIN, random_arm
-from test_dynamics import long_arm
 
 import flexarm as fa
 from flexarm import analysis, control

@@ -134,7 +134,8 @@ def _inputs(model: Model, names: Mapping[str, Any], what: str) -> dict[int, Any]
     if not isinstance(names, Mapping):
         raise DescriptionError(f"identify: {what} is {shown(names)}; it must be a dict by actuator")
     known = {name: i for i, name in enumerate(model.inputs)}
-    drives = {f"{name.rpartition('.')[0]}.drive": i for name, i in known.items()}
+    layout, links = model.arm.layout, model.arm.links
+    drives = {f"{links[layout[place].link].name}.drive": i for i, place in enumerate(model.arm.actuated)}
     for name in names:
         if name not in known and name not in drives:
             raise DescriptionError(f"identify: {what}: no actuator {shown(name)}; there are {', '.join(known)}")

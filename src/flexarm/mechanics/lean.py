@@ -77,7 +77,6 @@ class Pose(NamedTuple):
         return Pose(R / np.linalg.norm(R, axis=0), p)
 
 
-
 def lean(chain: Chain) -> Chain:
     """The chain with other frames and steps, and the same equations of motion.
 
@@ -198,9 +197,7 @@ def _seen(body: Body, inertia: Matrix, old: Pose, lengths: list[Scalar], nominal
     return replace(body, inertia=lambda eta: M, tip=lambda eta: [0.0] * 6)
 
 
-def _normal(
-    k: int, end: Pose, second: np.ndarray, lengths: list[Scalar]
-) -> tuple[list[Step], list[Step]] | None:
+def _normal(k: int, end: Pose, second: np.ndarray, lengths: list[Scalar]) -> tuple[list[Step], list[Step]] | None:
     """The way from one joint, about the axis k of its frame, to the axis `second` through `end`.
 
     What of it is done with the joint, and the rest, to a frame whose axis k is `second`, the last step along it. None

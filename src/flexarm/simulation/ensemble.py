@@ -16,7 +16,6 @@ from flexarm.native.calls import cores
 from flexarm.simulation import memory, methods
 from flexarm.simulation.dataset import checked_keep, kept_of, numbers
 from flexarm.simulation.ensemble_dataset import dataset
-from flexarm.simulation.ensemble_files import Folder
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, groups, tasks
 from flexarm.simulation.inputs import as_input
@@ -133,6 +132,8 @@ def simulate_many(
 
     place, together = None, count
     if folder is not None:
+        from flexarm.simulation.ensemble_files import Folder  # late: it imports h5py and xarray
+
         place = Folder(folder)
         together = max(1, min(count, int(min(CHUNK, max(memory.room(), SMALL) / 4) / size)))
     bar = Bar(float(count), model.arm.name, "{task.completed:.0f} of {task.total:.0f} runs")

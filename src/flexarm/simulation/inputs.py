@@ -67,6 +67,7 @@ class Piecewise(Input):
 
     def in_lanes(self, model: Model) -> InLanes:
         """Held from value to value."""
+        _check_model(model)
         _width("values", self.values_.shape[1], model)
         return InLanes()
 
@@ -160,6 +161,7 @@ class Table(Input):
 
     def in_lanes(self, model: Model) -> InLanes:
         """Interpolated natively."""
+        _check_model(model)
         _width("values", self.values_.shape[1], model)
         return InLanes(cubics=self._cubics())
 
@@ -302,6 +304,7 @@ class RigidInverseDynamics(Input):
 
     def in_lanes(self, model: Model) -> InLanes:
         """The compiled torques, each lane at its own time."""
+        _check_model(model)
         kernel = self._kernel(model)
         return InLanes(kernel.vector_code, kernel.constants)
 
@@ -365,6 +368,7 @@ class PrescribedMotion(Input):
 
     def in_lanes(self, model: Model) -> InLanes:
         """The compiled accelerations, each lane at its own time."""
+        _check_model(model)
         kernel = self._kernel(model)
         return InLanes(kernel.vector_code, kernel.constants, of_time=False)
 
@@ -411,6 +415,11 @@ def as_input(u: Any, model: Model) -> Input:
     if not np.isfinite(values).all():
         raise DescriptionError("u contains NaN or infinity")
     return constant(values)
+
+
+def _check_model(model: object) -> None:
+    with refused("in_lanes"):
+        checked_instance(model, Model, "model")
 
 
 def _names(model: Model) -> str:
