@@ -46,7 +46,7 @@ clean:
 
 # Pinocchio (crosscheck) has no wheel for some systems: its tests are then skipped.
 .venv/.ready-dev: .venv/.ready
-	$(PIP) -e ".[dev,crosscheck]" || $(PIP) -e ".[dev]"
+	$(PIP) -e ".[dev,cluster,crosscheck]" || $(PIP) -e ".[dev,cluster]"
 	touch $@
 
 # Exudyn (peers) has no wheel for some systems: its rows then say so.

@@ -14,7 +14,6 @@ from study_tasks import allow, log, sick, squared, until
 import flexarm as fa
 from flexarm.studies.result import load, save
 
-pytest.importorskip("distributed")
 ROOT = Path(__file__).parents[1]
 X = {"x": {"type": "uniform", "low": 0.0, "high": 1.0}}
 
