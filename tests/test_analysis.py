@@ -684,6 +684,24 @@ def test_neutral_axes_end_where_the_tips_are(seed, options):
         np.testing.assert_allclose(local[-1], rest + deflections[i, :3], atol=tolerance * size)
 
 
+def test_neutral_axes_of_a_beam_that_bends_in_one_plane():
+    """Its stiffness is a number for that plane alone; a varied model draws what the rebuilt arm draws."""
+
+    def arm(EI):
+        beam = fa.Beam(length=0.5, mass=0.1, EI={"y": EI}, modes={"y": 2})
+        return fa.Arm(name="plane", links=[fa.Link(name="one", joint=fa.Revolute(axis=(0, 0, 1)), body=beam)])
+
+    q = np.array([0.3, 0.05, -0.01])
+    rebuilt = fa.Model(arm(2.0))
+    line = plots.neutral_axes(rebuilt, q)[0]
+    varied = plots.neutral_axes(fa.Model(arm(1.0), vary=["one.EI"]).at([2.0]), q)[0]
+    np.testing.assert_allclose(varied, line, rtol=1e-12, atol=1e-14)
+    frame = rebuilt.frames(q)[0]
+    local = (line - frame[:3, 3]) @ frame[:3, :3]
+    np.testing.assert_allclose(local[-1], [0.5, *rebuilt.deflections(q)[0, 1:3]], atol=1e-4)
+    assert np.abs(local[-1, 1]) > 1e-3
+
+
 def test_modes_are_drawn():
     """The first mode of a mast is the clamped-free shape, drawn a tenth of the arm's size wide."""
     model = fa.Model(cantilever())

@@ -18,7 +18,7 @@ from flexarm.checks import (
     refused,
     shown,
 )
-from flexarm.description.arm import Beam, Telescope
+from flexarm.description.arm import Telescope
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
 from flexarm.model import Model
@@ -199,21 +199,10 @@ def _bending(model: Model, i: int) -> Callable[..., Any]:
     def trace() -> Callable[..., Any]:
         import casadi as ca
 
-        body, link = model.chain.bodies[i], model.arm.links[i]
+        body = model.chain.bodies[i]
         eta = ca.SX.sym("eta", body.size)
         z = [eta[k] for k in range(body.size)]
-        known = link.body.stiffness if isinstance(link.body, Beam) else {}
-        stiffer = {
-            d: model.number(f"{link.name}.EI.{d}", model.number(f"{link.name}.EI", x)) / x for d, x in known.items()
-        }
-        rows = []
-        for x in np.linspace(0.0, 1.0, STATIONS):
-            moment = body.bending_moment(float(x), z)
-            EI = [1.0, 1.0]
-            if isinstance(link.body, Beam):
-                along = link.body.profile(x)
-                EI = [float(along.EI_y[0]) * stiffer["y"], float(along.EI_z[0]) * stiffer["z"]]
-            rows.append(ca.horzcat(*(m / e if e else 0.0 for m, e in zip(moment, EI, strict=True))))
+        rows = [ca.horzcat(*body.curvature(float(x), z)) for x in np.linspace(0.0, 1.0, STATIONS)]
         values = (ca.vertcat(*rows), ca.horzcat(*body.root(z)), ca.vertcat(*body.tip(z)))
         p = model.symbols
         names = [eta] if p is None else [eta, p]
