@@ -15,6 +15,9 @@ from flexarm.errors import DescriptionError
 
 __all__ = ["bundled", "load", "read_toml"]
 
+PLACES = {"arm": "arms", "scenario": "scenarios", "study": "studies"}
+"""Folders of the catalogue."""
+
 MOST_BYTES = 4 * 1024**2
 """Of a file: the largest tables of a scenario are smaller, and what does not end is not read to the end."""
 
@@ -26,8 +29,28 @@ LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+
 
 def bundled() -> tuple[str, ...]:
     """Names of the arms that come with the package, sorted."""
-    files = (resources.files("flexarm.catalogue") / "arms").iterdir()
+    return catalogued("arm")
+
+
+def catalogued(kind: str) -> tuple[str, ...]:
+    """Names of what comes with the package of a kind, "arm", sorted."""
+    files = (resources.files("flexarm.catalogue") / PLACES[kind]).iterdir()
     return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
+
+
+def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, str, Path | None]:
+    """The file of something bundled, by its name, or from the path of a .toml file.
+
+    With it what messages call it, and its folder, None of what is bundled. Raises `DescriptionError`.
+    """
+    given = path_text(caller, f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}", name_or_path)
+    if not isinstance(name_or_path, str) or Path(given).name != given or given.endswith(".toml"):
+        return Path(given), given, Path(given).parent
+    if given not in catalogued(kind):
+        known = ", ".join(catalogued(kind))
+        raise DescriptionError(f"unknown {kind} {shown(given)}; bundled are {known}, or give the path of a .toml file")
+    given += ".toml"
+    return resources.files("flexarm.catalogue") / PLACES[kind] / given, given, None
 
 
 def load(name_or_path: str | PathLike[str]) -> Arm:
@@ -35,14 +58,7 @@ def load(name_or_path: str | PathLike[str]) -> Arm:
 
     Raises `DescriptionError`, one line that begins with the file's name.
     """
-    given = path_text("load", "an arm", name_or_path)
-    file: Traversable = Path(given)
-    if isinstance(name_or_path, str) and Path(given).name == given and not given.endswith(".toml"):
-        if given not in bundled():
-            known = ", ".join(bundled())
-            raise DescriptionError(f"unknown arm {shown(given)}; bundled are {known}, or give the path of a .toml file")
-        given += ".toml"
-        file = resources.files("flexarm.catalogue") / "arms" / given
+    file, given, _ = located("load", "arm", name_or_path)
     table = read_toml(file, given)
     try:
         return Arm(**table)

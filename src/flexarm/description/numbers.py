@@ -83,6 +83,12 @@ def tensor_axes(I: np.ndarray, r: int, c: int) -> str:
     return "" if lone and r == c and (r != 0 or I[0, 0] == I[1, 1]) else "xyz"[min(r, c)] + "xyz"[max(r, c)]
 
 
+def entry_name(field: str, I: np.ndarray, r: int, c: int) -> str:
+    """The name of a tensor's entry: "inertia", "inertia.xy"."""
+    axes = tensor_axes(I, r, c)
+    return f"{field}.{axes}" if axes else field
+
+
 def tensors(arm: Arm) -> dict[str, np.ndarray]:
     """The inertia tensors of an arm, (3, 3), by the names of their fields: "upper.inertia", "payload.inertia"."""
     found = {}
@@ -127,8 +133,7 @@ def _own(values: Mapping[str, float], owner: str) -> dict[str, float]:
 
 
 def _changed_tensor(I: np.ndarray, values: Mapping[str, float], field: str) -> Any:
-    names = [[field + "." * bool(a := tensor_axes(I, r, c)) + a for c in range(3)] for r in range(3)]
-    return tuple(tuple(float(values.get(names[r][c], I[r, c])) for c in range(3)) for r in range(3))
+    return tuple(tuple(float(values.get(entry_name(field, I, r, c), I[r, c])) for c in range(3)) for r in range(3))
 
 
 def _any(values: Mapping[str, float], *fields: str) -> bool:

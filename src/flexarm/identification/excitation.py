@@ -229,7 +229,7 @@ def excitation(
     _, a, reached = max((tried(x) for x in (SHARES if flat is None else (flat,))), key=lambda each: each[0])
     M = np.einsum("l,lkm->km", np.abs(a) ** 2, information)
     C = np.linalg.inv(M) * np.outer(size, size)
-    found = [each.name for each in model.parameters]
+    found = [each.name for each in model.varied]
     table = sine.table(a)
     own = table.values_[:-1] - hold
     crest = np.abs(own).max(axis=0) / np.maximum(np.sqrt((own**2).mean(axis=0)), np.finfo(float).tiny)
@@ -258,7 +258,7 @@ def _varying(model: Model, fit: Any) -> Model:
     patterns = [fit] if isinstance(fit, str) else fit
     if not isinstance(patterns, list | tuple) or not patterns:
         raise DescriptionError(f"excitation: fit is {shown(fit)}; it must be a list of names of parameters")
-    if len(model.p) and all(any(x in fitting(model.parameters, each) for each in patterns) for x in model.parameters):
+    if len(model.p) and all(any(x in fitting(model.varied, each) for each in patterns) for x in model.varied):
         return model
     return Model(model.arm_at() if len(model.p) else model.arm, vary=patterns)
 
@@ -389,7 +389,7 @@ def _at_rest(signals: list[_Signal], hold: Array) -> Array:
 def _check_seen(model: Model, M: Array) -> None:
     """Raise `DescriptionError` where no spectrum tells all parameters."""
     size = np.sqrt(np.diag(M))
-    names = [each.name for each in model.parameters]
+    names = [each.name for each in model.varied]
     if not (size > 0).all():
         unseen = names[int(size.argmin())]
         raise DescriptionError(f"excitation: no line tells {unseen} from these outputs; leave it out of fit")

@@ -297,7 +297,7 @@ def identify_response(
     sensors, signals = _sensors(model, outputs)
     taken = of_data(model, data, sensors, signals, inputs, share)
     start, bounds = (aliased(model, chosen, table, what) for table, what in ((start, "start"), (bounds, "bounds")))
-    unknowns = [of_arm(model.parameters[i], model.p[i], start, bounds) for i in chosen]
+    unknowns = [of_arm(model.varied[i], model.p[i], start, bounds) for i in chosen]
     constants = _constants(model, taken, currents or {})
     unknowns += [constant(model.inputs[taken.columns[i]], x) for i, x in constants.items()]
     if delay is not None:

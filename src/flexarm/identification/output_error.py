@@ -149,7 +149,6 @@ def identify(
     step : float, optional
         Longest step of the Runge-Kutta method [s]; default a radian of the fastest mode, and less where the result
         would notice.
-
     unmodelled : float, optional
         Of a frequency response alone: share by which the model is expected to be wrong, counted beside the variance of
         each line. Friction bends the response of a real arm by more than its periods differ; with 0 (default) the lines
@@ -249,7 +248,7 @@ def _unknowns(
     """All that is looked for, those of the arm first, and where each stands in the motion."""
     model = asked.plant.model
     start, bounds = (aliased(model, chosen, table, what) for table, what in ((start, "start"), (bounds, "bounds")))
-    unknowns = [of_arm(model.parameters[i], model.p[i], start, bounds) for i in chosen]
+    unknowns = [of_arm(model.varied[i], model.p[i], start, bounds) for i in chosen]
     p = np.full(len(model.p) + len(constants), -1)
     p[list(chosen)] = range(len(chosen))
     for number, (i, value) in enumerate(constants.items()):

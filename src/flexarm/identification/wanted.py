@@ -20,10 +20,10 @@ def varied(model: Model, fit: Any) -> tuple[Model, tuple[int, ...]]:
         raise DescriptionError(
             f"identify: fit is {shown(fit)}; it must be a list of names, symbols or patterns of them"
         )
-    if not model.parameters:
+    if not model.varied:
         model = Model(model.arm, vary=list(fit))
-    names = [each.name for each in model.parameters]
-    found = dict.fromkeys(each.name for pattern in fit for each in fitting(model.parameters, pattern))
+    names = [each.name for each in model.varied]
+    found = dict.fromkeys(each.name for pattern in fit for each in fitting(model.varied, pattern))
     return model, tuple(names.index(name) for name in found)
 
 
@@ -33,7 +33,7 @@ def aliased(model: Model, chosen: tuple[int, ...], table: Any, what: str) -> dic
         return {}
     if not isinstance(table, Mapping):
         raise DescriptionError(f"identify: {what} is {shown(table)}; it must be a dict by name")
-    names = {model.parameters[i].symbol: model.parameters[i].name for i in chosen}
+    names = {model.varied[i].symbol: model.varied[i].name for i in chosen}
     return {str(names.get(name, name)): x for name, x in table.items()}
 
 

@@ -132,19 +132,18 @@ def _measured(chain: Chain) -> tuple[Chain, list[Scalar]]:
     lengths: list[Scalar] = []
 
     def measured(step: Step) -> Step:
-        if step.motion is not Slide or chain.nominal([[step.offset]]) is None:
+        if step.motion is not Slide:
             return step
         if isinstance(step.offset, int | float):
-            return replace(step, offset=Length(np.append(float(step.offset), zero), lengths))
-        place = next(i for i, each in enumerate(lengths, start=1) if each is step.offset)
-        return replace(step, offset=Length(np.eye(1 + len(lengths))[place], lengths))
+            return replace(step, offset=Length(np.append(float(step.offset), np.zeros(len(lengths))), lengths))
+        place = [i for i, each in enumerate(lengths, start=1) if each is step.offset]
+        return replace(step, offset=Length(np.eye(1 + len(lengths))[place[0]], lengths)) if place else step
 
     steps = [step for segment in chain.segments for step in (*segment.steps, *segment.after)]
     for step in steps:
         symbolic = step.motion is Slide and is_symbolic(step.offset)
         if symbolic and chain.nominal([[step.offset]]) is not None and not any(x is step.offset for x in lengths):
             lengths.append(step.offset)
-    zero = np.zeros(len(lengths))
     segments = [
         Segment(tuple(map(measured, segment.steps)), tuple(map(measured, segment.after))) for segment in chain.segments
     ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -197,13 +197,16 @@ def named_damping(
     D = modal_damping(M, K, ratios, start)
     direction = [d for d, (a, b) in enumerate(pairwise(start)) for _ in range(a, b)]
 
+    @cache
+    def unit(mode: int) -> np.ndarray:
+        return modal_damping(M, K, np.eye(len(ratios))[mode], start)
+
     def follows(i: int, j: int) -> Scalar:
         a, b = start[direction[i]], start[direction[i] + 1]
         if not a <= j < b:
             return 0.0
         zeta = [named_ratio(description, name, modes, r) for r in range(a, b)]
-        units = [modal_damping(M, K, np.eye(len(ratios))[r], start)[i, j] for r in range(a, b)]
-        return square_root(powers[direction[i]]) * dot(zeta, units)
+        return square_root(powers[direction[i]]) * dot(zeta, [unit(r)[i, j] for r in range(a, b)])
 
     return [
         [

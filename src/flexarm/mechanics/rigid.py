@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from flexarm.description.arm import Payload, Rigid, tensor
-from flexarm.description.numbers import tensor_axes
+from flexarm.description.numbers import entry_name, tensor_axes
 from flexarm.mechanics.body import Body, frame_inertia
 from flexarm.mechanics.parameters import Name, value_of
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, scaled, zeros
@@ -56,9 +56,8 @@ def named_tensor(
     def entry(r: int, c: int) -> Scalar:
         axes = tensor_axes(I, r, c)
         given = None if follows is None else partial(follows, r, c)
-        if not axes:
-            return name(letter, field, I[r, c], "kg m^2", meaning, given)
-        return name(letter + axes, f"{field}.{axes}", I[r, c], "kg m^2", f"{meaning}, {axes}", given)
+        what = f"{meaning}, {axes}" if axes else meaning
+        return name(letter + axes, entry_name(field, I, r, c), I[r, c], "kg m^2", what, given)
 
     return [[entry(min(r, c), max(r, c)) for c in range(3)] for r in range(3)]
 

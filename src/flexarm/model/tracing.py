@@ -57,12 +57,9 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "observed": (STATE, ("5 + 6 links + m",)),
 }
 """Arguments and shape of every quantity in the module `quantities`."""
-SOLVED = {
-    "state_rate": ("state_residual",),
-    "state_residual": ("state_rate",),
-    "prescribed_rate": ("prescribed_residual",),
-    "prescribed_residual": ("prescribed_rate",),
-}
+RESIDUALS = {"state_rate": "state_residual", "prescribed_rate": "prescribed_residual"}
+"""What an implicit method solves in place of what is integrated."""
+PARTNERS = RESIDUALS | {residual: rate for rate, residual in RESIDUALS.items()}
 """What a run may change to from a quantity: both have the same constants."""
 
 
@@ -303,7 +300,7 @@ class Traced:
         When it is first called it raises `DescriptionError` if its value is not finite at rest.
         """
         names = taken_by(name)
-        partners = {other: self._laid_out(other) for other in SOLVED.get(name, ())}
+        partners = {other: self._laid_out(other) for rate, other in PARTNERS.items() if rate == name}
 
         def check(call: Callable[[Array], Array]) -> None:
             others = [len(self._signals[a]) for a in names[1:]]

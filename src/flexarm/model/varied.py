@@ -130,9 +130,7 @@ class Varied:
         place = {each.name: i for i, each in enumerate(self.parameters)}
         found = {}
         for name, I in numbers.tensors(self.arm).items():
-            names = {
-                (r, c): name + "." * bool(a := numbers.tensor_axes(I, r, c)) + a for r in range(3) for c in range(3)
-            }
+            names = {(r, c): numbers.entry_name(name, I, r, c) for r in range(3) for c in range(3)}
             if entries := [(*where, place[each]) for where, each in names.items() if each in place]:
                 found[name] = I, entries
         return found

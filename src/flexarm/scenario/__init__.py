@@ -1,9 +1,6 @@
 """A scenario: an arm, what drives it, for how long, and how it is integrated; from Python or from a TOML file."""
 
-from importlib import resources
-from importlib.resources.abc import Traversable
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, final
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -11,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from flexarm import checks, trajectory
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number
 from flexarm.description.arm import Arm
-from flexarm.description.load import load, path_text, printable, read_toml
+from flexarm.description.load import catalogued, load, located, printable, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.scenario.controllers import ControllerTable, made
@@ -237,8 +234,7 @@ def _check_model(model: object) -> None:
 
 def bundled_scenarios() -> tuple[str, ...]:
     """Names of the scenarios that come with the package, sorted."""
-    files = (resources.files("flexarm.catalogue") / "scenarios").iterdir()
-    return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
+    return catalogued("scenario")
 
 
 def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
@@ -246,17 +242,7 @@ def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
 
     Raises `DescriptionError`, one line that begins with the file's name.
     """
-    given = path_text("load_scenario", "a scenario", name_or_path)
-    file: Traversable = Path(given)
-    folder: Path | None = Path(given).parent
-    if isinstance(name_or_path, str) and Path(given).name == given and not given.endswith(".toml"):
-        if given not in bundled_scenarios():
-            known = ", ".join(bundled_scenarios())
-            raise DescriptionError(
-                f"unknown scenario {checks.shown(given)}; bundled are {known}, or give the path of a .toml file"
-            )
-        given += ".toml"
-        file, folder = resources.files("flexarm.catalogue") / "scenarios" / given, None
+    file, given, folder = located("load_scenario", "scenario", name_or_path)
     table = read_toml(file, given)
     if "links" in table:
         raise DescriptionError(f"{printable(given)}: this is an arm; a scenario names one by its key 'arm'")

@@ -168,6 +168,25 @@ def variables(
     return {name: found[name] for name in (*VARIABLES, *FOLLOWED) if name in kept}, audit
 
 
+def coordinates(model: Model, t: Array, kept: tuple[str, ...]) -> dict[str, Any]:
+    """What the dimensions of a result of these variables are."""
+    arm = model.arm
+    found: dict[str, Any] = {
+        "time": ("time", t, {"units": "s"}),
+        "coordinate": list(model.coordinates),
+        "role": ("coordinate", [coordinate.role for coordinate in arm.layout]),
+        "owner": ("coordinate", [arm.links[coordinate.link].name for coordinate in arm.layout]),
+        "unit": ("coordinate", list(arm.units)),
+        "input": list(model.inputs),
+        "axis": ["x", "y", "z"],
+        "link": [link.name for link in arm.links],
+        "angle": ["slope_y", "slope_z", "torsion"],
+    }
+    if "q_ref" in kept:
+        found["joint"] = [model.coordinates[i] for i in arm.joints]
+    return found
+
+
 def dataset(
     model: Model,
     drive: Input,
@@ -184,19 +203,7 @@ def dataset(
     arm, kept = model.arm, kept_of(keep, reference)
     found, audit = variables(model, drive, reference, layout, t, x, kept)
     data = {name: ((VARIABLES | FOLLOWED)[name], values, {"units": UNITS[name]}) for name, values in found.items()}
-    coords: dict[str, Any] = {
-        "time": ("time", t, {"units": "s"}),
-        "coordinate": list(model.coordinates),
-        "role": ("coordinate", [coordinate.role for coordinate in arm.layout]),
-        "owner": ("coordinate", [arm.links[coordinate.link].name for coordinate in arm.layout]),
-        "unit": ("coordinate", list(arm.units)),
-        "input": list(model.inputs),
-        "axis": ["x", "y", "z"],
-        "link": [link.name for link in arm.links],
-        "angle": ["slope_y", "slope_z", "torsion"],
-    }
-    if "q_ref" in found:
-        coords["joint"] = [model.coordinates[i] for i in arm.joints]
+    coords = coordinates(model, t, kept)
     attributes = {
         "title": f"{arm.name}: simulated motion",
         "arm": arm.canonical(),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
-from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, observed
+from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs
 from flexarm.simulation.results import AUDIT, FOLLOWED, VARIABLES
 from flexarm.trajectory import Reference
@@ -55,22 +55,9 @@ def dataset(
     data["time_reached"] = (RUN, t[data.pop("known")[1] - 1], {"units": "s"})
     if runs.p is not None:
         data["p"] = (("run", "parameter"), runs.p)
-    coords: dict[str, Any] = {
-        "run": np.arange(first, first + len(runs)),
-        "time": ("time", t, {"units": "s"}),
-        "coordinate": list(model.coordinates),
-        "role": ("coordinate", [coordinate.role for coordinate in arm.layout]),
-        "owner": ("coordinate", [arm.links[coordinate.link].name for coordinate in arm.layout]),
-        "unit": ("coordinate", list(arm.units)),
-        "input": list(model.inputs),
-        "axis": ["x", "y", "z"],
-        "link": [link.name for link in arm.links],
-        "angle": ["slope_y", "slope_z", "torsion"],
-    }
+    coords = {"run": np.arange(first, first + len(runs)), **coordinates(model, t, kept)}
     if runs.p is not None:
-        coords["parameter"] = [each.name for each in model.parameters]
-    if "q_ref" in kept:
-        coords["joint"] = [model.coordinates[i] for i in arm.joints]
+        coords["parameter"] = [each.name for each in model.varied]
     described = sorted({drive.described() for drive in runs.drives})
     others = f", and {len(described) - 1} others" if len(described) > 1 else ""
     about = {

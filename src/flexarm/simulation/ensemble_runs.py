@@ -12,11 +12,11 @@ import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
-from flexarm.native.kernel import LANES, Code, Kernel
+from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.varying import At
 from flexarm.simulation import methods, solvers
 from flexarm.simulation.diagnosis import diagnosis
-from flexarm.simulation.feedback import RESIDUALS, integrand
+from flexarm.simulation.feedback import integrand
 from flexarm.simulation.lanes import DONE, GROWN, UNDER_WAY
 from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
@@ -302,7 +302,7 @@ def _told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) ->
     """Why a run could go no further than to the state x at t, looked at again as a run alone is."""
     r, layout = group.indices[i], group.layout
     model, drive = runs.at(r), runs.drive(r)
-    plan, _ = _plan(model, drive, layout, "")
+    plan, _ = methods.planned(model, drive, layout, group.method)
     method, _ = solvers.available(group.method)
     solve = methods.solver(method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
     drive.feed(plan, model, t, x)
@@ -311,16 +311,6 @@ def _told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) ->
     plan.end(float(end[0]))
     seen = solve(t, x, end)
     return diagnosis(model, drive, layout, plan, solve, lambda again: again(), seen, t, x)
-
-
-def _plan(model: Model, drive: Input, layout: Layout, method: str) -> tuple[Plan, Code]:
-    """The plan of a run, and the code of what it integrates."""
-    implicit = method in solvers.IMPLICIT
-    quantity = RESIDUALS[drive.quantity] if implicit else drive.quantity
-    kernel = integrand(model, quantity, layout.memory)
-    rate, tried = kernel.code, layout.nv if implicit or method == "auto" else 0
-    inputs = len(model.inputs) + layout.memory
-    return Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried, kernel.constants), rate
 
 
 @final
@@ -407,12 +397,11 @@ class Alone:
         r, layout, times = group.indices[i], group.layout, asked.times
         model = runs.at(r)
         drive = runs.drive(r).begun(model, times)
-        plan, rate = _plan(model, drive, layout, group.method)
+        plan, rate = methods.planned(model, drive, layout, group.method)
         self._plan = plan
         solve: Solve | Race
         if group.method == "auto":
-            residual = integrand(model, RESIDUALS[drive.quantity], layout.memory)
-            solve = methods.race(plan, rate, lambda: residual.code, layout, asked.rtol, asked.atol)
+            solve = methods.race(plan, rate, model, drive, layout, asked.rtol, asked.atol)
         else:
             solve = methods.solver(
                 *(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),

@@ -13,6 +13,7 @@ import numpy as np
 
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.tracing import PARTNERS, RESIDUALS
 from flexarm.model.varied import Traces
 from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
@@ -153,10 +154,6 @@ def check_drives(model: Model, before: str, must: str) -> None:
             raise DescriptionError(f"{before}input {name!r} {sum_}; {must}")
 
 
-RESIDUALS = {"state_rate": "state_residual", "prescribed_rate": "prescribed_residual"}
-"""What an implicit method solves in place of what is integrated."""
-
-
 def integrand(model: Model, quantity: str, memory: int) -> Kernel | At:
     """A quantity of those in a run with a law's memory: (q, qd, z, u, dz/dt), or (..., qdd) for a residual.
 
@@ -182,8 +179,8 @@ def integrand(model: Model, quantity: str, memory: int) -> Kernel | At:
     def key(quantity: str) -> str:
         return f"{quantity} with memory {memory}"
 
-    both = {**RESIDUALS, **{residual: rate for rate, residual in RESIDUALS.items()}}
-    partners: Traces = {key(both[quantity]): partial(trace, both[quantity])}
+    partner = PARTNERS[quantity]
+    partners: Traces = {key(partner): partial(trace, partner)}
     behind = n if quantity in RESIDUALS.values() else 0
     return model.compiled(key(quantity), partial(trace, quantity), partners=partners, behind=behind)
 

@@ -16,7 +16,7 @@ from flexarm.native.kernel import LANES
 from flexarm.native.language import Floats, Words, call, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import whole
-from flexarm.simulation.rhs import DIVERGED
+from flexarm.simulation.rhs import DIVERGED, interval
 from flexarm.simulation.steps import copied
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
@@ -560,17 +560,11 @@ class Tables:
 
 
 def tables(buffer: Floats, u: Floats, s: Tables) -> None:
-    """In each lane u by the cubic of the interval that holds t, found by halving."""
+    """In each lane u by the cubic of the interval that holds t."""
     for lane in range(LANES):
         of = s.table[lane]
-        first = s.first[of]
-        t, low, high = buffer[lane], first, first + s.intervals[of]
-        while high - low > 1:
-            middle = (low + high) // 2
-            if t >= s.breaks[middle]:
-                low = middle
-            else:
-                high = middle
+        first, t = s.first[of], buffer[lane]
+        low = interval(s.breaks, first, first + s.intervals[of], t)
         x = t - s.breaks[low]
         for i in range(s.inputs):
             c = s.coefficients[4 * (low * s.inputs + i) :]

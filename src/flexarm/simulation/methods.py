@@ -11,11 +11,13 @@ from flexarm.checks import POSITIVE, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
+from flexarm.model.tracing import RESIDUALS
 from flexarm.native.kernel import Code
 from flexarm.simulation import advance, solvers, tableaus
 from flexarm.simulation.advance import Advance
+from flexarm.simulation.feedback import integrand
 from flexarm.simulation.implicit import Implicit
-from flexarm.simulation.layout import Layout
+from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
@@ -129,6 +131,15 @@ def _check_finite(model: Model, *matrices: Array) -> None:
         raise DescriptionError(f"arm {model.arm.name!r}: inertia, stiffness or damping is not finite at this q")
 
 
+def planned(model: Model, drive: Input, layout: Layout, method: str) -> tuple[Plan, Code]:
+    """The plan of a run by a method, and the code of what it integrates."""
+    implicit = method in solvers.IMPLICIT
+    kernel = integrand(model, RESIDUALS[drive.quantity] if implicit else drive.quantity, layout.memory)
+    rate, tried = kernel.code, layout.nv if implicit or method == "auto" else 0
+    inputs = len(model.inputs) + layout.memory
+    return Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried, kernel.constants), rate
+
+
 def solver(
     method: str,
     plan: Plan,
@@ -167,9 +178,13 @@ def solver(
     return Solve(lambda t0, x0, ends: solvers.cyrk(method, plan, t0, x0, ends, rtol, atols), method, reason)
 
 
-def race(plan: Plan, rate: Code, residual: Callable[[], Code], layout: Layout, rtol: float, atol: float) -> Race:
+def race(plan: Plan, rate: Code, model: Model, drive: Input, layout: Layout, rtol: float, atol: float) -> Race:
     """What `method="auto"` is where the stretches are long."""
     atols = _tolerances(layout, atol)
+
+    def residual() -> Code:
+        return integrand(model, RESIDUALS[drive.quantity], layout.memory).code
+
     stepping = partial(Implicit, solvers.IMPLICIT[STIFF], plan, layout, rtol, atols, 0.0)
     return Race(plan, rate, residual, layout, (STIFF, stepping), rtol, atols)
 

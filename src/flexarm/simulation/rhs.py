@@ -231,15 +231,21 @@ def evaluated(buffer: Floats, u: Floats, data: Evaluated) -> None:
     call(data.kernel, given, u)
 
 
-def table(buffer: Floats, u: Floats, cubics: Cubics) -> None:
-    """A stage that gives u by the cubic of the interval that holds t, found by halving."""
-    t, low, high = buffer[0], 0, cubics.intervals
+def interval(breaks: Floats, low: int, high: int, t: float) -> int:
+    """The interval that holds t, or the nearest, of those between two breaks; found by halving."""
     while high - low > 1:
         middle = (low + high) // 2
-        if t >= cubics.breaks[middle]:
+        if t >= breaks[middle]:
             low = middle
         else:
             high = middle
+    return low
+
+
+def table(buffer: Floats, u: Floats, cubics: Cubics) -> None:
+    """A stage that gives u by the cubic of the interval that holds t."""
+    t = buffer[0]
+    low = interval(cubics.breaks, 0, cubics.intervals, t)
     s = t - cubics.breaks[low]
     for i in range(cubics.inputs):
         c = cubics.coefficients[4 * (low * cubics.inputs + i) :]

@@ -13,12 +13,11 @@ from flexarm.checks import Fault, checked_array, checked_instance, refused, show
 from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
 from flexarm.interrupts import heard_by
 from flexarm.model import Model
-from flexarm.simulation import memory, methods, solvers
+from flexarm.simulation import memory, methods
 from flexarm.simulation.dataset import checked_keep, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
-from flexarm.simulation.feedback import RESIDUALS, integrand
 from flexarm.simulation.inputs import as_input
-from flexarm.simulation.layout import RIDING, Layout
+from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
@@ -144,18 +143,10 @@ def simulate(
     chosen, step, why = methods.chosen(method, step, model, drive, q, until, rtol)
 
     began = clock.perf_counter()
-    implicit = chosen in solvers.IMPLICIT
-    quantity = RESIDUALS[drive.quantity] if implicit else drive.quantity
-    kernel = integrand(model, quantity, layout.memory)
-    rate = kernel.code
+    plan, rate = methods.planned(model, drive, layout, chosen)
     compiled = clock.perf_counter()
-    inputs = len(model.inputs) + layout.memory
-    tried = layout.nv if implicit or chosen == "auto" else 0
-    plan = Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried, kernel.constants)
     if chosen == "auto":
-        solve: Solve | Race = methods.race(
-            plan, rate, lambda: integrand(model, RESIDUALS[drive.quantity], layout.memory).code, layout, rtol, atol
-        )
+        solve: Solve | Race = methods.race(plan, rate, model, drive, layout, rtol, atol)
     else:
         solve = methods.solver(chosen, plan, model, drive, layout, rtol, atol, step, why, spectral_radius)
 

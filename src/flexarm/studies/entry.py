@@ -218,7 +218,7 @@ def _model_task(model: Model, keep: Any, band: float, after: float, arguments: M
         raise Fault("until", "is missing; it is the end of each run [s]")
     drive = as_input(arguments.get("u"), model)
     follows = arguments.get("reference") is not None or drive.wanted is not None
-    arm = model.arm_at(model.p) if model.parameters else model.arm
+    arm = model.arm_at(model.p) if model.varied else model.arm
     return ModelTask(arm, dict(arguments), kept(keep, follows, band, after))
 
 

@@ -1,17 +1,14 @@
 """A study in a TOML file, or in the catalogue: a scenario, what varies in it, and how it is looked at."""
 
 from collections.abc import Mapping
-from importlib import resources
-from importlib.resources.abc import Traversable
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, final
 
 from pydantic import BeforeValidator, Field
 
 from flexarm import checks
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number, shown
-from flexarm.description.load import path_text, printable, read_toml
+from flexarm.description.load import catalogued, located, printable, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.studies.conduct import Progress, conduct
@@ -106,14 +103,13 @@ class Study(Described):
 
 def bundled_studies() -> tuple[str, ...]:
     """Names of the studies that come with the package, sorted."""
-    files = (resources.files("flexarm.catalogue") / "studies").iterdir()
-    return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
+    return catalogued("study")
 
 
 def description_of(name: str) -> str:
     """What a bundled study says of itself."""
-    file = resources.files("flexarm.catalogue") / "studies" / f"{name}.toml"
-    return str(read_toml(file, file.name).get("description", ""))
+    file, given, _ = located("description_of", "study", name)
+    return str(read_toml(file, given).get("description", ""))
 
 
 def load_study(name_or_path: str | PathLike[str]) -> Study:
@@ -121,17 +117,7 @@ def load_study(name_or_path: str | PathLike[str]) -> Study:
 
     Raises `DescriptionError`, one line that begins with the file's name.
     """
-    given = path_text("load_study", "a study", name_or_path)
-    file: Traversable = Path(given)
-    folder: Path | None = Path(given).parent
-    if isinstance(name_or_path, str) and Path(given).name == given and not given.endswith(".toml"):
-        if given not in bundled_studies():
-            known = ", ".join(bundled_studies())
-            raise DescriptionError(
-                f"unknown study {shown(given)}; bundled are {known}, or give the path of a .toml file"
-            )
-        given += ".toml"
-        file, folder = resources.files("flexarm.catalogue") / "studies" / given, None
+    file, given, folder = located("load_study", "study", name_or_path)
     table = read_toml(file, given)
     if "links" in table or ("until" in table and "arm" in table):
         what = "an arm" if "links" in table else "a scenario"

@@ -288,7 +288,7 @@ class FunctionTask:
 def numbers(arm: Arm, pattern: str) -> list[Variable]:
     """Those that a pattern fits; raises `DescriptionError`, which lists what there is."""
     try:
-        found = Model(arm, vary=[pattern]).parameters
+        found = Model(arm, vary=[pattern]).varied
     except DescriptionError as error:
         raise DescriptionError(str(error).removeprefix("vary: ")) from None
     return [Variable(p.name, p.value, p.unit, p.meaning) for p in found]
@@ -310,7 +310,7 @@ def _last(known: dict[str, T], key: str, make: Callable[[], T]) -> T:
 
 def simulated(rows: Rows, model: Model, models: Mapping[int, Model], arguments: Mapping[str, Any]) -> None:
     """Runs in lanes: of these models, each the given one with other numbers, by their places among the rows."""
-    p = np.array([each.p for each in models.values()]) if model.parameters else None
+    p = np.array([each.p for each in models.values()]) if model.varied else None
     found = simulate_many(model, p=p, runs=len(models), progress=False, **arguments)
     for k, i in enumerate(models):
         one = found.isel(run=k, drop=True)
