@@ -133,6 +133,15 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
             1.0 / length**2 * dot(bases[d].values(station, 2)[0].tolist(), eta[start[d] : start[d + 1]]) for d in (0, 1)
         ]
 
+    def line(station: float, eta: Vector) -> Vector:
+        at = np.array([station])
+        shapes = [basis.values(at)[0].tolist() for basis in bases]
+        slopes = [basis.values(at, 1)[0].tolist() for basis in bases[:2]]
+        y, z, torsion, axial = (dot(f, eta[a:b]) for f, (a, b) in zip(shapes, pairwise(start), strict=True))
+        taken = [float(g(at)[0]) * (eta[i] * eta[j]) for g, (i, j) in zip(shortening, pairs, strict=True)]
+        turned = [dot(f, eta[a:b]) / length for f, (a, b) in zip(slopes, pairwise(start[:3]), strict=True)]
+        return [station * length + axial - sum(taken, 0.0) / length, y, z, *turned, torsion]
+
     def bending_moment(station: float, eta: Vector) -> Vector:
         at, bent = description.profile(station), curvature(station, eta)
         return [float(EI[0]) * rigid[d] * bent[d] for d, EI in ((0, at.EI_y), (1, at.EI_z))]
@@ -149,6 +158,7 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
         root=_root(bases, start, length, name, modes),
         bending_moment=bending_moment,
         curvature=curvature,
+        line=line,
     )
 
 

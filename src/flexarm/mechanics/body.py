@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.mechanics.spatial import Matrix, Scalar, Vector, zeros
+from flexarm.mechanics.spatial import Matrix, Scalar, Vector, scaled, zeros
 from flexarm.shapes import TipLoad
 
 Loads = dict[str, TipLoad]
@@ -57,6 +57,12 @@ class Body:
     """In y and z at the station x in [0, 1] of the (free) length [1/m]."""
     bending_moment: Callable[[float, Vector], Vector] = lambda x, eta: [0.0, 0.0]
     """EI times the curvature in y and z at the station x in [0, 1] of the (free) length [N m]."""
+    line: Callable[[float, Vector], Vector] | None = None
+    """Where the section at the station x in [0, 1] of the (free) length stands, in the terms of `tip`."""
+
+    def section(self, x: float, eta: Vector) -> Vector:
+        """Place and angles of a section, as `tip` gives them; of a body that says nothing, on the way to its tip."""
+        return scaled(x, self.tip(eta)) if self.line is None else self.line(x, eta)
 
 
 def undeformed(body: Body, eta: Vector) -> Vector:

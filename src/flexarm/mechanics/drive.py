@@ -146,6 +146,7 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
         root=lambda eta: body.root(eta[:k]),
         curvature=lambda x, eta: body.curvature(x, eta[:k]),
         bending_moment=lambda x, eta: body.bending_moment(x, eta[:k]),
+        line=lambda x, eta: body.section(x, eta[:k]),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, final
 
@@ -116,7 +117,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         return 0.5 * dot(eta[1:], product(modal(eta[0])[1], eta[1:])) / eta[0] ** 3
 
     ends = tip_deflections(label, mode, np.zeros(n)) + tip_slopes(label, mode, np.zeros(n))
-    ends_at = name.along(ends, at.ends)
+    ends_at = name.along(ends, at.ends_at(1.0))
 
     def tip(eta: Vector) -> Vector:
         values = ends_at(eta[0])
@@ -130,6 +131,13 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         psi = at.curvatures_at(station).at(eta[0])
         share = [rigidity[j] * psi[j] * eta[1 + j] / eta[0] ** 2 for j in range(n)]
         return [sum((share[j] for j in range(n) if modes[j] == d), 0.0) for d in (0, 1)]
+
+    def line(station: float, eta: Vector) -> Vector:
+        values = at.ends_at(station).at(eta[0])
+        u, angle = (
+            [dot(c[a:b], eta[1 + a : 1 + b]) for a, b in pairwise(starts[:3])] for c in (values[:n], values[n:])
+        )
+        return [station * eta[0], *u, angle[0] / eta[0], angle[1] / eta[0], 0.0]
 
     at_rest = series.values(rest)[size:]
     second = description.m * rest * at_rest[: size * size].reshape(size, size)[2 : 2 + n, 2 : 2 + n]
@@ -152,6 +160,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         convects=joint.convection == "paper",
         bending_moment=lambda station, eta: bent_by(station, eta, EI),
         curvature=lambda station, eta: bent_by(station, eta, [1.0] * n),
+        line=line,
     )
 
 
@@ -176,8 +185,8 @@ class Along:
     values: Series
     slopes: Series
     curvatures: Series
-    ends: Series
-    """Deflections, then slopes, of all modes at the tip."""
+    ends_at: Callable[[float], Series]
+    """Deflections, then slopes, of all modes at a station."""
     curvatures_at: Callable[[float], Series]
     """Curvatures of all modes at a station."""
 
@@ -214,10 +223,13 @@ def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float
         ]
         return interpolated(low, total, lengths, np.array(rows))
 
-    tips = [series(1.0, order).coefficients for order in (0, 1)]
-    terms = max(len(c) for c in tips)
-    ends = Series(low, total, np.hstack([np.pad(c, ((0, terms - len(c)), (0, 0))) for c in tips]))
-    along_x = Along(x, weights, series(x, 0), series(x, 1), series(x, 2), ends, lambda station: series(station, 2))
+    @cache
+    def ends_at(station: float) -> Series:
+        both = [series(station, order).coefficients for order in (0, 1)]
+        terms = max(len(c) for c in both)
+        return Series(low, total, np.hstack([np.pad(c, ((0, terms - len(c)), (0, 0))) for c in both]))
+
+    along_x = Along(x, weights, series(x, 0), series(x, 1), series(x, 2), ends_at, lambda station: series(station, 2))
     return along_x, lengths, low
 
 
