@@ -27,7 +27,7 @@ WITHOUT = [
 LATEX = (
     *sympy_parser.standard_transformations, sympy_parser.convert_xor, sympy_parser.implicit_multiplication_application,
 )  # fmt: skip
-PAGE = (Path(__file__).parents[1] / "docs/modal-integrals.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs/lookup/modal-integrals.md").read_text(encoding="utf-8")
 families = pytest.mark.parametrize("family", MODES + RATIONAL, ids=lambda family: type(family).__name__)
 modes = pytest.mark.parametrize("family", MODES, ids=lambda family: family.name)
 

@@ -120,7 +120,7 @@ def test_readings_are_whole_multiples_of_the_resolution(model):
 
 
 def test_the_payload_may_be_half_heavier_and_the_links_a_fifth_softer(model):
-    """The filter knows the nominal arm; what it tolerates stands in docs/control/observer.md.
+    """The filter knows the nominal arm; what it tolerates stands in docs/do/control/observer.md.
 
     Against the same loop with the whole state: what the filter adds to the error is small beside what is there.
     """

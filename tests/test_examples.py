@@ -49,17 +49,17 @@ EXPECTED = {
         "damping 0.9 percent; fit 98",
     ],
     "design_an_experiment.py": ["multisine of ", "errors larger by [1.", "load.stiffness: off by "],
-    "docs/frequency": ["5 numbers identified", "standard error", "largest torque"],
-    "docs/ensembles": ["after the push the tip rings over ", "completed dop853 "],
-    "docs/simulation": ["t = 0.500 s, rk4 with steps of 0.0005 s: 0.0"],
-    "docs/control/lqr": ["nominal: error at 8 s 2", "EI -20 %: error at 8 s 4.1e-02 rad"],
-    "docs/control/scheduled-lqr": ["nominal: error at 2 s 0.0059 rad", "payload +50 %: error at 2 s 0.0111 rad"],
-    "docs/control/composite": ["separation 6.07, Kp_limit 18.5", "Kp 4, Kd 4: error at 2 s 0.0062", "after 3 s 1.7 %"],
+    "docs/do/frequency": ["5 numbers identified", "standard error", "largest torque"],
+    "docs/do/ensembles": ["after the push the tip rings over ", "completed dop853 "],
+    "docs/do/simulation": ["t = 0.500 s, rk4 with steps of 0.0005 s: 0.0"],
+    "docs/do/control/lqr": ["nominal: error at 8 s 2", "EI -20 %: error at 8 s 4.1e-02 rad"],
+    "docs/do/control/scheduled-lqr": ["nominal: error at 2 s 0.0059 rad", "payload +50 %: error at 2 s 0.0111 rad"],
+    "docs/do/control/composite": ["separation 6.07, Kp_limit 18.5", "Kp 4, Kd 4: error at 2 s 0.0062", "after 3 s 1.7 %"],
 }
 """What a program must print, by the name of its file or page."""
 
 PROGRAMS = [page for page in PAGES[1:] if blocks("python", page)]
-PAPERS = ROOT / "docs" / "papers"
+PAPERS = ROOT / "docs" / "understand" / "papers"
 COMMANDS = [(page, c) for page in PAGES if page.parent != PAPERS for c in commands(page)]
 """The commands of the papers' pages write the figures there: the papers' own tests give them, and more."""
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/architecture.md: each adds something from outside the package, in a process of its own.
+"""The recipes of docs/understand/architecture.md: each adds something from outside the package, in a process of its own.
 
 An example checks what it adds against a formula written down by hand, or against what the package has already.
 """
@@ -26,7 +26,7 @@ def test_something_is_added_from_outside(program, tmp_path):
 
 
 def test_every_recipe_has_its_program_and_the_other_way_round():
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "understand" / "architecture.md").read_text(encoding="utf-8")
     assert {"link", "joint", "drive", "family", "sensor", "controller", "export_format"} == {p.stem for p in RECIPES}
     for program in RECIPES:
         assert f"examples/extending/{program.name}" in page

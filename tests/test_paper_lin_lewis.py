@@ -200,7 +200,7 @@ def test_the_print_leaves_out_inertia_where_link_3_turns_with_the_others():
 
 def test_the_page_says_what_comes_out(run):
     """Every row and every correction, in order; where one has changed, `markdown` as below gives the new ones."""
-    page = Path(__file__).parents[1] / "docs" / "papers" / "lin-lewis.md"
+    page = Path(__file__).parents[1] / "docs" / "understand" / "papers" / "lin-lewis.md"
     if not page.exists():
         pytest.skip("installed without its docs")
     folder, parts = run

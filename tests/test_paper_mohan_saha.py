@@ -17,7 +17,7 @@ from flexarm.papers import mohan_saha, panels
 from flexarm.papers.mohan_saha import claims, claims_equations, compute, counts, equations, faults, figures, rounding
 from flexarm.papers.tables import markdown
 
-PAGE = Path(__file__).parents[1] / "docs" / "papers" / "mohan-saha.md"
+PAGE = Path(__file__).parents[1] / "docs" / "understand" / "papers" / "mohan-saha.md"
 
 
 @pytest.fixture(scope="module")

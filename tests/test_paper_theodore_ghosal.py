@@ -18,7 +18,7 @@ from flexarm.papers import panels, tables
 from flexarm.papers import theodore_ghosal as paper
 from flexarm.papers.theodore_ghosal import claims_model, claims_stability, compute, waves
 
-PAGE = Path(__file__).parents[1] / "docs" / "papers" / "theodore-ghosal.md"
+PAGE = Path(__file__).parents[1] / "docs" / "understand" / "papers" / "theodore-ghosal.md"
 M_L, M, EI = 0.0828, 0.4303 / 1.3, 1165.4916
 BETA = {0.3: (1.29367839, 4.04874205), 1.0: (1.57363066, 4.22500170)}
 """Roots of eq. 8 for Table I, found outside of this package."""

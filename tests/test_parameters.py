@@ -529,7 +529,7 @@ KEPT = {
 
 @pytest.mark.parametrize(("name", "number"), KEPT)
 def test_frequencies_with_the_nominal_shapes(name, number):
-    """The table of docs/parameters.md. Where shapes follow the number there is a difference."""
+    """The table of docs/do/parameters.md. Where shapes follow the number there is a difference."""
     *factors, most = KEPT[name, number]
     model = fa.Model(fa.load(name), vary=[number])
     q = np.array(model.arm.rest)
