@@ -240,21 +240,22 @@ def test_derive_prints(call, files):
 def test_derive_writes_every_format(call, files):
     """In one go, into folders that are made; the texts are the library's own."""
     status, out, err = call(
-        "derive", "arm.toml", "--latex", "new/two.tex", "--markdown", "two.md", "--python", "two.py", "--c", "c",
-        "--matlab", "new/m",
+        "derive", "arm.toml", "--latex", "new/two.tex", "--markdown", "two.md", "--python", "two.py",
+        "--javascript", "two.js", "--c", "c", "--matlab", "new/m",
     )  # fmt: skip
     assert status == 0 and err == ""
-    names = "new/two.tex, two.md, two.py, c/two.h, c/two.c, c/two_test.c, new/m/two.m"
+    names = "new/two.tex, two.md, two.py, two.js, c/two.h, c/two.c, c/two_test.c, new/m/two.m"
     assert re.fullmatch(rf"written: {re.escape(names)}; \d+\.\d\d s\n", out)
     found = equations(fa.load("arm.toml"))
     expected = {"new/two.tex": found.latex(), "two.md": found.markdown(), "two.py": found.python()}
+    expected |= {"two.js": found.javascript()}
     expected |= {f"c/{name}": text for name, text in found.c().items()} | {"new/m/two.m": found.matlab()}
     assert {name: (files / name).read_text(encoding="utf-8") for name in names.split(", ")} == expected
     written = {str(path.relative_to(files)) for path in files.rglob("*") if path.is_file()}
     assert written == {*expected, "arm.toml", "push.toml"}
 
 
-@pytest.mark.parametrize("option", ["--latex", "--markdown", "--python", "--c", "--matlab"])
+@pytest.mark.parametrize("option", ["--latex", "--markdown", "--python", "--javascript", "--c", "--matlab"])
 def test_derive_writes_one_format(call, files, option):
     status, out, err = call("derive", "arm.toml", option, "there")
     assert status == 0 and err == ""
@@ -360,14 +361,14 @@ def test_derive_prints_some_parts(call, files):
     assert "    G: np.ndarray" in (files / "g.py").read_text() and " M: " not in (files / "g.py").read_text()
 
 
-@pytest.mark.parametrize("option", ["--latex", "--markdown", "--python", "--c", "--matlab"])
+@pytest.mark.parametrize("option", ["--latex", "--markdown", "--python", "--javascript", "--c", "--matlab"])
 def test_derive_looks_where_it_writes_before_it_derives(call, files, monkeypatch, option):
     """A file in the place of a folder: the message names the option, and no equations were derived for it."""
 
     def derived(*_):
         raise AssertionError("derived")
 
-    for form in ("latex", "markdown", "python", "c", "matlab"):
+    for form in ("latex", "markdown", "python", "javascript", "c", "matlab"):
         monkeypatch.setattr(f"flexarm.closed_forms.equations.Equations.{form}", derived)
     where = "arm.toml" if option in ("--c", "--matlab") else "arm.toml/x"
     said_no(*call("derive", "arm.toml", option, where), f"{option} {where}: ", " arm.toml is not a folder")

@@ -1,4 +1,4 @@
-"""Equations as source: Python, C and MATLAB give the numbers of the model they were written from, and read well."""
+"""Equations as source: each language gives the numbers of the model they were written from, and they read well."""
 
 import ast
 import math
@@ -13,10 +13,11 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+from javascript import NODE, in_javascript
 from matlab_in_python import Matrix, translated
 
 import flexarm as fa
-from flexarm.closed_forms.formats import Program, c, matlab, python
+from flexarm.closed_forms.formats import JAVASCRIPT, Program, c, matlab, python
 from flexarm.closed_forms.formats.c import C
 from flexarm.closed_forms.formats.matlab import MATLAB
 from flexarm.closed_forms.formats.python import PYTHON
@@ -139,22 +140,26 @@ def check(language, program, states, expected, folder):
         pytest.skip("no C compiler")
     if language == "Octave" and OCTAVE is None:
         pytest.skip("no Octave")
+    if language == "JavaScript" and NODE is None:
+        pytest.skip("no Node")
     if language == "C":
         for state, right in zip(states, expected, strict=True):
             run = built(c(program, state, right, CLOSE), folder)
             assert run.returncode == 0, run.stdout
             assert len(run.stdout.splitlines()) == len(right)
         return
-    ways = {"Python": in_python, "MATLAB": in_matlab, "Octave": partial(in_octave, folder)}
-    numbers = ways[language](program)
-    for state, right in zip(states, expected, strict=True):
-        found = numbers(state)
+    if language == "JavaScript":
+        numbers = iter(in_javascript(program, states, folder))
+    else:
+        ways = {"Python": in_python, "MATLAB": in_matlab, "Octave": partial(in_octave, folder)}
+        numbers = map(ways[language](program), states)
+    for found, right in zip(numbers, expected, strict=True):
         for x, values in right.items():
             assert found[x].shape == values.shape
             np.testing.assert_allclose(found[x], values, rtol=0, atol=CLOSE * (np.abs(values).max() or 1.0), err_msg=x)
 
 
-LANGUAGES = ("Python", "C", "MATLAB", "Octave")
+LANGUAGES = ("Python", "C", "MATLAB", "Octave", "JavaScript")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -162,7 +167,8 @@ LANGUAGES = ("Python", "C", "MATLAB", "Octave")
 def test_an_arm(name, language, tmp_path):
     """The numbers of native code at random states."""
     model, program = arm_program(name)
-    states = [state_of(program, seed) for seed in ((1, 2, 3, 4, 5) if language in ("Python", "MATLAB") else (6,))]
+    seeds = (1, 2, 3, 4, 5) if language in ("Python", "MATLAB", "JavaScript") else (6,)
+    states = [state_of(program, seed) for seed in seeds]
     for state in states:  # a free length is positive
         state["q"] = np.where(np.array(model.arm.rest) > 0, np.abs(state["q"]), state["q"])
     expected = [
@@ -261,7 +267,7 @@ def test_every_operation(language, tmp_path):
     function = ca.Function("f", [ca.vertcat(*arguments)], alone, ["v"], [*expressions])
     used = {function.instruction_id(k) for k in range(function.n_instructions())}
     assert used >= {getattr(ca, f"OP_{name}") for name in OPERATIONS}
-    assert {*C.templates, *PYTHON.templates, *MATLAB.templates} - {ca.OP_COPYSIGN} <= used
+    assert {*C.templates, *PYTHON.templates, *MATLAB.templates, *JAVASCRIPT.templates} - {ca.OP_COPYSIGN} <= used
     program = Program("everything", "All operations", function)
     states = [{"v": np.tile(row, len(expressions))} for row in ROWS]
     check(language, program, states, [expected_of(program, state) for state in states], tmp_path)
@@ -483,6 +489,8 @@ CLASHES = [
         names=("nargin", "parameters", "failed", "expected"), symbols=("p", "choice", "failed", "t1"), name="main"
     ),
     pendulum(names=("q", "q_", "q__", "M"), symbols=("q", "q_", "M", "p"), name="function"),
+    pendulum(names=("out", "w", "module", "Math"), symbols=("out", "w", "var", "let"), name="top"),
+    pendulum(names=("f_part1", "f", "f_part2", "f_part_1"), symbols=("f_part1", "t1", "f_part2", "f"), name="f"),
 ]
 
 
@@ -512,7 +520,7 @@ def refusal(language, expression):
     return str(error.value)
 
 
-@pytest.mark.parametrize("language", [PYTHON, C, MATLAB], ids=lambda language: language.name)
+@pytest.mark.parametrize("language", [PYTHON, C, MATLAB, JAVASCRIPT], ids=lambda language: language.name)
 def test_what_cannot_be_written_is_named(language):
     assert refusal(language, ca.erf(x)) == f"{language.name}: no way to write the CasADi operation OP_ERF"
     zero = f"{language.name}: the equations contain inf, as after a division by a constant zero"
@@ -521,8 +529,10 @@ def test_what_cannot_be_written_is_named(language):
     assert refusal(language, x * ca.log(ca.SX(-1))) == zero.replace("inf", "nan")
 
 
-def test_matlab_has_no_copysign():
-    assert refusal(MATLAB, ca.copysign(x, y)) == "MATLAB: no way to write the CasADi operation OP_COPYSIGN"
+@pytest.mark.parametrize("language", [MATLAB, JAVASCRIPT], ids=lambda language: language.name)
+def test_what_has_no_copysign(language):
+    refused = f"{language.name}: no way to write the CasADi operation OP_COPYSIGN"
+    assert refusal(language, ca.copysign(x, y)) == refused
 
 
 def test_what_does_not_fit_is_refused():

@@ -16,7 +16,7 @@ import casadi as ca
 from flexarm.checks import checked_flag, checked_instance, checked_names, checked_number, refused, shown
 from flexarm.closed_forms.collect import Form, Writer, collected
 from flexarm.closed_forms.exports import check, identifier, program
-from flexarm.closed_forms.formats import Program, c, latex, markdown, matlab, python, text
+from flexarm.closed_forms.formats import Program, c, javascript, latex, markdown, matlab, python, text
 from flexarm.closed_forms.parts import PARTS, known, of_motion
 from flexarm.closed_forms.regressor import Regressor, base, chosen
 from flexarm.closed_forms.ring import Element, Limit, Ring, Term, TooManyTerms, plus, times, translated
@@ -353,6 +353,13 @@ class Equations:
     def matlab(self, parts: Sequence[str] | None = None) -> str:
         """A MATLAB or Octave function of q, qd and the parameters that gives the matrices `parts`."""
         return matlab(self._program(self._asked(parts)))
+
+    def javascript(self, parts: Sequence[str] | None = None) -> str:
+        """A JavaScript function for browsers and Node that needs nothing; behind the state it takes the parameters.
+
+        Its results are arrays of numbers, matrices row by row.
+        """
+        return javascript(self._program(self._asked(parts)))
 
     def c(self, parts: Sequence[str] | None = None) -> dict[str, str]:
         """C sources by file name: a header, the function, and a program that tests it.

@@ -15,6 +15,7 @@ def derive(
     latex: Annotated[Path | None, typer.Option(help="Write a LaTeX document.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write a Markdown document.")] = None,
     python: Annotated[Path | None, typer.Option(help="Write a Python module that needs NumPy.")] = None,
+    javascript: Annotated[Path | None, typer.Option(help="Write a JavaScript function for browsers and Node.")] = None,
     c: Annotated[Path | None, typer.Option(help="Folder for C sources: header, function, test.")] = None,
     matlab: Annotated[Path | None, typer.Option(help="Folder for a MATLAB or Octave function.")] = None,
     numbers: Annotated[
@@ -35,7 +36,7 @@ def derive(
 
     began = time.perf_counter()
     described, settings = load(arm), dict(map(_setting, numbers or []))
-    asked = {"--latex": latex, "--markdown": markdown, "--python": python}
+    asked = {"--latex": latex, "--markdown": markdown, "--python": python, "--javascript": javascript}
     for option, path in asked.items():
         if path is not None:
             check_file(path, option)
@@ -45,7 +46,8 @@ def derive(
         if folder is not None:
             check_folder(folder, option)
     found = equations(described, settings, however_large=yes)
-    texts = {latex: found.latex, markdown: found.markdown, python: found.python}
+    made = found.latex, found.markdown, found.python, found.javascript
+    texts = dict(zip(asked.values(), made, strict=True))
     files = {path: make(part or None) for path, make in texts.items() if path is not None}
     if c is not None:
         files |= {c / name: text for name, text in found.c(part or None).items()}

@@ -89,7 +89,7 @@ C = Language(
     },
     number="({0} ? 1.0 : 0.0)",
     input=lambda array, i: f"{array}[{i}]",
-    output=lambda array, index: array + "".join(f"[{i}]" for i in index) if index else f"*{array}",
+    output=lambda array, index, shape: array + "".join(f"[{i}]" for i in index) if index else f"*{array}",
 )
 
 

@@ -39,7 +39,7 @@ MATLAB = Language(
     },
     number="double({0})",
     input=lambda array, i: f"{array}({i + 1})",
-    output=lambda array, index: f"{array}({', '.join(str(i + 1) for i in index)})" if index else array,
+    output=lambda array, index, shape: f"{array}({', '.join(str(i + 1) for i in index)})" if index else array,
 )
 
 

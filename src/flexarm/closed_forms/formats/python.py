@@ -38,7 +38,7 @@ PYTHON = Language(
     },
     number="np.where({0}, 1.0, 0.0)",
     input=lambda array, i: f"{array}[{i}]",
-    output=lambda array, index: f"{array}[{', '.join(['...', *map(str, index)])}]",
+    output=lambda array, index, shape: f"{array}[{', '.join(['...', *map(str, index)])}]",
 )
 
 

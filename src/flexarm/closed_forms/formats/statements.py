@@ -81,7 +81,7 @@ def source(program: Program, language: Language) -> Source:
         for number in (parameters if x == "p" else [(names[x], language.input(names[x], i)) for i in range(size)])
     ]
     entries = [
-        (x, language.output(names[x], tuple(map(int, np.unravel_index(k, shape, order="F")))))
+        (x, language.output(names[x], tuple(map(int, np.unravel_index(k, shape, order="F"))), shape))
         for x, shape in program.outputs.items()
         for k in range(math.prod(shape))
     ]

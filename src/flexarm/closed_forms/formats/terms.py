@@ -38,7 +38,7 @@ class Language:
     input : Callable
         (array, index from 0) -> one of its numbers.
     output : Callable
-        (array, indices from 0) -> one of its entries; no indices mean that it is one number.
+        (array, indices from 0, shape) -> one of its entries; no indices mean that it is one number.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Language:
     templates: dict[int, str]
     number: str
     input: Callable[[str, int], str]
-    output: Callable[[str, tuple[int, ...]], str]
+    output: Callable[[str, tuple[int, ...], tuple[int, ...]], str]
 
 
 class Strength(IntEnum):
