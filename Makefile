@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test quick check bench attack kills tools clean
+.PHONY: demo test test-browser quick check bench attack kills tools browser assets clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
 
 test: .venv/.ready-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The tests of pages alone; without a Chromium they say that they were skipped.
+test-browser: .venv/.ready-dev
+	$(BIN)/python -m pytest tests/test_browser_*.py
 
 quick: .venv/.ready-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q --quick
@@ -35,8 +39,16 @@ attack: .venv/.ready-dev
 tools:
 	apt-get update -q && apt-get install -qy --no-install-recommends texlive-latex-recommended octave
 
+# In which the tests open pages, where no Chromium is there. Debian; needs root.
+browser:
+	command -v chromium || (apt-get update -q && apt-get install -qy --no-install-recommends chromium)
+
+# What pages carry from elsewhere (three.js, uPlot), anew from the versions in assets/; needs Node. Kept in git.
+assets:
+	cd assets && npm ci --no-audit --no-fund && node build.mjs
+
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv assets/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.ready: pyproject.toml constraints.txt

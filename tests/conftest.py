@@ -9,6 +9,7 @@ import re
 import tempfile
 
 import pytest
+from browser import browser, opened  # noqa: F401  (fixtures of every test)
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices, a process a core: more threads only wait
 

@@ -7,6 +7,7 @@ what other libraries say go through here wherever they leave the package. Messag
 notebooks and in logs, of which only the first is ours.
 """
 
+import html as entities
 import re
 import unicodedata
 
@@ -56,6 +57,11 @@ def label(text: str) -> str:
 def attribute(text: str) -> str:
     """An attribute in a NetCDF file, which holds no NUL and no half of a surrogate pair; lines stay lines."""
     return re.sub("[\x00\ud800-\udfff]", lambda found: _printed(found[0]), text)
+
+
+def html(text: str) -> str:
+    """Text of an HTML file, between tags or in an attribute's quotes."""
+    return entities.escape(line(text))
 
 
 def file_name(text: str) -> str:

@@ -1,0 +1,3 @@
+import uPlot from "uplot";
+
+globalThis.uPlot = uPlot;

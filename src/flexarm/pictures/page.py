@@ -1,0 +1,154 @@
+"""One self-contained page: scripts, programs and data in a file that opens from disk and asks for nothing else.
+
+Three things keep a user's words harmless. They reach the page as data alone, in JSON whose `<`, `>` and `&` are
+written as numbers, or as the title, escaped. Of scripts the page runs those whose digests stand in its policy, which
+are the ones written here. And the policy forbids every connection, so that nothing could leave the page either.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from flexarm import escape
+from flexarm.checks import shown
+from flexarm.errors import DescriptionError
+
+COMMON = ("three.min.js", "uplot.min.js", "data.js", "solids.js", "scene.js")
+"""Scripts of every page, in the order in which they run."""
+
+STYLES = ("uplot.min.css", "style.css")
+
+KINDS = {"float64": "f8", "float32": "f4", "int32": "i4", "uint8": "u1"}
+"""Numbers that a page's typed arrays hold."""
+
+
+def page(title: str, data: Mapping[str, Any], scripts: Sequence[str], programs: Sequence[str] = ()) -> str:
+    """The text of an HTML file with these data, in which the scripts run in their order, after the common ones.
+
+    Parameters
+    ----------
+    title : str
+        Of the page, as text.
+    data : dict
+        What `flexarm.data()` gives in the page: texts, numbers, booleans, None, lists and dicts of them, and arrays of
+        numbers anywhere, which keep their shape and, in single or double precision, their every bit. A number outside
+        an array that is not finite is null.
+    scripts : list of str
+        Names of files in `assets`, .js or .css.
+    programs : list of str
+        JavaScript that runs after the common scripts and before those: functions made of an arm.
+
+    Raises `DescriptionError` where data hold something else, and for a name that is no file of `assets`.
+    """
+    own = [name for name in scripts if not name.endswith(".css")]
+    styles = [asset(name) for name in (*STYLES, *(name for name in scripts if name not in own))]
+    code = [*map(asset, COMMON), *programs, *map(asset, own)]
+    code = [_in_script(text) for text in code]
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {_digests(code)}",
+            f"style-src {_digests(styles)}",
+            "img-src data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            '<link rel="icon" href="data:,">',
+            f"<title>{escape.html(title)}</title>",
+            *(f"<style>{text}</style>" for text in styles),
+            "</head>",
+            "<body>",
+            "<noscript>This page draws with JavaScript, which is switched off.</noscript>",
+            f'<script type="application/json" id="flexarm-data">{written(data)}</script>',
+            *(f"<script>{text}</script>" for text in code),
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def written(data: Any) -> str:
+    """Data as JSON of ASCII that can stand between tags; raises `DescriptionError` for what it cannot hold."""
+    text = json.dumps(_plain(data, "data"), separators=(",", ":"), allow_nan=False)
+    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _plain(value: Any, where: str) -> Any:
+    """The value as texts, numbers, lists and tables; an array as its kind, shape and bytes."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, Mapping):
+        if wrong := [key for key in value if not isinstance(key, str)]:
+            raise DescriptionError(f"page: {where} has the key {shown(wrong[0])}; keys must be texts")
+        return {_key(key): _plain(part, f"{where}[{shown(key)}]") for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part, f"{where}[{i}]") for i, part in enumerate(value)]
+    if isinstance(value, np.ndarray) and value.ndim:
+        return _array(value, where)
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.item(), where)
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    allowed = "texts, numbers, booleans, None, lists, dicts and arrays"
+    raise DescriptionError(f"page: {where} is {shown(value)}; a page holds {allowed}")
+
+
+def _key(key: str) -> str:
+    """A key that is never `$array`, which arrays have; `flexarm.data` takes the second dollar away."""
+    return f"${key}" if key.startswith("$") else key
+
+
+def _array(value: np.ndarray, where: str) -> dict[str, Any]:
+    if value.dtype.kind == "b":
+        value = value.astype("uint8")
+    elif value.dtype.kind in "iu" and value.dtype.name not in KINDS:
+        limits = np.iinfo("int32")
+        fits = value.size == 0 or (limits.min <= int(value.min()) and int(value.max()) <= limits.max)
+        value = value.astype("int32" if fits else "float64")
+    elif value.dtype == np.float16:
+        value = value.astype("float32")
+    if value.dtype.name not in KINDS:
+        raise DescriptionError(f"page: {where} is an array of {value.dtype}; it must be one of {', '.join(KINDS)}")
+    kind = KINDS[value.dtype.name]
+    text = base64.b64encode(np.ascontiguousarray(value, dtype=f"<{kind}").tobytes()).decode("ascii")
+    return {"$array": kind, "shape": list(value.shape), "base64": text}
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a file in `assets`; raises `DescriptionError` where there is none of that name."""
+    folder = files("flexarm.pictures") / "assets"
+    known = sorted(entry.name for entry in folder.iterdir())
+    if name not in known:
+        raise DescriptionError(f"page: there is no asset {shown(name)}; there are {', '.join(known)}")
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def _in_script(code: str) -> str:
+    """Code that does not end its element, nor turns it into another, by a text or a comment in it."""
+    return re.sub("<(?=/?script|!--)", r"\\x3c", code, flags=re.IGNORECASE)
+
+
+def _digests(texts: Sequence[str]) -> str:
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
