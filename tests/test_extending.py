@@ -1,4 +1,4 @@
-"""The recipes of docs/understand/architecture.md: each adds something from outside the package, in a process of its own.
+"""The recipes of docs/understand/architecture.md: each adds something from outside, in a process of its own.
 
 An example checks what it adds against a formula written down by hand, or against what the package has already.
 """
