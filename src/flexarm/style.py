@@ -1,0 +1,166 @@
+"""The house style: how every figure of the package looks, on paper, on a white page and on a dark one.
+
+A figure lies on a white card of its own, so that it can be read wherever it is put; as SVG the card is dark where the
+reader's pages are. Curves have colours that stand out from both cards, and dashes, widths or marks that tell them apart
+without colour. What is drawn in several figures looks the same in all of them: the i-th link, joint or run has the i-th
+colour and dashes, what is wanted is thin and dashed in the colour of the text, what was measured is broad and grey.
+
+Nothing here changes matplotlib's own settings, which are the user's, and matplotlib is imported by the first figure.
+"""
+
+import io
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAPER, INK = "#ffffff", "#1f2328"
+DARK_PAPER, DARK_INK = "#16181d", "#d7dae0"
+SOFT = "#808080"
+"""Of the cards and what is written on them; grey for what lies beneath."""
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b866a4", "#997a00", "#7a6fc9")
+"""Those of Okabe and Ito, for readers who see fewer colours, the light ones darkened."""
+
+DASHES: tuple[Any, ...] = (
+    "solid",
+    (0, (5, 1.6)),
+    (0, (1, 1.3)),
+    (0, (7, 1.5, 1, 1.5)),
+    (0, (3, 1.2, 1, 1.2, 1, 1.2)),
+    (0, (11, 2.2)),
+)
+MARKS = ("", "o", "s", "^", "D", "v", "X", "P", "<", ">")
+
+CURVE, THIN, BROAD = 1.6, 0.9, 3.2
+"""Widths of lines, in points."""
+
+DOT = 4.0
+"""Size of a mark, in points."""
+
+SMALL, TINY, MEDIUM = 9.0, 8.0, 11.0
+"""Sizes of letters, in points: the axes', a legend's, a title's."""
+
+WANTED: dict[str, Any] = {"color": INK, "linewidth": THIN, "linestyle": (0, (5, 3))}
+"""A reference, what a paper has printed, what is exact."""
+
+MEASURED: dict[str, Any] = {"color": SOFT, "linewidth": BROAD, "linestyle": "solid"}
+"""What another curve is laid upon."""
+
+RULE: dict[str, Any] = {"color": SOFT, "linewidth": THIN, "linestyle": (0, (1, 2))}
+"""A line across the axes: zero, a limit."""
+
+
+def curve(i: int, **more: Any) -> dict[str, Any]:
+    """How the i-th of several curves is drawn: colour, dashes and, once these have all been used, marks.
+
+    What is in `more` stands for what it would have: `linewidth`, `color`, or a `marker`.
+    """
+    look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "linewidth": CURVE, "linestyle": DASHES[i % len(DASHES)]}
+    return look | marked(i // len(DASHES), i) | more
+
+
+def marked(k: int, i: int = 0) -> dict[str, Any]:
+    """The k-th mark at a dozen places along a curve, the i-th curve's beside the others'; none for k = 0."""
+    if not k % len(MARKS):
+        return {}
+    places = (0.02 + 0.013 * (i % 6), 0.08)
+    return {"marker": MARKS[k % len(MARKS)], "markersize": DOT, "markerfacecolor": "none", "markevery": places}
+
+
+def points(i: int, **more: Any) -> dict[str, Any]:
+    """How the i-th of several sets of points is drawn."""
+    look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "linestyle": "", "markersize": DOT}
+    return look | {"marker": MARKS[1 + i % (len(MARKS) - 1)], "markerfacecolor": "none"} | more
+
+
+def joined(i: int, **more: Any) -> dict[str, Any]:
+    """How the i-th of several curves through few points is drawn: a mark at each."""
+    return curve(i) | {"marker": MARKS[1 + i % (len(MARKS) - 1)], "markersize": DOT, "markevery": 1} | more
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def figure(width: float, height: float, **options: Any) -> "Figure":
+    """An empty card [inches]; options are those of matplotlib's `Figure`."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), facecolor=PAPER, gid="flexarm", **options)
+
+
+def finished(figure: "Figure") -> "Figure":
+    """The same figure, all that stands around its curves in the house style."""
+    for axes in figure.axes:
+        axes.set_facecolor("none")
+        axes.tick_params(which="both", colors=INK, labelsize=TINY, width=THIN / 1.5)
+        for spine in axes.spines.values():
+            spine.set(color=INK, linewidth=THIN / 1.5)
+        if axes.axison:
+            axes.grid(True, color=SOFT, alpha=0.3, linewidth=THIN / 1.5, linestyle="-")
+            axes.set_axisbelow(True)
+        _write([axes.xaxis.label, axes.yaxis.label, axes.title, *axes.get_children()], SMALL)
+        _write([axes.xaxis.get_offset_text(), axes.yaxis.get_offset_text()], TINY)
+        _dress([axes.get_legend()])
+    _write(figure.get_children(), MEDIUM)
+    _dress(figure.legends)
+    return figure
+
+
+def _write(things: Any, size: float) -> None:
+    """Texts among these get the colour of the ink, and this size if they are larger."""
+    from matplotlib.text import Text
+
+    for text in things:
+        if isinstance(text, Text):
+            text.set_color(text.get_color() if text.get_color() in (SOFT, *COLOURS) else INK)
+            text.set_fontsize(min(size, text.get_fontsize()))
+
+
+def _dress(legends: Any) -> None:
+    for legend in legends:
+        if legend is not None:
+            frame = legend.get_frame()
+            frame.set(facecolor=PAPER, edgecolor=SOFT, alpha=0.75, linewidth=THIN / 1.5)
+            _write([*legend.get_texts(), legend.get_title()], TINY)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+_SAVING = threading.Lock()
+"""Matplotlib takes how it writes SVG and PDF from settings of the process."""
+
+SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "flexarm", "pdf.fonttype": 42, "ps.fonttype": 42}
+"""Letters stay letters, which can be searched for and marked; the same figure is the same file."""
+
+DATES = {"svg": "Date", "pdf": "CreationDate", "eps": "CreationDate", "ps": "CreationDate"}
+
+TURNED = {PAPER: DARK_PAPER, INK: DARK_INK}
+
+
+def rendered(figure: "Figure", suffix: str, dpi: float = 120) -> bytes:
+    """A figure as a file of this kind, "png", "svg", "pdf", ...; raises `ValueError` for one matplotlib cannot write.
+
+    Letters and curves of SVG and PDF are letters and curves. An SVG of a figure in the house style turns dark where the
+    reader's pages are.
+    """
+    from matplotlib import rc_context
+
+    content = io.BytesIO()
+    metadata = {DATES[suffix]: None} if suffix in DATES else None
+    with _SAVING, rc_context(SETTINGS):
+        figure.savefig(content, format=suffix, dpi=dpi, metadata=metadata)
+    if suffix != "svg" or figure.get_gid() != "flexarm":
+        return content.getvalue()
+    return content.getvalue().replace(b"</style>", _turning().encode() + b"</style>", 1)
+
+
+def _turning() -> str:
+    """Rules of CSS that exchange the card's colours."""
+    rules = [
+        f'#flexarm [style*="{what}: {light}"] {{{what}: {dark} !important}}'
+        for light, dark in TURNED.items()
+        for what in ("fill", "stroke")
+    ]
+    return "\n@media (prefers-color-scheme: dark) {\n" + "\n".join(rules) + "\n}\n"
