@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from flexarm.identification.output_error import identify
     from flexarm.identification.result import Identification
     from flexarm.identification.rigs import measured
+    from flexarm.pictures.animate import animate
     from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
     from flexarm.sensors import (
         Accelerometer,
@@ -116,6 +117,7 @@ __all__ = [
     "Tube",
     "__version__",
     "analysis",
+    "animate",
     "bang_bang",
     "bundled",
     "bundled_scenarios",
@@ -149,6 +151,7 @@ LATE = {
     "identification.output_error": "identify",
     "identification.result": "Identification",
     "identification.rigs": "measured",
+    "pictures.animate": "animate",
     "scenario": "Scenario bundled_scenarios load_scenario",
     "sensors": "Accelerometer Encoder StrainGauge Tachometer TipDeflection TipPosition outputs sampled",
     "simulation.ensemble": "simulate_many",

@@ -33,8 +33,8 @@ DASHES: tuple[Any, ...] = (
 )
 MARKS = ("", "o", "s", "^", "D", "v", "X", "P", "<", ">")
 
-CURVE, THIN, BROAD = 1.6, 0.9, 3.2
-"""Widths of lines, in points."""
+CURVE, THIN, BROAD, FINE = 1.6, 0.9, 3.2, 0.6
+"""Widths of lines, in points: FINE is what stands around the curves."""
 
 DOT = 4.0
 """Size of a mark, in points."""
@@ -57,7 +57,11 @@ def curve(i: int, **more: Any) -> dict[str, Any]:
 
     What is in `more` stands for what it would have: `linewidth`, `color`, or a `marker`.
     """
-    look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "linewidth": CURVE, "linestyle": DASHES[i % len(DASHES)]}
+    look: dict[str, Any] = {
+        "color": COLOURS[i % len(COLOURS)],
+        "linewidth": CURVE,
+        "linestyle": DASHES[i % len(DASHES)],
+    }
     return look | marked(i // len(DASHES), i) | more
 
 
@@ -83,47 +87,49 @@ def joined(i: int, **more: Any) -> dict[str, Any]:
 # -- figures -----------------------------------------------------------------------------------------------------------
 
 
-def figure(width: float, height: float, **options: Any) -> "Figure":
+def figure(width: float, height: float, dark: bool = False, **options: Any) -> "Figure":
     """An empty card [inches]; options are those of matplotlib's `Figure`."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), facecolor=PAPER, gid="flexarm", **options)
+    paper = DARK_PAPER if dark else PAPER
+    return Figure(figsize=(width, height), facecolor=paper, gid="flexarm-dark" if dark else "flexarm", **options)
 
 
 def finished(figure: "Figure") -> "Figure":
     """The same figure, all that stands around its curves in the house style."""
+    dark = figure.get_gid() == "flexarm-dark"
+    paper, ink = (DARK_PAPER, DARK_INK) if dark else (PAPER, INK)
     for axes in figure.axes:
         axes.set_facecolor("none")
-        axes.tick_params(which="both", colors=INK, labelsize=TINY, width=THIN / 1.5)
+        axes.tick_params(which="both", colors=ink, labelsize=TINY, width=FINE)
         for spine in axes.spines.values():
-            spine.set(color=INK, linewidth=THIN / 1.5)
+            spine.set(color=ink, linewidth=FINE)
         if axes.axison:
-            axes.grid(True, color=SOFT, alpha=0.3, linewidth=THIN / 1.5, linestyle="-")
+            axes.grid(True, color=SOFT, alpha=0.3, linewidth=FINE, linestyle="-")
             axes.set_axisbelow(True)
-        _write([axes.xaxis.label, axes.yaxis.label, axes.title, *axes.get_children()], SMALL)
-        _write([axes.xaxis.get_offset_text(), axes.yaxis.get_offset_text()], TINY)
-        _dress([axes.get_legend()])
-    _write(figure.get_children(), MEDIUM)
-    _dress(figure.legends)
+        _write([axes.xaxis.label, axes.yaxis.label, *axes.get_children()], SMALL, ink)
+        _write([axes.xaxis.get_offset_text(), axes.yaxis.get_offset_text()], TINY, ink)
+        _dress([axes.get_legend()], paper, ink)
+    _write(figure.get_children(), MEDIUM, ink)
+    _dress(figure.legends, paper, ink)
     return figure
 
 
-def _write(things: Any, size: float) -> None:
+def _write(things: Any, size: float, ink: str) -> None:
     """Texts among these get the colour of the ink, and this size if they are larger."""
     from matplotlib.text import Text
 
     for text in things:
         if isinstance(text, Text):
-            text.set_color(text.get_color() if text.get_color() in (SOFT, *COLOURS) else INK)
+            text.set_color(text.get_color() if text.get_color() in (SOFT, *COLOURS) else ink)
             text.set_fontsize(min(size, text.get_fontsize()))
 
 
-def _dress(legends: Any) -> None:
+def _dress(legends: Any, paper: str, ink: str) -> None:
     for legend in legends:
         if legend is not None:
-            frame = legend.get_frame()
-            frame.set(facecolor=PAPER, edgecolor=SOFT, alpha=0.75, linewidth=THIN / 1.5)
-            _write([*legend.get_texts(), legend.get_title()], TINY)
+            legend.get_frame().set(facecolor=paper, edgecolor=SOFT, alpha=0.75, linewidth=FINE)
+            _write([*legend.get_texts(), legend.get_title()], TINY, ink)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

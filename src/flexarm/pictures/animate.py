@@ -1,0 +1,524 @@
+"""Results as moving pictures and as strips of poses, without a browser: for papers, talks and pages."""
+
+import io
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm import escape, style
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Fault,
+    checked_flag,
+    checked_number,
+    checked_whole,
+    choices,
+    refused,
+    shown,
+)
+from flexarm.description.arm import Telescope
+from flexarm.errors import DescriptionError
+from flexarm.files import check_writable, checked_path, write_whole
+from flexarm.model.drawing import drawn
+from flexarm.pictures.recorded import Motion, motions
+from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, size_of, solid, space_camera, upright
+from flexarm.progress import said
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
+Array = np.ndarray
+
+MOVING = {".gif": 50.0, ".mp4": 120.0}
+"""Files that move, and the most pictures a second they may have: viewers show a GIF of more of them slower."""
+STILL = (".png", ".svg", ".pdf")
+
+MOST_PICTURES = 3000
+MOST_RUNS = len(style.COLOURS)
+
+DOTS_PER_INCH = 100.0
+FLAT = 1e-6
+"""Of the arm's size: by how much less it may leave a plane and still be drawn in it."""
+
+NARROWER = 0.7
+"""How thick an arm is drawn beside the one before, on which it lies."""
+
+DENSE = 2000
+"""Points of a tip's path, at most."""
+
+
+def animate(
+    results: Any,
+    path: str | PathLike[str],
+    *,
+    names: Sequence[str] | None = None,
+    magnified: float = 1.0,
+    view: str | tuple[float, float] | None = None,
+    ghost: str | None = "auto",
+    trace: bool = True,
+    fps: float = 30.0,
+    speed: float = 1.0,
+    poses: int = 6,
+    size: tuple[int, int] | None = None,
+    dark: bool = False,
+) -> Path:
+    """Draw the motion of a result, or of several in one picture, into a file, whole or not at all; its path.
+
+    A `.gif` or `.mp4` moves in the result's own time; a `.png`, `.svg` or `.pdf` is a strip of poses, evenly in time.
+    Links have the colours of `flexarm.plots.draw`; several arms one each, and a name.
+
+    Parameters
+    ----------
+    results : Dataset, list of them, or dict of them by name
+        At most six, as `simulate` gives them.
+    path : str
+        Its ending says what is written. `.mp4` needs ffmpeg.
+    names : list of str, optional
+        Of several results; default their own.
+    magnified : float
+        By what deflections are multiplied, those of elastic joints too; the picture says so.
+    view : "xy", "xz", "yz", "space" or (azimuth, elevation), optional
+        Across a plane, or from all around [rad]. Default: the plane in which the arms stay, else from all around.
+    ghost : "auto", "reference", "rigid" or None
+        Also drawn, dashed: the arm where the reference has it, or undeformed. "auto": the reference, if there is one.
+    trace : bool
+        Whether the path of the tip is drawn.
+    fps : float
+        Pictures a second.
+    speed : float
+        Seconds of the motion in a second of the film.
+    poses : int
+        Of a strip.
+    size : (width, height), optional
+        Of the picture, or of each pose in a strip [pixels, or hundredths of an inch].
+    dark : bool
+        A dark card in place of the white one.
+
+    Raises
+    ------
+    DescriptionError
+        For an argument that does not fit, or a file that cannot be written.
+    """
+    with refused("animate"):
+        suffix = _suffix(path)
+        options = _checked(suffix, magnified, ghost, trace, fps, speed, poses, size, dark)
+        runs = motions(results, names)
+        if len(runs) > MOST_RUNS:
+            raise Fault("results", f"has {len(runs)} results; at most {MOST_RUNS} can be told apart in one picture")
+        stage = Stage(runs, _times(runs, suffix, fps, speed, poses), options, view)
+    check_writable(path)
+    with said(f"drawing {len(stage.times)} pictures"):
+        if suffix in STILL:
+            content = style.rendered(strip(stage), suffix[1:], dpi=2 * DOTS_PER_INCH)
+        elif suffix == ".gif":
+            content = _gif(stage, fps)
+        else:
+            content = _mp4(stage, fps)
+    return write_whole(path, content)
+
+
+# -- what is given -----------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True)
+class Options:
+    """What is drawn beside the arms, and how large [pixels]."""
+
+    magnified: float
+    ghost: str | None
+    trace: bool
+    size: tuple[int, int] | None
+    dark: bool
+
+
+GHOSTS = ("auto", "reference", "rigid")
+
+
+def _suffix(path: Any) -> str:
+    suffix = Path(checked_path(path)).suffix.lower()
+    if suffix not in (*MOVING, *STILL):
+        raise Fault("path", f"is {shown(str(path))}; it must end with {choices(*MOVING, *STILL)}")
+    if suffix == ".mp4":
+        from matplotlib.animation import FFMpegWriter
+
+        if not FFMpegWriter.isAvailable():
+            raise Fault("path", f"is {shown(str(path))}, which needs ffmpeg, and that is not installed; .gif does not")
+    return suffix
+
+
+def _checked(
+    suffix: str, magnified: Any, ghost: Any, trace: Any, fps: Any, speed: Any, poses: Any, size: Any, dark: Any
+) -> Options:
+    checked_number(magnified, "", NOT_NEGATIVE, "magnified")
+    if ghost is not None and ghost not in GHOSTS:
+        raise Fault("ghost", f"is {shown(ghost)}; it must be {choices(*GHOSTS, 'None')}")
+    most = MOVING.get(suffix, max(MOVING.values()))
+    if checked_number(fps, "pictures a second", POSITIVE, "fps") > most:
+        raise Fault("fps", f"is {fps:g} pictures a second; it must be at most {most:g} in a {suffix}")
+    checked_number(speed, "", POSITIVE, "speed")
+    if checked_whole(poses, 1, "poses") > 60:
+        raise Fault("poses", f"is {poses}; it must be at most 60")
+    if size is not None:
+        if not isinstance(size, list | tuple) or len(size) != 2:
+            raise Fault("size", f"is {shown(size)}; it must be a width and a height in pixels")
+        size = tuple(checked_whole(x, 100, f"size[{i}]") for i, x in enumerate(size))
+        if max(size) > 4000:
+            raise Fault("size", f"is {shown(size)}; it must be at most 4000 pixels either way")
+    return Options(float(magnified), ghost, checked_flag(trace, "trace"), size, checked_flag(dark, "dark"))
+
+
+def _times(runs: list[Motion], suffix: str, fps: float, speed: float, poses: int) -> Array:
+    """When the pictures are [s]: evenly, from the first sample of all to the last of all."""
+    begin, end = min(run.t[0] for run in runs), max(run.t[-1] for run in runs)
+    if suffix in STILL:
+        return np.linspace(begin, end, int(poses))
+    count = (end - begin) / speed * fps
+    if not count < MOST_PICTURES:
+        slower = "raise speed or lower fps"
+        raise Fault("results", f"need {count + 1:.0f} pictures; there may be at most {MOST_PICTURES}: {slower}")
+    return begin + np.arange(int(count + 1e-9) + 1) * speed / fps
+
+
+# -- what is drawn -----------------------------------------------------------------------------------------------------
+
+
+@final
+class Stage:
+    """What a picture of the runs shows at each of its times, and from where it is seen.
+
+    Attributes
+    ----------
+    runs : list of Motion
+    times : (F,)
+        Of the pictures [s].
+    camera : Camera
+    box : (2, 2)
+        Smallest and largest place on the paper [m].
+    """
+
+    def __init__(self, runs: list[Motion], times: Array, options: Options, view: Any):
+        self.runs, self.times, self.options = runs, times, options
+        if options.ghost == "reference" and all(run.wanted is None for run in runs):
+            raise Fault("ghost", "is 'reference', but no result has one")
+        self.size = max(size_of(run.model.arm) for run in runs)
+        corners = np.array([self._extent(run) for run in runs])  # (runs, 2, 3)
+        low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
+        self.low, self.high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+        self.camera = self._camera(view)
+        self.paths = [self._path(run) for run in runs]
+
+    def _samples(self, run: Motion) -> Array:
+        """At most `DENSE` of a run's configurations, the last one among them."""
+        return run.q[np.unique(np.linspace(0, len(run.q) - 1, DENSE).astype(int))]
+
+    def _extent(self, run: Motion) -> Array:
+        """Between which corners (2, 3) [m] a run is drawn."""
+        found = []
+        shown_as = [(self._samples(run), self.options.magnified)]
+        if run.wanted is not None and self.ghost(run) == "reference":
+            shown_as.append((run.wanted, 0.0))
+        if self.ghost(run) == "rigid":
+            shown_as.append((self._samples(run), 0.0))
+        for q, magnified in shown_as:
+            for part in np.array_split(q, max(1, len(q) // 100)):
+                stations, frames = drawn(run.model, part, magnified)
+                places = [stations[..., :3], frames[..., 3]]
+                for i, link in enumerate(run.model.arm.links):
+                    if isinstance(link.joint, Telescope):
+                        free = np.linalg.norm(stations[:, i, -1, :3] - stations[:, i, 0, :3], axis=1)
+                        back = np.maximum(0.0, link.body.length - free)
+                        places.append(frames[:, i, :, 3] - back[:, None] * frames[:, i, :, 0])
+                for points in places:
+                    flat = points.reshape(-1, 3)
+                    found += [flat.min(axis=0), flat.max(axis=0)]
+        return np.array([np.min(found, axis=0), np.max(found, axis=0)])
+
+    def _camera(self, view: Any) -> Camera:
+        across = self.high - self.low
+        if view is None:
+            flat = [plane for plane, (_, _, k) in PLANES.items() if across[k] <= FLAT * self.size]
+            return plane_camera(flat[0]) if flat else space_camera(upright(self.runs[0].model.arm))
+        if isinstance(view, str) and view in PLANES:
+            return plane_camera(view)
+        if isinstance(view, str) and view == "space":
+            return space_camera(upright(self.runs[0].model.arm))
+        if not isinstance(view, list | tuple) or len(view) != 2:
+            must = f"{choices(*PLANES, 'space')}, or an azimuth and an elevation in rad"
+            raise Fault("view", f"is {shown(view)}; it must be {must}")
+        azimuth, elevation = (checked_number(x, "rad", part=f"view[{i}]") for i, x in enumerate(view))
+        return space_camera(upright(self.runs[0].model.arm), azimuth, elevation)
+
+    @property
+    def box(self) -> Array:
+        """What lies in the picture, with room for what is thicker than a line: smallest and largest place [m]."""
+        corners = np.array(np.meshgrid(*zip(self.low, self.high, strict=True))).reshape(3, -1).T
+        seen = self.camera.seen(corners)
+        room = 0.05 * self.size
+        return np.array([seen.min(axis=0) - room, seen.max(axis=0) + room])
+
+    def ghost(self, run: Motion) -> str | None:
+        """What is drawn dashed beside a run."""
+        asked = self.options.ghost
+        if asked in ("auto", "reference"):
+            return "reference" if run.wanted is not None else None
+        return asked
+
+    def _path(self, run: Motion) -> tuple[Array, Array]:
+        """Times (P,) and places (P, 3) of a run's tip as drawn."""
+        chosen = np.unique(np.linspace(0, len(run.t) - 1, DENSE).astype(int))
+        return run.t[chosen], drawn(run.model, run.q[chosen], self.options.magnified)[1][:, -1, :, 3]
+
+    # -- at one time
+
+    def faces(self, t: float) -> tuple[Array, Array]:
+        """Polygons (n, 4, 2) [m] on the paper, the farthest of each arm first, and their colours (n, 3)."""
+        from matplotlib.colors import to_rgb
+
+        dark = np.array(to_rgb(style.SOFT)) * (1.25 if self.options.dark else 0.95)
+        parts = []
+        for i, run in enumerate(self.runs):
+            links = len(run.model.arm.links)
+            looks = [i] * links if len(self.runs) > 1 else range(links)
+            colours = [np.array(to_rgb(style.curve(k)["color"])) for k in looks]
+            place = drawn(run.model, run.at(t), self.options.magnified)
+            parts.append(picture(solid(run.model.arm, *place, colours, dark, NARROWER**i), self.camera))
+        polygons, colours = zip(*parts, strict=True)
+        return np.concatenate(polygons), np.concatenate(colours)
+
+    def ghosts(self, t: float) -> list[Array]:
+        """Of every run that has one, the dashed line (P, 2) [m]."""
+        found = []
+        for run in self.runs:
+            if (kind := self.ghost(run)) is not None:
+                q = run.wanted_at(t) if kind == "reference" else run.at(t)
+                stations, frames = drawn(run.model, q, 0.0)
+                points = np.concatenate([*stations[..., :3], frames[-1:, :, 3]])
+                found.append(self.camera.seen(points))
+        return found
+
+    def tips(self, t: float) -> list[Array]:
+        """Of every run the path of the tip up to now, (P, 2) [m]; its last point is where the tip is drawn."""
+        found = []
+        for run, (times, places) in zip(self.runs, self.paths, strict=True):
+            now = drawn(run.model, run.at(t), self.options.magnified)[1][-1, :, 3]
+            found.append(self.camera.seen(np.vstack([places[times < t], now])))
+        return found
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def draw_on(axes: Any, stage: Stage) -> Callable[[float], None]:
+    """The stage on matplotlib's axes; what is returned shows it at a time [s]."""
+    from matplotlib.collections import PolyCollection
+
+    paper, ink = _card(stage.options.dark)
+    (left, low), (right, high) = stage.box
+    axes.set_xlim(left, right)
+    axes.set_ylim(low, high)
+    axes.set_aspect("equal")
+    _floor(axes, stage)
+    paths = []
+    for i in range(len(stage.runs)):
+        look = style.curve(i if len(stage.runs) > 1 else 0, linewidth=style.THIN, alpha=0.8)
+        if len(stage.runs) == 1:
+            look |= {"color": ink, "alpha": 0.55}
+        paths.append(axes.plot([], [], **look, zorder=1.5)[0] if stage.options.trace else None)
+    bodies = PolyCollection([], linewidths=0.4, zorder=2, clip_on=False)
+    axes.add_collection(bodies)
+    ghosts = [
+        axes.plot([], [], **(style.WANTED | {"color": ink}), zorder=3)[0]
+        for run in stage.runs
+        if stage.ghost(run) is not None
+    ]
+    stamp = axes.text(0.012, 0.985, "", transform=axes.transAxes, va="top", ha="left", color=ink, fontsize=style.MEDIUM)
+
+    def show(t: float) -> None:
+        polygons, colours = stage.faces(t)
+        bodies.set_verts(polygons)
+        bodies.set_facecolor(colours)
+        bodies.set_edgecolor(colours)
+        for line, points in zip(ghosts, stage.ghosts(t), strict=True):
+            line.set_data(*points.T)
+        for path, points in zip(paths, stage.tips(t), strict=True):
+            if path is not None:
+                path.set_data(*points.T)
+        stamp.set_text(f"t = {t:.2f} s")
+
+    return show
+
+
+def _card(dark: bool) -> tuple[str, str]:
+    """Colours of the card and of what is written on it."""
+    return (style.DARK_PAPER, style.DARK_INK) if dark else (style.PAPER, style.INK)
+
+
+def _floor(axes: Any, stage: Stage) -> None:
+    """A scale in metres: in a plane the axes, in space a grid below the arm and the base axes in its corner."""
+    if stage.camera.axes:
+        axes.set_xlabel(f"{stage.camera.axes[0]} [m]")
+        axes.set_ylabel(f"{stage.camera.axes[1]} [m]")
+        axes.locator_params(nbins=7)
+        return
+    from matplotlib.collections import LineCollection
+
+    axes.set_axis_off()
+    _, ink = _card(stage.options.dark)
+    up = upright(stage.runs[0].model.arm)
+    k = int(np.argmax(np.abs(up)))
+    step = _round_number(0.2 * stage.size)
+    low, high = step * np.floor(stage.low / step), step * np.ceil(stage.high / step)
+    level = (low if up[k] > 0 else high)[k]
+    a, b = (k + 1) % 3, (k + 2) % 3
+    lines = []
+    for i, j in ((a, b), (b, a)):
+        for x in np.arange(round(low[i] / step), round(high[i] / step) + 1) * step:
+            ends = np.zeros((2, 3))
+            ends[:, i], ends[:, j], ends[:, k] = x, (low[j], high[j]), level
+            lines.append(stage.camera.seen(ends))
+    axes.add_collection(LineCollection(lines, colors=style.SOFT, linewidths=style.FINE, alpha=0.45, zorder=1))
+    seen, room = np.concatenate(lines), 0.02 * stage.size
+    (left, lower), (right, upper) = stage.box
+    left, lower = min(left, seen[:, 0].min() - room), min(lower, seen[:, 1].min() - room)
+    axes.set_xlim(left, max(right, seen[:, 0].max() + room))
+    axes.set_ylim(lower, max(upper, seen[:, 1].max() + room))
+    reach = 0.055 * (axes.get_xlim()[1] - left)
+    middle = np.array([left + 1.8 * reach, lower + 1.8 * reach])
+    for n in range(3):
+        way = reach * stage.camera.seen(np.eye(3)[n])
+        axes.plot(*np.array([middle, middle + way]).T, color=ink, linewidth=style.THIN, zorder=1.2)
+        axes.text(*(middle + 1.3 * way), "xyz"[n], color=ink, fontsize=style.TINY, ha="center", va="center")
+    axes.text(0.988, 0.015, f"grid {step:g} m", transform=axes.transAxes, ha="right", color=ink, fontsize=style.TINY)
+
+
+def _round_number(x: float) -> float:
+    """1, 2 or 5 times a power of ten, at most x."""
+    power = 10.0 ** np.floor(np.log10(x))
+    return float(power * max(n for n in (1, 2, 5) if n * power <= x * (1 + 1e-9)))
+
+
+def _explained(axes: Any, stage: Stage) -> None:
+    """What is what, where a picture has more than one arm in its own size."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    _, ink = _card(stage.options.dark)
+    told: list[Any] = []
+    if len(stage.runs) > 1:
+        looks = [style.curve(i) for i in range(len(stage.runs))]
+        told = [
+            Patch(facecolor=look["color"], edgecolor=ink, linestyle=look["linestyle"], label=escape.label(run.name))
+            for run, look in zip(stage.runs, looks, strict=True)
+        ]
+    kinds = sorted({kind for run in stage.runs if (kind := stage.ghost(run))})
+    told += [Line2D([], [], **(style.WANTED | {"color": ink}), label=kind) for kind in kinds]
+    note = f"deflections \N{MULTIPLICATION SIGN} {stage.options.magnified:g}" * (stage.options.magnified != 1.0)
+    if told or note:
+        axes.legend(handles=told, loc="upper right", title=note or None)
+
+
+def film(stage: Stage) -> tuple["Figure", Callable[[float], None]]:
+    """A figure of the stage, and what shows it at a time [s]."""
+    width, height = stage.options.size or _fitting(stage, 720, 0.45, 1.0)
+    figure = style.figure(width / DOTS_PER_INCH, height / DOTS_PER_INCH, stage.options.dark, dpi=DOTS_PER_INCH)
+    left, low = (58 / width, 46 / height) if stage.camera.axes else (0.0, 0.0)
+    right, high = (1 - 12 / width, 1 - 10 / height) if stage.camera.axes else (1.0, 1.0)
+    axes = figure.add_axes((left, low, right - left, high - low))
+    show = draw_on(axes, stage)
+    _explained(axes, stage)
+    return style.finished(figure), show
+
+
+def strip(stage: Stage) -> "Figure":
+    """A figure of the stage at each of its times, in rows."""
+    width, height = stage.options.size or _fitting(stage, 280, 0.5, 1.4)
+    count = len(stage.times)
+    columns = min(count, 3 if width > height else 6)
+    rows = -(-count // columns)
+    figure = style.figure(
+        columns * width / DOTS_PER_INCH,
+        rows * height / DOTS_PER_INCH,
+        stage.options.dark,
+        dpi=DOTS_PER_INCH,
+        layout="constrained",
+    )
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, t in zip(panels, stage.times, strict=False):
+        draw_on(axes, stage)(t)
+        axes.label_outer()
+    _explained(panels[min(count, columns) - 1], stage)
+    for axes in panels[count:]:
+        axes.set_axis_off()
+    return style.finished(figure)
+
+
+def _fitting(stage: Stage, width: int, least: float, most: float) -> tuple[int, int]:
+    """A width and the height that shows the stage without much room beside it, both even [pixels]."""
+    across, upwards = stage.box[1] - stage.box[0]
+    return width, 2 * round(width * float(np.clip(upwards / across, least, most)) / 2)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def _pictures(stage: Stage) -> Any:
+    """The film's pictures as Pillow has them, one after another."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    figure, show = film(stage)
+    canvas = FigureCanvasAgg(figure)
+    for t in stage.times:
+        show(t)
+        canvas.draw()
+        yield Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
+
+
+def _gif(stage: Stage, fps: float) -> bytes:
+    """A GIF counts hundredths of a second, so that pictures last more or less long: together as long as they should.
+
+    One table of colours serves all pictures, or they would flicker.
+    """
+    from PIL import Image
+
+    few = np.unique(np.linspace(0, len(stage.times) - 1, 5).astype(int))
+    shown = list(_pictures(stage))
+    together = np.concatenate([np.asarray(shown[i]) for i in few])
+    table = Image.fromarray(together).quantize(255, method=Image.Quantize.MEDIANCUT)
+    reduced = [each.quantize(palette=table, dither=Image.Dither.NONE) for each in shown]
+    ends = np.round(np.arange(len(shown) + 1) * 100 / fps).astype(int)
+    lasts = [10 * int(b - a) for a, b in pairwise(ends)]
+    content = io.BytesIO()
+    reduced[0].save(
+        content, format="GIF", save_all=True, append_images=reduced[1:], duration=lasts, loop=0, optimize=False
+    )
+    return content.getvalue()
+
+
+def _mp4(stage: Stage, fps: float) -> bytes:
+    """ffmpeg writes into a folder of its own, which goes away whatever happens."""
+    from subprocess import CalledProcessError
+
+    from matplotlib.animation import FFMpegWriter
+
+    figure, show = film(stage)
+    with tempfile.TemporaryDirectory(prefix="flexarm-") as folder:
+        file = Path(folder) / "film.mp4"
+        writer = FFMpegWriter(fps=fps, codec="libx264", extra_args=["-pix_fmt", "yuv420p", "-crf", "20"])
+        try:
+            with writer.saving(figure, str(file), DOTS_PER_INCH):
+                for t in stage.times:
+                    show(t)
+                    writer.grab_frame()
+        except (CalledProcessError, OSError) as error:
+            raise DescriptionError(f"animate: ffmpeg failed: {shown(error)}") from None
+        return file.read_bytes()

@@ -1,0 +1,248 @@
+"""An arm as shaded faces on a sheet of paper: tubes along its links, cylinders for joints, seen in parallel.
+
+Faces are sorted by how near they are and those turned away are left out, so that polygons drawn in order are a picture:
+matplotlib's own axes in space shade and sort worse, and take longer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.description.arm import Arm, Beam, Box, Link, Telescope, Tube
+
+Array = np.ndarray
+
+SIDES = 20
+"""Of a round section."""
+
+THIN, THICK, HEAVY = 0.006, 0.011, 0.014
+"""Of the arm's size: the smallest half width that is seen, those of a beam and of a rigid body of unknown section."""
+
+STOUT = 0.12
+"""Of its length: the largest half width of a body of unknown section."""
+
+
+@final
+@dataclass(frozen=True)
+class Camera:
+    """From where points are seen: unit vectors to the right, upwards, and towards whoever looks."""
+
+    right: Array
+    up: Array
+    toward: Array
+    axes: str = ""
+    """The base axes that lie in the picture, "xy"; "" in space."""
+
+    def seen(self, points: Array) -> Array:
+        """Places on the paper (..., 2) of points (..., 3) [m]."""
+        return np.stack([points @ self.right, points @ self.up], axis=-1)
+
+
+PLANES = {"xy": (0, 1, 2), "xz": (0, 2, 1), "yz": (1, 2, 0)}
+"""Base axes to the right, upwards, and across."""
+
+
+def plane_camera(plane: str) -> Camera:
+    """Across one of the base planes."""
+    i, j, _ = PLANES[plane]
+    right, up = np.eye(3)[i], np.eye(3)[j]
+    return Camera(right, up, np.cross(right, up), plane)
+
+
+def space_camera(up: Array, azimuth: float = -1.0, elevation: float = 0.42) -> Camera:
+    """From all around: `up` [unit vector] is upright in the picture; angles [rad]."""
+    k = int(np.argmax(np.abs(up)))
+    across = np.eye(3)[(k + 1) % 3]
+    a = across - (across @ up) * up
+    a /= np.linalg.norm(a)
+    b = np.cross(up, a)
+    flat = np.cos(azimuth) * a + np.sin(azimuth) * b
+    toward = np.cos(elevation) * flat + np.sin(elevation) * up
+    right = np.cross(up, flat)
+    return Camera(right, np.cross(toward, right), toward)
+
+
+def upright(arm: Arm) -> Array:
+    """Against gravity, or along z where there is none [unit vector]."""
+    g = np.array(arm.gravity)
+    size = np.linalg.norm(g)
+    return -g / size if size > 0 else np.array([0.0, 0.0, 1.0])
+
+
+# -- solids ------------------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True)
+class Faces:
+    """Four corners of each (n, 4, 3) [m], and its colour (n, 3) in shares of red, green and blue."""
+
+    corners: Array
+    colours: Array
+
+
+def tube(centres: Array, y: Array, outline: Array, colour: Any) -> Faces:
+    """Faces along centres (S, 3) whose own y axes are y (S, 3); outline (K, 2) or (S, K, 2) [m], both ends closed."""
+    along = np.gradient(centres, axis=0)
+    size = np.linalg.norm(along, axis=1, keepdims=True)
+    along = along / np.where(size > 0, size, 1.0)
+    z = np.cross(along, y)
+    z /= np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-300)
+    y = np.cross(z, along)
+    outline = np.broadcast_to(outline, (len(centres), *np.shape(outline)[-2:]))
+    ring = centres[:, None] + outline[..., :1] * y[:, None] + outline[..., 1:] * z[:, None]  # (S, K, 3)
+    turned = np.roll(ring, -1, axis=1)
+    sides = np.stack([ring[:-1], turned[:-1], turned[1:], ring[1:]], axis=2).reshape(-1, 4, 3)
+    root, tip = (np.broadcast_to(centre, ring[0].shape) for centre in (centres[0], centres[-1]))
+    ends = [np.stack([turned[0], ring[0], root, root], axis=1), np.stack([ring[-1], turned[-1], tip, tip], axis=1)]
+    corners = np.concatenate([sides, *ends])
+    return Faces(corners, np.tile(colour, (len(corners), 1)))
+
+
+def cylinder(centre: Array, axis: Array, radius: float, height: float, colour: Any) -> Faces:
+    """About an axis [unit vector], its centre in its middle [m]."""
+    across = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    y = across - (across @ axis) * axis
+    ends = centre + np.multiply.outer([-height / 2, height / 2], axis)
+    return tube(ends, np.tile(y / np.linalg.norm(y), (2, 1)), round_outline(radius), colour)
+
+
+def round_outline(radius: float) -> Array:
+    """(SIDES, 2)"""
+    angles = 2 * np.pi * np.arange(SIDES) / SIDES
+    return radius * np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def section_outline(section: Any, least: float) -> Array:
+    """(K, 2) of a section of the description, no thinner than twice `least` [m]."""
+    if isinstance(section, Box):
+        y, z = max(section.width / 2, least), max(section.height / 2, least)
+        return np.array([[y, z], [-y, z], [-y, -z], [y, -z]])
+    diameter = section.outer_diameter if isinstance(section, Tube) else section.diameter
+    return round_outline(max(diameter / 2, least))
+
+
+def link_outline(link: Link, size: float, stations: int) -> Array:
+    """(stations, K, 2) [m]: a beam's own section where it is known, else a round one that suits the arm's size.
+
+    What is too thin to be seen is drawn as thick as that needs.
+    """
+    body = link.body
+    section = body.section if isinstance(body, Beam) else None
+    if section is None:
+        half = min(size * (THICK if body.counts else HEAVY), max(STOUT * body.length, THIN * size))
+        return np.tile(round_outline(half), (stations, 1, 1))
+    tip = section if not isinstance(body, Beam) or body.section_tip is None else body.section_tip
+    x = np.linspace(0.0, 1.0, stations)[:, None, None]
+    return (1 - x) * section_outline(section, THIN * size) + x * section_outline(tip, THIN * size)
+
+
+def half_width(outline: Array) -> float:
+    """The largest of an outline [m]."""
+    return float(np.abs(outline).max())
+
+
+def size_of(arm: Arm) -> float:
+    """How far the arm reaches, stretched out [m]."""
+    return float(sum(link.body.length + np.linalg.norm(link.placement.xyz) for link in arm.links)) or 1.0
+
+
+def solid(
+    arm: Arm, stations: Array, frames: Array, colours: Sequence[Any], dark: Any, width: float = 1.0
+) -> list[Faces]:
+    """What an arm consists of where its sections and frames stand, as `drawn` has them.
+
+    Parameters
+    ----------
+    arm : Arm
+    stations : (links, S, at least 6)
+    frames : (links + 1, 3, 4)
+    colours : one a link, (3,)
+    dark : (3,)
+        Of joints, the base and the payload.
+    width : float
+        By what all that stands around the neutral axes is multiplied.
+    """
+    size, up = size_of(arm), upright(arm)
+    outlines = [width * link_outline(link, size, stations.shape[1]) for link in arm.links]
+    first = np.array(arm.links[0].placement.xyz)
+    wide = 2.2 * max(map(half_width, outlines[:1]))
+    found = [cylinder(first - 0.9 * wide * up, up, 1.3 * wide, 0.9 * wide, dark)]
+    before = first
+    for link, outline, line, frame, colour in zip(arm.links, outlines, stations, frames, colours, strict=False):
+        found += _connection(before, frame[:, 3], 0.6 * half_width(outline), dark)
+        found += _joint(link, frame, half_width(outline), dark)
+        centres, y = line[:, :3], line[:, 3:6]
+        if np.linalg.norm(centres[-1] - centres[0]) > 1e-9 * size:
+            found.append(tube(centres, y, outline, colour))
+        if isinstance(link.joint, Telescope):
+            found += _hub(link, line, frame, outline, colour, dark)
+        before = centres[-1]
+    found += _connection(before, frames[-1, :, 3], 0.6 * half_width(outlines[-1]), dark)
+    if arm.payload is not None:
+        found.append(_ball(frames[-1, :, 3], 1.9 * half_width(outlines[-1][-1]), dark))
+    return found
+
+
+def _connection(a: Array, b: Array, radius: float, colour: Any) -> list[Faces]:
+    """The straight piece from one point to another, if they are apart."""
+    way = b - a
+    length = float(np.linalg.norm(way))
+    return [cylinder((a + b) / 2, way / length, radius, length, colour)] if length > 0.2 * radius else []
+
+
+def _joint(link: Link, frame: Array, half: float, colour: Any) -> list[Faces]:
+    """A joint as a cylinder about, or a block along, what its coordinate moves."""
+    if not link.joint.moves or not link.joint.carries:
+        return []
+    axis = frame[:, :3] @ np.array(link.joint.direction)
+    if link.joint.turns:
+        return [cylinder(frame[:, 3], axis, 1.6 * half, 3.2 * half, colour)]
+    return [cylinder(frame[:, 3], axis, 1.4 * half, 4.0 * half, colour)]
+
+
+def _hub(link: Link, line: Array, frame: Array, outline: Array, colour: Any, dark: Any) -> list[Faces]:
+    """The hub of a telescope, and the part of its beam that reaches back through it."""
+    x, y, mouth, half = frame[:, 0], np.tile(frame[:, 1], (2, 1)), frame[:, 3], half_width(outline)
+    back = inside(link, line)
+    found = [cylinder(mouth - 1.5 * half * x, x, 1.7 * half, 3.0 * half, dark)]
+    if back > 3.0 * half:
+        found.append(tube(np.stack([mouth - back * x, mouth - 3.0 * half * x]), y, outline[:2], colour))
+    return found
+
+
+def inside(link: Link, line: Array) -> float:
+    """Of a telescope whose sections stand on this line, how long the part in the hub and behind it is [m]."""
+    return max(0.0, link.body.length - float(np.linalg.norm(line[-1, :3] - line[0, :3])))
+
+
+def _ball(centre: Array, radius: float, colour: Any) -> Faces:
+    """A sphere [m]."""
+    angles = np.pi * (np.arange(9) / 8 - 0.5)
+    centres = centre + np.multiply.outer(radius * np.sin(angles), [0.0, 0.0, 1.0])
+    outline = np.multiply.outer(np.maximum(np.cos(angles), 1e-3), round_outline(radius))
+    return tube(centres, np.tile([1.0, 0.0, 0.0], (9, 1)), outline, colour)
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+
+def picture(parts: Sequence[Faces], camera: Camera) -> tuple[Array, Array]:
+    """Polygons (n, 4, 2) on the paper, the farthest first, and their shaded colours (n, 3)."""
+    corners = np.concatenate([part.corners for part in parts])
+    colours = np.concatenate([part.colours for part in parts])
+    normal = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
+    triangle = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    flat = (corners[:, 2] == corners[:, 3]).all(axis=1)
+    normal = np.where(flat[:, None], triangle, normal)
+    area = np.linalg.norm(normal, axis=1)
+    normal /= np.maximum(area, 1e-300)[:, None]
+    seen = np.flatnonzero((normal @ camera.toward > 1e-9) & (area > 0))
+    order = seen[np.argsort(corners[seen].mean(axis=1) @ camera.toward, kind="stable")]
+    light = camera.toward + 0.7 * camera.up - 0.4 * camera.right
+    bright = np.clip(normal[order] @ (light / np.linalg.norm(light)), 0.0, 1.0)
+    shade = (0.5 + 0.6 * bright)[:, None]
+    gleam = 0.35 * np.clip(bright - 0.8, 0.0, 1.0)[:, None] / 0.2
+    return camera.seen(corners[order]), np.clip(colours[order] * shade * (1 - gleam) + gleam, 0.0, 1.0)
