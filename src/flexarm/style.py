@@ -52,6 +52,11 @@ RULE: dict[str, Any] = {"color": SOFT, "linewidth": THIN, "linestyle": (0, (1, 2
 """A line across the axes: zero, a limit."""
 
 
+def colour(i: int) -> str:
+    """Of the i-th of several things."""
+    return COLOURS[i % len(COLOURS)]
+
+
 def curve(i: int, **more: Any) -> dict[str, Any]:
     """How the i-th of several curves is drawn: colour, dashes and, once these have all been used, marks.
 
@@ -75,7 +80,7 @@ def marked(k: int, i: int = 0) -> dict[str, Any]:
 
 def points(i: int, **more: Any) -> dict[str, Any]:
     """How the i-th of several sets of points is drawn."""
-    look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "linestyle": "", "markersize": DOT}
+    look: dict[str, Any] = {"color": colour(i), "linestyle": "", "markersize": DOT}
     return look | {"marker": MARKS[1 + i % (len(MARKS) - 1)], "markerfacecolor": "none"} | more
 
 
@@ -137,7 +142,7 @@ def _dress(legends: Any, paper: str, ink: str) -> None:
 _SAVING = threading.Lock()
 """Matplotlib takes how it writes SVG and PDF from settings of the process."""
 
-SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "flexarm", "pdf.fonttype": 42, "ps.fonttype": 42}
+SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "flexarm", "pdf.fonttype": 42, "ps.fonttype": 42}
 """Letters stay letters, which can be searched for and marked; the same figure is the same file."""
 
 DATES = {"svg": "Date", "pdf": "CreationDate", "eps": "CreationDate", "ps": "CreationDate"}

@@ -33,7 +33,6 @@ from flexarm.progress import said
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from xarray import Dataset
 
 Array = np.ndarray
 
@@ -146,12 +145,14 @@ GHOSTS = ("auto", "reference", "rigid")
 def _suffix(path: Any) -> str:
     suffix = Path(checked_path(path)).suffix.lower()
     if suffix not in (*MOVING, *STILL):
-        raise Fault("path", f"is {shown(str(path))}; it must end with {choices(*MOVING, *STILL)}")
+        raise Fault("path", f"is {shown(Path(path).name)}; it must end with {choices(*MOVING, *STILL)}")
     if suffix == ".mp4":
         from matplotlib.animation import FFMpegWriter
 
         if not FFMpegWriter.isAvailable():
-            raise Fault("path", f"is {shown(str(path))}, which needs ffmpeg, and that is not installed; .gif does not")
+            raise Fault(
+                "path", f"is {shown(Path(path).name)}, which needs ffmpeg, and that is not installed; .gif does not"
+            )
     return suffix
 
 
@@ -333,7 +334,7 @@ def draw_on(axes: Any, stage: Stage) -> Callable[[float], None]:
         if len(stage.runs) == 1:
             look |= {"color": ink, "alpha": 0.55}
         paths.append(axes.plot([], [], **look, zorder=1.5)[0] if stage.options.trace else None)
-    bodies = PolyCollection([], linewidths=0.4, zorder=2, clip_on=False)
+    bodies: Any = PolyCollection([], linewidths=0.4, zorder=2, clip_on=False)
     axes.add_collection(bodies)
     ghosts = [
         axes.plot([], [], **(style.WANTED | {"color": ink}), zorder=3)[0]
@@ -428,7 +429,8 @@ def _explained(axes: Any, stage: Stage) -> None:
 
 def film(stage: Stage) -> tuple["Figure", Callable[[float], None]]:
     """A figure of the stage, and what shows it at a time [s]."""
-    width, height = stage.options.size or _fitting(stage, 720, 0.45, 1.0)
+    asked = stage.options.size or _fitting(stage, 720, 0.45, 1.0)
+    width, height = (2 * -(-x // 2) for x in asked)  # even, as players need it
     figure = style.figure(width / DOTS_PER_INCH, height / DOTS_PER_INCH, stage.options.dark, dpi=DOTS_PER_INCH)
     left, low = (58 / width, 46 / height) if stage.camera.axes else (0.0, 0.0)
     right, high = (1 - 12 / width, 1 - 10 / height) if stage.camera.axes else (1.0, 1.0)
@@ -462,9 +464,9 @@ def strip(stage: Stage) -> "Figure":
 
 
 def _fitting(stage: Stage, width: int, least: float, most: float) -> tuple[int, int]:
-    """A width and the height that shows the stage without much room beside it, both even [pixels]."""
+    """A width and the height that shows the stage without much room beside it [pixels]."""
     across, upwards = stage.box[1] - stage.box[0]
-    return width, 2 * round(width * float(np.clip(upwards / across, least, most)) / 2)
+    return width, round(width * float(np.clip(upwards / across, least, most)))
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -506,19 +508,22 @@ def _gif(stage: Stage, fps: float) -> bytes:
 
 def _mp4(stage: Stage, fps: float) -> bytes:
     """ffmpeg writes into a folder of its own, which goes away whatever happens."""
-    from subprocess import CalledProcessError
+    from subprocess import CalledProcessError  # noqa: TID251  (what matplotlib's writer raises)
 
     from matplotlib.animation import FFMpegWriter
 
     figure, show = film(stage)
     with tempfile.TemporaryDirectory(prefix="flexarm-") as folder:
         file = Path(folder) / "film.mp4"
-        writer = FFMpegWriter(fps=fps, codec="libx264", extra_args=["-pix_fmt", "yuv420p", "-crf", "20"])
+        settings: Any = {"fps": fps, "codec": "libx264", "extra_args": ["-pix_fmt", "yuv420p", "-crf", "20"]}
+        writer = FFMpegWriter(**settings)
         try:
             with writer.saving(figure, str(file), DOTS_PER_INCH):
                 for t in stage.times:
                     show(t)
                     writer.grab_frame()
-        except (CalledProcessError, OSError) as error:
-            raise DescriptionError(f"animate: ffmpeg failed: {shown(error)}") from None
+        except CalledProcessError as error:
+            raise DescriptionError(f"animate: ffmpeg failed with status {error.returncode}") from None
+        except OSError as error:
+            raise DescriptionError(f"animate: ffmpeg failed: {error.strerror}") from None
         return file.read_bytes()
