@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-browser quick check bench attack kills tools browser assets clean
+.PHONY: demo test test-browser quick check bench attack kills tools browser assets docs docs-serve clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -35,6 +35,14 @@ bench: .venv/.ready-peers
 attack: .venv/.ready-dev
 	$(BIN)/python -m tests.attack $(ATTACK)
 
+# The site, in build/site; a warning is an error. Nothing is fetched.
+docs: .venv/.ready-docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -j auto -q -d build/doctrees docs build/site
+	@echo "open build/site/index.html"
+
+docs-serve: docs
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8000
+
 # What some tests use where it is there: LaTeX for documents, Octave for MATLAB code. Debian; needs root.
 tools:
 	apt-get update -q && apt-get install -qy --no-install-recommends texlive-latex-recommended octave
@@ -59,6 +67,10 @@ clean:
 # Pinocchio (crosscheck) has no wheel for some systems: its tests are then skipped.
 .venv/.ready-dev: .venv/.ready
 	$(PIP) -e ".[dev,cluster,crosscheck]" || $(PIP) -e ".[dev,cluster]"
+	touch $@
+
+.venv/.ready-docs: .venv/.ready
+	$(PIP) -e ".[docs]"
 	touch $@
 
 # Exudyn (peers) has no wheel for some systems: its rows then say so.

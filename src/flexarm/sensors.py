@@ -101,6 +101,8 @@ class Encoder(Sampling):
         where shapes have a slope at the hub turns by joint + slope (Lin & Lewis: B' q). `"upper.hub"`: the same on the
         link's side of the spring. Or any coordinate of the arm by its name, as `"upper.joint"`, `"upper.motor"`.
 
+    Notes
+    -----
     Angles are those of the joint. One that counts on the motor's shaft sees them `gear_ratio` times: its resolution
     here is 2 pi / (counts gear_ratio).
     """

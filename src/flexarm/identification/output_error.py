@@ -154,6 +154,8 @@ def identify(
         each line. Friction bends the response of a real arm by more than its periods differ; with 0 (default) the lines
         with the least noise decide alone.
 
+    Notes
+    -----
     Data may be a frequency response, as `fa.frequency_response` gives it: then `inputs`, `outputs`, `currents`,
     `delay`, `start`, `bounds` and `unmodelled` are as above, `q0` is the configuration about which the arm moves a
     little, and the arm's linear model is fitted.

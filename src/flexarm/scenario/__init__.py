@@ -50,7 +50,19 @@ __all__ = [
 
 @final
 class Solver(Described):
-    """How to integrate; the fields are arguments of `simulate`."""
+    """How to integrate; the fields are arguments of `simulate`.
+
+    Parameters
+    ----------
+    method : str
+        "auto", or one of the methods of `simulate`.
+    rtol, atol : float
+        Tolerances of every coordinate and rate.
+    step : float, optional
+        For "rk4", which needs one, and for implicit methods that are not to choose their steps [s].
+    spectral_radius : float, optional
+        Of "generalized-alpha", from 0 to 1.
+    """
 
     method: str = "auto"
     rtol: Annotated[float, number("", POSITIVE)] = 1e-8
@@ -76,7 +88,14 @@ class Solver(Described):
 
 @final
 class Initial(Described):
-    """State at t = 0: lists, or tables of the coordinates that are not zero."""
+    """State at t = 0.
+
+    Parameters
+    ----------
+    q, qd : list or dict
+        Coordinates and their rates: all of them in a list, or a table of those that differ from the arm at rest, as
+        {"upper.joint" = 0.5}.
+    """
 
     q: Annotated[Any, BeforeValidator(values)] = ()
     qd: Annotated[Any, BeforeValidator(values)] = ()
@@ -107,6 +126,7 @@ class Scenario(Described):
     Parameters
     ----------
     name : str
+        Also that of the files that are written.
     arm : str or Arm
         Name of a bundled arm, path of an arm's .toml (from a scenario file: relative to that file), or the arm itself.
     until : float
