@@ -10,28 +10,6 @@
   const SVG = "http://www.w3.org/2000/svg";
   const AXES = ["#d55e00", "#009e73", "#0072b2"];
 
-  /** A room of lamps for reflections: a bright ceiling, two soft walls, a dim floor. */
-  function studio() {
-    const room = new THREE.Scene();
-    const box = new THREE.BoxGeometry();
-    const lamp = (colour, strength, [x, y, z], [w, d, h]) => {
-      const mesh = new Mesh(box, new THREE.MeshBasicMaterial({ color: colour }));
-      mesh.material.color.multiplyScalar(strength);
-      mesh.position.set(x, y, z);
-      mesh.scale.set(w, d, h);
-      room.add(mesh);
-    };
-    const walls = new Mesh(box, new THREE.MeshBasicMaterial({ color: "#8d959e", side: THREE.BackSide }));
-    walls.scale.set(20, 20, 12);
-    room.add(walls);
-    lamp("#ffffff", 5, [0, 0, 5.9], [9, 9, 0.1]);
-    lamp("#fff4e6", 4, [-9.9, 2, 1], [0.1, 7, 4]);
-    lamp("#e6f0ff", 2.5, [9.9, -3, 1], [0.1, 9, 3]);
-    lamp("#ffffff", 2, [2, -9.9, 2], [8, 0.1, 3]);
-    lamp("#565d66", 1, [0, 0, -5.9], [20, 20, 0.1]);
-    return room;
-  }
-
   /** 1, 2 or 5 times a power of ten, near x. */
   function nice(x) {
     const power = 10 ** Math.floor(Math.log10(x));
@@ -120,11 +98,9 @@
     }
 
     illuminate() {
-      const maker = new THREE.PMREMGenerator(this.renderer);
-      this.scene.environment = maker.fromScene(studio(), 0.03).texture;
-      maker.dispose();
       this.sun = new THREE.DirectionalLight("#fffaf2", 1.6);
-      this.scene.add(this.sun, this.sun.target);
+      this.sky = new THREE.HemisphereLight("#ffffff", "#8b8f96", 1);
+      this.scene.add(this.sun, this.sun.target, this.sky);
       this.ground = new Group(); // its z is up
       this.scene.add(this.ground);
       this.shade = new THREE.MeshBasicMaterial({
@@ -174,8 +150,10 @@
       this.scene.background = new THREE.Color(style("--sky"));
       const dark = flexarm.theme() === "dark";
       this.shade.opacity = dark ? 0.42 : 0.16;
-      this.sun.intensity = dark ? 1.3 : 1.6;
-      this.scene.environmentIntensity = dark ? 0.42 : 0.62;
+      this.sun.intensity = dark ? 1.5 : 1.7;
+      this.sky.intensity = dark ? 0.85 : 1.5;
+      this.sky.groundColor.setStyle(dark ? "#3a424c" : "#a3a9b1");
+      flexarm.studio.lamps.value = dark ? 0.5 : 0.75;
       if (this.staged) this.pave();
       this.invalidate();
     }
@@ -313,7 +291,7 @@
         const need = Math.max(Math.abs(p.dot(right)) / (tan * aspect), Math.abs(p.dot(top)) / tan);
         distance = Math.max(distance, need - depth);
       }
-      distance = 1.18 * distance + 0.06 * this.reach;
+      distance = 1.08 * distance + 0.05 * this.reach;
       camera.position.copy(target).addScaledVector(forward, -distance);
       controls.target.copy(target);
       camera.near = distance / 200;
@@ -422,7 +400,7 @@
     /** An arrow where gravity pulls, with its size. */
     arrow(size) {
       const group = new Group();
-      const material = new THREE.MeshStandardMaterial({ roughness: 0.5 });
+      const material = flexarm.surface({ roughness: 0.5 });
       flexarm.themed(() => material.color.setStyle(flexarm.style("--gravity")));
       const length = 0.16 * this.reach;
       const shaft = new Mesh(new THREE.CylinderGeometry(0.035 * length, 0.035 * length, 0.75 * length, 14), material);
@@ -490,7 +468,7 @@
         p.project(this.camera);
         element.style.visibility = p.z < 1 ? "visible" : "hidden";
         const [x, y] = [((p.x + 1) / 2) * width, ((1 - p.y) / 2) * height];
-        element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) translate(8px, -120%)`;
+        element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) ${element.classList.contains("gravity") ? "translate(-108%, -20%)" : "translate(8px, -120%)"}`;
       }
       const inverse = this.camera.quaternion.clone().invert();
       for (const { line, text, direction } of this.needles) {
@@ -536,6 +514,8 @@
       const eye = camera.position.clone().sub(controls.target).normalize();
       sun.position.copy(controls.target).addScaledVector(up, 2).addScaledVector(right, -0.9).addScaledVector(eye, 0.8);
       sun.target.position.copy(controls.target);
+      this.sky.position.copy(up);
+      flexarm.studio.above.value.copy(up);
       const [across, back] = this.level2();
       const down = new Vector3().copy(up).negate().addScaledVector(across, 0.22).addScaledVector(back, 0.16);
       const n = up;

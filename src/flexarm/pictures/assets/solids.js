@@ -41,11 +41,50 @@
     return mode === "moment" ? Math.hypot(stations[at + 6], stations[at + 7]) : stations[at + 8];
   }
 
+  /**
+   * What shines on every solid beside the scene's light: a bright ceiling and two soft windows, mirrored in it. They
+   * are worked out in the shader; an environment map in the usual way takes seconds where software draws.
+   */
+  flexarm.studio = { above: { value: new THREE.Vector3(0, 0, 1) }, lamps: { value: 0.7 } };
+
+  const LAMPS = `
+    uniform vec3 studioAbove;
+    uniform float studioLamps;
+    vec3 studio(vec3 r, float roughness) {
+      vec3 side = normalize(abs(studioAbove.x) < 0.7 ? cross(studioAbove, vec3(1.0, 0.0, 0.0)) : cross(studioAbove, vec3(0.0, 1.0, 0.0)));
+      float soft = 0.08 + 0.6 * roughness;
+      float high = dot(r, studioAbove);
+      float ceiling = smoothstep(0.62 - soft, 0.62 + soft, high);
+      float across = dot(r, side);
+      float windows = smoothstep(0.72 - soft, 0.72 + soft, abs(across)) * smoothstep(-0.2 - soft, 0.1 + soft, high);
+      vec3 room = mix(vec3(0.16, 0.17, 0.19), vec3(0.62, 0.65, 0.7), smoothstep(-0.5, 0.7, high));
+      return studioLamps * (room + 1.9 * ceiling * vec3(1.0, 0.99, 0.97) + 1.1 * windows * vec3(0.93, 0.97, 1.0));
+    }
+  `;
+
+  /** A material with a surface like lacquer or metal. */
+  function surface(given) {
+    const material = new THREE.MeshStandardMaterial(given);
+    material.onBeforeCompile = (shader) => {
+      shader.uniforms.studioAbove = flexarm.studio.above;
+      shader.uniforms.studioLamps = flexarm.studio.lamps;
+      shader.fragmentShader = shader.fragmentShader
+        .replace("void main() {", `${LAMPS}\nvoid main() {`)
+        .replace(
+          "#include <lights_fragment_maps>",
+          `#include <lights_fragment_maps>
+          radiance += studio(inverseTransformDirection(reflect(-geometryViewDir, geometryNormal), viewMatrix), material.roughness);`,
+        );
+    };
+    return material;
+  }
+  flexarm.surface = surface;
+
   const neutral = {}; // materials of what all arms have in common
 
   function materials() {
     if (neutral.rigid) return neutral;
-    const made = (roughness, metalness) => new THREE.MeshStandardMaterial({ roughness, metalness });
+    const made = (roughness, metalness) => surface({ roughness, metalness });
     Object.assign(neutral, {
       rigid: made(0.5, 0.25),
       housing: made(0.42, 0.45),
@@ -123,7 +162,7 @@
       for (let j = 0; j + 1 < rings; j++) {
         for (let k = 0; k < sides; k++) {
           const [a, b] = [j * sides + k, j * sides + ((k + 1) % sides)];
-          index.push(a, a + sides, b, b, a + sides, b + sides);
+          index.push(a, b, a + sides, b, b + sides, a + sides);
         }
       }
       for (const end of [0, 1]) {
@@ -309,7 +348,7 @@
     const group = new Group();
     AXES.forEach((colour, i) => {
       const axis = new Group();
-      const material = new THREE.MeshStandardMaterial({ color: colour, roughness: 0.5 });
+      const material = surface({ color: colour, roughness: 0.5 });
       const shaft = new Mesh(new THREE.CylinderGeometry(0.022 * size, 0.022 * size, size, 10), material);
       const head = new Mesh(new THREE.CylinderGeometry(0, 0.06 * size, 0.2 * size, 14), material);
       shaft.geometry.rotateX(Math.PI / 2).translate(0, 0, size / 2);
@@ -350,6 +389,7 @@
         stations: new Float64Array(count * STATIONS * SECTION),
         frames: new Float64Array((count + 1) * 12),
       };
+      this.out.frames_ = this.out.frames; // what the program calls them, where a window has `frames` of its own
       this.s = new Float64Array(1);
       this.object = new Group();
       this.object.matrixAutoUpdate = false;
@@ -367,16 +407,16 @@
 
     /** Its materials: links in their colour, the rest in everybody's; a ghost all in one. */
     dress() {
-      const own = new THREE.MeshStandardMaterial({ roughness: 0.42, metalness: 0.08, vertexColors: true });
+      const own = surface({ roughness: 0.42, metalness: 0.08, vertexColors: true });
       this.material = own;
       if (this.ghost) {
         Object.assign(own, { transparent: true, opacity: 0.28, roughness: 0.8 });
         this.look = { rigid: own, housing: own, metal: own, spring: own, load: own, dark: own };
-        this.plain = new THREE.MeshStandardMaterial({ transparent: true, opacity: 0.28, roughness: 0.8 });
+        this.plain = surface({ transparent: true, opacity: 0.28, roughness: 0.8 });
         for (const name of Object.keys(this.look)) this.look[name] = this.plain;
       } else {
         this.look = materials();
-        this.plain = new THREE.MeshStandardMaterial({ roughness: 0.42, metalness: 0.08 });
+        this.plain = surface({ roughness: 0.42, metalness: 0.08 });
       }
       flexarm.themed(() => this.tint());
     }
@@ -697,7 +737,7 @@
       for (let j = 0; j + 1 < this.count; j++) {
         for (let k = 0; k < this.sides; k++) {
           const [a, b] = [j * this.sides + k, j * this.sides + ((k + 1) % this.sides)];
-          index.push(a, a + this.sides, b, b, a + this.sides, b + this.sides);
+          index.push(a, b, a + this.sides, b, b + this.sides, a + this.sides);
         }
       }
       geometry.setIndex(index);
