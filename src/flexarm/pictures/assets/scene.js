@@ -1,1 +1,570 @@
 "use strict";
+
+/**
+ * The place where arms are drawn: camera, light, ground, gravity, words. It draws when asked to, and then one frame;
+ * callbacks of `onframe` that return true ask for the next.
+ */
+{
+  const { Group, Mesh, Vector3 } = THREE;
+  const FIELD = 32; // of view, in degrees
+  const SVG = "http://www.w3.org/2000/svg";
+  const AXES = ["#d55e00", "#009e73", "#0072b2"];
+
+  /** 1, 2 or 5 times a power of ten, near x. */
+  function nice(x) {
+    const power = 10 ** Math.floor(Math.log10(x));
+    const digit = x / power;
+    return power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
+  }
+
+  flexarm.Scene = class Scene {
+    /** @param {HTMLElement} element which the scene fills */
+    constructor(element) {
+      this.element = element;
+      this.callbacks = [];
+      this.arms = [];
+      this.labels = [];
+      this.shadows = [];
+      this.pending = 0;
+      this.last = null;
+      this.frames = 0; // drawn so far
+      this.up = new Vector3(0, 0, 1);
+      this.plane = null;
+      this.reach = 1;
+      this.staged = false;
+      this.level = 0;
+      element.classList.add("scene");
+      this.render = this.render.bind(this);
+      this.furnish();
+      this.illuminate();
+      this.control();
+      flexarm.themed(() => this.paint());
+      new ResizeObserver(() => this.resize()).observe(element);
+      this.resize();
+    }
+
+    /* -- what it consists of */
+
+    furnish() {
+      const canvas = flexarm.element("canvas", {
+        tabindex: 0,
+        role: "img",
+        "aria-label": "the arm; drag to turn, shift and arrows too, plus and minus to zoom, Home for all of it",
+      });
+      this.canvas = canvas;
+      this.words = flexarm.element("div.words");
+      this.unit = flexarm.element("span");
+      this.scale = new flexarm.Scale();
+      this.buttons = flexarm.element(
+        "div.corner.buttons",
+        {},
+        flexarm.element("button", { title: "show all (Home)", "aria-label": "show all", click: () => this.home() }, "\u2302"),
+        flexarm.element("button", { title: "light or dark", "aria-label": "light or dark", click: () => flexarm.turn() }, "\u25d0"),
+      );
+      this.element.append(
+        canvas,
+        this.words,
+        this.compass(),
+        flexarm.element("div.corner.grid", { title: "side of a square of the grid" }, this.unit),
+        this.scale.element,
+        this.buttons,
+      );
+      try {
+        this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, stencil: true, powerPreference: "high-performance" });
+      } catch (error) {
+        this.words.append(flexarm.element("p", {}, "This browser does not draw in three dimensions (WebGL)."));
+        throw error;
+      }
+      this.scene = new THREE.Scene();
+      this.camera = new THREE.PerspectiveCamera(FIELD, 1, 0.01, 1000);
+    }
+
+    /** The directions of the axes, in a corner. */
+    compass() {
+      const svg = document.createElementNS(SVG, "svg");
+      svg.setAttribute("class", "corner compass");
+      svg.setAttribute("viewBox", "-40 -40 80 80");
+      svg.setAttribute("aria-hidden", "true");
+      this.needles = AXES.map((colour, i) => {
+        const line = document.createElementNS(SVG, "line");
+        const text = document.createElementNS(SVG, "text");
+        line.setAttribute("stroke", colour);
+        text.setAttribute("fill", colour);
+        text.textContent = "xyz"[i];
+        svg.append(line, text);
+        return { line, text, direction: new Vector3().setComponent(i, 1) };
+      });
+      return svg;
+    }
+
+    illuminate() {
+      this.sun = new THREE.DirectionalLight("#fffaf2", 1.6);
+      this.sky = new THREE.HemisphereLight("#ffffff", "#8b8f96", 1);
+      this.scene.add(this.sun, this.sun.target, this.sky);
+      this.ground = new Group(); // its z is up
+      this.scene.add(this.ground);
+      this.shade = new THREE.MeshBasicMaterial({
+        color: "#000000",
+        transparent: true,
+        opacity: 0.16,
+        depthWrite: false,
+        stencilWrite: true, // once a pixel, however many solids lie above it
+        stencilFunc: THREE.EqualStencilFunc,
+        stencilRef: 0,
+        stencilZPass: THREE.IncrementStencilOp,
+      });
+      this.flat = new Group(); // everything again, pressed onto the ground
+      this.flat.matrixAutoUpdate = false;
+      this.scene.add(this.flat);
+    }
+
+    control() {
+      this.steer();
+      this.canvas.addEventListener("keydown", (event) => this.key(event));
+      this.canvas.addEventListener("dblclick", () => this.home());
+    }
+
+    /** Mouse and touch turn, move and zoom the camera, about what is up now. */
+    steer() {
+      if (this.controls) this.controls.dispose();
+      const controls = new THREE.OrbitControls(this.camera, this.canvas);
+      Object.assign(controls, { enableDamping: true, dampingFactor: 0.18, zoomToCursor: true, rotateSpeed: 0.8 });
+      controls.addEventListener("change", () => this.invalidate());
+      this.controls = controls;
+    }
+
+    key(event) {
+      const turns = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+      if (event.shiftKey && turns[event.key]) this.orbit(...turns[event.key].map((x) => 0.12 * x));
+      else if (event.key === "+" || event.key === "=") this.zoom(1 / 1.15);
+      else if (event.key === "-") this.zoom(1.15);
+      else if (event.key === "Home") this.home();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    }
+
+    /** Colours by the page's style. */
+    paint() {
+      const style = flexarm.style;
+      this.scene.background = new THREE.Color(style("--sky"));
+      const dark = flexarm.theme() === "dark";
+      this.shade.opacity = dark ? 0.42 : 0.16;
+      this.sun.intensity = dark ? 1.5 : 1.7;
+      this.sky.intensity = dark ? 0.85 : 1.5;
+      this.sky.groundColor.setStyle(dark ? "#3a424c" : "#a3a9b1");
+      flexarm.studio.lamps.value = dark ? 0.5 : 0.75;
+      if (this.staged) this.pave();
+      this.invalidate();
+    }
+
+    /* -- what stands in it */
+
+    /** Adds an arm, or anything with an `object`, or a three.js object. */
+    add(thing) {
+      const object = thing.object || thing;
+      this.scene.add(object);
+      if (thing.description) {
+        this.arms.push(thing);
+        if (!this.staged) this.stage(thing.description);
+        thing.settle(this.level);
+        if (!thing.ghost) this.flat.add(this.pressed(object));
+      }
+      this.invalidate();
+      return thing;
+    }
+
+    /** Takes out what `add` has put in. */
+    remove(thing) {
+      const object = thing.object || thing;
+      this.scene.remove(object);
+      this.arms = this.arms.filter((arm) => arm !== thing);
+      this.shadows = this.shadows.filter((shadow) => {
+        if (shadow.root === object) this.flat.remove(shadow.copy);
+        return shadow.root !== object;
+      });
+      this.invalidate();
+    }
+
+    /** The same solids in one dark colour, which share shapes and places with the first. */
+    pressed(root) {
+      const copied = (object) => {
+        const copy = object.isMesh ? new Mesh(object.geometry, this.shade) : new Group();
+        copy.frustumCulled = false;
+        copy.matrixAutoUpdate = false;
+        copy.matrix = object.matrix;
+        this.shadows.push({ root, object, copy });
+        for (const child of object.children) copy.add(copied(child));
+        return copy;
+      };
+      return copied(root);
+    }
+
+    /** Which way is up, how large everything is, where gravity pulls: as the description of an arm has it. */
+    stage({ up, plane, reach, gravity }) {
+      this.staged = true;
+      this.up.set(...up).normalize();
+      this.plane = plane && new Vector3(...plane);
+      this.reach = reach;
+      this.camera.up.copy(this.up);
+      this.steer(); // the controls ask once which way is up
+      this.ground.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), this.up);
+      const size = Math.hypot(...gravity);
+      this.pull = size > 0 ? this.arrow(size) : null;
+      this.fit([0, 0, 0, reach, reach, 0, -reach, -reach, 0].map((x) => 0.6 * x));
+    }
+
+    /** Towards the eye, where nothing else is chosen. */
+    outlook() {
+      const { up, plane } = this;
+      const lies = plane && Math.abs(plane.dot(up)) > 0.9;
+      if (plane && lies) {
+        // from above, a little from the side that is low on the screen
+        const low = Math.abs(up.z) > 0.9 ? new Vector3(0, -1, 0) : new Vector3(0, 0, -1).projectOnPlane(up).normalize();
+        return new Vector3().addScaledVector(plane, Math.sign(plane.dot(up)) * 0.87).addScaledVector(low, 0.5).normalize();
+      }
+      if (plane) {
+        const side = new Vector3().crossVectors(up, plane);
+        return plane.clone().addScaledVector(side, 0.34).addScaledVector(up, 0.24).normalize();
+      }
+      const [across, back] = this.level2();
+      return new Vector3().addScaledVector(across, 0.52).addScaledVector(back, -0.86).addScaledVector(up, 0.44).normalize();
+    }
+
+    /** Two level directions: along x, or else y, of the base frame, and what lies across. */
+    level2() {
+      const across = new Vector3(1, 0, 0).projectOnPlane(this.up);
+      if (across.length() < 0.1) across.set(0, 1, 0).projectOnPlane(this.up);
+      across.normalize();
+      return [across, new Vector3().crossVectors(this.up, across)];
+    }
+
+    /**
+     * Moves camera and ground so that all points are seen, and the arm stands above the ground.
+     * @param {ArrayLike<number>} points x, y, z of each, one after the other
+     */
+    fit(points) {
+      const { up, reach } = this;
+      let lowest = Infinity;
+      const at = new Vector3();
+      for (let i = 0; i < points.length; i += 3) lowest = Math.min(lowest, at.set(points[i], points[i + 1], points[i + 2]).dot(up));
+      const feet = this.arms.map((arm) => arm.description.links[0].joint);
+      const clearance = Math.max(0.035 * reach, ...feet.map(({ half, radius }) => 1.3 * half + 0.4 * radius));
+      const flat = lowest > -0.02 * reach;
+      const onGround = flat && this.arms.some(({ description: { links, base } }) => Math.abs(new Vector3(...base.axis).dot(up)) > 0.5 && links[0].joint.kind === "revolute");
+      this.level = (onGround ? 0 : lowest) - (flat ? clearance : clearance + 0.05 * reach);
+      for (const arm of this.arms) arm.settle(this.level);
+      this.points = Float64Array.from(points);
+      this.home();
+      this.pave();
+      if (this.pull) this.hang();
+    }
+
+    /** The camera back to where it sees everything. */
+    home() {
+      const { camera, controls } = this;
+      if (!this.points) return;
+      const [width, height] = [this.element.clientWidth || 1, this.element.clientHeight || 1];
+      const forward = this.outlook().negate();
+      const right = new Vector3().crossVectors(forward, camera.up).normalize();
+      const top = new Vector3().crossVectors(right, forward);
+      const aspect = width / height;
+      const tan = Math.tan((FIELD * Math.PI) / 360);
+      const all = [...this.points, 0, 0, 0];
+      // the middle of what is seen, then the nearest place from which all of it is
+      const low = [Infinity, Infinity, Infinity];
+      const high = [-Infinity, -Infinity, -Infinity];
+      const p = new Vector3();
+      for (let i = 0; i < all.length; i += 3) {
+        p.set(all[i], all[i + 1], all[i + 2]);
+        [right, top, forward].forEach((direction, k) => {
+          low[k] = Math.min(low[k], p.dot(direction));
+          high[k] = Math.max(high[k], p.dot(direction));
+        });
+      }
+      const target = new Vector3();
+      [right, top, forward].forEach((direction, k) => target.addScaledVector(direction, (low[k] + high[k]) / 2));
+      let distance = 0.3 * this.reach;
+      for (let i = 0; i < all.length; i += 3) {
+        p.set(all[i], all[i + 1], all[i + 2]).sub(target);
+        const depth = p.dot(forward);
+        const need = Math.max(Math.abs(p.dot(right)) / (tan * aspect), Math.abs(p.dot(top)) / tan);
+        distance = Math.max(distance, need - depth);
+      }
+      distance = 1.08 * distance + 0.05 * this.reach;
+      camera.position.copy(target).addScaledVector(forward, -distance);
+      controls.target.copy(target);
+      camera.near = distance / 200;
+      camera.far = distance * 20;
+      controls.minDistance = distance / 40;
+      controls.maxDistance = distance * 6;
+      camera.updateProjectionMatrix();
+      controls.update();
+      this.invalidate();
+    }
+
+    /** Turns the camera about its target [rad]: to the right, and up. */
+    orbit(right, up) {
+      const offset = this.camera.position.clone().sub(this.controls.target);
+      const across = new Vector3().crossVectors(this.camera.up, offset).normalize();
+      const lift = offset.angleTo(this.camera.up);
+      offset.applyAxisAngle(across, -Math.max(Math.min(up, lift - 0.01), lift - Math.PI + 0.01));
+      offset.applyAxisAngle(this.camera.up, right);
+      this.camera.position.copy(this.controls.target).add(offset);
+      this.invalidate();
+    }
+
+    /** Moves the camera away from its target by a factor. */
+    zoom(factor) {
+      const offset = this.camera.position.clone().sub(this.controls.target).multiplyScalar(factor);
+      this.camera.position.copy(this.controls.target).add(offset);
+      this.invalidate();
+    }
+
+    /* -- ground and gravity */
+
+    /** The ground: a pale disc, a grid of round numbers of metres, both fading outwards. */
+    pave() {
+      const { ground, reach } = this;
+      for (const child of [...ground.children]) {
+        ground.remove(child);
+        child.geometry.dispose();
+        child.material.dispose();
+      }
+      const radius = 2.6 * reach;
+      const side = nice(reach / 8);
+      ground.position.copy(this.up).multiplyScalar(this.level);
+      ground.add(this.disc(radius), this.grid(radius, side));
+      this.unit.textContent = flexarm.number(side, "m");
+    }
+
+    disc(radius) {
+      const [inner, outer] = ["--ground", "--sky"].map((name) => new THREE.Color(flexarm.style(name)));
+      const steps = [0, 0.3, 0.6, 1];
+      const sides = 48;
+      const [xyz, colours, index] = [[], [], []];
+      const colour = new THREE.Color();
+      steps.forEach((x, j) => {
+        colour.copy(inner).lerp(outer, x * x * (3 - 2 * x));
+        for (let k = 0; k < sides; k++) {
+          const angle = (2 * Math.PI * k) / sides;
+          xyz.push(radius * x * Math.cos(angle), radius * x * Math.sin(angle), 0);
+          colours.push(colour.r, colour.g, colour.b);
+          const [a, b] = [j * sides + k, j * sides + ((k + 1) % sides)];
+          if (j + 1 < steps.length) index.push(a, a + sides, b, b, a + sides, b + sides);
+        }
+      });
+      const geometry = new THREE.BufferGeometry();
+      geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(xyz), 3));
+      geometry.setAttribute("color", new THREE.BufferAttribute(new Float32Array(colours), 3));
+      geometry.setIndex(index);
+      const material = new THREE.MeshBasicMaterial({
+        vertexColors: true,
+        polygonOffset: true,
+        polygonOffsetFactor: 1,
+        polygonOffsetUnits: 1,
+      });
+      return new Mesh(geometry, material);
+    }
+
+    grid(radius, side) {
+      const colour = new THREE.Color(flexarm.style("--grid"));
+      const [xyz, colours] = [[], []];
+      const lines = Math.floor(radius / side);
+      const pieces = 16;
+      const point = (x, y, strong) => {
+        xyz.push(x, y, 0);
+        const fade = Math.max(0, 1 - Math.hypot(x, y) / radius);
+        colours.push(colour.r, colour.g, colour.b, (strong ? 0.75 : 0.38) * fade ** 1.5);
+      };
+      for (let i = -lines; i <= lines; i++) {
+        const at = i * side;
+        const half = Math.sqrt(Math.max(radius * radius - at * at, 0));
+        for (let k = 0; k < pieces; k++) {
+          const [a, b] = [(2 * k) / pieces - 1, (2 * (k + 1)) / pieces - 1];
+          point(at, a * half, i % 5 === 0);
+          point(at, b * half, i % 5 === 0);
+          point(a * half, at, i % 5 === 0);
+          point(b * half, at, i % 5 === 0);
+        }
+      }
+      const geometry = new THREE.BufferGeometry();
+      geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(xyz), 3));
+      geometry.setAttribute("color", new THREE.BufferAttribute(new Float32Array(colours), 4));
+      return new THREE.LineSegments(
+        geometry,
+        new THREE.LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false }),
+      );
+    }
+
+    /** An arrow where gravity pulls, with its size. */
+    arrow(size) {
+      const group = new Group();
+      const material = flexarm.surface({ roughness: 0.5 });
+      flexarm.themed(() => material.color.setStyle(flexarm.style("--gravity")));
+      const length = 0.16 * this.reach;
+      const shaft = new Mesh(new THREE.CylinderGeometry(0.035 * length, 0.035 * length, 0.75 * length, 14), material);
+      const head = new Mesh(new THREE.CylinderGeometry(0, 0.11 * length, 0.28 * length, 20), material);
+      shaft.geometry.rotateX(Math.PI / 2).translate(0, 0, -0.375 * length);
+      head.geometry.rotateX(-Math.PI / 2).translate(0, 0, -0.86 * length);
+      group.add(shaft, head);
+      group.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), this.up);
+      this.scene.add(group);
+      this.label(`g  ${flexarm.number(size, "m/s\u00b2")}`, () => group.position, "gravity");
+      return group;
+    }
+
+    /** Hangs gravity's arrow to the left of everything. */
+    hang() {
+      const right = new Vector3().crossVectors(this.outlook().negate(), this.camera.up).normalize();
+      let [left, high] = [Infinity, -Infinity];
+      const p = new Vector3();
+      for (let i = 0; i < this.points.length; i += 3) {
+        p.set(this.points[i], this.points[i + 1], this.points[i + 2]);
+        left = Math.min(left, p.dot(right));
+        high = Math.max(high, p.dot(this.up));
+      }
+      left = Math.max(left, -this.reach) - 0.06 * this.reach;
+      this.pull.position.copy(right).multiplyScalar(left).addScaledVector(this.up, Math.max(0.62 * high, this.level + 0.25 * this.reach));
+    }
+
+    /* -- words */
+
+    /**
+     * A word at a place in the scene, which it follows.
+     * @param {string} text
+     * @param {function(): (Vector3|number[])} where
+     * @returns {{element: HTMLElement, show: function(boolean), say: function(string)}}
+     */
+    label(text, where, kind = "") {
+      const element = flexarm.element(kind ? `div.word.${kind}` : "div.word", {}, text);
+      this.words.append(element);
+      const label = {
+        element,
+        where,
+        visible: true,
+        show: (visible) => {
+          label.visible = visible;
+          element.hidden = !visible;
+          this.invalidate();
+        },
+        say: (other) => {
+          element.textContent = other;
+        },
+      };
+      this.labels.push(label);
+      return label;
+    }
+
+    /** Puts words and compass where the camera sees them. */
+    spell() {
+      const [width, height] = [this.element.clientWidth, this.element.clientHeight];
+      const p = new Vector3();
+      for (const { element, where, visible } of this.labels) {
+        if (!visible) continue;
+        const at = where();
+        if (at.isVector3) p.copy(at);
+        else p.set(at[0], at[1], at[2]);
+        p.project(this.camera);
+        element.style.visibility = p.z < 1 ? "visible" : "hidden";
+        const [x, y] = [((p.x + 1) / 2) * width, ((1 - p.y) / 2) * height];
+        element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) ${element.classList.contains("gravity") ? "translate(-108%, -20%)" : "translate(8px, -120%)"}`;
+      }
+      const inverse = this.camera.quaternion.clone().invert();
+      for (const { line, text, direction } of this.needles) {
+        p.copy(direction).applyQuaternion(inverse);
+        line.setAttribute("x2", (26 * p.x).toFixed(1));
+        line.setAttribute("y2", (-26 * p.y).toFixed(1));
+        text.setAttribute("x", (34 * p.x).toFixed(1));
+        text.setAttribute("y", (-34 * p.y).toFixed(1));
+      }
+    }
+
+    /* -- frames */
+
+    /** Calls back before every frame with the seconds since the last; one that returns true asks for another. */
+    onframe(callback) {
+      this.callbacks.push(callback);
+      this.invalidate();
+    }
+
+    /** Draws anew, soon. */
+    invalidate() {
+      if (!this.pending) this.pending = requestAnimationFrame(this.render);
+    }
+
+    render(now) {
+      this.pending = 0;
+      const dt = this.last === null ? 0 : Math.min((now - this.last) / 1000, 0.1);
+      let more = false;
+      for (const callback of this.callbacks) more = callback(dt) === true || more;
+      this.controls.update(); // which asks for a frame while the camera still moves
+      this.light();
+      this.renderer.render(this.scene, this.camera);
+      this.spell();
+      this.frames++;
+      this.last = more ? now : null;
+      if (more) this.invalidate();
+    }
+
+    /** The light comes from above the reader's left shoulder; shadows fall from straight above, a little aslant. */
+    light() {
+      const { sun, up, camera, controls } = this;
+      const right = new Vector3().setFromMatrixColumn(camera.matrixWorld, 0);
+      const eye = camera.position.clone().sub(controls.target).normalize();
+      sun.position.copy(controls.target).addScaledVector(up, 2).addScaledVector(right, -0.9).addScaledVector(eye, 0.8);
+      sun.target.position.copy(controls.target);
+      this.sky.position.copy(up);
+      flexarm.studio.above.value.copy(up);
+      const [across, back] = this.level2();
+      const down = new Vector3().copy(up).negate().addScaledVector(across, 0.22).addScaledVector(back, 0.16);
+      const n = up;
+      const d = down.dot(n);
+      const level = this.level + 0.0015 * this.reach;
+      // x -> x - down (n . x - level) / d
+      const m = this.flat.matrix.elements;
+      for (let r = 0; r < 3; r++) {
+        for (let c = 0; c < 3; c++) m[4 * c + r] = Number(r === c) - (down.getComponent(r) * n.getComponent(c)) / d;
+        m[12 + r] = (down.getComponent(r) * level) / d;
+      }
+      this.flat.matrixWorldNeedsUpdate = true;
+      for (const { object, copy } of this.shadows) copy.visible = object.visible;
+      const below = camera.position.dot(up) < this.level;
+      this.ground.visible = !below;
+      this.flat.visible = !below;
+    }
+
+    resize() {
+      const [width, height] = [this.element.clientWidth || 1, this.element.clientHeight || 1];
+      this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+      this.renderer.setSize(width, height, false);
+      const wide = width / height;
+      if (Math.abs(this.camera.aspect - wide) > 0.2 && this.points) {
+        this.camera.aspect = wide;
+        this.home();
+      }
+      this.camera.aspect = wide;
+      this.camera.updateProjectionMatrix();
+      this.invalidate();
+    }
+
+    /* -- the mouse */
+
+    /** The ray under a pointer event. @returns {THREE.Ray} */
+    pick(event) {
+      const box = this.canvas.getBoundingClientRect();
+      const x = ((event.clientX - box.left) / box.width) * 2 - 1;
+      const y = 1 - ((event.clientY - box.top) / box.height) * 2;
+      const caster = new THREE.Raycaster();
+      caster.setFromCamera(new THREE.Vector2(x, y), this.camera);
+      return caster.ray;
+    }
+
+    /** Where a place is seen, in pixels of the page. @param {number[]} point @returns {number[]} */
+    seen(point) {
+      const box = this.canvas.getBoundingClientRect();
+      const p = new Vector3(...point).project(this.camera);
+      return [box.left + ((p.x + 1) / 2) * box.width, box.top + ((1 - p.y) / 2) * box.height];
+    }
+  };
+}

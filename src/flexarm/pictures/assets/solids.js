@@ -1,1 +1,824 @@
 "use strict";
+
+/**
+ * The solids of an arm: links swept along their sections, joints, payload and base.
+ * Sizes come from Python's `solids(model)`, places from its `drawing` program; nothing is computed twice.
+ */
+{
+  const STATIONS = 21; // sections of a link, evenly along it
+  const SECTION = 9; // numbers of one: place, y axis, two moments, deflection
+  const { Group, Mesh, Object3D } = THREE;
+
+  /* -- colours: of materials, and of a scale ------------------------------------------------------------------- */
+
+  /** Viridis (van der Walt & Smith): equal steps look equal, in grey and to the colour-blind too. */
+  const VIRIDIS = [
+    "#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e", "#2a788e", "#23888e", "#1f988b", "#22a884",
+    "#35b779", "#54c568", "#7ad151", "#a5db36", "#d2e21b", "#fde725",
+  ];
+  const SHADES = 256;
+  const scale = new Float32Array(3 * SHADES); // linear, as vertices want it
+
+  function filled() {
+    if (scale[0] !== 0) return scale;
+    const [low, high] = [new THREE.Color(), new THREE.Color()];
+    for (let k = 0; k < SHADES; k++) {
+      const x = (k / (SHADES - 1)) * (VIRIDIS.length - 1);
+      const i = Math.min(Math.floor(x), VIRIDIS.length - 2);
+      low.setStyle(VIRIDIS[i]).lerp(high.setStyle(VIRIDIS[i + 1]), x - i);
+      low.toArray(scale, 3 * k);
+    }
+    return scale;
+  }
+
+  /** What a colour shows: its name and unit, where its value stands in a section. */
+  flexarm.quantities = {
+    moment: { title: "bending moment", unit: "N m" },
+    deflection: { title: "deflection", unit: "m" },
+  };
+
+  function value(stations, at, mode) {
+    return mode === "moment" ? Math.hypot(stations[at + 6], stations[at + 7]) : stations[at + 8];
+  }
+
+  /**
+   * What shines on every solid beside the scene's light: a bright ceiling and two soft windows, mirrored in it. They
+   * are worked out in the shader; an environment map in the usual way takes seconds where software draws.
+   */
+  flexarm.studio = { above: { value: new THREE.Vector3(0, 0, 1) }, lamps: { value: 0.7 } };
+
+  const LAMPS = `
+    uniform vec3 studioAbove;
+    uniform float studioLamps;
+    vec3 studio(vec3 r, float roughness) {
+      vec3 side = normalize(abs(studioAbove.x) < 0.7 ? cross(studioAbove, vec3(1.0, 0.0, 0.0)) : cross(studioAbove, vec3(0.0, 1.0, 0.0)));
+      float soft = 0.08 + 0.6 * roughness;
+      float high = dot(r, studioAbove);
+      float ceiling = smoothstep(0.62 - soft, 0.62 + soft, high);
+      float across = dot(r, side);
+      float windows = smoothstep(0.72 - soft, 0.72 + soft, abs(across)) * smoothstep(-0.2 - soft, 0.1 + soft, high);
+      vec3 room = mix(vec3(0.16, 0.17, 0.19), vec3(0.62, 0.65, 0.7), smoothstep(-0.5, 0.7, high));
+      return studioLamps * (room + 1.9 * ceiling * vec3(1.0, 0.99, 0.97) + 1.1 * windows * vec3(0.93, 0.97, 1.0));
+    }
+  `;
+
+  /** A material with a surface like lacquer or metal. */
+  function surface(given) {
+    const material = new THREE.MeshStandardMaterial(given);
+    material.onBeforeCompile = (shader) => {
+      shader.uniforms.studioAbove = flexarm.studio.above;
+      shader.uniforms.studioLamps = flexarm.studio.lamps;
+      shader.fragmentShader = shader.fragmentShader
+        .replace("void main() {", `${LAMPS}\nvoid main() {`)
+        .replace(
+          "#include <lights_fragment_maps>",
+          `#include <lights_fragment_maps>
+          radiance += studio(inverseTransformDirection(reflect(-geometryViewDir, geometryNormal), viewMatrix), material.roughness);`,
+        );
+    };
+    return material;
+  }
+  flexarm.surface = surface;
+
+  const neutral = {}; // materials of what all arms have in common
+
+  function materials() {
+    if (neutral.rigid) return neutral;
+    const made = (roughness, metalness) => surface({ roughness, metalness });
+    Object.assign(neutral, {
+      rigid: made(0.5, 0.25),
+      housing: made(0.42, 0.45),
+      metal: made(0.3, 0.75),
+      spring: made(0.38, 0.2),
+      load: made(0.4, 0.3),
+      dark: made(0.7, 0.1),
+    });
+    flexarm.themed(() => {
+      for (const name of ["rigid", "housing", "spring", "load"]) neutral[name].color.setStyle(flexarm.style(`--${name}`));
+      neutral.metal.color.setStyle(flexarm.theme() === "dark" ? "#c3ccd6" : "#aab4be");
+      neutral.dark.color.setStyle(flexarm.theme() === "dark" ? "#11161b" : "#2b343d");
+    });
+    return neutral;
+  }
+
+  /* -- profiles ------------------------------------------------------------------------------------------------ */
+
+  /** Points (y, z) and normals of a section's edge, once around; a box has round edges. */
+  function profile(round, [width, height]) {
+    const points = [];
+    if (round) {
+      const sides = 20;
+      for (let k = 0; k < sides; k++) {
+        const [c, s] = [Math.cos((2 * Math.PI * k) / sides), Math.sin((2 * Math.PI * k) / sides)];
+        points.push([(c * width) / 2, (s * height) / 2, c, s]);
+      }
+      return points;
+    }
+    const r = 0.16 * Math.min(width, height);
+    for (let corner = 0; corner < 4; corner++) {
+      const y = (corner === 0 || corner === 3 ? 1 : -1) * (width / 2 - r);
+      const z = (corner < 2 ? 1 : -1) * (height / 2 - r);
+      for (let k = 0; k < 3; k++) {
+        const angle = (corner + k / 2) * (Math.PI / 2);
+        const [c, s] = [Math.cos(angle), Math.sin(angle)];
+        points.push([y + r * c, z + r * s, c, s]);
+      }
+    }
+    return points;
+  }
+
+  /**
+   * A solid swept along sections, its buffers written in place.
+   * Rings stand one after the other, then the rims and middles of both ends.
+   */
+  class Sweep {
+    constructor(link, rings, material) {
+      const [base, tip] = [profile(link.round, link.base), profile(link.round, link.tip)];
+      this.rings = rings;
+      this.sides = base.length;
+      this.edge = new Float32Array(5 * this.sides); // y, z and normal at the base, slope of the taper
+      this.taper = new Float32Array(2 * this.sides); // y and z at the tip, less those at the base
+      base.forEach(([y, z, ny, nz], k) => {
+        const [dy, dz] = [tip[k][0] - y, tip[k][1] - z];
+        this.edge.set([y, z, ny, nz, link.length > 0 ? (dy * ny + dz * nz) / link.length : 0], 5 * k);
+        this.taper.set([dy, dz], 2 * k);
+      });
+      this.count = (rings + 2) * this.sides + 2;
+      this.geometry = new THREE.BufferGeometry();
+      for (const name of ["position", "normal", "color"]) {
+        const attribute = new THREE.BufferAttribute(new Float32Array(3 * this.count), 3);
+        this.geometry.setAttribute(name, attribute.setUsage(THREE.DynamicDrawUsage));
+        this[name] = attribute;
+      }
+      this.color.array.fill(1);
+      this.geometry.setIndex(this.faces());
+      this.mesh = new Mesh(this.geometry, material);
+      this.mesh.frustumCulled = false;
+    }
+
+    faces() {
+      const { rings, sides } = this;
+      const index = [];
+      for (let j = 0; j + 1 < rings; j++) {
+        for (let k = 0; k < sides; k++) {
+          const [a, b] = [j * sides + k, j * sides + ((k + 1) % sides)];
+          index.push(a, b, a + sides, b, b + sides, a + sides);
+        }
+      }
+      for (const end of [0, 1]) {
+        const [rim, middle] = [(rings + end) * sides, (rings + 2) * sides + end];
+        for (let k = 0; k < sides; k++) {
+          const [a, b] = [rim + k, rim + ((k + 1) % sides)];
+          if (end) index.push(middle, a, b);
+          else index.push(middle, b, a);
+        }
+      }
+      return index;
+    }
+
+    /** Puts every ring where the link's sections stand; `from` is where they begin in `stations`. */
+    update(stations, from) {
+      const { rings, sides, edge, taper } = this;
+      const [xyz, normals] = [this.position.array, this.normal.array];
+      const last = rings - 1;
+      for (let j = 0; j < rings; j++) {
+        const at = from + SECTION * j;
+        const [a, b] = [at - (j > 0 ? SECTION : 0), at + (j < last ? SECTION : 0)];
+        // tangent: central differences; at the ends those of the parabola through three sections
+        let tx = stations[b] - stations[a];
+        let ty = stations[b + 1] - stations[a + 1];
+        let tz = stations[b + 2] - stations[a + 2];
+        if (j === 0 || j === last) {
+          const sign = j === 0 ? 1 : -1;
+          const [near, far] = [at + sign * SECTION, at + 2 * sign * SECTION];
+          tx = sign * (4 * stations[near] - 3 * stations[at] - stations[far]);
+          ty = sign * (4 * stations[near + 1] - 3 * stations[at + 1] - stations[far + 1]);
+          tz = sign * (4 * stations[near + 2] - 3 * stations[at + 2] - stations[far + 2]);
+        }
+        let size = Math.hypot(tx, ty, tz) || 1;
+        tx /= size;
+        ty /= size;
+        tz /= size;
+        // third axis across tangent and y axis; then y across both
+        let yx = stations[at + 3];
+        let yy = stations[at + 4];
+        let yz = stations[at + 5];
+        let zx = ty * yz - tz * yy;
+        let zy = tz * yx - tx * yz;
+        let zz = tx * yy - ty * yx;
+        size = Math.hypot(zx, zy, zz) || 1;
+        zx /= size;
+        zy /= size;
+        zz /= size;
+        yx = zy * tz - zz * ty;
+        yy = zz * tx - zx * tz;
+        yz = zx * ty - zy * tx;
+        const u = j / last;
+        for (let k = 0; k < sides; k++) {
+          const e = 5 * k;
+          const y = edge[e] + u * taper[2 * k];
+          const z = edge[e + 1] + u * taper[2 * k + 1];
+          const [ny, nz, slope] = [edge[e + 2], edge[e + 3], edge[e + 4]];
+          const v = 3 * (j * sides + k);
+          xyz[v] = stations[at] + y * yx + z * zx;
+          xyz[v + 1] = stations[at + 1] + y * yy + z * zy;
+          xyz[v + 2] = stations[at + 2] + y * yz + z * zz;
+          const steep = 1 / Math.sqrt(1 + slope * slope);
+          normals[v] = (ny * yx + nz * zx - slope * tx) * steep;
+          normals[v + 1] = (ny * yy + nz * zy - slope * ty) * steep;
+          normals[v + 2] = (ny * yz + nz * zz - slope * tz) * steep;
+          if (j === 0 || j === last) {
+            const w = v + 3 * sides * (j === 0 ? rings : 2); // the rim: same place, another normal
+            const sign = j === 0 ? -1 : 1;
+            xyz[w] = xyz[v];
+            xyz[w + 1] = xyz[v + 1];
+            xyz[w + 2] = xyz[v + 2];
+            normals[w] = sign * tx;
+            normals[w + 1] = sign * ty;
+            normals[w + 2] = sign * tz;
+          }
+        }
+        if (j === 0 || j === last) {
+          const w = 3 * ((rings + 2) * sides + (j === 0 ? 0 : 1));
+          const sign = j === 0 ? -1 : 1;
+          xyz[w] = stations[at];
+          xyz[w + 1] = stations[at + 1];
+          xyz[w + 2] = stations[at + 2];
+          normals[w] = sign * tx;
+          normals[w + 1] = sign * ty;
+          normals[w + 2] = sign * tz;
+        }
+      }
+      this.position.needsUpdate = true;
+      this.normal.needsUpdate = true;
+    }
+
+    /** Gives ring j one colour, and the end that it is; three numbers of `from` at `i`. */
+    paint(j, from, i) {
+      const { rings, sides } = this;
+      const colours = this.color.array;
+      const [r, g, b] = [from[i], from[i + 1], from[i + 2]];
+      for (let v = 3 * j * sides; v < 3 * (j + 1) * sides; v += 3) {
+        colours[v] = r;
+        colours[v + 1] = g;
+        colours[v + 2] = b;
+      }
+      if (j === 0 || j === rings - 1) {
+        const end = j === 0 ? 0 : 1;
+        const rim = 3 * (rings + end) * sides;
+        for (let v = rim; v < rim + 3 * sides; v += 3) {
+          colours[v] = r;
+          colours[v + 1] = g;
+          colours[v + 2] = b;
+        }
+        const middle = 3 * ((rings + 2) * sides + end);
+        colours[middle] = r;
+        colours[middle + 1] = g;
+        colours[middle + 2] = b;
+      }
+      this.color.needsUpdate = true;
+    }
+  }
+
+  /* -- parts of joints ----------------------------------------------------------------------------------------- */
+
+  /** A cylinder about z with bevelled rims, from -half to half. */
+  function drum(radius, half, sides = 32) {
+    const bevel = 0.14 * Math.min(radius, half);
+    const corners = [
+      [0, -half],
+      [radius - bevel, -half],
+      [radius, -half + bevel],
+      [radius, half - bevel],
+      [radius - bevel, half],
+      [0, half],
+    ];
+    const points = [];
+    corners.forEach(([r, z], i) => {
+      // every edge twice and a little apart: flat faces, sharp rims
+      points.push(new THREE.Vector2(r, z));
+      if (i > 0 && i < corners.length - 1) points.push(new THREE.Vector2(r, z));
+    });
+    const geometry = new THREE.LatheGeometry(points, sides);
+    return geometry.rotateX(Math.PI / 2);
+  }
+
+  /** A tube about the points (x, y, z) of a curve. */
+  function wire(points, radius, sides = 8) {
+    const stations = new Float64Array(SECTION * points.length);
+    points.forEach(([x, y, z, yx, yy, yz], j) => stations.set([x, y, z, yx, yy, yz, 0, 0, 0], SECTION * j));
+    const link = { round: true, base: [2 * radius, 2 * radius], tip: [2 * radius, 2 * radius], length: 1 };
+    const sweep = new Sweep(link, points.length, null);
+    sweep.update(stations, 0);
+    return sweep.geometry;
+  }
+
+  /** The spring of an elastic joint: a coil about z. */
+  function coil(radius, half) {
+    const [turns, steps] = [3.5, 24];
+    const points = [];
+    for (let k = 0; k <= turns * steps; k++) {
+      const angle = (2 * Math.PI * k) / steps;
+      const [c, s] = [Math.cos(angle), Math.sin(angle)];
+      points.push([radius * c, radius * s, half * ((2 * k) / (turns * steps) - 1), c, s, 0]);
+    }
+    return wire(points, 0.1 * radius);
+  }
+
+  /** A straight solid along x from `from` to `to`, with a link's section at its base, larger by a factor. */
+  function bar(link, from, to, larger, material) {
+    const size = link.base.map((x) => x * larger);
+    const sweep = new Sweep({ round: link.round, base: size, tip: size, length: to - from }, 3, material);
+    const stations = new Float64Array(3 * SECTION);
+    for (let j = 0; j < 3; j++) stations.set([from + ((to - from) * j) / 2, 0, 0, 0, 1, 0, 0, 0, 0], SECTION * j);
+    sweep.update(stations, 0);
+    return sweep.mesh;
+  }
+
+  /** Turns an object's z axis along a direction. */
+  function along(object, axis) {
+    object.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), new THREE.Vector3(...axis).normalize());
+    return object;
+  }
+
+  const AXES = ["#d55e00", "#009e73", "#0072b2"]; // x, y, z
+
+  /** Three arrows along the axes of a frame. */
+  function triad(size) {
+    const group = new Group();
+    AXES.forEach((colour, i) => {
+      const axis = new Group();
+      const material = surface({ color: colour, roughness: 0.5 });
+      const shaft = new Mesh(new THREE.CylinderGeometry(0.022 * size, 0.022 * size, size, 10), material);
+      const head = new Mesh(new THREE.CylinderGeometry(0, 0.06 * size, 0.2 * size, 14), material);
+      shaft.geometry.rotateX(Math.PI / 2).translate(0, 0, size / 2);
+      head.geometry.rotateX(Math.PI / 2).translate(0, 0, 1.08 * size);
+      axis.add(shaft, head);
+      group.add(along(axis, [0, 1, 2].map((k) => Number(k === i))));
+    });
+    return group;
+  }
+
+  /* -- the arm ------------------------------------------------------------------------------------------------- */
+
+  /**
+   * An arm to be added to a scene.
+   *
+   *     const arm = new flexarm.Arm(description, (q, s, out) => drawing(q, s, out));
+   *     scene.add(arm);
+   *     arm.update(q, 1); // as it is; 10: deflections ten times as large; 0: rigid
+   */
+  flexarm.Arm = class Arm {
+    /**
+     * @param {object} description of Python's `solids(model)`
+     * @param {function} evaluate the program `drawing`, parameters bound: evaluate(q, [s], out)
+     * @param {object} [options]
+     * @param {number|string} [options.color] of its links: a place among `flexarm.colours`, or a CSS colour
+     * @param {boolean} [options.ghost] a pale one, without shadow and base
+     * @param {number} [options.pattern] rings on its links, which tell arms apart without colour: 0 none, 1, 2, ...
+     * @param {boolean} [options.base] whether its base is drawn
+     */
+    constructor(description, evaluate, { color = 0, ghost = false, pattern = 0, base = !ghost } = {}) {
+      this.description = description;
+      this.evaluate = evaluate;
+      this.ghost = ghost;
+      this.pattern = pattern;
+      this.color = color;
+      const count = description.links.length;
+      this.out = {
+        stations: new Float64Array(count * STATIONS * SECTION),
+        frames: new Float64Array((count + 1) * 12),
+      };
+      this.out.frames_ = this.out.frames; // what the program calls them, where a window has `frames` of its own
+      this.s = new Float64Array(1);
+      this.object = new Group();
+      this.object.matrixAutoUpdate = false;
+      this.mode = "plain";
+      this.range = [0, 1];
+      this.triads = [];
+      this.dress();
+      this.links = description.links.map((link) => (link.length > 0 ? this.sweep(link) : null));
+      this.mounts = description.links.map((link, i) => this.mount(link, i));
+      this.struts = description.links.map((link, i) => this.strut(link, i));
+      this.end = this.hand();
+      this.foot = base ? this.stand() : null;
+      this.stripes();
+    }
+
+    /** Its materials: links in their colour, the rest in everybody's; a ghost all in one. */
+    dress() {
+      const own = surface({ roughness: 0.42, metalness: 0.08, vertexColors: true });
+      this.material = own;
+      if (this.ghost) {
+        Object.assign(own, { transparent: true, opacity: 0.28, roughness: 0.8 });
+        this.look = { rigid: own, housing: own, metal: own, spring: own, load: own, dark: own };
+        this.plain = surface({ transparent: true, opacity: 0.28, roughness: 0.8 });
+        for (const name of Object.keys(this.look)) this.look[name] = this.plain;
+      } else {
+        this.look = materials();
+        this.plain = surface({ roughness: 0.42, metalness: 0.08 });
+      }
+      flexarm.themed(() => this.tint());
+    }
+
+    tint() {
+      const css = typeof this.color === "number" ? flexarm.colour(this.color) : this.color;
+      this.plain.color.setStyle(css);
+      if (this.mode === "plain") this.material.color.setStyle(css);
+      else this.material.color.setRGB(1, 1, 1);
+    }
+
+    sweep(link) {
+      const material = link.flexible || this.ghost ? this.material : this.look.rigid;
+      const sweep = new Sweep(link, STATIONS, material);
+      sweep.flexible = link.flexible;
+      this.object.add(sweep.mesh);
+      return sweep;
+    }
+
+    part(geometry, material) {
+      const mesh = new Mesh(geometry, material);
+      mesh.frustumCulled = false;
+      return mesh;
+    }
+
+    /** What rides on a link's base frame: its joint, a hub, what is still in a telescope's hub. */
+    mount(link) {
+      const group = new Group();
+      group.matrixAutoUpdate = false;
+      const { kind, axis, radius, half, elastic } = link.joint;
+      const { look } = this;
+      if (kind === "revolute") {
+        const joint = along(new Group(), axis);
+        joint.add(this.part(drum(radius, half), look.housing));
+        const cap = this.part(drum(0.62 * radius, 1.1 * half), this.ghost ? this.plain : look.metal);
+        const pin = this.part(drum(0.2 * radius, 1.28 * half, 16), look.dark);
+        joint.add(cap, pin);
+        if (elastic) joint.add(this.part(coil(1.17 * radius, 0.72 * half), look.spring));
+        group.add(joint);
+      } else if (kind === "prismatic") {
+        const rail = along(new Group(), axis);
+        const sleeve = along(new Group(), axis);
+        const rod = this.part(drum(0.5 * radius, 0.5, 20), look.metal);
+        sleeve.add(this.part(drum(radius, 1.5 * half), look.housing));
+        if (elastic) sleeve.add(this.part(coil(1.17 * radius, 1.1 * half), look.spring));
+        rail.add(rod, this.part(drum(0.85 * radius, 0.35 * half), look.housing));
+        group.add(rail, sleeve);
+        group.userData = { rod, sleeve, axis };
+      } else if (kind === "telescope") {
+        const hub = 0.42 * link.length;
+        const larger = 1.45;
+        group.add(bar(link, -hub, 0, larger, look.housing));
+        group.add(bar(link, -0.05 * hub, 0.012 * hub, 1.12 * larger, look.metal));
+        group.add(bar(link, -1.01 * hub, -0.95 * hub, 1.12 * larger, look.metal));
+        const inner = bar(link, -1, 0, 0.999, this.material);
+        group.add(inner);
+        if (elastic) {
+          const spring = along(new Group(), [1, 0, 0]);
+          spring.position.x = -hub / 2;
+          spring.add(this.part(coil((larger * Math.max(...link.base)) / 1.7, 0.4 * hub), look.spring));
+          group.add(spring);
+        }
+        group.userData = { inner };
+      }
+      const frame = triad(0.075 * this.description.reach);
+      frame.visible = false;
+      this.triads.push(frame);
+      group.add(frame);
+      this.object.add(group);
+      return group;
+    }
+
+    /** The straight piece from a link's tip to the next frame, where they are apart. */
+    strut(link, i) {
+      const next = this.description.links[i + 1];
+      const width = 0.8 * Math.min(Math.max(...link.tip), next ? Math.max(...next.base) : Infinity);
+      const mesh = this.part(new THREE.CylinderGeometry(width / 2, width / 2, 1, 20), this.look.rigid);
+      mesh.geometry.rotateX(Math.PI / 2);
+      mesh.matrixAutoUpdate = false;
+      mesh.visible = false;
+      this.object.add(mesh);
+      return mesh;
+    }
+
+    /** The payload, or a mark where the arm ends. */
+    hand() {
+      const group = new Group();
+      group.matrixAutoUpdate = false;
+      const { payload, tip, reach } = this.description;
+      const ball = this.part(new THREE.SphereGeometry(1, 32, 20), payload ? this.look.load : this.look.metal);
+      ball.scale.setScalar(payload ? payload.radius : tip);
+      const band = this.part(new THREE.TorusGeometry(1, 0.07, 10, 40), this.look.dark);
+      band.visible = Boolean(payload);
+      band.rotation.y = Math.PI / 2;
+      ball.add(band);
+      const frame = triad(0.075 * reach);
+      frame.visible = false;
+      this.triads.push(frame);
+      group.add(ball, frame);
+      group.userData = { ball, band };
+      this.object.add(group);
+      return group;
+    }
+
+    /** The base: a foot on the ground and a column up to the first joint; beside it where the joint lies. */
+    stand() {
+      const { up, base, links } = this.description;
+      const { radius, half } = links[0].joint;
+      const group = along(new Group(), up);
+      const column = this.part(drum(1.25 * radius, 0.5), this.look.rigid);
+      const foot = this.part(drum(2.3 * radius, 0.16 * radius), this.look.housing);
+      const collar = this.part(drum(1.5 * radius, 0.14 * radius), this.look.housing);
+      group.add(column, foot, collar);
+      const vertical = new THREE.Vector3(...up);
+      const axis = new THREE.Vector3(...base.axis);
+      const lies = axis.length() > 0 && Math.abs(axis.dot(vertical)) < 0.5;
+      const origin = new THREE.Vector3(...base.origin);
+      if (lies) origin.addScaledVector(axis, -(half + 1.25 * radius));
+      group.position.copy(origin);
+      if (lies) {
+        // a bracket that holds the joint from the side
+        const arm = along(new Group(), base.axis);
+        arm.position.set(...base.origin).addScaledVector(axis, -(half + 0.7 * radius));
+        arm.add(this.part(drum(0.7 * radius, 0.75 * radius), this.look.rigid));
+        this.object.add(arm);
+      }
+      const below = links[0].joint.kind === "revolute" && !lies ? half : 0;
+      group.userData = { column, foot, collar, below, radius, height: vertical.dot(origin), lies };
+      this.object.add(group);
+      return group;
+    }
+
+    /** Puts the base on the ground. @param {number} level height of the ground along `up` */
+    settle(level) {
+      if (!this.foot) return;
+      const { column, foot, collar, below, radius, height, lies } = this.foot.userData;
+      const top = lies ? 0.9 * radius : -below;
+      const bottom = Math.min(level - height, top - 0.3 * radius);
+      column.scale.z = top - bottom;
+      column.position.z = (top + bottom) / 2;
+      foot.position.z = bottom + 0.16 * radius;
+      collar.position.z = top - 0.14 * radius;
+      collar.visible = !lies;
+    }
+
+    /** Draws it at q; deflections s times as large. @param {ArrayLike<number>} q @param {number} [s] */
+    update(q, s = 1) {
+      this.s[0] = s;
+      this.evaluate(q, this.s, this.out);
+      const { stations, frames } = this.out;
+      const { links } = this.description;
+      for (let i = 0; i < links.length; i++) {
+        if (this.links[i]) this.links[i].update(stations, i * STATIONS * SECTION);
+        place(this.mounts[i], frames, 12 * i);
+        this.join(i);
+        this.slide(i, q, s);
+      }
+      place(this.end, frames, 12 * links.length);
+      this.object.matrixWorldNeedsUpdate = true;
+      if (this.mode !== "plain") this.paint();
+    }
+
+    /** Puts the strut between the tip of link i and the frame after it. */
+    join(i) {
+      const { stations, frames } = this.out;
+      const mesh = this.struts[i];
+      const [a, b] = [((i + 1) * STATIONS - 1) * SECTION, 12 * (i + 1)];
+      const x = frames[b + 3] - stations[a];
+      const y = frames[b + 7] - stations[a + 1];
+      const z = frames[b + 11] - stations[a + 2];
+      const size = Math.hypot(x, y, z);
+      mesh.visible = size > 1e-3 * this.description.reach && !this.sliding(i + 1);
+      if (mesh.visible) stretch(mesh.matrix, stations[a], stations[a + 1], stations[a + 2], x / size, y / size, z / size, size);
+    }
+
+    /** Whether a link's joint slides, so that what lies before it is its rail. */
+    sliding(i) {
+      return i < this.description.links.length && this.description.links[i].joint.kind === "prismatic";
+    }
+
+    /** Lets a joint's rail and sleeve, or what is in a telescope's hub, follow its coordinate. */
+    slide(i, q, s) {
+      const { joint, length } = this.description.links[i];
+      const { rod, sleeve, axis, inner } = this.mounts[i].userData;
+      if (!rod && !inner) return;
+      const moved = joint.motor === null ? q[joint.coordinate] : q[joint.motor] + s * (q[joint.coordinate] - q[joint.motor]);
+      if (inner) {
+        inner.scale.x = Math.max(length - moved, 1e-6);
+        return;
+      }
+      sleeve.position.set(-moved * axis[0], -moved * axis[1], -moved * axis[2]);
+      rod.scale.z = Math.max(Math.abs(moved), 1e-6);
+      rod.position.z = -moved / 2;
+    }
+
+    /** Colours its links. @param {"plain"|"moment"|"deflection"} mode @param {number[]} [range] of the scale */
+    colour(mode, range = [0, 1]) {
+      this.mode = mode;
+      this.range = range;
+      this.tint();
+      if (mode === "plain") this.stripes();
+      else this.paint();
+    }
+
+    paint() {
+      const colours = filled();
+      const { stations } = this.out;
+      const [low, high] = this.range;
+      const span = high - low || 1;
+      this.links.forEach((sweep, i) => {
+        if (!sweep || !sweep.flexible) return;
+        for (let j = 0; j < STATIONS; j++) {
+          const x = (value(stations, (i * STATIONS + j) * SECTION, this.mode) - low) / span;
+          const shade = Math.round(Math.min(Math.max(x, 0), 1) * (SHADES - 1));
+          sweep.paint(j, colours, 3 * shade);
+        }
+      });
+    }
+
+    /** Rings on the links of the second and later arms. */
+    stripes() {
+      const [light, dark] = [new Float32Array([1, 1, 1]), new Float32Array([0.3, 0.3, 0.3])];
+      for (const sweep of this.links) {
+        if (!sweep) continue;
+        for (let j = 0; j < STATIONS; j++) {
+          const ring = this.pattern > 0 && j > 1 && j < STATIONS - 2 && (j - 2) % 8 < 2 * this.pattern && (j - 2) % 2 === 0;
+          sweep.paint(j, ring ? dark : light, 0);
+        }
+      }
+    }
+
+    /** The largest of a quantity along its links as they stand. @param {"moment"|"deflection"} mode */
+    most(mode) {
+      const { stations } = this.out;
+      let found = 0;
+      this.description.links.forEach((link, i) => {
+        for (let j = 0; link.flexible && j < STATIONS; j++) {
+          found = Math.max(found, value(stations, (i * STATIONS + j) * SECTION, mode));
+        }
+      });
+      return found;
+    }
+
+    /** Shows or hides the frames of links and tip. @param {boolean} visible */
+    frames(visible) {
+      for (const frame of this.triads) frame.visible = visible;
+    }
+
+    /** Where its tip is drawn, [x, y, z]. */
+    tip() {
+      const at = 12 * this.description.links.length;
+      const { frames } = this.out;
+      return [frames[at + 3], frames[at + 7], frames[at + 11]];
+    }
+
+    /** Where joint i is drawn, [x, y, z]. @param {number} i */
+    joint(i) {
+      const { frames } = this.out;
+      return [frames[12 * i + 3], frames[12 * i + 7], frames[12 * i + 11]];
+    }
+
+    /** Another payload: a ball of this radius [m], none with zero. @param {number} radius */
+    payload(radius) {
+      const { ball, band } = this.end.userData;
+      ball.scale.setScalar(radius > 0 ? radius : this.description.tip);
+      band.visible = radius > 0;
+      if (!this.ghost) ball.material = radius > 0 ? this.look.load : this.look.metal;
+    }
+  };
+
+  /** A frame of the drawing as a group's matrix: rows R | p. */
+  function place(group, frames, at) {
+    const m = group.matrix.elements;
+    for (let r = 0; r < 3; r++) {
+      for (let c = 0; c < 4; c++) m[4 * c + r] = frames[at + 4 * r + c];
+    }
+  }
+
+  /** A matrix that takes the unit cylinder about z to one from (x, y, z) along a unit vector (a, b, c). */
+  function stretch(matrix, x, y, z, a, b, c, size) {
+    // any direction across: the coordinate axis that lies farthest from it, made perpendicular
+    let [u, v, w] = [0, 0, 0];
+    if (Math.abs(a) < 0.6) u = 1;
+    else if (Math.abs(b) < 0.6) v = 1;
+    else w = 1;
+    const dot = u * a + v * b + w * c;
+    u -= dot * a;
+    v -= dot * b;
+    w -= dot * c;
+    const norm = Math.hypot(u, v, w);
+    u /= norm;
+    v /= norm;
+    w /= norm;
+    matrix.set(
+      u, b * w - c * v, size * a, x + (size * a) / 2,
+      v, c * u - a * w, size * b, y + (size * b) / 2,
+      w, a * v - b * u, size * c, z + (size * c) / 2,
+      0, 0, 0, 1,
+    );
+  }
+
+  /* -- lines --------------------------------------------------------------------------------------------------- */
+
+  /**
+   * A curve in space, of the tip for example: faint as a whole, strong up to a point.
+   * @param {ArrayLike<number>} points x, y, z of each, one after the other
+   */
+  flexarm.Path = class Path {
+    constructor(points, { color = 0, radius = 0.005 } = {}) {
+      this.count = points.length / 3;
+      this.color = color;
+      this.object = new Group();
+      this.sides = 6;
+      const geometry = new THREE.BufferGeometry();
+      this.position = new THREE.BufferAttribute(new Float32Array(3 * this.sides * this.count), 3);
+      geometry.setAttribute("position", this.position.setUsage(THREE.DynamicDrawUsage));
+      const index = [];
+      for (let j = 0; j + 1 < this.count; j++) {
+        for (let k = 0; k < this.sides; k++) {
+          const [a, b] = [j * this.sides + k, j * this.sides + ((k + 1) % this.sides)];
+          index.push(a, b, a + this.sides, b, b + this.sides, a + this.sides);
+        }
+      }
+      geometry.setIndex(index);
+      const past = geometry.clone();
+      past.setAttribute("position", this.position);
+      this.radius = radius;
+      this.faint = new THREE.MeshBasicMaterial({ transparent: true, opacity: 0.3, depthWrite: false });
+      this.strong = new THREE.MeshBasicMaterial();
+      this.all = new Mesh(geometry, this.faint);
+      this.past = new Mesh(past, this.strong);
+      this.all.frustumCulled = this.past.frustumCulled = false;
+      this.object.add(this.all, this.past);
+      this.set(points);
+      this.upto(this.count - 1);
+      flexarm.themed(() => {
+        const css = typeof color === "number" ? flexarm.colour(color) : color;
+        this.faint.color.setStyle(css);
+        this.strong.color.setStyle(css);
+      });
+    }
+
+    /** Other points, as many as before. @param {ArrayLike<number>} points */
+    set(points) {
+      const { count, sides, radius } = this;
+      const xyz = this.position.array;
+      let [ux, uy, uz] = [0, 0, 1]; // across the curve, carried along it
+      for (let j = 0; j < count; j++) {
+        const [a, b] = [3 * Math.max(j - 1, 0), 3 * Math.min(j + 1, count - 1)];
+        let [tx, ty, tz] = [points[b] - points[a], points[b + 1] - points[a + 1], points[b + 2] - points[a + 2]];
+        const size = Math.hypot(tx, ty, tz);
+        if (size > 0) [tx, ty, tz] = [tx / size, ty / size, tz / size];
+        if (Math.abs(ux * tx + uy * ty + uz * tz) > 0.9) [ux, uy, uz] = [uy, uz, ux];
+        const dot = ux * tx + uy * ty + uz * tz;
+        [ux, uy, uz] = [ux - dot * tx, uy - dot * ty, uz - dot * tz];
+        const norm = Math.hypot(ux, uy, uz) || 1;
+        [ux, uy, uz] = [ux / norm, uy / norm, uz / norm];
+        const [vx, vy, vz] = [ty * uz - tz * uy, tz * ux - tx * uz, tx * uy - ty * ux];
+        for (let k = 0; k < sides; k++) {
+          const [c, s] = [radius * Math.cos((2 * Math.PI * k) / sides), radius * Math.sin((2 * Math.PI * k) / sides)];
+          const at = 3 * (j * sides + k);
+          xyz[at] = points[3 * j] + c * ux + s * vx;
+          xyz[at + 1] = points[3 * j + 1] + c * uy + s * vy;
+          xyz[at + 2] = points[3 * j + 2] + c * uz + s * vz;
+        }
+      }
+      this.position.needsUpdate = true;
+    }
+
+    /** Strong up to point k. @param {number} k */
+    upto(k) {
+      this.past.geometry.setDrawRange(0, 6 * this.sides * Math.max(Math.min(k, this.count - 1), 0));
+    }
+  };
+
+  /* -- a scale ------------------------------------------------------------------------------------------------- */
+
+  /** The bar that says what colours mean; hidden until it is set. */
+  flexarm.Scale = class Scale {
+    constructor() {
+      this.title = flexarm.element("span.title");
+      this.low = flexarm.element("span.low.number");
+      this.high = flexarm.element("span.high.number");
+      const bar = flexarm.element("canvas", { width: SHADES, height: 1, role: "img", "aria-label": "colour scale" });
+      const context = bar.getContext("2d");
+      const gradient = context.createLinearGradient(0, 0, SHADES, 0);
+      VIRIDIS.forEach((colour, i) => gradient.addColorStop(i / (VIRIDIS.length - 1), colour));
+      context.fillStyle = gradient;
+      context.fillRect(0, 0, SHADES, 1);
+      this.element = flexarm.element("div.corner.scale", { hidden: true }, this.title, bar, this.low, this.high);
+    }
+
+    /** @param {"plain"|"moment"|"deflection"} mode @param {number[]} range */
+    set(mode, [low, high] = [0, 1]) {
+      this.element.hidden = mode === "plain";
+      if (mode === "plain") return;
+      const { title, unit } = flexarm.quantities[mode];
+      this.title.textContent = title;
+      this.low.textContent = flexarm.number(low, unit);
+      this.high.textContent = flexarm.number(high, unit);
+    }
+  };
+
+  Object3D.DEFAULT_UP.set(0, 0, 1);
+}
