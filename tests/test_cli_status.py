@@ -44,8 +44,10 @@ keep = ["peak"]
 "upper.mass" = { type = "uniform", low = "-10 %", high = "10 %" }
 """
 GIVEN = {"ARM": "arm.toml", "SCENARIO": "push.toml", "SCENARIO...": "push.toml", "[PAPER]": "mohan-saha"}
-GIVEN |= {"STUDY": "study.toml"}
+GIVEN |= {"STUDY": "study.toml", "[SEARCH]...": "canadarm", "NAME": "mine"}
 """What a new kind of argument is here has to be said here."""
+NAMES = ("nan", "1e999", "$(x)")
+"""Nonsense elsewhere, and as good as any for a file that is new."""
 MOMENTS = 3
 """Of each command at which Ctrl-C is pressed."""
 
@@ -119,6 +121,8 @@ def test_2_where_it_is_refused(name, files, call):
     said(call(name, *arguments(name), "too", "many.toml", "--nothing"), 2)
     for kind in kinds(name):
         for odd in NONSENSE:
+            if kind == "NAME" and odd in NAMES:
+                continue
             said(call(name, *arguments(name, **{kind: odd})), 2)
     assert sorted(os.listdir(files)) == before
 
@@ -166,7 +170,7 @@ def test_130_wherever_ctrl_c_comes(name, files, monkeypatch):
     moments = {2, *(int(0.9 * most * (i + chosen.random()) / MOMENTS) + 2 for i in range(MOMENTS))}
     for moment in sorted(moments):
         shutil.rmtree(files / "cache", ignore_errors=True)
-        for file in files.glob("*.nc"):
+        for file in (*files.glob("*.nc"), *files.glob("mine*")):
             file.unlink()
         ended = pressed(files, moment, name, *arguments(name))
         line = said(ended, 130)

@@ -19,13 +19,14 @@ from study_tasks import deadly, ishigami, squared
 
 import flexarm as fa
 from flexarm import studies
+from flexarm.description.load import description_of
 from flexarm.errors import InterruptedRun
 from flexarm.files import alone
 from flexarm.studies.conduct import conduct
 from flexarm.studies.digest import code_version, digest
 from flexarm.studies.distributions import distribution
 from flexarm.studies.figure import draw
-from flexarm.studies.file import Study, bundled_studies, description_of, load_study
+from flexarm.studies.file import Study, bundled_studies, load_study
 from flexarm.studies.plan import Plan
 from flexarm.studies.result import load, save
 from flexarm.studies.work import chunks
@@ -942,7 +943,7 @@ def test_bundled_studies_run(tmp_path):
     assert bundled_studies() == ("canadarm-robustness", "residual-vibration")
     for name in bundled_studies():
         study = load_study(name)
-        assert study.description == description_of(name)
+        assert study.description == description_of("study", name)
         result = study.run(executor=1, runs=2, progress=False)
         assert (result.status == "completed").sum() >= 2
         assert_readable(drawn(draw(result)))

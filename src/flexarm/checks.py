@@ -7,7 +7,7 @@ coerced silently (a quoted number or a `true` is not a mass).
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
@@ -41,6 +41,9 @@ ROUNDING = 4 * np.finfo(float).eps
 
 LONGEST = 200
 """Characters of a name."""
+
+CLOSE = 0.7
+"""How alike two names are of which one may be meant by the other, from 0 to 1: one wrong letter in four."""
 
 
 class Fault(ValueError):
@@ -83,6 +86,18 @@ def choices(*names: str) -> str:
     """Names as they stand in a message: a, b or c."""
     *most, last = names
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def meant(given: object, names: Iterable[str], most: int = 3) -> str:
+    """Which names a wrong one may stand for, as a message ends with it: "; did you mean 'canadarm'?", or nothing."""
+    from difflib import SequenceMatcher  # late: only what is refused needs it
+
+    if not isinstance(given, str) or len(given) > LONGEST:
+        return ""
+    likeness = {name: SequenceMatcher(None, given.casefold(), name.casefold()).ratio() for name in names}
+    least = max(CLOSE, max(likeness.values(), default=0.0) - 0.1)
+    found = sorted((name for name in likeness if likeness[name] >= least), key=lambda name: -likeness[name])
+    return f"; did you mean {choices(*map(repr, found[:most]))}?" if found else ""
 
 
 def with_unit(value: object, unit: str) -> str:
@@ -193,7 +208,7 @@ def checked_keys(value: Mapping, allowed: tuple[str, ...]) -> None:
     """Raises `Fault` where a table has a key that is not allowed."""
     for key in value:
         if key not in allowed:
-            raise Fault("", f"has the unknown key {shown(key)}; allowed are {', '.join(allowed)}")
+            raise Fault("", f"has the unknown key {shown(key)}; allowed are {', '.join(allowed)}{meant(key, allowed)}")
 
 
 def number(unit: str, rule: Rule = FINITE) -> BeforeValidator:
@@ -380,7 +395,7 @@ def _tag(table: Mapping, kinds: Mapping) -> str:
     if "type" not in table:
         raise Fault("type", f"is missing; it must be {allowed}")
     if not isinstance(table["type"], str) or table["type"] not in kinds:
-        raise Fault("type", f"is {shown(table['type'])}; it must be {allowed}")
+        raise Fault("type", f"is {shown(table['type'])}; it must be {allowed}{meant(table['type'], kinds)}")
     return table["type"]
 
 
@@ -470,7 +485,8 @@ class Described(BaseModel, metaclass=_OneLine):
                     own = [name for name in cls.model_fields if name in cls.__annotations__]
                     names = ", ".join(name for name in dict.fromkeys([*own, *cls.model_fields]) if name != "type")
                     allowed = f"allowed are {names}" if names else "allowed is only type"
-                    raise Fault("", f"unknown key {shown(key)}; {allowed}", sentence=True)
+                    said = f"unknown key {shown(key)}; {allowed}{meant(key, cls.model_fields)}"
+                    raise Fault("", said, sentence=True)
         return data
 
     def __setattr__(self, name: str, value: Any) -> None:

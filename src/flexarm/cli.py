@@ -19,10 +19,11 @@ from typing import Any, NoReturn
 
 import typer
 
-from flexarm.commands.arms import list_, modes, show
+from flexarm.commands.arms import modes, show
 from flexarm.commands.derive import derive
 from flexarm.commands.papers import papers
 from flexarm.commands.runs import compare, simulate
+from flexarm.commands.start import list_, new
 from flexarm.commands.studies import study
 from flexarm.commands.terminal import complain, unwritten, usable_streams
 from flexarm.errors import FlexarmError, InterruptedRun, SimulationError
@@ -30,14 +31,13 @@ from flexarm.errors import FlexarmError, InterruptedRun, SimulationError
 DONE, FAILED, REFUSED, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 
 app = typer.Typer(
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Serial manipulators whose links and joints bend: described in a file, derived, compiled, simulated.",
     epilog="Errors are one line. Exit status: 0 done; 1 a run failed, its part is kept; 2 refused; 130 Ctrl-C.",
 )
 app.command("list")(list_)
-for command in (show, modes, derive, simulate, compare, study, papers):
+for command in (new, show, modes, derive, simulate, compare, study, papers):
     app.command()(command)
 
 USAGE: Any = typer.BadParameter.__mro__[2]

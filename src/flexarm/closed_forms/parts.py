@@ -10,7 +10,7 @@ from typing import Any, final
 import casadi as ca
 import numpy as np
 
-from flexarm.checks import checked_names, refused, shown
+from flexarm.checks import checked_names, meant, refused, shown
 from flexarm.closed_forms.traced import Traced
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -164,7 +164,7 @@ def known(names: Any) -> tuple[str, ...]:
         given = checked_names(names, f"a list of parts, out of {', '.join(PARTS)}", "parts")
     for name in given:
         if not isinstance(name, str) or name not in PARTS:
-            raise DescriptionError(f"no part {shown(name)}; there are {', '.join(PARTS)}")
+            raise DescriptionError(f"no part {shown(name)}; there are {', '.join(PARTS)}{meant(name, PARTS)}")
     return tuple(dict.fromkeys(given))
 
 

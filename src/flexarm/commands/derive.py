@@ -28,7 +28,10 @@ def derive(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Go on where the closed forms will be very large.")] = False,
 ) -> None:
-    """Derive the equations of motion in closed form; print them, or write them as a document or as source code."""
+    """Derive the equations of motion in closed form.
+
+    Prints them, or writes them as a document or as source code.
+    """
     import time
 
     from flexarm.closed_forms.equations import equations

@@ -1,22 +1,35 @@
 """The four papers, reproduced: papers."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_folder, say
 from flexarm.files import write_whole
+
+
+def _names(incomplete: str) -> list[tuple[str, str]]:
+    from flexarm.papers.verdicts import PAPERS
+
+    return [(paper.name, paper.title) for paper in PAPERS if paper.name.startswith(incomplete)]
 
 
 def papers(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[PAPER]", help="theodore-ghosal, lin-lewis, subudhi-morris or mohan-saha."),
+        typer.Argument(
+            metavar="[PAPER]", help="theodore-ghosal, lin-lewis, subudhi-morris or mohan-saha.", autocompletion=_names
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the figures and the tables.")] = Path("papers"),
+    json: Json = False,
 ) -> None:
-    """Reproduce the four papers (or one): draws their figures, prints each claim beside what comes out here."""
+    """Reproduce the four papers, or one of them.
+
+    Draws their figures, and prints each claim beside what comes out here.
+    """
     import time
 
     from flexarm.papers import papers
@@ -24,11 +37,40 @@ def papers(
 
     chosen = papers(name)
     check_folder(out)
+    found = []
     for paper in chosen:
         began = time.perf_counter()
-        say(f"{paper.title}\n", style="bold")
+        if not json:
+            say(f"{paper.title}\n", style="bold")
         parts = paper.reproduce(out)
-        say(overview(parts))
-        say(details(parts))
         path = write_whole(out / f"{paper.name}.md", markdown(parts).encode())
-        say(f"{counted(parts)}; {time.perf_counter() - began:.1f} s; figures and {path.name} in {out}\n")
+        seconds = time.perf_counter() - began
+        found.append(_found(paper, parts, path, seconds))
+        if not json:
+            say(overview(parts))
+            say(details(parts))
+            say(f"{counted(parts)}; {seconds:.1f} s; figures and {path.name} in {out}\n")
+    if json:
+        show_document("papers", {"papers": found})
+
+
+def _found(paper: Any, parts: list[Any], path: Path, seconds: float) -> dict[str, Any]:
+    """What a paper says beside what came out here."""
+    said = ("where", "says", "printed", "ours", "verdict", "correction", "note")
+    return {
+        "name": paper.name,
+        "title": paper.title,
+        "parts": [
+            {
+                "where": part.name,
+                "says": part.says,
+                "study": part.study,
+                "verdict": None if part.study else part.verdict,
+                "figure": path.parent / part.figure if part.figure else None,
+                "claims": [{key: getattr(claim, key) for key in said} for claim in part.claims],
+            }
+            for part in parts
+        ],
+        "seconds": seconds,
+        "written": [path],
+    }

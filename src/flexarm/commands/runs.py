@@ -1,5 +1,6 @@
 """Scenarios that are run: simulate, compare."""
 
+import shlex
 import tempfile
 import warnings
 from pathlib import Path
@@ -8,12 +9,21 @@ from typing import Annotated, Any
 import typer
 
 from flexarm import escape
-from flexarm.commands.terminal import check_file, check_folder, finished_first, say
+from flexarm.commands.completion import bundled_or_file
+from flexarm.commands.document import Json, show_document
+from flexarm.commands.terminal import check_file, check_folder, finished_first, say, say_next, table
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
 
 
 def simulate(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A bundled one, or path of a .toml file.")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO",
+            help="A bundled one, or path of a .toml file.",
+            autocompletion=bundled_or_file("scenario"),
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path(),
     method: Annotated[str | None, typer.Option(help="Integrator: dop853, radau, lsoda, rk4, auto, ...")] = None,
     step: Annotated[float | None, typer.Option(help="Of the method rk4 [s].")] = None,
@@ -21,6 +31,7 @@ def simulate(
     until: Annotated[float | None, typer.Option(help="End of the run [s].")] = None,
     samples: Annotated[int | None, typer.Option(help="Times in the result, both ends included.")] = None,
     plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
+    json: Json = False,
 ) -> None:
     """Run a scenario: writes NAME.nc (NetCDF) and NAME.png, prints a summary and the energy audit.
 
@@ -59,7 +70,12 @@ def simulate(
             failure, result = error, error.result
     stopped = pressed[0] if pressed else str(failure or "")
     written, fault = _written(result, stem, plot)
-    _summary(result, time.perf_counter() - began, written)
+    found = _summary(result, time.perf_counter() - began, written)
+    found["next"] = [] if stopped or fault else _next(scenario, chosen, result)
+    if json:
+        show_document("simulate", found)
+    else:
+        _show_summary(found)
     whole = result.attrs["status"] == "completed"
     kept = f"the {'result' if whole else 'part before'} is in {written[0]}"
     if pressed:
@@ -69,17 +85,25 @@ def simulate(
 
 
 def compare(
-    scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO...", help="Bundled, or paths of .toml files.")],
+    scenarios: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCENARIO...",
+            help="Bundled, or paths of .toml files.",
+            autocompletion=bundled_or_file("scenario"),
+        ),
+    ],
     after: Annotated[float, typer.Option(help="Time from the arrival to where vibration is measured [s].")] = 0.0,
+    json: Json = False,
 ) -> None:
-    """Run scenarios that follow a reference and compare them: settling, overshoot, vibration, torque, energy."""
-    from rich.table import Table
+    """Compare scenarios that follow a reference.
 
+    Runs them; settling, overshoot, residual vibration, torque and energy of each.
+    """
     from flexarm.scenario import load_scenario
     from flexarm.simulation.performance import performance
 
-    columns = ("error at arrival", "settling [s]", "overshoot [%]", "residual [mm]", "peak input", "energy [J]")
-    table = Table("scenario", *columns, box=None, padding=(0, 2, 0, 0))
+    rows: list[dict[str, Any]] = []
     try:
         for name in scenarios:
             chosen = load_scenario(name)
@@ -89,18 +113,28 @@ def compare(
                 raise DescriptionError(f"{name}: {error}") from None
             except SimulationError as error:
                 raise SimulationError(f"{name}: {error}", error.result) from None
-            numbers = (
-                f"{found.error:.3g}",
-                "never" if found.settling == float("inf") else f"{found.settling:.3g}",
-                f"{100 * found.overshoot:.3g}",
-                f"{1e3 * found.residual:.3g}",
-                f"{found.peak:.4g}",
-                f"{found.energy:.4g}",
-            )
-            table.add_row(chosen.name, *numbers)
+            rows.append({"scenario": chosen.name, **vars(found)})
     finally:  # those before one that failed, or before Ctrl-C
-        if table.rows:
-            say(table)
+        if rows and json:
+            show_document("compare", {"scenarios": rows})
+        elif rows:
+            _show_comparison(rows)
+
+
+def _show_comparison(rows: list[dict[str, Any]]) -> None:
+    columns = ("error at arrival", "settling [s]", "overshoot [%]", "residual [mm]", "peak input", "energy [J]")
+    drawn = table("scenario", *columns)
+    for row in rows:
+        drawn.add_row(
+            row["scenario"],
+            f"{row['error']:.3g}",
+            "never" if row["settling"] == float("inf") else f"{row['settling']:.3g}",
+            f"{100 * row['overshoot']:.3g}",
+            f"{1e3 * row['residual']:.3g}",
+            f"{row['peak']:.4g}",
+            f"{row['energy']:.4g}",
+        )
+    say(drawn)
 
 
 def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
@@ -127,43 +161,132 @@ def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
     return written, fault
 
 
-def _summary(result: Any, seconds: float, written: list[Path]) -> None:
-    import numpy as np
-    from rich.table import Table
+SMALL = 3
+"""Coordinates of an arm whose equations fit on a page."""
 
+ENERGIES = ("kinetic", "potential", "work", "dissipated")
+
+
+def _summary(result: Any, seconds: float, written: list[Path]) -> dict[str, Any]:
+    """What a run came to, in numbers; without what the result does not have."""
     a = result.attrs
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="bold")
-    table.add_column()
-    n = result.sizes["coordinate"]
-    table.add_row("arm", f"{a['title'].partition(':')[0]}, {n} coordinates, {result.sizes['input']} inputs")
-    table.add_row("input", a["input_description"])
-    step = f", fixed step {a['step']:g} s" if a["step"] else f", rtol {a['rtol']:g}, atol {a['atol']:g}"
-    table.add_row("solver", f"{a['method']} ({a['method_reason']}){step}")
-    table.add_row("time", f"{result.time.values[0]:g} to {result.time.values[-1]:g} s, {result.sizes['time']} samples")
-    table.add_row("effort", f"{a['steps']} steps, {a['evaluations']} evaluations")
-    parts = f"{a['compile_seconds']:.2f} s compiling, {a['solve_seconds']:.3f} s solving"
-    table.add_row("took", f"{parts}, {seconds:.2f} s in all")
-    joints = result.coordinate[result.role == "joint"].values.tolist()
-    for i, name in enumerate(joints if "q" in result else ()):
+    last = result.isel(time=-1)
+    found = {
+        "name": a["name"],
+        "status": a["status"],
+        "arm": a["title"].partition(":")[0],
+        "coordinates": result.sizes["coordinate"],
+        "inputs": result.sizes["input"],
+        "input": a["input_description"],
+        "method": a["method"],
+        "method_reason": a["method_reason"],
+        "step": a["step"] or None,
+        "rtol": a["rtol"],
+        "atol": a["atol"],
+        "start_time": result.time.values[0],
+        "end_time": result.time.values[-1],
+        "samples": result.sizes["time"],
+        "steps": a["steps"],
+        "evaluations": a["evaluations"],
+        "compile_seconds": a["compile_seconds"],
+        "solve_seconds": a["solve_seconds"],
+        "seconds": seconds,
+        "joints": _joints(result) if "q" in result else [],
+        "deflections": _deflections(result) if "deflection" in result else [],
+        "energy_at_end": {name: last[name].values for name in ENERGIES if name in result},
+    }
+    if "energy_drift" in a:
+        found |= {"energy_drift": a["energy_drift"], "energy_scale": a["energy_scale"]}
+    if "kept" in a:
+        found["kept"] = a["kept"].split()
+    return found | {"written": written}
+
+
+def _joints(result: Any) -> list[dict[str, Any]]:
+    """Where each joint was at both ends, and how far off its reference at most."""
+    import numpy as np
+
+    found = []
+    for i, name in enumerate(result.coordinate[result.role == "joint"].values.tolist()):
         q = result.q.sel(coordinate=name).values
         unit = str(result.unit.sel(coordinate=name).values)
-        line = f"{q[0]:.4g} to {q[-1]:.4g} {unit}"
+        joint = {"name": name, "unit": unit, "start": q[0], "end": q[-1]}
         if "q_ref" in result:
-            line += f", off the reference by {np.abs(q - result.q_ref.values[:, i]).max():.3g} at most"
-        table.add_row(name, line)
-    for i, link in enumerate(result.link.values if "deflection" in result else ()):
-        largest = np.linalg.norm(result.deflection.values[:, i], axis=-1).max()
-        if largest > 0:
-            table.add_row(f"{link} tip", f"deflection {1e3 * largest:.4g} mm at most")
-    last = result.isel(time=-1)
-    energies = [name for name in ("kinetic", "potential", "work", "dissipated") if name in result]
-    if energies:
-        table.add_row("energy at end", ", ".join(f"{name} {float(last[name]):.6g} J" for name in energies))
-    if "energy_drift" in a:
-        table.add_row("energy audit", f"largest drift {a['energy_drift']:.2e} of {a['energy_scale']:.4g} J")
-    if "kept" in a:
-        table.add_row("kept", a["kept"].replace(" ", ", ") or "nothing")
-    table.add_row("written", ", ".join(str(path) for path in written))
-    say(f"{a['name']}: {a['status']}", style="bold")
-    say(table)
+            joint["off_reference"] = np.abs(q - result.q_ref.values[:, i]).max()
+        found.append(joint)
+    return found
+
+
+def _deflections(result: Any) -> list[dict[str, Any]]:
+    """How far the tip of each link was out of its place at most."""
+    import numpy as np
+
+    largest = np.linalg.norm(result.deflection.values, axis=-1).max(axis=0)
+    return [{"link": str(link), "deflection": x} for link, x in zip(result.link.values, largest, strict=True)]
+
+
+def _next(name: str, scenario: Any, result: Any) -> list[str]:
+    """Commands that make sense after a run: to see its arm, and to understand or compare what it did."""
+    arm, others = scenario.arm, _comparable(name, scenario, result)
+    bends, vibrates = (result.role == "flexible").any(), (result.role != "joint").any()
+    commands = [
+        ["compare", *others] if others else [],
+        ["modes", arm] if vibrates else [],
+        ["show", arm, "--converge"] if bends else [],
+        ["derive", arm] if result.sizes["coordinate"] <= SMALL else [],
+        ["show", arm],
+        ["show", arm, "--parameters"],
+    ]
+    return [shlex.join(["flexarm", *words]) for words in commands if words][:3]
+
+
+def _comparable(name: str, scenario: Any, result: Any) -> list[str]:
+    """Scenarios of the same arm whose motion ends before they do, as a comparison needs: this one, and bundled ones."""
+    from flexarm.description.load import catalogued, table_of
+    from flexarm.simulation.performance import performance
+
+    try:
+        performance(result)
+        found = [name]
+    except DescriptionError:
+        found = []
+    for other in catalogued("scenario"):
+        table = table_of("scenario", other)
+        if table["arm"] == scenario.arm and table.get("reference", {}).get("duration", table["until"]) < table["until"]:
+            found.append(other)
+    return list(dict.fromkeys(found))
+
+
+def _show_summary(found: dict[str, Any]) -> None:
+    drawn = table("", "", header=False)
+    drawn.columns[0].style = "bold"
+    drawn.add_row("arm", f"{found['arm']}, {found['coordinates']} coordinates, {found['inputs']} inputs")
+    drawn.add_row("input", found["input"])
+    tolerances = f", rtol {found['rtol']:g}, atol {found['atol']:g}"
+    step = f", fixed step {found['step']:g} s" if found["step"] else tolerances
+    drawn.add_row("solver", f"{found['method']} ({found['method_reason']}){step}")
+    drawn.add_row("time", f"{found['start_time']:g} to {found['end_time']:g} s, {found['samples']} samples")
+    drawn.add_row("effort", f"{found['steps']} steps, {found['evaluations']} evaluations")
+    parts = f"{found['compile_seconds']:.2f} s compiling, {found['solve_seconds']:.3f} s solving"
+    drawn.add_row("took", f"{parts}, {found['seconds']:.2f} s in all")
+    for joint in found["joints"]:
+        line = f"{joint['start'] + 0.0:.4g} to {joint['end'] + 0.0:.4g} {joint['unit']}"  # 0.0: no minus before a zero
+        if "off_reference" in joint:
+            line += f", off the reference by {joint['off_reference']:.3g} at most"
+        drawn.add_row(joint["name"], line)
+    for each in found["deflections"]:
+        if each["deflection"] > 0:
+            drawn.add_row(f"{each['link']} tip", f"deflection {1e3 * each['deflection']:.4g} mm at most")
+    if energies := found["energy_at_end"]:
+        drawn.add_row("energy at end", ", ".join(f"{name} {float(x):.6g} J" for name, x in energies.items()))
+    if "energy_drift" in found:
+        drift = f"largest drift {found['energy_drift']:.2e} of {found['energy_scale']:.4g} J"
+        drawn.add_row("energy audit", drift)
+    if "kept" in found:
+        drawn.add_row("kept", ", ".join(found["kept"]) or "nothing")
+    drawn.add_row("written", ", ".join(str(path) for path in found["written"]))
+    say(f"{found['name']}: {found['status']}", style="bold")
+    say(drawn)
+    if found["next"]:
+        say("")
+        say_next(found["next"])

@@ -9,12 +9,19 @@ from typing import Annotated, Any
 import typer
 
 from flexarm import escape
-from flexarm.commands.terminal import check_file, check_folder, finished_first, say
+from flexarm.commands.completion import bundled_or_file
+from flexarm.commands.document import Json, show_document
+from flexarm.commands.terminal import check_file, check_folder, finished_first, say, table
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
 
 
 def study(
-    name: Annotated[str, typer.Argument(metavar="STUDY", help="A bundled one, or path of a .toml file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY", help="A bundled one, or path of a .toml file.", autocompletion=bundled_or_file("study")
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path(),
     folder: Annotated[
         Path | None, typer.Option(help="Folder where finished chunks are kept; default NAME.study beside the results.")
@@ -25,8 +32,9 @@ def study(
         str | None, typer.Option(help="Address of a Dask scheduler, or the word local for a cluster of this machine.")
     ] = None,
     plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
+    json: Json = False,
 ) -> None:
-    """Run a study: writes NAME.nc (NetCDF) and NAME.png, prints a summary.
+    """Run a study: write NAME.nc and NAME.png, sum it up.
 
     Finished chunks are kept. Killed at any moment and started again, it goes on where it was.
     """
@@ -65,7 +73,11 @@ def study(
     if failure:
         raise SimulationError(failure, result)
     written = _written(result, stem, plot)
-    _summary(result, chosen.description, time.perf_counter() - began, [*written, kept])
+    found = _summary(result, chosen.description, time.perf_counter() - began, [*written, kept])
+    if json:
+        show_document("study", found)
+    else:
+        _show_summary(found)
     if said := lost(result):
         raise SimulationError(said, result)
 
@@ -92,62 +104,104 @@ def lost(result: Any) -> str:
     return f"{said}; the first, with {at}: {result.status.values[first]}"
 
 
-def _summary(result: Any, description: str, seconds: float, written: list[Path]) -> None:
-    import numpy as np
-    from rich.table import Table
+QUANTILES = {"smallest": 0.0, "quantile_5": 0.05, "median": 0.5, "quantile_95": 0.95, "largest": 1.0}
+INDICES = ("first_order", "first_order_low", "first_order_high", "total_order", "total_order_low", "total_order_high")
 
+
+def _summary(result: Any, description: str, seconds: float, written: list[Path]) -> dict[str, Any]:
+    """What a study came to, in numbers; without what its design does not give."""
     a = result.attrs
-    say(f"{a['name']}: {description}" if description else a["name"], style="bold")
-    heads = ("outcome", "mean", "deviation", "smallest", "5 %", "median", "95 %", "largest", "without")
-    outcomes = Table(*heads, box=None, padding=(0, 2, 0, 0))
-    for name in a["outcomes"]:
-        y = result[name].values
-        unit = result[name].attrs.get("units", "")
-        label = f"{name} [{unit}]" if unit else name
-        without = f"{(~np.isfinite(y)).sum()}"
-        if not len(y := y[np.isfinite(y)]):
-            outcomes.add_row(label, *["-"] * 7, without)
-            continue
-        numbers = (y.mean(), y.std(ddof=1) if len(y) > 1 else 0.0, *np.quantile(y, (0.0, 0.05, 0.5, 0.95, 1.0)))
-        outcomes.add_row(label, *(f"{x:.4g}" for x in numbers), without)
-    say(outcomes)
+    bad = [str(text) for text in result.status.values if text != "completed"]
+    found = {
+        "name": a["name"],
+        "description": description,
+        "design": a["design"],
+        "runs": result.sizes["run"],
+        "runs_found": int(a["runs_found"]),
+        "runs_failed": int(a["runs_failed"]),
+        "first_failure": bad[0] if bad else None,
+        "outcomes": [_outcome(name, result[name]) for name in a["outcomes"]],
+    }
     if "first_order" in result:
-        for order, words in (("first_order", "alone"), ("total_order", "with the others")):
-            say(_indices(result, order, words))
+        found["indices"] = [
+            {"outcome": outcome, "parameter": parameter}
+            | {name: result[name].sel(outcome=outcome, parameter=parameter).values for name in INDICES}
+            for parameter in a["parameters"]
+            for outcome in a["outcomes"]
+        ]
     if int(a.get("worst_run", -1)) >= 0:
-        worst = result.isel(run=int(a["worst_run"]))
-        at = ", ".join(f"{name} {worst[name].values:.5g}" for name in a["parameters"])
-        said = (
-            f"{a['outcome']} {float(worst[a['outcome']]):.5g}"
-            if worst.status == "completed"
-            else str(worst.status.values)
-        )
-        say(f"worst case: {said} at {at} (run {a['worst_run']})")
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="bold")
-    table.add_column()
-    count = result.sizes["run"]
-    there = int(a["runs_found"])
-    table.add_row("runs", f"{count}, {a['design']}" + (f"; {there} were there already" if there else ""))
-    if a["runs_failed"]:
-        bad = [text for text in result.status.values if text != "completed"]
-        table.add_row("without result", f"{len(bad)}, the first: {bad[0]}")
-    each = f", {1e3 * seconds / (count - there):.3g} ms a run" if there < count else ""
-    table.add_row("took", f"{seconds:.4g} s{each}")
-    table.add_row("written", ", ".join(str(path) for path in written))
-    say(table)
+        found["worst"] = _worst(result)
+    return found | {"seconds": seconds, "written": written}
 
 
-def _indices(result: Any, order: str, words: str) -> Any:
+def _outcome(name: str, values: Any) -> dict[str, Any]:
+    """An outcome's numbers over the runs that have it; NaN where none has."""
+    import numpy as np
+
+    y = values.values
+    without = int((~np.isfinite(y)).sum())
+    y = y[np.isfinite(y)]
+    numbers = dict.fromkeys(("mean", "deviation", *QUANTILES), np.nan)
+    if len(y):
+        numbers = {"mean": y.mean(), "deviation": y.std(ddof=1) if len(y) > 1 else 0.0}
+        numbers |= zip(QUANTILES, np.quantile(y, list(QUANTILES.values())), strict=True)
+    return {"name": name, "unit": values.attrs.get("units", ""), **numbers, "without": without}
+
+
+def _worst(result: Any) -> dict[str, Any]:
+    """The worst run: its number, its parameters, and its outcome or why it has none."""
+    a = result.attrs
+    worst = result.isel(run=int(a["worst_run"]))
+    units = {name: worst[name].attrs.get("units", "") for name in (*a["parameters"], a["outcome"]) if name in worst}
+    return {
+        "run": int(a["worst_run"]),
+        "status": str(worst.status.values),
+        "outcome": a["outcome"],
+        "value": worst[a["outcome"]].values if a["outcome"] in worst else None,
+        "unit": units.get(a["outcome"], ""),
+        "parameters": [{"name": x, "value": worst[x].values, "unit": units[x]} for x in a["parameters"]],
+    }
+
+
+def _show_summary(found: dict[str, Any]) -> None:
+    say(": ".join(filter(None, (found["name"], found["description"]))), style="bold")
+    heads = ("outcome", "mean", "deviation", "smallest", "5 %", "median", "95 %", "largest", "without")
+    outcomes = table(*heads)
+    for each in found["outcomes"]:
+        label = f"{each['name']} [{each['unit']}]" if each["unit"] else each["name"]
+        numbers = [each[key] for key in ("mean", "deviation", *QUANTILES)]
+        there = each["without"] < found["runs"]
+        outcomes.add_row(label, *(f"{x:.4g}" if there else "-" for x in numbers), f"{each['without']}")
+    say(outcomes)
+    if "indices" in found:
+        for order, words in (("first_order", "alone"), ("total_order", "with the others")):
+            say(_indices(found, order, words))
+    if "worst" in found:
+        worst = found["worst"]
+        at = ", ".join(f"{each['name']} {each['value']:.5g}" for each in worst["parameters"])
+        whole = worst["status"] == "completed"
+        said = f"{worst['outcome']} {float(worst['value']):.5g}" if whole else worst["status"]
+        say(f"worst case: {said} at {at} (run {worst['run']})")
+    facts = table("", "", header=False)
+    facts.columns[0].style = "bold"
+    count, there = found["runs"], found["runs_found"]
+    facts.add_row("runs", f"{count}, {found['design']}" + (f"; {there} were there already" if there else ""))
+    if failed := found["runs_failed"]:
+        facts.add_row("without result", f"{failed}, the first: {found['first_failure']}")
+    each_run = f", {1e3 * found['seconds'] / (count - there):.3g} ms a run" if there < count else ""
+    facts.add_row("took", f"{found['seconds']:.4g} s{each_run}")
+    facts.add_row("written", ", ".join(str(path) for path in found["written"]))
+    say(facts)
+
+
+def _indices(found: dict[str, Any], order: str, words: str) -> Any:
     """Sobol's indices of one kind as a table, with half the width between their bounds."""
-    from rich.table import Table
-
-    table = Table(f"share of the variance {words}", *result.attrs["outcomes"], box=None, padding=(0, 2, 0, 0))
-    for parameter in result.attrs["parameters"]:
-        cells = []
-        for outcome in result.attrs["outcomes"]:
-            at = result.sel(outcome=outcome, parameter=parameter)
-            half = (float(at[f"{order}_high"]) - float(at[f"{order}_low"])) / 2
-            cells.append(f"{float(at[order]):.2f} ±{half:.2f}")
-        table.add_row(parameter, *cells)
-    return table
+    outcomes = [each["name"] for each in found["outcomes"]]
+    drawn = table(f"share of the variance {words}", *outcomes)
+    rows: dict[str, list[str]] = {}
+    for at in found["indices"]:
+        half = float(at[f"{order}_high"] - at[f"{order}_low"]) / 2
+        rows.setdefault(at["parameter"], []).append(f"{float(at[order]):.2f} ±{half:.2f}")
+    for parameter, cells in rows.items():
+        drawn.add_row(parameter, *cells)
+    return drawn

@@ -2,8 +2,9 @@
 
 import io
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from flexarm import escape
+from flexarm.commands.completion import bundled_or_file
 from flexarm.errors import DescriptionError
 from flexarm.files import check_writable
 from flexarm.interrupts import heard_by
@@ -18,7 +20,14 @@ from flexarm.interrupts import heard_by
 WIDE = 160
 """Columns of a table where no terminal limits them."""
 
-ArmName = Annotated[str, typer.Argument(metavar="ARM", help="Name of a bundled arm, or path of an arm's .toml file.")]
+ArmName = Annotated[
+    str,
+    typer.Argument(
+        metavar="ARM",
+        help="Name of a bundled arm, or path of an arm's .toml file.",
+        autocompletion=bundled_or_file("arm"),
+    ),
+]
 
 
 # -- where it writes ---------------------------------------------------------------------------------------------------
@@ -56,6 +65,17 @@ def finished_first() -> Iterator[None]:
 # -- how it speaks -----------------------------------------------------------------------------------------------------
 
 
+def table(*heads: str, header: bool = True) -> Any:
+    """A table as all commands draw them: where it is too wide nothing is cut off, and names keep together longest."""
+    from rich.table import Table
+
+    made = Table(*heads, box=None, padding=(0, 2, 0, 0), show_header=header)
+    for column in made.columns:
+        column.overflow = "fold"
+    made.columns[0].no_wrap = True
+    return made
+
+
 def spaced(values: Any) -> str:
     return " ".join(f"{x:.5g}" for x in values) or "-"
 
@@ -77,7 +97,19 @@ def say(thing: Any, style: str | None = None) -> None:
         return
     wide = None if sys.stdout.isatty() else WIDE
     console = Console(highlight=False, markup=False, emoji=False, width=wide)
-    console.print(Harmless(), soft_wrap=not console.is_terminal and isinstance(thing, str), style=style)
+    if console.is_terminal or isinstance(thing, str):
+        console.print(Harmless(), soft_wrap=not console.is_terminal, style=style)
+        return
+    with console.capture() as drawn:
+        console.print(Harmless())
+    sys.stdout.write(re.sub(" +$", "", drawn.get(), flags=re.MULTILINE))  # columns are filled up with spaces
+
+
+def say_next(commands: Iterable[str]) -> None:
+    """What to do now, as it can be typed."""
+    say("Next:")
+    for command in commands:
+        say(f"  {command}")
 
 
 def complain(message: str) -> None:

@@ -1,5 +1,6 @@
 """Bundled arms, and arms read from files."""
 
+import os
 import re
 import sys
 import tomllib
@@ -9,14 +10,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from flexarm.checks import shown
+from flexarm.catalogue import PLACES
+from flexarm.checks import meant, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 
 __all__ = ["bundled", "load", "read_toml"]
-
-PLACES = {"arm": "arms", "scenario": "scenarios", "study": "studies"}
-"""Folders of the catalogue."""
 
 MOST_BYTES = 4 * 1024**2
 """Of a file: the largest tables of a scenario are smaller, and what does not end is not read to the end."""
@@ -38,19 +37,44 @@ def catalogued(kind: str) -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
 
 
+def table_of(kind: str, name: str) -> dict[str, Any]:
+    """The tables of something bundled as they stand in its file."""
+    file, given, _ = located("table_of", kind, name)
+    return read_toml(file, given)
+
+
+def description_of(kind: str, name: str) -> str:
+    """What something bundled says of itself."""
+    return str(table_of(kind, name).get("description", ""))
+
+
 def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, str, Path | None]:
     """The file of something bundled, by its name, or from the path of a .toml file.
 
     With it what messages call it, and its folder, None of what is bundled. Raises `DescriptionError`.
     """
-    given = path_text(caller, f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}", name_or_path)
+    given = path_text(caller, _one(kind), name_or_path)
     if not isinstance(name_or_path, str) or Path(given).name != given or given.endswith(".toml"):
         return Path(given), given, Path(given).parent
     if given not in catalogued(kind):
         known = ", ".join(catalogued(kind))
-        raise DescriptionError(f"unknown {kind} {shown(given)}; bundled are {known}, or give the path of a .toml file")
+        said = f"unknown {kind} {shown(given)}; bundled are {known}, or give the path of a .toml file"
+        raise DescriptionError(said + _meant(kind, given))
     given += ".toml"
     return resources.files("flexarm.catalogue") / PLACES[kind] / given, given, None
+
+
+def _meant(kind: str, given: str) -> str:
+    """What the wrong name of something bundled may stand for: a file that is there, another kind, a name like it."""
+    if os.path.isfile(f"{given}.toml"):
+        return f"; did you mean {shown(f'{given}.toml')}?"
+    if others := [other for other in PLACES if given in catalogued(other)]:
+        return f"; it is the name of {_one(others[0])}"
+    return meant(given, catalogued(kind))
+
+
+def _one(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def load(name_or_path: str | PathLike[str]) -> Arm:

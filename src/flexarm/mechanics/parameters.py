@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import shown
+from flexarm.checks import meant, shown
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.series import Series
 from flexarm.mechanics.spatial import Scalar, Vector
@@ -309,5 +309,6 @@ def fitting(parameters: Iterable[Parameter], pattern: str) -> list[Parameter]:
     found = [p for p in known if fnmatchcase(p.symbol, pattern) or fnmatchcase(p.name, pattern)]
     if not found:
         there = ", ".join(f"{p.symbol} ({p.name})" for p in known)
-        raise DescriptionError(f"no parameter {shown(pattern)}; there are {there}")
+        hint = meant(pattern, [name for p in known for name in (p.symbol, p.name)])
+        raise DescriptionError(f"no parameter {shown(pattern)}; there are {there}{hint}")
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import checked_array, checked_number, refused, shown
+from flexarm.checks import checked_array, checked_number, meant, refused, shown
 from flexarm.description import numbers
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -218,7 +218,8 @@ def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
         if not found:
             there = ", ".join(f"{x.symbol} ({x.name})" for x in usual)
             zero = "; some that are zero by name alone, see flexarm show ARM --parameters"
-            raise DescriptionError(f"vary: no parameter {shown(pattern)}; there are {there}{zero}")
+            hint = meant(pattern, [name for x in usual for name in (x.symbol, x.name)])
+            raise DescriptionError(f"vary: no parameter {shown(pattern)}; there are {there}{zero}{hint}")
         for each in found:
             if reason := numbers.fixed_reason(arm, each.name):
                 raise DescriptionError(f"vary: {each.name} cannot vary: {reason}")

@@ -11,7 +11,7 @@ from importlib import import_module  # noqa: TID251  (names of the package's own
 from pathlib import Path
 from typing import Literal, final
 
-from flexarm.checks import shown
+from flexarm.checks import meant, shown
 from flexarm.errors import DescriptionError
 
 Verdict = Literal["reproduced", "reproduced with a correction", "not reproduced", "no data printed"]
@@ -186,5 +186,6 @@ def papers(name: str | None = None) -> tuple[Paper, ...]:
     """All papers, or the one of this name."""
     chosen = tuple(paper for paper in PAPERS if name in (None, paper.name))
     if not chosen:
-        raise DescriptionError(f"unknown paper {shown(name)}; there are {', '.join(paper.name for paper in PAPERS)}")
+        known = [paper.name for paper in PAPERS]
+        raise DescriptionError(f"unknown paper {shown(name)}; there are {', '.join(known)}{meant(name, known)}")
     return chosen

@@ -74,7 +74,8 @@ class Solver(Described):
     def _method_exists(self) -> Self:
         if self.method not in (*solvers.METHODS, "auto"):
             allowed = ", ".join(("auto", *solvers.METHODS))
-            raise Fault("method", f"is {checks.shown(self.method)}; it must be one of {allowed}")
+            hint = checks.meant(self.method, ("auto", *solvers.METHODS))
+            raise Fault("method", f"is {checks.shown(self.method)}; it must be one of {allowed}{hint}")
         if self.method in solvers.FIXED and self.step is None:
             raise Fault("step", f"is missing; method {self.method!r} needs one")
         if self.method not in (*solvers.FIXED, *solvers.IMPLICIT) and self.step is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexarm.checks import Fault, called, shown
+from flexarm.checks import Fault, called, meant, shown
 from flexarm.description.load import load
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -47,7 +47,7 @@ def _checked(value: object) -> Any:
     name = value.get("type")
     if not isinstance(name, str) or name not in known:
         given = "is missing" if name is None else f"is {shown(name)}"
-        raise Fault("type", f"{given}; known are {', '.join(known)}")
+        raise Fault("type", f"{given}; known are {', '.join(known)}{meant(name, known)}")
     sampling = SAMPLING if "period" in value else ("period",)
     _check_keys(value, known[name], ("reference",), ("type", "nominal", *sampling, *ADDED))
     for key, kind in ADDED.items():
@@ -62,7 +62,8 @@ def _check_keys(given: Mapping, kind: Any, own: tuple[str, ...], more: tuple[str
     fields = {name: field for name, field in _fields(kind).items() if name not in own}
     for key in given:
         if key not in (*fields, *more):
-            raise Fault(f"{part}{called(key)}", f"is unknown; allowed are {', '.join((*fields, *more))}")
+            allowed = (*fields, *more)
+            raise Fault(f"{part}{called(key)}", f"is unknown; allowed are {', '.join(allowed)}{meant(key, allowed)}")
     for name, field in fields.items():
         missing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         if missing and name not in given:

@@ -106,12 +106,6 @@ def bundled_studies() -> tuple[str, ...]:
     return catalogued("study")
 
 
-def description_of(name: str) -> str:
-    """What a bundled study says of itself."""
-    file, given, _ = located("description_of", "study", name)
-    return str(read_toml(file, given).get("description", ""))
-
-
 def load_study(name_or_path: str | PathLike[str]) -> Study:
     """A bundled study by its name, or one from the path of a .toml file.
 

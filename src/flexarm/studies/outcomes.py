@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_names, choices, shown
+from flexarm.checks import Fault, checked_names, choices, meant, shown
 from flexarm.simulation import results
 from flexarm.simulation.performance import performance
 
@@ -115,7 +115,8 @@ def kept(names: object, follows: bool, band: float, after: float) -> Keep:
         raise Fault("keep", f"is empty; it must name some of {choices(*OUTCOMES, *TRAJECTORIES)}")
     for name in given:
         if not isinstance(name, str) or (name not in OUTCOMES and name not in TRAJECTORIES):
-            raise Fault("keep", f"has {shown(name)}; there are {', '.join((*OUTCOMES, *TRAJECTORIES))}")
+            known = (*OUTCOMES, *TRAJECTORIES)
+            raise Fault("keep", f"has {shown(name)}; there are {', '.join(known)}{meant(name, known)}")
         if name in (*PERFORMANCE, *results.FOLLOWED) and not follows:
             raise Fault("keep", f"has {shown(name)}, and the run follows no reference; there are {', '.join(OTHERS)}")
     given = list(dict.fromkeys(given))

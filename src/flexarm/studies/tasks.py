@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, final
 
 import numpy as np
 
-from flexarm.checks import Described, Fault, checked_array, refused, shown
+from flexarm.checks import Described, Fault, checked_array, meant, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
@@ -114,7 +114,8 @@ class ScenarioTask:
         if table == "controller" and rest and "*" not in rest and self.scenario.controller is not None:
             return [Variable(pattern)]  # one that is not given, such as a delay; `check` knows whether there is one
         if table in TABLES:
-            raise DescriptionError(f"no field {shown(pattern)} of the scenario; there are {', '.join(fields)}")
+            there = f"{', '.join(fields)}{meant(pattern, fields)}"
+            raise DescriptionError(f"no field {shown(pattern)} of the scenario; there are {there}")
         return numbers(self.scenario.loaded_arm(), pattern)
 
     def check(self, samples: Samples) -> None:

@@ -1,0 +1,108 @@
+"""What a command has found as one JSON document, for programs: `--json`.
+
+Keys are ours and stay; what a user has named is a value and never a key. Numbers are in SI units, and `units` says in
+which, for every key that has one. A number that does not exist is null, an infinite one the text Infinity or -Infinity.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from os import PathLike, fspath
+from typing import Annotated, Any
+
+import typer
+
+from flexarm import escape
+from flexarm.version import __version__
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document in place of tables.")]
+
+UNITS = {
+    "arrival": "s",
+    "atol": "1",
+    "compile_seconds": "s",
+    "compliance": "m/N",
+    "compliance_with_more": "m/N",
+    "deflection": "m",
+    "dissipated": "J",
+    "end_time": "s",
+    "energy": "J",
+    "energy_drift": "1",
+    "energy_scale": "J",
+    "error": "rad or m",
+    "first_order": "1",
+    "first_order_high": "1",
+    "first_order_low": "1",
+    "frequency": "Hz",
+    "gravity": "m/s^2",
+    "kinetic": "J",
+    "length": "m",
+    "mass": "kg",
+    "omega": "rad/s",
+    "omega_free": "rad/s",
+    "omega_free_with_more": "rad/s",
+    "omega_locked": "rad/s",
+    "omega_locked_with_more": "rad/s",
+    "overshoot": "1",
+    "payload": "kg",
+    "peak": "N m or N",
+    "potential": "J",
+    "relative": "1",
+    "residual": "m",
+    "rtol": "1",
+    "sag": "m",
+    "sag_with_more": "m",
+    "seconds": "s",
+    "settling": "s",
+    "solve_seconds": "s",
+    "start_time": "s",
+    "step": "s",
+    "total_mass": "kg",
+    "total_order": "1",
+    "total_order_high": "1",
+    "total_order_low": "1",
+    "work": "J",
+}
+"""Of every key whose number has one; an object with a key `unit` says its own, and counts have none."""
+
+
+def show_document(command: str, found: Mapping[str, Any]) -> None:
+    """Print what a command has found, and nothing else."""
+    if sys.stdout is not None:  # closed by who has started the command
+        print(document(command, found))
+
+
+def document(command: str, found: Mapping[str, Any]) -> str:
+    """What a command has found, its name, the version, and the units of the keys that occur."""
+    body = plain(found)
+    keys = {*_keys(body)}
+    units = {key: unit for key, unit in UNITS.items() if key in keys}
+    # ASCII: a terminal or a pipe of any encoding has its letters
+    return json.dumps({"flexarm": __version__, "command": command, "units": units} | body, indent=2, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """The same of what JSON has: arrays as lists, NaN as null, infinity as a text, paths as texts."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):  # an array, or a number of NumPy's
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, PathLike):
+        value = fspath(value)
+    if isinstance(value, str):
+        return escape.attribute(value)  # halves of surrogate pairs, which other readers of JSON refuse
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
+    return value
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """Every key of a document, at any depth."""
+    if isinstance(value, dict):
+        yield from value
+        value = list(value.values())
+    for item in value if isinstance(value, list) else ():
+        yield from _keys(item)
