@@ -57,7 +57,6 @@ class LQR:
         longer than half that of the fastest mode that is reached.
         """
         actuators("LQR", model, period)
-        n = len(model.coordinates)
         reference = None if self.reference is None else followed("LQR", self.reference, model)
         at = where("LQR", "joints", self.joints, reference, model)
         q0, u0 = equilibrium(model, at)
@@ -71,11 +70,17 @@ class LQR:
             if reference is not None:
                 r, rd, _ = motion(reference, t)
             e, ed = q - q0 - moved @ (r - at), qd - moved @ rd
-            return u0 - K[:, :n] @ e - K[:, n:] @ ed, []
+            return torque(K, u0, e, ed), []
 
         jumps = jumps_of(reference) if reference is not None else np.empty(0)
         facts = {"K": K, "poles": poles, "q": q0, "u": u0}
         return Law(expression, jumps=jumps, reference=reference, facts=facts)
+
+
+def torque(K: Any, u: Any, e: Column, ed: Column) -> Column:
+    """u of deviations from an equilibrium, and their rates, for gains that are numbers or expressions."""
+    n = e.shape[0]
+    return u - K[:, :n] @ e - K[:, n:] @ ed
 
 
 def where(what: str, field: str, joints: ArrayLike | None, reference: Reference | None, model: Model) -> Array:

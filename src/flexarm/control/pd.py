@@ -46,7 +46,12 @@ class JointPD:
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             y, yd = B_T @ q, B_T @ qd
             r, rd, _ = motion(reference, t)
-            u = Kp @ (r - y) + Kd @ (rd - yd)
+            u = torque(Kp, Kd, r - y, rd - yd)
             return (u if carried is None else u + carried(y)), []
 
         return Law(expression, jumps=jumps_of(reference), reference=reference)
+
+
+def torque(Kp: Any, Kd: Any, e: Column, ed: Column) -> Column:
+    """u of errors e = r - y and their rates, for gains that are numbers or expressions."""
+    return Kp @ e + Kd @ ed

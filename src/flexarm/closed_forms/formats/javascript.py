@@ -24,9 +24,13 @@ delete do double else enum eval export extends false final finally float for fun
 instanceof int interface let long native new null of package private protected public return set short static super
 switch synchronized this throw throws transient true try typeof undefined var void volatile while with yield"""
 
-GLOBALS = """Array Infinity Math NaN Object Float64Array module exports require window document location top self parent
-name status event history navigator screen origin length closed frames opener external"""
-"""Among them what a browser's window keeps for itself: a function of this name would not be defined."""
+GLOBALS = "Array Infinity Math NaN Object Float64Array module exports require"
+
+WINDOW = frozenset(
+    """window document location top self parent name status event history navigator screen origin length closed frames
+    opener external""".split()
+)
+"""What a browser's window keeps for itself: a function of such a name would not be defined."""
 
 OWN = "out w"
 
@@ -96,7 +100,8 @@ def javascript(program: Program) -> str:
         When JavaScript has no way to write an operation, or a constant is not finite.
     """
     made = source(program, JAVASCRIPT)
-    names, name, p = made.names, made.name, made.names["p"]
+    names, p = made.names, made.names["p"]
+    name = f"{made.name}_" if made.name in WINDOW else made.name
     parts = [*_cut(made.statements)]
     handed = _handed(parts)
     inputs = [names[x] for x in program.inputs] + ([p] if program.parameters else [])

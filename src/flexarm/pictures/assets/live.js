@@ -1,0 +1,392 @@
+"use strict";
+
+/**
+ * The arm alive: its equations integrated by the classical Runge-Kutta method with a fixed step, under a controller.
+ * No element of the page is touched here; `play.js` shows what happens, and tests run this file in Node.
+ *
+ * The state y is (q, qd, work of the inputs, energy lost in dampers, work of the push). The programs are those that
+ * Python has written: motion, energy, rigid, joint_pd, regulator, statics.
+ */
+flexarm.Live = class {
+  /**
+   * @param {object} given what Python says of the arm: see pictures/play.py
+   * @param {object} programs the functions by their names
+   */
+  constructor(given, programs) {
+    this.given = given;
+    this.programs = programs;
+    const { n, m } = given;
+    this.y = new Float64Array(2 * n + 3);
+    this.p = Float64Array.from(given.p);
+    this.known = Float64Array.from(given.p); // the parameters as the controller knows them
+    this.force = new Float64Array(3); // of the push [N], in the base frame
+    this.goal = new Float64Array(m); // where the joints shall go,
+    this.r = new Float64Array(m); // and where their reference is on its way there
+    this.rd = new Float64Array(m);
+    this.u = new Float64Array(m);
+    this.controller = "pd";
+    this.informed = true; // whether the controller knows payload and gravity as they are set
+    this.compensates = true; // whether it carries the rigid arm's weight
+    this.pace = 1;
+    this.values = Object.fromEntries(given.sliders.map((slider) => [slider.key, slider.value]));
+
+    // what a step writes into, made once
+    this.stage = new Float64Array(2 * n + 3);
+    this.slopes = [0, 1, 2, 3].map(() => new Float64Array(2 * n + 3));
+    this.views = new Map([this.y, this.stage].map((y) => [y, [y.subarray(0, n), y.subarray(n, 2 * n)]]));
+    this.rStage = new Float64Array(m);
+    this.rShaped = new Float64Array(m);
+    this.rdShaped = new Float64Array(m);
+    this.zero = new Float64Array(m);
+    this.out = Object.fromEntries(
+      ["motion", "energy", "rigid", "joint_pd", "regulator", "statics"].map((name) => [name, programs[name].out()]),
+    );
+    this.eased = new Float64Array(m); // gravity torque is subtracted again where it is not wanted
+    this.standing = { q: new Float64Array(n), u: new Float64Array(m), stale: true };
+    this.gains(given.kp, given.kd);
+    this.bandwidth(given.lqr ? given.lqr.usual : 0);
+    this.reset();
+  }
+
+  get time() {
+    return this.steps * this.given.step;
+  }
+
+  get q() {
+    return this.views.get(this.y)[0];
+  }
+
+  get qd() {
+    return this.views.get(this.y)[1];
+  }
+
+  /** Back to the start, at rest; sliders, controller and gains stay as they are. */
+  reset() {
+    const { n, target } = this.given;
+    this.y.fill(0);
+    this.y.set(this.given.q);
+    this.steps = 0;
+    this.force.fill(0);
+    this.fault = "";
+    this.given.joints.forEach((c, j) => (this.r[j] = this.given.q[c]));
+    this.rd.fill(0);
+    this.goal.set(target);
+    this.standing.q.set(this.given.q);
+    this.standing.u.fill(0);
+    this.standing.stale = true;
+    this.forgetPath();
+    this.begin = 0;
+    this.begin = this.balance();
+    this.moved = 0;
+    return n;
+  }
+
+  /* -- what can be changed -------------------------------------------------------------------------------------- */
+
+  /** Sets a slider of the arm. The energy that this gives or takes is no error of the integration. */
+  set(key, value) {
+    const slider = this.given.sliders.find((each) => each.key === key);
+    const before = this.balance();
+    slider.entries.forEach((i, k) => (this.p[i] = slider.offset[k] + slider.slope[k] * value));
+    this.values[key] = value;
+    this.inform();
+    this.begin += this.balance() - before;
+  }
+
+  /** The controller's gains: multiples of the usual ones, by their places among the stops. */
+  gains(kp, kd) {
+    const { given } = this;
+    [this.kp, this.kd] = [kp, kd];
+    this.Kp = given.Kp.map((x) => x * given.kpStops[kp]);
+    this.Kd = given.Kd.map((x) => x * given.kdStops[kd]);
+    this.shaper = given.shapers[kp * given.kdStops.length + kd];
+    this.forgetPath();
+  }
+
+  /** The regulator's design, by its place among those that Python has made. */
+  bandwidth(place) {
+    this.lqr = place;
+    this.K = this.given.lqr ? this.given.lqr.K[place] : null;
+  }
+
+  /** Which controller: "none", "pd", "shaped" or "lqr". */
+  use(controller) {
+    this.controller = controller;
+    this.forgetPath();
+    this.standing.stale = true;
+  }
+
+  /** Whether the controller knows the payload and the gravity that are set, or those of the description. */
+  inform(informed = this.informed) {
+    this.informed = informed;
+    this.known.set(informed ? this.p : this.given.p);
+    this.standing.stale = true;
+  }
+
+  /** Where the joints shall go. */
+  aim(goal) {
+    const { low, high } = this.given;
+    for (let j = 0; j < goal.length; j++) this.goal[j] = Math.min(high[j], Math.max(low[j], goal[j]));
+    this.standing.stale = true;
+  }
+
+  /**
+   * Aims the tip of the rigid arm at a place: damped least squares with its Jacobian, joints within their ranges.
+   * @param {ArrayLike<number>} place (3), in the base frame
+   * @returns {number} how far from there it stays [m]
+   */
+  aimTip(place) {
+    const { m, reach, low, high } = this.given;
+    const r = Float64Array.from(this.goal);
+    const { place: x, J } = this.out.rigid;
+    const damping = (0.02 * reach) ** 2;
+    let best = Infinity;
+    for (let round = 0; round < 60; round++) {
+      this.programs.rigid(r, this.out.rigid);
+      const e = [0, 1, 2].map((i) => place[i] - x[i]);
+      const left = Math.hypot(...e);
+      if (left < best) this.aim(r);
+      best = Math.min(best, left);
+      if (left < 1e-5 * reach) break;
+      // J J' + damping, (3, 3): how far the tip may go at once keeps the steps small
+      const A = [0, 1, 2].map((i) => [0, 1, 2].map((k) => (i === k ? damping * Math.min(1, left / reach) + 1e-9 : 0)));
+      for (let i = 0; i < 3; i++)
+        for (let k = 0; k < 3; k++) for (let j = 0; j < m; j++) A[i][k] += J[i * m + j] * J[k * m + j];
+      const w = flexarm.solved(A, e);
+      if (!w) break;
+      let largest = 0;
+      const step = new Float64Array(m);
+      for (let j = 0; j < m; j++) {
+        for (let i = 0; i < 3; i++) step[j] += J[i * m + j] * w[i];
+        largest = Math.max(largest, Math.abs(step[j]));
+      }
+      const share = Math.min(1, 0.3 / largest);
+      for (let j = 0; j < m; j++) r[j] = Math.min(high[j], Math.max(low[j], r[j] + share * step[j]));
+    }
+    return best;
+  }
+
+  /* -- the way to the target ------------------------------------------------------------------------------------ */
+
+  /** The reference goes on by a step: full acceleration, constant speed, full deceleration. */
+  lead() {
+    const { m, step: h, acceleration, speed } = this.given;
+    for (let j = 0; j < m; j++) {
+      const a = acceleration[j] * this.pace;
+      const e = this.goal[j] - this.r[j];
+      if (Math.abs(e) <= a * h * h && Math.abs(this.rd[j]) <= 2 * a * h) {
+        [this.r[j], this.rd[j]] = [this.goal[j], 0];
+        continue;
+      }
+      // the speed from which half a step before the goal is the last moment to brake
+      const most = Math.min(speed[j] * this.pace, Math.sqrt((a * h * a * h) / 4 + 2 * a * Math.abs(e)) - (a * h) / 2);
+      const wanted = Math.sign(e) * Math.max(0, most);
+      this.rd[j] += Math.min(a * h, Math.max(-a * h, wanted - this.rd[j]));
+      this.r[j] += h * this.rd[j];
+    }
+    if (this.controller === "shaped" && this.shaper) this.remember();
+  }
+
+  forgetPath() {
+    this.path = null;
+  }
+
+  /** Keeps the reference for as long as the shaper looks back: a ring of r and rd. */
+  remember() {
+    const { m, step: h } = this.given;
+    const { times } = this.shaper;
+    if (!this.path) {
+      const length = Math.ceil(times[times.length - 1] / h) + 2;
+      this.path = { length, r: new Float64Array(length * m), rd: new Float64Array(length * m), now: 0 };
+      for (let k = 0; k < length; k++) this.path.r.set(this.r, k * m); // it has stood here for ever
+      this.delays = Array.from(times, (t) => Math.round(t / h));
+    }
+    const { path } = this;
+    path.now = (path.now + 1) % path.length;
+    path.r.set(this.r, path.now * m);
+    path.rd.set(this.rd, path.now * m);
+    this.rShaped.fill(0);
+    this.rdShaped.fill(0);
+    this.delays.forEach((delay, i) => {
+      const at = ((path.now - delay + path.length) % path.length) * m;
+      const A = this.shaper.amplitudes[i];
+      for (let j = 0; j < m; j++) {
+        this.rShaped[j] += A * path.r[at + j];
+        this.rdShaped[j] += A * path.rd[at + j];
+      }
+    });
+  }
+
+  /** The reference that the controller follows, and its rate: as led, or shaped. */
+  get reference() {
+    const shaped = this.controller === "shaped" && this.path;
+    return shaped ? [this.rShaped, this.rdShaped] : [this.r, this.rd];
+  }
+
+  /* -- controllers ---------------------------------------------------------------------------------------------- */
+
+  /** u at a state, a part of a step after the reference was led. */
+  command(q, qd, part) {
+    const { m, step: h } = this.given;
+    const { controller, programs, out } = this;
+    if (controller === "none") {
+      this.u.fill(0);
+      return;
+    }
+    const [r, rd] = this.reference;
+    for (let j = 0; j < m; j++) this.rStage[j] = r[j] - (1 - part) * h * rd[j];
+    if (controller === "lqr") {
+      const { q: q0, u: u0 } = this.standing;
+      programs.regulator(q, qd, this.rStage, rd, this.goal, q0, u0, this.K, out.regulator);
+      this.u.set(out.regulator.u);
+      return;
+    }
+    programs.joint_pd(q, qd, this.rStage, rd, this.Kp, this.Kd, this.known, out.joint_pd);
+    for (let j = 0; j < m; j++) this.u[j] = out.joint_pd.u[j] + (this.compensates ? out.joint_pd.carried[j] : 0);
+  }
+
+  /** Where the arm stands still at the goal, and the inputs for it: Newton's method from where it was last. */
+  settle() {
+    const { n, m, joints, moved, inputs } = this.given;
+    const { q, u } = this.standing;
+    this.standing.stale = false;
+    if (this.controller !== "lqr") return;
+    const shift = joints.map((c, j) => this.goal[j] - q[c]);
+    for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) q[i] += moved[i * m + j] * shift[j];
+    const free = [...Array(n).keys()].filter((c) => !joints.includes(c));
+    const { force, slope } = this.out.statics;
+    for (let round = 0; round < 20; round++) {
+      this.programs.statics(q, this.known, this.out.statics);
+      const b = Array.from(force, (x, i) => inputs.reduce((sum, row, j) => sum + row[i] * u[j], -x));
+      const A = b.map((_, i) => [...free.map((c) => slope[i * n + c]), ...inputs.map((row) => -row[i])]);
+      const x = flexarm.solved(A, b);
+      if (!x || !x.every(Number.isFinite)) return;
+      free.forEach((c, k) => (q[c] += x[k]));
+      for (let j = 0; j < m; j++) u[j] += x[free.length + j];
+      if (Math.max(...free.map((_, k) => Math.abs(x[k])), 0) < 1e-12) return;
+    }
+  }
+
+  /* -- integration ---------------------------------------------------------------------------------------------- */
+
+  /** dy/dt at a state into dy. */
+  rate(y, part, dy) {
+    const { n } = this.given;
+    const [q, qd] = this.views.get(y);
+    const out = this.out.motion;
+    this.command(q, qd, part);
+    this.programs.motion(q, qd, this.u, this.force, this.p, out);
+    for (let i = 0; i < n; i++) {
+      dy[i] = qd[i];
+      dy[n + i] = out.qdd[i];
+    }
+    for (let k = 0; k < 3; k++) dy[2 * n + k] = out.power[k];
+  }
+
+  /** One step. Where the numbers run away, or a telescope leaves its range, the arm stops and `fault` says why. */
+  step() {
+    if (this.fault) return;
+    const { step: h } = this.given;
+    const { y, stage, slopes } = this;
+    const [k1, k2, k3, k4] = slopes;
+    const size = y.length;
+    if (this.standing.stale) this.settle();
+    this.lead();
+    this.rate(y, 0, k1);
+    for (let i = 0; i < size; i++) stage[i] = y[i] + 0.5 * h * k1[i];
+    this.rate(stage, 0.5, k2);
+    for (let i = 0; i < size; i++) stage[i] = y[i] + 0.5 * h * k2[i];
+    this.rate(stage, 0.5, k3);
+    for (let i = 0; i < size; i++) stage[i] = y[i] + h * k3[i];
+    this.rate(stage, 1, k4);
+    let sum = 0;
+    for (let i = 0; i < size; i++) {
+      stage[i] = y[i] + (h / 6) * (k1[i] + 2 * (k2[i] + k3[i]) + k4[i]);
+      sum += stage[i] * 0;
+    }
+    const fault = sum === 0 ? this.beyond(stage) : "The motion ran away.";
+    if (fault) {
+      this.fault = fault; // y stays the last good state
+      return;
+    }
+    y.set(stage);
+    this.steps++;
+  }
+
+  /** Why a state cannot be gone on from, or "". */
+  beyond(y) {
+    const { n, limits, coordinates, largest } = this.given;
+    for (const [c, low, high] of limits) {
+      if (!(y[c] > low && y[c] <= high)) return `${coordinates[c]} has left its range.`;
+    }
+    for (let i = 0; i < 2 * n; i++) if (!(Math.abs(y[i]) < largest)) return "The motion ran away.";
+    return "";
+  }
+
+  /**
+   * Goes on by some time, as far as a deadline allows.
+   * @param {number} seconds
+   * @param {function(): boolean} [late] whether to stop before
+   * @returns {number} how long it went [s]
+   */
+  advance(seconds, late = () => false) {
+    const count = Math.round((seconds + (this.rest || 0)) / this.given.step);
+    this.rest = seconds + (this.rest || 0) - count * this.given.step;
+    let done = 0;
+    while (done < count && !this.fault) {
+      this.step();
+      done++;
+      if (done % 16 === 0 && late()) {
+        this.rest = 0;
+        break;
+      }
+    }
+    return done * this.given.step;
+  }
+
+  /* -- energy --------------------------------------------------------------------------------------------------- */
+
+  /** Kinetic and potential energy [J]. */
+  energies() {
+    this.programs.energy(this.q, this.qd, this.p, this.out.energy);
+    return this.out.energy.E;
+  }
+
+  /** Energy, less the work of inputs and push, and what was lost in dampers: constant, up to errors [J]. */
+  balance() {
+    const { n } = this.given;
+    const [kinetic, potential] = this.energies();
+    const [work, lost, pushed] = this.y.subarray(2 * n);
+    this.moved = Math.max(this.moved || 0, kinetic, Math.abs(work), Math.abs(pushed), lost);
+    return kinetic + potential - work - pushed + lost - (this.begin || 0);
+  }
+
+  /** What the integration has lost or made of energy [J], and as a part of the largest that has moved. */
+  drift() {
+    const error = this.balance();
+    return { error, relative: this.moved > 0 ? error / this.moved : 0 };
+  }
+};
+
+/** The solution of a small linear system, by elimination with pivots; null where there is none. */
+flexarm.solved = (A, b) => {
+  const rows = A.map((row, i) => [...row, b[i]]);
+  const n = rows.length;
+  for (let c = 0; c < n; c++) {
+    let pivot = c;
+    for (let r = c + 1; r < n; r++) if (Math.abs(rows[r][c]) > Math.abs(rows[pivot][c])) pivot = r;
+    if (!(Math.abs(rows[pivot][c]) > 0)) return null;
+    [rows[c], rows[pivot]] = [rows[pivot], rows[c]];
+    for (let r = c + 1; r < n; r++) {
+      const share = rows[r][c] / rows[c][c];
+      for (let k = c; k <= n; k++) rows[r][k] -= share * rows[c][k];
+    }
+  }
+  const x = new Array(n).fill(0);
+  for (let r = n - 1; r >= 0; r--) {
+    let sum = rows[r][n];
+    for (let k = r + 1; k < n; k++) sum -= rows[r][k] * x[k];
+    x[r] = sum / rows[r][r];
+  }
+  return x;
+};

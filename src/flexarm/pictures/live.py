@@ -1,0 +1,458 @@
+"""An arm that moves in a page: its equations, controllers and drawing as programs, and the numbers they run with."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.closed_forms.formats.program import Program
+from flexarm.control import JointPD, lqr, pd
+from flexarm.control.gains import actuated, rigid_arm
+from flexarm.control.shaping import controlled_vibrations
+from flexarm.description.arm import Arm, Link
+from flexarm.description.joints import Telescope
+from flexarm.analysis.equilibrium import moved_by_joints
+from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.mechanics import dynamics as dy
+from flexarm.mechanics.chain import positions
+from flexarm.mechanics.lean import lean
+from flexarm.mechanics.spatial import added, dot, entries, product, scaled
+from flexarm.model import Model
+from flexarm.model.varied import variable
+from flexarm.native.program import operations
+from flexarm.pictures.drawing import drawing_program
+from flexarm.trajectory import ZVD, Shaper
+
+Array = np.ndarray
+
+STIFF = ("EI", "GJ", "EA", "stiffness")
+"""Fields of links that the slider of stiffness multiplies."""
+
+SOFTEST, STIFFEST = 0.25, 4.0
+MOST_DAMPING = 0.1
+"""Of all modes, added to what the arm has."""
+
+KP_STOPS = tuple(2.0 ** np.arange(-4, 5))
+KD_STOPS = tuple(2.0 ** np.arange(-2, 3))
+LQR_STOPS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""By what gains, and the bandwidth of the regulator, may be multiplied."""
+
+FASTEST_JOINTS = 8.0
+"""Bandwidth of controllers beyond which a person sees no difference [rad/s]."""
+
+FINE, COARSE = 0.25, 1.25
+"""|lambda| h: where a mode loses a part in 600 000 of its energy a step; half of where RK4 is unstable, 2.8."""
+
+LASTING = 0.3
+"""Damping ratio below which a mode is to keep its energy."""
+
+LONGEST_STEP = 1e-3
+"""[s]"""
+
+BUDGET = 5e8
+"""Operations a second of motion: a fifth of what V8 does on a laptop, all that it does on a slow phone."""
+
+WELL_DAMPED = 0.4
+"""Damping ratio above which a mode needs no shaper."""
+
+
+@final
+@dataclass(frozen=True)
+class Slider:
+    """A number that the page changes: p[i] = offset[i] + slope[i] * value for some of the parameters."""
+
+    key: str
+    label: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    logarithmic: bool
+    entries: tuple[int, ...]
+    offset: tuple[float, ...]
+    slope: tuple[float, ...]
+
+    def at(self, p: Array, value: float) -> Array:
+        """The parameters with this value."""
+        p = p.copy()
+        p[list(self.entries)] = np.array(self.offset) + np.array(self.slope) * value
+        return p
+
+
+@final
+class Live:
+    """An arm as a page runs it.
+
+    Parameters
+    ----------
+    arm : Arm
+    q : (n,)
+        Where it starts, at rest.
+    target : (m,)
+        Of the joints.
+    gains : (Kp, Kd), optional
+        Of the joints' controller, (m,) each.
+
+    Raises
+    ------
+    DescriptionError
+        When the arm has no actuators, or not one a joint.
+    """
+
+    def __init__(self, arm: Arm, q: ArrayLike, target: ArrayLike, gains: tuple[Array, Array] | None = None):
+        if not arm.inputs:
+            raise DescriptionError(f"play: arm {arm.name!r} has no actuator")
+        self.described = arm
+        self.target = np.array(target, dtype=float)
+        self._gains = gains
+        start = dict(zip(arm.coordinates, np.array(q, dtype=float).tolist(), strict=True))
+        self.arm, self.left_out = arm, ()
+        while True:
+            self.model = Model(self.arm, _varied(self.arm))
+            self.rigid = rigid_arm(self.model)
+            self.q = np.array([start[name] for name in self.arm.coordinates])
+            self._forget()
+            if self.bearable or not (less := self._fewer()):
+                break
+            self.arm, word = less
+            self.left_out = (*(x for x in self.left_out if x.split(":")[0] != word.split(":")[0]), word)
+
+    def _forget(self) -> None:
+        for name in ("plain", "sliders", "Kp", "Kd", "poles", "_designs", "motion", "pace"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def plain(self) -> Model:
+        """The arm as it is described, for designs."""
+        return Model(self.arm)
+
+    # -- what can be changed
+
+    @cached_property
+    def sliders(self) -> tuple[Slider, ...]:
+        """Payload, stiffness, damping, gravity; only what the arm has."""
+        names = [x.name for x in self.model.parameters]
+        p = self.model.p
+        found = []
+        if "payload.mass" in names:
+            i = names.index("payload.mass")
+            mass, total = float(p[i]), _total_mass(self.arm)
+            high = 5.0 * mass if mass else _rounded(0.5 * total)
+            found.append(Slider("payload", "Payload", "kg", mass, 0.1 * mass, high, False, (i,), (0.0,), (1.0,)))
+        stiff = tuple(i for i, name in enumerate(names) if _field(name) in STIFF)
+        if stiff:
+            zeros, slopes = (0.0,) * len(stiff), tuple(p[list(stiff)].tolist())
+            found.append(Slider("stiffness", "Stiffness", "x", 1.0, SOFTEST, STIFFEST, True, stiff, zeros, slopes))
+        damped = tuple(i for i, name in enumerate(names) if _field(name) == "damping_ratio")
+        if damped:
+            offsets, ones = tuple(p[list(damped)].tolist()), (1.0,) * len(damped)
+            found.append(Slider("damping", "Added damping", "", 0.0, 0.0, MOST_DAMPING, False, damped, offsets, ones))
+        pulled = tuple(i for i, name in enumerate(names) if name.split(".")[0] == "gravity")
+        if pulled:
+            g = np.array(self.arm.gravity)
+            size = float(np.linalg.norm(g))
+            down = p[list(pulled)] / size if size else np.array([-1.0])
+            zeros = (0.0,) * len(pulled)
+            found.append(
+                Slider("gravity", "Gravity", "m/s^2", size, 0.0, 20.0, False, pulled, zeros, tuple(down.tolist()))
+            )
+        return tuple(found)
+
+    def _corners(self) -> Iterator[Array]:
+        """Parameters that make the fastest modes: stiff, well damped, with the lightest and the heaviest load."""
+        by_key = {slider.key: slider for slider in self.sliders}
+        p = self.model.p
+        for key in ("stiffness", "damping"):
+            if key in by_key:
+                p = by_key[key].at(p, by_key[key].high)
+        load = by_key.get("payload")
+        yield from [p] if load is None else [load.at(p, load.low), load.at(p, load.high)]
+
+    # -- controllers
+
+    @cached_property
+    def pace(self) -> float:
+        """Bandwidth of the controllers [rad/s]: that of the slowest mode with the drives held, if that is not fast."""
+        slow = [omega for omega in self.plain.frequencies(self._standing(self.target)) if omega > 0]
+        return float(min([FASTEST_JOINTS, *slow[:1]]))
+
+    @cached_property
+    def Kp(self) -> Array:
+        """Gains of the joints' controller, (m,): as given, or for this bandwidth of the rigid arm."""
+        return self._gains[0] if self._gains else self._inertia * self.pace**2
+
+    @cached_property
+    def Kd(self) -> Array:
+        """(m,): a damping ratio of 0.7."""
+        return self._gains[1] if self._gains else 1.4 * self._inertia * self.pace
+
+    @property
+    def _inertia(self) -> Array:
+        return np.diag(self.rigid.mass_matrix(self.target)).copy()
+
+    @cached_property
+    def _designs(self) -> tuple[list[Array], str]:
+        try:
+            laws = [lqr.LQR(joints=self.target, bandwidth=x * self.pace).law(self.plain) for x in LQR_STOPS]
+        except FlexarmError as error:
+            return [], str(error)
+        return [law.facts["K"] for law in laws], ""
+
+    @property
+    def regulators(self) -> list[Array]:
+        """K (m, 2n) of the LQR for each of its stops, about the target; none where there is no design."""
+        return self._designs[0]
+
+    @property
+    def without_regulator(self) -> str:
+        """Why there is none."""
+        return self._designs[1]
+
+    def shapers(self) -> list[Shaper | None]:
+        """For each pair of stops of Kp and Kd, the latter fastest, what takes the slowest vibrations out; or None."""
+        return [self._shaper(kp, kd) for kp in KP_STOPS for kd in KD_STOPS]
+
+    def _shaper(self, kp: float, kd: float) -> Shaper | None:
+        controller = JointPD(tuple(self.target.tolist()), kp * self.Kp, kd * self.Kd)
+        try:
+            omega, zeta = controlled_vibrations(self.plain, controller)
+        except FlexarmError:
+            return None
+        slow = [(w, z) for w, z in zip(omega.tolist(), zeta.tolist(), strict=True) if z < WELL_DAMPED]
+        if not slow:
+            return None
+        second = [each for each in slow if each[0] > 1.2 * slow[0][0]][:1]
+        return math.prod((ZVD(*each) for each in second), start=ZVD(*slow[0]))
+
+    # -- the step
+
+    @cached_property
+    def poles(self) -> Array:
+        """Eigenvalues [1/s] of the arm, free and under controllers, at the ends of what can be changed."""
+        B, n = self.model.input_matrix(self.q), len(self.q)
+        kp, kd = KP_STOPS[-1] * self.Kp, KD_STOPS[-1] * self.Kd
+        feedback = [(0 * B.T, 0 * B.T), (kp[:, None] * B.T, kd[:, None] * B.T)]
+        feedback += [(K[:, :n], K[:, n:]) for K in self.regulators[-1:]]
+        found = []
+        for p in self._corners():
+            model = self.model.at(p)
+            for q in self._configurations():
+                M, D = model.mass_matrix(q), np.array(model.slope("damping_force", 1)(q, 0 * q))
+                K = np.array(model.slope("restoring_force", 0)(q))
+                for Kq, Kqd in feedback:
+                    lower = -np.linalg.solve(M, np.hstack([K + B @ Kq, D + B @ Kqd]))
+                    found.append(np.linalg.eigvals(np.vstack([np.eye(n, 2 * n, n), lower])))
+        return np.concatenate(found)
+
+    @property
+    def fastest(self) -> tuple[float, float]:
+        """The largest size of a pole, and of one that hardly decays [1/s]."""
+        size = np.abs(self.poles)
+        lasting = size[-self.poles.real < LASTING * size]
+        return float(size.max()), float(lasting.max(initial=0.0))
+
+    @property
+    def step(self) -> float:
+        """Of RK4 [s]: fine as long as the budget lasts, never longer than half of what is stable."""
+        fastest, lasting = self.fastest
+        affordable = 4 * sum(operations(self.motion.function)) / BUDGET
+        usual = min(LONGEST_STEP, FINE / max(lasting, 1e-9))
+        return min(max(usual, affordable), LONGEST_STEP, COARSE / max(fastest, 1e-9))
+
+    @property
+    def bearable(self) -> bool:
+        """Whether the budget suffices for a step that is stable."""
+        affordable = 4 * sum(operations(self.motion.function)) / BUDGET
+        return affordable <= min(LONGEST_STEP, COARSE / max(self.fastest[0], 1e-9))
+
+    @property
+    def operations(self) -> float:
+        """Additions and multiplications for a second of motion."""
+        return 4 * sum(operations(self.motion.function)) / self.step
+
+    def _configurations(self) -> list[Array]:
+        """Where the fastest modes are looked for: the start, the target, and some places of the joints at random."""
+        rng = np.random.default_rng(1)
+        low, high = self.ranges
+        joints = [self.target, *(rng.uniform(low, high, len(low)) for _ in range(3)), low]
+        return [self.q, *(self._standing(r) for r in joints)]
+
+    def _standing(self, joints: Array) -> Array:
+        """The coordinates with the joints there, and nothing bent."""
+        T = moved_by_joints(self.model)
+        return np.where(T.any(axis=1), T @ joints, self.arm.rest)
+
+    @property
+    def ranges(self) -> tuple[Array, Array]:
+        """Of the joints' targets, low and high, (m,) each: a turn each way, what a telescope can do, two reaches."""
+        reach = sum(link.body.length for link in self.arm.links)
+        bounds = []
+        for link in (link for link in self.arm.links if link.joint.moves):
+            if isinstance(link.joint, Telescope):
+                bounds.append((0.25 * link.body.length, 0.98 * link.body.length))
+            else:
+                bounds.append((-math.pi, math.pi) if link.joint.unit == "rad" else (-reach, reach))
+        low, high = np.array(bounds).T
+        return np.minimum(low, self.target), np.maximum(high, self.target)
+
+    def _fewer(self) -> tuple[Arm, str] | None:
+        """The arm without its fastest mode, and which that is; None where it has none left."""
+        model = self.plain
+        q = self._standing(self.target)
+        omega, shapes = model.modes(q, locked=False)
+        K = np.array(model.slope("stiffness_force", 0)(q))
+        if not len(omega) or not K.any():
+            return None
+        strain = np.abs(shapes[:, -1] * (K @ shapes[:, -1]))
+        coordinate = self.arm.layout[int(np.argmax(strain))]
+        link = self.arm.links[coordinate.link]
+        if coordinate.role == "flexible":
+            direction = coordinate.name.rpartition(".")[2].rstrip("0123456789")
+            counts = dict(link.body.counts)
+            counts[direction] -= 1
+            before = next(x for x in self.described.links if x.name == link.name).body.counts[direction]
+            changed = link.replace(body=link.body.replace(modes={d: c for d, c in counts.items() if c}))
+            word = f"{link.name} {direction}: {counts[direction]} of {before} modes"
+        else:
+            changed, word = link.replace(joint=link.joint.rigid()), f"{link.name} joint: rigid"
+        links = [changed if x is link else x for x in self.arm.links]
+        return self.arm.replace(links=links), word
+
+    @property
+    def limits(self) -> list[tuple[int, float, float]]:
+        """Coordinates that have a range, and its ends: beyond it the equations of a telescope say nothing."""
+        found = []
+        for body, own in zip(self.model.chain.bodies, self.model.chain.own, strict=True):
+            eta = positions(own[1:])
+            found += [(eta[place], float(low), float(high)) for place, low, high in body.limits]
+        return found
+
+    @property
+    def path(self) -> tuple[Array, Array]:
+        """Acceleration and speed at which a target is approached, (m,) each: the slowest mode is just seen to swing."""
+        reach = sum(link.body.length for link in self.arm.links)
+        size = np.array([1.0 if link.joint.unit == "rad" else reach / 4 for link in self.arm.links if link.joint.moves])
+        a = min(4.0, self.pace**2 / 4)
+        return a * size, 0.6 * math.sqrt(a) * size
+
+    # -- programs
+
+    @cached_property
+    def motion(self) -> Program:
+        """(q, qd, u, f, p) -> qdd; power [W]: of the inputs, lost in dampers, of the push f on the tip [N]."""
+        model = self.model
+        q, qd = (ca.SX.sym(x, len(model.coordinates)) for x in ("q", "qd"))
+        u, f = ca.SX.sym("u", len(model.inputs)), ca.SX.sym("f", 3)
+        x, v = entries(q), entries(qd)
+        place = ca.vertcat(*dy.frames(model.chain, x)[-1].p)
+        pushed = entries(ca.densify(ca.jacobian(ca.dot(f, place), q)).T)
+        driven, damping = product(dy.input_matrix(model.chain), entries(u)), dy.damping_force(model.chain, v)
+        passive = added(dy.stiffness_force(model.chain, x), damping)
+        force = added(added(driven, pushed), scaled(-1, passive))
+        qdd = ca.vertcat(*dy.forward_dynamics(lean(model.chain), x, v, force))
+        power = ca.vertcat(dot(driven, v), dot(damping, v), dot(pushed, v))
+        return self._program("motion", {"q": q, "qd": qd, "u": u, "f": f}, {"qdd": qdd, "power": power})
+
+    def programs(self) -> list[Program]:
+        """All that the page runs: motion, drawing, energy, rigid, joint_pd, regulator, statics."""
+        model, rigid, n, m = self.model, self.rigid, len(self.model.coordinates), len(self.model.inputs)
+        sym = {x: ca.SX.sym(x, n) for x in ("q", "qd", "q0")} | {x: ca.SX.sym(x, m) for x in ("r", "rd", "at", "u0")}
+        q, qd, r, rd = (sym[x] for x in ("q", "qd", "r", "rd"))
+        p = model.symbols
+        given = [] if p is None else [p]
+
+        energy = ca.vec(model.function("energy")(q, qd, *given))
+        place = rigid.function("tip")(r)[:3, 3]
+        kinematics = Program(
+            "rigid",
+            "Where the tip of the rigid arm is, and its Jacobian",
+            ca.Function("rigid", [r], [place, ca.densify(ca.jacobian(place, r))], ["r"], ["place", "J"]),
+        )
+
+        Kp, Kd = ca.SX.sym("Kp", m), ca.SX.sym("Kd", m)
+        y, yd = actuated(model) @ q, actuated(model) @ qd
+        carried = self._carried(y)
+        u = pd.torque(ca.diag(Kp), ca.diag(Kd), r - y, rd - yd)
+
+        K = ca.SX.sym("K", m * 2 * n)
+        T = moved_by_joints(model)
+        e, ed = q - sym["q0"] - T @ (r - sym["at"]), qd - T @ rd
+        held = lqr.torque(ca.reshape(K, 2 * n, m).T, sym["u0"], e, ed)
+
+        restoring = model.function("restoring_force")(q, *given)
+        slope = ca.densify(ca.jacobian(restoring, q))
+        return [
+            self.motion,
+            drawing_program(model),
+            self._program("energy", {"q": q, "qd": qd}, {"E": energy}),
+            kinematics,
+            self._program("joint_pd", {"q": q, "qd": qd, "r": r, "rd": rd, "Kp": Kp, "Kd": Kd}, {"u": u, "carried": carried}),
+            Program(
+                "regulator",
+                "u of the LQR",
+                ca.Function(
+                    "regulator",
+                    [q, qd, r, rd, *(sym[x] for x in ("at", "q0", "u0")), K],
+                    [held],
+                    ["q", "qd", "r", "rd", "at", "q0", "u0", "K"],
+                    ["u"],
+                ),
+            ),
+            self._program("statics", {"q": q}, {"force": restoring, "slope": slope}),
+        ]
+
+    def _carried(self, y: Any) -> Any:
+        """The rigid arm's gravity torque at y, of the load and the gravity that the sliders say."""
+        names = [x.name for x in self.model.parameters if x.name == "payload.mass" or x.name.startswith("gravity")]
+        if not names:
+            return self.rigid.function("gravity_force")(y)
+        rigid = Model(self.rigid.arm, names)
+        places = [[x.name for x in self.model.parameters].index(x.name) for x in rigid.parameters]
+        return rigid.function("gravity_force")(y, ca.vertcat(*(self.model.symbols[i] for i in places)))
+
+    def _program(self, name: str, given: dict[str, Any], results: dict[str, Any]) -> Program:
+        model = self.model
+        given = given if model.symbols is None else {**given, "p": model.symbols}
+        dense = [ca.cse(ca.densify(ca.SX(x))) for x in results.values()]
+        function = ca.Function(name, list(given.values()), dense, list(given), list(results))
+        return Program(name, f"{model.arm.name}: {name}", function, model.parameters)
+
+
+def _varied(arm: Arm) -> list[str]:
+    """Names of the parameters that the sliders change."""
+    names = [x.name for x in variable(arm)]
+    found = [x for x in names if x == "payload.mass" or _field(x) in (*STIFF, "damping_ratio")]
+    pulls = [x for x in names if x.split(".")[0] == "gravity"]
+    if any(arm.gravity):
+        size = dict(zip(("gravity.x", "gravity.y", "gravity.z"), arm.gravity, strict=True))
+        found += [x for x in pulls if size.get(x, 1.0)]
+    else:
+        found += [x for x in pulls if x == ("gravity.y" if _planar(arm) else "gravity.z")]
+    return found
+
+
+def _planar(arm: Arm) -> bool:
+    """Whether all that happens, happens in the plane x y."""
+    model = Model(arm)
+    rng = np.random.default_rng(1)
+    q = np.array(arm.rest) + 0.3 * rng.normal(size=(4, len(arm.coordinates)))
+    return bool(np.abs(model.tip(q)[:, 2, 3]).max() < 1e-9)
+
+
+def _field(name: str) -> str:
+    return name.split(".")[1] if "." in name else ""
+
+
+def _total_mass(arm: Arm) -> float:
+    return sum(link.body.mass if not hasattr(link.body, "total_mass") else link.body.total_mass for link in arm.links)
+
+
+def _rounded(value: float) -> float:
+    """Up to two digits."""
+    scale = 10.0 ** math.floor(math.log10(value))
+    return math.ceil(value / scale * 10) / 10 * scale

@@ -1,0 +1,196 @@
+"""An arm alive in the browser: one page in which its own equations run."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexarm.analysis.equilibrium import moved_by_joints
+from flexarm.checks import Fault, checked_flag, refused, shown
+from flexarm.closed_forms.formats.javascript import javascript
+from flexarm.description.arm import Arm
+from flexarm.description.load import bundled, load, read_toml
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.pictures.live import KD_STOPS, KP_STOPS, LQR_STOPS, Live
+from flexarm.pictures.page import page
+from flexarm.pictures.solids import solids
+from flexarm.pictures.view import Page, opened
+from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
+from flexarm.scenario.tables import state
+
+Array = np.ndarray
+
+SCRIPTS = ("play.css", "live.js", "play.js")
+
+LARGEST = 1e6
+"""Of a coordinate or a rate that is gone on with, in SI units."""
+
+
+def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = None, *, show: bool = True) -> Any:
+    """An arm that moves in the browser: one HTML file in which its own equations run, offline.
+
+    In the page the targets of the joints or of the tip are dragged, the tip is pushed, a controller is chosen and its
+    gains set, payload, stiffness, damping and gravity changed, while plots and the balance of energies run along.
+
+    Parameters
+    ----------
+    what : Arm, Model, Scenario or str
+        The arm; a scenario starts as it says, with its reference's end as target and the gains of its joint PD; a text
+        is the name of a bundled one, or the path of a .toml file.
+    path : path, optional
+        Of the file. Without one a `Page` is returned, which a notebook shows.
+    show : bool
+        Whether a file is opened, where there is a browser.
+
+    Returns
+    -------
+    pathlib.Path or Page
+
+    Raises
+    ------
+    DescriptionError
+        When there is no such arm or scenario, the arm has no actuator or not one a joint, or the file cannot be
+        written.
+    """
+    with refused("play"):
+        checked_flag(show, "show")
+    made = played(what)
+    if path is None:
+        return made
+    written = made.save(path)
+    if show:
+        opened(written)
+    return written
+
+
+def played(what: Arm | Model | Scenario | str) -> Page:
+    """The page that `play` writes."""
+    title, description, live = _live(what)
+    data = {
+        "title": title,
+        "description": description,
+        "solids": solids(live.model),
+        "live": numbers(live),
+    }
+    programs = [javascript(program) for program in live.programs()]
+    return Page(title, page(f"{title} \N{EN DASH} flexarm", data, SCRIPTS, programs))
+
+
+def _live(what: Any) -> tuple[str, str, Live]:
+    """Title, description and the arm as the page runs it."""
+    if isinstance(what, str):
+        what = _found(what)
+    if isinstance(what, Model):
+        what = what.arm_at()
+    if isinstance(what, Arm):
+        rest = np.array(what.rest)
+        return what.name, what.description, Live(what, rest, rest[list(what.joints)])
+    if isinstance(what, Scenario):
+        arm = what.loaded_arm()
+        what.check(arm)
+        model = Model(arm)
+        q = state("initial.q", what.initial.q, model.coordinates, arm.rest)
+        reference = what.motion(model)
+        return what.name, what.description, Live(arm, q, _target(arm, q, reference), _gains(what, len(arm.inputs)))
+    with refused("play"):
+        raise Fault("", f"what shall be played is {shown(what)}; it must be an Arm, a Model, a Scenario or a name")
+
+
+def _found(name: str) -> Arm | Scenario:
+    """An arm or a scenario by its name or its file; an arm where both have the name."""
+    if name in bundled():
+        return load(name)
+    if name in bundled_scenarios():
+        return load_scenario(name)
+    if Path(name).suffix != ".toml":
+        known = ", ".join(dict.fromkeys((*bundled(), *bundled_scenarios())))
+        raise DescriptionError(f"play: no arm or scenario {shown(name)}; bundled are {known}; or give a .toml file")
+    return load(name) if "links" in read_toml(Path(name), name) else load_scenario(name)
+
+
+def _target(arm: Arm, q: Array, reference: Any) -> Array:
+    from flexarm.control.equilibrium import rest
+
+    end = rest(reference) if reference is not None else None
+    return np.array(q)[list(arm.joints)] if end is None else end[1]
+
+
+def _gains(scenario: Scenario, m: int) -> tuple[Array, Array] | None:
+    """Of a scenario's joint PD, where each is a number or one a joint."""
+    given = scenario.controller or {}
+    if given.get("type") != "joint-pd":
+        return None
+    found = [np.asarray(given[name], dtype=float) for name in ("Kp", "Kd")]
+    if any(x.shape not in ((), (m,)) or not (x > 0).all() for x in found):
+        return None
+    return np.broadcast_to(found[0], (m,)).copy(), np.broadcast_to(found[1], (m,)).copy()
+
+
+def numbers(live: Live) -> dict[str, Any]:
+    """What the page's engine is given; see assets/live.js."""
+    model, arm = live.model, live.arm
+    low, high = live.ranges
+    acceleration, speed = live.path
+    moving = [link for link in arm.links if link.joint.moves]
+    fastest, lasting = live.fastest
+    return {
+        "n": len(model.coordinates),
+        "m": len(model.inputs),
+        "coordinates": list(model.coordinates),
+        "joints": list(arm.joints),
+        "names": [link.name for link in moving],
+        "units": [link.joint.unit for link in moving],
+        "efforts": ["N m" if link.joint.unit == "rad" else "N" for link in moving],
+        "q": np.asarray(live.q, dtype=float),
+        "target": live.target,
+        "low": low,
+        "high": high,
+        "reach": float(sum(link.body.length for link in arm.links)),
+        "rest": np.array(arm.rest),
+        "moved": moved_by_joints(live.model).ravel(),
+        "inputs": model.input_matrix(np.array(arm.rest)).T.tolist(),
+        "limits": [list(x) for x in live.limits],
+        "largest": LARGEST,
+        "step": live.step,
+        "fastest": fastest,
+        "lasting": lasting,
+        "leftOut": list(live.left_out),
+        "p": model.p.astype(float) if len(model.p) else [],
+        "sliders": [
+            {
+                "key": x.key,
+                "label": x.label,
+                "unit": x.unit,
+                "value": x.value,
+                "low": x.low,
+                "high": x.high,
+                "logarithmic": x.logarithmic,
+                "entries": list(x.entries),
+                "offset": list(x.offset),
+                "slope": list(x.slope),
+            }
+            for x in live.sliders
+        ],
+        "Kp": live.Kp,
+        "Kd": live.Kd,
+        "kpStops": list(KP_STOPS),
+        "kdStops": list(KD_STOPS),
+        "kp": KP_STOPS.index(1.0),
+        "kd": KD_STOPS.index(1.0),
+        "shapers": [
+            None if x is None else {"times": np.array(x.times), "amplitudes": np.array(x.amplitudes)}
+            for x in live.shapers()
+        ],
+        "lqr": {
+            "stops": [factor * live.pace for factor in LQR_STOPS],
+            "usual": LQR_STOPS.index(1.0),
+            "K": [K.ravel() for K in live.regulators],
+        }
+        if live.regulators
+        else None,
+        "withoutRegulator": live.without_regulator,
+        "acceleration": acceleration,
+        "speed": speed,
+    }
