@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-browser quick check bench attack kills tools browser assets docs docs-serve clean
+.PHONY: demo test test-browser quick check bench attack kills tools browser assets docs docs-serve gallery clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -36,9 +36,16 @@ attack: .venv/.ready-dev
 	$(BIN)/python -m tests.attack $(ATTACK)
 
 # The site, in build/site; a warning is an error. Nothing is fetched.
-docs: .venv/.ready-docs
+docs: build/gallery/.made
 	$(BIN)/python -m sphinx -b html -W --keep-going -j auto -q -d build/doctrees docs build/site
 	@echo "open build/site/index.html"
+
+# Pictures of every scenario and example, and pages in which they move: anew where the package has changed.
+gallery: build/gallery/.made
+
+build/gallery/.made: $(shell find src examples docs/making/gallery.py -name '*.py' -o -name '*.toml' -o -name '*.js' -o -name '*.css') | .venv/.ready-docs
+	cd docs && ../$(BIN)/python -m making.gallery ../build/gallery
+	touch $@
 
 docs-serve: docs
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8000

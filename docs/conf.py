@@ -28,6 +28,7 @@ extensions = [
     "making.descriptions",
     "making.commands",
     "making.results",
+    "making.gallery",
 ]
 exclude_patterns = ["making", "static"]
 nitpicky = False

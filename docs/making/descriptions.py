@@ -170,17 +170,21 @@ def of_controller(kind: type) -> Iterator[tuple[str, ...]]:
         yield (f"`{field.name}`", cell(kind), "**needed**" if needed else written(default), cell(text))
 
 
+def controllers() -> dict[str, type]:
+    """Each controller that a scenario may name, and what goes around one, by what stands in the file."""
+    from flexarm import control
+    from flexarm.scenario.controllers import ADDED, kinds
+
+    found = {f'type = "{name}"': kind for name, kind in kinds().items()}
+    return found | {f"[controller.{name}]": getattr(control, kind) for name, kind in ADDED.items()}
+
+
 class Controllers(SphinxDirective):
-    """Each controller that a scenario may name, and its keys."""
+    """All of them, and their keys."""
 
     def run(self) -> list[nodes.Node]:
-        from flexarm import control
-        from flexarm.scenario.controllers import ADDED, kinds
-
-        of = {f'type = "{name}"': kind for name, kind in kinds().items()}
-        of |= {f"[controller.{name}]": getattr(control, kind) for name, kind in ADDED.items()}
         lines: list[str] = []
-        for name, kind in of.items():
+        for name, kind in controllers().items():
             keys = table(of_controller(kind), "key", "may be", "default", "meaning")
             lines += [f"**`{name}`**, in Python `fa.control.{kind.__name__}`. {summary(kind)}", "", *keys, ""]
         return self.parse_text_to_nodes("\n".join(lines))

@@ -36,6 +36,17 @@ def commands(page):
     return sorted({line.partition("#")[0].strip() for line in lines if line.startswith("flexarm ")})
 
 
+def shell_lines(page):
+    """All commands of a page: the lines of `sh` blocks, and of other blocks those that begin like one."""
+    shell = [line for block in blocks("sh|bash|console|shell", page) for line in block.splitlines()]
+    indented = re.findall(r"^(?: {4}|\t)(.*)$", re.sub(r"^( *)```.*?^\1```", "", text(page), flags=re.M | re.S), re.M)
+    plain = [line for block in blocks("|text", page) for line in block.splitlines()] + indented
+    known = re.compile(r"(\$ )?(\.venv/bin/)?(make|flexarm|pip|python)( [\w.-]|$)")
+    lines = [*shell, *(line.strip() for line in plain if known.match(line.strip()))]
+    stripped = (line.strip().removeprefix("$ ").removeprefix(".venv/bin/") for line in lines)
+    return [line for line in stripped if line.partition("#")[0].strip()]
+
+
 def write_files(page, folder):
     """The files that a reader would have made of the TOML blocks."""
     for toml in blocks("toml", page):
