@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 from figures import assert_readable
-from pages import PAGES, ROOT, blocks, commands, fences, name, write_files
+from pages import PAGES, ROOT, blocks, commands, fences, name, shown, write_files
 from programs import ran
 
 README = PAGES[0]
@@ -68,6 +68,14 @@ COMMANDS = [(page, c) for page in PAGES if page.parent != PAPERS for c in comman
 """The commands of the papers' pages write the figures there: the papers' own tests give them, and more."""
 
 
+def assert_shown(outputs, printed):
+    """What a page shows is what its programs print, in this order; `...` stands for anything."""
+    at = 0
+    for part in (part.strip() for output in outputs for part in output.split("...")):
+        assert part in printed[at:], part
+        at = printed.index(part, at) + len(part)
+
+
 def drift(text):
     return float(re.search(r"energy drift: (\S+)", text)[1])
 
@@ -109,7 +117,9 @@ def test_python_blocks_of_a_page(page, tmp_path):
     (tmp_path / "blocks.py").write_text("\n".join(blocks("python", page)))
     ended = ran("blocks.py", folder=tmp_path)
     assert all(part in ended.stdout for part in EXPECTED.get(name(page), [])), ended.stdout
-    assert len(ended.figures) == len(list(tmp_path.glob("*.png")))
+    assert_shown(shown(page), ended.stdout)
+    drawn = [path for path in tmp_path.iterdir() if path.suffix in {".png", ".svg"}]
+    assert len(ended.figures) == len(drawn)
     for figure in ended.figures:
         assert_readable(figure)
 

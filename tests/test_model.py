@@ -514,3 +514,18 @@ def test_modes_of_an_arm_without_inertia():
     model = fa.Model(fa.Arm(name="point", links=[fa.Link(name="point", body=rod)]))
     with pytest.raises(fa.DescriptionError, match="arm 'point': nothing resists the acceleration"):
         model.modes([0.0], locked=False)
+
+
+def test_torsion_without_inertia_of_its_own_has_no_damping_of_its_own():
+    """A ratio of critical damping, 2 sqrt(k m), of no mass: as with ever less polar inertia."""
+    given = {"length": 1.0, "mass": 0.5, "EI": 10.0, "GJ": 1.0, "modes": {"y": 1, "torsion": 1}, "damping": 0.02}
+    arms = [
+        fa.Arm(
+            name="a", links=[fa.Link(name="b", body=fa.Beam(**given, **more))], payload=fa.Payload(mass=1, inertia=0.1)
+        )
+        for more in ({}, {"polar_inertia": 1e-18})
+    ]
+    q, qd = np.array([0.1, 0.02, 0.3]), np.array([0.5, 1.0, 2.0])
+    none, little = (fa.Model(arm).damping_force(q, qd) for arm in arms)
+    assert none[1] > 0 and none[2] == 0
+    np.testing.assert_allclose(none, little, atol=1e-9)  # 2 zeta sqrt(k m) of the little there is

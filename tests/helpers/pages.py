@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +22,17 @@ def blocks(language, page):
     """The fenced blocks of a page in a language, however deep they stand in a list."""
     found = re.findall(rf"^( *)```(?:{language})[^\S\n]*\n(.*?)^\1```", text(page), re.M | re.S)
     return [re.sub(rf"^{indent}", "", code, flags=re.M) for indent, code in found]
+
+
+def shown(page):
+    """What a page says its programs print: text that stands directly below a Python block, in order."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```\n(?=(\n```text\n)?)", text(page), re.M | re.S)
+    return [below for (language, _, over), (_, below, _) in pairwise(found) if language == "python" and over]
+
+
+def figures(page):
+    """The files of a page's own figures, beside it."""
+    return re.findall(r"!\[[^]]*\]\((figures/[^)]+)\)", text(page))
 
 
 def fences(page):

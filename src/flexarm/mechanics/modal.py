@@ -171,13 +171,14 @@ def modal_damping(M: np.ndarray, K: np.ndarray, ratios: np.ndarray, start: list[
     """The damping matrix that gives each mode of the clamped link, alone and without load, its damping ratio.
 
     In each direction (a block of `start`) ratios go with the modes in the order of their frequencies:
-    D = M Phi diag(2 zeta omega) Phi' M with K Phi = M Phi diag(omega^2), Phi' M Phi = 1.
+    D = M Phi diag(2 zeta omega) Phi' M with K Phi = M Phi diag(omega^2), Phi' M Phi = 1. Where the link alone has no
+    inertia, torsion without polar inertia, the critical damping 2 sqrt(K M) is zero, and so is D.
     """
     D = np.zeros_like(K)
     for a, b in pairwise(start):
-        if not ratios[a:b].any():
-            continue
         block = slice(a, b)
+        if not (ratios[a:b].any() and M[block, block].any()):
+            continue
         C = np.linalg.cholesky(M[block, block])
         C_inv = np.linalg.inv(C)
         omega2, V = np.linalg.eigh(C_inv @ K[block, block] @ C_inv.T)
