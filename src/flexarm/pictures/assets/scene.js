@@ -10,6 +10,16 @@
   const SVG = "http://www.w3.org/2000/svg";
   const AXES = ["#d55e00", "#009e73", "#0072b2"];
 
+  /** Whether a program draws instead of a graphics card: then edges are smoothed only when nothing moves. */
+  function slow() {
+    const gl = document.createElement("canvas").getContext("webgl2");
+    if (!gl) return false;
+    const names = gl.getExtension("WEBGL_debug_renderer_info");
+    const name = String(gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+    gl.getExtension("WEBGL_lose_context")?.loseContext();
+    return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+  }
+
   /** 1, 2 or 5 times a power of ten, near x. */
   function nice(x) {
     const power = 10 ** Math.floor(Math.log10(x));
@@ -70,13 +80,15 @@
         this.buttons,
       );
       try {
-        this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, stencil: true, powerPreference: "high-performance" });
+        this.slow = slow();
+        this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.slow, stencil: true });
       } catch (error) {
         this.words.append(flexarm.element("p", {}, "This browser does not draw in three dimensions (WebGL)."));
         throw error;
       }
       this.scene = new THREE.Scene();
       this.camera = new THREE.PerspectiveCamera(FIELD, 1, 0.01, 1000);
+      this.turned = this.camera.quaternion.clone().set(0, 0, 0, 0); // as the compass was drawn
     }
 
     /** The directions of the axes, in a corner. */
@@ -98,9 +110,6 @@
     }
 
     illuminate() {
-      this.sun = new THREE.DirectionalLight("#fffaf2", 1.6);
-      this.sky = new THREE.HemisphereLight("#ffffff", "#8b8f96", 1);
-      this.scene.add(this.sun, this.sun.target, this.sky);
       this.ground = new Group(); // its z is up
       this.scene.add(this.ground);
       this.shade = new THREE.MeshBasicMaterial({
@@ -150,10 +159,8 @@
       this.scene.background = new THREE.Color(style("--sky"));
       const dark = flexarm.theme() === "dark";
       this.shade.opacity = dark ? 0.42 : 0.16;
-      this.sun.intensity = dark ? 1.5 : 1.7;
-      this.sky.intensity = dark ? 0.85 : 1.5;
-      this.sky.groundColor.setStyle(dark ? "#3a424c" : "#a3a9b1");
-      flexarm.studio.lamps.value = dark ? 0.5 : 0.75;
+      flexarm.light.strengths.value.set(...(dark ? [0.55, 0.42, 0.2] : [0.62, 0.62, 0.32]));
+      flexarm.light.floor.value.setStyle(dark ? "#39424d" : "#9aa3ad");
       if (this.staged) this.pave();
       this.invalidate();
     }
@@ -227,12 +234,12 @@
         const side = new Vector3().crossVectors(up, plane);
         return plane.clone().addScaledVector(side, 0.34).addScaledVector(up, 0.24).normalize();
       }
-      const [across, back] = this.level2();
+      const [across, back] = this.sides();
       return new Vector3().addScaledVector(across, 0.52).addScaledVector(back, -0.86).addScaledVector(up, 0.44).normalize();
     }
 
     /** Two level directions: along x, or else y, of the base frame, and what lies across. */
-    level2() {
+    sides() {
       const across = new Vector3(1, 0, 0).projectOnPlane(this.up);
       if (across.length() < 0.1) across.set(0, 1, 0).projectOnPlane(this.up);
       across.normalize();
@@ -270,7 +277,7 @@
       const top = new Vector3().crossVectors(right, forward);
       const aspect = width / height;
       const tan = Math.tan((FIELD * Math.PI) / 360);
-      const all = [...this.points, 0, 0, 0];
+      const all = [...this.points, ...this.footprint()];
       // the middle of what is seen, then the nearest place from which all of it is
       const low = [Infinity, Infinity, Infinity];
       const high = [-Infinity, -Infinity, -Infinity];
@@ -301,6 +308,22 @@
       camera.updateProjectionMatrix();
       controls.update();
       this.invalidate();
+    }
+
+    /** Points around the feet of all arms. */
+    footprint() {
+      const points = [];
+      const [across, back] = this.sides();
+      for (const { description } of this.arms) {
+        const { base, links } = description;
+        const p = new Vector3(...base.origin);
+        p.addScaledVector(this.up, this.level - p.dot(this.up));
+        for (const [a, b] of [[1, 0], [0, 1], [-1, 0], [0, -1]]) {
+          const size = 2.5 * links[0].joint.radius;
+          points.push(...p.clone().addScaledVector(across, a * size).addScaledVector(back, b * size).toArray());
+        }
+      }
+      return points;
     }
 
     /** Turns the camera about its target [rad]: to the right, and up. */
@@ -334,37 +357,8 @@
       const radius = 2.6 * reach;
       const side = nice(reach / 8);
       ground.position.copy(this.up).multiplyScalar(this.level);
-      ground.add(this.disc(radius), this.grid(radius, side));
+      ground.add(this.grid(radius, side));
       this.unit.textContent = flexarm.number(side, "m");
-    }
-
-    disc(radius) {
-      const [inner, outer] = ["--ground", "--sky"].map((name) => new THREE.Color(flexarm.style(name)));
-      const steps = [0, 0.3, 0.6, 1];
-      const sides = 48;
-      const [xyz, colours, index] = [[], [], []];
-      const colour = new THREE.Color();
-      steps.forEach((x, j) => {
-        colour.copy(inner).lerp(outer, x * x * (3 - 2 * x));
-        for (let k = 0; k < sides; k++) {
-          const angle = (2 * Math.PI * k) / sides;
-          xyz.push(radius * x * Math.cos(angle), radius * x * Math.sin(angle), 0);
-          colours.push(colour.r, colour.g, colour.b);
-          const [a, b] = [j * sides + k, j * sides + ((k + 1) % sides)];
-          if (j + 1 < steps.length) index.push(a, a + sides, b, b, a + sides, b + sides);
-        }
-      });
-      const geometry = new THREE.BufferGeometry();
-      geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(xyz), 3));
-      geometry.setAttribute("color", new THREE.BufferAttribute(new Float32Array(colours), 3));
-      geometry.setIndex(index);
-      const material = new THREE.MeshBasicMaterial({
-        vertexColors: true,
-        polygonOffset: true,
-        polygonOffsetFactor: 1,
-        polygonOffsetUnits: 1,
-      });
-      return new Mesh(geometry, material);
     }
 
     grid(radius, side) {
@@ -400,7 +394,7 @@
     /** An arrow where gravity pulls, with its size. */
     arrow(size) {
       const group = new Group();
-      const material = flexarm.surface({ roughness: 0.5 });
+      const material = flexarm.surface({ rough: 0.5 });
       flexarm.themed(() => material.color.setStyle(flexarm.style("--gravity")));
       const length = 0.16 * this.reach;
       const shaft = new Mesh(new THREE.CylinderGeometry(0.035 * length, 0.035 * length, 0.75 * length, 14), material);
@@ -443,6 +437,8 @@
         element,
         where,
         visible: true,
+        place: "",
+        beside: kind === "gravity" ? "translate(-108%, -20%)" : "translate(8px, -120%)",
         show: (visible) => {
           label.visible = visible;
           element.hidden = !visible;
@@ -460,16 +456,21 @@
     spell() {
       const [width, height] = [this.element.clientWidth, this.element.clientHeight];
       const p = new Vector3();
-      for (const { element, where, visible } of this.labels) {
+      for (const label of this.labels) {
+        const { element, where, visible } = label;
         if (!visible) continue;
         const at = where();
         if (at.isVector3) p.copy(at);
         else p.set(at[0], at[1], at[2]);
         p.project(this.camera);
-        element.style.visibility = p.z < 1 ? "visible" : "hidden";
         const [x, y] = [((p.x + 1) / 2) * width, ((1 - p.y) / 2) * height];
-        element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) ${element.classList.contains("gravity") ? "translate(-108%, -20%)" : "translate(8px, -120%)"}`;
+        const place = p.z < 1 ? `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)` : "translate(-9999px)";
+        if (place === label.place) continue;
+        label.place = place;
+        element.style.transform = `${place} ${label.beside}`;
       }
+      if (this.turned.equals(this.camera.quaternion)) return;
+      this.turned.copy(this.camera.quaternion);
       const inverse = this.camera.quaternion.clone().invert();
       for (const { line, text, direction } of this.needles) {
         p.copy(direction).applyQuaternion(inverse);
@@ -499,24 +500,42 @@
       let more = false;
       for (const callback of this.callbacks) more = callback(dt) === true || more;
       this.controls.update(); // which asks for a frame while the camera still moves
-      this.light();
-      this.renderer.render(this.scene, this.camera);
-      this.spell();
+      this.sharpen(1);
+      this.draw();
       this.frames++;
       this.last = more ? now : null;
       if (more) this.invalidate();
+      else if (this.slow) this.resting = setTimeout(() => this.still(), 150);
+    }
+
+    draw() {
+      this.light();
+      this.renderer.render(this.scene, this.camera);
+      this.spell();
+    }
+
+    /** One picture with smooth edges, where moving ones have none. */
+    still() {
+      if (this.pending) return;
+      this.sharpen(2);
+      this.draw();
+    }
+
+    /** Pixels of the picture per pixel of the page. */
+    sharpen(times) {
+      clearTimeout(this.resting);
+      const wanted = Math.min(this.slow ? times : devicePixelRatio, 2);
+      if (this.renderer.getPixelRatio() !== wanted) this.renderer.setPixelRatio(wanted);
     }
 
     /** The light comes from above the reader's left shoulder; shadows fall from straight above, a little aslant. */
     light() {
-      const { sun, up, camera, controls } = this;
+      const { up, camera, controls } = this;
       const right = new Vector3().setFromMatrixColumn(camera.matrixWorld, 0);
       const eye = camera.position.clone().sub(controls.target).normalize();
-      sun.position.copy(controls.target).addScaledVector(up, 2).addScaledVector(right, -0.9).addScaledVector(eye, 0.8);
-      sun.target.position.copy(controls.target);
-      this.sky.position.copy(up);
-      flexarm.studio.above.value.copy(up);
-      const [across, back] = this.level2();
+      flexarm.light.sun.value.copy(up).multiplyScalar(2).addScaledVector(right, -0.9).addScaledVector(eye, 0.8).normalize();
+      flexarm.light.above.value.copy(up);
+      const [across, back] = this.sides();
       const down = new Vector3().copy(up).negate().addScaledVector(across, 0.22).addScaledVector(back, 0.16);
       const n = up;
       const d = down.dot(n);
@@ -536,7 +555,7 @@
 
     resize() {
       const [width, height] = [this.element.clientWidth || 1, this.element.clientHeight || 1];
-      this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+      this.sharpen(1);
       this.renderer.setSize(width, height, false);
       const wide = width / height;
       if (Math.abs(this.camera.aspect - wide) > 0.2 && this.points) {

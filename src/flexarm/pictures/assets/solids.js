@@ -42,40 +42,87 @@
   }
 
   /**
-   * What shines on every solid beside the scene's light: a bright ceiling and two soft windows, mirrored in it. They
-   * are worked out in the shader; an environment map in the usual way takes seconds where software draws.
+   * The light of all scenes: a sun, a sky above and a floor below, and a studio's lamps that lacquer and metal mirror.
+   * It is worked out in a shader of our own, at a third of what three.js's physical material costs where software draws.
    */
-  flexarm.studio = { above: { value: new THREE.Vector3(0, 0, 1) }, lamps: { value: 0.7 } };
+  flexarm.light = {
+    above: { value: new THREE.Vector3(0, 0, 1) },
+    sun: { value: new THREE.Vector3(0, 0, 1) }, // towards it
+    strengths: { value: new THREE.Vector3(1, 1, 1) }, // of sun, sky and lamps
+    floor: { value: new THREE.Color("#a3a9b1") },
+  };
 
-  const LAMPS = `
-    uniform vec3 studioAbove;
-    uniform float studioLamps;
-    vec3 studio(vec3 r, float roughness) {
-      vec3 side = normalize(abs(studioAbove.x) < 0.7 ? cross(studioAbove, vec3(1.0, 0.0, 0.0)) : cross(studioAbove, vec3(0.0, 1.0, 0.0)));
-      float soft = 0.08 + 0.6 * roughness;
-      float high = dot(r, studioAbove);
-      float ceiling = smoothstep(0.62 - soft, 0.62 + soft, high);
-      float across = dot(r, side);
-      float windows = smoothstep(0.72 - soft, 0.72 + soft, abs(across)) * smoothstep(-0.2 - soft, 0.1 + soft, high);
-      vec3 room = mix(vec3(0.16, 0.17, 0.19), vec3(0.62, 0.65, 0.7), smoothstep(-0.5, 0.7, high));
-      return studioLamps * (room + 1.9 * ceiling * vec3(1.0, 0.99, 0.97) + 1.1 * windows * vec3(0.93, 0.97, 1.0));
+  const VERTEX = `
+    #include <common>
+    #include <color_pars_vertex>
+    varying vec3 facing;
+    varying vec3 sight;
+    void main() {
+      #include <color_vertex>
+      vec4 place = modelMatrix * vec4(position, 1.0);
+      facing = mat3(modelMatrix) * normal;
+      sight = place.xyz - cameraPosition;
+      gl_Position = projectionMatrix * viewMatrix * place;
+    }
+  `;
+  const FRAGMENT = `
+    #include <common>
+    #include <color_pars_fragment>
+    uniform vec3 tone;
+    uniform float opacity;
+    uniform float rough;
+    uniform float metal;
+    uniform vec3 above;
+    uniform vec3 sun;
+    uniform vec3 strengths;
+    uniform vec3 floor_;
+    varying vec3 facing;
+    varying vec3 sight;
+    void main() {
+      vec4 diffuseColor = vec4(tone, opacity);
+      #include <color_fragment>
+      vec3 n = normalize(facing);
+      vec3 v = normalize(sight);
+      vec3 r = reflect(v, n);
+      float upward = dot(n, above);
+      float facingSun = max(dot(n, sun), 0.0);
+      vec3 light = strengths.x * facingSun * vec3(1.0, 0.985, 0.95) + strengths.y * mix(floor_, vec3(1.0), 0.5 + 0.5 * upward);
+      float soft = 0.06 + 0.6 * rough;
+      float high = dot(r, above);
+      float lamps = 0.25 + 0.35 * high + 1.7 * smoothstep(0.62 - soft, 0.62 + soft, high);
+      lamps += (1.0 - rough) * 2.2 * strengths.x * pow(max(dot(r, sun), 0.0), 6.0 + 60.0 * (1.0 - rough));
+      float grazing = 1.0 + dot(v, n); // Schlick's, less steep
+      float fresnel = 0.045 + 0.5 * (1.0 - rough) * grazing * grazing * grazing * grazing;
+      vec3 mirrored = mix(vec3(fresnel), diffuseColor.rgb, metal);
+      vec3 seen = diffuseColor.rgb * light * (1.0 - 0.65 * metal) + strengths.z * lamps * mirrored;
+      gl_FragColor = vec4(seen, diffuseColor.a);
+      #include <colorspace_fragment>
     }
   `;
 
-  /** A material with a surface like lacquer or metal. */
-  function surface(given) {
-    const material = new THREE.MeshStandardMaterial(given);
-    material.onBeforeCompile = (shader) => {
-      shader.uniforms.studioAbove = flexarm.studio.above;
-      shader.uniforms.studioLamps = flexarm.studio.lamps;
-      shader.fragmentShader = shader.fragmentShader
-        .replace("void main() {", `${LAMPS}\nvoid main() {`)
-        .replace(
-          "#include <lights_fragment_maps>",
-          `#include <lights_fragment_maps>
-          radiance += studio(inverseTransformDirection(reflect(-geometryViewDir, geometryNormal), viewMatrix), material.roughness);`,
-        );
-    };
+  /**
+   * A material like lacquer (metal 0) or metal (1), with `color` to be set.
+   * @param {{rough: number, metal: number, opacity: number, vertexColors: boolean}} given
+   */
+  function surface({ rough = 0.45, metal = 0, opacity = 1, vertexColors = false }) {
+    const color = new THREE.Color();
+    const material = new THREE.ShaderMaterial({
+      vertexShader: VERTEX,
+      fragmentShader: FRAGMENT,
+      vertexColors,
+      transparent: opacity < 1,
+      uniforms: {
+        tone: { value: color },
+        opacity: { value: opacity },
+        rough: { value: rough },
+        metal: { value: metal },
+        above: flexarm.light.above,
+        sun: flexarm.light.sun,
+        strengths: flexarm.light.strengths,
+        floor_: flexarm.light.floor,
+      },
+    });
+    material.color = color;
     return material;
   }
   flexarm.surface = surface;
@@ -84,7 +131,7 @@
 
   function materials() {
     if (neutral.rigid) return neutral;
-    const made = (roughness, metalness) => surface({ roughness, metalness });
+    const made = (rough, metal) => surface({ rough, metal });
     Object.assign(neutral, {
       rigid: made(0.5, 0.25),
       housing: made(0.42, 0.45),
@@ -282,25 +329,46 @@
 
   /* -- parts of joints ----------------------------------------------------------------------------------------- */
 
-  /** A cylinder about z with bevelled rims, from -half to half. */
-  function drum(radius, half, sides = 32) {
+  /** A cylinder about z with bevelled rims, from -half to half: flat ends, sharp edges. */
+  function drum(radius, half, sides = 24) {
     const bevel = 0.14 * Math.min(radius, half);
-    const corners = [
-      [0, -half],
-      [radius - bevel, -half],
-      [radius, -half + bevel],
-      [radius, half - bevel],
-      [radius - bevel, half],
-      [0, half],
+    const d = Math.SQRT1_2;
+    const rings = [
+      [radius - bevel, -half, 0, -1], // radius, z, and the normal's share of each
+      [radius - bevel, -half, d, -d],
+      [radius, bevel - half, d, -d],
+      [radius, bevel - half, 1, 0],
+      [radius, half - bevel, 1, 0],
+      [radius, half - bevel, d, d],
+      [radius - bevel, half, d, d],
+      [radius - bevel, half, 0, 1],
     ];
-    const points = [];
-    corners.forEach(([r, z], i) => {
-      // every edge twice and a little apart: flat faces, sharp rims
-      points.push(new THREE.Vector2(r, z));
-      if (i > 0 && i < corners.length - 1) points.push(new THREE.Vector2(r, z));
-    });
-    const geometry = new THREE.LatheGeometry(points, sides);
-    return geometry.rotateX(Math.PI / 2);
+    const [xyz, normals, index] = [[], [], []];
+    for (const [r, z, across, along] of rings) {
+      for (let k = 0; k < sides; k++) {
+        const [c, s] = [Math.cos((2 * Math.PI * k) / sides), Math.sin((2 * Math.PI * k) / sides)];
+        xyz.push(r * c, r * s, z);
+        normals.push(across * c, across * s, along);
+      }
+    }
+    for (let k = 0; k < sides; k++) {
+      const next = (k + 1) % sides;
+      for (const j of [1, 3, 5]) {
+        const [a, b] = [j * sides + k, j * sides + next];
+        index.push(a, b, a + sides, b, b + sides, a + sides);
+      }
+      if (k > 0 && k + 1 < sides) index.push(0, next, k, 7 * sides, 7 * sides + k, 7 * sides + next);
+    }
+    return solid(xyz, normals, index);
+  }
+
+  function solid(xyz, normals, index) {
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(xyz), 3));
+    geometry.setAttribute("normal", new THREE.BufferAttribute(new Float32Array(normals), 3));
+    geometry.setAttribute("color", new THREE.BufferAttribute(new Float32Array(xyz.length).fill(1), 3));
+    geometry.setIndex(index);
+    return geometry;
   }
 
   /** A tube about the points (x, y, z) of a curve. */
@@ -348,7 +416,8 @@
     const group = new Group();
     AXES.forEach((colour, i) => {
       const axis = new Group();
-      const material = surface({ color: colour, roughness: 0.5 });
+      const material = surface({ rough: 0.5 });
+      material.color.setStyle(colour);
       const shaft = new Mesh(new THREE.CylinderGeometry(0.022 * size, 0.022 * size, size, 10), material);
       const head = new Mesh(new THREE.CylinderGeometry(0, 0.06 * size, 0.2 * size, 14), material);
       shaft.geometry.rotateX(Math.PI / 2).translate(0, 0, size / 2);
@@ -405,31 +474,27 @@
       this.stripes();
     }
 
-    /** Its materials: links in their colour, the rest in everybody's; a ghost all in one. */
+    /** Its materials: flexible links in its colour, rigid ones with a touch of it, the rest as on every arm. */
     dress() {
-      const own = surface({ roughness: 0.42, metalness: 0.08, vertexColors: true });
-      this.material = own;
-      if (this.ghost) {
-        Object.assign(own, { transparent: true, opacity: 0.28, roughness: 0.8 });
-        this.look = { rigid: own, housing: own, metal: own, spring: own, load: own, dark: own };
-        this.plain = surface({ transparent: true, opacity: 0.28, roughness: 0.8 });
-        for (const name of Object.keys(this.look)) this.look[name] = this.plain;
-      } else {
-        this.look = materials();
-        this.plain = surface({ roughness: 0.42, metalness: 0.08 });
-      }
+      const opacity = this.ghost ? 0.26 : 1;
+      this.material = surface({ rough: 0.4, opacity, vertexColors: true });
+      this.rigid = surface({ rough: 0.5, metal: 0.1, opacity, vertexColors: true });
+      const { rigid } = this;
+      if (this.ghost) this.look = { rigid, housing: rigid, metal: rigid, spring: rigid, load: rigid, dark: rigid };
+      else this.look = { ...materials(), rigid };
+      this.share = this.ghost || !this.description.links.some((link) => link.flexible) ? 1 : 0.22;
       flexarm.themed(() => this.tint());
     }
 
     tint() {
       const css = typeof this.color === "number" ? flexarm.colour(this.color) : this.color;
-      this.plain.color.setStyle(css);
+      this.rigid.color.setStyle(flexarm.style("--rigid")).lerp(new THREE.Color(css), this.share);
       if (this.mode === "plain") this.material.color.setStyle(css);
       else this.material.color.setRGB(1, 1, 1);
     }
 
     sweep(link) {
-      const material = link.flexible || this.ghost ? this.material : this.look.rigid;
+      const material = link.flexible ? this.material : this.rigid;
       const sweep = new Sweep(link, STATIONS, material);
       sweep.flexible = link.flexible;
       this.object.add(sweep.mesh);
@@ -451,7 +516,7 @@
       if (kind === "revolute") {
         const joint = along(new Group(), axis);
         joint.add(this.part(drum(radius, half), look.housing));
-        const cap = this.part(drum(0.62 * radius, 1.1 * half), this.ghost ? this.plain : look.metal);
+        const cap = this.part(drum(0.62 * radius, 1.1 * half), look.metal);
         const pin = this.part(drum(0.2 * radius, 1.28 * half, 16), look.dark);
         joint.add(cap, pin);
         if (elastic) joint.add(this.part(coil(1.17 * radius, 0.72 * half), look.spring));
@@ -506,9 +571,9 @@
       const group = new Group();
       group.matrixAutoUpdate = false;
       const { payload, tip, reach } = this.description;
-      const ball = this.part(new THREE.SphereGeometry(1, 32, 20), payload ? this.look.load : this.look.metal);
+      const ball = this.part(new THREE.SphereGeometry(1, 24, 16), payload ? this.look.load : this.look.metal);
       ball.scale.setScalar(payload ? payload.radius : tip);
-      const band = this.part(new THREE.TorusGeometry(1, 0.07, 10, 40), this.look.dark);
+      const band = this.part(new THREE.TorusGeometry(1, 0.06, 6, 32), this.look.dark);
       band.visible = Boolean(payload);
       band.rotation.y = Math.PI / 2;
       ball.add(band);
@@ -729,7 +794,7 @@
       this.count = points.length / 3;
       this.color = color;
       this.object = new Group();
-      this.sides = 6;
+      this.sides = 4;
       const geometry = new THREE.BufferGeometry();
       this.position = new THREE.BufferAttribute(new Float32Array(3 * this.sides * this.count), 3);
       geometry.setAttribute("position", this.position.setUsage(THREE.DynamicDrawUsage));
