@@ -23,6 +23,7 @@ from benchmarks.exudyn_models import Peer, Settings
 from benchmarks.report import Picture, Table, time
 from benchmarks.timing import empty_cache
 from benchmarks.work_precision import distance, ruled
+from flexarm import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -312,18 +313,16 @@ NOTE = (
 
 def diagram(race: Race, tried: dict[str, list[Setting]]) -> "Figure":
     """Error over time: all that was tried, and the front of each side."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.5, 4), layout="constrained")
+    figure = style.figure(5.5, 4, layout="constrained")
     axes = figure.subplots()
-    for (side, settings), colour in zip(tried.items(), ("tab:red", "tab:blue"), strict=True):
+    for i, (side, settings) in enumerate(tried.items()):
         front: list[Setting] = []
         for setting in sorted(settings, key=lambda s: s.least):
             if not front or setting.error < front[-1].error:
                 front.append(setting)
-        axes.plot([s.least for s in front], [s.error for s in front], "o-", ms=3, color=colour, label=side)
+        axes.plot([s.least for s in front], [s.error for s in front], **style.joined(i), label=side)
     ruled(axes, "time of the solver [s]")
     axes.set_ylabel(f"error of the tip, {'of space and time' if race.exact else 'of integration'} [m]")
     axes.legend()
-    axes.set_title(race.title, fontsize="medium")
-    return figure
+    axes.set_title(race.title)
+    return style.finished(figure)

@@ -26,11 +26,9 @@ class Picture:
 
     def save(self, folder: Path) -> None:
         """As SVG whose words are words, the same bytes for the same numbers."""
-        from matplotlib import rc_context
+        from flexarm.plots import save_figure
 
-        folder.mkdir(parents=True, exist_ok=True)
-        with rc_context({"svg.fonttype": "none", "svg.hashsalt": self.name, "path.simplify": True}):
-            self.figure().savefig(folder / self.name, metadata={"Date": None})
+        save_figure(self.figure(), folder / self.name)
 
 
 @dataclass

@@ -16,6 +16,7 @@ import flexarm as fa
 from benchmarks.arms import Array, Case, cases
 from benchmarks.report import Picture, Table, time
 from benchmarks.timing import empty_cache
+from flexarm import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,33 +159,24 @@ def table(case: Case, points: dict[str, list[Point]], apart: float) -> Table:
 
 # -- diagrams ----------------------------------------------------------------------------------------------------------
 
-MARKS = dict(zip(METHODS, "o^vPXsDd<>", strict=True))
-
 
 def diagram(case: Case, points: dict[str, list[Point]], apart: float) -> "Figure":
     """Error over time and over evaluations, a line a method: CyRK's dashed, our own whole."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure = style.figure(9, 4, layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     for method, row in points.items():
-        style: Any = {
-            "marker": MARKS[method],
-            "ms": 4,
-            "lw": 1.2,
-            "ls": "-" if method in OWN else "--",
-            "label": method,
-        }
+        dashes = style.DASHES[0 if method in OWN else 1]
+        look = style.joined(list(METHODS).index(method), linestyle=dashes, label=method)
         errors = [max(point.error, 1e-16) for point in row]
-        left.plot([point.least for point in row], errors, **style)
-        right.plot([point.evaluations for point in row], errors, **style)
+        left.plot([point.least for point in row], errors, **look)
+        right.plot([point.evaluations for point in row], errors, **look)
     ruled(left, "time of the solver [s]")
     ruled(right, "evaluations")
     left.set_ylabel("largest error of the tip [m]")
     left.set_ylim(max(1e-11, apart), 1.0)
-    right.legend(fontsize="small", ncols=2)
-    figure.suptitle(case.title[0].upper() + case.title[1:], fontsize="medium")
-    return figure
+    right.legend(ncols=2)
+    figure.suptitle(case.title[0].upper() + case.title[1:])
+    return style.finished(figure)
 
 
 def ruled(axes: "Axes", label: str) -> None:
@@ -193,4 +185,3 @@ def ruled(axes: "Axes", label: str) -> None:
     axes.set_yscale("log")
     axes.minorticks_off()  # half the file
     axes.set_xlabel(label)
-    axes.grid(alpha=0.3)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from figures import style_faults
 
 from flexarm import Model, load
 from flexarm.mechanics import dynamics, quantities
@@ -342,3 +343,8 @@ def test_wrong_physics_changes_verdicts(run, monkeypatch, fresh, wrong, asked, c
     after = {claim.where: claim.verdict for each in asked for claim in each().claims}
     assert {name for name, verdict in after.items() if verdict != before[name]} == changed
     assert {after[name] for name in changed} == {"not reproduced"}
+
+
+@pytest.mark.parametrize("figure", [figures.beam, figures.families, figures.influence])
+def test_every_picture_keeps_the_house_style(figure):
+    assert style_faults(figure()) == []

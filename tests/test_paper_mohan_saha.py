@@ -9,6 +9,7 @@ import casadi as ca
 import mpmath as mp
 import numpy as np
 import pytest
+from figures import style_faults
 
 import flexarm as fa
 from flexarm.mechanics import beam, dynamics
@@ -365,3 +366,7 @@ def test_blocks_at_the_same_configuration_are_no_fault(slew):
     np.testing.assert_array_equal(M[np.ix_([2, 7, 8], [0, 3, 4])], M_0[np.ix_([2, 7, 8], [0, 3, 4])])
     np.testing.assert_array_equal(M, M.T)
     np.testing.assert_array_equal(seen, [q])
+
+
+def test_every_picture_keeps_the_house_style(run):
+    assert {name: faults for name, figure in run[2].items() if (faults := style_faults(figure))} == {}

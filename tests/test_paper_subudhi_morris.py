@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from figures import style_faults
 from scipy.integrate import quad
 from scipy.linalg import eigh
 from scipy.optimize import brentq
@@ -282,3 +283,7 @@ def test_what_grows_and_what_does_not():
     np.testing.assert_allclose(np.concatenate(shown), [8, 88, 29, 3, 21, 26], atol=1.0)
     same = [responses.change(compute.tip_deflections, rotor) for rotor in compute.ROTORS]
     assert np.abs(same).max() < 6
+
+
+def test_every_picture_keeps_the_house_style(reproduced):
+    assert {name: faults for name, figure in reproduced[1].items() if (faults := style_faults(figure))} == {}

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from figures import style_faults
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
@@ -423,3 +424,7 @@ def test_eq_42_is_a_part_of_the_rate_of_the_energy(found):
         shares = found.runs.energy_rate(direction).shares
         assert sum(shares) == pytest.approx(100, abs=0.1)
         assert shares == pytest.approx(share, abs=2.0)
+
+
+def test_every_picture_keeps_the_house_style(found):
+    assert {name: faults for name, figure in found.drawn.items() if (faults := style_faults(figure))} == {}

@@ -1,13 +1,12 @@
 """Pictures of results, drawn without a screen."""
 
-from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm import escape
+from flexarm import escape, style
 from flexarm.checks import (
     Fault,
     checked_array,
@@ -18,10 +17,10 @@ from flexarm.checks import (
     refused,
     shown,
 )
-from flexarm.description.arm import Telescope
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
 from flexarm.model import Model
+from flexarm.model.drawing import drawn
 from flexarm.sensors import coordinate_unit
 
 if TYPE_CHECKING:
@@ -41,56 +40,61 @@ Matplotlib can find the places itself, which takes it as long as to draw.
 """
 
 
+MOTOR, AXES = 3, {"x": 1, "y": 0, "z": 2}
+"""Marks, by their number in the house style: of motors beside their joints, and of a deflection's direction."""
+
+
 def draw(result: "Dataset") -> "Figure":
     """A figure of a result: joints (against the reference where there is one), inputs, tip deflections, energy.
 
     An arm that nothing drives shows its joints' rates in place of the inputs; a rigid one its tip's position in place
     of the deflections.
     """
-    from matplotlib.figure import Figure
-
     with refused("draw"):
         checked_result(result, VARIABLES, ATTRIBUTES)
     a = result.attrs
-    figure = Figure(figsize=(10, 8))
+    figure = style.figure(10, 8)
     joints, forces, tips, energies = figure.subplots(2, 2, sharex=True, gridspec_kw=PLACES).ravel()
     _draw_joints(joints, result)
     _draw_inputs(forces, result)
     _draw_tips(tips, result)
     _draw_energies(energies, result)
     for axes in (joints, forces, tips, energies):
-        axes.grid(alpha=0.3)
         axes.margins(x=0.02)
         axes.ticklabel_format(axis="y", scilimits=(SMALL, LARGE))
         if axes.lines:
-            axes.legend(fontsize="small", loc="best", framealpha=0.7)
+            axes.legend(loc="best")
     for axes in (tips, energies):
         axes.set_xlabel("time [s]")
     state = "" if a["status"] in ("completed", "") else f", stopped at {float(result.time[-1]):.6g} s"
     title = escape.label(f"{a['name']} ({a['method']}{state})")
-    figure.suptitle(title, y=0.995, fontsize="large")
-    figure.text(
-        0.5, 0.955, escape.label(f"input: {a['input_description']}"), ha="center", fontsize="small", color="0.3"
-    )
-    return figure
+    figure.suptitle(title, y=0.995, fontsize=style.MEDIUM)
+    figure.text(0.5, 0.955, escape.label(f"input: {a['input_description']}"), ha="center", fontsize=style.TINY)
+    return style.finished(figure)
 
 
 def _draw_joints(axes: Any, result: Any) -> None:
     t, q = result.time.values, result.q.values
-    drawn = np.flatnonzero(result.role.values != "flexible")
-    names, owners, roles = (
-        variable.values[drawn].tolist() for variable in (result.coordinate, result.owner, result.role)
-    )
-    links = result.link.values.tolist()
-    for i, name, owner, role in zip(drawn, names, owners, roles, strict=True):
-        style = "-" if role == "joint" else ":"
-        color = f"C{links.index(owner) % 10}"
-        axes.plot(t, q[:, i], style, color=color, label=escape.label(name))
+    turned = np.flatnonzero(result.role.values != "flexible")
+    names, looks = result.coordinate.values[turned].tolist(), _looks(result)
+    for i, name in zip(turned, names, strict=True):
+        axes.plot(t, q[:, i], **looks[name], label=escape.label(name))
     if "q_ref" in result:
         for k, wanted in enumerate(result.q_ref.values.T):
             label = "reference" if k == 0 else None
-            axes.plot(t, wanted, "--", color="0.2", linewidth=1, label=label)
+            axes.plot(t, wanted, **style.WANTED, label=label)
     axes.set_ylabel(f"joints [{_units(result, names)}]")
+
+
+def _looks(result: Any) -> dict[str, dict[str, Any]]:
+    """How each coordinate is drawn, by its name: as its link, a motor with marks."""
+    links = result.link.values.tolist()
+    names, owners, roles = (part.values.tolist() for part in (result.coordinate, result.owner, result.role))
+    places, samples = [links.index(owner) for owner in owners], result.sizes["time"]
+    return {
+        name: style.curve(i, samples) | (style.marked(MOTOR, i, samples) if role == "motor" else {})
+        for name, i, role in zip(names, places, roles, strict=True)
+    }
 
 
 def _draw_inputs(axes: Any, result: Any) -> None:
@@ -99,10 +103,9 @@ def _draw_inputs(axes: Any, result: Any) -> None:
     if idle:
         joints = result.role.values == "joint"
         names, values = result.coordinate.values[joints].tolist(), result.qd.values[:, joints]
+    looks = _looks(result)
     for i, name in enumerate(names):
-        width = 1.5 + 2.0 * (len(names) - 1 - i) / len(names)  # equal inputs are seen behind each other
-        width = 1.5 if idle else width
-        axes.plot(result.time.values, values[:, i], color=f"C{i % 10}", linewidth=width, label=escape.label(name))
+        axes.plot(result.time.values, values[:, i], **looks[name], label=escape.label(name))
     unit = _units(result, names)
     forces = {"rad": "N m", "m": "N"}.get(unit, "N m or N")
     axes.set_ylabel(f"joint rates [{unit}/s]" if idle else f"inputs [{forces}]")
@@ -113,35 +116,30 @@ def _draw_tips(axes: Any, result: Any) -> None:
     largest = np.abs(deflection).max(axis=0)  # (link, axis)
     if not largest.max() > 0:
         for c, axis in enumerate("xyz"):
-            axes.plot(t, result.tip.values[:, c], color=f"C{c}", label=axis)
+            axes.plot(t, result.tip.values[:, c], **style.curve(c), label=axis)
         axes.set_ylabel("position of the tip [m]")
         return
     for i, link in enumerate(result.link.values):
-        for c, (axis, style) in enumerate(zip("xyz", (":", "-", "--"), strict=True)):
+        for c, axis in enumerate("xyz"):
             if largest[i, c] > 1e-12 * largest.max():
-                axes.plot(
-                    t,
-                    1e3 * deflection[:, i, c],
-                    style,
-                    color=f"C{i % 10}",
-                    label=escape.label(f"{link}, {axis}"),
-                )
+                look = style.curve(i, len(t)) | style.marked(AXES[axis], i, len(t))
+                axes.plot(t, 1e3 * deflection[:, i, c], **look, label=escape.label(f"{link}, {axis}"))
     axes.set_ylabel("deflection of each link's tip [mm]")
 
 
 def _draw_energies(axes: Any, result: Any) -> None:
     potential = result.potential.values
     curves = {
-        "kinetic": (result.kinetic.values, "-"),
-        "change of potential": (potential - potential[0], "-"),
-        "work": (result.work.values, "--"),
-        "dissipated": (result.dissipated.values, ":"),
+        "kinetic": result.kinetic.values,
+        "change of potential": potential - potential[0],
+        "work": result.work.values,
+        "dissipated": result.dissipated.values,
     }
-    for i, (name, (values, style)) in enumerate(curves.items()):
+    for i, (name, values) in enumerate(curves.items()):
         if np.abs(values).max() > 0:
-            axes.plot(result.time.values, values, style, color=f"C{i}", label=name)
+            axes.plot(result.time.values, values, **style.curve(i), label=name)
     axes.set_ylabel("energy [J]")
-    axes.set_title(f"audit: largest drift {result.attrs['energy_drift']:.1e}", fontsize="small", color="0.3")
+    axes.set_title(f"audit: largest drift {result.attrs['energy_drift']:.1e}", fontsize=style.TINY)
 
 
 def _units(result: Any, names: list[str]) -> str:
@@ -152,63 +150,16 @@ def _units(result: Any, names: list[str]) -> str:
 
 # -- modes -------------------------------------------------------------------------------------------------------------
 
-LARGEST = 1e12
-"""Of a coordinate that can be drawn, in SI units."""
-
-STATIONS = 101
-"""Points on each neutral axis; curvature is integrated between them by the trapezoidal rule."""
-
 
 def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
-    """The neutral axis of every link, deformed, in the base frame: (points, 3) each [m].
+    """The neutral axis of every link, deformed, in the base frame: (stations, 3) each [m].
 
-    The deflection is what the curvature of the assumed shapes integrates to, so it is one for all families. Raises
-    `DescriptionError` for a q that does not fit the arm.
+    Raises `DescriptionError` for a q that does not fit the arm.
     """
     with refused("neutral_axes"):
         checked_instance(model, Model, "model")
     q = model.single("neutral_axes", "q", q)
-    if np.abs(q).max() > LARGEST:
-        raise DescriptionError(f"neutral_axes: q has {np.abs(q).max():g}; it must be at most {LARGEST:g} in size")
-    frames = model.frames(q)
-    x = np.linspace(0.0, 1.0, STATIONS)
-    found = []
-    for i, (link, own) in enumerate(zip(model.arm.links, model.chain.own, strict=False)):
-        share = np.array([0.0 if n is None else q[n] for n in own])
-        curvature, root, tip = (np.array(value) for value in _bending(model, i)(share[1:]))
-        length = (
-            float(tip[0, 0])
-            if isinstance(link.joint, Telescope)
-            else model.number(f"{link.name}.length", link.body.length)
-        )
-        h = length / (STATIONS - 1)
-        slope = root.ravel() + _summed(curvature, h)
-        points = np.column_stack([x * tip[0, 0], _summed(slope, h)])
-        found.append(points @ frames[i, :3, :3].T + frames[i, :3, 3])
-    return found
-
-
-def _summed(values: np.ndarray, h: float) -> np.ndarray:
-    """Integrals from the first row to each row."""
-    return np.vstack([np.zeros(values.shape[1]), np.cumsum((values[1:] + values[:-1]) * h / 2, axis=0)])
-
-
-def _bending(model: Model, i: int) -> Callable[..., Any]:
-    """CasADi Function of a link's eta: curvature in y and z at the stations, slopes at the hub, tip functions."""
-
-    def trace() -> Callable[..., Any]:
-        import casadi as ca
-
-        body = model.chain.bodies[i]
-        eta = ca.SX.sym("eta", body.size)
-        z = [eta[k] for k in range(body.size)]
-        rows = [ca.horzcat(*body.curvature(float(x), z)) for x in np.linspace(0.0, 1.0, STATIONS)]
-        values = (ca.vertcat(*rows), ca.horzcat(*body.root(z)), ca.vertcat(*body.tip(z)))
-        p = model.symbols
-        names = [eta] if p is None else [eta, p]
-        return model.with_numbers(ca.Function("bending", names, [ca.densify(ca.SX(v)) for v in values]))
-
-    return model.derived(f"bending of link {i}", trace)
+    return list(drawn(model, q)[0][..., :3])
 
 
 def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Figure":
@@ -225,42 +176,39 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
     locked : bool
         Whether the drives are held, as in `Model.frequencies`.
     """
-    from matplotlib.figure import Figure
-
     count = _count("draw_modes", model, count, locked)
     omega, phi = model.modes(q, locked)
     chosen = np.flatnonzero(omega > 0)[:count]
     if not len(chosen):
         raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates" + " with the drives held" * locked)
     q = np.asarray(q, dtype=float)
-    still = np.array(neutral_axes(model, q))  # (links, points, 3)
+    still = drawn(model, q)[0][..., :3]  # (links, STATIONS, 3)
     size = float(np.ptp(np.vstack([*still, np.zeros(3)]), axis=0).max())
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
-    figure = Figure(figsize=(3.4 * columns, 2.9 * rows + 0.4), layout="constrained")
+    figure = style.figure(3.4 * columns, 2.9 * rows + 0.4, layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, k in zip(panels, chosen, strict=False):
         step = 1e-4 * phi[:, k]
-        moved = np.array(neutral_axes(model, q + step)) - np.array(neutral_axes(model, q - step))
-        moved *= (
-            0.1 * size / max(float(np.linalg.norm(moved, axis=-1).max()), 1e-300)
-        )  # displacements, so no link turns
+        above, below = drawn(model, np.array([q + step, q - step]))[0][..., :3]
+        moved = above - below  # displacements, so no link turns
+        moved *= 0.1 * size / max(float(np.linalg.norm(moved, axis=-1).max()), 1e-300)
         a, b = _plane(moved.reshape(-1, 3), still.reshape(-1, 3))
-        for side, style in ((0, "0.6"), (-1, "C0:"), (1, "C0-")):
+        rest = style.MEASURED | {"linewidth": style.CURVE}
+        there, back = style.curve(0), style.curve(0, linewidth=style.THIN, linestyle=style.DASHES[2])
+        for side, look in ((0, rest), (-1, back), (1, there)):
             for line in still + side * moved:
-                axes.plot(line[:, a], line[:, b], style, linewidth=1.5)
-        axes.plot(still[:, 0, a], still[:, 0, b], "o", color="0.3", markersize=4)
-        axes.set_title(f"mode {k + 1}: {omega[k]:.4g} rad/s", fontsize="small")
-        axes.set_xlabel(f"{'xyz'[a]} [m]", fontsize="small")
-        axes.set_ylabel(f"{'xyz'[b]} [m]", fontsize="small")
-        axes.tick_params(labelsize="small")
+                axes.plot(line[:, a], line[:, b], **look)
+        axes.plot(still[:, 0, a], still[:, 0, b], **style.points(0, color=style.INK))
+        axes.set_title(f"mode {k + 1}: {omega[k]:.4g} rad/s")
+        axes.set_xlabel(f"{'xyz'[a]} [m]")
+        axes.set_ylabel(f"{'xyz'[b]} [m]")
         axes.set_aspect("equal", adjustable="datalim")
         axes.margins(0.08)
-        axes.grid(alpha=0.3)
     for axes in panels[len(chosen) :]:
         axes.set_axis_off()
-    figure.suptitle(escape.label(f"{model.arm.name}: modes, drives {'held' if locked else 'free'}"), fontsize="medium")
-    return figure
+    figure.suptitle(escape.label(f"{model.arm.name}: modes, drives {'held' if locked else 'free'}"))
+    return style.finished(figure)
 
 
 def _count(where: str, model: Any, count: Any, locked: Any) -> int:
@@ -300,8 +248,6 @@ def draw_frequencies(
     DescriptionError
         For an unknown coordinate, or values that are not numbers.
     """
-    from matplotlib.figure import Figure
-
     count = _count("draw_frequencies", model, count, locked)
     if not isinstance(coordinate, str) or coordinate not in model.coordinates:
         raise DescriptionError(f"unknown coordinate {shown(coordinate)}; known are {', '.join(model.coordinates)}")
@@ -315,36 +261,31 @@ def draw_frequencies(
         q[model.coordinates.index(coordinate)] = value
         rows.append(model.frequencies(q, locked))
     omega = np.array(rows)[:, :count]
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = style.figure(6, 4, layout="constrained")
     axes = figure.subplots()
     for k, line in enumerate(omega.T):
-        style = "." if len(x) == 1 else ("-", "--")[k % 2]  # of two equal ones both are seen
-        axes.plot(x, line, style, label=f"mode {k + 1}")
+        look = style.points(k) if len(x) == 1 else style.curve(k)
+        axes.plot(x, line, **look, label=f"mode {k + 1}")
     axes.set_xlabel(escape.label(f"{coordinate} [{coordinate_unit(model.arm, coordinate)}]"))
     axes.set_ylabel("frequency [rad/s]")
     if omega.size and omega.min() > 0 and omega.max() > 20 * omega.min():
         axes.set_yscale("log")
-    axes.grid(alpha=0.3, which="both")
     if omega.size:
-        axes.legend(fontsize="small")
-    axes.set_title(escape.label(f"{model.arm.name}: drives {'held' if locked else 'free'}"), fontsize="medium")
-    return figure
+        axes.legend()
+    axes.set_title(escape.label(f"{model.arm.name}: drives {'held' if locked else 'free'}"))
+    return style.finished(figure)
 
 
 def save_figure(figure: Any, path: str | PathLike[str]) -> Path:
     """Write a figure, whole or not at all; raises `DescriptionError` where it cannot be written."""
-    import io
-
     from matplotlib.figure import Figure
 
     with refused("save_figure"):
         checked_instance(figure, Figure, "figure")
         if not isinstance(path, str | PathLike):
             raise Fault("path", f"is {shown(path)}; it must be the name of a file")
-    content = io.BytesIO()
-    suffix = Path(path).suffix.lstrip(".") or "png"
     try:
-        figure.savefig(content, format=suffix, dpi=120)
+        content = style.rendered(figure, Path(path).suffix.lstrip(".").lower() or "png")
     except ValueError as error:
         raise DescriptionError(f"{path}: {' '.join(str(error).split())}") from None
-    return write_whole(path, content.getbuffer())
+    return write_whole(path, content)

@@ -20,7 +20,7 @@ DARK_PAPER, DARK_INK = "#16181d", "#d7dae0"
 SOFT = "#808080"
 """Of the cards and what is written on them; grey for what lies beneath."""
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b866a4", "#997a00", "#7a6fc9")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#997a00", "#7a6fc9")
 """Those of Okabe and Ito, for readers who see fewer colours, the light ones darkened."""
 
 DASHES: tuple[Any, ...] = (
@@ -29,9 +29,10 @@ DASHES: tuple[Any, ...] = (
     (0, (1, 1.3)),
     (0, (7, 1.5, 1, 1.5)),
     (0, (3, 1.2, 1, 1.2, 1, 1.2)),
-    (0, (11, 2.2)),
+    (0, (2.4, 1.3)),
 )
-MARKS = ("", "o", "s", "^", "D", "v", "X", "P", "<", ">")
+HATCHES = ("", "///", "...", "xxx", "---")
+MARKS = ("", "o", "s", "^", "D", "v", "X", "P", "<", ">", "p", "h")
 
 CURVE, THIN, BROAD, FINE = 1.6, 0.9, 3.2, 0.6
 """Widths of lines, in points: FINE is what stands around the curves."""
@@ -42,11 +43,20 @@ DOT = 4.0
 SMALL, TINY, MEDIUM = 9.0, 8.0, 11.0
 """Sizes of letters, in points: the axes', a legend's, a title's."""
 
+MANY = 240
+"""Samples of a curve, where nobody says how many it has."""
+
 WANTED: dict[str, Any] = {"color": INK, "linewidth": THIN, "linestyle": (0, (5, 3))}
 """A reference, what a paper has printed, what is exact."""
 
 MEASURED: dict[str, Any] = {"color": SOFT, "linewidth": BROAD, "linestyle": "solid"}
 """What another curve is laid upon."""
+
+BAND: dict[str, Any] = {"color": SOFT, "alpha": 0.35, "linewidth": 0.0}
+"""Between which bounds something should be."""
+
+MODEL: dict[str, Any] = {"color": INK, "linewidth": THIN, "linestyle": "solid"}
+"""What is computed beside what was measured."""
 
 RULE: dict[str, Any] = {"color": SOFT, "linewidth": THIN, "linestyle": (0, (1, 2))}
 """A line across the axes: zero, a limit."""
@@ -57,24 +67,20 @@ def colour(i: int) -> str:
     return COLOURS[i % len(COLOURS)]
 
 
-def curve(i: int, **more: Any) -> dict[str, Any]:
+def curve(i: int, samples: int = MANY, **more: Any) -> dict[str, Any]:
     """How the i-th of several curves is drawn: colour, dashes and, once these have all been used, marks.
 
-    What is in `more` stands for what it would have: `linewidth`, `color`, or a `marker`.
+    `samples` says of how many points it is; what is in `more` stands for what it would have: `linewidth`, `color`.
     """
-    look: dict[str, Any] = {
-        "color": COLOURS[i % len(COLOURS)],
-        "linewidth": CURVE,
-        "linestyle": DASHES[i % len(DASHES)],
-    }
-    return look | marked(i // len(DASHES), i) | more
+    look: dict[str, Any] = {"color": colour(i), "linewidth": CURVE, "linestyle": DASHES[i % len(DASHES)]}
+    return look | marked(i // len(DASHES), i, samples) | more
 
 
-def marked(k: int, i: int = 0) -> dict[str, Any]:
-    """The k-th mark at a dozen places along a curve, the i-th curve's beside the others'; none for k = 0."""
+def marked(k: int, i: int = 0, samples: int = MANY) -> dict[str, Any]:
+    """The k-th mark at a dozen of a curve's samples, the i-th curve's beside the others'; none for k = 0."""
     if not k % len(MARKS):
         return {}
-    places = (0.02 + 0.013 * (i % 6), 0.08)
+    places = (samples * (i % 6) // 72, max(1, samples // 12))
     return {"marker": MARKS[k % len(MARKS)], "markersize": DOT, "markerfacecolor": "none", "markevery": places}
 
 
@@ -84,9 +90,24 @@ def points(i: int, **more: Any) -> dict[str, Any]:
     return look | {"marker": MARKS[1 + i % (len(MARKS) - 1)], "markerfacecolor": "none"} | more
 
 
+def cloud(i: int, count: int) -> dict[str, Any]:
+    """How a cloud of so many points is drawn, where many lie above each other."""
+    return points(i) | {"marker": ".", "markersize": DOT / 2 if count > 300 else DOT, "alpha": 0.5}
+
+
 def joined(i: int, **more: Any) -> dict[str, Any]:
     """How the i-th of several curves through few points is drawn: a mark at each."""
     return curve(i) | {"marker": MARKS[1 + i % (len(MARKS) - 1)], "markersize": DOT, "markevery": 1} | more
+
+
+def upright(i: int) -> dict[str, Any]:
+    """How the i-th of several sets of upright lines is drawn."""
+    return {"colors": colour(i), "linestyles": [DASHES[i % len(DASHES)]], "linewidths": CURVE}
+
+
+def bar(i: int, **more: Any) -> dict[str, Any]:
+    """How the i-th of several bars is filled."""
+    return {"facecolor": colour(i), "edgecolor": PAPER, "hatch": HATCHES[i % len(HATCHES)], "linewidth": FINE} | more
 
 
 # -- figures -----------------------------------------------------------------------------------------------------------

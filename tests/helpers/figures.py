@@ -76,3 +76,61 @@ def _line(line):
     label = str(line.get_label())
     x, y = (np.ravel(np.asarray(data, dtype=float)).tolist() for data in (line.get_xdata(), line.get_ydata()))
     return {"label": "" if label.startswith("_") else label, "x": x, "y": y}
+
+
+def style_faults(figure):
+    """What of a figure does not follow the house style, a line each: cards, colours, letters, curves told apart."""
+    from matplotlib.colors import to_hex
+    from matplotlib.text import Text
+
+    from flexarm import style
+
+    dark = figure.get_gid() == "flexarm-dark"
+    paper, ink = (style.DARK_PAPER, style.DARK_INK) if dark else (style.PAPER, style.INK)
+    faults = [] if figure.get_gid() else ["it is no card of the house"]
+    if to_hex(figure.get_facecolor()) != paper:
+        faults.append(f"the card is {to_hex(figure.get_facecolor())}")
+    known = {ink, style.SOFT, *style.COLOURS}
+    widths = {style.CURVE, style.THIN, style.BROAD, style.FINE}
+    for axes in figure.axes:
+        where = axes.get_title() or axes.get_ylabel()
+        for line in axes.lines:
+            if to_hex(line.get_color()) not in known:
+                faults.append(f"{where}: a line is {to_hex(line.get_color())}")
+            if not _only_points(line) and line.get_linewidth() not in widths:
+                faults.append(f"{where}: a line is {line.get_linewidth()} points wide")
+        looks = {}
+        for line in axes.lines:
+            if not str(line.get_label()).startswith("_"):
+                look = (
+                    None if _only_points(line) else (str(line._unscaled_dash_pattern), line.get_linewidth()),
+                    *_mark(line),
+                )
+                if look in looks:
+                    faults.append(f"{where}: {line.get_label()} and {looks[look]} differ in colour alone")
+                looks[look] = line.get_label()
+        texts = [text for text in axes.findobj(Text) if text.get_text()]
+        faults += [
+            f"{where}: {text.get_text()!r} is {to_hex(text.get_color())}"
+            for text in texts
+            if to_hex(text.get_color()) not in known
+        ]
+        for part in (*axes.patches, *axes.collections):
+            for color in {*map(to_hex, np.reshape(part.get_facecolor(), (-1, 4)))} if not part.get_gid() else ():
+                if color not in {*known, paper}:
+                    faults.append(f"{where}: a face is {color}")
+    texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    faults += [
+        f"{text.get_text()!r} is {to_hex(text.get_color())}" for text in texts if to_hex(text.get_color()) != ink
+    ]
+    return faults
+
+
+def _mark(line):
+    """Form, size, and whether it is filled."""
+    none = line.get_marker() in ("None", "", " ", "none")
+    return () if none else (line.get_marker(), line.get_markersize(), str(line.get_markerfacecolor()) == "none")
+
+
+def _only_points(line):
+    return line.get_linestyle() in ("None", "", " ", "none")

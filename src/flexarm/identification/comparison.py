@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm import escape
+from flexarm import escape, style
 from flexarm.identification.estimate import Whiteness, fit_percent, whiteness
 
 if TYPE_CHECKING:
@@ -80,30 +80,27 @@ class InTime:
         record : int
             Which, from 0.
         """
-        from matplotlib.figure import Figure
-
         t, y, model = self.times[record], self.measured[record], self.modelled[record]
         shown = self.outputs[:DRAWN]
-        figure = Figure(figsize=(12, 1.2 + 2.2 * len(shown)), layout="constrained")
+        figure = style.figure(12, 1.2 + 2.2 * len(shown), layout="constrained")
         rows = figure.subplots(len(shown), 3, squeeze=False, width_ratios=(3, 2, 1.2))
         for j, (output, unit) in enumerate(zip(shown, self.units, strict=False)):
             values, residual, correlation = rows[j]
-            values.plot(t, y[:, j], color="0.6", linewidth=2.5, label="measured")
-            values.plot(t, model[:, j], color="C0", linewidth=1.0, label="model")
+            values.plot(t, y[:, j], **style.MEASURED, label="measured")
+            values.plot(t, model[:, j], **style.MODEL, label="model")
             values.set_ylabel(escape.label(f"{output} [{unit}]"))
-            residual.plot(t, y[:, j] - model[:, j], color="C3", linewidth=0.7)
-            values.set_title(f"fit {float(self.fit[record, j]):.2f} %", fontsize="small")
-            residual.set_title("measured less model", fontsize="small")
+            residual.plot(t, y[:, j] - model[:, j], **style.curve(1, linewidth=style.THIN, linestyle=style.DASHES[0]))
+            values.set_title(f"fit {float(self.fit[record, j]):.2f} %")
+            residual.set_title("measured less model")
             self._draw_correlation(correlation, self.whiteness[self.records[record], output])
             for axes, label in zip(rows[j], ("time [s]", "time [s]", "lag [samples]"), strict=True):
-                axes.grid(alpha=0.3)
                 axes.set_xlabel(label)
-        rows[0][0].legend(fontsize="small", loc="best", framealpha=0.7)
-        figure.suptitle(escape.label(f"{title}: {self.records[record]}"), fontsize="medium")
-        return figure
+        rows[0][0].legend(loc="best")
+        figure.suptitle(escape.label(f"{title}: {self.records[record]}"))
+        return style.finished(figure)
 
     def _draw_correlation(self, axes: Any, found: Whiteness) -> None:
-        axes.bar(np.arange(1, len(found.correlation)), found.correlation[1:], width=0.6, color="C3")
-        axes.axhspan(-found.bound, found.bound, color="0.8")
+        axes.bar(np.arange(1, len(found.correlation)), found.correlation[1:], width=0.6, **style.bar(1))
+        axes.axhspan(-found.bound, found.bound, **style.BAND)
         axes.set_ylim(-1.05, 1.05)
-        axes.set_title("correlation", fontsize="small")
+        axes.set_title("correlation")

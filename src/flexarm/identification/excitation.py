@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm import escape
+from flexarm import escape, style
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError, SimulationError
 from flexarm.identification.design import d_optimal, low_peaks, peaks
@@ -113,24 +113,20 @@ class Excitation:
 
     def plot(self) -> "Figure":
         """Torques over a period, and their lines."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(8, 6), layout="constrained")
+        figure = style.figure(8, 6, layout="constrained")
         over_time, over_lines = figure.subplots(2, 1)
         inputs = list(self.crest_factor)
         t = self.input.times[self.input.times <= self.period]
         for i, name in enumerate(inputs):
-            over_time.plot(t, self.input.values_[: len(t), i], linewidth=1, label=escape.label(name))
+            over_time.plot(t, self.input.values_[: len(t), i], **style.curve(i, len(t)), label=escape.label(name))
             own = np.array([each == name for each in self.driven])
-            over_lines.vlines(self.frequency[own], 0, self.amplitude[own], color=f"C{i}", linewidth=1)
+            over_lines.vlines(self.frequency[own], 0, self.amplitude[own], **style.upright(i))
         over_time.set_xlabel("time [s]")
         over_time.set_ylabel("input [N m or N]")
-        over_time.legend(fontsize="small")
+        over_time.legend()
         over_lines.set_xlabel("frequency [Hz]")
         over_lines.set_ylabel("amplitude [N m or N]")
-        for axes in (over_time, over_lines):
-            axes.grid(alpha=0.3)
-        return figure
+        return style.finished(figure)
 
 
 def excitation(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm import escape
+from flexarm import escape, style
 from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.identification.estimate import Whiteness, fit_percent, statistics
@@ -167,33 +167,30 @@ class ResponseComparison:
 
     def plot(self, title: str) -> "Figure":
         """Bode diagrams: measured and modelled, below them the error that each line is weighted by; errors beneath."""
-        from matplotlib.figure import Figure
-
         d = self.data
-        figure = Figure(figsize=(5.2 * len(d.outputs) + 0.6, 8), layout="constrained")
+        figure = style.figure(5.2 * len(d.outputs) + 0.6, 8, layout="constrained")
         panels = figure.subplots(3, len(d.outputs), sharex=True, squeeze=False)
         for o, output in enumerate(d.outputs):
             size, phase, error = panels[:, o]
             for i, name in enumerate(d.inputs):
-                k, color = d.known[:, o, i], f"C{i}"
+                k, dots, thin = d.known[:, o, i], style.points(i), style.curve(i, linewidth=style.THIN)
                 f, G, H, own = d.frequency[k], d.response[k, o, i], self.model[k, o, i], d.spread[k, o, i]
-                size.plot(f, decibels(G), ".", color=color, markersize=4, label=escape.label(f"measured, {name}"))
-                size.plot(f, decibels(H), "-", color="k", linewidth=1, label="model" if i == 0 else None)
-                size.plot(f, decibels(own), "-", color=color, alpha=0.4, linewidth=1, label="counted as error")
-                phase.plot(f, np.degrees(np.unwrap(np.angle(G))), ".", color=color, markersize=4)
+                size.plot(f, decibels(G), **dots, label=escape.label(f"measured, {name}"))
+                size.plot(f, decibels(H), **style.MODEL, label="model" if i == 0 else None)
+                size.plot(f, decibels(own), **thin, label="counted as error")
+                phase.plot(f, np.degrees(np.unwrap(np.angle(G))), **dots)
                 lag = np.degrees(np.unwrap(np.angle(H)))
                 turns = 360 * np.round((np.degrees(np.unwrap(np.angle(G))) - lag).mean() / 360)
-                phase.plot(f, lag + turns, "-", color="k", linewidth=1)
-                error.plot(f, decibels(H) - decibels(G), ".-", color=color, markersize=3, linewidth=0.7)
-            size.set_title(escape.label(output), fontsize="medium")
+                phase.plot(f, lag + turns, **style.MODEL)
+                error.plot(f, decibels(H) - decibels(G), **style.joined(i, linewidth=style.THIN))
+            size.set_title(escape.label(output))
             error.set_ylim(-3, 3)
             error.set_xlabel("frequency [Hz]")
-            size.legend(fontsize="small", framealpha=0.7)
+            size.legend()
             for axes, label in ((size, "size [dB]"), (phase, "phase [degrees]"), (error, "model over measured [dB]")):
-                axes.grid(alpha=0.3)
                 axes.set_ylabel(label)
-        figure.suptitle(escape.label(title), fontsize="medium")
-        return figure
+        figure.suptitle(escape.label(title))
+        return style.finished(figure)
 
 
 def _array(values: Any, **coords: Any) -> "DataArray":

@@ -2,23 +2,23 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
+from flexarm import style
 from flexarm.plots import save_figure
 
 
 @final
 @dataclass(frozen=True)
 class Curve:
-    """A line of a picture; one without a label stays out of the legend."""
+    """A line of a picture, as the house style has it; one without a label stays out of the legend."""
 
     x: np.ndarray
     y: np.ndarray
-    style: str
+    look: dict[str, Any]
     label: str
-    width: float = 1.1
 
 
 @final
@@ -38,24 +38,20 @@ def draw(
     folder: Path, name: str, columns: int, size: tuple[float, float], panels: list[Panel], below: str = "time [s]"
 ) -> None:
     """Panels row by row into `{name}.png`; `below` stands under the last row."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
+    figure = style.figure(*size, layout="constrained")
     axes = figure.subplots(len(panels) // columns, columns, squeeze=False)
     for i, (at, panel) in enumerate(zip(axes.ravel(), panels, strict=True)):
         for curve in panel.curves:
-            at.plot(curve.x, curve.y, curve.style, label=curve.label or None, linewidth=curve.width, markersize=4)
-        at.set_title(panel.title, fontsize="small")
-        at.set_ylabel(panel.label, fontsize="small")
+            at.plot(curve.x, curve.y, **curve.look, label=curve.label or None)
+        at.set_title(panel.title)
+        at.set_ylabel(panel.label)
         at.set_xscale(panel.xscale)
         at.set_yscale(panel.yscale)
-        at.tick_params(labelsize="small")
-        at.grid(alpha=0.3)
         if panel.limits:
             at.set_ylim(*panel.limits)
         told = i > 0 and len(panel.curves) == len(panels[0].curves)  # the first panel's legend serves those like it
         if not told and any(curve.label for curve in panel.curves):
-            at.legend(fontsize="x-small")
+            at.legend()
     for at in axes[-1]:
-        at.set_xlabel(below, fontsize="small")
-    save_figure(figure, folder / f"{name}.png")
+        at.set_xlabel(below)
+    save_figure(style.finished(figure), folder / f"{name}.png")

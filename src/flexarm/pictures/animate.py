@@ -334,7 +334,7 @@ def draw_on(axes: Any, stage: Stage) -> Callable[[float], None]:
         if len(stage.runs) == 1:
             look |= {"color": ink, "alpha": 0.55}
         paths.append(axes.plot([], [], **look, zorder=1.5)[0] if stage.options.trace else None)
-    bodies: Any = PolyCollection([], linewidths=0.4, zorder=2, clip_on=False)
+    bodies: Any = PolyCollection([], linewidths=style.FINE / 1.5, zorder=2, clip_on=False, gid="solid")
     axes.add_collection(bodies)
     ghosts = [
         axes.plot([], [], **(style.WANTED | {"color": ink}), zorder=3)[0]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm import escape
+from flexarm import escape, style
 from flexarm.checks import refused
 from flexarm.studies.result import checked_study
 
@@ -28,14 +28,12 @@ def draw(result: "Dataset") -> "Figure":
     Of a sensitivity study the last panel of a row has the indices and their bounds. Raises `DescriptionError` for what
     is no study's result.
     """
-    from matplotlib.figure import Figure
-
     with refused("draw"):
         checked_study(result)
     outcomes, parameters = result.attrs["outcomes"][:MOST], result.attrs["parameters"][:MOST]
     has_indices = "first_order" in result
     columns = 1 + len(parameters) + has_indices
-    figure = Figure(figsize=(1.2 + 2.4 * columns, 0.9 + 2.3 * max(1, len(outcomes))), layout="constrained")
+    figure = style.figure(1.2 + 2.4 * columns, 0.9 + 2.3 * max(1, len(outcomes)), layout="constrained")
     panels = figure.subplots(max(1, len(outcomes)), columns, squeeze=False)
     for i, (row, name) in enumerate(zip(panels, outcomes, strict=False)):
         y, scale, label = _scaled(result, name)
@@ -46,22 +44,20 @@ def draw(result: "Dataset") -> "Figure":
             if limits:
                 axes.set_ylim(limits)
             if i == 0 and axes is row[1] and axes.lines:
-                axes.legend(fontsize="x-small", loc="best", framealpha=0.7)
+                axes.legend(loc="best")
             axes.sharey(row[1])
             axes.tick_params(labelleft=axes is row[1])
-        row[1].set_ylabel(label, fontsize="small")
+        row[1].set_ylabel(label)
         if has_indices:
             _draw_indices(row[-1], result.sel(outcome=name), parameters, i == 0)
     failed = result.attrs["runs_failed"]
     title = f"{result.attrs['name']}: {result.sizes['run']} runs, {result.attrs['design']}"
-    figure.suptitle(escape.label(title + (f", {failed} without result" if failed else "")), fontsize="large")
+    figure.suptitle(escape.label(title + (f", {failed} without result" if failed else "")))
     for axes in panels.ravel():
-        axes.grid(alpha=0.3)
-        axes.tick_params(labelsize="small")
         axes.margins(0.05)
     for row in panels:
         row[0].locator_params(axis="x", nbins=4)
-    return figure
+    return style.finished(figure)
 
 
 def _limits(y: np.ndarray) -> tuple[float, float] | None:
@@ -90,16 +86,16 @@ def _draw_distribution(axes: Any, y: np.ndarray, limits: tuple[float, float] | N
     y = y[np.isfinite(y)]
     if len(y):
         bins = min(50, max(5, int(np.sqrt(len(y)))))
-        axes.hist(y, bins=bins, range=limits and (max(limits[0], y.min()), limits[1]), color="C0", alpha=0.8)
+        axes.hist(y, bins=bins, range=limits and (max(limits[0], y.min()), limits[1]), color=style.colour(0), alpha=0.8)
         if limits:
             axes.set_xlim(limits)
             without += int((y > limits[1]).sum())
         if without:
-            axes.set_title(f"{without} beyond", fontsize="x-small", loc="right")
-        for share, style in ((5, ":"), (50, "-"), (95, ":")):
-            axes.axvline(np.percentile(y, share), color="0.2", linestyle=style, linewidth=1)
-    axes.set_xlabel(label, fontsize="small")
-    axes.set_ylabel("runs", fontsize="small")
+            axes.set_title(f"{without} beyond", fontsize=style.TINY, loc="right")
+        for share, dashes in ((5, style.DASHES[2]), (50, style.DASHES[0]), (95, style.DASHES[2])):
+            axes.axvline(np.percentile(y, share), **(style.WANTED | {"linestyle": dashes}))
+    axes.set_xlabel(label)
+    axes.set_ylabel("runs")
 
 
 def _draw_dependence(axes: Any, result: Any, parameter: str, y: np.ndarray) -> None:
@@ -111,35 +107,32 @@ def _draw_dependence(axes: Any, result: Any, parameter: str, y: np.ndarray) -> N
         axes.set_xticks(range(len(places)), [escape.label(str(place)) for place in places])
     finite = np.isfinite(y)
     if not finite.any():
-        axes.text(0.5, 0.5, "none finite", ha="center", transform=axes.transAxes, fontsize="small")
+        axes.text(0.5, 0.5, "none finite", ha="center", transform=axes.transAxes, fontsize=style.TINY)
     else:
-        size = 2 if len(y) > 300 else 4
-        axes.plot(
-            x[drawn][finite[drawn]], y[drawn][finite[drawn]], ".", markersize=size, color="C0", alpha=0.5, label="runs"
-        )
+        axes.plot(x[drawn][finite[drawn]], y[drawn][finite[drawn]], **style.cloud(0, len(y)), label="runs")
     if not words and finite.sum() >= 50:
         edges = np.unique(np.quantile(x[finite], np.linspace(0, 1, 13)))
         part = np.clip(np.searchsorted(edges, x[finite], side="right") - 1, 0, len(edges) - 2)
         if len(edges) > 2:
             middle = [np.median(y[finite][part == k]) for k in range(len(edges) - 1) if (part == k).any()]
             place = [np.mean(x[finite][part == k]) for k in range(len(edges) - 1) if (part == k).any()]
-            axes.plot(place, middle, color="C1", linewidth=1.5, label="median")
+            axes.plot(place, middle, **style.curve(1), label="median")
     if "worst_run" in result.attrs and (worst := int(result.attrs["worst_run"])) >= 0 and finite[worst]:
-        axes.plot(x[worst], y[worst], "o", color="C3", markersize=6, fillstyle="none", label="worst")
+        axes.plot(x[worst], y[worst], **style.points(3, markersize=1.5 * style.DOT), label="worst")
     unit = result[parameter].attrs.get("units", "")
-    axes.set_xlabel(escape.label(f"{parameter} [{unit}]" if unit else parameter), fontsize="small")
+    axes.set_xlabel(escape.label(f"{parameter} [{unit}]" if unit else parameter))
 
 
 def _draw_indices(axes: Any, result: Any, parameters: list[str], legend: bool) -> None:
     places = np.arange(len(parameters))
-    for side, name, color, label in ((-0.18, "first_order", "C0", "alone"), (0.18, "total_order", "C1", "with others")):
+    for side, name, i, label in ((-0.18, "first_order", 0, "alone"), (0.18, "total_order", 1, "with others")):
         chosen = result.sel(parameter=parameters)
         value, low, high = (chosen[name + end].values for end in ("", "_low", "_high"))
         spread = np.clip([value - low, high - value], 0.0, None)
-        axes.barh(places + side, np.nan_to_num(value), 0.34, xerr=np.nan_to_num(spread), color=color, label=label)
-    axes.set_yticks(places, [escape.label(name) for name in parameters], fontsize="small")
+        axes.barh(places + side, np.nan_to_num(value), 0.34, xerr=np.nan_to_num(spread), label=label, **style.bar(i))
+    axes.set_yticks(places, [escape.label(name) for name in parameters])
     axes.invert_yaxis()
-    axes.set_xlabel("share of the variance", fontsize="small")
-    axes.set_ylabel("parameter", fontsize="small")
+    axes.set_xlabel("share of the variance")
+    axes.set_ylabel("parameter")
     if legend:
-        axes.legend(fontsize="x-small")
+        axes.legend()

@@ -5,9 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from flexarm import style
 from flexarm.papers.lin_lewis import compute, zeros
 from flexarm.papers.lin_lewis.claims_beam import LISTED
 from flexarm.plots import save_figure
+
+PRINTED: dict[str, Any] = style.points(6, color=style.INK)
+"""What the paper has printed, as crosses."""
 
 
 def draw(folder: Path) -> None:
@@ -21,27 +25,27 @@ def beam() -> Any:
     figure, (values, free, pinned) = _panels(1, 3, (12, 4))
     k = np.arange(1, 16)
     first, third, second, *rest = (float(x) for x in LISTED.split())
-    values.semilogy(k, [first, second, third, *rest], "kx", label="printed, in order")
-    values.semilogy(k, compute.eigenvalues(), "o", fillstyle="none", color="C0", label="ours")
+    values.semilogy(k, [first, second, third, *rest], **PRINTED, label="printed, in order")
+    values.semilogy(k, compute.eigenvalues(), **style.points(0), label="ours")
     for text, at, place in (
         ("3.70e5 for 3.70e4", (2, second), (0.6, 3e6)),
         ("2320.64 for 2312.83", (1, first), (3, 5e3)),
     ):
-        values.annotate(text, at, place, arrowprops={"arrowstyle": "->"}, fontsize="small")
+        values.annotate(text, at, place, arrowprops={"arrowstyle": "->", "color": style.INK}, fontsize=style.TINY)
     values.set_xticks([1, 5, 10, 15])
-    values.set_title("eigenvalues of inv(M_FF) U_FF", fontsize="medium")
+    values.set_title("eigenvalues of inv(M_FF) U_FF")
     values.set_xlabel("number")
     values.set_ylabel("[1/s^2]")
     _plane(free, [1.0914j, 76.98j], compute.rigid_zeros("clamped-free"), "zeros, clamped-free")
-    free.text(12, 76.98, "j76.98 printed\nj76.95 ours", va="center", fontsize="small")
-    free.text(12, 8, "+-j1.0914 both", fontsize="small")
+    free.text(12, 76.98, "j76.98 printed\nj76.95 ours", va="center", fontsize=style.TINY)
+    free.text(12, 8, "+-j1.0914 both", fontsize=style.TINY)
     _plane(pinned, [58.89 + 76.06j], compute.rigid_zeros("pinned-pinned"), "zeros, pinned-pinned")
     halved = _both_ways(compute.zeros_with_M_RF_halved())
-    pinned.plot(halved.real, halved.imag, "s", fillstyle="none", color="C3", markersize=10, label="M_RF halved")
+    pinned.plot(halved.real, halved.imag, **style.points(1, markersize=2.5 * style.DOT), label="M_RF halved")
     for axes in (values, free, pinned):
-        axes.legend(fontsize="small", loc="lower right")
+        axes.legend(loc="lower right")
     figure.suptitle("Lin & Lewis 4.2: as printed, and ours")
-    return figure
+    return style.finished(figure)
 
 
 def _both_ways(z: Any) -> np.ndarray:
@@ -51,14 +55,14 @@ def _both_ways(z: Any) -> np.ndarray:
 
 
 def _plane(axes: Any, printed: list[complex], ours: np.ndarray, title: str) -> None:
-    for z, mark, color, label in ((printed, "x", "k", "printed"), (ours, "o", "C0", "ours")):
+    for z, look, label in ((printed, PRINTED, "printed"), (ours, style.points(0), "ours")):
         s = _both_ways(z)
-        axes.plot(s.real, s.imag, mark, fillstyle="none", color=color, label=label)
-    axes.axhline(0, color="0.6", linewidth=0.8)
-    axes.axvline(0, color="0.6", linewidth=0.8)
+        axes.plot(s.real, s.imag, **look, label=label)
+    axes.axhline(0, **style.RULE)
+    axes.axvline(0, **style.RULE)
     axes.set_xlim(-190, 190)
     axes.set_ylim(-190, 120)
-    axes.set_title(title, fontsize="medium")
+    axes.set_title(title)
     axes.set_xlabel("real part [rad/s]")
     axes.set_ylabel("imaginary part [rad/s]")
 
@@ -71,42 +75,38 @@ def families() -> Any:
         for f, name in enumerate(zeros.FAMILIES):
             counts = zeros.COUNTS[name]
             z = np.abs([zeros.first_two(name, n)[i] for n in counts])
-            for k, fill in ((0, "full"), (1, "none")):
-                mark = {"color": f"C{f}", "marker": "os^D"[f], "fillstyle": fill, "markersize": 5, "linewidth": 1}
+            for k, fill in ((0, style.colour(f)), (1, "none")):
+                mark = style.joined(f, linewidth=style.THIN, markerfacecolor=fill)
                 above.semilogy(counts, z[:, k], label=name if k == 0 else None, **mark)
                 below.loglog(counts, np.maximum(np.abs(z[:, k] / limits[k] - 1), 1e-12), **mark)
         for limit in limits:
-            above.axhline(limit, color="0.3", linestyle=":", linewidth=1)
-        above.set_title(title, fontsize="medium")
+            above.axhline(limit, **style.RULE)
+        above.set_title(title)
         above.set_ylabel("|s| [rad/s]; dotted: exact")
         below.set_ylabel("relative error (filled: first, open: second)")
         below.set_xlabel("number of modes (hermite: functions)")
         below.set_xticks([2, 5, 10, 20], ["2", "5", "10", "20"])
         below.set_xticks([], minor=True)
-    panels[0, 0].legend(fontsize="small")
+    panels[0, 0].legend()
     figure.suptitle("Lin & Lewis 4.2: zeros belong to the output, not to the family")
-    return figure
+    return style.finished(figure)
 
 
 def influence() -> Any:
     """Example 4.3: how much the joints' terms change with a vibration of the barrel."""
     figure, axes = _panels(1, 1, (6, 4))
-    for rate, style in zip(compute.RATES, ("o-", "^-"), strict=True):
+    for i, rate in enumerate(compute.RATES):
         label = f"Coriolis and centrifugal terms, joints at {rate:g} rad/s"
-        axes.loglog(100 * compute.AMPLITUDES, 100 * compute.influence(rate)[:, 1], style, label=label)
-    axes.loglog(100 * compute.AMPLITUDES, 100 * compute.influence(compute.RATES[0])[:, 0], "s-", label="inertia matrix")
+        axes.loglog(100 * compute.AMPLITUDES, 100 * compute.influence(rate)[:, 1], **style.joined(i), label=label)
+    inertia = 100 * compute.influence(compute.RATES[0])[:, 0]
+    axes.loglog(100 * compute.AMPLITUDES, inertia, **style.joined(len(compute.RATES)), label="inertia matrix")
     axes.set_xlabel("vibration of the barrel [percent of its length]")
     axes.set_ylabel("change of the joints' terms [percent]")
-    axes.set_title("Lin & Lewis 4.3: what the deflections do", fontsize="medium")
-    axes.legend(fontsize="small")
-    return figure
+    axes.set_title("Lin & Lewis 4.3: what the deflections do")
+    axes.legend()
+    return style.finished(figure)
 
 
 def _panels(rows: int, columns: int, size: tuple[float, float], **more: Any) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(rows, columns, **more)
-    for axes in np.ravel(panels):
-        axes.grid(alpha=0.3)
-    return figure, panels
+    figure = style.figure(*size, layout="constrained")
+    return figure, figure.subplots(rows, columns, **more)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flexarm import style
 from flexarm.papers.mohan_saha import faults, rounding
 from flexarm.papers.mohan_saha.compute import Slew
 from flexarm.papers.panels import Curve, Panel, draw
@@ -33,8 +34,8 @@ def fig_5(folder: Path, slew: Slew) -> None:
     panels = []
     for i in range(3):
         curves = [
-            Curve(slew.t, 1e3 * slew.tips[:, i], "C0", "simulated"),
-            Curve(slew.t, 1e3 * slew.quasi_static[:, i], "k--", "without vibration"),
+            Curve(slew.t, 1e3 * slew.tips[:, i], style.curve(0), "simulated"),
+            Curve(slew.t, 1e3 * slew.quasi_static[:, i], style.WANTED, "without vibration"),
         ]
         panels.append(Panel(f"({'abc'[i]}) link {i + 1}", "tip deflection [mm]", curves))
     draw(folder, "mohan-saha-fig5", 1, (6, 6), panels)
@@ -43,8 +44,8 @@ def fig_5(folder: Path, slew: Slew) -> None:
 def fig_6(folder: Path, slew: Slew) -> None:
     """Joint 1 by both paths."""
     recursion, dense = (x[:, 0] - slew.theta[: len(x), 0] for x in slew.both["tight"])
-    curves = [Curve(slew.t[: len(recursion)], recursion, "C1", "recursion", 3.0)]
-    curves += [Curve(slew.t[: len(dense)], dense, "C0", "dense")]
+    curves = [Curve(slew.t[: len(recursion)], recursion, style.curve(0, linewidth=style.BROAD), "recursion")]
+    curves += [Curve(slew.t[: len(dense)], dense, style.curve(1), "dense")]
     draw(folder, "mohan-saha-fig6", 1, (6, 3.5), [Panel("", "joint 1, simulated less desired [rad]", curves)])
 
 
@@ -61,7 +62,9 @@ def fig_7(folder: Path, slew: Slew) -> None:
 def fig_8(folder: Path, slew: Slew) -> None:
     """Acceleration of joint 1 by both paths."""
     panels = [
-        Panel(f"({letter}) {name}", ACCELERATION, [Curve(slew.t[: len(qdd)], qdd[:, 0], "C0", "")], (-1.5, 1.5))
+        Panel(
+            f"({letter}) {name}", ACCELERATION, [Curve(slew.t[: len(qdd)], qdd[:, 0], style.curve(0), "")], (-1.5, 1.5)
+        )
         for letter, name, qdd in zip("ab", PATH_NAMES, slew.accelerations, strict=True)
     ]
     draw(folder, "mohan-saha-fig8", 2, (8, 3.5), panels)
@@ -79,7 +82,7 @@ def fault(folder: Path, slew: Slew) -> None:
         (ACCELERATION, slew.accelerations[0][:, 0], bad.qdd, (-3.0, 3.0)),
     ]
     panels = [
-        Panel("", label, [Curve(t, y, "C0", "recursion"), Curve(bad.t, z, "C3", FAULT)], limits)
+        Panel("", label, [Curve(t, y, style.curve(0), "recursion"), Curve(bad.t, z, style.curve(1), FAULT)], limits)
         for label, y, z, limits in rows
     ]
     draw(folder, "mohan-saha-faults", 1, (6, 7), panels)
@@ -91,9 +94,9 @@ def errors(folder: Path, slew: Slew) -> None:
     for name, group in rounding.sweep(slew).items():
         at, values = np.array(list(group)), list(group.values())
         curves = [
-            Curve(at, np.array([c.recursion for c in values]), "C0o-", "recursion"),
-            Curve(at, np.array([c.dense for c in values]), "C3s-", "dense, Cholesky"),
-            Curve(at, np.array([rounding.EPS * c.condition for c in values]), "k:", "2.2e-16 x condition of M"),
+            Curve(at, np.array([c.recursion for c in values]), style.joined(0), "recursion"),
+            Curve(at, np.array([c.dense for c in values]), style.joined(1), "dense, Cholesky"),
+            Curve(at, np.array([rounding.EPS * c.condition for c in values]), style.WANTED, "2.2e-16 x condition of M"),
         ]
         scale = "log" if "over" in name else "linear"
         panels.append(Panel(name, "relative error of qdd", curves, (1e-15, 1e-8), scale, "log"))
@@ -101,4 +104,7 @@ def errors(folder: Path, slew: Slew) -> None:
 
 
 def _against(t: Array, simulated: Array, desired: Array) -> list[Curve]:
-    return [Curve(t[: len(simulated)], simulated, "C0", "simulated"), Curve(t, desired, "k--", "desired")]
+    return [
+        Curve(t[: len(simulated)], simulated, style.curve(0), "simulated"),
+        Curve(t, desired, style.WANTED, "desired"),
+    ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm import style
 from flexarm.papers.panels import Curve, Panel, draw
 from flexarm.papers.subudhi_morris.compute import (
     DAMPING,
@@ -56,16 +57,16 @@ def pages() -> dict[str, list[Panel]]:
 # -- Figs. 4 to 6 ------------------------------------------------------------------------------------------------------
 
 
-def _compared(title: str, unit: str, value: Value, runs: dict[str, tuple[Any, str]] | None = None) -> Panel:
-    """The same quantity of runs, each with its label and style."""
+def _compared(title: str, unit: str, value: Value, runs: dict[str, Any] | None = None) -> Panel:
+    """The same quantity of runs, each with its label."""
     light = DAMPING[0]
     runs = runs or {
-        RIGID_JOINTS: (response("none", None, light), "C0"),
-        ELASTIC_JOINTS: (response("absolute", KS, light), "C3"),
+        RIGID_JOINTS: response("none", None, light),
+        ELASTIC_JOINTS: response("absolute", KS, light),
     }
     curves = [
-        Curve(result.time.values[::STRIDE], value(result)[::STRIDE], style, label)
-        for label, (result, style) in runs.items()
+        Curve(result.time.values[::STRIDE], value(result)[::STRIDE], style.curve(i), label)
+        for i, (label, result) in enumerate(runs.items())
     ]
     return Panel(title, unit, curves)
 
@@ -103,13 +104,10 @@ def fig_6() -> list[Panel]:
     elastic = response("absolute", KS, DAMPING[0])
     t = elastic.time.values[::STRIDE]
     deflections = 1e3 * spring(elastic)[::STRIDE]
-    twisted = [
-        Curve(t, y, style, f"joint {i}")
-        for i, (y, style) in enumerate(zip(deflections.T, ("C3", "C1"), strict=True), 1)
-    ]
+    twisted = [Curve(t, y, style.curve(i), f"joint {i + 1}") for i, y in enumerate(deflections.T)]
     return [
         _compared("(a) tip of link 2", "mm", _tip(1)),
-        Panel("(b) deflections of joint 1 (red) and 2 (orange)", "mrad", twisted),
+        Panel("(b) deflections of the joints", "mrad", twisted),
     ]
 
 
@@ -119,8 +117,8 @@ def rotors() -> list[Panel]:
     panels = []
     for rotor in ROTORS:
         runs = {
-            "rigid joints": (response(rotor, None, light), "C0"),
-            "elastic joints": (response(rotor, KS, light), "C3--"),
+            "rigid joints": response(rotor, None, light),
+            "elastic joints": response(rotor, KS, light),
         }
         panels += [
             _compared(f"{rotor} rotors in both arms: tip of link {link + 1}", "mm", _tip(link), runs) for link in (0, 1)
@@ -132,16 +130,18 @@ def rotors() -> list[Panel]:
 
 
 def _tracked(title: str, unit: str, value: Callable[[Any], Array], reference: bool = False) -> Panel:
-    """A quantity under the corrected law and under the law as printed; of two, the second is dashed."""
+    """A quantity under the corrected law and under the law as printed; of two, the second has marks."""
     curves = []
-    for label, name, color in (("law corrected", "corrected", "C0"), ("law as printed", "rotors", "C3")):
+    for i, (label, name) in enumerate((("law corrected", "corrected"), ("law as printed", "rotors"))):
         result = tracked(name)  # type: ignore[arg-type]
-        for y, style in zip(value(result).T, ("", "--"), strict=False):
-            curves.append(Curve(result.time.values[::2], y[::2], color + style, "" if style else label))
+        t = result.time.values[::2]
+        for k, y in enumerate(value(result).T[:2]):
+            look = style.curve(i) | style.marked(k, i, len(t))
+            curves.append(Curve(t, y[::2], look, "" if k else label))
     if reference:
         result = tracked()
         curves += [
-            Curve(result.time.values[::2], y[::2], "k:", "" if i else "reference")
+            Curve(result.time.values[::2], y[::2], style.WANTED, "" if i else "reference")
             for i, y in enumerate(result.q_ref.values.T)
         ]
     return Panel(title, unit, curves)
@@ -177,12 +177,12 @@ def fig_8() -> list[Panel]:
 def pulses() -> list[Panel]:
     """What the pulses leave of a vibration, and where the arm's first two frequencies lie."""
     omega = np.linspace(8, 30, 200)
-    curves = [Curve(omega, 1e3 * pulse(omega), "0.6", "4 sin²(ωT/2) / ω²")]
-    for rotor, color in zip(ROTORS, ("C0", "C1"), strict=True):
-        for ks, marker in ((None, "o"), (KS, "x")):
+    curves = [Curve(omega, 1e3 * pulse(omega), style.MEASURED, "4 sin²(ωT/2) / ω²")]
+    for i, rotor in enumerate(ROTORS):
+        for k, ks in enumerate((None, KS)):
             found = frequencies_of(rotor, ks)[:2]
             label = f"{rotor} rotors, {'rigid' if ks is None else 'elastic'} joints"
-            curves.append(Curve(found, 1e3 * pulse(found), color + marker, label))
+            curves.append(Curve(found, 1e3 * pulse(found), style.points(2 * k + i, color=style.colour(i)), label))
     return [Panel(f"vibration left by two pulses of {PULSE:g} s", "1e-3 s²", curves)]
 
 
@@ -191,7 +191,7 @@ def validity() -> list[Panel]:
     panels = []
     for rotor in ROTORS:
         curves = [
-            Curve(np.array(TORQUES), errors(rotor, variant), f"C{i}o-", variant.label)
+            Curve(np.array(TORQUES), errors(rotor, variant), style.joined(i), variant.label)
             for i, variant in enumerate(VARIANTS)
         ]
         panels.append(Panel(f"{rotor} rotors: largest error of the tip", "mm", curves, (1e-3, 100), yscale="log"))

@@ -6,11 +6,12 @@ from typing import final
 
 import numpy as np
 
+from flexarm import style
 from flexarm.papers.panels import Curve, Panel, draw
 from flexarm.papers.theodore_ghosal.compute import DIRECTIONS, DURATION, Array
 from flexarm.papers.theodore_ghosal.runs import FROZEN, PAPER, Runs
 
-LINES = ("C0", "C3--")
+LINES = (style.curve(0), style.curve(1))
 PLANES = ("out of plane", "in plane")
 """Of bending along y, the axis of joint 2, and along z; the plane is that of link 3 and the axis of joint 1."""
 
@@ -115,9 +116,9 @@ def free_vibration(runs: Runs) -> Picture:
     for d in DIRECTIONS:
         v = runs.vibration(d)
         curves = [
-            Curve(v.t, 1e3 * v.tip, "C0", "tip", 0.5),
-            Curve(v.t, 1e3 * v.adiabatic, "k", "(M omega)^(-1/2)", 1.5),
-            Curve(v.t_frozen, 1e3 * v.frozen, "C3--", "real parts alone", 1.5),
+            Curve(v.t, 1e3 * v.tip, style.curve(0, linewidth=style.FINE), "tip"),
+            Curve(v.t, 1e3 * v.adiabatic, style.WANTED | {"linewidth": style.CURVE}, "(M omega)^(-1/2)"),
+            Curve(v.t_frozen, 1e3 * v.frozen, style.curve(1), "real parts alone"),
         ]
         panels.append(Panel(d, "deflection of the tip [mm]", curves))
     return Picture(2, (6.5, 2.6), panels)
@@ -130,8 +131,8 @@ def elements(runs: Runs) -> Picture:
     for d in DIRECTIONS:
         for i, plane in enumerate(PLANES):
             curves = [
-                Curve(t, 1e3 * runs.tip("10 elements", d)[:, i], "C1", "10 elements", 2.5),
-                Curve(t, 1e3 * runs.tip(PAPER, d)[:, i], "k--", "2 modes", 0.8),
+                Curve(t, 1e3 * runs.tip("10 elements", d)[:, i], style.MEASURED, "10 elements"),
+                Curve(t, 1e3 * runs.tip(PAPER, d)[:, i], style.MODEL, "2 modes"),
             ]
             panels.append(Panel(f"{d}, {plane}", "deflection of the tip [mm]", curves))
     return Picture(2, (6.5, 4.2), panels)
@@ -140,6 +141,9 @@ def elements(runs: Runs) -> Picture:
 def convection(runs: Runs) -> Picture:
     """How far eq. 24 is off, over U / U_g."""
     x, slewing, standing = runs.convection()
-    curves = [Curve(x, slewing, "C0o-", "joints 1, 2 turn"), Curve(x, standing, "C1s-", "joints 1, 2 stand")]
+    curves = [
+        Curve(x, slewing, style.joined(0), "joints 1, 2 turn"),
+        Curve(x, standing, style.joined(1), "joints 1, 2 stand"),
+    ]
     title, label = "extension, eq. 24 against its correction", "difference at the tip [percent]"
     return Picture(1, (5, 3.2), [Panel(title, label, curves, xscale="log", yscale="log")], "U / U_g")
