@@ -255,11 +255,8 @@
       let lowest = Infinity;
       const at = new Vector3();
       for (let i = 0; i < points.length; i += 3) lowest = Math.min(lowest, at.set(points[i], points[i + 1], points[i + 2]).dot(up));
-      const feet = this.arms.map((arm) => arm.description.links[0].joint);
-      const clearance = Math.max(0.035 * reach, ...feet.map(({ half, radius }) => 1.3 * half + 0.4 * radius));
-      const flat = lowest > -0.02 * reach;
-      const onGround = flat && this.arms.some(({ description: { links, base } }) => Math.abs(new Vector3(...base.axis).dot(up)) > 0.5 && links[0].joint.kind === "revolute");
-      this.level = (onGround ? 0 : lowest) - (flat ? clearance : clearance + 0.05 * reach);
+      const depth = Math.max(0.035 * reach, ...this.arms.map((arm) => arm.depth()));
+      this.level = Math.min(lowest - (lowest < -0.02 * reach ? 0.06 * reach : 0), 0) - depth;
       for (const arm of this.arms) arm.settle(this.level);
       this.points = Float64Array.from(points);
       this.home();

@@ -6,6 +6,7 @@
  */
 {
   const STATIONS = 21; // sections of a link, evenly along it
+  const HUB = 0.3; // length of a telescope's hub, of its beam's
   const SECTION = 9; // numbers of one: place, y axis, two moments, deflection
   const { Group, Mesh, Object3D } = THREE;
 
@@ -127,34 +128,55 @@
   }
   flexarm.surface = surface;
 
-  const neutral = {}; // materials of what all arms have in common
+  /** Colours of what all arms have in common, by the page's style. */
+  function shades() {
+    const dark = flexarm.theme() === "dark";
+    const found = { metal: dark ? "#c3ccd6" : "#b9c2cb", dark: dark ? "#11161b" : "#28313a", white: "#ffffff" };
+    for (const name of ["rigid", "housing", "spring", "load"]) found[name] = flexarm.style(`--${name}`);
+    return Object.fromEntries(Object.entries(found).map(([name, css]) => [name, new THREE.Color(css)]));
+  }
 
-  function materials() {
-    if (neutral.rigid) return neutral;
-    const made = (rough, metal) => surface({ rough, metal });
-    Object.assign(neutral, {
-      rigid: made(0.5, 0.25),
-      housing: made(0.42, 0.45),
-      metal: made(0.3, 0.75),
-      spring: made(0.38, 0.2),
-      load: made(0.4, 0.3),
-      dark: made(0.7, 0.1),
-    });
-    flexarm.themed(() => {
-      for (const name of ["rigid", "housing", "spring", "load"]) neutral[name].color.setStyle(flexarm.style(`--${name}`));
-      neutral.metal.color.setStyle(flexarm.theme() === "dark" ? "#c3ccd6" : "#aab4be");
-      neutral.dark.color.setStyle(flexarm.theme() === "dark" ? "#11161b" : "#2b343d");
-    });
-    return neutral;
+  /**
+   * Solids that move as one, as one mesh: every part has its shade in its vertices.
+   * @param {Array} parts of [geometry, shade, object whose place it takes]
+   */
+  function joined(parts, material) {
+    const [xyz, normals, index, ranges] = [[], [], [], []];
+    const p = new THREE.Vector3();
+    for (const [geometry, shade, object] of parts) {
+      if (object) object.updateMatrix();
+      const { position, normal } = geometry.attributes;
+      const first = xyz.length / 3;
+      for (let i = 0; i < position.count; i++) {
+        p.fromBufferAttribute(position, i);
+        xyz.push(...(object ? p.applyMatrix4(object.matrix) : p).toArray());
+        p.fromBufferAttribute(normal, i);
+        normals.push(...(object ? p.transformDirection(object.matrix) : p).toArray());
+      }
+      for (let i = 0; i < geometry.index.count; i++) index.push(first + geometry.index.getX(i));
+      ranges.push([shade, first, first + position.count]);
+    }
+    const mesh = new Mesh(solid(xyz, normals, index), material);
+    mesh.frustumCulled = false;
+    mesh.userData.ranges = ranges;
+    return mesh;
+  }
+
+  /** Gives the parts of a joined mesh their colours. */
+  function shade(mesh, colours) {
+    const { color } = mesh.geometry.attributes;
+    for (const [name, from, to] of mesh.userData.ranges) {
+      for (let i = from; i < to; i++) colours[name].toArray(color.array, 3 * i);
+    }
+    color.needsUpdate = true;
   }
 
   /* -- profiles ------------------------------------------------------------------------------------------------ */
 
   /** Points (y, z) and normals of a section's edge, once around; a box has round edges. */
-  function profile(round, [width, height]) {
+  function profile(round, [width, height], sides) {
     const points = [];
     if (round) {
-      const sides = 20;
       for (let k = 0; k < sides; k++) {
         const [c, s] = [Math.cos((2 * Math.PI * k) / sides), Math.sin((2 * Math.PI * k) / sides)];
         points.push([(c * width) / 2, (s * height) / 2, c, s]);
@@ -179,8 +201,8 @@
    * Rings stand one after the other, then the rims and middles of both ends.
    */
   class Sweep {
-    constructor(link, rings, material) {
-      const [base, tip] = [profile(link.round, link.base), profile(link.round, link.tip)];
+    constructor(link, rings, material, sides = 18) {
+      const [base, tip] = [profile(link.round, link.base, sides), profile(link.round, link.tip, sides)];
       this.rings = rings;
       this.sides = base.length;
       this.edge = new Float32Array(5 * this.sides); // y, z and normal at the base, slope of the taper
@@ -372,35 +394,35 @@
   }
 
   /** A tube about the points (x, y, z) of a curve. */
-  function wire(points, radius, sides = 8) {
+  function wire(points, radius, sides = 7) {
     const stations = new Float64Array(SECTION * points.length);
     points.forEach(([x, y, z, yx, yy, yz], j) => stations.set([x, y, z, yx, yy, yz, 0, 0, 0], SECTION * j));
     const link = { round: true, base: [2 * radius, 2 * radius], tip: [2 * radius, 2 * radius], length: 1 };
-    const sweep = new Sweep(link, points.length, null);
+    const sweep = new Sweep(link, points.length, null, sides);
     sweep.update(stations, 0);
     return sweep.geometry;
   }
 
   /** The spring of an elastic joint: a coil about z. */
   function coil(radius, half) {
-    const [turns, steps] = [3.5, 24];
+    const [turns, steps] = [3.5, 16];
     const points = [];
     for (let k = 0; k <= turns * steps; k++) {
       const angle = (2 * Math.PI * k) / steps;
       const [c, s] = [Math.cos(angle), Math.sin(angle)];
       points.push([radius * c, radius * s, half * ((2 * k) / (turns * steps) - 1), c, s, 0]);
     }
-    return wire(points, 0.1 * radius);
+    return wire(points, 0.13 * radius);
   }
 
   /** A straight solid along x from `from` to `to`, with a link's section at its base, larger by a factor. */
-  function bar(link, from, to, larger, material) {
+  function bar(link, from, to, larger) {
     const size = link.base.map((x) => x * larger);
-    const sweep = new Sweep({ round: link.round, base: size, tip: size, length: to - from }, 3, material);
+    const sweep = new Sweep({ round: link.round, base: size, tip: size, length: to - from }, 3, null);
     const stations = new Float64Array(3 * SECTION);
     for (let j = 0; j < 3; j++) stations.set([from + ((to - from) * j) / 2, 0, 0, 0, 1, 0, 0, 0, 0], SECTION * j);
     sweep.update(stations, 0);
-    return sweep.mesh;
+    return sweep.geometry;
   }
 
   /** Turns an object's z axis along a direction. */
@@ -472,6 +494,7 @@
       this.end = this.hand();
       this.foot = base ? this.stand() : null;
       this.stripes();
+      flexarm.themed(() => this.tint());
     }
 
     /** Its materials: flexible links in its colour, rigid ones with a touch of it, the rest as on every arm. */
@@ -479,18 +502,29 @@
       const opacity = this.ghost ? 0.26 : 1;
       this.material = surface({ rough: 0.4, opacity, vertexColors: true });
       this.rigid = surface({ rough: 0.5, metal: 0.1, opacity, vertexColors: true });
-      const { rigid } = this;
-      if (this.ghost) this.look = { rigid, housing: rigid, metal: rigid, spring: rigid, load: rigid, dark: rigid };
-      else this.look = { ...materials(), rigid };
+      this.hard = surface({ rough: 0.42, metal: 0.3, opacity, vertexColors: true });
       this.share = this.ghost || !this.description.links.some((link) => link.flexible) ? 1 : 0.22;
-      flexarm.themed(() => this.tint());
+      this.joined = [];
     }
 
+    /** Colours by the page's style, and its own. */
     tint() {
       const css = typeof this.color === "number" ? flexarm.colour(this.color) : this.color;
-      this.rigid.color.setStyle(flexarm.style("--rigid")).lerp(new THREE.Color(css), this.share);
-      if (this.mode === "plain") this.material.color.setStyle(css);
+      const own = new THREE.Color(css);
+      const colours = shades();
+      this.rigid.color.copy(colours.rigid).lerp(own, this.share);
+      if (this.mode === "plain") this.material.color.copy(own);
       else this.material.color.setRGB(1, 1, 1);
+      this.hard.color.copy(this.ghost ? own : colours.white);
+      if (this.ghost) for (const name of Object.keys(colours)) colours[name] = colours.white;
+      for (const mesh of this.joined) shade(mesh, colours);
+    }
+
+    /** Parts that move as one, each [geometry, shade, its place], in the material of all arms or another. */
+    parts(parts, material = this.hard) {
+      const mesh = joined(parts, material);
+      this.joined.push(mesh);
+      return mesh;
     }
 
     sweep(link) {
@@ -501,65 +535,62 @@
       return sweep;
     }
 
-    part(geometry, material) {
-      const mesh = new Mesh(geometry, material);
-      mesh.frustumCulled = false;
-      return mesh;
-    }
-
     /** What rides on a link's base frame: its joint, a hub, what is still in a telescope's hub. */
     mount(link) {
       const group = new Group();
       group.matrixAutoUpdate = false;
       const { kind, axis, radius, half, elastic } = link.joint;
-      const { look } = this;
+      const turned = along(new Object3D(), axis);
       if (kind === "revolute") {
-        const joint = along(new Group(), axis);
-        joint.add(this.part(drum(radius, half), look.housing));
-        const cap = this.part(drum(0.62 * radius, 1.1 * half), look.metal);
-        const pin = this.part(drum(0.2 * radius, 1.28 * half, 16), look.dark);
-        joint.add(cap, pin);
-        if (elastic) joint.add(this.part(coil(1.17 * radius, 0.72 * half), look.spring));
-        group.add(joint);
+        const parts = [
+          [drum(radius, half), "housing", turned],
+          [drum(0.62 * radius, 1.1 * half, 20), "metal", turned],
+          [drum(0.2 * radius, 1.28 * half, 10), "dark", turned],
+        ];
+        if (elastic) parts.push([coil(1.15 * radius, 0.78 * half), "spring", turned]);
+        group.add(this.parts(parts));
       } else if (kind === "prismatic") {
-        const rail = along(new Group(), axis);
-        const sleeve = along(new Group(), axis);
-        const rod = this.part(drum(0.5 * radius, 0.5, 20), look.metal);
-        sleeve.add(this.part(drum(radius, 1.5 * half), look.housing));
-        if (elastic) sleeve.add(this.part(coil(1.17 * radius, 1.1 * half), look.spring));
-        rail.add(rod, this.part(drum(0.85 * radius, 0.35 * half), look.housing));
-        group.add(rail, sleeve);
+        const parts = [[drum(radius, 1.5 * half), "housing", turned]];
+        if (elastic) parts.push([coil(1.15 * radius, 1.1 * half), "spring", turned]);
+        const sleeve = this.parts(parts);
+        const rod = along(this.parts([[drum(0.5 * radius, 0.5, 20), "metal", null]]), axis);
+        group.add(sleeve, rod, this.parts([[drum(0.85 * radius, 0.35 * half), "housing", turned]]));
         group.userData = { rod, sleeve, axis };
       } else if (kind === "telescope") {
-        const hub = 0.42 * link.length;
+        const hub = HUB * link.length;
         const larger = 1.45;
-        group.add(bar(link, -hub, 0, larger, look.housing));
-        group.add(bar(link, -0.05 * hub, 0.012 * hub, 1.12 * larger, look.metal));
-        group.add(bar(link, -1.01 * hub, -0.95 * hub, 1.12 * larger, look.metal));
-        const inner = bar(link, -1, 0, 0.999, this.material);
-        group.add(inner);
+        const parts = [
+          [bar(link, -hub, 0, larger), "housing", null],
+          [bar(link, -0.05 * hub, 0.012 * hub, 1.12 * larger), "metal", null],
+          [bar(link, -1.01 * hub, -0.95 * hub, 1.12 * larger), "metal", null],
+        ];
         if (elastic) {
-          const spring = along(new Group(), [1, 0, 0]);
-          spring.position.x = -hub / 2;
-          spring.add(this.part(coil((larger * Math.max(...link.base)) / 1.7, 0.4 * hub), look.spring));
-          group.add(spring);
+          const lying = along(new Object3D(), [1, 0, 0]);
+          lying.position.x = -hub / 2;
+          parts.push([coil(0.6 * larger * Math.max(...link.base), 0.4 * hub), "spring", lying]);
         }
+        const inner = this.parts([[bar(link, -1, 0, 0.999), "white", null]], this.material);
+        group.add(this.parts(parts), inner);
         group.userData = { inner };
       }
+      group.add(this.triad());
+      this.object.add(group);
+      return group;
+    }
+
+    /** The axes of a frame, shown on demand. */
+    triad() {
       const frame = triad(0.075 * this.description.reach);
       frame.visible = false;
       this.triads.push(frame);
-      group.add(frame);
-      this.object.add(group);
-      return group;
+      return frame;
     }
 
     /** The straight piece from a link's tip to the next frame, where they are apart. */
     strut(link, i) {
       const next = this.description.links[i + 1];
       const width = 0.8 * Math.min(Math.max(...link.tip), next ? Math.max(...next.base) : Infinity);
-      const mesh = this.part(new THREE.CylinderGeometry(width / 2, width / 2, 1, 20), this.look.rigid);
-      mesh.geometry.rotateX(Math.PI / 2);
+      const mesh = this.parts([[drum(width / 2, 0.5, 20), "white", null]], this.rigid);
       mesh.matrixAutoUpdate = false;
       mesh.visible = false;
       this.object.add(mesh);
@@ -570,19 +601,20 @@
     hand() {
       const group = new Group();
       group.matrixAutoUpdate = false;
-      const { payload, tip, reach } = this.description;
-      const ball = this.part(new THREE.SphereGeometry(1, 24, 16), payload ? this.look.load : this.look.metal);
-      ball.scale.setScalar(payload ? payload.radius : tip);
-      const band = this.part(new THREE.TorusGeometry(1, 0.06, 6, 32), this.look.dark);
-      band.visible = Boolean(payload);
-      band.rotation.y = Math.PI / 2;
-      ball.add(band);
-      const frame = triad(0.075 * reach);
-      frame.visible = false;
-      this.triads.push(frame);
-      group.add(ball, frame);
-      group.userData = { ball, band };
+      const { payload, tip } = this.description;
+      const lying = along(new Object3D(), [1, 0, 0]);
+      const [sphere, band] = [new THREE.SphereGeometry(1, 24, 16), new THREE.TorusGeometry(1, 0.06, 6, 32)];
+      const ball = this.parts([
+        [sphere, "load", null],
+        [band, "dark", lying],
+      ]);
+      const mark = this.parts([[sphere, "metal", null]]);
+      mark.scale.setScalar(tip);
+      group.add(ball, mark, this.triad());
+      group.userData = { ball, mark };
       this.object.add(group);
+      this.end = group;
+      this.payload(payload ? payload.radius : 0);
       return group;
     }
 
@@ -590,41 +622,36 @@
     stand() {
       const { up, base, links } = this.description;
       const { radius, half } = links[0].joint;
-      const group = along(new Group(), up);
-      const column = this.part(drum(1.25 * radius, 0.5), this.look.rigid);
-      const foot = this.part(drum(2.3 * radius, 0.16 * radius), this.look.housing);
-      const collar = this.part(drum(1.5 * radius, 0.14 * radius), this.look.housing);
-      group.add(column, foot, collar);
       const vertical = new THREE.Vector3(...up);
       const axis = new THREE.Vector3(...base.axis);
       const lies = axis.length() > 0 && Math.abs(axis.dot(vertical)) < 0.5;
       const origin = new THREE.Vector3(...base.origin);
       if (lies) origin.addScaledVector(axis, -(half + 1.25 * radius));
+      const column = this.parts([[drum(1.25 * radius, 0.5), "rigid", null]]);
+      const foot = this.parts([[drum(2.3 * radius, 0.16 * radius, 32), "housing", null]]);
+      const group = along(new Group(), up);
+      group.add(column, foot);
       group.position.copy(origin);
-      if (lies) {
-        // a bracket that holds the joint from the side
-        const arm = along(new Group(), base.axis);
-        arm.position.set(...base.origin).addScaledVector(axis, -(half + 0.7 * radius));
-        arm.add(this.part(drum(0.7 * radius, 0.75 * radius), this.look.rigid));
-        this.object.add(arm);
-      }
+      const held = along(new Object3D(), lies ? base.axis : up); // a bracket from the side, or a collar below
+      held.position.set(...base.origin);
+      if (lies) held.position.addScaledVector(axis, -(half + 0.7 * radius));
       const below = links[0].joint.kind === "revolute" && !lies ? half : 0;
-      group.userData = { column, foot, collar, below, radius, height: vertical.dot(origin), lies };
-      this.object.add(group);
+      if (!lies) held.position.addScaledVector(vertical, -below - 0.14 * radius);
+      const holder = lies ? [drum(0.7 * radius, 0.75 * radius), "rigid", held] : [drum(1.5 * radius, 0.14 * radius), "housing", held];
+      const top = lies ? 0.9 * radius : -below;
+      this.object.add(group, this.parts([holder]));
+      group.userData = { column, foot, top, radius, height: vertical.dot(origin) };
       return group;
     }
 
     /** Puts the base on the ground. @param {number} level height of the ground along `up` */
     settle(level) {
       if (!this.foot) return;
-      const { column, foot, collar, below, radius, height, lies } = this.foot.userData;
-      const top = lies ? 0.9 * radius : -below;
+      const { column, foot, top, radius, height } = this.foot.userData;
       const bottom = Math.min(level - height, top - 0.3 * radius);
       column.scale.z = top - bottom;
       column.position.z = (top + bottom) / 2;
       foot.position.z = bottom + 0.16 * radius;
-      collar.position.z = top - 0.14 * radius;
-      collar.visible = !lies;
     }
 
     /** Draws it at q; deflections s times as large. @param {ArrayLike<number>} q @param {number} [s] */
@@ -725,6 +752,14 @@
       return found;
     }
 
+    /** How far below its base it reaches, whatever it does [m]: joints, and hubs of telescopes that point down. */
+    depth() {
+      const { links } = this.description;
+      const { half, radius } = links[0].joint;
+      const hubs = links.map((link) => (link.joint.kind === "telescope" ? 1.1 * HUB * link.length : 0));
+      return Math.max(1.3 * half + 0.4 * radius, ...hubs);
+    }
+
     /** Shows or hides the frames of links and tip. @param {boolean} visible */
     frames(visible) {
       for (const frame of this.triads) frame.visible = visible;
@@ -745,10 +780,10 @@
 
     /** Another payload: a ball of this radius [m], none with zero. @param {number} radius */
     payload(radius) {
-      const { ball, band } = this.end.userData;
-      ball.scale.setScalar(radius > 0 ? radius : this.description.tip);
-      band.visible = radius > 0;
-      if (!this.ghost) ball.material = radius > 0 ? this.look.load : this.look.metal;
+      const { ball, mark } = this.end.userData;
+      ball.visible = radius > 0;
+      mark.visible = !ball.visible;
+      if (radius > 0) ball.scale.setScalar(radius);
     }
   };
 
