@@ -49,6 +49,7 @@ description = "Two of them"
 scenario = "push.toml"
 design = { type = "random", runs = 3, seed = 1 }
 keep = ["peak", "settling"]
+knows = "true"
 [parameters]
 "upper.mass" = { type = "uniform", low = "-10 %", high = "10 %" }
 """

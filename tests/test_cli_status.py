@@ -1,5 +1,6 @@
 """How every command ends: its status, in how many lines, and what is kept. The commands are those of the parser."""
 
+import json
 import os
 import random
 import re
@@ -7,13 +8,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
 from programs import Ended, run
+from rich.table import Table
 
 import flexarm as fa
 from flexarm import cli
+from flexarm.papers.verdicts import PAPERS, Part
 
 PRESSED = Path(__file__).parent / "helpers" / "pressed.py"
 COMMANDS = typer.main.get_command(cli.app).commands
@@ -125,6 +129,25 @@ def test_2_where_it_is_refused(name, files, call):
                 continue
             said(call(name, *arguments(name, **{kind: odd})), 2)
     assert sorted(os.listdir(files)) == before
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_draws_a_table_has_json(name, files, call, monkeypatch):
+    """With it there is one document, and no table."""
+    drawn, made = [], Table.__init__
+    monkeypatch.setattr(Table, "__init__", lambda *given, **more: (drawn.append(given), made(*given, **more))[1])
+    short = SimpleNamespace(reproduce=lambda folder: [Part("Fig. 1", "Nothing.", [], study=True)])
+    for paper in PAPERS:
+        monkeypatch.setitem(sys.modules, f"flexarm.papers.{paper.name.replace('-', '_')}", short)
+    ended = call(name, *arguments(name))
+    assert ended.returncode == 0 and ended.stdout
+    has_json = any("--json" in param.opts for param in COMMANDS[name].params)
+    assert has_json or not drawn, "a table that no program can read"
+    if has_json:
+        drawn.clear()
+        ended = call(name, *arguments(name), "--json")
+        assert (ended.returncode, ended.stderr, drawn) == (0, "", [])
+        assert json.loads(ended.stdout)["command"] == name
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "papers"])

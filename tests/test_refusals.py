@@ -585,7 +585,7 @@ CALLS = [
     (lambda: SYMBOLS.elements(""), PART.format("''")),
     (lambda: SYMBOLS.derive(["M"]), PART.format("['M']")),
     (lambda: SYMBOLS.forms({}), PART.format("{}")),
-    (lambda: SYMBOLS.forms("tips"), PART.format("'tips'")),
+    (lambda: SYMBOLS.forms("tips"), PART.format("'tips'") + "; did you mean 'tip'?"),
     (lambda: SYMBOLS.explicit(0), "expression is 0; it must be a SymPy expression or matrix"),
     (lambda: SYMBOLS.rate({}), "expression is {}; it must be a SymPy expression or matrix"),
     (lambda: SYMBOLS.length_of([]), "function is []; it must be one of the equations' functions"),

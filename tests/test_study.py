@@ -537,6 +537,13 @@ def test_indices_where_runs_are_missing():
     assert np.isnan(result.first_order.sel(outcome="few")).all()
 
 
+def test_a_single_parameter_has_all_of_the_variance():
+    result = run(lambda samples: samples["x"] ** 2, {"x": UNIFORM}, "sensitivity", runs=256)
+    assert result.first_order.shape == result.total_order_low.shape == (1, 1)
+    assert result.first_order.item() == pytest.approx(1.0, abs=0.05)  # as 256 samples tell it
+    assert result.total_order.item() == pytest.approx(1.0, abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("worst", "expected"), [("largest", 7 + 1 + 0.1 * np.pi**4), ("smallest", -1 - 0.1 * np.pi**4)]
 )

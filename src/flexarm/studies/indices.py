@@ -59,6 +59,8 @@ def _sobol(y: Array) -> tuple[Array, Array]:
     """SciPy's estimates (Saltelli 2010) from rows of blocks."""
     from scipy.stats import sobol_indices
 
-    blocks: Any = {"f_A": y[:, 0][None], "f_B": y[:, 1][None], "f_AB": y[:, 2:].T[:, None]}
+    k = y.shape[1] - 2
+    mixed = np.repeat(y[:, 2:].T[:, None], 2 if k == 1 else 1, axis=0)  # SciPy fails on a single parameter: it has two
+    blocks: Any = {"f_A": y[:, 0][None], "f_B": y[:, 1][None], "f_AB": mixed}
     found = sobol_indices(func=blocks, n=len(y))
-    return np.atleast_1d(found.first_order), np.atleast_1d(found.total_order)
+    return np.atleast_1d(found.first_order)[:k], np.atleast_1d(found.total_order)[:k]
