@@ -1,0 +1,370 @@
+"""A result in the browser: what `fa.view` puts into a page, and where the page goes."""
+
+import html as entities
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm import escape
+from flexarm.checks import Fault, checked_flag, checked_names, checked_result, refused, shown
+from flexarm.closed_forms.formats.javascript import javascript
+from flexarm.description.arm import Arm
+from flexarm.errors import DescriptionError
+from flexarm.files import checked_path, write_whole
+from flexarm.model import Model
+from flexarm.model.drawing import LARGEST
+from flexarm.model.linear import without_inertia
+from flexarm.pictures.curves import panels
+from flexarm.pictures.drawing import drawing_program, drawn
+from flexarm.pictures.page import page
+from flexarm.pictures.recorded import Motion, motions
+from flexarm.pictures.solids import solids
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+
+SCRIPTS = (
+    "view.css",
+    "motion.js",
+    "controls.js",
+    "player.js",
+    "plots.js",
+    "view.js",
+    "results.js",
+    "modes.js",
+    "start.js",
+)
+
+SUFFIXES = (".html", ".htm")
+
+MOST_RESULTS = 8
+"""On one page, beyond which nobody tells them apart."""
+
+MOST_SAMPLES, MOST_NUMBERS, LEAST_SAMPLES = 4001, 400_000, 201
+"""Of a result that a page holds, of all its results together, and of a result that has very many coordinates."""
+
+SWING = 0.1
+"""Of an arm's size: how far a mode swings, and how far the sliders of an arm at rest bend a link."""
+
+
+@final
+@dataclass(frozen=True)
+class Page:
+    """A page that is not written yet. A notebook shows it in place.
+
+    Attributes
+    ----------
+    title : str
+    html : str
+        All of it.
+    """
+
+    title: str
+    html: str
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write it, whole or not at all; raises `DescriptionError` where that cannot be done."""
+        return write_whole(path, self.html.encode())
+
+    def __repr__(self) -> str:
+        return f"Page({self.title!r}: {len(self.html) / 1e6:.2f} MB)"
+
+    def _repr_html_(self) -> str:
+        style = "width: 100%; height: 640px; border: 0"
+        title, content = escape.html(self.title), entities.escape(self.html)  # whose lines stay lines
+        return f'<iframe sandbox="allow-scripts" style="{style}" title="{title}" srcdoc="{content}"></iframe>'
+
+
+def view(
+    what: Any,
+    path: str | PathLike[str] | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    show: bool = True,
+    modes: bool = False,
+    q: Any = None,
+    locked: bool = True,
+) -> Path | Page:
+    """An arm in the browser: one HTML file that holds all it needs, and opens from disk without a network.
+
+    Results move: with a clock, deflections magnified, bending moments as colours, the reference as a ghost, plots over
+    time. An arm at rest has sliders for its coordinates, or swings in its natural modes.
+
+    Parameters
+    ----------
+    what : xarray.Dataset, list or dict of them, Model or Arm
+        A result of `simulate`; several in one picture, at most 8, of one arm or several, with their names as keys of
+        a dict; runs of an ensemble, `ensemble.isel(run=[0, 7])`; or an arm.
+    path : path, optional
+        Of the file. Without one a `Page` is returned, which a notebook shows.
+    names : list of str, optional
+        What results are called; default their own names.
+    show : bool
+        Whether a file is opened, where there is a browser.
+    modes : bool
+        An arm's natural modes, with their frequencies.
+    q : (n,), optional
+        About which configuration, of an arm; default at rest.
+    locked : bool
+        Whether the drives are held in the modes, as in `Model.modes`.
+
+    Returns
+    -------
+    pathlib.Path or Page
+
+    Raises
+    ------
+    DescriptionError
+        When a result lacks q, has none that is finite, or its arm cannot be built again from what it says of it; when
+        there are too many results; where the file cannot be written.
+    """
+    with refused("view"):
+        checked_flag(show, "show")
+    if path is not None and Path(checked_path(path)).suffix.lower() not in SUFFIXES:
+        raise DescriptionError(f"view: path is {shown(path)}; it must end with {' or '.join(SUFFIXES)}")
+    made = viewed(what, names=names, modes=modes, q=q, locked=locked)
+    if path is None:
+        return made
+    written = made.save(path)
+    if show:
+        opened(written)
+    return written
+
+
+def viewed(what: Any, *, names: Any = None, modes: bool = False, q: Any = None, locked: bool = True) -> Page:
+    """The page that `view` writes."""
+    with refused("view"):
+        checked_flag(modes, "modes")
+        checked_flag(locked, "locked")
+        if isinstance(what, Arm | Model):
+            if names is not None:
+                raise Fault("names", "is given for an arm; results have names")
+            model = Model(what) if isinstance(what, Arm) else what
+            return _modes(model, q, locked) if modes else _still(model, q)
+        if modes or q is not None:
+            raise Fault("modes" if modes else "q", "is given for results; it belongs to an Arm or a Model")
+        return _results(what, names)
+
+
+def opened(path: Path) -> bool:
+    """Whether a browser with windows was asked to show a file. One that runs in a terminal would take it over."""
+    windows = sys.platform in ("darwin", "win32") or any(os.environ.get(x) for x in ("DISPLAY", "WAYLAND_DISPLAY"))
+    if not windows:
+        return False
+    import webbrowser
+
+    try:
+        return webbrowser.open(path.resolve().as_uri())
+    except webbrowser.Error:
+        return False
+
+
+# -- results -----------------------------------------------------------------------------------------------------------
+
+
+def _named(what: Any, names: Any) -> tuple[list["Dataset"], list[str]]:
+    """Results, runs of ensembles among them one by one, and what each is called, no two alike; raises `Fault`."""
+    from xarray import Dataset
+
+    if isinstance(what, Mapping) and not isinstance(what, Dataset):
+        if names is not None:
+            raise Fault("names", "is given beside a dict of results, which has the names")
+        what, names = list(what.values()), list(what)
+    given = list(what) if isinstance(what, list | tuple) else [what]
+    if names is not None and len(checked_names(names, "names of the results", "names")) != len(given):
+        raise Fault("names", f"has {len(names)} names for {len(given)} results")
+    found: dict[str, Dataset] = {}
+    for k, each in enumerate(given):
+        checked_result(each, ("q", "role"), ("arm", "title"))
+        called = str(each.attrs.get("name") or each.attrs["title"].partition(":")[0]) if names is None else names[k]
+        for result, run in _runs(each):
+            name = free = called if run is None else f"{called}, run {run}"
+            count = 1
+            while free in found:
+                count += 1
+                free = f"{name} ({count})"
+            found[free] = result.assign_attrs(name=free)
+    if not 1 <= len(found) <= MOST_RESULTS:
+        raise Fault("results", f"has {len(found)}; it must have 1 to {MOST_RESULTS}, which can be told apart")
+    return list(found.values()), list(found)
+
+
+def _runs(given: "Dataset") -> list[tuple["Dataset", Any]]:
+    """A result alone, or the runs of an ensemble with their numbers, each as far as it is known."""
+    if "run" not in given.coords:
+        return [(given, None)]
+    if "run" not in given.dims:
+        known = np.isfinite(given.q.values).all(axis=1)
+        return [(given.isel(time=slice(0, len(known) if known.all() else int(np.argmin(known)))), given["run"].item())]
+    if given.sizes["run"] > MOST_RESULTS:
+        some = "choose some: ensemble.isel(run=[0, 7])"
+        raise Fault("result", f"has {given.sizes['run']} runs; at most {MOST_RESULTS} are shown: {some}")
+    return [pair for i in range(given.sizes["run"]) for pair in _runs(given.isel(run=i))]
+
+
+def _results(what: Any, names: Any) -> Page:
+    """The page of results."""
+    results, called = _named(what, names)
+    arms, rows, described = _Arms(), [], []
+    for motion, result in zip(motions(results, called), results, strict=True):
+        known, n = motion.q.shape
+        most = max(LEAST_SAMPLES, min(MOST_SAMPLES, MOST_NUMBERS // (len(results) * 3 * n)))
+        i = np.arange(known) if known <= most else np.linspace(0, known - 1, most).round().astype(int)
+        rows.append(i)
+        each: dict[str, Any] = {
+            "name": motion.name,
+            "arm": arms.number(motion.model),
+            "time": motion.t[i],
+            "q": motion.q[i].astype(np.float32),
+            "notes": _notes(result, motion, len(i)),
+        }
+        if motion.wanted is not None:
+            each["reference"] = motion.wanted[i].astype(np.float32)
+        described.append(each)
+    data = {
+        "kind": "results",
+        "title": called[0] if len(called) == 1 else " and ".join(called),
+        "about": _about(results),
+        "arms": arms.described,
+        "results": described,
+        "panels": panels(results, rows),
+    }
+    return _page(data, arms)
+
+
+def _notes(result: "Dataset", motion: Motion, shown_: int) -> list[str]:
+    """What is to be said beside a result: that it stopped, that not all of it is on the page."""
+    status = str(result["status"].values if "status" in result.variables else result.attrs.get("status", ""))
+    notes = [] if status in ("completed", "") else [f"ends at {motion.t[-1]:.6g} s: {status}"]
+    return notes + ([f"{shown_} of {len(motion.t)} samples are shown"] if shown_ < len(motion.t) else [])
+
+
+def _about(results: list["Dataset"]) -> str:
+    """One line below the title."""
+    arms = dict.fromkeys(str(result.attrs["title"]).partition(":")[0] for result in results)
+    inputs = [str(result.attrs.get("input_description", "")) for result in results]
+    return " \N{MIDDLE DOT} ".join(filter(None, (*arms, *(inputs if len(results) == 1 else ()))))
+
+
+class _Arms:
+    """The different arms of a page: what each looks like, and the program that draws it."""
+
+    def __init__(self) -> None:
+        self.described: list[dict[str, Any]] = []
+        self.programs: list[str] = []
+        self._known: dict[tuple[str, tuple[str, ...], bytes], int] = {}
+
+    def number(self, model: Model) -> int:
+        """Which of them it is."""
+        key = model.arm.canonical(), tuple(x.name for x in model.varied), model.p.tobytes()
+        if key not in self._known:
+            self._known[key] = len(self.described)
+            name = f"drawing_{len(self.described)}"
+            self.programs.append(javascript(replace(drawing_program(model), name=name)))
+            self.described.append({"description": solids(model), "program": name})
+        return self._known[key]
+
+
+def _page(data: dict[str, Any], arms: _Arms) -> Page:
+    title = data["title"]
+    return Page(title, page(f"{title} \N{EN DASH} flexarm", data, SCRIPTS, arms.programs))
+
+
+# -- arms --------------------------------------------------------------------------------------------------------------
+
+
+def _configuration(model: Model, q: Any) -> Array:
+    found = model.single("view", "q", model.arm.rest if q is None else q)
+    if np.abs(found).max(initial=0.0) > LARGEST:
+        raise Fault("q", f"has {np.abs(found).max():g}; it must be at most {LARGEST:g} in size to be drawn")
+    return found
+
+
+def _size(model: Model, q: Array) -> float:
+    """How large an arm is, from its base [m]."""
+    places = drawn(model, q)[0][..., :3].reshape(-1, 3)
+    return float(np.ptp(np.vstack([places, np.zeros(3)]), axis=0).max())
+
+
+def _reach(model: Model, q: Array, direction: Array) -> float:
+    """How far the arm's points move per unit along a direction of its coordinates [m]."""
+    h = 1e-4 / max(float(np.abs(direction).max()), 1e-300)
+    there, back = (drawn(model, q + sign * h * direction)[0][..., :3] for sign in (1, -1))
+    return float(np.linalg.norm(there - back, axis=-1).max()) / (2 * h)
+
+
+def _modes(model: Model, q: Any, locked: bool) -> Page:
+    """The page of an arm's natural modes about a configuration."""
+    q = _configuration(model, q)
+    if fault := without_inertia(model, q):
+        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
+    omega, phi = model.modes(q, locked)
+    if not len(omega):
+        raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates" + " with the drives held" * locked)
+    arms, swing = _Arms(), SWING * _size(model, q)
+    rows = []
+    for w, shape in zip(omega, phi.T, strict=True):
+        amplitude = swing / max(_reach(model, q, shape), 1e-300)
+        rows.append({"omega": float(w), "shape": shape * amplitude, "parts": _parts(model, shape)})
+    data = {
+        "kind": "modes",
+        "title": f"{model.arm.name}: modes, drives {'held' if locked else 'free'}",
+        "about": "Swings are drawn as large as they can be seen, and slower than they are.",
+        "arms": arms.described,
+        "arm": arms.number(model),
+        "q": q,
+        "modes": rows,
+    }
+    return _page(data, arms)
+
+
+def _parts(model: Model, shape: Array) -> str:
+    """The coordinates that move most in a mode, relative to the largest."""
+    relative = shape / shape[np.argmax(np.abs(shape))]
+    leading = [i for i in np.argsort(-np.abs(relative), kind="stable") if abs(relative[i]) >= 0.05][:4]
+    return ", ".join(f"{relative[i]:+.2f} {model.coordinates[i]}" for i in leading)
+
+
+def _still(model: Model, q: Any) -> Page:
+    """The page of an arm at rest, with sliders."""
+    q = _configuration(model, q)
+    arms, size, sliders = _Arms(), _size(model, q), []
+    motors = dict(model.arm.springs)
+    for i, coordinate in enumerate(model.arm.layout):
+        if coordinate.role == "motor":
+            continue
+        low, high = -np.pi, np.pi
+        if coordinate.role == "flexible":
+            high = SWING * size / max(_reach(model, q, np.eye(len(q))[i]), 1e-12)
+            low = -high
+        elif coordinate.unit == "m":
+            low, high = min(0.0, q[i]), max(2 * q[i], size, 1e-3)
+        role = coordinate.role
+        sliders.append(
+            {
+                "name": coordinate.name,
+                "unit": coordinate.unit,
+                "role": role,
+                "low": low,
+                "high": high,
+                "moves": [i, *([motors[i]] if i in motors else [])],
+            }
+        )
+    data = {
+        "kind": "still",
+        "title": model.arm.name,
+        "about": model.arm.description,
+        "arms": arms.described,
+        "arm": arms.number(model),
+        "q": q,
+        "sliders": sliders,
+    }
+    return _page(data, arms)
