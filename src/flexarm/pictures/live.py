@@ -151,7 +151,7 @@ class Live:
         damped = tuple(i for i, name in enumerate(names) if _field(name) == "damping_ratio")
         if damped:
             offsets, ones = tuple(p[list(damped)].tolist()), (1.0,) * len(damped)
-            found.append(Slider("damping", "Added damping", "", 0.0, 0.0, MOST_DAMPING, False, damped, offsets, ones))
+            found.append(Slider("damping", "More damping", "", 0.0, 0.0, MOST_DAMPING, False, damped, offsets, ones))
         pulled = tuple(i for i, name in enumerate(names) if name.split(".")[0] == "gravity")
         if pulled:
             g = np.array(self.arm.gravity)
@@ -228,6 +228,16 @@ class Live:
             return None
         second = [each for each in slow if each[0] > 1.2 * slow[0][0]][:1]
         return math.prod((ZVD(*each) for each in second), start=ZVD(*slow[0]))
+
+    @property
+    def push(self) -> float:
+        """Of a push on the tip [N/m]: as stiff as the arm under its controller is there, where it is softest."""
+        q = self._standing(self.target)
+        B = self.plain.input_matrix(q)
+        K = np.array(self.plain.slope("restoring_force", 0)(q)) + B @ np.diag(self.Kp) @ B.T
+        J = np.array(self.plain.slope("tip", 0)(q))[12:15]  # the last column of the pose
+        softest = float(np.linalg.eigvals(J @ np.linalg.solve(K, J.T)).real.max())
+        return 1.0 / softest if softest > 0 else 1.0
 
     # -- the step
 

@@ -10,6 +10,7 @@ from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.checks import Fault, checked_flag, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
+from flexarm.description.joints import Telescope
 from flexarm.description.load import bundled, load, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -22,7 +23,10 @@ from flexarm.scenario.tables import state
 
 Array = np.ndarray
 
-SCRIPTS = ("play.css", "live.js", "play.js")
+SCRIPTS = ("view.css", "play.css", "controls.js", "live.js", "strips.js", "play.js")
+
+ASIDE = 0.4
+"""Of an arm that is played without a scenario: how far the first target is from rest [rad]."""
 
 LARGEST = 1e6
 """Of a coordinate or a rate that is gone on with, in SI units."""
@@ -86,7 +90,7 @@ def _live(what: Any) -> tuple[str, str, Live]:
         what = what.arm_at()
     if isinstance(what, Arm):
         rest = np.array(what.rest)
-        return what.name, what.description, Live(what, rest, rest[list(what.joints)])
+        return what.name, what.description, Live(what, rest, _aside(what))
     if isinstance(what, Scenario):
         arm = what.loaded_arm()
         what.check(arm)
@@ -108,6 +112,17 @@ def _found(name: str) -> Arm | Scenario:
         known = ", ".join(dict.fromkeys((*bundled(), *bundled_scenarios())))
         raise DescriptionError(f"play: no arm or scenario {shown(name)}; bundled are {known}; or give a .toml file")
     return load(name) if "links" in read_toml(Path(name), name) else load_scenario(name)
+
+
+def _aside(arm: Arm) -> Array:
+    """Somewhere else than at rest, that there is something to see: joints turned, telescopes further out or in."""
+    found = []
+    moving = [link for link in arm.links if link.joint.moves]
+    for link, joint in zip(moving, arm.joints, strict=True):
+        at, length = arm.rest[joint], link.body.length
+        turned = at + (ASIDE if link.joint.unit == "rad" else 0.2 * length)
+        found.append(0.6 * length if isinstance(link.joint, Telescope) else turned)
+    return np.array(found)
 
 
 def _target(arm: Arm, q: Array, reference: Any) -> Array:
@@ -191,6 +206,7 @@ def numbers(live: Live) -> dict[str, Any]:
         if live.regulators
         else None,
         "withoutRegulator": live.without_regulator,
+        "push": live.push,
         "acceleration": acceleration,
         "speed": speed,
     }
