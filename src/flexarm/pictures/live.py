@@ -1,8 +1,8 @@
 """An arm that moves in a page: its equations, controllers and drawing as programs, and the numbers they run with."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
@@ -10,13 +10,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.closed_forms.formats.program import Program
 from flexarm.control import JointPD, lqr, pd
 from flexarm.control.gains import actuated, rigid_arm
 from flexarm.control.shaping import controlled_vibrations
-from flexarm.description.arm import Arm, Link
+from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
-from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics.chain import positions
@@ -373,6 +373,7 @@ class Live:
         model, rigid, n, m = self.model, self.rigid, len(self.model.coordinates), len(self.model.inputs)
         sym = {x: ca.SX.sym(x, n) for x in ("q", "qd", "q0")} | {x: ca.SX.sym(x, m) for x in ("r", "rd", "at", "u0")}
         q, qd, r, rd = (sym[x] for x in ("q", "qd", "r", "rd"))
+        followed = {"q": q, "qd": qd, "r": r, "rd": rd}
         p = model.symbols
         given = [] if p is None else [p]
 
@@ -401,7 +402,7 @@ class Live:
             drawing_program(model),
             self._program("energy", {"q": q, "qd": qd}, {"E": energy}),
             kinematics,
-            self._program("joint_pd", {"q": q, "qd": qd, "r": r, "rd": rd, "Kp": Kp, "Kd": Kd}, {"u": u, "carried": carried}),
+            self._program("joint_pd", followed | {"Kp": Kp, "Kd": Kd}, {"u": u, "carried": carried}),
             Program(
                 "regulator",
                 "u of the LQR",

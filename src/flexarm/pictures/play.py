@@ -95,7 +95,8 @@ def _live(what: Any) -> tuple[str, str, Live]:
         arm = what.loaded_arm()
         what.check(arm)
         model = Model(arm)
-        q = state("initial.q", what.initial.q, model.coordinates, arm.rest)
+        given = state("initial.q", what.initial.q, model.coordinates, arm.rest)
+        q = np.array(arm.rest if given is None else given)
         reference = what.motion(model)
         return what.name, what.description, Live(arm, q, _target(arm, q, reference), _gains(what, len(arm.inputs)))
     with refused("play"):
@@ -129,7 +130,7 @@ def _target(arm: Arm, q: Array, reference: Any) -> Array:
     from flexarm.control.equilibrium import rest
 
     end = rest(reference) if reference is not None else None
-    return np.array(q)[list(arm.joints)] if end is None else end[1]
+    return q[list(arm.joints)] if end is None else end[1]
 
 
 def _gains(scenario: Scenario, m: int) -> tuple[Array, Array] | None:
