@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from flexarm.identification.result import Identification
     from flexarm.identification.rigs import measured
     from flexarm.pictures.animate import animate
+    from flexarm.pictures.play import play
     from flexarm.pictures.view import view
     from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
     from flexarm.sensors import (
@@ -134,6 +135,7 @@ __all__ = [
     "measured",
     "outputs",
     "performance",
+    "play",
     "sampled",
     "save_result",
     "shaped",
@@ -154,6 +156,7 @@ LATE = {
     "identification.result": "Identification",
     "identification.rigs": "measured",
     "pictures.animate": "animate",
+    "pictures.play": "play",
     "pictures.view": "view",
     "scenario": "Scenario bundled_scenarios load_scenario",
     "sensors": "Accelerometer Encoder StrainGauge Tachometer TipDeflection TipPosition outputs sampled",

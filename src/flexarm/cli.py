@@ -22,6 +22,7 @@ import typer
 from flexarm.commands.arms import modes, show
 from flexarm.commands.derive import derive
 from flexarm.commands.papers import papers
+from flexarm.commands.play import play
 from flexarm.commands.runs import compare, simulate
 from flexarm.commands.start import list_, new
 from flexarm.commands.studies import study
@@ -38,7 +39,7 @@ app = typer.Typer(
     epilog="Errors are one line. Exit status: 0 done; 1 a run failed, its part is kept; 2 refused; 130 Ctrl-C.",
 )
 app.command("list")(list_)
-for command in (new, show, modes, derive, simulate, view, compare, study, papers):
+for command in (new, show, modes, derive, simulate, view, play, compare, study, papers):
     app.command()(command)
 
 USAGE: Any = typer.BadParameter.__mro__[2]

@@ -1,8 +1,8 @@
 """An arm that moves in a page: its equations, controllers and drawing as programs, and the numbers they run with."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
@@ -10,13 +10,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.closed_forms.formats.program import Program
 from flexarm.control import JointPD, lqr, pd
 from flexarm.control.gains import actuated, rigid_arm
 from flexarm.control.shaping import controlled_vibrations
-from flexarm.description.arm import Arm, Link
+from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
-from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics.chain import positions
@@ -151,7 +151,7 @@ class Live:
         damped = tuple(i for i, name in enumerate(names) if _field(name) == "damping_ratio")
         if damped:
             offsets, ones = tuple(p[list(damped)].tolist()), (1.0,) * len(damped)
-            found.append(Slider("damping", "Added damping", "", 0.0, 0.0, MOST_DAMPING, False, damped, offsets, ones))
+            found.append(Slider("damping", "More damping", "", 0.0, 0.0, MOST_DAMPING, False, damped, offsets, ones))
         pulled = tuple(i for i, name in enumerate(names) if name.split(".")[0] == "gravity")
         if pulled:
             g = np.array(self.arm.gravity)
@@ -228,6 +228,16 @@ class Live:
             return None
         second = [each for each in slow if each[0] > 1.2 * slow[0][0]][:1]
         return math.prod((ZVD(*each) for each in second), start=ZVD(*slow[0]))
+
+    @property
+    def push(self) -> float:
+        """Of a push on the tip [N/m]: as stiff as the arm under its controller is there, where it is softest."""
+        q = self._standing(self.target)
+        B = self.plain.input_matrix(q)
+        K = np.array(self.plain.slope("restoring_force", 0)(q)) + B @ np.diag(self.Kp) @ B.T
+        J = np.array(self.plain.slope("tip", 0)(q))[12:15]  # the last column of the pose
+        softest = float(np.linalg.eigvals(J @ np.linalg.solve(K, J.T)).real.max())
+        return 1.0 / softest if softest > 0 else 1.0
 
     # -- the step
 
@@ -363,6 +373,7 @@ class Live:
         model, rigid, n, m = self.model, self.rigid, len(self.model.coordinates), len(self.model.inputs)
         sym = {x: ca.SX.sym(x, n) for x in ("q", "qd", "q0")} | {x: ca.SX.sym(x, m) for x in ("r", "rd", "at", "u0")}
         q, qd, r, rd = (sym[x] for x in ("q", "qd", "r", "rd"))
+        followed = {"q": q, "qd": qd, "r": r, "rd": rd}
         p = model.symbols
         given = [] if p is None else [p]
 
@@ -391,7 +402,7 @@ class Live:
             drawing_program(model),
             self._program("energy", {"q": q, "qd": qd}, {"E": energy}),
             kinematics,
-            self._program("joint_pd", {"q": q, "qd": qd, "r": r, "rd": rd, "Kp": Kp, "Kd": Kd}, {"u": u, "carried": carried}),
+            self._program("joint_pd", followed | {"Kp": Kp, "Kd": Kd}, {"u": u, "carried": carried}),
             Program(
                 "regulator",
                 "u of the LQR",

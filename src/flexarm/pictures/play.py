@@ -10,6 +10,7 @@ from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.checks import Fault, checked_flag, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
+from flexarm.description.joints import Telescope
 from flexarm.description.load import bundled, load, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -22,7 +23,10 @@ from flexarm.scenario.tables import state
 
 Array = np.ndarray
 
-SCRIPTS = ("play.css", "live.js", "play.js")
+SCRIPTS = ("view.css", "play.css", "controls.js", "live.js", "strips.js", "play.js")
+
+ASIDE = 0.4
+"""Of an arm that is played without a scenario: how far the first target is from rest [rad]."""
 
 LARGEST = 1e6
 """Of a coordinate or a rate that is gone on with, in SI units."""
@@ -86,12 +90,13 @@ def _live(what: Any) -> tuple[str, str, Live]:
         what = what.arm_at()
     if isinstance(what, Arm):
         rest = np.array(what.rest)
-        return what.name, what.description, Live(what, rest, rest[list(what.joints)])
+        return what.name, what.description, Live(what, rest, _aside(what))
     if isinstance(what, Scenario):
         arm = what.loaded_arm()
         what.check(arm)
         model = Model(arm)
-        q = state("initial.q", what.initial.q, model.coordinates, arm.rest)
+        given = state("initial.q", what.initial.q, model.coordinates, arm.rest)
+        q = np.array(arm.rest if given is None else given)
         reference = what.motion(model)
         return what.name, what.description, Live(arm, q, _target(arm, q, reference), _gains(what, len(arm.inputs)))
     with refused("play"):
@@ -110,11 +115,22 @@ def _found(name: str) -> Arm | Scenario:
     return load(name) if "links" in read_toml(Path(name), name) else load_scenario(name)
 
 
+def _aside(arm: Arm) -> Array:
+    """Somewhere else than at rest, that there is something to see: joints turned, telescopes further out or in."""
+    found = []
+    moving = [link for link in arm.links if link.joint.moves]
+    for link, joint in zip(moving, arm.joints, strict=True):
+        at, length = arm.rest[joint], link.body.length
+        turned = at + (ASIDE if link.joint.unit == "rad" else 0.2 * length)
+        found.append(0.6 * length if isinstance(link.joint, Telescope) else turned)
+    return np.array(found)
+
+
 def _target(arm: Arm, q: Array, reference: Any) -> Array:
     from flexarm.control.equilibrium import rest
 
     end = rest(reference) if reference is not None else None
-    return np.array(q)[list(arm.joints)] if end is None else end[1]
+    return q[list(arm.joints)] if end is None else end[1]
 
 
 def _gains(scenario: Scenario, m: int) -> tuple[Array, Array] | None:
@@ -191,6 +207,7 @@ def numbers(live: Live) -> dict[str, Any]:
         if live.regulators
         else None,
         "withoutRegulator": live.without_regulator,
+        "push": live.push,
         "acceleration": acceleration,
         "speed": speed,
     }

@@ -1,0 +1,474 @@
+"use strict";
+
+/**
+ * The page of a live arm. `flexarm.page` is this object; its `live` is the arm that moves.
+ */
+flexarm.Play = class {
+  static SPAN = 10; // of the plots [s]
+  static LONGEST = 0.1; // time between two frames that is caught up [s]: a hidden tab stands still
+  static PATIENCE = 0.7; // part of the time that goes into computing at most: beyond it the arm goes more slowly
+  static NEAR = 26; // pixels from a handle at which it is grabbed
+  static CONTROLLERS = { none: "none", pd: "joint PD", shaped: "PD, shaped reference", lqr: "LQR" };
+  static PLAY = "M7 4l13 8-13 8z";
+  static PAUSE = "M6 4h4v16H6zm8 0h4v16h-4z";
+  static RESET = "M12 5V1L6 6l6 5V7a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7z";
+  static FIT = "M4 9V4h5v2H6v3zm11-5h5v5h-2V6h-3zM4 15h2v3h3v2H4zm14 0h2v5h-5v-2h3z";
+  static THEME = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zm0 2v14a7 7 0 0 1 0-14z";
+
+  /**
+   * @param {object} data what Python's `played` gives
+   * @param {object} programs the arm's functions by their names
+   */
+  constructor(data, programs) {
+    this.data = data;
+    this.programs = programs;
+    this.live = new flexarm.Live(data.live, programs);
+    this.running = true;
+    this.drag = null;
+    this.magnified = 1;
+    this.speed = 1; // of the arm's time in the reader's, smoothed
+    this.spoken = 0;
+    this.drawn = 0;
+    this.furnish();
+    this.handles();
+    this.live.use("pd");
+    this.show();
+    this.retarget();
+    this.fit();
+    this.scene.onframe((dt) => this.frame(dt));
+    document.addEventListener("visibilitychange", () => (this.last = null));
+    flexarm.page = this;
+  }
+
+  /* -- what is on the page -------------------------------------------------------------------------------------- */
+
+  furnish() {
+    const { element, button, Play } = flexarm;
+    const { data } = this;
+    const head = element(
+      "header.head",
+      {},
+      element("div.words", {}, element("h1", {}, data.title), element("p.about", {}, data.description)),
+      element(
+        "div.buttons",
+        {},
+        button("Whole arm in view", Play.FIT, () => this.fit()),
+        button("Light or dark", Play.THEME, () => flexarm.turn()),
+      ),
+    );
+    this.canvas = element("div.canvas3d");
+    this.notice = element("div.notice", { role: "alert", hidden: true });
+    const hint = element("p.hint", {}, "Drag the ring to move the target of the tip, the ball to pull the tip itself.");
+    const stage = element("div.stage", {}, this.canvas, hint, this.notice);
+    this.toggle = button("Pause (space)", Play.PAUSE, () => this.run(!this.running));
+    this.toggle.classList.add("main");
+    this.status = ["Time", "Speed", "Energy error"].map((name) => {
+      const value = element("span.number");
+      return { value, object: element("span", {}, element("span.name", {}, `${name} `), value) };
+    });
+    const foot = element(
+      "div.transport",
+      {},
+      this.toggle,
+      button("Reset", Play.RESET, () => this.reset()),
+      element("div.status", {}, ...this.status.map((each) => each.object)),
+    );
+    this.plots = element("section.plots", { "aria-label": "Plots of the last seconds" });
+    this.front = element("div.front", {}, stage, foot, this.plots);
+    this.side = element("aside.side", {}, this.targets(), this.control(), this.arm(), this.about());
+    document.body.append(element("main.view.play", {}, head, this.front, this.side));
+    this.scene = new flexarm.Scene(this.canvas);
+    this.scene.buttons.hidden = true; // the head has them
+    this.strip();
+    const narrow = matchMedia("(max-width: 800px)");
+    const place = () => (narrow.matches ? this.side : this.front).append(this.plots);
+    narrow.addEventListener("change", place);
+    place();
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  key(event) {
+    if (event.target.closest("input, select, button, dialog")) return;
+    if (event.key === " ") this.run(!this.running);
+    else if (event.key === "r" || event.key === "R") this.reset();
+    else return;
+    event.preventDefault();
+  }
+
+  group(title, ...children) {
+    return flexarm.element("section.group", {}, flexarm.element("h2", {}, title), ...children.map((x) => x.object || x));
+  }
+
+  /** Where the joints shall go. */
+  targets() {
+    const { names, units, low, high } = this.data.live;
+    this.goals = names.map((name, j) => {
+      const turns = units[j] === "rad";
+      const said = (x) => (turns ? `${((x * 180) / Math.PI).toFixed(1)}\u00b0`.replace("-", "\u2212") : flexarm.number(x, "m"));
+      const range = { min: low[j], max: high[j], value: this.live.goal[j] };
+      return new flexarm.Slider(name, range, said, (x) => this.aim(j, x), `Target of the joint of ${name}`);
+    });
+    const pace = new flexarm.Slider("Pace", { min: -2, max: 2, value: 0 }, (x) => `${flexarm.number(2 ** x)}\u00d7`, (x) => (this.live.pace = 2 ** x), "How fast a target is approached");
+    return this.group("Target", ...this.goals, pace);
+  }
+
+  /** Which controller, and its gains. */
+  control() {
+    const { live } = this.data;
+    const { Play, Slider, Check } = flexarm;
+    const kinds = Object.fromEntries(Object.entries(Play.CONTROLLERS).filter(([key]) => key !== "lqr" || live.lqr));
+    this.chosen = new flexarm.Choice("Controller", kinds, "pd", (x) => this.use(x));
+    const times = (stops) => (i) => `${flexarm.number(stops[Math.round(i)])}\u00d7`;
+    const stops = (list, at) => ({ min: 0, max: list.length - 1, step: 1, value: at });
+    this.kp = new Slider("Stiffness Kp", stops(live.kpStops, live.kp), times(live.kpStops), () => this.tune());
+    this.kd = new Slider("Damping Kd", stops(live.kdStops, live.kd), times(live.kdStops), () => this.tune());
+    this.carry = new Check("carries the rigid arm's weight", true, (x) => (this.live.compensates = x));
+    this.bandwidth = new Slider(
+      "Bandwidth",
+      live.lqr ? stops(live.lqr.stops, live.lqr.usual) : { min: 0, max: 1, value: 0 },
+      (i) => (live.lqr ? flexarm.number(live.lqr.stops[Math.round(i)], "rad/s") : ""),
+      (i) => this.live.bandwidth(Math.round(i)),
+    );
+    this.informed = new Check("knows payload and gravity", true, (x) => this.live.inform(x), "Otherwise those of the description");
+    this.word = flexarm.element("p");
+    const parts = [this.chosen, this.kp, this.kd, this.bandwidth];
+    if (live.sliders.some((slider) => slider.key === "gravity")) parts.push(this.carry);
+    parts.push(this.informed, this.word);
+    return this.group("Controller", ...parts);
+  }
+
+  /** What the arm is: the numbers that may be changed. */
+  arm() {
+    const { live } = this.data;
+    this.sliders = live.sliders.map((slider) => {
+      const [to, from] = slider.logarithmic ? [Math.log2, (x) => 2 ** x] : [(x) => x, (x) => x];
+      const unit = slider.unit.replace("^2", "\u00b2");
+      const said = (x) => (slider.unit === "x" ? `${flexarm.number(from(x))}\u00d7` : flexarm.number(from(x), unit));
+      const range = { min: to(slider.low), max: to(slider.high), value: to(slider.value) };
+      return new flexarm.Slider(slider.label, range, said, (x) => this.live.set(slider.key, from(x)));
+    });
+    const magnified = new flexarm.Slider("Magnified", { min: 0, max: 2, value: 0 }, (x) => `${flexarm.number(10 ** x)}\u00d7`, (x) => (this.magnified = 10 ** x), "Deflections drawn as many times as large as they are");
+    return this.group("Arm", ...this.sliders, magnified);
+  }
+
+  /** How it is computed. */
+  about() {
+    const { live } = this.data;
+    const left = live.leftOut.length ? ` To run in real time it has fewer modes than its description: ${live.leftOut.join("; ")}.` : "";
+    const text =
+      `The arm's own equations, ${live.n} coordinates, run in this page: Runge-Kutta steps of ${flexarm.number(live.step, "s")}, ` +
+      `for modes up to ${flexarm.number(live.lasting, "rad/s")}.${left}`;
+    const without = live.lqr ? "" : live.withoutRegulator;
+    return this.group("How", flexarm.element("p.how", {}, text), ...(without ? [flexarm.element("p", {}, `No ${without}`)] : []));
+  }
+
+  strip() {
+    const { names, units, efforts } = this.data.live;
+    const { Strip, Play } = flexarm;
+    const bends = this.data.solids.links.map((link, i) => [link, i]).filter(([link]) => link.flexible);
+    this.bent = bends.map(([, i]) => i);
+    const angle = units.every((unit) => unit === "rad");
+    this.strips = {
+      joints: new Strip("Joints", angle ? "rad" : "rad, m", [
+        ...names.map((name, i) => ({ name, i })),
+        ...names.map((name, i) => ({ name, i, reference: true })),
+      ], Play.SPAN),
+      bending: new Strip("Deflection at the end", "mm", bends.map(([link], i) => ({ name: link.name || names[i] || `${i + 1}`, i })), Play.SPAN),
+      torques: new Strip(efforts.every((x) => x === "N m") ? "Torque" : "Torque, force", [...new Set(efforts)].join(", "), names.map((name, i) => ({ name, i })), Play.SPAN),
+      energy: new Strip("Energy", "J", [{ name: "kinetic", i: 0 }, { name: "potential", i: 1 }], Play.SPAN),
+    };
+    if (!bends.length) delete this.strips.bending;
+    this.plots.append(...Object.values(this.strips).map((strip) => strip.object));
+  }
+
+  /** The arm, the ghost of its target, and what can be grabbed. */
+  handles() {
+    const { data, live, programs } = this;
+    const draw = (q, s, out) => (programs.drawing.p ? programs.drawing(q, s, live.p, out) : programs.drawing(q, s, out));
+    this.solid = this.scene.add(new flexarm.Arm(data.solids, draw, { color: 0 }));
+    this.ghost = this.scene.add(new flexarm.Arm(data.solids, draw, { color: "#8b95a1", ghost: true }));
+    const { reach } = data.solids;
+    const material = (name) => {
+      const made = new THREE.MeshBasicMaterial({ depthTest: false, transparent: true, opacity: 0.9 });
+      flexarm.themed(() => made.color.setStyle(flexarm.style(name)));
+      return made;
+    };
+    this.ring = new THREE.Mesh(new THREE.TorusGeometry(0.03 * reach, 0.006 * reach, 12, 48), material("--focus"));
+    this.ball = new THREE.Mesh(new THREE.SphereGeometry(0.014 * reach, 24, 16), material("--gravity"));
+    this.shaft = new THREE.Mesh(new THREE.CylinderGeometry(0.006 * reach, 0.006 * reach, 1, 12), material("--gravity"));
+    this.shaft.geometry.translate(0, 0.5, 0);
+    this.shaft.visible = false;
+    for (const thing of [this.ring, this.ball, this.shaft]) {
+      thing.renderOrder = 10;
+      this.scene.add(thing);
+    }
+    const canvas = this.scene.canvas;
+    canvas.addEventListener("pointerdown", (event) => this.grab(event), { capture: true });
+    canvas.addEventListener("pointermove", (event) => this.pull(event), { capture: true });
+    for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (event) => this.drop(event), { capture: true });
+  }
+
+  /* -- what is done -------------------------------------------------------------------------------------------- */
+
+  run(running) {
+    const { Play } = flexarm;
+    this.running = running;
+    this.last = null;
+    this.toggle.replaceChildren(flexarm.icon(running ? Play.PAUSE : Play.PLAY));
+    this.toggle.title = running ? "Pause (space)" : "Go on (space)";
+    this.toggle.setAttribute("aria-label", this.toggle.title);
+    this.scene.invalidate();
+  }
+
+  reset() {
+    this.live.reset();
+    this.notice.hidden = true;
+    for (const strip of Object.values(this.strips)) strip.clear();
+    this.drawn = this.spoken = 0;
+    this.retarget();
+    this.run(true);
+  }
+
+  use(controller) {
+    this.live.use(controller);
+    this.chosen.value = controller;
+    this.show();
+  }
+
+  tune() {
+    this.live.gains(Math.round(this.kp.value), Math.round(this.kd.value));
+    this.show();
+  }
+
+  /** Joint j shall go there. */
+  aim(j, x) {
+    const goal = Float64Array.from(this.live.goal);
+    goal[j] = x;
+    this.live.aim(goal);
+    this.retarget();
+  }
+
+  /** Which controls belong to the controller, and a word on it. */
+  show() {
+    const { controller, shaper } = this.live;
+    const pd = controller === "pd" || controller === "shaped";
+    for (const each of [this.kp, this.kd, this.carry]) each.object.hidden = !pd;
+    this.bandwidth.object.hidden = controller !== "lqr";
+    this.informed.object.hidden = controller === "none";
+    const times = shaper ? shaper.times : [];
+    this.word.textContent = {
+      none: "The drives are free.",
+      pd: "Torques by the errors of the joints and their rates.",
+      shaped: shaper
+        ? `The reference is split into ${times.length} parts over ${flexarm.number(times[times.length - 1], "s")}, so that the slow modes of the arm as described come to rest.`
+        : "With these gains no slow mode swings: the reference stays as it is.",
+      lqr: "Torques by all coordinates and their rates, designed for the arm as described about its first target.",
+    }[controller];
+  }
+
+  /** Ghost, ring and sliders to where the target is. */
+  retarget() {
+    const { live } = this;
+    const { n, m, rest, moved } = this.data.live;
+    const q = Float64Array.from(rest);
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < m; j++) if (moved[i * m + j]) q[i] = moved[i * m + j] * live.goal[j];
+    }
+    this.ghost.update(q, 0);
+    this.goals.forEach((slider, j) => {
+      if (slider.value !== live.goal[j]) slider.value = live.goal[j];
+    });
+    if (this.sunk()) this.fit();
+    this.scene.invalidate();
+  }
+
+  /** Whether the ground hides some of the target. */
+  sunk() {
+    const { up, level } = this.scene;
+    const { frames } = this.ghost.out;
+    for (let i = 0; i < frames.length; i += 12) {
+      if (up.x * frames[i + 3] + up.y * frames[i + 7] + up.z * frames[i + 11] < level) return true;
+    }
+    return false;
+  }
+
+  /** The camera to where it sees the arm, its target, and where a turn of the first joint would take it. */
+  fit() {
+    const { live, programs } = this;
+    this.solid.update(live.q, 1);
+    const points = [0, 0, 0, ...this.solid.tip()];
+    for (const arm of [this.solid, this.ghost]) {
+      for (let i = 0; i < arm.out.stations.length; i += 90) points.push(...arm.out.stations.subarray(i, i + 3));
+    }
+    const out = programs.rigid.out();
+    const turns = this.data.live.units[0] === "rad" ? [-0.8, 0, 0.8] : [0];
+    for (const turn of turns) {
+      const r = Float64Array.from(live.goal);
+      r[0] += turn;
+      points.push(...programs.rigid(r, out).place);
+    }
+    this.scene.fit(points);
+  }
+
+  /* -- the mouse ------------------------------------------------------------------------------------------------ */
+
+  /** What stands under the pointer: "target", "tip" or "". */
+  near(event) {
+    const far = (point) => {
+      const [x, y] = this.scene.seen(point);
+      return Math.hypot(event.clientX - x, event.clientY - y);
+    };
+    const reached = event.pointerType === "touch" ? 1.6 * flexarm.Play.NEAR : flexarm.Play.NEAR;
+    const [tip, target] = [far(this.solid.tip()), far(this.ghost.tip())];
+    if (Math.min(tip, target) > reached) return "";
+    // where both are in one place the outer part is the ring's
+    return target < reached && (tip > reached || (target < tip + 4 && Math.max(tip, target) > 9)) ? "target" : "tip";
+  }
+
+  /** Where the pointer is in the plane through a point: that of a planar arm, else that of the screen. */
+  over(event, point) {
+    const ray = this.scene.pick(event);
+    const normal = this.scene.plane || this.scene.camera.getWorldDirection(new THREE.Vector3());
+    const along = ray.direction.dot(normal);
+    if (Math.abs(along) < 1e-6) return null;
+    const t = new THREE.Vector3(...point).sub(ray.origin).dot(normal) / along;
+    return t > 0 ? ray.origin.clone().addScaledVector(ray.direction, t) : null;
+  }
+
+  grab(event) {
+    const what = event.button === 0 && this.near(event);
+    if (!what || this.drag) return;
+    const from = what === "tip" ? this.solid.tip() : this.ghost.tip();
+    const start = this.over(event, from);
+    if (!start) return;
+    this.drag = { what, from, start, pointer: event.pointerId };
+    this.scene.canvas.setPointerCapture(event.pointerId);
+    this.scene.controls.enabled = false;
+    this.scene.canvas.classList.add("grabbing");
+    event.stopImmediatePropagation();
+    event.preventDefault();
+  }
+
+  pull(event) {
+    const { drag, live } = this;
+    if (!drag) {
+      this.scene.canvas.classList.toggle("grab", this.near(event) !== "");
+      return;
+    }
+    if (event.pointerId !== drag.pointer) return;
+    event.stopImmediatePropagation();
+    const now = this.over(event, drag.from);
+    if (!now) return;
+    const moved = now.sub(drag.start);
+    if (drag.what === "tip") {
+      const k = this.data.live.push;
+      live.force.set([moved.x * k, moved.y * k, moved.z * k]);
+      drag.moved = moved;
+    } else {
+      live.aimTip([drag.from[0] + moved.x, drag.from[1] + moved.y, drag.from[2] + moved.z]);
+      this.retarget();
+    }
+    this.scene.invalidate();
+  }
+
+  drop(event) {
+    if (!this.drag || event.pointerId !== this.drag.pointer) return;
+    event.stopImmediatePropagation();
+    this.live.force.fill(0);
+    this.drag = null;
+    this.scene.controls.enabled = true;
+    this.scene.canvas.classList.remove("grabbing");
+    this.scene.invalidate();
+  }
+
+  /* -- time ----------------------------------------------------------------------------------------------------- */
+
+  /** One frame: the arm goes on by the time that has passed, and everything shows it. */
+  frame() {
+    const { Play } = flexarm;
+    const { live } = this;
+    const now = performance.now() / 1000;
+    if (this.running && !live.fault) {
+      const passed = this.last === null || this.last === undefined ? 0 : Math.min(now - this.last, Play.LONGEST);
+      const end = now + Play.PATIENCE * passed;
+      const done = live.advance(passed, () => performance.now() / 1000 > end);
+      if (passed > 0) this.speed += 0.1 * (done / passed - this.speed);
+      if (live.fault) this.stop();
+    }
+    this.last = this.running ? now : null;
+    this.draw();
+    this.record();
+    return this.running && !live.fault;
+  }
+
+  /** The arm has stopped: why, and how it goes on. */
+  stop() {
+    this.notice.replaceChildren(
+      flexarm.element("span", {}, this.live.fault),
+      flexarm.element("button.primary", { type: "button", click: () => this.reset() }, "Reset"),
+    );
+    this.notice.hidden = false;
+  }
+
+  draw() {
+    const { scene, live, drag } = this;
+    this.solid.update(live.q, this.magnified);
+    const tip = this.solid.tip();
+    this.ball.position.set(...tip);
+    this.ring.position.set(...this.ghost.tip());
+    this.ring.quaternion.copy(scene.camera.quaternion);
+    const pulled = Boolean(drag && drag.moved && drag.moved.length() > 0);
+    this.shaft.visible = pulled;
+    if (pulled) {
+      this.shaft.position.set(...tip);
+      this.shaft.scale.set(1, drag.moved.length(), 1);
+      this.shaft.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), drag.moved.clone().normalize());
+    }
+  }
+
+  /** Plots thirty times a second of the arm's time, words four times of the reader's. */
+  record() {
+    const { live, strips } = this;
+    const t = live.time;
+    if (t >= this.drawn + 1 / 30 || t === 0) {
+      this.drawn = t;
+      const { joints } = this.data.live;
+      const [kinetic, potential] = live.energies();
+      const [reference] = live.reference;
+      strips.joints.add(t, [...joints.map((c) => live.q[c]), ...reference]);
+      if (strips.bending) {
+        const { stations } = this.solid.out;
+        strips.bending.add(t, this.bent.map((i) => 1e3 * stations[(21 * i + 20) * 9 + 8]));
+      }
+      strips.torques.add(t, [...live.u]);
+      strips.energy.add(t, [kinetic, potential]);
+      for (const strip of Object.values(strips)) strip.draw();
+    }
+    const now = performance.now();
+    if (now < this.spoken + 250 && this.running) return;
+    this.spoken = now;
+    const { error, relative } = live.drift();
+    const [time, speed, energy] = this.status.map((each) => each.value);
+    time.textContent = `${t.toFixed(2)} s`;
+    const slow = this.running && this.speed < 0.97 && t > 1;
+    speed.textContent = this.running ? (slow ? `${this.speed.toFixed(2)}\u00d7, this machine is slow` : "real time") : "paused";
+    energy.textContent = `${flexarm.number(error, "J")} (${flexarm.number(100 * relative)} %)`;
+  }
+
+  /** How many seconds of motion a second of computing gives, by itself, at best of some times: for measurements. */
+  measure(seconds = 0.5, times = 5) {
+    const other = new flexarm.Live(this.data.live, this.programs);
+    other.use(this.live.controller);
+    other.aim(this.live.goal);
+    other.advance(seconds); // until the code is optimized
+    const factors = [];
+    for (let k = 0; k < times; k++) {
+      const start = performance.now();
+      const done = other.advance(seconds);
+      factors.push((1000 * done) / (performance.now() - start));
+    }
+    return Math.max(...factors);
+  }
+};
+
+new flexarm.Play(flexarm.data(), { motion, drawing, energy, rigid, joint_pd, regulator, statics });

@@ -1,0 +1,115 @@
+"use strict";
+
+/** A plot of the last seconds, which runs along; curves are told apart by colour and dash. */
+flexarm.Strip = class {
+  static DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 4]];
+
+  /**
+   * @param {string} title
+   * @param {string} unit
+   * @param {Array<{name: string, reference?: boolean, i: number}>} curves i is that of the colour
+   * @param {number} span how much time is seen [s]
+   */
+  constructor(title, unit, curves, span) {
+    const { element } = flexarm;
+    this.curves = curves;
+    this.span = span;
+    this.clear();
+    this.place = element("div.canvas", { role: "img", "aria-label": `${title} over the last ${span} seconds` });
+    this.keys = curves.filter((curve) => !curve.reference).map((curve) => ({ curve, canvas: element("canvas.key", { width: 44, height: 8, "aria-hidden": "true" }) }));
+    const names = this.keys.map(({ curve, canvas }) => element("span.chip", {}, canvas, element("span", {}, curve.name)));
+    this.object = element(
+      "section.plot",
+      {},
+      element("header", {}, element("h2", {}, title, element("span.unit", {}, ` [${unit}]`)), element("div.chips", {}, ...names)),
+      this.place,
+    );
+    this.plot = new uPlot(this.options(), this.table(), this.place);
+    new ResizeObserver(() => this.fit()).observe(this.place);
+    flexarm.themed(() => {
+      this.plot.redraw(false);
+      this.paint();
+    });
+  }
+
+  clear() {
+    this.time = [];
+    this.values = this.curves.map(() => []);
+  }
+
+  table() {
+    return [this.time, ...this.values];
+  }
+
+  /** One more time; what has left the plot is forgotten. */
+  add(time, values) {
+    this.time.push(time);
+    values.forEach((x, k) => this.values[k].push(Number.isFinite(x) ? x : null));
+    if (this.time.length > 64 && this.time[32] < time - this.span) {
+      this.time.splice(0, 32);
+      for (const list of this.values) list.splice(0, 32);
+    }
+  }
+
+  draw() {
+    this.plot.setData(this.table());
+  }
+
+  paint() {
+    for (const { curve, canvas } of this.keys) {
+      const brush = canvas.getContext("2d");
+      brush.clearRect(0, 0, 44, 8);
+      brush.strokeStyle = flexarm.colour(curve.i);
+      brush.lineWidth = 3;
+      brush.setLineDash(flexarm.Strip.DASHES[curve.i % 6].map((x) => 2 * x));
+      brush.beginPath();
+      brush.moveTo(0, 4);
+      brush.lineTo(44, 4);
+      brush.stroke();
+    }
+  }
+
+  options() {
+    const ink = () => flexarm.style("--muted");
+    const line = () => flexarm.style("--line");
+    const axis = { stroke: ink, font: "11px system-ui, sans-serif", grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1, size: 4 } };
+    const said = (plot, values) => values.map((x) => String(Number(x.toPrecision(6))).replace("-", "\u2212"));
+    const x = () => {
+      const end = Math.max(this.span, this.time.length ? this.time[this.time.length - 1] : 0);
+      return [end - this.span, end];
+    };
+    const y = (plot, low, high) => {
+      if (low === null) return [-1, 1];
+      const room = 0.08 * (high - low) || 0.1 * Math.abs(high) || 1;
+      return [low - room, high + room];
+    };
+    return {
+      width: 260,
+      height: 110,
+      pxAlign: false,
+      legend: { show: false },
+      cursor: { show: false },
+      padding: [6, 8, 0, 0],
+      scales: { x: { time: false, range: x }, y: { range: y } },
+      axes: [
+        { ...axis, size: 22, gap: 2, space: 50, values: said },
+        { ...axis, size: 50, gap: 3, space: 26, values: said },
+      ],
+      series: [
+        {},
+        ...this.curves.map(({ name, reference, i }) => ({
+          label: name,
+          stroke: () => flexarm.colour(i),
+          width: reference ? 1 : 1.6,
+          dash: reference ? [1.5, 2.5] : flexarm.Strip.DASHES[i % 6],
+          points: { show: false },
+        })),
+      ],
+    };
+  }
+
+  fit() {
+    const { clientWidth: width, clientHeight: height } = this.place;
+    if (width > 60 && height > 40) this.plot.setSize({ width, height });
+  }
+};

@@ -1,0 +1,36 @@
+"""The engine of a live arm in Node, without a page."""
+
+import json
+from importlib.resources import files
+
+import numpy as np
+from javascript import node
+
+from flexarm.closed_forms.formats.javascript import javascript
+from flexarm.pictures.live import Live
+from flexarm.pictures.play import numbers
+
+
+def made(arm, q=None, target=None, **more):
+    """An arm as a page runs it, by default at rest and there to stay."""
+    q = np.array(arm.rest) if q is None else np.asarray(q, dtype=float)
+    return Live(arm, q, q[list(arm.joints)] if target is None else target, **more)
+
+
+def run(live, script, folder):
+    """What a script gives that has `live`, the engine, and `given`, its numbers; it ends with `return`."""
+    programs = live.programs()
+    given = json.dumps(numbers(live), default=lambda x: x.tolist())
+    asset = (files("flexarm.pictures") / "assets" / "live.js").read_text(encoding="utf-8")
+    text = "\n".join(
+        [
+            "globalThis.flexarm = {};",
+            *(f"const {program.name} = require('./{program.name}.js');" for program in programs),
+            asset,
+            f"const given = {given};",
+            f"const live = new flexarm.Live(given, {{ {', '.join(program.name for program in programs)} }});",
+            f"const found = (() => {{ {script} }})();",
+            "console.log(JSON.stringify(found, (_, v) => (ArrayBuffer.isView(v) ? Array.from(v) : v)));",
+        ]
+    )
+    return node(folder, text, **{program.name: javascript(program) for program in programs})
