@@ -18,7 +18,8 @@ from flexarm.model.drawing import drawn
 from flexarm.pictures import animate as module
 from flexarm.pictures.animate import Options, Stage, film, strip
 from flexarm.pictures.recorded import motions
-from flexarm.pictures.sketch import picture, plane_camera, round_outline, space_camera, tube
+from flexarm.pictures.sketch import THINNEST, picture, plane_camera, round_outline, space_camera, tube
+from flexarm.pictures.solids import solids
 
 SMALL = (200, 140)
 FFMPEG = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
@@ -71,8 +72,8 @@ def test_the_body_of_each_link_lies_about_its_neutral_axis(planar):
     t = float(planar.time[7])
     polygons, _ = seen.faces(t)
     stations, _ = drawn(seen.runs[0].model, planar.q.values[7])
-    half = 0.011 * 1.0  # of an arm that reaches 1 m
-    for line in stations:
+    for line, link in zip(stations, solids(seen.runs[0].model)["links"], strict=True):
+        half = max(link["base"][0], THINNEST * 1.0) / 2  # of an arm that reaches 1 m; its y axis lies in the plane
         middle, along = line[10, :2], line[11, :2] - line[9, :2]
         across = np.array([-along[1], along[0]]) / np.linalg.norm(along)
         near = np.abs((polygons.reshape(-1, 2) - middle) @ along) < 1e-6 * np.linalg.norm(along)

@@ -179,6 +179,25 @@ MODULES = {"inputs": "simulation.inputs"} | {
 """Modules that come in the same way."""
 
 
+def _notebook() -> Any:
+    return import_module("flexarm.pictures.notebook")
+
+
+Arm._repr_html_ = lambda arm: _notebook().of_arm(arm)  # type: ignore[attr-defined]
+Model._repr_html_ = lambda model: _notebook().of_model(model)  # type: ignore[attr-defined]
+"""What a notebook shows of them, from a room that stands above theirs, and is imported when it is asked."""
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext flexarm`: results show themselves as moving arms."""
+    _notebook().load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """`%unload_ext flexarm`."""
+    _notebook().unload(ipython)
+
+
 def __getattr__(name: str) -> Any:
     for home, names in LATE.items():
         if name in names.split():

@@ -28,7 +28,8 @@ from flexarm.errors import DescriptionError
 from flexarm.files import check_writable, checked_path, write_whole
 from flexarm.model.drawing import drawn
 from flexarm.pictures.recorded import Motion, motions
-from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, size_of, solid, space_camera, upright
+from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, solid, space_camera
+from flexarm.pictures.solids import solids
 from flexarm.progress import said
 
 if TYPE_CHECKING:
@@ -210,7 +211,8 @@ class Stage:
         self.runs, self.times, self.options = runs, times, options
         if options.ghost == "reference" and all(run.wanted is None for run in runs):
             raise Fault("ghost", "is 'reference', but no result has one")
-        self.size = max(size_of(run.model.arm) for run in runs)
+        self.looks = [solids(run.model) for run in runs]
+        self.size = max(look["reach"] for look in self.looks)
         corners = np.array([self._extent(run) for run in runs])  # (runs, 2, 3)
         low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
         self.low, self.high = np.minimum(low, 0.0), np.maximum(high, 0.0)
@@ -247,16 +249,21 @@ class Stage:
         across = self.high - self.low
         if view is None:
             flat = [plane for plane, (_, _, k) in PLANES.items() if across[k] <= FLAT * self.size]
-            return plane_camera(flat[0]) if flat else space_camera(upright(self.runs[0].model.arm))
+            return plane_camera(flat[0]) if flat else space_camera(self.up)
         if isinstance(view, str) and view in PLANES:
             return plane_camera(view)
         if isinstance(view, str) and view == "space":
-            return space_camera(upright(self.runs[0].model.arm))
+            return space_camera(self.up)
         if not isinstance(view, list | tuple) or len(view) != 2:
             must = f"{choices(*PLANES, 'space')}, or an azimuth and an elevation in rad"
             raise Fault("view", f"is {shown(view)}; it must be {must}")
         azimuth, elevation = (checked_number(x, "rad", part=f"view[{i}]") for i, x in enumerate(view))
-        return space_camera(upright(self.runs[0].model.arm), azimuth, elevation)
+        return space_camera(self.up, azimuth, elevation)
+
+    @property
+    def up(self) -> Array:
+        """What is upright in space: against gravity [unit vector]."""
+        return np.array(self.looks[0]["up"])
 
     @property
     def box(self) -> Array:
@@ -291,7 +298,7 @@ class Stage:
             looks = [i] * links if len(self.runs) > 1 else range(links)
             colours = [np.array(to_rgb(style.curve(k)["color"])) for k in looks]
             place = drawn(run.model, run.at(t), self.options.magnified)
-            parts.append(picture(solid(run.model.arm, *place, colours, dark, NARROWER**i), self.camera))
+            parts.append(picture(solid(self.looks[i], *place, colours, dark, NARROWER**i), self.camera))
         polygons, colours = zip(*parts, strict=True)
         return np.concatenate(polygons), np.concatenate(colours)
 
@@ -374,7 +381,7 @@ def _floor(axes: Any, stage: Stage) -> None:
 
     axes.set_axis_off()
     _, ink = _card(stage.options.dark)
-    up = upright(stage.runs[0].model.arm)
+    up = stage.up
     k = int(np.argmax(np.abs(up)))
     step = _round_number(0.2 * stage.size)
     low, high = step * np.floor(stage.low / step), step * np.ceil(stage.high / step)

@@ -10,18 +10,13 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.description.arm import Arm, Beam, Box, Link, Telescope, Tube
-
 Array = np.ndarray
 
 SIDES = 20
 """Of a round section."""
 
-THIN, THICK, HEAVY = 0.006, 0.011, 0.014
-"""Of the arm's size: the smallest half width that is seen, those of a beam and of a rigid body of unknown section."""
-
-STOUT = 0.12
-"""Of its length: the largest half width of a body of unknown section."""
+THINNEST = 0.013
+"""Of the arm's reach: what is thinner would not be seen on paper."""
 
 
 @final
@@ -62,13 +57,6 @@ def space_camera(up: Array, azimuth: float = -1.0, elevation: float = 0.42) -> C
     toward = np.cos(elevation) * flat + np.sin(elevation) * up
     right = np.cross(up, flat)
     return Camera(right, np.cross(toward, right), toward)
-
-
-def upright(arm: Arm) -> Array:
-    """Against gravity, or along z where there is none [unit vector]."""
-    g = np.array(arm.gravity)
-    size = np.linalg.norm(g)
-    return -g / size if size > 0 else np.array([0.0, 0.0, 1.0])
 
 
 # -- solids ------------------------------------------------------------------------------------------------------------
@@ -115,48 +103,23 @@ def round_outline(radius: float) -> Array:
     return radius * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def section_outline(section: Any, least: float) -> Array:
-    """(K, 2) of a section of the description, no thinner than twice `least` [m]."""
-    if isinstance(section, Box):
-        y, z = max(section.width / 2, least), max(section.height / 2, least)
-        return np.array([[y, z], [-y, z], [-y, -z], [y, -z]])
-    diameter = section.outer_diameter if isinstance(section, Tube) else section.diameter
-    return round_outline(max(diameter / 2, least))
-
-
-def link_outline(link: Link, size: float, stations: int) -> Array:
-    """(stations, K, 2) [m]: a beam's own section where it is known, else a round one that suits the arm's size.
-
-    What is too thin to be seen is drawn as thick as that needs.
-    """
-    body = link.body
-    section = body.section if isinstance(body, Beam) else None
-    if section is None:
-        half = min(size * (THICK if body.counts else HEAVY), max(STOUT * body.length, THIN * size))
-        return np.tile(round_outline(half), (stations, 1, 1))
-    tip = section if not isinstance(body, Beam) or body.section_tip is None else body.section_tip
+def outlines(link: dict[str, Any], least: float, stations: int) -> Array:
+    """(stations, K, 2) [m] of a link as `solids` describes it, nothing thinner than `least`."""
+    base, tip = (np.maximum(link[end], least) / 2 for end in ("base", "tip"))
+    unit = round_outline(1.0) if link["round"] else np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     x = np.linspace(0.0, 1.0, stations)[:, None, None]
-    return (1 - x) * section_outline(section, THIN * size) + x * section_outline(tip, THIN * size)
-
-
-def half_width(outline: Array) -> float:
-    """The largest of an outline [m]."""
-    return float(np.abs(outline).max())
-
-
-def size_of(arm: Arm) -> float:
-    """How far the arm reaches, stretched out [m]."""
-    return float(sum(link.body.length + np.linalg.norm(link.placement.xyz) for link in arm.links)) or 1.0
+    return ((1 - x) * base + x * tip) * unit
 
 
 def solid(
-    arm: Arm, stations: Array, frames: Array, colours: Sequence[Any], dark: Any, width: float = 1.0
+    look: dict[str, Any], stations: Array, frames: Array, colours: Sequence[Any], dark: Any, width: float = 1.0
 ) -> list[Faces]:
     """What an arm consists of where its sections and frames stand, as `drawn` has them.
 
     Parameters
     ----------
-    arm : Arm
+    look : dict
+        As `solids` describes it.
     stations : (links, S, at least 6)
     frames : (links + 1, 3, 4)
     colours : one a link, (3,)
@@ -165,25 +128,29 @@ def solid(
     width : float
         By what all that stands around the neutral axes is multiplied.
     """
-    size, up = size_of(arm), upright(arm)
-    outlines = [width * link_outline(link, size, stations.shape[1]) for link in arm.links]
-    first = np.array(arm.links[0].placement.xyz)
-    wide = 2.2 * max(map(half_width, outlines[:1]))
-    found = [cylinder(first - 0.9 * wide * up, up, 1.3 * wide, 0.9 * wide, dark)]
-    before = first
-    for link, outline, line, frame, colour in zip(arm.links, outlines, stations, frames, colours, strict=False):
-        found += _connection(before, frame[:, 3], 0.6 * half_width(outline), dark)
-        found += _joint(link, frame, half_width(outline), dark)
+    reach, up, links = look["reach"], np.array(look["up"]), look["links"]
+    before = np.array(look["base"]["origin"])
+    wide = width * max(links[0]["joint"]["radius"], 0.7 * THINNEST * reach)
+    found = [cylinder(before - 1.3 * wide * up, up, 1.5 * wide, 0.8 * wide, dark)]
+    for link, line, frame, colour in zip(links, stations, frames, colours, strict=False):
+        outline = width * outlines(link, THINNEST * reach, len(line))
+        found += _connection(before, frame[:, 3], 0.5 * half_width(outline), dark)
+        found += _joint(link["joint"], frame, width, 0.8 * THINNEST * reach, dark)
         centres, y = line[:, :3], line[:, 3:6]
-        if np.linalg.norm(centres[-1] - centres[0]) > 1e-9 * size:
+        if np.linalg.norm(centres[-1] - centres[0]) > 1e-9 * reach:
             found.append(tube(centres, y, outline, colour))
-        if isinstance(link.joint, Telescope):
+        if link["joint"]["kind"] == "telescope":
             found += _hub(link, line, frame, outline, colour, dark)
         before = centres[-1]
-    found += _connection(before, frames[-1, :, 3], 0.6 * half_width(outlines[-1]), dark)
-    if arm.payload is not None:
-        found.append(_ball(frames[-1, :, 3], 1.9 * half_width(outlines[-1][-1]), dark))
+    found += _connection(before, frames[-1, :, 3], 0.5 * half_width(outline), dark)
+    if look["payload"] is not None:
+        found.append(_ball(frames[-1, :, 3], width * max(look["payload"]["radius"], THINNEST * reach), dark))
     return found
+
+
+def half_width(outline: Array) -> float:
+    """The largest of an outline [m]."""
+    return float(np.abs(outline).max())
 
 
 def _connection(a: Array, b: Array, radius: float, colour: Any) -> list[Faces]:
@@ -193,17 +160,17 @@ def _connection(a: Array, b: Array, radius: float, colour: Any) -> list[Faces]:
     return [cylinder((a + b) / 2, way / length, radius, length, colour)] if length > 0.2 * radius else []
 
 
-def _joint(link: Link, frame: Array, half: float, colour: Any) -> list[Faces]:
+def _joint(joint: dict[str, Any], frame: Array, width: float, least: float, colour: Any) -> list[Faces]:
     """A joint as a cylinder about, or a block along, what its coordinate moves."""
-    if not link.joint.moves or not link.joint.carries:
+    if joint["kind"] not in ("revolute", "prismatic"):
         return []
-    axis = frame[:, :3] @ np.array(link.joint.direction)
-    if link.joint.turns:
-        return [cylinder(frame[:, 3], axis, 1.6 * half, 3.2 * half, colour)]
-    return [cylinder(frame[:, 3], axis, 1.4 * half, 4.0 * half, colour)]
+    axis = frame[:, :3] @ np.array(joint["axis"])
+    radius, half = (width * max(joint[part], least) for part in ("radius", "half"))
+    long = 2.0 if joint["kind"] == "revolute" else 4.0
+    return [cylinder(frame[:, 3], axis, radius, long * half, colour)]
 
 
-def _hub(link: Link, line: Array, frame: Array, outline: Array, colour: Any, dark: Any) -> list[Faces]:
+def _hub(link: dict[str, Any], line: Array, frame: Array, outline: Array, colour: Any, dark: Any) -> list[Faces]:
     """The hub of a telescope, and the part of its beam that reaches back through it."""
     x, y, mouth, half = frame[:, 0], np.tile(frame[:, 1], (2, 1)), frame[:, 3], half_width(outline)
     back = inside(link, line)
@@ -213,9 +180,9 @@ def _hub(link: Link, line: Array, frame: Array, outline: Array, colour: Any, dar
     return found
 
 
-def inside(link: Link, line: Array) -> float:
+def inside(link: dict[str, Any], line: Array) -> float:
     """Of a telescope whose sections stand on this line, how long the part in the hub and behind it is [m]."""
-    return max(0.0, link.body.length - float(np.linalg.norm(line[-1, :3] - line[0, :3])))
+    return max(0.0, link["length"] - float(np.linalg.norm(line[-1, :3] - line[0, :3])))
 
 
 def _ball(centre: Array, radius: float, colour: Any) -> Faces:

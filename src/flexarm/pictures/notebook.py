@@ -1,0 +1,182 @@
+"""What a notebook shows of an arm, a model and a result.
+
+An arm's picture is that of the description, all coordinates at rest: nothing is traced or compiled for it, and neither
+matplotlib nor a browser's scripts are needed. Results are xarray's and stay so; `%load_ext flexarm` shows the moving
+arm above xarray's own table.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm import escape, style
+from flexarm.description.arm import Arm, Link
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, solid, space_camera
+from flexarm.pictures.solids import solids
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+
+WIDTH, LOW, HIGH = 420, 90, 300
+"""Of a picture, and between which its height is [pixels]."""
+
+MOST_LINKS = 40
+"""That are drawn as solids, and that have a row in the table; an arm of more is drawn as a line."""
+
+
+def of_arm(arm: Arm, what: str = "Arm", more: str = "") -> str:
+    """An arm at rest as HTML: a picture, and a row for each link. A user's words in it are words."""
+    facts = [f"{len(arm.coordinates)} coordinates", f"{len(arm.inputs)} inputs"]
+    if any(arm.gravity):
+        facts.append(f"gravity {_numbers(arm.gravity)} m/s\N{SUPERSCRIPT TWO}")
+    if arm.payload is not None:
+        facts.append(f"payload {arm.payload.mass:.4g} kg")
+    head = f"{what} <b>{escape.html(arm.name)}</b>: {', '.join(facts)}{more}"
+    return f'<div class="flexarm-arm">{_described(arm, head)}{_svg(arm)}{_table(arm)}</div>'
+
+
+def of_model(model: Model) -> str:
+    """The same of a model's arm, with the parameters that vary."""
+    numbers = zip(model.varied, model.p, strict=True)
+    varied = [f"{escape.html(x.name)} = {value:.4g} {escape.html(x.unit)}" for x, value in numbers]
+    return of_arm(model.arm, "Model of", f"; varies: {', '.join(varied)}" if varied else "")
+
+
+def _described(arm: Arm, head: str) -> str:
+    return f"<p>{head}" + (f"<br>{escape.html(arm.description)}" if arm.description else "") + "</p>"
+
+
+def _numbers(values: Any) -> str:
+    return "(" + ", ".join(f"{x:.4g}" for x in values) + ")"
+
+
+# -- the picture -------------------------------------------------------------------------------------------------------
+
+
+def rest(arm: Arm) -> tuple[Array, Array]:
+    """Where the two ends of each link, (links, 2, 6), and the frames, (links + 1, 3, 4), stand at rest, as in `drawn`.
+
+    A station has its place [m] and its own y axis.
+    """
+    R, p = np.eye(3), np.zeros(3)
+    stations, frames = [], []
+    for link in arm.links:
+        p = p + R @ np.array(link.placement.xyz)
+        R = R @ link.placement.rotation
+        frames.append(np.column_stack([R, p]))
+        tip = p + (link.free_length or link.body.length) * R[:, 0]
+        stations.append([[*p, *R[:, 1]], [*tip, *R[:, 1]]])
+        p = tip
+    return np.array(stations), np.array([*frames, np.column_stack([R, p])])
+
+
+def _svg(arm: Arm) -> str:
+    """A picture that needs nothing beside it; lines have the colour of the page's letters."""
+    try:
+        look = solids(Model(arm))
+    except DescriptionError:  # nothing in it moves
+        return ""
+    stations, frames = rest(arm)
+    camera = _camera(look)
+    if len(arm.links) > MOST_LINKS:
+        shapes = [_polyline(camera.seen(np.concatenate([*stations[..., :3], frames[-1:, :, 3]])))]
+        points = camera.seen(stations[..., :3]).reshape(-1, 2)
+    else:
+        colours = [_rgb(style.colour(i)) for i in range(len(arm.links))]
+        polygons, shades = picture(solid(look, stations, frames, colours, _rgb(style.SOFT)), camera)
+        points, shapes = polygons.reshape(-1, 2), []
+        for polygon, shade in zip(polygons, shades, strict=True):
+            shapes.append((polygon, "#" + "".join(f"{round(255 * x):02x}" for x in shade)))
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = np.maximum(high - low, 1e-9 * look["reach"])
+    scale = min((WIDTH - 20) / size[0], (HIGH - 20) / size[1])
+    height = int(np.clip(scale * size[1] + 20, LOW, HIGH))
+    middle = (low + high) / 2
+
+    def placed(polygon: Array) -> str:
+        x, y = (scale * (polygon - middle) * [1, -1] + [WIDTH / 2, height / 2]).T
+        return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+
+    drawn = [
+        f'<polygon points="{placed(polygon)}" fill="{fill}" stroke="{fill}" stroke-width=".4"/>'
+        if fill
+        else f'<polyline points="{placed(polygon)}" fill="none" stroke="currentColor" stroke-width="2"/>'
+        for polygon, fill in shapes
+    ]
+    label = f"{escape.html(arm.name)} at rest" + (f", seen across the plane {camera.axes}" if camera.axes else "")
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" role="img" aria-label="{label}">'
+    return f"{head}<title>{label}</title>{''.join(drawn)}</svg>"
+
+
+def _polyline(points: Array) -> tuple[Array, str]:
+    return points, ""
+
+
+def _camera(look: dict[str, Any]) -> Camera:
+    """Across the base plane in which the arm moves, or from all around."""
+    for plane, (_, _, k) in PLANES.items():
+        if look["plane"] is not None and abs(look["plane"][k]) > 1 - 1e-9:
+            return plane_camera(plane)
+    return space_camera(np.array(look["up"]))
+
+
+def _rgb(colour: str) -> Array:
+    return np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+HEADS = ("link", "joint", "body", "length [m]", "mass [kg]", "modes")
+
+
+def _table(arm: Arm) -> str:
+    rows = ["".join(f"<td>{cell}</td>" for cell in _cells(link)) for link in arm.links[:MOST_LINKS]]
+    if len(arm.links) > MOST_LINKS:
+        rows.append(f'<td colspan="{len(HEADS)}">and {len(arm.links) - MOST_LINKS} more</td>')
+    head = "".join(f"<th>{name}</th>" for name in HEADS)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
+
+
+def _cells(link: Link) -> tuple[str, ...]:
+    joint = escape.html(link.joint.type) + (", elastic" if link.elastic else "")
+    if link.joint.moves:
+        joint += f" {'about' if link.joint.turns else 'along'} {_numbers(link.joint.direction)}"
+    modes = ", ".join(f"{count} {escape.html(name)}" for name, count in link.body.counts.items() if count)
+    body = link.body
+    return escape.html(link.name), joint, escape.html(body.type), f"{body.length:.4g}", f"{body.total_mass:.4g}", modes
+
+
+# -- results -----------------------------------------------------------------------------------------------------------
+
+DATASET = ("xarray.core.dataset", "Dataset")
+
+
+def load(ipython: Any) -> None:
+    """From now on IPython shows results of `simulate` as moving arms above xarray's own table."""
+    _formatter(ipython).for_type_by_name(*DATASET, of_dataset)
+
+
+def unload(ipython: Any) -> None:
+    """As it was before."""
+    _formatter(ipython).pop(".".join(DATASET), None)
+
+
+def _formatter(ipython: Any) -> Any:
+    return ipython.display_formatter.formatters["text/html"]
+
+
+def of_dataset(dataset: "Dataset") -> str:
+    """A result with its page; any other dataset, and a result that cannot be drawn, as xarray has it."""
+    from flexarm.pictures.view import viewed
+
+    own = dataset._repr_html_()
+    if "arm" not in dataset.attrs or "q" not in dataset:
+        return own
+    try:
+        return viewed(dataset)._repr_html_() + own
+    except DescriptionError:
+        return own
