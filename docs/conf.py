@@ -29,6 +29,7 @@ extensions = [
     "making.commands",
     "making.results",
     "making.gallery",
+    "making.measured",
 ]
 exclude_patterns = ["making", "static"]
 nitpicky = False
@@ -59,7 +60,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 pygments_style = "friendly"
-pygments_dark_style = "monokai"
+pygments_dark_style = "github-dark"
 html_theme_options = {
     "navigation_with_keys": True,
     "light_css_variables": {"color-brand-primary": "#0b5fa5", "color-brand-content": "#0b5fa5"},

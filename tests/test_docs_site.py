@@ -313,3 +313,40 @@ def test_the_search_knows_the_pages(site):
     found = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
     assert {"do/arms", "lookup/arm-file", "lookup/api/simulation"} <= {*found["docnames"]}
     assert Path(site / "search.html").is_file()
+
+
+# -- what was measured -------------------------------------------------------------------------------------------------
+
+MEASURED = """# M
+## One
+| what | time | target | met |
+| --- | ---: | ---: | --- |
+| a | 1 s | < 2 s | yes |
+| b | 3 s | < 2 s | **no** |
+## Two
+text
+"""
+
+
+def test_measured_rows_are_those_of_the_page(making):
+    measured = making("measured")
+    tables = measured.tables(MEASURED)
+    assert tables["One"] == [
+        ("what", "time", "target", "met"),
+        ("a", "1 s", "< 2 s", "yes"),
+        ("b", "3 s", "< 2 s", "**no**"),
+    ]
+    assert measured.chosen(tables["One"], ["time"], ["b"]) == [("time",), ("3 s",)]
+    assert [*measured.missed(MEASURED.partition("## Two")[0])] == [("One", "b", "time: 3 s; target: < 2 s")]
+    for columns, rows in ((["none"], []), ([], ["none"])):
+        with pytest.raises(ValueError, match="none"):
+            measured.chosen(tables["One"], columns, rows)
+
+
+def test_the_targets_that_were_missed_are_listed(site):
+    page = text(DOCS / "understand" / "benchmarks.md")
+    rows = [line for line in page.splitlines() if line.endswith(("| **no** |", "| no |"))]
+    words = "".join(read(site / "understand" / "limits.html").words)
+    for row in rows:
+        assert row.split("|")[1].strip() in words
+    assert words.count("target: ") == len(rows) > 0

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from docutils import nodes
@@ -116,7 +117,7 @@ def front(folder: Path) -> None:
     result = fa.load_scenario("canadarm").run(progress=False)
     for dark in (False, True):
         path = folder / f"canadarm{'-dark' if dark else ''}.gif"
-        fa.animate(result, path, fps=12, speed=2.0, size=(480, 320), magnified=10.0, dark=dark)
+        fa.animate(result, path, fps=12, speed=2.0, size=(400, 330), magnified=10.0, dark=dark)
 
 
 def _page(kind: str, what: Any, path: Path, **options: Any) -> None:
@@ -148,25 +149,29 @@ def _arm(entry: Entry, folder: Path) -> None:
 
 
 def _example(entry: Entry, folder: Path) -> None:
-    """What it draws itself; else the motion it ends with, or the modes of its arm."""
+    """What it draws itself, else its motion or the modes of its arm; and a page of that motion, or of that arm."""
     import xarray as xr
 
     import flexarm as fa
     from flexarm.plots import draw_modes, save_figure
 
-    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), contextlib.redirect_stdout(None):
-        made = runpy.run_path(str(EXAMPLES / f"{entry.name}.py"), run_name="__main__")
+    program = str(EXAMPLES / f"{entry.name}.py")
+    quiet, called = contextlib.redirect_stdout(None), patch.object(sys, "argv", [program])
+    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), quiet, called:
+        made = runpy.run_path(program, run_name="__main__")
         drawn = sorted(Path(place).glob("*.png"))
         if drawn:
             (folder / f"{entry.stem}.png").write_bytes(drawn[0].read_bytes())
-    runs = [each for each in made.values() if isinstance(each, xr.Dataset) and "arm" in each.attrs and "q" in each]
-    models = [each for each in made.values() if isinstance(each, fa.Model)]
-    arms = [each for each in made.values() if isinstance(each, fa.Arm)]
+    left = [*made.values()]
+    runs = [each for each in left if isinstance(each, xr.Dataset) and "arm" in each.attrs and "q" in each]
     shown: Any = next((run for run in runs if run.q.dims[0] == "time"), None)
+    if shown is None and (scenarios := [each for each in left if isinstance(each, fa.Scenario)]):
+        shown = scenarios[0].run(progress=False)
     if shown is None:
-        shown = models[0] if models else fa.Model(arms[0]) if arms else None
-    if shown is None:
-        return
+        models = [each for each in left if isinstance(each, fa.Model)]
+        arms = [each for each in left if isinstance(each, fa.Arm)]
+        arms += [fa.load(name) for name in re.findall(r'fa\.load\("([\w-]+)"\)', entry.code)]
+        shown = models[0] if models else fa.Model(arms[0])
     if not drawn and isinstance(shown, fa.Model):
         save_figure(draw_modes(shown, shown.arm.rest, 3), folder / f"{entry.stem}.png")
     elif not drawn:
@@ -186,7 +191,8 @@ def main() -> None:
     wanted = [entry for kind in KINDS for entry in entries(kind) if not named or entry.stem in named]
     with ProcessPoolExecutor(min(os.cpu_count() or 1, 4), mp_context=get_context("spawn")) as processes:
         for entry, seconds in zip(wanted, processes.map(make, wanted, [place] * len(wanted)), strict=True):
-            size = sum(path.stat().st_size for path in place.glob(f"*{entry.name}*"))
+            files = re.compile(rf"({entry.stem}|play-{entry.name})(-dark)?\.\w+")
+            size = sum(path.stat().st_size for path in place.iterdir() if files.fullmatch(path.name))
             print(f"{entry.stem}: {seconds:.1f} s, {size / 1e6:.2f} MB", flush=True)
 
 
