@@ -201,7 +201,7 @@
         copy.matrixAutoUpdate = false;
         copy.matrix = object.matrix;
         this.shadows.push({ root, object, copy });
-        for (const child of object.children) copy.add(copied(child));
+        for (const child of object.children) if (!child.userData.pale) copy.add(copied(child));
         return copy;
       };
       return copied(root);
@@ -295,7 +295,10 @@
         const need = Math.max(Math.abs(p.dot(right)) / (tan * aspect), Math.abs(p.dot(top)) / tan);
         distance = Math.max(distance, need - depth);
       }
-      distance = 1.08 * distance + 0.05 * this.reach;
+      distance = (aspect < 1 ? 1.16 : 1.08) * distance + 0.05 * this.reach;
+      controls.enableDamping = false; // what is left of a turn ends here
+      controls.update();
+      controls.enableDamping = true;
       camera.position.copy(target).addScaledVector(forward, -distance);
       controls.target.copy(target);
       camera.near = distance / 200;
@@ -435,7 +438,7 @@
         where,
         visible: true,
         place: "",
-        beside: kind === "gravity" ? "translate(-108%, -20%)" : "translate(8px, -120%)",
+        beside: kind === "gravity" ? "translate(-50%, -130%)" : "translate(8px, -120%)",
         show: (visible) => {
           label.visible = visible;
           element.hidden = !visible;
@@ -460,7 +463,7 @@
         if (at.isVector3) p.copy(at);
         else p.set(at[0], at[1], at[2]);
         p.project(this.camera);
-        const [x, y] = [((p.x + 1) / 2) * width, ((1 - p.y) / 2) * height];
+        const [x, y] = [Math.min(Math.max(((p.x + 1) / 2) * width, 44), width - 44), ((1 - p.y) / 2) * height];
         const place = p.z < 1 ? `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)` : "translate(-9999px)";
         if (place === label.place) continue;
         label.place = place;

@@ -20,16 +20,24 @@
   const SHADES = 256;
   const scale = new Float32Array(3 * SHADES); // linear, as vertices want it
 
-  function filled() {
-    if (scale[0] !== 0) return scale;
-    const [low, high] = [new THREE.Color(), new THREE.Color()];
-    for (let k = 0; k < SHADES; k++) {
-      const x = (k / (SHADES - 1)) * (VIRIDIS.length - 1);
-      const i = Math.min(Math.floor(x), VIRIDIS.length - 2);
-      low.setStyle(VIRIDIS[i]).lerp(high.setStyle(VIRIDIS[i + 1]), x - i);
-      low.toArray(scale, 3 * k);
-    }
-    return scale;
+  /** The colours of the scale on this page: on a dark one without the two that would not be seen. */
+  function ramp() {
+    return flexarm.theme() === "dark" ? VIRIDIS.slice(2) : VIRIDIS;
+  }
+
+  /** Calls back whenever the scale has other colours. */
+  function scaled(callback) {
+    flexarm.themed(() => {
+      const colours = ramp();
+      const [low, high] = [new THREE.Color(), new THREE.Color()];
+      for (let k = 0; k < SHADES; k++) {
+        const x = (k / (SHADES - 1)) * (colours.length - 1);
+        const i = Math.min(Math.floor(x), colours.length - 2);
+        low.setStyle(colours[i]).lerp(high.setStyle(colours[i + 1]), x - i);
+        low.toArray(scale, 3 * k);
+      }
+      callback();
+    });
   }
 
   /** What a colour shows: its name and unit, where its value stands in a section. */
@@ -436,12 +444,13 @@
   /** Three arrows along the axes of a frame. */
   function triad(size) {
     const group = new Group();
+    group.userData.pale = true; // without a shadow
     AXES.forEach((colour, i) => {
       const axis = new Group();
       const material = surface({ rough: 0.5 });
       material.color.setStyle(colour);
-      const shaft = new Mesh(new THREE.CylinderGeometry(0.022 * size, 0.022 * size, size, 10), material);
-      const head = new Mesh(new THREE.CylinderGeometry(0, 0.06 * size, 0.2 * size, 14), material);
+      const shaft = new Mesh(new THREE.CylinderGeometry(0.03 * size, 0.03 * size, size, 10), material);
+      const head = new Mesh(new THREE.CylinderGeometry(0, 0.08 * size, 0.2 * size, 14), material);
       shaft.geometry.rotateX(Math.PI / 2).translate(0, 0, size / 2);
       head.geometry.rotateX(Math.PI / 2).translate(0, 0, 1.08 * size);
       axis.add(shaft, head);
@@ -494,7 +503,7 @@
       this.end = this.hand();
       this.foot = base ? this.stand() : null;
       this.stripes();
-      flexarm.themed(() => this.tint());
+      scaled(() => this.tint());
     }
 
     /** Its materials: flexible links in its colour, rigid ones with a touch of it, the rest as on every arm. */
@@ -518,6 +527,7 @@
       this.hard.color.copy(this.ghost ? own : colours.white);
       if (this.ghost) for (const name of Object.keys(colours)) colours[name] = colours.white;
       for (const mesh of this.joined) shade(mesh, colours);
+      if (this.mode !== "plain") this.paint();
     }
 
     /** Parts that move as one, each [geometry, shade, its place], in the material of all arms or another. */
@@ -708,13 +718,11 @@
     colour(mode, range = [0, 1]) {
       this.mode = mode;
       this.range = range;
-      this.tint();
       if (mode === "plain") this.stripes();
-      else this.paint();
+      this.tint();
     }
 
     paint() {
-      const colours = filled();
       const { stations } = this.out;
       const [low, high] = this.range;
       const span = high - low || 1;
@@ -723,7 +731,7 @@
         for (let j = 0; j < STATIONS; j++) {
           const x = (value(stations, (i * STATIONS + j) * SECTION, this.mode) - low) / span;
           const shade = Math.round(Math.min(Math.max(x, 0), 1) * (SHADES - 1));
-          sweep.paint(j, colours, 3 * shade);
+          sweep.paint(j, scale, 3 * shade);
         }
       });
     }
@@ -902,10 +910,12 @@
       this.high = flexarm.element("span.high.number");
       const bar = flexarm.element("canvas", { width: SHADES, height: 1, role: "img", "aria-label": "colour scale" });
       const context = bar.getContext("2d");
-      const gradient = context.createLinearGradient(0, 0, SHADES, 0);
-      VIRIDIS.forEach((colour, i) => gradient.addColorStop(i / (VIRIDIS.length - 1), colour));
-      context.fillStyle = gradient;
-      context.fillRect(0, 0, SHADES, 1);
+      scaled(() => {
+        const gradient = context.createLinearGradient(0, 0, SHADES, 0);
+        ramp().forEach((colour, i, { length }) => gradient.addColorStop(i / (length - 1), colour));
+        context.fillStyle = gradient;
+        context.fillRect(0, 0, SHADES, 1);
+      });
       this.element = flexarm.element("div.corner.scale", { hidden: true }, this.title, bar, this.low, this.high);
     }
 
