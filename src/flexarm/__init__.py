@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from flexarm.identification.result import Identification
     from flexarm.identification.rigs import measured
     from flexarm.pictures.animate import animate
+    from flexarm.pictures.view import view
     from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
     from flexarm.sensors import (
         Accelerometer,
@@ -141,6 +142,7 @@ __all__ = [
     "simulate",
     "simulate_many",
     "study",
+    "view",
 ]
 
 LATE = {
@@ -152,6 +154,7 @@ LATE = {
     "identification.result": "Identification",
     "identification.rigs": "measured",
     "pictures.animate": "animate",
+    "pictures.view": "view",
     "scenario": "Scenario bundled_scenarios load_scenario",
     "sensors": "Accelerometer Encoder StrainGauge Tachometer TipDeflection TipPosition outputs sampled",
     "simulation.ensemble": "simulate_many",

@@ -26,6 +26,7 @@ from flexarm.commands.runs import compare, simulate
 from flexarm.commands.start import list_, new
 from flexarm.commands.studies import study
 from flexarm.commands.terminal import complain, unwritten, usable_streams
+from flexarm.commands.view import view
 from flexarm.errors import FlexarmError, InterruptedRun, SimulationError
 
 DONE, FAILED, REFUSED, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
@@ -37,7 +38,7 @@ app = typer.Typer(
     epilog="Errors are one line. Exit status: 0 done; 1 a run failed, its part is kept; 2 refused; 130 Ctrl-C.",
 )
 app.command("list")(list_)
-for command in (new, show, modes, derive, simulate, compare, study, papers):
+for command in (new, show, modes, derive, simulate, view, compare, study, papers):
     app.command()(command)
 
 USAGE: Any = typer.BadParameter.__mro__[2]

@@ -31,9 +31,10 @@ def simulate(
     until: Annotated[float | None, typer.Option(help="End of the run [s].")] = None,
     samples: Annotated[int | None, typer.Option(help="Times in the result, both ends included.")] = None,
     plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
+    view: Annotated[bool, typer.Option(help="Write a page .html in which the arm moves.")] = True,
     json: Json = False,
 ) -> None:
-    """Run a scenario: writes NAME.nc (NetCDF) and NAME.png, prints a summary and the energy audit.
+    """Run a scenario: writes NAME.nc (NetCDF), NAME.png and NAME.html, prints a summary and the energy audit.
 
     Method, step, tolerance, end and samples are the scenario's where they are not given here.
     """
@@ -54,7 +55,7 @@ def simulate(
         raise DescriptionError(error.message, field=f"--{error.field.removeprefix('solver.')}") from None
     stem = out / escape.file_name(chosen.name)
     check_folder(out)
-    for suffix in (".nc", ".png"):
+    for suffix in (".nc", ".png", ".html"):
         check_file(stem.with_name(stem.name + suffix), "--out")
     failure: SimulationError | None = None
     pressed: list[str] = []
@@ -69,7 +70,7 @@ def simulate(
         except SimulationError as error:
             failure, result = error, error.result
     stopped = pressed[0] if pressed else str(failure or "")
-    written, fault = _written(result, stem, plot)
+    written, fault = _written(result, stem, plot, view)
     found = _summary(result, time.perf_counter() - began, written)
     found["next"] = [] if stopped or fault else _next(scenario, chosen, result)
     if json:
@@ -137,8 +138,8 @@ def _show_comparison(rows: list[dict[str, Any]]) -> None:
     say(drawn)
 
 
-def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
-    """Where result and figure are, and what was wrong with the place they were meant for where they are not there."""
+def _written(result: Any, stem: Path, plot: bool, view: bool) -> tuple[list[Path], str]:
+    """Where result, figure and page are, and what was wrong with the place they were meant for where they are not there."""
     from flexarm.plots import VARIABLES, draw, save_figure
     from flexarm.simulation.results import save_result
 
@@ -156,6 +157,13 @@ def _written(result: Any, stem: Path, plot: bool) -> tuple[list[Path], str]:
     if plot and {*VARIABLES} <= {*result.variables}:  # a scenario may keep less than a figure shows
         try:
             written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))
+        except DescriptionError as error:
+            fault = fault or str(error)
+    if view and "q" in result:
+        from flexarm.pictures.view import viewed
+
+        try:
+            written.append(viewed(result).save(stem.with_name(stem.name + ".html")))
         except DescriptionError as error:
             fault = fault or str(error)
     return written, fault

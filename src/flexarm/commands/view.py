@@ -1,0 +1,78 @@
+"""What is seen of runs: view."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flexarm import escape
+from flexarm.commands.terminal import check_file, say
+from flexarm.errors import SimulationError
+
+LONGEST = 60
+"""Letters of a file's name that is put together of several."""
+
+
+def view(
+    results: Annotated[
+        list[str],
+        typer.Argument(metavar="RESULT...", help="Files of results (.nc), or scenarios, which are run first."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page, .html; default: named after what it shows.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page, where there is a browser.")] = True,
+) -> None:
+    """Show results in the browser: one page in which they move, with plots. Several lie over each other."""
+    from flexarm.pictures.view import opened, viewed
+
+    given = [_Given(name) for name in results]
+    place = _place(given) if out is None else out
+    check_file(place, "--out" if out is not None else "the page's place")
+    failures: list[SimulationError] = []
+    found = [each.result(failures) for each in given]
+    written = viewed(found).save(place)
+    say(f"written: {written}")
+    if failures:
+        raise SimulationError(f"{failures[0]}; the part before is in {written}", failures[0].result)
+    if browser:
+        opened(written)
+
+
+class _Given:
+    """A result's file, or a scenario that is to be run."""
+
+    def __init__(self, given: str):
+        from flexarm.scenario import load_scenario
+
+        self.given = given
+        self.file = Path(given) if given.endswith(".nc") else None
+        self.scenario = None if self.file else load_scenario(given)
+
+    @property
+    def stem(self) -> str:
+        return self.file.stem if self.file else escape.file_name(self.scenario.name)  # type: ignore[union-attr]
+
+    def result(self, failures: list[SimulationError]) -> Any:
+        """The result, of a run that fails the part before."""
+        from flexarm.simulation.results import load_result
+
+        if self.file:
+            return load_result(self.file)
+        try:
+            return self.scenario.run()  # type: ignore[union-attr]
+        except SimulationError as error:
+            failures.append(SimulationError(f"{self.given}: {error}", error.result))
+            return error.result
+
+
+def _place(given: list[_Given]) -> Path:
+    """Beside a result's file, as simulate writes it; of scenarios and of several in this folder."""
+    alone = given[0]
+    if len(given) == 1:
+        folder = alone.file.parent if alone.file else Path()
+        return folder / f"{alone.stem}.html"
+    together = "-and-".join(dict.fromkeys(each.stem for each in given))
+    return Path(f"{together}.html" if len(together) <= LONGEST else f"{alone.stem}-and-others.html")
+
+

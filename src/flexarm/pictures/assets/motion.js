@@ -1,0 +1,70 @@
+"use strict";
+
+/**
+ * A motion between its samples: the cubic through them whose slope at each is that of the parabola through it and its
+ * neighbours. What is drawn at a sample is the sample.
+ */
+flexarm.Motion = class {
+  /**
+   * @param {Float64Array} time not decreasing [s]
+   * @param {Float32Array} q rows of samples, as many columns as there are coordinates
+   */
+  constructor(time, q) {
+    this.time = time;
+    this.q = q;
+    this.width = q.length / time.length;
+    this.start = time[0];
+    this.end = time[time.length - 1];
+    this.last = 0;
+  }
+
+  /** The largest i with time[i] <= t, but not the last: the piece in which t lies. */
+  piece(t) {
+    const time = this.time, most = Math.max(0, time.length - 2);
+    let i = this.last;
+    if (!(time[i] <= t && t < time[i + 1])) {
+      let low = 0, high = most;
+      while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        if (time[middle] <= t) low = middle;
+        else high = middle - 1;
+      }
+      i = low;
+    }
+    this.last = i;
+    return i;
+  }
+
+  /** The sample nearest to t. */
+  nearest(t) {
+    const i = this.piece(t), after = Math.min(i + 1, this.time.length - 1);
+    return this.time[after] - t < t - this.time[i] ? after : i;
+  }
+
+  /** Coordinates at t, before the start those at the start, after the end those at the end. */
+  at(t, out) {
+    const { time, q, width } = this;
+    const i = this.piece(t), j = Math.min(i + 1, time.length - 1);
+    const h = time[j] - time[i];
+    const u = h > 0 ? Math.min(1, Math.max(0, (t - time[i]) / h)) : t < time[j] ? 0 : 1;
+    const a = u * u * (3 - 2 * u), b = u * (1 - u) * (1 - u) * h, c = u * u * (u - 1) * h;
+    for (let k = 0; k < width; k++) {
+      const x = q[i * width + k], y = q[j * width + k];
+      out[k] = x + a * (y - x);
+      if (b || c) out[k] += b * this.slope(i, k) + c * this.slope(j, k);
+    }
+    return out;
+  }
+
+  /** Rate of coordinate k at sample i. */
+  slope(i, k) {
+    const { time, q, width } = this;
+    const rate = (a, b) => (time[b] > time[a] ? (q[b * width + k] - q[a * width + k]) / (time[b] - time[a]) : 0);
+    if (i === 0) return rate(0, 1);
+    if (i === time.length - 1) return rate(i - 1, i);
+    const before = time[i] - time[i - 1], after = time[i + 1] - time[i];
+    if (!(before > 0)) return rate(i, i + 1);
+    if (!(after > 0)) return rate(i - 1, i);
+    return (rate(i - 1, i) * after + rate(i, i + 1) * before) / (before + after);
+  }
+};

@@ -1,0 +1,264 @@
+"use strict";
+
+/** One result on the page: its motion, its arm and that arm's ghosts, the path of its tip. */
+flexarm.Run = class {
+  static PATH = 400; // points of a path, at most
+
+  constructor(view, data, index) {
+    const width = data.q.shape[1];
+    Object.assign(this, { view, data, index, name: data.name, visible: true, offset: new THREE.Vector3() });
+    this.motion = new flexarm.Motion(data.time, data.q);
+    this.wanted = data.reference ? new flexarm.Motion(data.time, data.reference) : null;
+    this.q = Float64Array.from(data.q.subarray(0, width));
+    this.ghostly = new Float64Array(width);
+    this.program = view.program(data.arm);
+    this.ghosts = {};
+    this.main = view.arm(data.arm, { color: index, pattern: index }, this.q);
+    const step = Math.max(1, Math.ceil(data.time.length / flexarm.Run.PATH));
+    this.rows = [];
+    for (let i = 0; i < data.time.length; i += step) this.rows.push(i);
+    if (this.rows[this.rows.length - 1] !== data.time.length - 1) this.rows.push(data.time.length - 1);
+  }
+
+  /** Some of the samples, q each. */
+  *samples(count) {
+    const width = this.q.length, step = Math.max(1, Math.floor(this.rows.length / count));
+    for (let k = 0; k < this.rows.length; k += step) {
+      const i = this.rows[k];
+      yield this.data.q.subarray(i * width, (i + 1) * width);
+    }
+  }
+
+  /** A ghost of a kind: "true", "reference" or "rigid"; made when it is first wanted. */
+  ghost(kind) {
+    if (!this.ghosts[kind]) {
+      const color = kind === "true" || this.view.runs.length > 1 ? this.index : flexarm.View.GREY;
+      this.ghosts[kind] = this.view.arm(this.data.arm, { color, ghost: true }, this.q);
+      this.move(this.offset);
+    }
+    return this.ghosts[kind];
+  }
+
+  /** All that is drawn of it. */
+  get parts() {
+    return [this.main, ...Object.values(this.ghosts), ...(this.path ? [this.path] : [])];
+  }
+
+  /** Which of its arms are to be seen, as the page's controls say. */
+  get wishes() {
+    const { magnified, beside, haunted } = this.view;
+    return {
+      true: this.visible && beside && magnified > 1,
+      rigid: this.visible && haunted === "rigid",
+      reference: this.visible && haunted === "reference" && this.wanted !== null,
+    };
+  }
+
+  /** Draw it at a time. */
+  update(time) {
+    this.motion.at(time, this.q);
+    this.main.object.visible = this.visible;
+    if (this.visible) this.main.update(this.q, this.view.magnified);
+    const wishes = this.wishes;
+    for (const [kind, wanted] of Object.entries(wishes)) {
+      if (wanted || this.ghosts[kind]) this.ghost(kind).object.visible = wanted;
+    }
+    if (wishes.true) this.ghosts.true.update(this.q, 1);
+    if (wishes.rigid) this.ghosts.rigid.update(this.q, 0);
+    if (wishes.reference) this.ghosts.reference.update(this.wanted.at(time, this.ghostly), 0);
+    if (this.path) {
+      this.path.object.visible = this.visible && this.view.paths.value;
+      const i = this.motion.piece(time) + (time >= this.motion.end ? 1 : 0);
+      this.path.upto(flexarm.nearest(this.rows, i));
+    }
+  }
+
+  /** The tip's path with the deflections as they are drawn. */
+  trace(radius) {
+    const { out, draw } = this.program, width = this.q.length, last = out.frames.length - 12;
+    const points = new Float64Array(3 * this.rows.length);
+    this.rows.forEach((i, k) => {
+      draw(this.data.q.subarray(i * width, (i + 1) * width), [this.view.magnified], out);
+      points.set([out.frames[last + 3], out.frames[last + 7], out.frames[last + 11]], 3 * k);
+    });
+    if (this.path) this.path.set(points);
+    else {
+      this.path = new flexarm.Path(points, { color: this.index, radius });
+      this.view.scene.add(this.path);
+      this.move(this.offset);
+    }
+  }
+
+  /** Put it somewhere else than at the origin. */
+  move(offset) {
+    this.offset = offset;
+    for (const { object } of this.parts) {
+      object.position.copy(offset);
+      object.updateMatrix();
+      object.matrixWorldNeedsUpdate = true;
+    }
+  }
+};
+
+/** The page of results. */
+flexarm.Results = class extends flexarm.View {
+  constructor(data) {
+    super(data);
+    this.beside = true;
+    this.haunted = "none";
+    this.runs = data.results.map((each, i) => new flexarm.Run(this, each, i));
+    const start = Math.min(...this.runs.map((run) => run.motion.start));
+    const end = Math.max(...this.runs.map((run) => run.motion.end));
+    const finest = this.runs.reduce((a, b) => (a.motion.time.length >= b.motion.time.length ? a : b)).motion;
+    this.player = new flexarm.Player(start, end, (time) => this.draw(time), finest, this.scene);
+    const panels = data.panels.map((panel) => ({
+      ...panel, runs: panel.runs.map((items, r) => ({ items, time: data.results[r].time })),
+    }));
+    this.plots = new flexarm.Plots(panels, start, end, (time) => this.player.seek(time), this.runs.map((run) => run.name));
+    this.side.append(this.plots.object);
+    this.foot.append(this.player.object);
+    Object.assign(this.keys, this.player.keys);
+    this.controls();
+    this.legends();
+    this.ended();
+    flexarm.themed(() => this.themed());
+    this.fit();
+    this.obey(flexarm.View.wishes());
+  }
+
+  controls() {
+    this.common(() => this.redraw());
+    const ghosts = { none: "none", rigid: "rigid arm" };
+    if (this.runs.some((run) => run.wanted)) ghosts.reference = "reference";
+    this.truth = new flexarm.Check("true arm", true, (x) => this.setBeside(x), "The true arm as a ghost where deflections are magnified");
+    this.ghost = new flexarm.Choice("Ghost", ghosts, "none", (x) => this.setHaunted(x), "Another arm, seen through (G)");
+    this.paths = new flexarm.Check("path", true, () => this.redraw(), "Where the tip goes (P)");
+    const controls = [this.magnifier, this.truth, this.colours, this.ghost, this.paths, this.framing];
+    if (this.runs.length > 1) {
+      this.places = new flexarm.Choice("Results", { over: "in one place", beside: "side by side" }, "over", (x) => this.setPlaced(x), "In one place or side by side (B)");
+      controls.push(this.places);
+      this.keys.b = ["B", "results in one place or side by side", () => this.places.next()];
+    }
+    this.keys.g = ["G", `ghost: ${Object.values(ghosts).join(", ")}`, () => this.ghost.next()];
+    this.keys.p = ["P", "path of the tip", () => this.paths.toggle()];
+    this.tools.append(...controls.map((control) => control.object));
+  }
+
+  /** Names and colours of results, and what is to be said of them. */
+  legends() {
+    const { element } = flexarm, several = this.runs.length > 1;
+    this.chips = this.runs.map((run, i) => {
+      const chip = several
+        ? element("button.run", { type: "button", "aria-pressed": "true", title: `Show or hide ${run.name}`, click: () => this.setVisible(i, !run.visible) }, element("span.swatch"), run.name)
+        : element("span.run");
+      const notes = run.data.notes.map((note) => element("span.note", {}, note));
+      if (several || notes.length) this.legend.append(element("div", {}, ...(several ? [chip] : []), ...notes));
+      return chip;
+    });
+  }
+
+  themed() {
+    if (this.runs.length < 2) return;
+    this.chips.forEach((chip, i) => (chip.firstChild.style.background = flexarm.colour(i)));
+  }
+
+  solid() {
+    return this.runs.map((run) => run.main);
+  }
+
+  /** Draw everything at a time. */
+  draw(time) {
+    if (!this.plots) return; // not all is there yet
+    for (const run of this.runs) run.update(time);
+    this.plots.show(time);
+    this.scene.invalidate();
+  }
+
+  /** Draw anew, with the paths, which follow the magnification. */
+  redraw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      if (this.paths.value && this.traced !== this.magnified) {
+        this.traced = this.magnified;
+        for (const run of this.runs) run.trace(0.003 * run.main.description.reach);
+      }
+      this.draw(this.player.time);
+    });
+  }
+
+  /** The camera so that all of the motion is seen. */
+  fit() {
+    this.scene.fit(this.extent().flat());
+  }
+
+  /** Points that the runs' arms reach, where they are placed: x, y, z of each. */
+  extent() {
+    return this.runs.map((run) => {
+      const offset = run.offset.toArray();
+      return [0, 0, 0, ...[...run.samples(40)].flatMap((q) => this.points(run.program, q))].map((x, i) => x + offset[i % 3]);
+    });
+  }
+
+  setBeside(x) {
+    this.beside = x;
+    this.truth.value = x;
+    this.redraw();
+  }
+
+  setHaunted(kind) {
+    this.haunted = kind;
+    this.ghost.value = kind;
+    this.redraw();
+  }
+
+  setVisible(i, visible) {
+    const run = this.runs[i];
+    run.visible = visible;
+    this.chips[i].setAttribute("aria-pressed", String(visible));
+    this.plots.setVisible(i, visible);
+    this.redraw();
+  }
+
+  /** In one place, or beside each other along the axis that runs most nearly across the screen. */
+  setPlaced(how) {
+    this.places.value = how;
+    for (const run of this.runs) run.move(new THREE.Vector3());
+    if (how === "beside") {
+      const across = new THREE.Vector3(1, 0, 0).applyQuaternion(this.scene.camera.quaternion).toArray();
+      const axis = across.map(Math.abs).indexOf(Math.max(...across.map(Math.abs)));
+      const widths = this.extent().map((points) => points.filter((_, i) => i % 3 === axis)).map((x) => Math.max(...x) - Math.min(...x));
+      const step = Math.sign(across[axis]) * Math.max(...widths) * 1.15;
+      this.runs.forEach((run, i) => run.move(new THREE.Vector3().setComponent(axis, step * (i - (this.runs.length - 1) / 2))));
+    }
+    this.fit();
+    this.redraw();
+  }
+
+  recolour() {
+    let most = 0;
+    if (this.colouring !== "plain") {
+      for (const run of this.runs) {
+        for (const q of run.samples(200)) {
+          run.main.update(q, 1);
+          most = Math.max(most, run.main.most(this.colouring));
+        }
+      }
+    }
+    this.coloured(most);
+  }
+
+  /** What the address asks for. */
+  obey(wishes) {
+    const number = (name) => (Number.isFinite(Number.parseFloat(wishes[name])) ? Number.parseFloat(wishes[name]) : null);
+    if (number("magnified") !== null) this.setMagnified(number("magnified"));
+    if (["moment", "deflection"].includes(wishes.colour)) this.setColouring(wishes.colour);
+    if ([...this.ghost.select.options].some((option) => option.value === wishes.ghost)) this.setHaunted(wishes.ghost);
+    if (wishes.results === "beside" && this.places) this.setPlaced("beside");
+    if (number("speed") > 0 && flexarm.Player.SPEEDS.includes(number("speed"))) this.player.setSpeed(number("speed"));
+    this.redraw();
+    if (number("t") !== null) this.player.seek(number("t"));
+    else if (wishes.play !== "0" && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.begin();
+  }
+};

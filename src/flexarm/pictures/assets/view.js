@@ -1,0 +1,134 @@
+"use strict";
+
+/**
+ * What the pages of results, of modes and of an arm at rest have in common: where things stand, the scene, how deflections
+ * are magnified and coloured.
+ *
+ * `data.arms` has what each different arm looks like, and the name of the program that draws it.
+ */
+flexarm.View = class {
+  static GREY = "#8b95a1"; // of ghosts that are nobody's
+  static FIT = "M4 9V4h5v2H6v3zm11-5h5v5h-2V6h-3zM4 15h2v3h3v2H4zm14 0h2v5h-5v-2h3z";
+  static KEYS = "M3 6h18v12H3zm2 2v8h14V8zm1.5 1.5h2v2h-2zm3.5 0h2v2h-2zm3.5 0h2v2h-2zm3 0h2v2h-2zM8 13h8v2H8z";
+  static THEME = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zm0 2v14a7 7 0 0 1 0-14z";
+
+  constructor(data) {
+    const { element } = flexarm;
+    this.data = data;
+    this.magnified = 1;
+    this.colouring = "plain";
+    this.framed = false;
+    this.keys = {};
+    this.head = element("header.head", {}, element("div.words", {}, element("h1", {}, data.title), element("p.about", {}, data.about)));
+    this.canvas = element("div.canvas3d");
+    this.legend = element("div.legend");
+    this.tools = element("div.tools", { role: "group", "aria-label": "What is shown" });
+    const show = element("details.show", {}, element("summary", {}, "Show"), this.tools);
+    const wide = matchMedia("(min-width: 801px)"), unfolded = () => (show.open = wide.matches);
+    wide.addEventListener("change", unfolded);
+    unfolded();
+    this.side = element("aside.side");
+    this.foot = element("footer.foot");
+    const stage = element("div.stage", {}, this.canvas, this.legend);
+    document.body.append(element(`main.view.${data.kind}`, {}, this.head, element("div.front", {}, stage, show, this.foot), this.side));
+    this.scene = new flexarm.Scene(this.canvas);
+    this.scene.buttons.hidden = true; // the head has them
+  }
+
+  /** The drawing program of an arm of the page: (q, s, out), with an `out` of its own. */
+  program(k) {
+    const made = globalThis[this.data.arms[k].program];
+    const draw = made.p ? (q, s, out) => made(q, s, made.p, out) : made;
+    return { draw, out: made.out() };
+  }
+
+  /** An arm in the scene, drawn at a configuration. */
+  arm(k, look, q) {
+    const arm = new flexarm.Arm(this.data.arms[k].description, this.program(k).draw, look);
+    arm.frames(this.framed && !look.ghost);
+    arm.update(q, 1);
+    return this.scene.add(arm);
+  }
+
+  /** Points of an arm at a configuration, x, y, z of each: its frames, its tip, the middles of its links. */
+  points(program, q, s = 1) {
+    program.draw(q, [s], program.out);
+    const { frames, stations } = program.out, found = [];
+    for (let i = 0; i < frames.length; i += 12) found.push(frames[i + 3], frames[i + 7], frames[i + 11]);
+    for (let i = 9 * 10; i < stations.length; i += 9 * 21) found.push(stations[i], stations[i + 1], stations[i + 2]);
+    return found;
+  }
+
+  /** Colours over a range, and the scale that says so. */
+  coloured(most) {
+    for (const arm of this.solid()) arm.colour(this.colouring, [0, most]);
+    this.scene.scale.set(this.colouring, [0, most]);
+  }
+
+  /** Controls that every page has; `changed` draws anew. */
+  common(changed, name = "Magnified") {
+    const steps = [1, 3, 10, 30, 100];
+    this.magnifier = new flexarm.Slider(
+      name, { min: 0, max: 1, value: 0 },
+      (x) => `${flexarm.digits(flexarm.View.power(x), 2)}×`,
+      (x) => this.setMagnified(flexarm.View.power(x)),
+      "Deflections as many times as large as they are (M)",
+    );
+    this.colours = new flexarm.Choice(
+      "Colour", { plain: "plain", moment: "bending moment", deflection: "deflection" }, "plain",
+      (x) => this.setColouring(x), "What the colour of the links shows (C)",
+    );
+    this.framing = new flexarm.Check("frames", false, (x) => this.setFramed(x), "Axes of every link (F)");
+    this.changed = changed;
+    Object.assign(this.keys, {
+      m: ["M", "magnify deflections: 1, 3, 10, 30, 100", () => this.setMagnified(steps.find((x) => x > this.magnified * 1.01) ?? 1)],
+      c: ["C", "colour: plain, bending moment, deflection", () => this.colours.next()],
+      f: ["F", "frames of the links", () => this.framing.toggle()],
+      t: ["T", "light or dark", () => flexarm.turn()],
+      r: ["R", "the whole arm in view", () => this.fit()],
+    });
+  }
+
+  /** From a slider's place, 0 to 1, to 1 to 100; two digits, which is what it says. */
+  static power(x) {
+    return Number((100 ** x).toPrecision(2));
+  }
+
+  setMagnified(s) {
+    this.magnified = Math.min(100, Math.max(1, s));
+    const place = Math.log(this.magnified) / Math.log(100);
+    if (flexarm.View.power(this.magnifier.value) !== this.magnified) this.magnifier.value = place;
+    this.changed();
+  }
+
+  setColouring(what) {
+    this.colouring = what;
+    this.colours.value = what;
+    this.recolour();
+    this.changed();
+  }
+
+  setFramed(framed) {
+    this.framed = framed;
+    this.framing.value = framed;
+    for (const arm of this.solid()) arm.frames(framed);
+    this.scene.invalidate();
+  }
+
+  /** Buttons and keys, when all is there. */
+  ended() {
+    const { button, View } = flexarm;
+    const keys = flexarm.keys(this.keys);
+    this.head.append(flexarm.element("div.buttons", {},
+      button("Whole arm in view (R)", View.FIT, () => this.fit()),
+      button("Light or dark (T)", View.THEME, () => flexarm.turn()),
+      button("Keys (?)", View.KEYS, keys),
+    ));
+    flexarm.page = this;
+  }
+
+  /** What stands behind # in the address, such as #t=2.5&magnified=10&colour=moment: for links to a moment. */
+  static wishes() {
+    return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  }
+};
