@@ -44,7 +44,7 @@ keep = ["peak"]
 "upper.mass" = { type = "uniform", low = "-10 %", high = "10 %" }
 """
 GIVEN = {"ARM": "arm.toml", "SCENARIO": "push.toml", "SCENARIO...": "push.toml", "[PAPER]": "mohan-saha"}
-GIVEN |= {"STUDY": "study.toml", "[SEARCH]...": "canadarm", "NAME": "mine"}
+GIVEN |= {"RESULT...": "push.toml", "STUDY": "study.toml", "[SEARCH]...": "canadarm", "NAME": "mine"}
 """What a new kind of argument is here has to be said here."""
 NAMES = ("nan", "1e999", "$(x)")
 """Nonsense elsewhere, and as good as any for a file that is new."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flexarm import escape
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import ArmName, check_file, say, spaced, table
 from flexarm.errors import DescriptionError
@@ -165,6 +166,9 @@ def modes(
         list[str] | None, typer.Option("--at", metavar="NAME=VALUE", help="A coordinate that is not zero; repeatable.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the modes into this .png.")] = None,
+    view: Annotated[bool, typer.Option("--view", help="Show them swinging in the browser: a page .html.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; default ARM-modes.html.")] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page, where there is a browser.")] = True,
     json: Json = False,
 ) -> None:
     """List the natural modes of an arm about a configuration.
@@ -176,14 +180,25 @@ def modes(
 
     if plot is not None:
         check_file(plot, "--plot")
+    if out is not None and not view:
+        raise DescriptionError("--out is given without --view, whose page it names")
     model = Model(load(arm))
+    place = out or Path(f"{escape.file_name(model.arm.name)}-modes.html")
+    if view:
+        check_file(place, "--out")
     q = _configuration(model, at or [])
     check_inertia(model, q)
     found = _modes(model, q, free)
     if plot is not None:
         from flexarm.plots import draw_modes, save_figure
 
-        found["written"] = [save_figure(draw_modes(model, q, locked=not free), plot)]
+        found["written"].append(save_figure(draw_modes(model, q, locked=not free), plot))
+    if view:
+        from flexarm.pictures.view import opened, viewed
+
+        found["written"].append(viewed(model, modes=True, q=q, locked=not free).save(place))
+        if browser:
+            opened(place)
     if json:
         show_document("modes", found)
         return

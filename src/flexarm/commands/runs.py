@@ -139,7 +139,7 @@ def _show_comparison(rows: list[dict[str, Any]]) -> None:
 
 
 def _written(result: Any, stem: Path, plot: bool, view: bool) -> tuple[list[Path], str]:
-    """Where result, figure and page are, and what was wrong with the place they were meant for where they are not there."""
+    """Where result, figure and page are, and what was wrong with the place meant for them where they are not there."""
     from flexarm.plots import VARIABLES, draw, save_figure
     from flexarm.simulation.results import save_result
 
@@ -298,3 +298,6 @@ def _show_summary(found: dict[str, Any]) -> None:
     if found["next"]:
         say("")
         say_next(found["next"])
+    for path in found["written"]:
+        if path.suffix == ".html":
+            say(f"\nSee it move: open {path} in a browser.")

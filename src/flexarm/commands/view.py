@@ -74,5 +74,3 @@ def _place(given: list[_Given]) -> Path:
         return folder / f"{alone.stem}.html"
     together = "-and-".join(dict.fromkeys(each.stem for each in given))
     return Path(f"{together}.html" if len(together) <= LONGEST else f"{alone.stem}-and-others.html")
-
-

@@ -81,10 +81,12 @@ def model_of(result: "Dataset") -> Model:
     """The model of a result's arm, its parameters as in the run; raises `Fault`."""
     try:
         arm = Arm.from_json(str(result.attrs["arm"]))
-        text = result.attrs.get("parameters")
-        if text is None:
+        if "p" in result.variables and "parameter" in result.coords:  # one run of an ensemble
+            values = dict(zip(result.parameter.values.tolist(), result.p.values.tolist(), strict=True))
+        elif "parameters" in result.attrs:
+            values = json.loads(result.attrs["parameters"])
+        else:
             return Model(arm)
-        values = json.loads(text)
         if not isinstance(values, dict):
             raise DescriptionError(f"its parameters are {shown(values)}")
         return Model(arm, vary=list(values)).at(values)

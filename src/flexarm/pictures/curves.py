@@ -1,0 +1,92 @@
+"""Plots over time of a result, as numbers for a page: which there are, their units, their curves."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+
+UNSEEN = 1e-3
+"""Of the largest deflection: a component that stays below lies on the axis of its plot."""
+
+PREFIXES = ((1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\N{MICRO SIGN}"))
+
+ENERGIES = {"kinetic": "kinetic", "potential": "change of potential", "work": "work", "dissipated": "dissipated"}
+
+Curves = dict[tuple[str, str], list[dict[str, Any]]]
+"""By title and unit of their plot, in the order of the plots: `name`, `values`, and sometimes a `reference`."""
+
+
+def panels(results: Sequence["Dataset"], rows: Sequence[Array]) -> list[dict[str, Any]]:
+    """The plots of results, of which some times are shown: joints and references, drives, deflections, energies.
+
+    Of each plot a `title`, a `unit` that suits the largest value, and `runs`: for every result its curves, float32.
+    """
+    each = [_curves(result, i) for result, i in zip(results, rows, strict=True)]
+    found = []
+    for title, unit in dict.fromkeys(kind for curves in each for kind in curves):
+        runs = [curves.get((title, unit), []) for curves in each]
+        largest = max(float(np.abs(x["values"]).max(initial=0.0)) for items in runs for x in items)
+        factor, prefix = 1.0, ""
+        if unit.partition("/")[0] != "rad":
+            factor, prefix = next((p for p in PREFIXES if largest >= p[0]), PREFIXES[2])
+        for item in (item for items in runs for item in items):
+            for part in ("values", "reference"):
+                if part in item:
+                    item[part] = (item[part] / factor).astype(np.float32)
+        found.append({"title": title, "unit": prefix + unit, "runs": runs})
+    return found
+
+
+def _curves(result: "Dataset", rows: Array) -> Curves:
+    found: Curves = {}
+
+    def values(name: str) -> Array:
+        return np.nan_to_num(np.asarray(result[name].values, dtype=float)[rows])
+
+    def add(title: str, unit: str, name: str, values: Array, **more: Array) -> None:
+        found.setdefault((title, unit), []).append({"name": name, "values": values, **more})
+
+    has = {*result.variables}
+    names, units = result.coordinate.values.tolist(), result.unit.values.tolist()
+    unit = dict(zip(names, units, strict=True))
+    joints = np.flatnonzero(result.role.values == "joint").tolist()
+    q = values("q")
+    for k, i in enumerate(joints):
+        wanted = {"reference": values("q_ref")[:, k]} if "q_ref" in has else {}
+        add("joints" if units[i] == "rad" else "slides", units[i], _short(names[i]), q[:, i], **wanted)
+    u = values("u") if "u" in has else np.zeros((len(rows), 0))
+    if u.any():
+        for k, name in enumerate(result.input.values.tolist()):
+            turns = unit[name] == "rad"
+            add("torques" if turns else "forces", "N m" if turns else "N", _short(name), u[:, k])
+    elif "qd" in has:
+        qd = values("qd")
+        for i in joints:
+            add("joint rates", f"{units[i]}/s", _short(names[i]), qd[:, i])
+    deflection = values("deflection") if "deflection" in has else np.zeros((len(rows), 0, 3))
+    if deflection.any():
+        least = UNSEEN * np.abs(deflection).max()
+        for i, link in enumerate(result.link.values.tolist()):
+            for c, axis in enumerate("xyz"):
+                if np.abs(deflection[:, i, c]).max() > least:
+                    add("deflection of tips", "m", f"{link} {axis}", deflection[:, i, c])
+    elif "tip" in has:
+        for axis, x in zip("xyz", values("tip").T, strict=True):
+            add("place of the tip", "m", axis, x)
+    for name, label in ENERGIES.items():
+        energy = values(name) if name in has else np.zeros(1)
+        if name == "potential":
+            energy = energy - energy[0]
+        if energy.any():
+            add("energy", "J", label, energy)
+    return found
+
+
+def _short(name: str) -> str:
+    """A coordinate by its link: all in a plot are joints, or drives."""
+    return name.removesuffix(".joint").removesuffix(".motor")
