@@ -1,5 +1,6 @@
 """A result in the browser: what `fa.view` puts into a page, and where the page goes."""
 
+import html as entities
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -78,8 +79,8 @@ class Page:
 
     def _repr_html_(self) -> str:
         style = "width: 100%; height: 640px; border: 0"
-        frame = f'<iframe sandbox="allow-scripts" style="{style}" title="{escape.html(self.title)}" '
-        return frame + f'srcdoc="{escape.html(self.html)}"></iframe>'
+        title, content = escape.html(self.title), entities.escape(self.html)  # whose lines stay lines
+        return f'<iframe sandbox="allow-scripts" style="{style}" title="{title}" srcdoc="{content}"></iframe>'
 
 
 def view(
