@@ -60,8 +60,10 @@ flexarm.Motion = class {
   slope(i, k) {
     const { time, q, width } = this;
     const rate = (a, b) => (time[b] > time[a] ? (q[b * width + k] - q[a * width + k]) / (time[b] - time[a]) : 0);
-    if (i === 0) return rate(0, 1);
-    if (i === time.length - 1) return rate(i - 1, i);
+    const last = time.length - 1;
+    if (last < 2) return rate(0, last);
+    if (i === 0) return 2 * rate(0, 1) - this.slope(1, k);
+    if (i === last) return 2 * rate(i - 1, i) - this.slope(i - 1, k);
     const before = time[i] - time[i - 1], after = time[i + 1] - time[i];
     if (!(before > 0)) return rate(i, i + 1);
     if (!(after > 0)) return rate(i - 1, i);
