@@ -13,6 +13,8 @@ from browser import browser, opened  # noqa: F401  (fixtures of every test)
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices, a process a core: more threads only wait
 
+os.environ["BROWSER"] = "true"  # a program that does nothing: pages that are written are not shown
+
 FOLDERS = ("FLEXARM_CACHE", "FLEXARM_TESTS_BYTECODE")
 
 KINDS = (

@@ -154,9 +154,9 @@ def test_tables_do_not_wrap_where_no_terminal_limits_them(call):
 # -- simulate ----------------------------------------------------------------------------------------------------------
 
 
-def test_simulate_writes_two_files_and_a_summary(files):
+def test_simulate_writes_three_files_and_a_summary(files):
     done = ran("-m", "flexarm", "simulate", "push.toml", folder=files)
-    assert sorted(os.listdir(files)) == ["arm.toml", "push.nc", "push.png", "push.toml"]
+    assert sorted(os.listdir(files)) == ["arm.toml", "push.html", "push.nc", "push.png", "push.toml"]
     result = fa.load_result(files / "push.nc")
     assert result.attrs["name"] == "push" and result.sizes["time"] == 21
     assert (files / "push.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
@@ -167,8 +167,11 @@ def test_simulate_writes_two_files_and_a_summary(files):
     for name, (t, q) in shown.items():
         np.testing.assert_array_equal(t, result.time)
         np.testing.assert_array_equal(q, result.q.sel(coordinate=name))
-    for part in ("push: completed", "energy audit", "largest drift", "upper.joint", "fore tip", "push.nc, push.png"):
+    for part in ("push: completed", "energy audit", "largest drift", "upper.joint", "fore tip"):
         assert part in done.stdout
+    assert "push.nc, push.png, push.html" in done.stdout
+    assert done.stdout.endswith("\nSee it move: open push.html in a browser.\n")
+    assert (files / "push.html").read_text(encoding="utf-8").endswith("</html>\n")
     assert f"{result.attrs['energy_drift']:.2e}" in done.stdout
 
 
@@ -179,6 +182,7 @@ def test_options_take_the_place_of_the_scenarios(call, files):
         "--out",
         "results/new",
         "--no-plot",
+        "--no-view",
         "--method",
         "radau",
         "--until",
@@ -191,25 +195,25 @@ def test_options_take_the_place_of_the_scenarios(call, files):
     result = fa.load_result("results/new/push.nc")
     assert result.time.values == pytest.approx(np.linspace(0, 0.1, 5))
     assert result.attrs["method"] == "radau"
-    call("simulate", "push.toml", "--no-plot", "--rtol", "1e-5", "--method", "auto")
+    call("simulate", "push.toml", "--no-plot", "--no-view", "--rtol", "1e-5", "--method", "auto")
     result = fa.load_result("push.nc")
     assert result.attrs["rtol"] == 1e-5 and "eigenvalue" in result.attrs["method_reason"]
-    call("simulate", "push.toml", "--no-plot", "--method", "rk4", "--step", "1e-4")
+    call("simulate", "push.toml", "--no-plot", "--no-view", "--method", "rk4", "--step", "1e-4")
     assert fa.load_result("push.nc").attrs["steps"] == 2000
     (files / "fixed.toml").write_text(SCENARIO + '[solver]\nmethod = "rk4"\nstep = 1e-4\n')
-    assert call("simulate", "fixed.toml", "--no-plot", "--method", "dop853")[0] == 0
+    assert call("simulate", "fixed.toml", "--no-plot", "--no-view", "--method", "dop853")[0] == 0
 
 
 def test_a_name_is_no_path(call, files):
     (files / "push.toml").write_text(SCENARIO.replace('"push"', '"../a/b"'))
-    assert call("simulate", "push.toml", "--no-plot", "--out", "here")[0] == 0
+    assert call("simulate", "push.toml", "--no-plot", "--no-view", "--out", "here")[0] == 0
     assert os.listdir("here") == ["..-a-b.nc"]
 
 
 def test_bundled_scenario_by_name(call):
     status, out, _ = call("simulate", "rigid-two-link", "--until", "0.5")
     assert status == 0
-    assert sorted(os.listdir()) == ["rigid-two-link.nc", "rigid-two-link.png"]
+    assert sorted(os.listdir()) == ["rigid-two-link.html", "rigid-two-link.nc", "rigid-two-link.png"]
 
 
 def test_a_run_that_fails_keeps_the_part_before(call, files):
@@ -590,7 +594,7 @@ def test_ctrl_c_writes_what_there_is(files):
     """In a terminal: the bar appears after a second, then Ctrl-C ends the run and its part is written."""
     (files / "long.toml").write_text(LONG)
     parent, child = pty.openpty()
-    command = [sys.executable, "-c", CHILD, "simulate", "long.toml", "--no-plot"]
+    command = [sys.executable, "-c", CHILD, "simulate", "long.toml", "--no-plot", "--no-view"]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
     process = subprocess.Popen(command, cwd=files, stdout=child, stderr=child, stdin=child, env=environment)
     os.close(child)

@@ -24,7 +24,7 @@ samples = 2001
 VICTIM = """
 import os, signal, sys, time
 import h5netcdf, xarray, xarray.backends, matplotlib.figure
-import flexarm as fa, flexarm.plots
+import flexarm as fa, flexarm.plots, flexarm.pictures.view
 from flexarm.cli import main
 from flexarm.files import write_whole
 
@@ -93,6 +93,8 @@ def whole(folder):
         elif path.suffix == ".png":
             content = path.read_bytes()
             assert content.startswith(b"\x89PNG") and content.endswith(b"IEND\xaeB`\x82")
+        elif path.suffix == ".html":
+            assert path.read_bytes().endswith(b"</html>\n")
         else:
             assert LEFTOVER.fullmatch(path.name)
 
@@ -126,7 +128,7 @@ def test_kill(what, victim, tmp_path):
             assert not any(LEFTOVER.fullmatch(name) for name in os.listdir(tmp_path / "cache"))
             same(fa.load_result(out / "swing.nc"), expected)
     assert victim(what, tmp_path)[0] == 0
-    assert sorted(name for name in os.listdir(out) if not name.endswith(".png")) == ["swing.nc"]
+    assert sorted(name for name in os.listdir(out) if not name.endswith(".png")) == ["swing.html", "swing.nc"]
     assert left or what != "write" or killed < 50
     print(f"{what}: {killed} killed, {left} files left behind and removed")
 

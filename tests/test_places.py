@@ -119,7 +119,7 @@ def test_a_result_that_a_full_disk_refuses_is_kept_elsewhere(small_disk, call, m
     assert fault == "disk/push.nc: cannot be written: No space left on device"
     assert fa.load_result(kept).sizes["time"] == 2000
     assert os.listdir(small_disk) == []
-    assert call("simulate", "push.toml", "--out", "disk", "--no-plot")[0] == 0  # a small one fits
+    assert call("simulate", "push.toml", "--out", "disk", "--no-plot", "--no-view")[0] == 0  # a small one fits
     assert os.listdir(small_disk) == ["push.nc"]
     whole = fa.load_result(small_disk / "push.nc")
     assert call("simulate", "push.toml", "--out", "disk", "--samples", "2000")[0] == 1
@@ -133,6 +133,9 @@ def test_a_figure_that_a_full_disk_refuses_leaves_the_result(small_disk, call):
     assert told == f"flexarm: {fault}; the result is in disk/push.nc\n"
     assert os.listdir(small_disk) == ["push.nc"]
     assert fa.load_result(small_disk / "push.nc").attrs["name"] == "push"
+    told = call("simulate", "push.toml", "--out", "disk", "--no-plot")[2]
+    assert told == f"flexarm: {fault.replace('png', 'html')}; the result is in disk/push.nc\n"
+    assert os.listdir(small_disk) == ["push.nc"]
 
 
 def test_a_folder_that_goes_during_the_run(call, place, monkeypatch, tmp_path_factory):
@@ -214,7 +217,7 @@ def test_without_a_home(place):
     environment = {**os.environ, "HOME": "/proc/none", "MPLCONFIGDIR": str(place / "mpl")}
     done = ran("simulate", "push.toml", "--out", "out", env=environment)
     assert done.returncode == 0 and done.stderr == ""
-    assert sorted(os.listdir("out")) == ["push.nc", "push.png"]
+    assert sorted(os.listdir("out")) == ["push.html", "push.nc", "push.png"]
 
 
 # -- standard output ---------------------------------------------------------------------------------------------------
@@ -230,7 +233,7 @@ def test_a_pipe_that_nobody_reads(command, place):
     os.close(theirs)
     assert done.stderr == "" and done.returncode in (0, 1)
     if "simulate" in command:
-        assert {"push.nc", "push.png"} < {*os.listdir(place)}
+        assert {"push.html", "push.nc", "push.png"} < {*os.listdir(place)}
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")

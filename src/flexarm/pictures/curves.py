@@ -52,22 +52,23 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
         found.setdefault((title, unit), []).append({"name": name, "values": values, **more})
 
     has = {*result.variables}
-    names, units = result.coordinate.values.tolist(), result.unit.values.tolist()
-    unit = dict(zip(names, units, strict=True))
+    names, units, owners = (x.values.tolist() for x in (result.coordinate, result.unit, result.owner))
+    driven = {name: (unit, owner) for name, unit, owner in zip(names, units, owners, strict=True)}
     joints = np.flatnonzero(result.role.values == "joint").tolist()
     q = values("q")
     for k, i in enumerate(joints):
         wanted = {"reference": values("q_ref")[:, k]} if "q_ref" in has else {}
-        add("joints" if units[i] == "rad" else "slides", units[i], _short(names[i]), q[:, i], **wanted)
+        add("joints" if units[i] == "rad" else "slides", units[i], owners[i], q[:, i], **wanted)
     u = values("u") if "u" in has else np.zeros((len(rows), 0))
     if u.any():
         for k, name in enumerate(result.input.values.tolist()):
-            turns = unit[name] == "rad"
-            add("torques" if turns else "forces", "N m" if turns else "N", _short(name), u[:, k])
+            unit, owner = driven[name]
+            title, force = ("torques", "N m") if unit == "rad" else ("forces", "N")
+            add(title, force, owner, u[:, k])
     elif "qd" in has:
         qd = values("qd")
         for i in joints:
-            add("joint rates", f"{units[i]}/s", _short(names[i]), qd[:, i])
+            add("joint rates", f"{units[i]}/s", owners[i], qd[:, i])
     deflection = values("deflection") if "deflection" in has else np.zeros((len(rows), 0, 3))
     if deflection.any():
         least = UNSEEN * np.abs(deflection).max()
@@ -85,8 +86,3 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
         if energy.any():
             add("energy", "J", label, energy)
     return found
-
-
-def _short(name: str) -> str:
-    """A coordinate by its link: all in a plot are joints, or drives."""
-    return name.removesuffix(".joint").removesuffix(".motor")
