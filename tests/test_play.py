@@ -78,6 +78,7 @@ def controllers(live):
 
 
 @needs_node
+@pytest.mark.filterwarnings("ignore:a telescope moves at")  # hard pulled, that it moves at all
 @pytest.mark.parametrize("name", ARMS)
 def test_the_motion_is_that_of_simulate(name, tmp_path):
     """Free and under every controller, with the same method and step: equal but for rounding."""
@@ -376,7 +377,7 @@ def test_a_controller_that_does_not_know_the_payload_sags(tmp_path):
         });
     """
     knowing, ignorant, careless = run(live, script, tmp_path)
-    assert abs(knowing) < 0.5 * abs(ignorant) < abs(careless)
+    assert abs(knowing) < 0.8 * abs(ignorant) and abs(ignorant) < 0.8 * abs(careless)
 
 
 # -- what goes wrong ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,225 @@
+"""The page of a live arm in a real browser: what is dragged moves, what is set is so, and nothing else happens."""
+
+import functools
+import time
+
+import numpy as np
+import pytest
+from browser import LAPTOP, PATIENCE, PHONE
+
+import flexarm as fa
+from flexarm.pictures.play import played
+
+HOSTILE = '<img src=x onerror="alert(1)"></script><script>alert(2)</script>'
+NAME = "<svg/onload=alert(3)>"  # a link's has no spaces
+
+
+@functools.cache
+def page_of(name):
+    return played(name).html
+
+
+@functools.cache
+def hostile():
+    """An arm all of whose names are code; with a telescope, which leaves its range at the first pull."""
+    beam = {"type": "beam", "length": 1.0, "mass": 0.5, "EI": 200.0, "modes": {"y": 1}, "shapes": "clamped-free"}
+    links = [
+        {"name": NAME, "joint": {"type": "revolute"}, "body": {"type": "rigid", "length": 0.2, "mass": 1.0}},
+        {"name": "slide", "joint": {"type": "telescope", "free_length": 0.6}, "body": beam},
+    ]
+    arm = fa.Arm(name=f"arm {HOSTILE}", description=HOSTILE, links=links, payload={"mass": 0.2})
+    return played(arm).html
+
+
+def until(tab, condition):
+    """Waits for something in the page, whose policy lets no text be evaluated there but by the debugger."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not tab.evaluate(f"(() => {{ const page = flexarm.page, live = page && page.live; return {condition}; }})()"):
+        assert time.monotonic() < end, condition
+        tab.wait_for_timeout(50)
+
+
+def started(tab):
+    """The page, once it has drawn some frames."""
+    until(tab, "page && page.scene.frames > 2")
+    return tab
+
+
+def value(tab, expression):
+    return tab.evaluate(f"(() => {{ const page = flexarm.page, live = page.live; return {expression}; }})()")
+
+
+def still(tab):
+    """The arm where its target is, at rest, and the page paused: so that pointers meet what they aim at."""
+    tab.evaluate(
+        """() => {
+            const { live } = flexarm.page, { given } = live;
+            flexarm.page.run(false);
+            live.reset();
+            live.aim(given.joints.map((c) => given.q[c]));
+            flexarm.page.retarget();
+            flexarm.page.fit();
+        }"""
+    )
+    tab.wait_for_timeout(300)
+
+
+def drag(tab, start, by):
+    x, y = start
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    for share in (0.3, 0.7, 1.0):
+        tab.mouse.move(x + share * by[0], y + share * by[1])
+    return x + by[0], y + by[1]
+
+
+def seen(tab, what):
+    return value(tab, f"page.scene.seen(page.{what}.tip())")
+
+
+def test_a_drag_moves_the_target_and_the_arm_arrives(opened):
+    tab = started(opened(page_of("subudhi-morris")))
+    still(tab)
+    before = value(tab, "[...live.goal]")
+    x, y = seen(tab, "ghost")
+    drag(tab, (x + 14, y), (-60, -110))  # the ring, outside the ball
+    tab.mouse.up()
+    goal = np.array(value(tab, "[...live.goal]"))
+    assert np.abs(goal - before).max() > 0.1
+    dropped = np.array(seen(tab, "ghost"))
+    assert dropped == pytest.approx([x - 60, y - 110], abs=3.0)  # the target is under the pointer
+    assert [float(s) for s in value(tab, "page.goals.map((slider) => slider.input.value)")] == pytest.approx(goal)
+    tab.evaluate("flexarm.page.run(true)")
+    far = "live.given.joints.map((c, j) => Math.abs(live.q[c] - live.goal[j]))"
+    until(tab, f"live.time > 1 && Math.max(...{far}, ...live.qd.map(Math.abs)) < 0.01")
+    assert seen(tab, "solid") == pytest.approx(dropped, abs=4.0)
+
+
+def test_a_pull_is_a_force_as_long_as_it_lasts(opened):
+    tab = started(opened(page_of("subudhi-morris")))
+    still(tab)
+    x, y = seen(tab, "solid")
+    q = value(tab, "[...live.q]")
+    drag(tab, (x, y), (30, -90))
+    fx, fy, fz = value(tab, "[...live.force]")
+    assert fx > 0 and fy > 0 and fz == pytest.approx(0, abs=1e-9)  # a planar arm is pulled in its plane
+    assert value(tab, "page.scene.controls.enabled") is False
+    tab.evaluate("flexarm.page.run(true)")
+    until(tab, "live.time > 0.3")
+    assert value(tab, "page.shaft.visible") is True
+    assert np.abs(np.array(value(tab, "[...live.q]")) - q).max() > 1e-3
+    tab.mouse.up()
+    assert value(tab, "[...live.force]") == [0, 0, 0] and value(tab, "page.scene.controls.enabled") is True
+    work = value(tab, "live.y[live.y.length - 1]")
+    assert work > 0
+
+
+def test_elsewhere_the_camera_turns(opened):
+    tab = started(opened(page_of("subudhi-morris")))
+    still(tab)
+    before = value(tab, "page.scene.camera.position.toArray()")
+    box = tab.locator(".scene canvas").first.bounding_box()
+    drag(tab, (box["x"] + 60, box["y"] + box["height"] - 120), (80, 20))
+    tab.mouse.up()
+    tab.wait_for_timeout(300)
+    assert value(tab, "[...live.force]") == [0, 0, 0]
+    assert np.abs(np.array(value(tab, "page.scene.camera.position.toArray()")) - before).max() > 1e-3
+
+
+def slid(tab, label, share):
+    """Puts a slider to a part of its range, as a hand does."""
+    slider = tab.get_by_label(label, exact=True)
+    low, high = (float(slider.get_attribute(name)) for name in ("min", "max"))
+    slider.evaluate(
+        "(slider, x) => { slider.value = x; slider.dispatchEvent(new Event('input')); }", low + share * (high - low)
+    )
+    return low + share * (high - low)
+
+
+def test_sliders_change_the_arm(opened):
+    tab = started(opened(page_of("subudhi-morris")))
+    names = value(tab, "motion.symbols")
+    payload = slid(tab, "Payload", 0.5)
+    p = dict(zip(names, value(tab, "[...live.p]"), strict=True))
+    assert p["mP"] == pytest.approx(payload)
+    slid(tab, "Stiffness", 1.0)
+    gravity = slid(tab, "Gravity", 0.25)
+    p = dict(zip(names, value(tab, "[...live.p]"), strict=True))
+    assert p["EI_1"] == p["EI_2"] == pytest.approx(4.0)
+    assert -gravity == pytest.approx(next(x for name, x in p.items() if name.startswith("g")))
+    assert tab.locator("output", has_text="4\N{MULTIPLICATION SIGN}").count() >= 1
+    angle = slid(tab, "upper", 0.6)
+    assert value(tab, "live.goal[0]") == pytest.approx(angle)
+
+
+def test_controllers_and_their_gains(opened):
+    tab = started(opened(page_of("subudhi-morris")))
+    choice = tab.get_by_label("Controller", exact=True)
+    bandwidth, gain = tab.get_by_label("Bandwidth"), tab.get_by_label("Stiffness Kp")
+    for key, shown, hidden in (("lqr", bandwidth, gain), ("shaped", gain, bandwidth), ("pd", gain, bandwidth)):
+        choice.select_option(key)
+        assert value(tab, "live.controller") == key
+        assert shown.is_visible() and not hidden.is_visible()
+    choice.select_option("none")
+    assert not gain.is_visible() and not bandwidth.is_visible()
+    until(tab, "live.u.every((x) => x === 0)")
+    choice.select_option("pd")
+    before = value(tab, "live.Kp[0]")
+    slid(tab, "Stiffness Kp", 1.0)
+    assert value(tab, "live.Kp[0]") == pytest.approx(16 * before)
+
+
+def test_pause_and_reset(opened):
+    tab = started(opened(page_of("subudhi-morris")))
+    until(tab, "live.time > 0.5")
+    tab.get_by_label("Pause (space)").click()
+    stopped = value(tab, "live.time")
+    tab.wait_for_timeout(400)
+    assert value(tab, "live.time") == stopped
+    tab.locator("body").press(" ")
+    until(tab, f"live.time > {stopped} + 0.1")
+    tab.get_by_label("Reset", exact=True).click()
+    assert value(tab, "live.time") < stopped
+    until(tab, "page.strips.joints.time.length > 5")
+    assert value(tab, "page.strips.joints.time[0]") < 0.2
+
+
+def test_time_that_a_hidden_tab_misses_is_not_caught_up(opened):
+    tab = started(opened(page_of("subudhi-morris")))
+    before = value(tab, "live.time")
+    tab.evaluate("() => { flexarm.page.last = performance.now() / 1000 - 3600; flexarm.page.frame(); }")
+    assert value(tab, "live.time") - before < 1.0
+
+
+def test_the_tip_is_drawn_where_it_is(opened):
+    tab = started(opened(page_of("subudhi-morris")))
+    until(tab, "live.time > 0.5")
+    drawn, q = value(tab, "(page.run(false), page.draw(), [page.solid.tip(), [...live.q]])")
+    assert drawn == pytest.approx(fa.Model(fa.load("subudhi-morris")).tip(np.array(q))[:3, 3], abs=1e-12)
+
+
+@pytest.mark.parametrize(("size", "dark"), [(LAPTOP, False), (PHONE, True)], ids=["laptop", "phone, dark"])
+def test_names_are_text(opened, size, dark):
+    """And what has stopped says so, until it is reset."""
+    tab = started(opened(hostile(), size=size, dark=dark))
+    assert tab.text_content("h1") == f"arm {HOSTILE}" and tab.text_content(".about") == HOSTILE
+    assert NAME in tab.text_content(".side")
+    assert NAME in tab.text_content(".plots") and tab.locator("img").count() == 0
+    assert value(tab, "document.documentElement.scrollWidth <= innerWidth") is True
+    tab.evaluate("() => { const { live } = flexarm.page; live.use('none'); live.qd[1] = 50; flexarm.page.run(true); }")
+    notice = tab.locator(".notice")
+    notice.wait_for(state="visible")
+    assert notice.locator("span").text_content() == "slide.joint has left its range."
+    notice.get_by_role("button").click()
+    assert notice.is_hidden()
+    until(tab, "live.time > 0.1 || !page.notice.hidden")
+
+
+def test_what_runs_is_said(opened):
+    tab = started(opened(page_of("subudhi-morris")))
+    until(tab, "live.time > 0.5")
+    assert "6 coordinates" in tab.text_content(".how") and "Runge-Kutta steps of" in tab.text_content(".how")
+    error = tab.text_content(".status span:nth-child(3)")
+    assert error.startswith("Energy error") and "%" in error
+    assert abs(value(tab, "live.drift().relative")) < 1e-4
+    assert value(tab, "page.measure(0.2, 2)") > 0
