@@ -111,7 +111,8 @@ class Live:
         self.target = np.array(target, dtype=float)
         self._gains = gains
         start = dict(zip(arm.coordinates, np.array(q, dtype=float).tolist(), strict=True))
-        self.arm, self.left_out = arm, ()
+        self.arm = arm
+        self._fewer_modes: dict[str, str] = {}
         while True:
             self.model = Model(self.arm, _varied(self.arm))
             self.rigid = rigid_arm(self.model)
@@ -119,8 +120,8 @@ class Live:
             self._forget()
             if self.bearable or not (less := self._fewer()):
                 break
-            self.arm, word = less
-            self.left_out = (*(x for x in self.left_out if x.split(":")[0] != word.split(":")[0]), word)
+            self.arm, what, left = less
+            self._fewer_modes[what] = left
 
     def _forget(self) -> None:
         for name in ("plain", "sliders", "Kp", "Kd", "poles", "_designs", "motion", "pace"):
@@ -310,8 +311,13 @@ class Live:
         low, high = np.array(bounds).T
         return np.minimum(low, self.target), np.maximum(high, self.target)
 
-    def _fewer(self) -> tuple[Arm, str] | None:
-        """The arm without its fastest mode, and which that is; None where it has none left."""
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Where the arm has fewer modes than its description, and how many."""
+        return tuple(f"{what}: {left}" for what, left in self._fewer_modes.items())
+
+    def _fewer(self) -> tuple[Arm, str, str] | None:
+        """The arm without its fastest mode, where that was, and what is left there; None where it has none left."""
         model = self.plain
         q = self._standing(self.target)
         omega, shapes = model.modes(q, locked=False)
@@ -327,11 +333,11 @@ class Live:
             counts[direction] -= 1
             before = next(x for x in self.described.links if x.name == link.name).body.counts[direction]
             changed = link.replace(body=link.body.replace(modes={d: c for d, c in counts.items() if c}))
-            word = f"{link.name} {direction}: {counts[direction]} of {before} modes"
+            what, left = f"{link.name} {direction}", f"{counts[direction]} of {before} modes"
         else:
-            changed, word = link.replace(joint=link.joint.rigid()), f"{link.name} joint: rigid"
+            changed, what, left = link.replace(joint=link.joint.rigid()), f"{link.name} joint", "rigid"
         links = [changed if x is link else x for x in self.arm.links]
-        return self.arm.replace(links=links), word
+        return self.arm.replace(links=links), what, left
 
     @property
     def limits(self) -> list[tuple[int, float, float]]:
@@ -420,11 +426,12 @@ class Live:
     def _carried(self, y: Any) -> Any:
         """The rigid arm's gravity torque at y, of the load and the gravity that the sliders say."""
         names = [x.name for x in self.model.parameters if x.name == "payload.mass" or x.name.startswith("gravity")]
-        if not names:
+        p = self.model.symbols
+        if p is None or not names:
             return self.rigid.function("gravity_force")(y)
         rigid = Model(self.rigid.arm, names)
         places = [[x.name for x in self.model.parameters].index(x.name) for x in rigid.parameters]
-        return rigid.function("gravity_force")(y, ca.vertcat(*(self.model.symbols[i] for i in places)))
+        return rigid.function("gravity_force")(y, p[places])
 
     def _program(self, name: str, given: dict[str, Any], results: dict[str, Any]) -> Program:
         model = self.model
@@ -460,7 +467,8 @@ def _field(name: str) -> str:
 
 
 def _total_mass(arm: Arm) -> float:
-    return sum(link.body.mass if not hasattr(link.body, "total_mass") else link.body.total_mass for link in arm.links)
+    """Of the links [kg]."""
+    return sum(x.value for x in variable(arm) if x.link and _field(x.name) == "mass")
 
 
 def _rounded(value: float) -> float:
