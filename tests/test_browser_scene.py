@@ -186,7 +186,7 @@ def test_links_have_their_true_sections(opened, name):
     section, tip = SECTIONS[name]
     arm = one_link(section=section, **({} if tip is None else {"section_tip": tip}))
     tab = opened(arm_page(arm, tuple(state(arm))))
-    tab.evaluate("flexarm.page.arm.update(flexarm.data().q, 0)")
+    tab.evaluate("flexarm.page.arm.update(flexarm.data().q.map(() => 0))")
     places, normals, faces = sweep(tab)
     if tip is None:
         expected = area(section) * 1.2
@@ -196,6 +196,9 @@ def test_links_have_their_true_sections(opened, name):
     assert volume(places, faces) == pytest.approx(expected, rel=1e-5)
     assert np.allclose(np.linalg.norm(normals, axis=1), 1.0, atol=1e-6)
 
+    if section["type"] == "rod":  # a cone's normals lean towards its tip
+        slope = (section["diameter"] - (tip or section)["diameter"]) / 2 / 1.2
+        assert np.allclose(normals[: 21 * 18, 0], slope / math.hypot(1, slope), atol=1e-6)
     for magnified in (1, 4):
         tab.evaluate(f"flexarm.page.arm.update(flexarm.data().q, {magnified})")
         places, normals, faces = sweep(tab)

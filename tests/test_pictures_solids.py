@@ -131,6 +131,17 @@ def test_planes_and_what_is_up(name, plane, up):
     assert found["up"] == pytest.approx(up, abs=1e-12)
 
 
+def test_a_plane_is_one_of_the_base_frame():
+    """The first joint placed on its side: all links turn about the base's y."""
+    links = [
+        {"name": "a", "placement": {"rpy": [-math.pi / 2, 0, 0]}, "body": rigid()},
+        {"name": "b", "placement": {"rpy": [0, 0, 0.3]}, "body": rigid()},
+    ]
+    found = looks(Arm(name="upright", links=links, gravity=(0, 0, -9.81)))
+    assert found["plane"] == pytest.approx([0, 1, 0], abs=1e-12)
+    assert found["base"]["axis"] == pytest.approx([0, 1, 0], abs=1e-12)
+
+
 def test_an_offset_out_of_the_plane_and_an_arm_that_only_slides_have_none():
     links = [{"name": "a", "body": rigid()}, {"name": "b", "placement": {"xyz": [0, 0, 0.1]}, "body": rigid()}]
     assert looks(Arm(name="offset", links=links))["plane"] is None

@@ -369,7 +369,7 @@
       const point = (x, y, strong) => {
         xyz.push(x, y, 0);
         const fade = Math.max(0, 1 - Math.hypot(x, y) / radius);
-        colours.push(colour.r, colour.g, colour.b, (strong ? 0.75 : 0.38) * fade ** 1.5);
+        colours.push(colour.r, colour.g, colour.b, (strong ? 0.62 : 0.3) * fade ** 1.5);
       };
       for (let i = -lines; i <= lines; i++) {
         const at = i * side;
