@@ -79,6 +79,8 @@ def test_rigid_links_lie_between_their_neighbours():
     for link in (first, last):
         assert link["base"] == link["tip"] == pytest.approx([0.055, 0.055])
     assert max(tiny["base"]) < 0.02, "no wider than it is long, or what can be seen"
+    without = looks(arm_of(rigid(length=0.0), flexible))["links"][0]
+    assert without["base"] == pytest.approx([0.055, 0.055]), "of one without length its joint alone is drawn"
     alone = looks(arm_of(rigid()))["links"][0]
     assert alone["base"] == pytest.approx([1 / 28] * 2) and not alone["flexible"]
 

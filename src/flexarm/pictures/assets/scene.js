@@ -413,8 +413,9 @@
       const right = new Vector3().crossVectors(this.outlook().negate(), this.camera.up).normalize();
       let [left, high] = [Infinity, -Infinity];
       const p = new Vector3();
-      for (let i = 0; i < this.points.length; i += 3) {
-        p.set(this.points[i], this.points[i + 1], this.points[i + 2]);
+      const all = [...this.points, ...this.footprint()];
+      for (let i = 0; i < all.length; i += 3) {
+        p.set(all[i], all[i + 1], all[i + 2]);
         left = Math.min(left, p.dot(right));
         high = Math.max(high, p.dot(this.up));
       }
