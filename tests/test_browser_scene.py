@@ -186,7 +186,7 @@ def test_links_have_their_true_sections(opened, name):
     section, tip = SECTIONS[name]
     arm = one_link(section=section, **({} if tip is None else {"section_tip": tip}))
     tab = opened(arm_page(arm, tuple(state(arm))))
-    tab.evaluate("flexarm.page.arm.update(flexarm.data().q, 0)")
+    tab.evaluate("flexarm.page.arm.update(flexarm.data().q.map(() => 0))")
     places, normals, faces = sweep(tab)
     if tip is None:
         expected = area(section) * 1.2
@@ -196,6 +196,9 @@ def test_links_have_their_true_sections(opened, name):
     assert volume(places, faces) == pytest.approx(expected, rel=1e-5)
     assert np.allclose(np.linalg.norm(normals, axis=1), 1.0, atol=1e-6)
 
+    if section["type"] == "rod":  # a cone's normals lean towards its tip
+        slope = (section["diameter"] - (tip or section)["diameter"]) / 2 / 1.2
+        assert np.allclose(normals[: 21 * 18, 0], slope / math.hypot(1, slope), atol=1e-6)
     for magnified in (1, 4):
         tab.evaluate(f"flexarm.page.arm.update(flexarm.data().q, {magnified})")
         places, normals, faces = sweep(tab)
@@ -238,19 +241,28 @@ def test_a_telescope_slides_out_of_its_hub(opened):
 
 
 def test_a_slide_has_its_sleeve_where_it_starts(opened):
-    """A prismatic joint: the sleeve stays, the link's frame moves off along the axis."""
+    """A prismatic joint: its sleeve stays at the end of what lies before, its rod leads to the link's frame."""
     axis = (0.0, 0.6, 0.8)
-    link = {
-        "name": "link",
+    body = {"type": "rigid", "length": 0.5, "mass": 1}
+    slide = {
+        "name": "slide",
         "joint": {"type": "prismatic", "axis": axis},
-        "body": {"type": "rigid", "length": 0.5, "mass": 1},
+        "placement": {"xyz": [0.1, 0, 0]},
+        "body": body,
     }
-    tab = opened(arm_page(Arm(name="slide", links=[link]), (0.3,)))
-    parts = "flexarm.page.arm.mounts[0].userData"
-    assert tab.evaluate("flexarm.page.arm.joint(0)") == pytest.approx([0.3 * x for x in axis])
-    sleeve = tab.evaluate(f"{parts}.sleeve.position.toArray()")
-    assert sleeve == pytest.approx([-0.3 * x for x in axis]), "back where it was"
-    assert tab.evaluate(f"{parts}.rod.scale.z") == pytest.approx(0.3)
+    tab = opened(arm_page(Arm(name="slide", links=[{"name": "first", "body": body}, slide]), (0.0, 0.3)))
+    assert tab.evaluate("flexarm.page.arm.joint(1)") == pytest.approx([0.6, 0.18, 0.24])
+    parts = "flexarm.page.arm.mounts[1].userData"
+    assert tab.evaluate(f"new THREE.Vector3().setFromMatrixPosition({parts}.sleeve.matrixWorld).toArray()") == (
+        pytest.approx([0.6, 0, 0])
+    )
+    ends = """([part, sign]) => new THREE.Vector3(0, 0, sign * 0.5).applyMatrix4(
+        part === "rod" ? flexarm.page.arm.mounts[1].userData.rod.matrixWorld : flexarm.page.arm.struts[0].matrix
+    ).toArray()"""
+    assert tab.evaluate(ends, ["rod", -1]) == pytest.approx([0.6, 0, 0], abs=1e-9)
+    assert tab.evaluate(ends, ["rod", 1]) == pytest.approx([0.6, 0.18, 0.24])
+    assert tab.evaluate(ends, ["strut", -1]) == pytest.approx([0.5, 0, 0], abs=1e-9)
+    assert tab.evaluate(ends, ["strut", 1]) == pytest.approx([0.6, 0, 0], abs=1e-9)
 
 
 def test_a_strut_joins_what_is_apart(opened):

@@ -79,6 +79,8 @@ def test_rigid_links_lie_between_their_neighbours():
     for link in (first, last):
         assert link["base"] == link["tip"] == pytest.approx([0.055, 0.055])
     assert max(tiny["base"]) < 0.02, "no wider than it is long, or what can be seen"
+    without = looks(arm_of(rigid(length=0.0), flexible))["links"][0]
+    assert without["base"] == pytest.approx([0.055, 0.055]), "of one without length its joint alone is drawn"
     alone = looks(arm_of(rigid()))["links"][0]
     assert alone["base"] == pytest.approx([1 / 28] * 2) and not alone["flexible"]
 
@@ -129,6 +131,17 @@ def test_planes_and_what_is_up(name, plane, up):
     found = looks(fa.load(name))
     assert found["plane"] == (None if plane is None else pytest.approx(plane, abs=1e-12))
     assert found["up"] == pytest.approx(up, abs=1e-12)
+
+
+def test_a_plane_is_one_of_the_base_frame():
+    """The first joint placed on its side: all links turn about the base's y."""
+    links = [
+        {"name": "a", "placement": {"rpy": [-math.pi / 2, 0, 0]}, "body": rigid()},
+        {"name": "b", "placement": {"rpy": [0, 0, 0.3]}, "body": rigid()},
+    ]
+    found = looks(Arm(name="upright", links=links, gravity=(0, 0, -9.81)))
+    assert found["plane"] == pytest.approx([0, 1, 0], abs=1e-12)
+    assert found["base"]["axis"] == pytest.approx([0, 1, 0], abs=1e-12)
 
 
 def test_an_offset_out_of_the_plane_and_an_arm_that_only_slides_have_none():

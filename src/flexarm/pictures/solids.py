@@ -158,7 +158,7 @@ def _outlines(arm: Arm, reach: float) -> list[Outline]:
         if drawn is not None:
             made.append(drawn)
             continue
-        most = max(0.7 * link.body.length, 2 * least)
+        most = max(0.7 * link.body.length, 2 * least) if link.body.length > 0 else reach
         before = next((max(x.tip) for x in reversed(found[:i]) if x is not None), None)
         after = next((max(x.base) for x in found[i + 1 :] if x is not None), None)
         known = [1.1 * x for x in (before, after) if x is not None] or [reach / 28]

@@ -354,8 +354,8 @@
         child.geometry.dispose();
         child.material.dispose();
       }
-      const radius = 2.6 * reach;
-      const side = nice(reach / 8);
+      const radius = 2.1 * reach;
+      const side = nice(reach / 6);
       ground.position.copy(this.up).multiplyScalar(this.level);
       ground.add(this.grid(radius, side));
       this.unit.textContent = flexarm.number(side, "m");
@@ -365,11 +365,11 @@
       const colour = new THREE.Color(flexarm.style("--grid"));
       const [xyz, colours] = [[], []];
       const lines = Math.floor(radius / side);
-      const pieces = 16;
+      const pieces = 6;
       const point = (x, y, strong) => {
         xyz.push(x, y, 0);
         const fade = Math.max(0, 1 - Math.hypot(x, y) / radius);
-        colours.push(colour.r, colour.g, colour.b, (strong ? 0.75 : 0.38) * fade ** 1.5);
+        colours.push(colour.r, colour.g, colour.b, (strong ? 0.7 : 0.36) * fade ** 1.5);
       };
       for (let i = -lines; i <= lines; i++) {
         const at = i * side;
@@ -413,8 +413,9 @@
       const right = new Vector3().crossVectors(this.outlook().negate(), this.camera.up).normalize();
       let [left, high] = [Infinity, -Infinity];
       const p = new Vector3();
-      for (let i = 0; i < this.points.length; i += 3) {
-        p.set(this.points[i], this.points[i + 1], this.points[i + 2]);
+      const all = [...this.points, ...this.footprint()];
+      for (let i = 0; i < all.length; i += 3) {
+        p.set(all[i], all[i + 1], all[i + 2]);
         left = Math.min(left, p.dot(right));
         high = Math.max(high, p.dot(this.up));
       }

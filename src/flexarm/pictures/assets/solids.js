@@ -6,6 +6,7 @@
  */
 {
   const STATIONS = 21; // sections of a link, evenly along it
+  const NOWHERE = new THREE.Vector3();
   const HUB = 0.3; // length of a telescope's hub, of its beam's
   const SECTION = 9; // numbers of one: place, y axis, two moments, deflection
   const { Group, Mesh, Object3D } = THREE;
@@ -420,7 +421,7 @@
       const [c, s] = [Math.cos(angle), Math.sin(angle)];
       points.push([radius * c, radius * s, half * ((2 * k) / (turns * steps) - 1), c, s, 0]);
     }
-    return wire(points, 0.13 * radius);
+    return wire(points, 0.11 * radius);
   }
 
   /** A straight solid along x from `from` to `to`, with a link's section at its base, larger by a factor. */
@@ -557,7 +558,7 @@
           [drum(0.62 * radius, 1.1 * half, 20), "metal", turned],
           [drum(0.2 * radius, 1.28 * half, 10), "dark", turned],
         ];
-        if (elastic) parts.push([coil(1.15 * radius, 0.78 * half), "spring", turned]);
+        if (elastic) parts.push([coil(1.12 * radius, 0.78 * half), "spring", turned]);
         group.add(this.parts(parts));
       } else if (kind === "prismatic") {
         const parts = [[drum(radius, 1.5 * half), "housing", turned]];
@@ -673,30 +674,28 @@
       for (let i = 0; i < links.length; i++) {
         if (this.links[i]) this.links[i].update(stations, i * STATIONS * SECTION);
         place(this.mounts[i], frames, 12 * i);
-        this.join(i);
         this.slide(i, q, s);
+        if (i > 0) this.join(i - 1);
       }
+      this.join(links.length - 1);
       place(this.end, frames, 12 * links.length);
       this.object.matrixWorldNeedsUpdate = true;
       if (this.mode !== "plain") this.paint();
     }
 
-    /** Puts the strut between the tip of link i and the frame after it. */
+    /** Puts the strut between the tip of link i and the joint after it: a slide's sleeve, else the frame. */
     join(i) {
       const { stations, frames } = this.out;
       const mesh = this.struts[i];
       const [a, b] = [((i + 1) * STATIONS - 1) * SECTION, 12 * (i + 1)];
-      const x = frames[b + 3] - stations[a];
-      const y = frames[b + 7] - stations[a + 1];
-      const z = frames[b + 11] - stations[a + 2];
+      const sleeve = i + 1 < this.mounts.length ? this.mounts[i + 1].userData.sleeve : undefined;
+      const { x: u, y: v, z: w } = sleeve ? sleeve.position : NOWHERE;
+      const x = frames[b + 3] + frames[b] * u + frames[b + 1] * v + frames[b + 2] * w - stations[a];
+      const y = frames[b + 7] + frames[b + 4] * u + frames[b + 5] * v + frames[b + 6] * w - stations[a + 1];
+      const z = frames[b + 11] + frames[b + 8] * u + frames[b + 9] * v + frames[b + 10] * w - stations[a + 2];
       const size = Math.hypot(x, y, z);
-      mesh.visible = size > 1e-3 * this.description.reach && !this.sliding(i + 1);
+      mesh.visible = size > 1e-3 * this.description.reach;
       if (mesh.visible) stretch(mesh.matrix, stations[a], stations[a + 1], stations[a + 2], x / size, y / size, z / size, size);
-    }
-
-    /** Whether a link's joint slides, so that what lies before it is its rail. */
-    sliding(i) {
-      return i < this.description.links.length && this.description.links[i].joint.kind === "prismatic";
     }
 
     /** Lets a joint's rail and sleeve, or what is in a telescope's hub, follow its coordinate. */
@@ -711,7 +710,7 @@
       }
       sleeve.position.set(-moved * axis[0], -moved * axis[1], -moved * axis[2]);
       rod.scale.z = Math.max(Math.abs(moved), 1e-6);
-      rod.position.z = -moved / 2;
+      rod.position.copy(sleeve.position).multiplyScalar(0.5);
     }
 
     /** Colours its links. @param {"plain"|"moment"|"deflection"} mode @param {number[]} [range] of the scale */
