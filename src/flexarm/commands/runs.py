@@ -34,8 +34,9 @@ def simulate(
     view: Annotated[bool, typer.Option(help="Write a page .html in which the arm moves.")] = True,
     json: Json = False,
 ) -> None:
-    """Run a scenario: writes NAME.nc (NetCDF), NAME.png and NAME.html, prints a summary and the energy audit.
+    """Run a scenario, write its result, and sum it up.
 
+    Writes NAME.nc (NetCDF), NAME.png and NAME.html, prints a summary with the energy audit, and what to do next.
     Method, step, tolerance, end and samples are the scenario's where they are not given here.
     """
     import time
