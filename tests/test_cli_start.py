@@ -110,10 +110,13 @@ def test_list_marks_what_matched(call):
     assert "\x1b" not in call("list", "rigid", "two").out
 
 
-@pytest.mark.parametrize("words", [["list"], ["show", "spatial-6r"], ["modes", "canadarm"]])
-def test_nothing_is_cut_off_in_a_narrow_terminal(words):
-    plain = re.sub(r"\x1b\[[\d;]*m", "", in_a_terminal(60, *words))
-    assert max(map(len, plain.splitlines())) <= 60 and "…" not in plain
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [(60, ["list"]), (60, ["show", "spatial-6r"]), (40, ["show", "spatial-6r"]), (60, ["modes", "canadarm"])],
+)
+def test_nothing_is_cut_off_in_a_narrow_terminal(columns, words):
+    plain = re.sub(r"\x1b\[[\d;]*m", "", in_a_terminal(columns, *words))
+    assert max(map(len, plain.splitlines())) <= columns and "…" not in plain
     for name in fa.bundled() if words == ["list"] else ["fore"]:
         assert name in plain
 
