@@ -95,6 +95,20 @@ def test_without_a_command_it_helps(call):
 def test_every_command_has_help(call, command):
     status, out, _ = call(command, "--help")
     assert status == 0 and "Usage:" in out and "--help" in out
+    assert call(command, "-h") == (status, out, "")
+
+
+def test_the_version(call):
+    assert call("--version") == (0, f"flexarm {fa.__version__}\n", "")
+    said_no(*call("--version=1"), "--version")
+
+
+def test_help_says_what_each_command_is_on_one_line(call, monkeypatch):
+    """At 80 columns no first sentence is cut off."""
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = call("--help")
+    commands = out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(commands) >= 9 and not [line for line in commands if line.endswith("...") or len(line) > 80]
 
 
 def test_list_names_everything_on_a_line_each(call):

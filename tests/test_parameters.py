@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import threading
+from functools import cache
 
 import casadi as ca
 import numpy as np
@@ -609,14 +610,15 @@ CHOICES = {
 }
 
 
-def five(arm, patterns):
-    found = [name for pattern in patterns for name in fitting(arm, pattern)]
+def five(name, patterns):
+    found = [each for pattern in patterns for each in fitting(name, pattern)]
     return [found[i] for i in np.unique(np.linspace(0, len(found) - 1, 5).astype(int))] if found else []
 
 
-def fitting(arm, pattern):
+@cache
+def fitting(name, pattern):
     try:
-        return names(arm, pattern)
+        return names(ARMS[name](), pattern)
     except fa.DescriptionError:
         return []
 
@@ -680,7 +682,7 @@ def test_five_numbers_that_vary_cost_little(name):
     arm = ARMS[name]()
     plain = sum(operations(fa.Model(arm).function("state_rate")))
     for choice, patterns in CHOICES.items():
-        if chosen := five(arm, patterns):
+        if chosen := five(name, patterns):
             main, prologue = split(fa.Model(arm, vary=chosen), "state_rate")
             assert sum(operations(main)) <= 1.3 * plain, (choice, chosen)
             assert main.numel_in(main.n_in() - 1) == prologue.numel_out(0)

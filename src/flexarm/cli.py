@@ -15,7 +15,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -26,21 +26,39 @@ from flexarm.commands.play import play
 from flexarm.commands.runs import compare, simulate
 from flexarm.commands.start import list_, new
 from flexarm.commands.studies import study
-from flexarm.commands.terminal import complain, unwritten, usable_streams
+from flexarm.commands.terminal import complain, say, unwritten, usable_streams
 from flexarm.commands.view import view
 from flexarm.errors import FlexarmError, InterruptedRun, SimulationError
+from flexarm.version import __version__
 
 DONE, FAILED, REFUSED, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 
 app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["--help", "-h"]},
     help="Serial manipulators whose links and joints bend: described in a file, derived, compiled, simulated.",
     epilog="Errors are one line. Exit status: 0 done; 1 a run failed, its part is kept; 2 refused; 130 Ctrl-C.",
 )
 app.command("list")(list_)
 for command in (new, show, modes, derive, simulate, view, play, compare, study, papers):
     app.command()(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        say(f"flexarm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What is asked of no command."""
+
 
 USAGE: Any = typer.BadParameter.__mro__[2]
 """What is wrong with the arguments: ClickException, of click or of typer's own copy of it."""

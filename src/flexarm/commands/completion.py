@@ -8,17 +8,18 @@ from importlib import resources
 from flexarm.catalogue import PLACES
 
 LONGEST = 60
-PLAIN = re.compile(r"[\w@%+,][\w@%+=,.-]*\.toml")
+PLAIN = re.compile(r"[\w@%+,][\w@%+=,.-]*\.(\w+)")
+"""Names of files that no shell has to quote."""
 
 
-def bundled_or_file(*kinds: str) -> Callable[[str], list[tuple[str, str]]]:
-    """Completes an argument that is the name of something bundled of these kinds, or the path of a .toml file."""
+def bundled_or_file(*kinds: str, files: tuple[str, ...] = ("toml",)) -> Callable[[str], list[tuple[str, str]]]:
+    """Completes an argument that is the name of something bundled of these kinds, or a file with one of the endings."""
 
     def complete(incomplete: str) -> list[tuple[str, str]]:
         if os.sep in incomplete:  # a path, which shells complete better; they do where nothing is found here
             return []
-        found = [(name, said) for kind in kinds for name, said in _bundled(kind) if name.startswith(incomplete)]
-        return found + [(name, "") for name in _files() if name.startswith(incomplete)]
+        known = [(name, said) for kind in kinds for name, said in _bundled(kind) if name.startswith(incomplete)]
+        return known + [(name, "") for name in _files(files) if name.startswith(incomplete)]
 
     return complete
 
@@ -35,9 +36,10 @@ def _bundled(kind: str) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def _files() -> list[str]:
-    """The .toml files of the folder in which the shell is, but those whose names a shell would have to quote."""
+def _files(endings: tuple[str, ...]) -> list[str]:
+    """The files of the folder in which the shell is that end so, but those whose names a shell would have to quote."""
     try:
-        return sorted(name for name in os.listdir() if PLAIN.fullmatch(name))
+        plain = filter(None, map(PLAIN.fullmatch, os.listdir()))
+        return sorted(each.string for each in plain if each[1] in endings)
     except OSError:
         return []

@@ -22,7 +22,10 @@ def play(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; default NAME-live.html.")] = None,
     browser: Annotated[bool, typer.Option(help="Open the page, where there is a browser.")] = True,
 ) -> None:
-    """Write a page in which the arm itself runs: drag its target, push it, change controller, payload, stiffness."""
+    """Write a page in which the arm itself runs.
+
+    Drag its target, push it, change controller, payload and stiffness.
+    """
     from flexarm.pictures.play import played
     from flexarm.pictures.view import opened
 

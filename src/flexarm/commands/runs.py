@@ -34,8 +34,9 @@ def simulate(
     view: Annotated[bool, typer.Option(help="Write a page .html in which the arm moves.")] = True,
     json: Json = False,
 ) -> None:
-    """Run a scenario: writes NAME.nc (NetCDF), NAME.png and NAME.html, prints a summary and the energy audit.
+    """Run a scenario, write its result, and sum it up.
 
+    Writes NAME.nc (NetCDF), NAME.png and NAME.html, prints a summary with the energy audit, and what to do next.
     Method, step, tolerance, end and samples are the scenario's where they are not given here.
     """
     import time
@@ -72,7 +73,7 @@ def simulate(
     stopped = pressed[0] if pressed else str(failure or "")
     written, fault = _written(result, stem, plot, view)
     found = _summary(result, time.perf_counter() - began, written)
-    found["next"] = [] if stopped or fault else _next(scenario, chosen, result)
+    found["next"] = [] if stopped or fault else _next(scenario, chosen, result, written[0])
     if json:
         show_document("simulate", found)
     else:
@@ -233,17 +234,18 @@ def _deflections(result: Any) -> list[dict[str, Any]]:
     return [{"link": str(link), "deflection": x} for link, x in zip(result.link.values, largest, strict=True)]
 
 
-def _next(name: str, scenario: Any, result: Any) -> list[str]:
-    """Commands that make sense after a run: to see its arm, and to understand or compare what it did."""
+def _next(name: str, scenario: Any, result: Any, file: Path) -> list[str]:
+    """Commands that make sense after a run: see it, play with its arm, compare it or understand it."""
     arm, others = scenario.arm, _comparable(name, scenario, result)
     bends, vibrates = (result.role == "flexible").any(), (result.role != "joint").any()
     commands = [
+        ["view", str(file)] if "q" in result else [],
+        ["play", name],
         ["compare", *others] if others else [],
         ["modes", arm] if vibrates else [],
         ["show", arm, "--converge"] if bends else [],
         ["derive", arm] if result.sizes["coordinate"] <= SMALL else [],
         ["show", arm],
-        ["show", arm, "--parameters"],
     ]
     return [shlex.join(["flexarm", *words]) for words in commands if words][:3]
 

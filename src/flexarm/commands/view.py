@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from flexarm import escape
+from flexarm.commands.completion import bundled_or_file
 from flexarm.commands.terminal import check_file, say
 from flexarm.errors import SimulationError
 
@@ -16,14 +17,21 @@ LONGEST = 60
 def view(
     results: Annotated[
         list[str],
-        typer.Argument(metavar="RESULT...", help="Files of results (.nc), or scenarios, which are run first."),
+        typer.Argument(
+            metavar="RESULT...",
+            help="Files of results (.nc), or scenarios, which are run first.",
+            autocompletion=bundled_or_file("scenario", files=("nc", "toml")),
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The page, .html; default: named after what it shows.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page, where there is a browser.")] = True,
 ) -> None:
-    """Show results in the browser: one page in which they move, with plots. Several lie over each other."""
+    """Show results in the browser, on one page in which they move.
+
+    With plots; several results lie over each other.
+    """
     from flexarm.pictures.view import opened, viewed
 
     given = [_Given(name) for name in results]

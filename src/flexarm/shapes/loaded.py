@@ -1,7 +1,7 @@
 """Modes of a uniform beam that is clamped at the hub and carries a rigid body at its tip."""
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from math import factorial, isfinite
 from typing import Annotated, Any, ClassVar, Literal, Self, final
 
@@ -179,7 +179,9 @@ class ClampedMass(Carrying):
 
     def basis(self, count: int, beta: np.ndarray | None = None) -> Basis:
         """The `count` modes of lowest frequency; wave numbers found elsewhere (by eq. 11, say) may be given."""
-        return _loaded_basis(counted(count), *self.ratios, None if beta is None else _wave_numbers(beta, count))
+        if beta is None:
+            return _loaded_basis(counted(count), *self.ratios)
+        return _basis_of(_wave_numbers(beta, counted(count)), *self.ratios)
 
 
 @final
@@ -223,7 +225,7 @@ class ClampedLoaded(Described):
 
     def basis(self, count: int) -> Basis:
         """The `count` modes of lowest frequency."""
-        return _loaded_basis(count, self._ratio, 0.0, 0.0)
+        return _loaded_basis(counted(count), self._ratio, 0.0, 0.0)
 
     @property
     def _ratio(self) -> float:
@@ -323,6 +325,8 @@ def loaded_roots(count: int, mu: float, iota: float = 0.0, sigma: float = 0.0) -
 
 def roots_along(count: int, ratios: np.ndarray) -> np.ndarray:
     """The same for many bodies at once: of mu, iota and sigma, (bodies, 3), the wave numbers, (bodies, count)."""
+    if not count:
+        return np.empty((len(ratios), 0))
     mu, iota, sigma = ratios.T[:, :, None]
     held = clamped_roots(count + 2)
     k = np.arange(1, count + 1)
@@ -390,6 +394,9 @@ def _terms(beta):
     return [np.where(beta < SMALL, b * sech, a) for a, b in zip(large, small, strict=True)]
 
 
+RECIPROCALS = [1 / factorial(n) for n in range(28)]
+
+
 def duncan(z, k):
     """The sum of z^(4j + k) / (4j + k)! over j, for |z| <= 2: (C + c) / 2, (S + s) / 2, (C - c) / 2, (S - s) / 2.
 
@@ -398,15 +405,22 @@ def duncan(z, k):
     k %= 4
     fourth, total = (z * z) ** 2, 0.0
     for j in reversed(range(7)):
-        total = total * fourth + 1 / factorial(4 * j + k)
+        total = total * fourth + RECIPROCALS[4 * j + k]
     return total * z**k
 
 
 # -- the shapes --------------------------------------------------------------------------------------------------------
 
 
-def _loaded_basis(count, mu, iota, sigma, beta=None):
-    beta = loaded_roots(count, mu, iota, sigma) if beta is None else beta
+@lru_cache(256)
+def _loaded_basis(count, mu, iota, sigma):
+    """The modes; links that are alike have the same, and so have both planes of most beams."""
+    return _basis_of(loaded_roots(count, mu, iota, sigma), mu, iota, sigma)
+
+
+def _basis_of(beta, mu, iota, sigma):
+    """The shapes with these wave numbers."""
+    count = len(beta)
     ones = np.ones(count)
     first, second = (_tip(beta, a * ones, b * ones) for a, b in ((1, 0), (0, 1)))
     # Either condition at the tip gives the mode as a sum of the two solutions clamped at the hub; the one that is
