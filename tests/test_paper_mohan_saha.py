@@ -157,7 +157,7 @@ def test_every_part_with_a_figure_has_it(run):
 
 
 def test_figs_4_and_5_show_the_run_beside_what_it_is_compared_with(run, slew):
-    axes = run[2]["mohan-saha-fig4.png"].axes
+    axes = run[2]["mohan-saha-fig4.svg"].axes
     assert [at.get_ylabel() for at in axes] == ["rad", "rad/s"] * 3
     assert [at.get_xlabel() for at in axes] == [""] * 4 + ["time [s]"] * 2
     for i in range(3):
@@ -167,7 +167,7 @@ def test_figs_4_and_5_show_the_run_beside_what_it_is_compared_with(run, slew):
             np.testing.assert_array_equal(ours.get_ydata(), slew.result[of].values[:, i])
             np.testing.assert_array_equal(theirs.get_ydata(), desired[:, i])
     assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["simulated", "desired"]
-    axes = run[2]["mohan-saha-fig5.png"].axes
+    axes = run[2]["mohan-saha-fig5.svg"].axes
     assert [at.get_title() for at in axes] == ["(a) link 1", "(b) link 2", "(c) link 3"]
     for i, at in enumerate(axes):
         assert at.get_ylabel() == "tip deflection [mm]"
@@ -176,17 +176,17 @@ def test_figs_4_and_5_show_the_run_beside_what_it_is_compared_with(run, slew):
 
 
 def test_figs_6_to_8_show_both_paths(run, slew):
-    (at,) = run[2]["mohan-saha-fig6.png"].axes
+    (at,) = run[2]["mohan-saha-fig6.svg"].axes
     assert [line.get_label() for line in at.lines] == ["recursion", "dense"]
     for line, x in zip(at.lines, slew.both["tight"], strict=True):
         np.testing.assert_array_equal(line.get_ydata(), x[:, 0] - slew.theta[:, 0])
-    axes = run[2]["mohan-saha-fig7.png"].axes
+    axes = run[2]["mohan-saha-fig7.svg"].axes
     for at, power in zip(axes, slew.power[1:], strict=True):
         ours, desired = at.lines
         np.testing.assert_array_equal(ours.get_ydata(), power)
         np.testing.assert_array_equal(desired.get_ydata(), slew.power[0])
         assert at.get_ylim()[0] < power.min() and power.max() < at.get_ylim()[1]
-    axes = run[2]["mohan-saha-fig8.png"].axes
+    axes = run[2]["mohan-saha-fig8.svg"].axes
     assert [at.get_title() for at in axes] == ["(a) recursion", "(b) dense"]
     for at, qdd in zip(axes, slew.accelerations, strict=True):
         (line,) = at.lines
@@ -196,7 +196,7 @@ def test_figs_6_to_8_show_both_paths(run, slew):
 
 def test_the_picture_of_the_fault_ends_where_the_run_does(run, slew):
     bad = faults.failures(slew)["deformation"]
-    axes = run[2]["mohan-saha-faults.png"].axes
+    axes = run[2]["mohan-saha-faults.svg"].axes
     assert [at.get_ylabel() for at in axes] == ["joint 1 less desired [rad]", "power [W]", figures.ACCELERATION]
     for at in axes:
         sound, wrong = at.lines
@@ -207,7 +207,7 @@ def test_the_picture_of_the_fault_ends_where_the_run_does(run, slew):
 
 def test_the_picture_of_rounding_has_both_paths_and_the_bound_over_four_things(run, slew):
     found = rounding.sweep(slew)
-    axes = run[2]["mohan-saha-rounding.png"].axes
+    axes = run[2]["mohan-saha-rounding.svg"].axes
     assert [at.get_title() for at in axes] == list(found)
     assert [at.get_xscale() for at in axes] == ["linear", "linear", "log", "log"]
     for at, group in zip(axes, found.values(), strict=True):

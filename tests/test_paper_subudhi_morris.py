@@ -87,7 +87,7 @@ def lines(drawn, name):
     """Title, vertical label and curves of each panel: {label: (x, y)}."""
     return [
         (axes.get_title(), axes.get_ylabel(), {line.get_label(): line.get_data() for line in axes.get_lines()})
-        for axes in drawn[f"subudhi-morris-{name}.png"].axes
+        for axes in drawn[f"subudhi-morris-{name}.svg"].axes
     ]
 
 
@@ -121,7 +121,7 @@ def test_figs_7_and_8_show_the_corrected_law_beside_the_printed_one(reproduced):
     assert abs(end["law as printed"] - np.pi / 2) > 0.03
     assert springs[1] == "mrad"
     torques = lines(drawn, "fig8")[3]
-    assert torques[:2] == ("(d) torques 1, 2 (dashed)", "N m")
+    assert torques[:2] == ("(d) torques 1, 2 (marked)", "N m")
     assert np.abs(torques[2]["law corrected"][1]).max() == pytest.approx(0.51, abs=0.01)
 
 
@@ -131,7 +131,7 @@ def test_the_studies_are_drawn(reproduced):
     assert len(left) == 5
     for label, (omega, y) in left.items():
         np.testing.assert_allclose(y, 1e3 * 4 * np.sin(omega / 4) ** 2 / omega**2, err_msg=label)
-    relative, absolute = drawn["subudhi-morris-validity.png"].axes
+    relative, absolute = drawn["subudhi-morris-validity.svg"].axes
     assert relative.get_ylim() == absolute.get_ylim() == (1e-3, 100)
     assert relative.get_yscale() == "log"
     paper = {line.get_label(): line.get_ydata() for line in absolute.get_lines()}["2 clamped-mass"]

@@ -83,7 +83,7 @@ def test_every_correction_and_every_failure_is_told_on_the_page(found):
 def test_pictures_on_the_page_are_those_that_are_drawn(found):
     named = {part.figure for part in found.parts if part.figure}
     files = {file.name for file in found.folder.iterdir()}
-    assert files == {f"theodore-ghosal-{name}.png" for name in found.drawn}
+    assert files == {f"theodore-ghosal-{name}.svg" for name in found.drawn}
     assert files >= named
     assert {file.name for file in (PAGE.parent / "theodore-ghosal").iterdir()} == files
     for name in files:

@@ -47,7 +47,10 @@ MANY = 240
 """Samples of a curve, where nobody says how many it has."""
 
 WANTED: dict[str, Any] = {"color": INK, "linewidth": THIN, "linestyle": (0, (5, 3))}
-"""A reference, what a paper has printed, what is exact."""
+"""A reference, what is exact."""
+
+PRINTED: dict[str, Any] = {"color": INK, "linestyle": "", "marker": "x", "markersize": 5.2}
+"""Numbers that a paper has printed."""
 
 MEASURED: dict[str, Any] = {"color": SOFT, "linewidth": BROAD, "linestyle": "solid"}
 """What another curve is laid upon."""

@@ -37,7 +37,7 @@ class Panel:
 def draw(
     folder: Path, name: str, columns: int, size: tuple[float, float], panels: list[Panel], below: str = "time [s]"
 ) -> None:
-    """Panels row by row into `{name}.png`; `below` stands under the last row."""
+    """Panels row by row into `{name}.svg`; `below` stands under the last row."""
     figure = style.figure(*size, layout="constrained")
     axes = figure.subplots(len(panels) // columns, columns, squeeze=False)
     for i, (at, panel) in enumerate(zip(axes.ravel(), panels, strict=True)):
@@ -54,4 +54,4 @@ def draw(
             at.legend()
     for at in axes[-1]:
         at.set_xlabel(below)
-    save_figure(style.finished(figure), folder / f"{name}.png")
+    save_figure(style.finished(figure), folder / f"{name}.svg")

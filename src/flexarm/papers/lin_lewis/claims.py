@@ -158,7 +158,7 @@ def example_43() -> Part:
         ),
     ]
     says = "A turret with a barrel that bends both ways: its zeros, and what the bending does to the equations."
-    return Part("Example 4.3", says, claims, "lin-lewis-influence.png")
+    return Part("Example 4.3", says, claims, "lin-lewis-influence.svg")
 
 
 def conclusion() -> Part:

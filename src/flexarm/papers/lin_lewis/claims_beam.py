@@ -86,7 +86,7 @@ def eigenvalues() -> Part:
     ]
     met = sum(check.met for check in as_printed)
     says = f"Fifteen eigenvalues: {met} are as printed, one has a wrong exponent, the first is too large in print."
-    return Part("Example 4.2, eigenvalues", says, claims, "lin-lewis-beam.png")
+    return Part("Example 4.2, eigenvalues", says, claims, "lin-lewis-beam.svg")
 
 
 def clamped_free() -> Part:
@@ -129,7 +129,7 @@ def clamped_free() -> Part:
         ),
     ]
     says = "Zeros with two clamped-free modes, and the tip mass that belongs to them."
-    return Part("Example 4.2, clamped-free zeros", says, claims, "lin-lewis-beam.png")
+    return Part("Example 4.2, clamped-free zeros", says, claims, "lin-lewis-beam.svg")
 
 
 def pinned_pinned() -> Part:
@@ -155,7 +155,7 @@ def pinned_pinned() -> Part:
         ),
     ]
     says = "Zeros with two pinned-pinned modes: not minimum phase, as the paper says, but other numbers."
-    return Part("Example 4.2, pinned-pinned zeros", says, claims, "lin-lewis-beam.png")
+    return Part("Example 4.2, pinned-pinned zeros", says, claims, "lin-lewis-beam.svg")
 
 
 def vibrations() -> Part:
@@ -227,7 +227,7 @@ def outputs() -> Part:
         ),
     ]
     says = "The hub's angle has imaginary zeros and the tip's position real ones, in every family of shapes."
-    return Part("Study of zeros", says, claims, "lin-lewis-zeros.png", study=True)
+    return Part("Study of zeros", says, claims, "lin-lewis-zeros.svg", study=True)
 
 
 def halved() -> Part:

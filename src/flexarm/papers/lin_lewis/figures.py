@@ -10,14 +10,11 @@ from flexarm.papers.lin_lewis import compute, zeros
 from flexarm.papers.lin_lewis.claims_beam import LISTED
 from flexarm.plots import save_figure
 
-PRINTED: dict[str, Any] = style.points(6, color=style.INK)
-"""What the paper has printed, as crosses."""
-
 
 def draw(folder: Path) -> None:
     """All of them into the folder."""
     for name, figure in (("beam", beam()), ("zeros", families()), ("influence", influence())):
-        save_figure(figure, folder / f"lin-lewis-{name}.png")
+        save_figure(figure, folder / f"lin-lewis-{name}.svg")
 
 
 def beam() -> Any:
@@ -25,7 +22,7 @@ def beam() -> Any:
     figure, (values, free, pinned) = _panels(1, 3, (12, 4))
     k = np.arange(1, 16)
     first, third, second, *rest = (float(x) for x in LISTED.split())
-    values.semilogy(k, [first, second, third, *rest], **PRINTED, label="printed, in order")
+    values.semilogy(k, [first, second, third, *rest], **style.PRINTED, label="printed, in order")
     values.semilogy(k, compute.eigenvalues(), **style.points(0), label="ours")
     for text, at, place in (
         ("3.70e5 for 3.70e4", (2, second), (0.6, 3e6)),
@@ -55,7 +52,7 @@ def _both_ways(z: Any) -> np.ndarray:
 
 
 def _plane(axes: Any, printed: list[complex], ours: np.ndarray, title: str) -> None:
-    for z, look, label in ((printed, PRINTED, "printed"), (ours, style.points(0), "ours")):
+    for z, look, label in ((printed, style.PRINTED, "printed"), (ours, style.points(0), "ours")):
         s = _both_ways(z)
         axes.plot(s.real, s.imag, **look, label=label)
     axes.axhline(0, **style.RULE)

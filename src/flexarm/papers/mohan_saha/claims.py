@@ -163,7 +163,7 @@ def fig_4(slew: Slew) -> Part:
                 note="The text gives no number to compare with.",
             ),
         ],
-        "mohan-saha-fig4.png",
+        "mohan-saha-fig4.svg",
     )
 
 
@@ -186,7 +186,7 @@ def fig_5(slew: Slew) -> Part:
                 "vibration.",
             )
         ],
-        "mohan-saha-fig5.png",
+        "mohan-saha-fig5.svg",
     )
 
 
@@ -288,7 +288,7 @@ def fig_6(slew: Slew) -> Part:
                 note="Three integrators were tried, and the faults of the study below.",
             ),
         ],
-        "mohan-saha-fig6.png",
+        "mohan-saha-fig6.svg",
     )
 
 
@@ -321,7 +321,7 @@ def fig_7(slew: Slew) -> Part:
                 "faults of the study below.",
             ),
         ],
-        "mohan-saha-fig7.png",
+        "mohan-saha-fig7.svg",
     )
 
 
@@ -353,7 +353,7 @@ def fig_8(slew: Slew) -> Part:
                 "study below.",
             ),
         ],
-        "mohan-saha-fig8.png",
+        "mohan-saha-fig8.svg",
     )
 
 

@@ -248,6 +248,6 @@ def study(slew: Slew) -> Part:
                 note="A wrong matrix that is positive definite does not fail. It fails where it contradicts itself.",
             ),
         ],
-        "mohan-saha-faults.png",
+        "mohan-saha-faults.svg",
         study=True,
     )

@@ -211,6 +211,6 @@ def study(slew: Slew) -> Part:
                 note="The arm is straight there. What rounding does to this arm, it does at once, not after 3.5 s.",
             ),
         ],
-        "mohan-saha-rounding.png",
+        "mohan-saha-rounding.svg",
         study=True,
     )

@@ -154,8 +154,8 @@ def _mode(n: int) -> Callable[[Any], Array]:
 def fig_7() -> list[Panel]:
     """Angles, joints, modes; the caption of 7(d) is that of 8(b) too, so it is taken for link 2's first mode."""
     return [
-        _tracked("(a) link angles 1, 2 (dashed)", "rad", lambda result: result.q.values[:, :2], reference=True),
-        _tracked("(b) joint deflections 1, 2 (dashed)", "mrad", lambda result: 1e3 * spring(result)),
+        _tracked("(a) link angles 1, 2 (marked)", "rad", lambda result: result.q.values[:, :2], reference=True),
+        _tracked("(b) joint deflections 1, 2 (marked)", "mrad", lambda result: 1e3 * spring(result)),
         _tracked("(c) link 1, mode 1", "mm", _mode(2)),
         _tracked("(d) link 2, mode 1", "mm", _mode(4)),
     ]
@@ -166,8 +166,8 @@ def fig_8() -> list[Panel]:
     return [
         _tracked("(a) link 1, mode 2", "mm", _mode(3)),
         _tracked("(b) link 2, mode 2", "mm", _mode(5)),
-        _tracked("(c) tips of links 1, 2 (dashed)", "mm", lambda result: 1e3 * result.deflection.values[..., 1]),
-        _tracked("(d) torques 1, 2 (dashed)", "N m", lambda result: result.u.values),
+        _tracked("(c) tips of links 1, 2 (marked)", "mm", lambda result: 1e3 * result.deflection.values[..., 1]),
+        _tracked("(d) torques 1, 2 (marked)", "N m", lambda result: result.u.values),
     ]
 
 

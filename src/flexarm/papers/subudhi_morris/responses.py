@@ -53,19 +53,19 @@ def parts() -> list[Part]:
             "Joint angles and the first mode of link 1 under two opposite pulses of torque; with elastic joints all of "
             "them oscillate more.",
             [pulses(), angles(), grows("Fig. 4(d)", "The first mode of link 1 is larger", (0,))],
-            "subudhi-morris-fig4.png",
+            "subudhi-morris-fig4.svg",
         ),
         Part(
             "Fig. 5",
             "The other modes and the tip of link 1; with elastic joints they are larger.",
             [modes(), tip("Fig. 5(d)", 0)],
-            "subudhi-morris-fig5.png",
+            "subudhi-morris-fig5.svg",
         ),
         Part(
             "Fig. 6",
             "The tip of link 2, larger with elastic joints, and the deflections of the joints.",
             [tip("Fig. 6(a)", 1), joints()],
-            "subudhi-morris-fig6.png",
+            "subudhi-morris-fig6.svg",
         ),
         Part(
             "Section 6, text",
@@ -77,7 +77,7 @@ def parts() -> list[Part]:
             "The elastic joints are said to cause all this. It is the rotors missing in eq. 55: with rotors in both "
             "arms little of it is left.",
             [cause_modes(), cause_tips(), cause_oscillation(), cause_decay(), rotors_alone()],
-            "subudhi-morris-rotors.png",
+            "subudhi-morris-rotors.svg",
         ),
         Part("Assumption (IV)", "The links bend very little.", [small()]),
     ]

@@ -85,14 +85,14 @@ def parts() -> list[Part]:
             "Why stiff joints matter little",
             "A joint is 50 times stiffer than a link; what changes is how the two pulses meet the modes.",
             [left_by_pulses(), soft_joints(), on_the_chain()],
-            "subudhi-morris-pulse.png",
+            "subudhi-morris-pulse.svg",
             study=True,
         ),
         Part(
             "How far small deflections carry",
             "The paper's model against chains of short beams that may turn far.",
             [reference(), paper(), foreshortened(), more_modes(), other_shapes()],
-            "subudhi-morris-validity.png",
+            "subudhi-morris-validity.svg",
             study=True,
         ),
     ]

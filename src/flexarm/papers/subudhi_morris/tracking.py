@@ -43,19 +43,19 @@ def parts() -> list[Part]:
             "Figs. 7, 8: the law as printed",
             "Tracking is good and every vibration dies out. With the paper's own law neither is so.",
             [angles_as_printed(), springs_as_printed(), modes_as_printed(), tips_as_printed()],
-            "subudhi-morris-fig7.png",
+            "subudhi-morris-fig7.svg",
         ),
         Part(
             "Fig. 7: the law corrected",
             "Two terms that the paper leaves out are put back; then it tracks and damps.",
             [angles_corrected(), springs_corrected()],
-            "subudhi-morris-fig7.png",
+            "subudhi-morris-fig7.svg",
         ),
         Part(
             "Fig. 8: the law corrected",
             "The other modes, the tips and the torques.",
             [modes_corrected(), tips_corrected(), torques(), sampled()],
-            "subudhi-morris-fig8.png",
+            "subudhi-morris-fig8.svg",
         ),
         Part(
             "Section 6, fast gains",

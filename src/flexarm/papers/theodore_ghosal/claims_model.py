@@ -234,7 +234,7 @@ def wave_numbers(runs: Runs) -> Part:
                 note="The text has no numbers; read yours off the figure. Ten finite elements give the same to 1e-5.",
             ),
         ],
-        "theodore-ghosal-fig8.png",
+        "theodore-ghosal-fig8.svg",
     )
 
 
@@ -313,7 +313,7 @@ def convection(runs: Runs) -> Part:
                 f"the length. The error does not vanish with U / U_g: {row(slewing)} percent at {row(x)}.",
             ),
         ],
-        "theodore-ghosal-convection.png",
+        "theodore-ghosal-convection.svg",
     )
 
 

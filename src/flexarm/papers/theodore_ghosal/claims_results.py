@@ -91,7 +91,7 @@ def desired_motion(runs: Runs) -> Part:
                 "section II, U.",
             )
         ],
-        "theodore-ghosal-fig4.png",
+        "theodore-ghosal-fig4.svg",
     )
 
 
@@ -155,7 +155,7 @@ def vibration(runs: Runs) -> Part:
                 f"largest, 10 finite elements by {off:.3f}. The sizes hang on the blend time and on Fig. 3; see below.",
             ),
         ],
-        "theodore-ghosal-fig5.png",
+        "theodore-ghosal-fig5.svg",
     )
 
 
@@ -192,7 +192,7 @@ def response(runs: Runs) -> Part:
                 "axis carries vibration over from the other plane. Both together fall.",
             ),
         ],
-        "theodore-ghosal-amplitude.png",
+        "theodore-ghosal-amplitude.svg",
     )
 
 
@@ -247,7 +247,7 @@ def eigenvalues(runs: Runs, figure: str, d: str) -> Part:
                 f"{row(exact, 4)} for a beam that does not turn.",
             ),
         ],
-        f"theodore-ghosal-fig{figure}.png",
+        f"theodore-ghosal-fig{figure}.svg",
     )
 
 
@@ -267,7 +267,7 @@ def finite_elements(runs: Runs) -> Part:
                 note=f"Against 10 elements in each plane, along Fig. 4. A figure's line is some {LINE:g} percent wide.",
             ),
         ],
-        "theodore-ghosal-elements.png",
+        "theodore-ghosal-elements.svg",
     )
 
 
@@ -307,7 +307,7 @@ def studies(runs: Runs) -> list[Part]:
                     note=f"Their work is the arm's energy to {audit:.0e}. Shapes fixed.",
                 )
             ],
-            "theodore-ghosal-efforts.png",
+            "theodore-ghosal-efforts.svg",
             study=True,
         ),
         Part(

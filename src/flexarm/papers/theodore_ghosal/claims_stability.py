@@ -205,5 +205,5 @@ def free_vibration(runs: Runs) -> Part:
                 "order of the change in a period.",
             ),
         ],
-        "theodore-ghosal-amplitude.png",
+        "theodore-ghosal-amplitude.svg",
     )

@@ -28,7 +28,7 @@ class Picture:
 
 
 def draw_all(folder: Path, runs: Runs) -> None:
-    """Every picture into `theodore-ghosal-NAME.png`."""
+    """Every picture into `theodore-ghosal-NAME.svg`."""
     for name, picture in pictures(runs).items():
         draw(folder, f"theodore-ghosal-{name}", picture.columns, picture.size, picture.panels, picture.below)
 
@@ -117,7 +117,7 @@ def free_vibration(runs: Runs) -> Picture:
         v = runs.vibration(d)
         curves = [
             Curve(v.t, 1e3 * v.tip, style.curve(0, linewidth=style.FINE), "tip"),
-            Curve(v.t, 1e3 * v.adiabatic, style.WANTED | {"linewidth": style.CURVE}, "(M omega)^(-1/2)"),
+            Curve(v.t, 1e3 * v.adiabatic, style.WANTED, "(M omega)^(-1/2)"),
             Curve(v.t_frozen, 1e3 * v.frozen, style.curve(1), "real parts alone"),
         ]
         panels.append(Panel(d, "deflection of the tip [mm]", curves))
