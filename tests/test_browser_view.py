@@ -284,8 +284,9 @@ def test_several_results(opened, result, other):
     seek(tab, 0.4)
     np.testing.assert_allclose(tip(tab, 0), result.tip.values[40], atol=CLOSE)
     np.testing.assert_allclose(tip(tab, 1), other.tip.values[20], atol=CLOSE)
-    colours = tab.evaluate("flexarm.page.runs.map((x) => x.main.plain.color.getHex())")
-    assert colours[0] != colours[1]
+    assert tab.evaluate("flexarm.page.runs.map((x) => x.main.color)") == [0, 1]  # places among the page's colours
+    swatches = tab.evaluate("[...document.querySelectorAll('.swatch')].map((x) => x.style.backgroundColor)")
+    assert len({*swatches}) == 2 and "" not in swatches
     tab.get_by_role("button", name="without").click()
     tab.evaluate(SETTLED)
     assert tab.evaluate("flexarm.page.runs.map((x) => x.main.object.visible)") == [True, False]

@@ -361,7 +361,7 @@ def _still(model: Model, q: Any) -> Page:
                 "role": role,
                 "low": low,
                 "high": high,
-                "moves": [i, *([motors[i]] if i in motors else [])],
+                "moves": [i, motors[i]] if i in motors else [i],
             }
         )
     data = {
