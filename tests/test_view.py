@@ -7,9 +7,11 @@ import json
 import os
 import re
 import sys
+from dataclasses import astuple
 
 import numpy as np
 import pytest
+from command_line import caller
 
 import flexarm as fa
 from flexarm.model.drawing import drawn
@@ -57,6 +59,11 @@ def revived(table):
     return values.reshape(table["shape"])
 
 
+def lengths(page):
+    """The parameter of each of the page's programs."""
+    return [float(x) for x in re.findall(r"\.p = Float64Array\.of\(\s*([-\d.e]+)", page.html)]
+
+
 # -- results -----------------------------------------------------------------------------------------------------------
 
 
@@ -93,8 +100,7 @@ def test_parameters_of_a_run_are_its_arm_s(arm):
     page = viewed(runs)
     data = data_of(page)
     assert [each["arm"] for each in data["results"]] == [0, 1]
-    lengths = [float(x) for x in re.findall(r"\.p = Float64Array\.of\(\s*([-\d.e]+)", page.html)]
-    assert lengths == [0.5, 0.9]
+    assert lengths(page) == [0.5, 0.9]
 
 
 def test_an_ensemble_shows_some_of_its_runs(arm):
@@ -110,7 +116,7 @@ def test_an_ensemble_shows_some_of_its_runs(arm):
     for each, run in zip(data["results"], (2, 8), strict=True):
         np.testing.assert_array_equal(each["q"], many.q.values[run].astype("f4"))
     assert data_of(viewed(many.isel(run=2)))["results"][0]["name"] == "many, run 2"
-    assert "0.45" in page.html and "0.9" in page.html
+    assert lengths(page) == pytest.approx([0.45, 0.9])
 
 
 def test_a_run_of_an_ensemble_that_ended_early_is_shown_as_far_as_it_is_known(result):
@@ -299,7 +305,7 @@ def test_a_page_of_the_six_joint_arm_is_small():
         (lambda r: ((r,), {"modes": True}), "view: modes is given for results; it belongs to an Arm or a Model"),
         (lambda r: ((r,), {"q": [0.0]}), "view: q is given for results; it belongs to an Arm or a Model"),
         (lambda r: ((r,), {"modes": 1}), "view: modes is 1; it must be true or false"),
-        (lambda r: ((r, "a.gif"), {}), "view: path is 'a.gif'; it must end with .html or .htm"),
+        (lambda r: ((r, "a.gif"), {}), "view: path 'a.gif': it must end with .html or .htm"),
         (lambda r: ((r, 3), {}), "path is of type int; it must be the name of a file"),
         (lambda r: ((r, "a.html"), {"show": "no"}), "view: show is 'no'; it must be true or false"),
         (lambda r: ((r.assign(q=r.q * np.nan),), {}), "view: result has a time or a coordinate that is no finite"),
@@ -334,3 +340,93 @@ def test_scripts_of_the_page_are_assets_that_exist():
     from flexarm.pictures.page import asset
 
     assert all(asset(name) for name in module.SCRIPTS)
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+PUSH = """
+name = "push"
+arm = "two.toml"
+until = 0.2
+samples = 11
+input = { type = "constant", values = [0.1, 0.0] }
+"""
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Status, what it printed, what it said on stderr."""
+    command = caller(monkeypatch, capsys)
+    return lambda *words: astuple(command(*words))
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.toml").write_text(ARM)
+    (tmp_path / "push.toml").write_text(PUSH)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    return tmp_path
+
+
+def test_view_shows_a_scenario_or_a_file(call, files):
+    assert call("view", "push.toml") == (0, "written: push.html\n", "")
+    assert call("simulate", "push.toml", "--out", "results", "--no-plot", "--no-view")[0] == 0
+    assert call("view", "results/push.nc") == (0, "written: results/push.html\n", "")
+    q = [
+        data_of(Page("", (files / name).read_text(encoding="utf-8")))["results"][0]["q"]
+        for name in ("push.html", "results/push.html")
+    ]
+    np.testing.assert_array_equal(*q)
+
+
+def test_view_shows_several_in_one_page(call, files):
+    (files / "more.toml").write_text(PUSH.replace('"push"', '"more"'))
+    assert call("view", "push.toml", "more.toml") == (0, "written: push-and-more.html\n", "")
+    data = data_of(Page("", (files / "push-and-more.html").read_text(encoding="utf-8")))
+    assert [each["name"] for each in data["results"]] == ["push", "more"]
+    (files / "more.toml").write_text(PUSH.replace('"push"', f'"{"m" * 60}"'))
+    assert call("view", "push.toml", "more.toml", "--out", "a/b.html") == (0, "written: a/b.html\n", "")
+    assert call("view", "push.toml", "more.toml") == (0, "written: push-and-others.html\n", "")
+
+
+def test_view_of_a_run_that_fails_shows_the_part_before(call, files):
+    fails = PUSH.replace("0.2", "20").replace("0.1, 0.0", "3.0, 1.0") + '[solver]\nmethod = "rk4"\nstep = 0.05\n'
+    (files / "fails.toml").write_text(fails)
+    status, said, told = call("view", "fails.toml")
+    assert status == 1 and said == "written: push.html\n"
+    assert re.fullmatch(r"flexarm: fails\.toml: .*; the part before is in push\.html\n", told)
+    data = data_of(Page("", (files / "push.html").read_text(encoding="utf-8")))
+    assert data["results"][0]["notes"][0].startswith("ends at")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("view", "nothing.nc"), "nothing.nc: there is no such file"),
+        (("view", "push.toml", "--out", "a.gif"), "--out a.gif: it must end with .html or .htm"),
+        (("view", "push.toml", "--out", "/dev/null/a.html"), "--out /dev/null/a.html: cannot be written: "),
+        (("modes", "two.toml", "--out", "a.html"), "--out is given without --view, whose page it names"),
+        (("modes", "two.toml", "--view", "--out", "a.gif"), "--out a.gif: it must end with .html or .htm"),
+    ],
+)
+def test_commands_refuse_in_a_line_before_they_run(words, message, call, files, monkeypatch):
+    monkeypatch.setattr("flexarm.scenario.Scenario.run", None)
+    status, said, told = call(*words)
+    assert (status, said) == (2, "") and told.startswith(f"flexarm: {message}") and told.count("\n") == 1
+    assert sorted(os.listdir()) == ["push.toml", "two.toml"]
+
+
+def test_modes_are_shown_in_the_browser(call, files, monkeypatch):
+    status, said, _ = call("modes", "two.toml", "--view", "--at", "fore.joint=0.5", "--free")
+    assert status == 0 and said.endswith("\nwritten: two-modes.html\n")
+    data = data_of(Page("", (files / "two-modes.html").read_text(encoding="utf-8")))
+    assert data["q"][1] == 0.5 and "free" in data["title"]
+    seen = []
+    monkeypatch.setattr("webbrowser.open", lambda address: seen.append(address) or True)
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert call("modes", "two.toml", "--view", "--out", "m.html", "--no-browser")[0] == 0 and seen == []
+    assert call("modes", "two.toml", "--view", "--out", "m.html")[0] == 0
+    assert call("view", "push.toml")[0] == 0 and call("view", "push.toml", "--no-browser")[0] == 0
+    assert seen == [(files / name).as_uri() for name in ("m.html", "push.html")]

@@ -185,6 +185,9 @@ def modes(
     model = Model(load(arm))
     place = out or Path(f"{escape.file_name(model.arm.name)}-modes.html")
     if view:
+        from flexarm.pictures.view import check_suffix
+
+        check_suffix(place, f"--out {place}")
         check_file(place, "--out")
     q = _configuration(model, at or [])
     check_inertia(model, q)

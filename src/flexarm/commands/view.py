@@ -32,8 +32,10 @@ def view(
 
     With plots; several results lie over each other.
     """
-    from flexarm.pictures.view import opened, viewed
+    from flexarm.pictures.view import check_suffix, opened, viewed
 
+    if out is not None:
+        check_suffix(out, f"--out {out}")
     given = [_Given(name) for name in results]
     place = _place(given) if out is None else out
     check_file(place, "--out" if out is not None else "the page's place")

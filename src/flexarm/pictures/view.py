@@ -128,8 +128,8 @@ def view(
     """
     with refused("view"):
         checked_flag(show, "show")
-    if path is not None and Path(checked_path(path)).suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"view: path is {shown(path)}; it must end with {' or '.join(SUFFIXES)}")
+    if path is not None:
+        check_suffix(path, f"view: path {shown(path)}")
     made = viewed(what, names=names, modes=modes, q=q, locked=locked)
     if path is None:
         return made
@@ -152,6 +152,12 @@ def viewed(what: Any, *, names: Any = None, modes: bool = False, q: Any = None, 
         if modes or q is not None:
             raise Fault("modes" if modes else "q", "is given for results; it belongs to an Arm or a Model")
         return _results(what, names)
+
+
+def check_suffix(path: str | PathLike[str], where: str) -> None:
+    """Raise `DescriptionError` where a browser would not take a file of this name for a page."""
+    if Path(checked_path(path)).suffix.lower() not in SUFFIXES:
+        raise DescriptionError(f"it must end with {' or '.join(SUFFIXES)}", where, sentence=True)
 
 
 def opened(path: Path) -> bool:
@@ -355,7 +361,7 @@ def _still(model: Model, q: Any) -> Page:
                 "role": role,
                 "low": low,
                 "high": high,
-                "moves": [i, *([motors[i]] if i in motors else [])],
+                "moves": [i, motors[i]] if i in motors else [i],
             }
         )
     data = {

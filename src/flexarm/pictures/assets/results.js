@@ -2,7 +2,7 @@
 
 /** One result on the page: its motion, its arm and that arm's ghosts, the path of its tip. */
 flexarm.Run = class {
-  static PATH = 400; // points of a path, at most
+  static PATH = 1000; // points of a path, at most
 
   constructor(view, data, index) {
     const width = data.q.shape[1];
