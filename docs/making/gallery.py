@@ -120,22 +120,12 @@ def front(folder: Path) -> None:
         fa.animate(result, path, fps=12, speed=2.0, size=(400, 330), magnified=10.0, dark=dark)
 
 
-def _page(kind: str, what: Any, path: Path, **options: Any) -> None:
-    """A page of `fa.view` or `fa.play`; an empty one as long as they are not there."""
-    import flexarm as fa
-
-    if kind in fa.__all__:
-        getattr(fa, kind)(what, path, show=False, **options)
-    else:
-        path.touch()
-
-
 def _scenario(entry: Entry, folder: Path) -> None:
     import flexarm as fa
 
     result = fa.load_scenario(entry.name).run(progress=False)
     _picture(entry, folder, result)
-    _page("view", result, folder / f"{entry.stem}.html")
+    fa.view(result, folder / f"{entry.stem}.html", show=False)
 
 
 def _arm(entry: Entry, folder: Path) -> None:
@@ -144,8 +134,8 @@ def _arm(entry: Entry, folder: Path) -> None:
 
     model = fa.Model(fa.load(entry.name))
     save_figure(draw_modes(model, model.arm.rest, 3), folder / f"{entry.stem}.png")
-    _page("view", model, folder / f"{entry.stem}.html", modes=True)
-    _page("play", model.arm, folder / f"play-{entry.name}.html")
+    fa.view(model, folder / f"{entry.stem}.html", modes=True, show=False)
+    fa.play(model.arm, folder / f"play-{entry.name}.html", show=False)
 
 
 def _example(entry: Entry, folder: Path) -> None:
@@ -176,7 +166,7 @@ def _example(entry: Entry, folder: Path) -> None:
         save_figure(draw_modes(shown, shown.arm.rest, 3), folder / f"{entry.stem}.png")
     elif not drawn:
         _picture(entry, folder, shown)
-    _page("view", shown, folder / f"{entry.stem}.html")
+    fa.view(shown, folder / f"{entry.stem}.html", show=False)
 
 
 def main() -> None:
