@@ -14,6 +14,7 @@ import html
 import os
 import re
 import runpy
+import struct
 import sys
 import tempfile
 import textwrap
@@ -117,7 +118,7 @@ def front(folder: Path) -> None:
     result = fa.load_scenario("canadarm").run(progress=False)
     for dark in (False, True):
         path = folder / f"canadarm{'-dark' if dark else ''}.gif"
-        fa.animate(result, path, fps=12, speed=2.0, size=(400, 330), magnified=10.0, dark=dark)
+        fa.animate(result, path, fps=12, speed=2.0, size=(480, 320), magnified=10.0, dark=dark)
 
 
 def _scenario(entry: Entry, folder: Path) -> None:
@@ -256,12 +257,18 @@ class Gallery(SphinxDirective):
         dark = (folder / f"{entry.stem}-dark.png").is_file()
         sources = [(f"{entry.stem}.png", "only-light own-card" if dark else "")]
         sources += [(f"{entry.stem}-dark.png", "only-dark own-card")] if dark else []
-        about = re.sub(r"\s+", " ", f"{entry.name}: {entry.about}")
+        about = html.escape(re.sub(r"\s+", " ", f"{entry.name}: {entry.about}"))
         made = "".join(
-            f'<img class="{classes}" src="gallery/{source}" alt="{html.escape(about)}" loading="lazy">'
-            for source, classes in sources
+            f'<img class="{classes}" src="gallery/{name}" alt="{about}" loading="lazy"{_size(folder / name)}>'
+            for name, classes in sources
         )
         return f'<a class="picture" href="gallery/{pages[0]}">{made}</a>' if pages else made
+
+
+def _size(path: Path) -> str:
+    """Of a PNG, so that the page has room for it before it is there."""
+    head = path.read_bytes()[:24] if path.is_file() else b""
+    return ' width="{}" height="{}"'.format(*struct.unpack(">II", head[16:])) if len(head) == 24 else ""
 
 
 if __name__ == "__main__":
