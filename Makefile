@@ -73,7 +73,7 @@ clean:
 
 # Pinocchio (crosscheck) has no wheel for some systems: its tests are then skipped.
 .venv/.ready-dev: .venv/.ready
-	$(PIP) -e ".[dev,cluster,crosscheck]" || $(PIP) -e ".[dev,cluster]"
+	$(PIP) -e ".[dev,cluster,crosscheck,docs]" || $(PIP) -e ".[dev,cluster,docs]"
 	touch $@
 
 .venv/.ready-docs: .venv/.ready

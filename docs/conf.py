@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "making.elsewhere",
     "making.mathematics",
     "making.docstrings",
     "making.descriptions",

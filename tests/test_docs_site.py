@@ -5,6 +5,7 @@ The gallery's pictures and pages take a minute: here one scenario and one exampl
 
 import json
 import os
+import struct
 import subprocess
 import sys
 from functools import cache
@@ -36,12 +37,12 @@ def making():
 
 
 def stubs(gallery, folder):
-    """A gallery of empty files."""
+    """A gallery of files that are no more than there."""
     folder.mkdir()
     for kind in gallery.KINDS:
         for entry in gallery.entries(kind):
-            for name in (f"{entry.stem}.png", f"{entry.stem}.html"):
-                (folder / name).touch()
+            (folder / f"{entry.stem}.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 4, 3))
+            (folder / f"{entry.stem}.html").touch()
     for arm in gallery.PLAYED:
         (folder / f"play-{arm}.html").touch()
     return folder
@@ -276,6 +277,14 @@ def test_every_attribute_and_variable_of_a_result_is_on_its_page(site, making):
         assert f"{variable}\n" in words
 
 
+def test_names_of_other_packages_lead_to_their_sites(site, making):
+    """Each of those that have a place in the inventories made here is needed."""
+    links = {link for path in (site / "lookup" / "api").glob("*.html") for link in read(path).links}
+    for home, places in making("elsewhere").SITES.values():
+        for name in " ".join(places.values()).split():
+            assert any(link.startswith(home) and link.endswith(f"#{name}") for link in links), name
+
+
 # -- the gallery -------------------------------------------------------------------------------------------------------
 
 
@@ -290,6 +299,9 @@ def test_everything_bundled_is_in_the_gallery(site, making):
         for entry in gallery.entries(kind):
             assert entry.stem in page.ids and entry.about and f"gallery/{entry.stem}.html" in page.links
     assert {f"gallery/play-{arm}.html" for arm in gallery.PLAYED} <= {*page.links}
+    assert 'src="gallery/scenario-canadarm.png"' in (whole := (site / "gallery.html").read_text(encoding="utf-8"))
+    count = sum(len(gallery.entries(kind)) for kind in gallery.KINDS)
+    assert whole.count('loading="lazy" width="4" height="3">') == count
 
 
 @pytest.mark.parametrize(("kind", "name"), [("scenario", "subudhi-morris"), ("example", "describe_and_simulate")])

@@ -59,8 +59,10 @@ def _plain(app: Any, what: str, name: str, thing: Any, options: Any, lines: list
 def _type(text: str) -> str:
     """The type of a parameter, the classes in it with links."""
     homes = {name: module for module in HOMES for name in import_module(module).__all__ if name[0].isupper()}
-    words = re.split(r"(?<![\w\"'`])([A-Z]\w+)(?![\w\"'`])", escaped(text))
-    return "".join(f":py:obj:`~{homes[word]}.{word}`" if word in homes else word for word in words)
+    homes["xarray.Dataset"] = ""
+    words = re.split(r"(?<![\w\"'`.])(xarray\.Dataset|[A-Z]\w+)(?![\w\"'`])", escaped(text))
+    full = {word: f"~{homes[word]}.{word}" if homes[word] else word for word in words if word in homes}
+    return "".join(f":py:obj:`{full[word]}`" if word in full else word for word in words)
 
 
 def _depth(line: str) -> int:

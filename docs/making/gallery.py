@@ -14,6 +14,7 @@ import html
 import os
 import re
 import runpy
+import struct
 import sys
 import tempfile
 import textwrap
@@ -117,17 +118,7 @@ def front(folder: Path) -> None:
     result = fa.load_scenario("canadarm").run(progress=False)
     for dark in (False, True):
         path = folder / f"canadarm{'-dark' if dark else ''}.gif"
-        fa.animate(result, path, fps=12, speed=2.0, size=(400, 330), magnified=10.0, dark=dark)
-
-
-def _page(kind: str, what: Any, path: Path, **options: Any) -> None:
-    """A page of `fa.view` or `fa.play`; an empty one as long as they are not there."""
-    import flexarm as fa
-
-    if kind in fa.__all__:
-        getattr(fa, kind)(what, path, show=False, **options)
-    else:
-        path.touch()
+        fa.animate(result, path, fps=12, speed=2.0, size=(480, 320), magnified=10.0, dark=dark)
 
 
 def _scenario(entry: Entry, folder: Path) -> None:
@@ -135,7 +126,7 @@ def _scenario(entry: Entry, folder: Path) -> None:
 
     result = fa.load_scenario(entry.name).run(progress=False)
     _picture(entry, folder, result)
-    _page("view", result, folder / f"{entry.stem}.html")
+    fa.view(result, folder / f"{entry.stem}.html", show=False)
 
 
 def _arm(entry: Entry, folder: Path) -> None:
@@ -144,8 +135,8 @@ def _arm(entry: Entry, folder: Path) -> None:
 
     model = fa.Model(fa.load(entry.name))
     save_figure(draw_modes(model, model.arm.rest, 3), folder / f"{entry.stem}.png")
-    _page("view", model, folder / f"{entry.stem}.html", modes=True)
-    _page("play", model.arm, folder / f"play-{entry.name}.html")
+    fa.view(model, folder / f"{entry.stem}.html", modes=True, show=False)
+    fa.play(model.arm, folder / f"play-{entry.name}.html", show=False)
 
 
 def _example(entry: Entry, folder: Path) -> None:
@@ -176,7 +167,7 @@ def _example(entry: Entry, folder: Path) -> None:
         save_figure(draw_modes(shown, shown.arm.rest, 3), folder / f"{entry.stem}.png")
     elif not drawn:
         _picture(entry, folder, shown)
-    _page("view", shown, folder / f"{entry.stem}.html")
+    fa.view(shown, folder / f"{entry.stem}.html", show=False)
 
 
 def main() -> None:
@@ -266,12 +257,18 @@ class Gallery(SphinxDirective):
         dark = (folder / f"{entry.stem}-dark.png").is_file()
         sources = [(f"{entry.stem}.png", "only-light own-card" if dark else "")]
         sources += [(f"{entry.stem}-dark.png", "only-dark own-card")] if dark else []
-        about = re.sub(r"\s+", " ", f"{entry.name}: {entry.about}")
+        about = html.escape(re.sub(r"\s+", " ", f"{entry.name}: {entry.about}"))
         made = "".join(
-            f'<img class="{classes}" src="gallery/{source}" alt="{html.escape(about)}" loading="lazy">'
-            for source, classes in sources
+            f'<img class="{classes}" src="gallery/{name}" alt="{about}" loading="lazy"{_size(folder / name)}>'
+            for name, classes in sources
         )
         return f'<a class="picture" href="gallery/{pages[0]}">{made}</a>' if pages else made
+
+
+def _size(path: Path) -> str:
+    """Of a PNG, so that the page has room for it before it is there."""
+    head = path.read_bytes()[:24] if path.is_file() else b""
+    return ' width="{}" height="{}"'.format(*struct.unpack(">II", head[16:])) if len(head) == 24 else ""
 
 
 if __name__ == "__main__":
