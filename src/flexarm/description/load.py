@@ -80,10 +80,13 @@ def _one(kind: str) -> str:
 def load(name_or_path: str | PathLike[str]) -> Arm:
     """A bundled arm by its name, or an arm from the path of a .toml file.
 
-    Raises `DescriptionError`, one line that begins with the file's name.
+    Raises `DescriptionError`, one line that begins with the file's name, also for a scenario or a study.
     """
     file, given, _ = located("load", "arm", name_or_path)
     table = read_toml(file, given)
+    if "arm" in table or "scenario" in table:
+        kind = "a study, which fa.study runs" if "scenario" in table else "a scenario, which fa.load_scenario reads"
+        raise DescriptionError(f"{printable(given)}: this is {kind}")
     try:
         return Arm(**table)
     except DescriptionError as error:
