@@ -392,8 +392,8 @@ def test_a_mistake_is_one_line_that_names_the_file_and_the_key(text, line, file)
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (HEAD, "a scenario, which fa.load_scenario reads"),
-        ('name = "x"\nscenario = "canadarm"\n', "a study, which fa.study runs"),
+        (HEAD, "a scenario; its arm is 'subudhi-morris'"),
+        ('name = "x"\nscenario = "canadarm"\n', "a study; its scenario is 'canadarm'"),
     ],
 )
 def test_a_scenario_or_a_study_in_place_of_an_arm(text, kind, file):

@@ -84,9 +84,9 @@ def load(name_or_path: str | PathLike[str]) -> Arm:
     """
     file, given, _ = located("load", "arm", name_or_path)
     table = read_toml(file, given)
-    if "arm" in table or "scenario" in table:
-        kind = "a study, which fa.study runs" if "scenario" in table else "a scenario, which fa.load_scenario reads"
-        raise DescriptionError(f"{printable(given)}: this is {kind}")
+    for kind, key in (("study", "scenario"), ("scenario", "arm")):
+        if key in table:
+            raise DescriptionError(f"{printable(given)}: this is a {kind}; its {key} is {shown(table[key])}")
     try:
         return Arm(**table)
     except DescriptionError as error:
