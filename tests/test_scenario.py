@@ -389,6 +389,20 @@ def test_a_mistake_is_one_line_that_names_the_file_and_the_key(text, line, file)
     assert str(caught.value).isprintable()
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (HEAD, "a scenario; its arm is 'subudhi-morris'"),
+        ('name = "x"\nscenario = "canadarm"\n', "a study; its scenario is 'canadarm'"),
+    ],
+)
+def test_a_scenario_or_a_study_in_place_of_an_arm(text, kind, file):
+    path = file(text)
+    with pytest.raises(fa.DescriptionError) as caught:
+        fa.load(path)
+    assert str(caught.value) == f"{path}: this is {kind}"
+
+
 def test_an_arm_that_is_wrong_or_missing_is_named_too(file, tmp_path):
     path = file('name = "x"\narm = "arm.toml"\nuntil = 1\n')
     with pytest.raises(fa.DescriptionError) as caught:

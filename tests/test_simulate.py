@@ -744,6 +744,7 @@ WRONG = [
     ({"u": [1, 2]}, "u: 2 columns for 1 actuators: rod.joint"),
     ({"u": [[1.0]]}, "u has shape (1, 1); it must be one number an actuator: rod.joint"),
     ({"u": "much"}, "u is a str; it must be numbers, an input, or a function of t"),
+    ({"u": fa.Quintic([0.0], [1.0], 1.0)}, "u is a Quintic, which says where to go and not by which forces; give a "),
     ({"u": float("inf")}, "u contains NaN or infinity"),
     ({"u": lambda t, q: 0.0}, "u is <lambda>, of 2 arguments; it must be u(t) or u(t, q, qd)"),
     ({"reference": fa.Cycloidal((1, 2), (1, 1))}, "reference moves 2 joints; the arm has 1: rod.joint"),

@@ -54,7 +54,8 @@ def _has_data(axes):
 
 
 def _axes(axes):
-    below, beside = axes.get_shared_x_axes().get_siblings(axes), axes.get_shared_y_axes().get_siblings(axes)
+    below = [*axes.get_shared_x_axes().get_siblings(axes), *_in_line(axes, "colspan")]
+    beside = [*axes.get_shared_y_axes().get_siblings(axes), *_in_line(axes, "rowspan")]
     return {
         "title": axes.get_title(),
         "x": next((each.get_xlabel() for each in [axes, *below] if each.get_xlabel()), ""),
@@ -65,6 +66,13 @@ def _axes(axes):
         "legend": axes.get_legend() is not None or any(axes.figure.legends),
         "lines": [_line(line) for line in axes.lines if _in_data(line)],
     }
+
+
+def _in_line(axes, span):
+    """Those above and below, or beside, where only the outer ones have names (`label_outer`)."""
+    place = axes.get_subplotspec()
+    others = [each for each in axes.figure.axes if place and each.get_subplotspec()]
+    return [each for each in others if getattr(each.get_subplotspec(), span) == getattr(place, span)]
 
 
 def _in_data(line):

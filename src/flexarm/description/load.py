@@ -80,10 +80,13 @@ def _one(kind: str) -> str:
 def load(name_or_path: str | PathLike[str]) -> Arm:
     """A bundled arm by its name, or an arm from the path of a .toml file.
 
-    Raises `DescriptionError`, one line that begins with the file's name.
+    Raises `DescriptionError`, one line that begins with the file's name, also for a scenario or a study.
     """
     file, given, _ = located("load", "arm", name_or_path)
     table = read_toml(file, given)
+    for kind, key in (("study", "scenario"), ("scenario", "arm")):
+        if key in table:
+            raise DescriptionError(f"{printable(given)}: this is a {kind}; its {key} is {shown(table[key])}")
     try:
         return Arm(**table)
     except DescriptionError as error:

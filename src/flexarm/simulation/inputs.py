@@ -403,6 +403,9 @@ def as_input(u: Any, model: Model) -> Input:
         return feedback(u, model)
     if callable(u):
         return Computed(u)
+    if hasattr(u, "expression"):
+        must = "give a controller that follows it, or PrescribedMotion of it"
+        raise DescriptionError(f"u is a {type(u).__name__}, which says where to go and not by which forces; {must}")
     try:
         values = checked_array(u, "u", finite=False)
     except Fault:
