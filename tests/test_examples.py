@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 from figures import assert_readable
-from pages import PAGES, ROOT, blocks, commands, fences, name, shown, write_files
+from pages import PAGES, ROOT, assert_shown, blocks, commands, fences, name, shown, write_files
 from programs import ran
 
 README = PAGES[0]
@@ -66,14 +66,6 @@ PROGRAMS = [page for page in PAGES[1:] if blocks("python", page)]
 PAPERS = ROOT / "docs" / "understand" / "papers"
 COMMANDS = [(page, c) for page in PAGES if page.parent != PAPERS for c in commands(page)]
 """The commands of the papers' pages write the figures there: the papers' own tests give them, and more."""
-
-
-def assert_shown(outputs, printed):
-    """What a page shows is what its programs print, in this order; `...` stands for anything."""
-    at = 0
-    for part in (part.strip() for output in outputs for part in output.split("...")):
-        assert part in printed[at:], part
-        at = printed.index(part, at) + len(part)
 
 
 def drift(text):

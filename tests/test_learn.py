@@ -4,8 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from pages import PAGES, ROOT, blocks, figures, name, shown, text
-from test_examples import assert_shown
+from pages import PAGES, ROOT, assert_shown, blocks, figures, name, shown, text
 
 LEARN = ROOT / "docs" / "learn"
 DO = ROOT / "docs" / "do"

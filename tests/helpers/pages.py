@@ -65,3 +65,11 @@ def write_files(page, folder):
         named = re.match(r"# (\S+\.toml)", toml)
         if named:
             (folder / named[1]).write_text(toml)
+
+
+def assert_shown(outputs, printed):
+    """What a page shows is what its programs print, in this order; `...` stands for anything."""
+    at = 0
+    for part in (part.strip() for output in outputs for part in output.split("...")):
+        assert part in printed[at:], part
+        at = printed.index(part, at) + len(part)
