@@ -201,7 +201,8 @@ def test_a_scheduler_that_dies_is_one_line_and_nothing_is_lost(cluster, processe
     assert f"12 of 40 runs are kept in {folder / 'kept'}; start again to go on" in lines[-1]
 
 
-def test_no_scheduler(processes):
+def test_no_scheduler(processes, monkeypatch):
+    monkeypatch.setattr("flexarm.studies.cluster.PATIENCE", 1.0)
     with pytest.raises(fa.DescriptionError, match=r"study: no Dask scheduler answers at 'tcp://127\.0\.0\.1:1'"):
         fa.study(squared, X, executor="tcp://127.0.0.1:1")
     with pytest.raises(fa.DescriptionError, match='give its address, or "local"'):
