@@ -9,7 +9,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from PIL import Image
 
 import flexarm as fa
@@ -141,6 +141,19 @@ def test_the_picture_holds_all_that_is_drawn_in_it(planar, spatial):
             assert (points >= low).all() and (points <= high).all(), (view, t)
 
 
+def test_the_ground_lies_below_all_that_is_drawn(spatial):
+    seen = stage(spatial, view="space")
+    axes = film(seen)[0].axes[0]
+    (width,) = (text.get_text() for text in axes.texts if text.get_text().startswith("grid"))
+    step = float(width.split()[1])
+    grid = next(part for part in axes.collections if isinstance(part, LineCollection))
+    points = np.concatenate(grid.get_segments())
+    level = step * np.floor(seen.low[2] / step)
+    ends = [(seen.low[i], seen.high[i]) for i in (0, 1)]
+    below = seen.camera.seen(np.array([[x, y, level] for x in ends[0] for y in ends[1]]))
+    assert (points.min(axis=0) <= below + 1e-12).all() and (below <= points.max(axis=0) + 1e-12).all()
+
+
 # -- from where it is seen ---------------------------------------------------------------------------------------------
 
 
@@ -183,8 +196,12 @@ def test_faces_that_are_turned_away_are_left_out_and_near_ones_lie_above():
     polygons, colours = picture([near, far], plane_camera("xy"))
     assert len(polygons) == 20, "half of each side, no ends"
     assert (colours[:10] > colours[10:].max()).all(), "the far one is the white one, and drawn first"
-    above = picture([near], space_camera(np.array([0.0, 0.0, 1.0])))[0]
+    camera = space_camera(np.array([0.0, 0.0, 1.0]))
+    above = picture([near], camera)[0]
     assert len(above) == 10 + 20, "half the sides, and one end"
+    ends = above[(above[:, 2] == above[:, 3]).all(axis=1)]
+    assert camera.toward[0] > 0, "so the end that is seen is that of larger x"
+    np.testing.assert_allclose(ends[:, 3], np.tile(camera.seen(np.array([1.0, 0.0, 1.0])), (20, 1)), atol=1e-12)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

@@ -460,7 +460,7 @@ def strip(stage: Stage) -> "Figure":
         dpi=DOTS_PER_INCH,
         layout="constrained",
     )
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     for axes, t in zip(panels, stage.times, strict=False):
         draw_on(axes, stage)(t)
         axes.label_outer()
