@@ -95,8 +95,7 @@ flexarm.Player = class {
     this.time = Math.min(this.end, Math.max(this.start, time));
     if (!own) this.slider.value = this.time;
     this.clock.textContent = `${this.time.toFixed(this.digits)} s`;
-    this.slider.setAttribute("aria-valuetext", `${this.time.toFixed(this.digits)} of ${this.end.toFixed(this.digits)} seconds`);
-    this.slider.style.setProperty("--done", `${(100 * (this.time - this.start)) / (this.end - this.start || 1)}%`);
+    if (!this.playing) this.say();
     this.show(this.time);
   }
 
@@ -124,6 +123,8 @@ flexarm.Player = class {
 
   say() {
     flexarm.Player.said(this.play, this.playing);
+    const [now, end] = [this.time, this.end].map((t) => t.toFixed(this.digits)); // said where it stands, not sixty times a second
+    this.slider.setAttribute("aria-valuetext", `${now} of ${end} seconds`);
   }
 
   /** On a button, what it does. */
