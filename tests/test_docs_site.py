@@ -262,7 +262,8 @@ def test_every_command_and_option_is_on_its_page(site, making):
     for name, command in known.items():
         assert f"flexarm {name}" in words and f"flexarm-{name}" in read(site / "lookup" / "command-line.html").ids
         for parameter in command.params:
-            for option in parameter.opts if parameter.param_type_name == "option" else ():
+            options = [*parameter.opts, *parameter.secondary_opts]
+            for option in options if parameter.param_type_name == "option" else ():
                 assert option in words, (name, option)
 
 
