@@ -450,6 +450,22 @@ def test_the_step_is_stable_wherever_sliders_may_go(name):
     assert live.step * live.fastest[0] <= COARSE * (1 + 1e-12) and live.step <= LONGEST_STEP
 
 
+def test_the_step_knows_the_fastest_corner():
+    """A light load, everything stiff, the hardest joint controller: worked out here, and no faster than is known."""
+    live = alive("hanging")
+    p = live.model.p
+    for slider in live.sliders:
+        p = slider.at(p, slider.low if slider.key == "payload" else slider.high)
+    model, q, n = live.model.at(p), live.q, len(live.q)
+    B = model.input_matrix(q)
+    K = np.array(model.slope("restoring_force", 0)(q)) + B @ np.diag(KP_STOPS[-1] * live.Kp) @ B.T
+    D = np.array(model.slope("damping_force", 1)(q, 0 * q)) + B @ np.diag(KD_STOPS[-1] * live.Kd) @ B.T
+    lower = -np.linalg.solve(model.mass_matrix(q), np.hstack([K, D]))
+    size = np.abs(np.linalg.eigvals(np.vstack([np.eye(n, 2 * n, n), lower]))).max()
+    assert size <= live.fastest[0] * (1 + 1e-9)
+    assert live.step * size <= COARSE * (1 + 1e-9)
+
+
 @needs_node
 def test_the_fastest_corner_runs(tmp_path):
     """Everything stiff and hard: no numbers run away, and the arm arrives."""
