@@ -318,6 +318,7 @@ WRONG = [
     ({"trace": 1}, "trace is 1; it must be true or false"),
     ({"fps": 0}, "fps is 0.0 pictures a second; it must be positive"),
     ({"fps": 60}, "fps is 60 pictures a second; it must be at most 50 in a .gif"),
+    ({"fps": 1e-3}, r"results need a film of 1\d{3} s; it may last 600 s: raise speed or fps"),
     ({"fps": 50, "speed": 1e-4}, "results need 100001 pictures; there may be at most 3000: raise speed or lower fps"),
     ({"speed": 0}, "speed is 0.0; it must be positive"),
     ({"poses": 0}, "poses is 0"),

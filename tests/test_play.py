@@ -556,8 +556,14 @@ def test_an_arm_without_actuators_is_not_played():
 def test_flags_and_places_are_checked(tmp_path):
     with pytest.raises(DescriptionError, match="show is 'yes'"):
         play("rigid-two-link", show="yes")
+    (tmp_path / "a.html").mkdir()
     with pytest.raises(DescriptionError, match="it is a folder"):
-        play("rigid-two-link", tmp_path, show=False)
+        play("rigid-two-link", tmp_path / "a.html", show=False)
+    description = tmp_path / "two.toml"
+    description.write_text("mine")
+    with pytest.raises(DescriptionError, match=r"^play: path 'two.toml': it must end with .html or .htm$"):
+        play("rigid-two-link", description, show=False)
+    assert description.read_text() == "mine"
 
 
 def test_a_page_is_one_file(tmp_path):

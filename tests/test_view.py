@@ -288,6 +288,26 @@ def test_a_page_of_the_six_joint_arm_is_small():
     assert len(viewed(result).html.encode()) < 2e6
 
 
+def test_what_is_no_number_is_a_gap_in_a_plot_and_not_zero(result):
+    late = result.time >= 0.2
+    shown = panels([result.assign(u=result.u.where(~late))], [np.arange(31)])
+    (torques,) = (panel for panel in shown if panel["title"] == "torques")
+    (curves,) = torques["runs"]
+    values = np.stack([item["values"] for item in curves])
+    np.testing.assert_array_equal(np.isnan(values), np.broadcast_to(late.values, values.shape))
+    np.testing.assert_array_equal(values[:, ~late.values], result.u.values[~late.values].T.astype("f4"))
+    everything = panels([result.assign(u=result.u * np.inf)], [np.arange(31)])
+    assert "torques" not in [panel["title"] for panel in everything]
+
+
+def test_a_page_takes_no_other_file_s_place(result, tmp_path):
+    kept = tmp_path / "follows.nc"
+    kept.write_bytes(b"a result")
+    with pytest.raises(fa.DescriptionError, match=r"^page: path 'follows.nc': it must end with .html"):
+        viewed(result).save(kept)
+    assert kept.read_bytes() == b"a result"
+
+
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 
@@ -306,6 +326,8 @@ def test_a_page_of_the_six_joint_arm_is_small():
         (lambda r: ((r,), {"q": [0.0]}), "view: q is given for results; it belongs to an Arm or a Model"),
         (lambda r: ((r,), {"modes": 1}), "view: modes is 1; it must be true or false"),
         (lambda r: ((r, "a.gif"), {}), "view: path 'a.gif': it must end with .html or .htm"),
+        (lambda r: ((r.drop_vars("unit"),), {}), "view: result has no 'unit'; it must be a Dataset"),
+        (lambda r: ((r.drop_vars("owner"),), {}), "view: result has no 'owner'; it must be a Dataset"),
         (lambda r: ((r, 3), {}), "path is of type int; it must be the name of a file"),
         (lambda r: ((r, "a.html"), {"show": "no"}), "view: show is 'no'; it must be true or false"),
         (lambda r: ((r.assign(q=r.q * np.nan),), {}), "view: result has a time or a coordinate that is no finite"),

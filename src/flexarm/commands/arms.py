@@ -185,7 +185,7 @@ def modes(
     model = Model(load(arm))
     place = out or Path(f"{escape.file_name(model.arm.name)}-modes.html")
     if view:
-        from flexarm.pictures.view import check_suffix
+        from flexarm.pictures.view import check_suffix, opened, viewed
 
         check_suffix(place, f"--out {place}")
         check_file(place, "--out")
@@ -197,8 +197,6 @@ def modes(
 
         found["written"].append(save_figure(draw_modes(model, q, locked=not free), plot))
     if view:
-        from flexarm.pictures.view import opened, viewed
-
         found["written"].append(viewed(model, modes=True, q=q, locked=not free).save(place))
         if browser:
             opened(place)

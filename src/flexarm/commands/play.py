@@ -27,9 +27,10 @@ def play(
     Drag its target, push it, change controller, payload and stiffness.
     """
     from flexarm.pictures.play import played
-    from flexarm.pictures.view import opened
+    from flexarm.pictures.view import check_suffix, opened
 
     if out is not None:
+        check_suffix(out, f"--out {out}")
         check_file(out, "--out")
     made = played(what)
     place = Path(f"{escape.file_name(made.title)}-live.html") if out is None else out

@@ -42,6 +42,9 @@ MOVING = {".gif": 50.0, ".mp4": 120.0}
 STILL = (".png", ".svg", ".pdf")
 
 MOST_PICTURES = 3000
+LONGEST = 600.0
+"""Of a film [s]: a GIF counts hundredths of a second up to 65535, and ffmpeg has limits too."""
+
 MOST_RUNS = len(style.COLOURS)
 
 DOTS_PER_INCH = 100.0
@@ -187,6 +190,9 @@ def _times(runs: list[Motion], suffix: str, fps: float, speed: float, poses: int
     if not count < MOST_PICTURES:
         slower = "raise speed or lower fps"
         raise Fault("results", f"need {count + 1:.0f} pictures; there may be at most {MOST_PICTURES}: {slower}")
+    if not (count + 1) / fps <= LONGEST:
+        lasts = (count + 1) / fps
+        raise Fault("results", f"need a film of {lasts:.0f} s; it may last {LONGEST:g} s: raise speed or fps")
     return begin + np.arange(int(count + 1e-9) + 1) * speed / fps
 
 

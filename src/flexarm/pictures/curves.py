@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
+LARGEST = 1e38
+"""Of a value that a plot shows; what is larger, or no number, is a gap in its curve."""
+
 UNSEEN = 1e-3
 """Of the largest deflection: a component that stays below lies on the axis of its plot."""
 
@@ -30,7 +33,7 @@ def panels(results: Sequence["Dataset"], rows: Sequence[Array]) -> list[dict[str
     found = []
     for title, unit in dict.fromkeys(kind for curves in each for kind in curves):
         runs = [curves.get((title, unit), []) for curves in each]
-        largest = max(float(np.abs(x["values"]).max(initial=0.0)) for items in runs for x in items)
+        largest = max(_largest(x["values"]) for items in runs for x in items)
         factor, prefix = 1.0, ""
         if unit.partition("/")[0] != "rad":
             factor, prefix = next((p for p in PREFIXES if largest >= p[0]), PREFIXES[2])
@@ -46,7 +49,8 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
     found: Curves = {}
 
     def values(name: str) -> Array:
-        return np.nan_to_num(np.asarray(result[name].values, dtype=float)[rows])
+        found = np.asarray(result[name].values, dtype=float)[rows]
+        return np.where(np.abs(found) < LARGEST, found, np.nan)
 
     def add(title: str, unit: str, name: str, values: Array, **more: Array) -> None:
         found.setdefault((title, unit), []).append({"name": name, "values": values, **more})
@@ -60,7 +64,7 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
         wanted = {"reference": values("q_ref")[:, k]} if "q_ref" in has else {}
         add("joints" if units[i] == "rad" else "slides", units[i], owners[i], q[:, i], **wanted)
     u = values("u") if "u" in has else np.zeros((len(rows), 0))
-    if u.any():
+    if _largest(u):
         for k, name in enumerate(result.input.values.tolist()):
             unit, owner = driven[name]
             title, force = ("torques", "N m") if unit == "rad" else ("forces", "N")
@@ -70,11 +74,11 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
         for i in joints:
             add("joint rates", f"{units[i]}/s", owners[i], qd[:, i])
     deflection = values("deflection") if "deflection" in has else np.zeros((len(rows), 0, 3))
-    if deflection.any():
-        least = UNSEEN * np.abs(deflection).max()
+    if _largest(deflection):
+        least = UNSEEN * _largest(deflection)
         for i, link in enumerate(result.link.values.tolist()):
             for c, axis in enumerate("xyz"):
-                if np.abs(deflection[:, i, c]).max() > least:
+                if _largest(deflection[:, i, c]) > least:
                     add("deflection of tips", "m", f"{link} {axis}", deflection[:, i, c])
     elif "tip" in has:
         for axis, x in zip("xyz", values("tip").T, strict=True):
@@ -83,6 +87,11 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
         energy = values(name) if name in has else np.zeros(1)
         if name == "potential":
             energy = energy - energy[0]
-        if energy.any():
+        if _largest(energy):
             add("energy", "J", label, energy)
     return found
+
+
+def _largest(values: Array) -> float:
+    """The size of the largest that is known."""
+    return float(np.fmax.reduce(np.abs(values), axis=None, initial=0.0))

@@ -13,11 +13,12 @@ from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
 from flexarm.description.load import bundled, load, read_toml
 from flexarm.errors import DescriptionError
+from flexarm.files import checked_path
 from flexarm.model import Model
 from flexarm.pictures.live import KD_STOPS, KP_STOPS, LQR_STOPS, Live
 from flexarm.pictures.page import page
 from flexarm.pictures.solids import solids
-from flexarm.pictures.view import Page, opened
+from flexarm.pictures.view import Page, check_suffix, opened
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.scenario.tables import state
 
@@ -60,6 +61,8 @@ def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = 
     """
     with refused("play"):
         checked_flag(show, "show")
+    if path is not None:
+        check_suffix(path, f"play: path {shown(Path(checked_path(path)).name)}")
     made = played(what)
     if path is None:
         return made

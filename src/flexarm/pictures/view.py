@@ -71,7 +71,11 @@ class Page:
     html: str
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write it, whole or not at all; raises `DescriptionError` where that cannot be done."""
+        """Write it, whole or not at all; raises `DescriptionError` where that cannot be done.
+
+        The path must end with .html or .htm: a page never takes the place of a result or of an arm's description.
+        """
+        check_suffix(path, f"page: path {shown(Path(checked_path(path)).name)}")
         return write_whole(path, self.html.encode())
 
     def __repr__(self) -> str:
@@ -189,7 +193,7 @@ def _named(what: Any, names: Any) -> tuple[list["Dataset"], list[str]]:
         raise Fault("names", f"has {len(names)} names for {len(given)} results")
     found: dict[str, Dataset] = {}
     for k, each in enumerate(given):
-        checked_result(each, ("q", "role"), ("arm", "title"))
+        checked_result(each, ("q", "role", "unit", "owner"), ("arm", "title"))
         called = str(each.attrs.get("name") or each.attrs["title"].partition(":")[0]) if names is None else names[k]
         for result, run in _runs(each):
             name = free = called if run is None else f"{called}, run {run}"

@@ -37,6 +37,7 @@ flexarm.Play = class {
     this.fit();
     this.scene.onframe((dt) => this.frame(dt));
     document.addEventListener("visibilitychange", () => (this.last = null));
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) this.run(false);
     flexarm.page = this;
   }
 
@@ -88,6 +89,7 @@ flexarm.Play = class {
   }
 
   key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's, such as Ctrl+R
     if (event.target.closest("input, select, button, dialog")) return;
     if (event.key === " ") this.run(!this.running);
     else if (event.key === "r" || event.key === "R") this.reset();

@@ -205,6 +205,6 @@ flexarm.nearest = function (values, x) {
 flexarm.digits = function (x, count = 3) {
   if (!Number.isFinite(x)) return "–";
   const size = Math.abs(x);
-  const text = x !== 0 && (size >= 1e5 || size < 1e-4) ? x.toExponential(count - 1) : String(Number(x.toPrecision(count)));
+  const text = x !== 0 && (size >= 1e5 || size < 1e-4) ? Number(x.toPrecision(count)).toExponential() : String(Number(x.toPrecision(count)));
   return text.replace("-", "−");
 };

@@ -32,6 +32,13 @@ flexarm.Strip = class {
     });
   }
 
+  /** A number beside an axis, in no more letters than there is room for. */
+  static said(x) {
+    const rounded = Number(x.toPrecision(6)), size = Math.abs(rounded);
+    const text = size !== 0 && (size >= 1e5 || size < 1e-3) ? rounded.toExponential() : String(rounded);
+    return text.replace("e+", "e").replaceAll("-", "\u2212");
+  }
+
   clear() {
     this.time = [];
     this.values = this.curves.map(() => []);
@@ -73,7 +80,7 @@ flexarm.Strip = class {
     const ink = () => flexarm.style("--muted");
     const line = () => flexarm.style("--line");
     const axis = { stroke: ink, font: "11px system-ui, sans-serif", grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1, size: 4 } };
-    const said = (plot, values) => values.map((x) => String(Number(x.toPrecision(6))).replace("-", "\u2212"));
+    const said = (plot, values) => values.map((x) => flexarm.Strip.said(x));
     const x = () => {
       const end = Math.max(this.span, this.time.length ? this.time[this.time.length - 1] : 0);
       return [end - this.span, end];
