@@ -327,7 +327,7 @@ def _modes(model: Model, q: Any, locked: bool) -> Page:
     data = {
         "kind": "modes",
         "title": f"{model.arm.name}: modes, drives {'held' if locked else 'free'}",
-        "about": "Swings are drawn as large as they can be seen, and slower than they are.",
+        "about": "Swings are drawn as large, and as slow or fast, as they can be seen.",
         "arms": arms.described,
         "arm": arms.number(model),
         "q": q,
