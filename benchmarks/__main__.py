@@ -14,6 +14,7 @@ from benchmarks import (
     ensembles,
     evaluation,
     families,
+    pages,
     parameters,
     report,
     scaling,
@@ -38,6 +39,7 @@ SUBJECTS = {
     "stepping": stepping.measure,
     "ensembles": ensembles.measure,
     "families": families.measure,
+    "pages": pages.measure,
 }
 
 
