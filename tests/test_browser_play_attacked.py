@@ -49,3 +49,5 @@ def test_numbers_beside_an_axis_have_room(opened, page):
     tab = opened(page)
     said = tab.evaluate("[0, 0.25, -1200, 1e6, -2.5e9, 2e-12, 0.1 + 0.2].map((x) => flexarm.Strip.said(x))")
     assert said == ["0", "0.25", "\N{MINUS SIGN}1200", "1e6", "\N{MINUS SIGN}2.5e9", "2e\N{MINUS SIGN}12", "0.3"]
+    said = tab.evaluate("[0, -0.25, 1.8217e-11, 4e-9].map((x) => flexarm.number(x, 'J'))")
+    assert said == ["0 J", "\N{MINUS SIGN}0.25 J", "1.82e\N{MINUS SIGN}5 \N{MICRO SIGN}J", "0.004 \N{MICRO SIGN}J"]

@@ -178,3 +178,21 @@ def test_any_arm_has_solids_of_finite_positive_size(seed):
 def test_only_models_have_solids(wrong):
     with pytest.raises(DescriptionError, match=r"^solids: model is .*; it must be a Model$"):
         solids(wrong)
+
+
+def test_a_varied_arm_looks_as_it_runs():
+    arm = arm_of(beam(), rigid(), payload={"mass": 0.1})
+    longer = fa.Model(arm, vary=["link-0.length", "payload.mass"]).at({"link-0.length": 2.0, "payload.mass": 3.0})
+    found = solids(longer)
+    assert found == solids(fa.Model(longer.arm_at()))
+    assert (found["links"][0]["length"], found["payload"]["mass"]) == (2.0, 3.0)
+
+
+def test_where_a_description_has_no_place_for_a_number_an_arm_looks_as_described():
+    sections = {"section": {"type": "rod", "diameter": 0.05}, "section_tip": {"type": "rod", "diameter": 0.02}}
+    arm = arm_of({"type": "beam", "length": 1.0, "modes": {"y": 1}, "material": ALUMINIUM, **sections})
+    model = fa.Model(arm, vary=["link-0.mass"])
+    heavier = model.at(1.5 * model.p)
+    with pytest.raises(DescriptionError):
+        heavier.arm_at()
+    assert solids(heavier) == solids(model)

@@ -18,6 +18,7 @@ from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm, Link
 from flexarm.description.bodies import Beam, Body
 from flexarm.description.sections import Box, Rod, Tube
+from flexarm.errors import DescriptionError
 from flexarm.model import Model
 
 DENSITY = 2700.0
@@ -98,7 +99,7 @@ def solids(model: Model) -> dict[str, Any]:
     Raises `DescriptionError` where it is given no model.
     """
     with refused("solids"):
-        arm = checked_instance(model, Model, "model").arm
+        arm = _as_it_runs(checked_instance(model, Model, "model"))
     reach = _reach(arm)
     outlines = _outlines(arm, reach)
     places = {(x.role, x.link): i for i, x in enumerate(arm.layout)}
@@ -136,6 +137,14 @@ def solids(model: Model) -> dict[str, Any]:
         else {"mass": arm.payload.mass, "radius": payload_radius(arm.payload.mass, tip, reach)},
         "tip": 1.15 * tip,
     }
+
+
+def _as_it_runs(model: Model) -> Arm:
+    """The arm with the parameters of its model; as described, where a description has no place for one of them."""
+    try:
+        return model.arm_at()
+    except DescriptionError:
+        return model.arm
 
 
 def payload_radius(mass: float, tip: float, reach: float) -> float:

@@ -76,8 +76,9 @@ flexarm.number = (value, unit = "") => {
     else if (size < 0.1) [factor, prefix] = [1e3, "m"];
   }
   const scaled = value * factor;
-  const text = scaled === 0 ? "0" : String(Number(scaled.toPrecision(3)));
-  return (unit ? `${text} ${prefix}${unit}` : text).replace("-", "\u2212");
+  const rounded = Number(scaled.toPrecision(3)), tiny = rounded !== 0 && Math.abs(rounded) < 1e-3;
+  const text = tiny ? rounded.toExponential() : String(rounded);
+  return (unit ? `${text} ${prefix}${unit}` : text).replaceAll("-", "\u2212");
 };
 
 /* -- light and dark --------------------------------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ flexarm.Play = class {
     this.canvas = element("div.canvas3d");
     this.notice = element("div.notice", { role: "alert", hidden: true });
     const hint = element("p.hint", {}, "Drag the ring to move the target of the tip, the ball to pull the tip itself.");
-    const stage = element("div.stage", {}, this.canvas, hint, this.notice);
+    const stage = element("div.stage", {}, this.canvas, this.notice);
     this.toggle = button("Pause (space)", Play.PAUSE, () => this.run(!this.running));
     this.toggle.classList.add("main");
     this.status = ["Time", "Speed", "Energy error"].map((name) => {
@@ -78,7 +78,8 @@ flexarm.Play = class {
     this.front = element("div.front", {}, stage, foot, this.plots);
     this.side = element("aside.side", {}, this.targets(), this.control(), this.arm(), this.about());
     document.body.append(element("main.view.play", {}, head, this.front, this.side));
-    this.scene = new flexarm.Scene(this.canvas);
+    this.scene = new flexarm.Scene(this.canvas); // what cannot draw says so, and nothing lies over it
+    this.canvas.after(hint);
     this.scene.buttons.hidden = true; // the head has them
     this.strip();
     const narrow = matchMedia("(max-width: 800px)");
