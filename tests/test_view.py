@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from flexarm.model.drawing import drawn
 from flexarm.pictures import view as module
 from flexarm.pictures.curves import panels
 from flexarm.pictures.view import Page, opened, viewed
+from flexarm.shapes import Basis
 
 ARM = """
 name = "two"
@@ -332,8 +333,8 @@ def test_a_page_takes_no_other_file_s_place(result, tmp_path):
         (lambda r: ((r, "a.html"), {"show": "no"}), "view: show is 'no'; it must be true or false"),
         (lambda r: ((r.assign(q=r.q * np.nan),), {}), "view: result has a time or a coordinate that is no finite"),
         (lambda r: ((r.assign(q=r.q * 1e15),), {}), "view: result has q of "),
-        (lambda r: ((r.assign_attrs(arm="{"),), {}), "view: result has an arm that cannot be built again: Arm: not"),
-        (lambda r: ((fa.load("canadarm"),), {"names": ["a"]}), "view: names is given for an arm; results have names"),
+        (lambda r: ((r.assign_attrs(arm="{"),), {}), "view: result has an arm that cannot be built again (Arm: not"),
+        (lambda r: ((fa.load("canadarm"),), {"names": ["a"]}), "view: names is given for an arm; it belongs to"),
         (lambda r: ((fa.load("canadarm"),), {"q": [[0.0]]}), "q has shape (1, 1); "),
         (lambda r: ((fa.load("canadarm"),), {"q": [1e15] * 9}), "view: q has 1e+15; it must be at most 1e+12 in size"),
         (
@@ -452,3 +453,37 @@ def test_modes_are_shown_in_the_browser(call, files, monkeypatch):
     assert call("modes", "two.toml", "--view", "--out", "m.html")[0] == 0
     assert call("view", "push.toml")[0] == 0 and call("view", "push.toml", "--no-browser")[0] == 0
     assert seen == [(files / name).as_uri() for name in ("m.html", "push.html")]
+
+
+@dataclass(frozen=True)
+class Powers:
+    """x^2, x^3: a family of the user's."""
+
+    name: str = "powers"
+
+    def basis(self, count):
+        return Basis(count, _powers)
+
+
+def _powers(x, derivative):
+    n = np.arange(2, 4)
+    factor = np.prod([n - i for i in range(derivative)], axis=0)
+    return factor * x[:, None] ** np.maximum(n - derivative, 0)
+
+
+def test_results_of_an_arm_that_a_file_cannot_describe(tmp_path):
+    beam = fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": 2}, shapes=Powers())
+    arm = fa.Arm(name="own", links=[fa.Link(name="one", joint=fa.Revolute(axis=(0, 0, 1)), body=beam)])
+    model = fa.Model(arm)
+    result = fa.simulate(model, until=0.1, q0=[0.0, 0.01, 0.0], samples=5)
+    with pytest.raises(fa.DescriptionError, match=r"own.* give its model, model=|give its model, model="):
+        fa.view(result)
+    page = fa.view(result, model=model)
+    assert "own" in page.title
+    assert fa.animate(result, tmp_path / "own.png", model=model).is_file()
+    with pytest.raises(fa.DescriptionError, match="view: model is"):
+        fa.view(result, model=arm)
+    with pytest.raises(fa.DescriptionError, match="view: result has coordinates one"):
+        fa.view(result, model=fa.Model(fa.load("canadarm")))
+    with pytest.raises(fa.DescriptionError, match="view: model is given for an arm; it belongs to results"):
+        fa.view(arm, model=model)

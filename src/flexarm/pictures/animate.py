@@ -26,6 +26,7 @@ from flexarm.checks import (
 from flexarm.description.arm import Telescope
 from flexarm.errors import DescriptionError
 from flexarm.files import check_writable, checked_path, write_whole
+from flexarm.model import Model
 from flexarm.model.drawing import drawn
 from flexarm.pictures.recorded import Motion, motions
 from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, solid, space_camera
@@ -72,6 +73,7 @@ def animate(
     poses: int = 6,
     size: tuple[int, int] | None = None,
     dark: bool = False,
+    model: Model | None = None,
 ) -> Path:
     """Draw the motion of a result, or of several in one picture, into a file, whole or not at all; its path.
 
@@ -104,6 +106,8 @@ def animate(
         Of the picture, or of each pose in a strip [pixels, or hundredths of an inch].
     dark : bool
         A dark card in place of the white one.
+    model : Model, optional
+        Of the results, where shapes or links of your own keep their arm from being built again.
 
     Raises
     ------
@@ -113,7 +117,7 @@ def animate(
     with refused("animate"):
         suffix = _suffix(path)
         options = _checked(suffix, magnified, ghost, trace, fps, speed, poses, size, dark)
-        runs = motions(results, names)
+        runs = motions(results, names, model)
         if len(runs) > MOST_RUNS:
             raise Fault("results", f"has {len(runs)} results; at most {MOST_RUNS} can be told apart in one picture")
         stage = Stage(runs, _times(runs, suffix, fps, speed, poses), options, view)

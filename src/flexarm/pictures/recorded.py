@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_result, shown
+from flexarm.checks import Fault, checked_instance, checked_result, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -54,8 +54,11 @@ class Motion:
         return np.array([np.interp(t, self.t, column) for column in values.T])
 
 
-def motions(results: Any, names: Any = None) -> list[Motion]:
-    """One or more, of a result, a list of results, or a dict of results by name; raises `Fault`."""
+def motions(results: Any, names: Any = None, model: Any = None) -> list[Motion]:
+    """One or more, of a result, a list of results, or a dict of results by name; raises `Fault`.
+
+    The model is that of all of them, where their arm cannot be built again from what they say of it.
+    """
     from xarray import Dataset
 
     if isinstance(results, Dataset):
@@ -74,7 +77,9 @@ def motions(results: Any, names: Any = None) -> list[Motion]:
         raise Fault("names", f"is {shown(names)}; it must be a list of texts")
     if len(names) != len(results):
         raise Fault("names", f"has {len(names)} names for {len(results)} results")
-    return [_motion(result, name) for result, name in zip(results, names, strict=True)]
+    if model is not None:
+        checked_instance(model, Model, "model")
+    return [_motion(result, name, model) for result, name in zip(results, names, strict=True)]
 
 
 def model_of(result: "Dataset") -> Model:
@@ -91,14 +96,14 @@ def model_of(result: "Dataset") -> Model:
             raise DescriptionError(f"its parameters are {shown(values)}")
         return Model(arm, vary=list(values)).at(values)
     except (DescriptionError, ValueError) as error:
-        raise Fault("result", f"has an arm that cannot be built again: {error}") from None
+        raise Fault("result", f"has an arm that cannot be built again ({error}); give its model, model=...") from None
 
 
-def _motion(result: "Dataset", name: str) -> Motion:
+def _motion(result: "Dataset", name: str, model: Model | None) -> Motion:
     if result.q.dims != ("time", "coordinate") or not result.sizes["time"]:
         must = "it must be one run's, at least one time long; of several runs choose one: result.isel(run=0)"
         raise Fault("result", f"has q over {', '.join(map(str, result.q.dims))}; {must}")
-    model = model_of(result)
+    model = model_of(result) if model is None else model
     t, q = (np.asarray(result[part].values, dtype=float) for part in ("time", "q"))
     known = list(map(str, result.coordinate.values))
     if known != list(model.coordinates):

@@ -96,6 +96,7 @@ def view(
     modes: bool = False,
     q: Any = None,
     locked: bool = True,
+    model: Model | None = None,
 ) -> Path | Page:
     """An arm in the browser: one HTML file that holds all it needs, and opens from disk without a network.
 
@@ -119,6 +120,8 @@ def view(
         About which configuration, of an arm; default at rest.
     locked : bool
         Whether the drives are held in the modes, as in `Model.modes`.
+    model : Model, optional
+        Of results, where shapes or links of your own keep their arm from being built again.
 
     Returns
     -------
@@ -134,7 +137,7 @@ def view(
         checked_flag(show, "show")
     if path is not None:
         check_suffix(path, f"view: path {shown(path)}")
-    made = viewed(what, names=names, modes=modes, q=q, locked=locked)
+    made = viewed(what, names=names, modes=modes, q=q, locked=locked, model=model)
     if path is None:
         return made
     written = made.save(path)
@@ -143,19 +146,21 @@ def view(
     return written
 
 
-def viewed(what: Any, *, names: Any = None, modes: bool = False, q: Any = None, locked: bool = True) -> Page:
+def viewed(
+    what: Any, *, names: Any = None, modes: bool = False, q: Any = None, locked: bool = True, model: Any = None
+) -> Page:
     """The page that `view` writes."""
     with refused("view"):
         checked_flag(modes, "modes")
         checked_flag(locked, "locked")
         if isinstance(what, Arm | Model):
-            if names is not None:
-                raise Fault("names", "is given for an arm; results have names")
+            if names is not None or model is not None:
+                raise Fault("names" if model is None else "model", "is given for an arm; it belongs to results")
             model = Model(what) if isinstance(what, Arm) else what
             return _modes(model, q, locked) if modes else _still(model, q)
         if modes or q is not None:
             raise Fault("modes" if modes else "q", "is given for results; it belongs to an Arm or a Model")
-        return _results(what, names)
+        return _results(what, names, model)
 
 
 def check_suffix(path: str | PathLike[str], where: str) -> None:
@@ -220,11 +225,11 @@ def _runs(given: "Dataset") -> list[tuple["Dataset", Any]]:
     return [pair for i in range(given.sizes["run"]) for pair in _runs(given.isel(run=i))]
 
 
-def _results(what: Any, names: Any) -> Page:
+def _results(what: Any, names: Any, model: Any) -> Page:
     """The page of results."""
     results, called = _named(what, names)
     arms, rows, described = _Arms(), [], []
-    for motion, result in zip(motions(results, called), results, strict=True):
+    for motion, result in zip(motions(results, called, model), results, strict=True):
         known, n = motion.q.shape
         most = max(LEAST_SAMPLES, min(MOST_SAMPLES, MOST_NUMBERS // (len(results) * 3 * n)))
         i = np.arange(known) if known <= most else np.linspace(0, known - 1, most).round().astype(int)
