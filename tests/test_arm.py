@@ -422,9 +422,10 @@ FOREARM = [
     ({"body": {**BEAM, "damping": {"y": [0.1, "a"]}}}, "damping.y[1] is 'a'; it must be a number"),
     ({"body": {**BEAM, "damping": {"x": 0.1}}}, "damping has the unknown key 'x'; allowed are y, z, torsion, axial"),
     ({"body": {**BEAM, "lenght": 1}}, "unknown key 'lenght'; allowed are length, mass, mass_per_length, EI, GJ, EA, "
-     "polar_inertia, modes, shapes, damping, material, section, section_tip, foreshortening, next_joint"),
+     "polar_inertia, modes, shapes, damping, material, section, section_tip, foreshortening, next_joint; "
+     "did you mean 'length'?"),
     ({"body": {"type": "beam", "mass": 1.0, "EI": 1.0}}, "length is missing"),
-    ({"body": {"type": "bem"}}, "body.type is 'bem'; it must be 'beam' or 'rigid'"),
+    ({"body": {"type": "bem"}}, "body.type is 'bem'; it must be 'beam' or 'rigid'; did you mean 'beam'?"),
     ({"body": {"length": 1}}, "body.type is missing; it must be 'beam' or 'rigid'"),
     ({"body": 3}, "body is 3; it must be a Beam or Rigid"),
     # section and material
@@ -471,7 +472,8 @@ FOREARM = [
     # link
     ({"hub_mass": -1}, "hub_mass is -1.0 kg; it must be zero or positive"),
     ({"hub_inertia": [1, 2, -3]}, "hub_inertia[2] is -3.0 kg m^2; it must be zero or positive"),
-    ({"hub_mas": 1}, "unknown key 'hub_mas'; allowed are name, joint, body, placement, hub_mass, hub_inertia"),
+    ({"hub_mas": 1}, "unknown key 'hub_mas'; allowed are name, joint, body, placement, hub_mass, hub_inertia; "
+     "did you mean 'hub_mass'?"),
     ({"placement": 3}, "placement is 3; it must be a Pose"),
     ({"placement": {"xyz": [0, 0, "a"]}}, "placement.xyz[2] is 'a'; it must be a number in m"),
     ({"placement": {"rpy": 3}}, "placement.rpy is 3; it must be a list of three numbers"),

@@ -549,7 +549,7 @@ def test_bad_input_in_a_process_of_its_own(spoilt, files):
         (["simulate", "canada"], ["unknown scenario 'canada'; bundled are "]),
         (["simulate", "canada.toml"], ["canada.toml: cannot be read"]),
         (["simulate", "arm.toml"], ["arm.toml: this is an arm; a scenario names one by its key 'arm'"]),
-        (["show", "push.toml"], ["push.toml: unknown key 'arm'"]),
+        (["show", "push.toml"], ["push.toml: this is a scenario; its arm is 'arm.toml'"]),
         (["modes", "arm.toml", "--at", "knee=1"], ["--at knee=1: no coordinate 'knee'; there are upper.joint"]),
         (["modes", "arm.toml", "--at", "fore.joint=x"], ["--at fore.joint=x: 'x' is not a number; write NAME=VALUE"]),
         (["modes", "arm.toml", "--at", "fore.joint=nan"], ["q contains NaN"]),

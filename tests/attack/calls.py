@@ -53,6 +53,8 @@ INSIDE = {
 checked there."""
 
 NOT_CALLED = {"Equations": "made by `equations`"}
+RESULTS = {"Excitation": "made by `excitation`", "Identification": "made by `identify`"}
+"""Whose methods are not called either: nobody makes one by hand."""
 
 
 @cache
@@ -67,7 +69,7 @@ def targets():
             public = (
                 own and name not in INSIDE and not name.startswith("_") and not getattr(thing, "_is_protocol", False)
             )
-            if not public or not callable(thing):
+            if not public or not callable(thing) or name in RESULTS:
                 continue
             if inspect.isclass(thing):
                 if issubclass(thing, BaseException):
