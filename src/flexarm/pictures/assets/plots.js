@@ -169,15 +169,29 @@ flexarm.Panel = class {
 
   show(time) {
     const { start, end } = this.plots;
-    this.cursor.style.transform = `translateX(${(100 * (time - start)) / (end - start || 1)}%)`; // of the plot's width
-    if (this.several) return;
-    const run = this.runs[0], i = flexarm.nearest(run.time, time);
+    const width = this.plot.bbox.width / devicePixelRatio;
+    this.cursor.style.transform = `translateX(${(width * (time - start)) / (end - start || 1)}px)`;
+    this.time = time;
+    if (this.several || this.due) return;
+    this.say();
+    this.due = setTimeout(() => {
+      this.due = 0;
+      this.say();
+    }, flexarm.Panel.READABLE);
+  }
+
+  /** The values at the cursor's time. */
+  say() {
+    const run = this.runs[0], i = flexarm.nearest(run.time, this.time);
     run.items.forEach((item, k) => {
       const text = flexarm.digits(item.values[i]);
       if (this.chips[k].value.textContent !== text) this.chips[k].value.textContent = text;
     });
   }
 };
+
+/** Milliseconds between changes of the numbers beside the curves: nobody reads faster, and each has to be laid out. */
+flexarm.Panel.READABLE = 125;
 
 /** Where a plot's values lie, with room beside them, and around a curve that is level. */
 flexarm.range = function (plot, low, high) {
