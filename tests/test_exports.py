@@ -343,7 +343,8 @@ def test_c_with_numbers_set_to_others(tmp_path):
 @pytest.mark.parametrize(
     ("name", "identifier"),
     [("two links", "two_links"), ("1 é", "arm_1"), ("é", "arm_"), ("a--b/c", "a_b_c"), ("__x__", "x"), ("for", "for_"),
-     ("my__arm", "my_arm"), ("null", "null"), ("jac", "jac"), ("hess", "hess"), ("q", "q_"), ("M", "M_"), ("_", "arm_"),
+     ("my__arm", "my_arm"), ("null", "null_"), ("jac", "jac"), ("hess", "hess"), ("q", "q_"), ("M", "M_"),
+     ("_", "arm_"),
      ("x" * 200, "x" * 60), ("M" + "é" * 199, "M_"), ("a" * 59 + " b", "a" * 59 + "_")]
     + [(name, f"{name}_") for name in ("math", "printf", "malloc", "linux", "NULL", "index", "ValueError", "def", "end",
                                        "ans", "parfor", "class", "None", "rows", "expected", "y0")],

@@ -15,12 +15,13 @@ from flexarm.closed_forms.formats.program import Program
 from flexarm.control import JointPD, lqr, pd
 from flexarm.control.gains import actuated, rigid_arm
 from flexarm.control.shaping import controlled_vibrations
-from flexarm.description.arm import Arm
+from flexarm.description.arm import DIRECTIONS, Arm
 from flexarm.description.joints import Telescope
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics.chain import positions
 from flexarm.mechanics.lean import lean
+from flexarm.mechanics.parameters import Parameter
 from flexarm.mechanics.spatial import added, dot, entries, product, scaled
 from flexarm.model import Model
 from flexarm.model.varied import variable
@@ -32,6 +33,8 @@ Array = np.ndarray
 
 STIFF = ("EI", "GJ", "EA", "stiffness")
 """Fields of links that the slider of stiffness multiplies."""
+DAMPING = "damping_ratio"
+GRAVITY = ("gravity", "gravity.x", "gravity.y", "gravity.z")
 
 SOFTEST, STIFFEST = 0.25, 4.0
 MOST_DAMPING = 0.1
@@ -137,7 +140,8 @@ class Live:
     @cached_property
     def sliders(self) -> tuple[Slider, ...]:
         """Payload, stiffness, damping, gravity; only what the arm has."""
-        names = [x.name for x in self.model.parameters]
+        names = [x.name for x in self.model.varied]
+        fields = [_field(self.arm, x) for x in self.model.varied]
         p = self.model.p
         found = []
         if "payload.mass" in names:
@@ -145,15 +149,15 @@ class Live:
             mass, total = float(p[i]), _total_mass(self.arm)
             high = 5.0 * mass if mass else _rounded(0.5 * total)
             found.append(Slider("payload", "Payload", "kg", mass, 0.1 * mass, high, False, (i,), (0.0,), (1.0,)))
-        stiff = tuple(i for i, name in enumerate(names) if _field(name) in STIFF)
+        stiff = tuple(i for i, field in enumerate(fields) if field in STIFF)
         if stiff:
             zeros, slopes = (0.0,) * len(stiff), tuple(p[list(stiff)].tolist())
             found.append(Slider("stiffness", "Stiffness", "x", 1.0, SOFTEST, STIFFEST, True, stiff, zeros, slopes))
-        damped = tuple(i for i, name in enumerate(names) if _field(name) == "damping_ratio")
+        damped = tuple(i for i, field in enumerate(fields) if field == DAMPING)
         if damped:
             offsets, ones = tuple(p[list(damped)].tolist()), (1.0,) * len(damped)
             found.append(Slider("damping", "More damping", "", 0.0, 0.0, MOST_DAMPING, False, damped, offsets, ones))
-        pulled = tuple(i for i, name in enumerate(names) if name.split(".")[0] == "gravity")
+        pulled = tuple(i for i, name in enumerate(names) if name in GRAVITY)
         if pulled:
             g = np.array(self.arm.gravity)
             size = float(np.linalg.norm(g))
@@ -328,8 +332,9 @@ class Live:
         coordinate = self.arm.layout[int(np.argmax(strain))]
         link = self.arm.links[coordinate.link]
         if coordinate.role == "flexible":
-            direction = coordinate.name.rpartition(".")[2].rstrip("0123456789")
             counts = dict(link.body.counts)
+            own = [x for x in self.arm.layout if x.link == coordinate.link and x.role == "flexible"]
+            direction = [d for d in DIRECTIONS for _ in range(counts[d])][own.index(coordinate)]
             counts[direction] -= 1
             before = next(x for x in self.described.links if x.name == link.name).body.counts[direction]
             changed = link.replace(body=link.body.replace(modes={d: c for d, c in counts.items() if c}))
@@ -425,12 +430,12 @@ class Live:
 
     def _carried(self, y: Any) -> Any:
         """The rigid arm's gravity torque at y, of the load and the gravity that the sliders say."""
-        names = [x.name for x in self.model.parameters if x.name == "payload.mass" or x.name.startswith("gravity")]
+        names = [x.name for x in self.model.varied if x.name in ("payload.mass", *GRAVITY)]
         p = self.model.symbols
         if p is None or not names:
             return self.rigid.function("gravity_force")(y)
         rigid = Model(self.rigid.arm, names)
-        places = [[x.name for x in self.model.parameters].index(x.name) for x in rigid.parameters]
+        places = [[x.name for x in self.model.varied].index(x.name) for x in rigid.varied]
         return rigid.function("gravity_force")(y, p[places])
 
     def _program(self, name: str, given: dict[str, Any], results: dict[str, Any]) -> Program:
@@ -438,14 +443,14 @@ class Live:
         given = given if model.symbols is None else {**given, "p": model.symbols}
         dense = [ca.cse(ca.densify(ca.SX(x))) for x in results.values()]
         function = ca.Function(name, list(given.values()), dense, list(given), list(results))
-        return Program(name, f"{model.arm.name}: {name}", function, model.parameters)
+        return Program(name, f"{model.arm.name}: {name}", function, model.varied)
 
 
 def _varied(arm: Arm) -> list[str]:
     """Names of the parameters that the sliders change."""
-    names = [x.name for x in variable(arm)]
-    found = [x for x in names if x == "payload.mass" or _field(x) in (*STIFF, "damping_ratio")]
-    pulls = [x for x in names if x.split(".")[0] == "gravity"]
+    known = variable(arm)
+    found = [x.name for x in known if x.name == "payload.mass" or _field(arm, x) in (*STIFF, DAMPING)]
+    pulls = [x.name for x in known if x.name in GRAVITY]
     if any(arm.gravity):
         size = dict(zip(("gravity.x", "gravity.y", "gravity.z"), arm.gravity, strict=True))
         found += [x for x in pulls if size.get(x, 1.0)]
@@ -462,13 +467,18 @@ def _planar(arm: Arm) -> bool:
     return bool(np.abs(model.tip(q)[:, 2, 3]).max() < 1e-9)
 
 
-def _field(name: str) -> str:
-    return name.split(".")[1] if "." in name else ""
+def _field(arm: Arm, number: Parameter) -> str:
+    """What of its link a number is, "EI" of `upper.EI` and `upper.EI.y`; "" of another, or of no link."""
+    if not number.link:
+        return ""
+    known = (*STIFF, DAMPING, "mass")
+    field = number.name[len(arm.links[number.link - 1].name) + 1 :]
+    return next((kind for kind in known if field == kind or field.startswith(f"{kind}.")), "")
 
 
 def _total_mass(arm: Arm) -> float:
     """Of the links [kg]."""
-    return sum(x.value for x in variable(arm) if x.link and _field(x.name) == "mass")
+    return sum(x.value for x in variable(arm) if _field(arm, x) == "mass")
 
 
 def _rounded(value: float) -> float:
