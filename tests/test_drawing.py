@@ -99,6 +99,15 @@ def test_deflections_magnified(seed):
             np.testing.assert_allclose(frames, model.frames(larger)[:, :3], atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_moments_of_an_elastic_telescope_are_as_they_are(seed):
+    """Its spring gives way along the beam, whose length in the picture is another one then."""
+    arm = random_arm(seed, telescope=True, elastic=True)
+    model = fa.Model(arm)
+    q, _, _ = random_state(arm, seed)
+    np.testing.assert_allclose(drawn(model, q, 5.0)[0][..., 6:], drawn(model, q)[0][..., 6:], rtol=1e-12, atol=1e-12)
+
+
 def test_foreshortening_is_magnified_like_what_it_belongs_to():
     arm, q = arm_and_state(4)
     assert any(link.body.foreshortening for link in arm.links if link.body.type == "beam")

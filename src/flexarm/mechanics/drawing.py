@@ -52,18 +52,23 @@ def drawing(
     placed = frames(magnified(chain, s), moved)
     found = []
     for body, own, frame in zip(chain.bodies[:-1], chain.own, placed, strict=False):
-        eta = taken(moved, own)[1:]
+        eta, shown = taken(q, own)[1:], taken(moved, own)[1:]
         rows = []
         for k in range(count):
             x = k / (count - 1)
-            still, now = body.section(x, undeformed(body, eta)), body.section(x, eta)
-            *place, slope_y, slope_z, torsion = _between(still, now, s)
+            *place, slope_y, slope_z, torsion = _between(*_sections(body, x, shown), s)
+            still, now = _sections(body, x, eta)
             bent = added(now[:3], scaled(-1.0, still[:3]))
             point = added(frame.p, product(frame.R, place))
             across = product(frame.R, _across(slope_y, slope_z, torsion))
             rows.append([*point, *across, *body.bending_moment(x, eta), ca.sqrt(dot(bent, bent))])
         found.append(rows)
     return found, placed
+
+
+def _sections(body: Body, x: float, eta: Vector) -> tuple[Vector, Vector]:
+    """A section where the undeformed body has it, and where it is."""
+    return body.section(x, undeformed(body, eta)), body.section(x, eta)
 
 
 def _across(slope_y: Scalar, slope_z: Scalar, torsion: Scalar) -> Vector:
