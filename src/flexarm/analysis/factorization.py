@@ -122,6 +122,6 @@ def _evaluated(model: Model, table: Callable[[Chain, list], list[list]], q: Arra
         x = ca.SX.sym("q", len(q))
         rows = table(model.chain, [x[i] for i in range(len(q))])
         value = ca.SX(ca.vertcat(*(ca.horzcat(*row) for row in rows)))
-        return model.over_parameters(table.__name__, {"q": x}, ca.cse(ca.densify(value)))
+        return model.over_parameters(table.__name__, {"q": x}, {table.__name__: ca.cse(ca.densify(value))})
 
     return np.array(model.with_numbers(model.traced(f"factors, {table.__name__}", trace))(q))

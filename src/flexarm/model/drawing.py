@@ -36,22 +36,14 @@ def drawing(model: Traced) -> "ca.Function":
         from flexarm.mechanics.spatial import entries
 
         q, s = ca.SX.sym("q", len(model.coordinates)), ca.SX.sym("s", 1)
-        sections, frames = mechanics.drawing(model.chain, _springs(model), STATIONS, entries(q), s)
+        sections, frames = mechanics.drawing(model.chain, model.arm.springs, STATIONS, entries(q), s)
         stations = [x for link in sections for row in link for x in row]
         poses = [x for frame in frames for r in range(3) for x in (*frame.R[r], frame.p[r])]
         values = ca.cse([ca.densify(ca.SX(ca.vertcat(*values))) for values in (stations, poses)])
-        p = {} if model.symbols is None else {"p": model.symbols}
-        given = {"q": q, "s": s, **p}
-        return ca.Function("drawing", list(given.values()), values, list(given), ["stations", "frames"])
+        results = dict(zip(("stations", "frames"), values, strict=True))
+        return model.over_parameters("drawing", {"q": q, "s": s}, results)
 
     return model.traced("drawing", trace)
-
-
-def _springs(model: Traced) -> list[tuple[int, int]]:
-    """Positions of elastic joints and of their motors."""
-    layout = model.arm.layout
-    motors = {layout[i].link: i for i in model.arm.motors}
-    return [(i, motors[layout[i].link]) for i in model.arm.joints if layout[i].link in motors]
 
 
 def drawn(model: Traced, q: Any, magnified: float = 1.0) -> tuple[Array, Array]:

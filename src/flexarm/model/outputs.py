@@ -63,7 +63,7 @@ def function(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
         scalars = [entries(x) for x in symbols]
         y = [value for each in outputs for value in each.expression(model.arm, model.chain, *scalars)]
         expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*y))))
-        return model.over_parameters("outputs", dict(zip(arguments, symbols, strict=True)), expression)
+        return model.over_parameters("outputs", dict(zip(arguments, symbols, strict=True)), {"outputs": expression})
 
     return model.traced(_key(model, outputs), trace)
 

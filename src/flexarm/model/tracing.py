@@ -238,17 +238,17 @@ class Traced:
                 raise not_finite(self, name) from None
             rows = [ca.horzcat(*row) if isinstance(row, list) else row for row in value]
             expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*rows))))
-            return self.over_parameters(name, symbols, expression)
+            return self.over_parameters(name, symbols, {name: expression})
 
         return self.traced(name, trace)
 
-    def over_parameters(self, name: str, arguments: dict[str, "ca.SX"], expression: "ca.SX") -> "ca.Function":
+    def over_parameters(self, name: str, arguments: dict[str, "ca.SX"], results: dict[str, "ca.SX"]) -> "ca.Function":
         """The Function of expressions over the chain: of these arguments and, where the model varies, of p."""
         import casadi as ca
 
         p = {} if self.symbols is None else {"p": self.symbols}
         given = {**arguments, **p}
-        return ca.Function(name, list(given.values()), [expression], list(given), [name])
+        return ca.Function(name, list(given.values()), list(results.values()), list(given), list(results))
 
     @property
     def symbols(self) -> "ca.SX | None":

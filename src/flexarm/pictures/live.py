@@ -440,10 +440,8 @@ class Live:
 
     def _program(self, name: str, given: dict[str, Any], results: dict[str, Any]) -> Program:
         model = self.model
-        given = given if model.symbols is None else {**given, "p": model.symbols}
-        dense = [ca.cse(ca.densify(ca.SX(x))) for x in results.values()]
-        function = ca.Function(name, list(given.values()), dense, list(given), list(results))
-        return Program(name, f"{model.arm.name}: {name}", function, model.varied)
+        dense = {key: ca.cse(ca.densify(ca.SX(x))) for key, x in results.items()}
+        return Program(name, f"{model.arm.name}: {name}", model.over_parameters(name, given, dense), model.varied)
 
 
 def _varied(arm: Arm) -> list[str]:
