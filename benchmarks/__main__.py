@@ -11,6 +11,7 @@ from benchmarks import (
     closed_forms,
     closed_loops,
     counts,
+    drives,
     ensembles,
     evaluation,
     families,
@@ -21,6 +22,7 @@ from benchmarks import (
     slew,
     start,
     stepping,
+    trees,
     work_precision,
 )
 
@@ -38,6 +40,8 @@ SUBJECTS = {
     "closed_loops": closed_loops.measure,
     "stepping": stepping.measure,
     "ensembles": ensembles.measure,
+    "drives": drives.measure,
+    "trees": trees.measure,
     "families": families.measure,
     "pages": pages.measure,
 }

@@ -198,6 +198,7 @@ def cables(arm: fa.Arm, elements: Sequence[int], axial: float, drives: list[Torq
                 length=h,
                 massPerLength=beam.total_mass / beam.length,
                 bendingStiffness=beam.stiffness["y"],
+                bendingDamping=beam.tau * beam.stiffness["y"],
                 axialStiffness=axial,
                 useReducedOrderIntegration=1,
             )

@@ -35,6 +35,7 @@ QUICK = {
     "test_scenario.py": "rigid-two-link|mistake",
     "test_simulate.py": "dop853|audit|energy|names_units",
     "test_suite.py": "",
+    "test_trees.py": r"\[(fixed|free)-(general-0|rigid-6)|refused|heavy|file",
 }
 """Files, and what a test's name must have in it: an arm of each kind, each door, one run, one law, one closed form."""
 

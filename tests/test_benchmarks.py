@@ -2,14 +2,16 @@
 
 import sys
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import flexarm as fa
-from benchmarks import arms, beside, exudyn_models, report, work_precision
+from benchmarks import arms, beside, exudyn_models, report, trees, work_precision
 from benchmarks.report import Table
 from benchmarks.work_precision import Point, needed
+from flexarm.native.program import operations
 
 ERRORS, COSTS = [1e-2, 1e-4, 1e-6], [1.0, 10.0, 100.0]  # cost = error^(-1/2) / 10
 
@@ -65,7 +67,7 @@ def test_sweep_of_a_small_arm(monkeypatch, tmp_path):
 def test_segments_keep_mass_length_drives_and_payload():
     arm = fa.load("subudhi-morris")
     chain = arms.segmented(arm, (3, 2), 2)
-    assert [link.name for link in chain.links] == ["upper-1", "upper-2", "upper-3", "fore-1", "fore-2"]
+    assert [(link.name, link.body.segments) for link in chain.links] == [("upper", 3), ("fore", 2)]
     assert len(fa.Model(chain).inputs) == 2
     rigid, whole = fa.Model(chain.rigid()), fa.Model(arm.rigid())
     q, qd = np.array([0.3, -0.8]), np.array([0.5, 0.2])
@@ -139,3 +141,11 @@ def test_torques_for_a_peer_are_those_of_the_run():
 def test_versions_name_what_is_there():
     facts = dict(report.circumstances())
     assert "flexarm" in facts["versions"] and "numpy" in facts["versions"]
+
+
+@pytest.mark.parametrize(("flexible", "free", "more"), [(False, False, 164), (False, True, 441), (True, True, 2501)])
+def test_each_arm_of_a_tree_costs_the_same(flexible, free, more):
+    """Nothing is done twice where arms meet: see the table of docs/understand/mechanics.md."""
+    rates = [fa.Model(trees.tree(arms, 3, flexible, free)).function("state_rate") for arms in (1, 2, 3)]
+    counts = [sum(operations(rate)) for rate in rates]
+    assert [b - a for a, b in pairwise(counts)] == [more, more]

@@ -1,11 +1,10 @@
 """The page of a live arm in a real browser: what is dragged moves, what is set is so, and nothing else happens."""
 
 import functools
-import time
 
 import numpy as np
 import pytest
-from browser import LAPTOP, PATIENCE, PHONE
+from browser import LAPTOP, PHONE, until
 
 import flexarm as fa
 from flexarm.pictures.play import played
@@ -29,14 +28,6 @@ def hostile():
     ]
     arm = fa.Arm(name=f"arm {HOSTILE}", description=HOSTILE, links=links, payload={"mass": 0.2})
     return played(arm).html
-
-
-def until(tab, condition):
-    """Waits for something in the page, whose policy lets no text be evaluated there but by the debugger."""
-    end = time.monotonic() + PATIENCE / 1000
-    while not tab.evaluate(f"(() => {{ const page = flexarm.page, live = page && page.live; return {condition}; }})()"):
-        assert time.monotonic() < end, condition
-        tab.wait_for_timeout(50)
 
 
 def started(tab):

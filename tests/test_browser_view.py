@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from browser import PHONE
+from browser import PHONE, SETTLED
 
 import flexarm as fa
 from flexarm.model.drawing import drawn
@@ -10,9 +10,6 @@ from flexarm.pictures.view import viewed
 
 CLOSE = 2e-6
 """Of an arm's reach: a page has q in single precision."""
-
-SETTLED = "async () => { for (let i = 0; i < 3; i++) await new Promise((done) => requestAnimationFrame(done)); }"
-"""Until what a control has asked for is drawn."""
 
 ARM = fa.Arm(
     name="two",

@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from quantities import taken
 from random_arms import random_arm, random_state
 
 import flexarm as fa
@@ -45,7 +46,7 @@ def arguments(name, batch=(), seed=7):
     q, qd, u = random_state(ARM, seed)
     rng = np.random.default_rng(seed)
     given = {"q": q, "qd": qd, "u": u, "qdd": rng.normal(size=len(q))}
-    return [given[a] * rng.uniform(0.5, 1.5, (*batch, len(given[a]))) for a in QUANTITIES[name][0]]
+    return [given[a] * rng.uniform(0.5, 1.5, (*batch, len(given[a]))) for a in taken(name)]
 
 
 def carefully(model, name, values):
@@ -180,7 +181,7 @@ def refusal(call):
 def test_one_number_that_is_none_is_found_wherever_it_stands(model, batch, bad):
     """Also where the value does not depend on it."""
     for name in ("forward_dynamics", "mass_matrix", "tip"):
-        names = QUANTITIES[name][0]
+        names = taken(name)
         for i, wrong in enumerate(names):
             values = arguments(name, batch)
             for place in np.ndindex(values[i].shape):

@@ -479,7 +479,7 @@ BAD = {
     "unknown key of a body": (changed("EI = 2.0", "IE = 2.0"), "link 'fore': unknown key 'IE'; allowed are"),
     "unknown key of an arm": (changed("gravity", "gravitation"), "unknown key 'gravitation'; allowed are name, links"),
     "unknown shapes": (changed('shapes = "clamped-free"', 'shapes = "odd"'), "link 'fore': shapes is 'odd'; "),
-    "unknown body": (changed('type = "beam"', 'type = "rope"'), "link 'fore': body.type is 'rope'; it must be 'beam'"),
+    "unknown body": (changed('type = "beam"', 'type = "rope"'), "link 'fore': body.type is 'rope'; it must be 'rigid'"),
     "unknown joint": (changed('type = "revolute"', 'type = "ball"'), "link 'upper': joint.type is 'ball'; it must be"),
     "short axis": (
         changed("axis = [0, 1, 0]", "axis = [0, 1]"),

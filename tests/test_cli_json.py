@@ -118,7 +118,8 @@ def test_list(read):
         assert all(entry["description"] == loads[kind](entry["name"]).description for entry in found[kind])
     found = read("list", "pd")
     assert found["arms"] == found["studies"] == []
-    assert columns(found["scenarios"], "name") == [["canadarm-slew-pd", "canadarm-slew-shaped"]]
+    named = ["canadarm-bus", "canadarm-slew-pd", "canadarm-slew-shaped", "dual-arm", "satellite-pd"]
+    assert columns(found["scenarios"], "name") == [named]
 
 
 @pytest.mark.parametrize("name", ["arm.toml", "spatial-6r", "theodore-ghosal"])
@@ -232,7 +233,7 @@ def test_a_run_that_failed_is_a_document_too(call):
 
 
 def test_compare(read, call, tmp_path):
-    (tmp_path / "other.toml").write_text(PUSH.replace('"push"', '"other"').replace("0.2 }", "0.05 }"))
+    (tmp_path / "other.toml").write_text(PUSH.replace('"push"', '"other"').replace("0.2 }", "0.1 }"))
     found = read("compare", "push.toml", "other.toml", "--after", "0.1")["scenarios"]
     for row, name in zip(found, ("push", "other"), strict=True):
         expected = performance(fa.load_scenario(f"{name}.toml").run(progress=False), after=0.1)

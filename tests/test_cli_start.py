@@ -300,7 +300,7 @@ def completed(shell, words, folder):
     ("words", "offered"),
     [
         (["show", ""], [*fa.bundled(), "my-arm.toml"]),
-        (["modes", "cana"], ["canadarm"]),
+        (["modes", "cana"], ["canadarm", "canadarm-bus", "canadarm-free"]),
         (["derive", "my"], ["my-arm.toml"]),
         (["simulate", "canadarm-slew-p"], ["canadarm-slew-pd"]),
         (["compare", "canadarm", "subudhi-morris-e"], ["subudhi-morris-elastic"]),

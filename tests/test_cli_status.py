@@ -33,7 +33,7 @@ name = "push"
 arm = "arm.toml"
 until = 0.5
 samples = 51
-reference = { type = "quintic", start = [0, 0], end = [0.1, 0.1], duration = 0.1 }
+reference = { type = "quintic", start = [0, 0], end = [0.1, 0.1], duration = 0.2 }
 input = { type = "rigid-inverse-dynamics" }
 """
 FAILING = (

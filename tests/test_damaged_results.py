@@ -56,7 +56,9 @@ def test_any_change_is_noticed(content, tmp_path):
     rng = np.random.default_rng([SEED, 1])
     body, seal = content[: -netcdf.SEALED], content[-netcdf.SEALED :]
     copies = [*zeroed(body), *(damaged(body, rng) for _ in range(CASES))]
-    for copy in copies:
+    changed = [copy for copy in copies if copy != body]  # zeros may be there already
+    assert len(changed) > 0.9 * len(copies)
+    for copy in changed:
         path.write_bytes(copy + seal)
         assert refused(path) == "it is damaged: its content does not fit the digest at its end"
     for at in range(len(netcdf.SEAL), len(seal)):

@@ -8,9 +8,11 @@ import shlex
 import tomllib
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 from pages import PAGES, ROOT, blocks, name, shell_lines, text
+from part_files import beam_part
 
 import flexarm as fa
 from flexarm.scenario import Scenario
@@ -109,8 +111,10 @@ def check_toml(toml):
 
 
 @pytest.mark.parametrize(("page", "toml"), TOML, ids=lambda value: name(value) if value in PAGES else "")
-def test_a_toml_block_is_what_it_says(page, toml):
-    check_toml(toml)
+def test_a_toml_block_is_what_it_says(page, toml, tmp_path):
+    np.savez(tmp_path / "part.npz", **beam_part(1.0, 0.8, 20.0, 30.0, 9.0, 1e4, 0.002, 2))
+    part = (tmp_path / "part.npz").as_posix()
+    check_toml(re.sub(r'file = "[^"]+\.npz"', f'file = "{part}"', toml))  # which a program of the page writes
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ OPTIONS = [
     {},
     {"families": ("pinned-pinned", "hermite", "polynomial")},
     {"telescope": True},
-    {"telescope": True, "convection": "paper", "tapered": True},
+    {"telescope": True, "convection": "paper", "tapered": True, "twisting": True},
     {"foreshortening": True},
     {"chord": True, "tapered": True},
     {"elastic": True},
@@ -62,7 +62,8 @@ def test_deflections_are_what_their_curvature_integrates_to(seed):
         if link.body.type != "beam" or link.body.section_tip is not None or link.body.foreshortening:
             continue
         local = (stations[i, :, :3] - frames[i, :, 3]) @ frames[i, :, :3]
-        x = np.linspace(0.0, local[-1, 0] if link.body.counts["axial"] == 0 else link.body.length, STATIONS)
+        free = q[arm.coordinates.index(f"{link.name}.joint")] if link.joint.type == "telescope" else link.body.length
+        x = np.linspace(0.0, free, STATIONS)  # a stretch moves stations along x, and bends nothing
         for d, axis in ((0, "y"), (1, "z")):
             if not link.body.counts[axis]:
                 continue

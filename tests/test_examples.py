@@ -15,6 +15,7 @@ README = PAGES[0]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 EXPECTED = {
+    "mass_of_the_base.py": ["       10    2.544   8.253   20.149", "      inf    0.933   6.974   19.539"],
     "describe_and_simulate.py": ["coordinates: upper.joint, fore.joint, upper.y1", "rad", "mm"],
     "canadarm_slew.py": ["hand.joint: 0.99", "slew.nc", "slew.png"],
     "closed_forms.py": [
@@ -48,7 +49,22 @@ EXPECTED = {
         "run on: fit 4",
         "damping 0.9 percent; fit 98",
     ],
+    "link_from_finite_elements.py": [
+        "1125 displacements, 0.756 kg, inertia consistent",
+        "fore.mode6",
+        "gives way by 2.2",
+    ],
     "design_an_experiment.py": ["multisine of ", "errors larger by [1.", "load.stiffness: off by "],
+    "pushing.py": ["the gap was 3.9 mm", "after 10 s it pushes with 0.5", "energy drift: "],
+    "docs/do/forces-and-contact": [
+        "('push.fx', 'push.fy', 'push.fz')",
+        "drift below 1e-7: True",
+        "pushes with 0.5",
+        "by contacts",
+    ],
+    "docs/do/sensors": ["turned by -24.0 mrad; the tracker reads -2"],
+    "docs/do/orbits": ["('base.orbit',) energy drift below 1e-6: True; momentum changed by gravity's gradient"],
+    "docs/do/moving-base": ["base.alphaz", "energy drift below 1e-7: True"],
     "docs/do/frequency": ["5 numbers identified", "standard error", "largest torque"],
     "docs/do/ensembles": ["after the push the tip rings over ", "completed dop853 "],
     "docs/do/simulation": ["t = 0.500 s, rk4 with steps of 0.0005 s: 0.0"],

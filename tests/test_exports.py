@@ -2,7 +2,6 @@
 
 import ast
 import re
-import shutil
 import subprocess
 from functools import cache
 from types import SimpleNamespace
@@ -10,6 +9,7 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+from exported import GCC, LETTERS, OCTAVE, in_matlab, in_python, run
 from matlab_in_python import Matrix, translated
 from random_arms import random_arm, random_state
 
@@ -21,10 +21,6 @@ from flexarm.closed_forms.parts import PARTS, of_motion
 from flexarm.errors import DescriptionError
 
 CLOSE = 1e-12  # of a part's largest number: the same operations, rounded in another order
-STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
-GCC, OCTAVE = shutil.which("gcc"), shutil.which("octave-cli")
-LETTERS = {"damping": "C", "bias": "h", "stiffness_force": "f", "energy": "E", "tip": "T", "jacobian": "J"}
-COLUMNS = ("G", "bias", "stiffness_force", "energy")
 MATRICES = ("M", "D", "damping", "U", "G", "B")
 RANDOM = {
     "everything": random_arm(3, links=2, payload=True),
@@ -82,36 +78,7 @@ def native(name, q, qd, model=None):
     found = {part: np.array(value) for part, value in slopes(name)(q=q, qd=qd).items()}
     found |= {"M": model.mass_matrix(q), "G": model.gravity_force(q), "B": model.input_matrix(q)}
     found |= {"bias": model.bias(q, qd), "stiffness_force": model.stiffness_force(q)}
-    return found | {"energy": np.array(model.energy(q, qd)), "tip": model.tip(q)}
-
-
-def in_python(found, parts):
-    """(state, changed parameters) -> the numbers of the Python module by part."""
-    names = {}
-    exec(compile(found.python(parts), "text", "exec"), names)
-
-    def numbers(q, qd, **changed):
-        more = [{**names["PARAMETERS"], **changed}] if changed else []
-        made = names[found.identifier](q.tolist(), qd.tolist(), *more)
-        return {part: getattr(made, LETTERS.get(part, part)) for part in parts}
-
-    return numbers
-
-
-def in_matlab(found, parts):
-    """The same of the MATLAB function, by a stand-in for MATLAB."""
-    names = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "power": np.power, "SimpleNamespace": SimpleNamespace}
-    names["zeros"] = lambda *shape: Matrix(np.zeros(shape))
-    exec(translated(found.matlab(parts)), names)
-
-    def numbers(q, qd, **changed):
-        more = [SimpleNamespace(**{**vars(names["parameters"]()), **changed})] if changed else []
-        made = names[found.identifier](Matrix(q), Matrix(qd), *more)
-        made = made if isinstance(made, tuple) else (made,)
-        arrays = dict(zip(parts, (np.asarray(getattr(x, "values", x)) for x in made), strict=True))
-        return {part: x[:, 0] if part in COLUMNS else x for part, x in arrays.items()}
-
-    return numbers
+    return found | {"energy": np.array(model.energy(q, qd)), "tip": model.tip(q), "kinematics": np.eye(len(q))}
 
 
 LANGUAGES = {"Python": in_python, "MATLAB": in_matlab}
@@ -149,7 +116,7 @@ def test_parts_come_as_they_are_asked_for():
 
 @pytest.mark.parametrize("form", ["python", "matlab", "c"])
 def test_a_part_that_there_is_not(form):
-    there = "M, D, damping, U, G, B, bias, stiffness_force, energy, tip, jacobian"
+    there = "M, D, damping, U, G, B, bias, stiffness_force, energy, tip, jacobian, kinematics"
     with pytest.raises(DescriptionError, match=f"^no part 'K'; there are {there}$"):
         getattr(equations(arm_of("rigid-two-link")), form)(["M", "K"])
 
@@ -240,18 +207,6 @@ def test_without_parameters_there_is_no_argument():
 
 
 # -- C -----------------------------------------------------------------------------------------------------------------
-
-
-def run(texts, folder, standard="-std=c99"):
-    """Builds the sources, warnings being errors, and runs the test among them."""
-    for file, text in texts.items():
-        (folder / file).write_text(text, encoding="utf-8")
-    code = [file for file in texts if file.endswith(".c")]
-    build = subprocess.run(
-        [GCC, standard, *STRICT, *code, "-o", "program", "-lm"], cwd=folder, capture_output=True, text=True
-    )
-    assert (build.returncode, build.stderr) == (0, "")
-    return subprocess.run([folder / "program"], capture_output=True, text=True)
 
 
 def numbers_in(text):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from quantities import taken
 
 import flexarm as fa
 from flexarm.mechanics import quantities
-from flexarm.model import QUANTITIES
 from flexarm.model.faults import most_extreme
 
 ROD = fa.Rigid(length=1.0, mass=1.0)
@@ -18,7 +18,7 @@ def arm(link=None, **given):
 def at_rest(arm, name):
     model = fa.Model(arm)
     q, u = np.array(arm.rest), np.zeros(len(model.inputs))
-    return lambda: model.evaluate(name, *({"q": q, "u": u}.get(a, 0 * q) for a in QUANTITIES[name][0]))
+    return lambda: model.evaluate(name, *({"q": q, "u": u}.get(a, 0 * q) for a in taken(name)))
 
 
 def changed(link=None, **given):

@@ -77,7 +77,22 @@ PYTHON_NAMES = re.compile(r"\b(lambda|def)\b")  # given in tests; MATLAB may use
 
 def in_matlab(program):
     """State -> the numbers of the MATLAB file, by a stand-in for MATLAB: its statements, executed one by one."""
-    functions = ("sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil", "power", "abs")
+    functions = (
+        "sqrt",
+        "exp",
+        "log",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "floor",
+        "ceil",
+        "power",
+        "abs",
+        "sign",
+    )
     names = {x: getattr(np, x) for x in functions} | {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan}
     names |= {"atan2": np.arctan2, "min": np.fmin, "max": np.fmax, "SimpleNamespace": SimpleNamespace}
     names["double"] = lambda condition: float(bool(condition))
@@ -245,6 +260,7 @@ OPERATIONS = {
     "FLOOR": ca.floor(3 * x),
     "CEIL": ca.ceil(3 * x),
     "FABS": ca.fabs(y - x) - 1,
+    "SIGN": ca.vertcat(ca.sign(x - y) * z, ca.sign(x - 1.1)),
     "FMIN": ca.fmin(x, y + 0.1),
     "FMAX": ca.fmax(x - y, 0),
     "LT": ca.vertcat(x < y, (x < y) / (x < 9), (x < y) - 2 * (y < z), -(x < y)),

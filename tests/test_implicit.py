@@ -230,12 +230,17 @@ def test_between_steps_as_at_their_ends(exact: tuple[fa.Model, np.ndarray], name
     assert error.max() < 100 * max(error[-1], 1e-9)
 
 
-def test_an_error_counts_by_what_it_does_to_coordinates_rates_and_memory() -> None:
-    """Of an error r of the unknown rates in a step: h^2 r / 2 in q, h r in v and z, in units of the tolerance."""
-    n, m, h, rtol = 2, 3, 0.1, 1e-3
+@pytest.mark.parametrize(("pose", "twist"), [(0, 0), (3, 2)])
+def test_an_error_counts_by_what_it_does_to_coordinates_rates_and_memory(pose: int, twist: int) -> None:
+    """Of an error r of the unknown rates in a step: h^2 r / 2 in q, h r in a pose, v and z, in units of tolerance."""
+    inner, m, h, rtol = 2, pose + twist + 3, 0.1, 1e-3
+    count = inner + m  # (pose, inner q, v, z)
     rng = np.random.default_rng(3)
-    y, atol, r = rng.normal(size=n + m), rng.uniform(1e-5, 1e-4, n + m), rng.normal(size=m)
-    s = SimpleNamespace(n=n, m=m, rtol=rtol, atol=atol, y=y, scale=np.zeros(m))
+    y, atol, r = rng.normal(size=count), rng.uniform(1e-5, 1e-4, count), rng.normal(size=m)
+    s = SimpleNamespace(
+        n=pose + inner, pose=pose, inner=pose + twist, m=m, rtol=rtol, atol=atol, y=y, scale=np.zeros(m)
+    )
     scaled(s, h)
-    done = np.concatenate([0.5 * h**2 * r[:n], h * r]) / (atol + rtol * np.abs(y))
-    assert size(s, r) == pytest.approx(sum(done**2) / (n + m), rel=1e-12)
+    own = 0.5 * h**2 * r[pose + twist : pose + twist + inner]
+    done = np.concatenate([h * r[:pose], own, h * r[pose:]]) / (atol + rtol * np.abs(y))
+    assert size(s, r) == pytest.approx(sum(done**2) / count, rel=1e-12)

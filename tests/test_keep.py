@@ -10,7 +10,7 @@ import flexarm as fa
 from flexarm import cli, plots
 from flexarm.control import JointPD, Sampled
 from flexarm.scenario import Scenario, load_scenario
-from flexarm.simulation.results import VARIABLES, lacking
+from flexarm.simulation.results import EVERY, VARIABLES, lacking
 
 SLEW = fa.Quintic((0.0, 0.0), (0.3, -0.2), 0.1)
 BEAM = fa.Beam(length=0.6, mass=0.4, EI=25.0, modes={"y": 2}, damping=0.01)
@@ -221,7 +221,7 @@ def test_who_needs_more_says_what(model):
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
-KNOWN = ", ".join(EVERYTHING)
+KNOWN = ", ".join(EVERY)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from random_arms import random_arm
 
 import flexarm as fa
 from flexarm.mechanics import chain as chain_module
-from flexarm.mechanics.drive import body
+from flexarm.mechanics.drive import bodies
 from flexarm.native.program import operations
 
 SOLVER = 1e-7  # of the energies of a run at rtol 1e-9
@@ -206,7 +206,7 @@ def test_loads_for_shapes_are_what_lies_beyond(seed, monkeypatch):
     """
     arm = random_arm(seed, telescope=seed % 2 == 0)
     found = []
-    monkeypatch.setattr(chain_module, "body", lambda link, loads: found.append(loads) or body(link, loads))
+    monkeypatch.setattr(chain_module, "bodies", lambda link, loads: found.append(loads) or bodies(link, loads))
     chain_module.chain(arm)
     for i, loads in enumerate(reversed(found)):
         mass, first, inertia = load_beyond(arm, i)

@@ -8,8 +8,8 @@ from pages import PAGES, ROOT, assert_shown, blocks, figures, name, shown, text
 
 LEARN = ROOT / "docs" / "learn"
 DO = ROOT / "docs" / "do"
-MADE_ELSEWHERE = {"excitation.svg", "study-canadarm-robustness.png"}
-"""By a program of the examples, by a study of ten thousand runs."""
+MADE_ELSEWHERE = {"excitation.svg", "mass-of-the-base.svg", "study-canadarm-robustness.png"}
+"""By programs of the examples, by a study of ten thousand runs."""
 
 WITH_FIGURES = [page for page in PAGES if {LEARN, DO} & {*page.parents} and figures(page)]
 CHAPTERS = [page for page in PAGES if page.parent == LEARN and page.stem != "index"]

@@ -6,6 +6,7 @@ import casadi as ca
 import control
 import numpy as np
 import pytest
+from quantities import taken
 from random_arms import random_arm, random_state
 
 import flexarm as fa
@@ -30,7 +31,7 @@ def arguments(name, batch=(), seed=7):
     q, qd, u = random_state(ARM, seed)
     rng = np.random.default_rng(seed)
     given = {"q": q, "qd": qd, "u": u, "qdd": rng.normal(size=len(q))}
-    return [given[a] * rng.uniform(0.5, 1.5, (*batch, len(given[a]))) for a in QUANTITIES[name][0]]
+    return [given[a] * rng.uniform(0.5, 1.5, (*batch, len(given[a]))) for a in taken(name)]
 
 
 def evaluated(model, name, *values):
@@ -77,10 +78,11 @@ def test_a_method_gives_its_quantity(model, name):
 
 def test_every_public_quantity_has_its_method():
     inner = {"restoring_force", "state_rate", "prescribed_rate", "prescribed_force", "observed"}
-    inner |= {"state_residual", "prescribed_residual"}
+    inner |= {"state_residual", "prescribed_residual", "power", "motors"}
     assert set(PUBLIC) == set(QUANTITIES) - inner
     for name in PUBLIC:
-        assert tuple(inspect.signature(getattr(fa.Model, name)).parameters)[1:] == (*QUANTITIES[name][0], "p")
+        more = [a for a in QUANTITIES[name][0] if a in ("s", "w")]
+        assert tuple(inspect.signature(getattr(fa.Model, name)).parameters)[1:] == (*taken(name), "p", *more)
 
 
 def test_what_a_result_shows(model):

@@ -16,6 +16,7 @@ from helpers.random_arms import random_arm
 import flexarm as fa
 from flexarm.model.drawing import drawn
 from flexarm.pictures import notebook
+from flexarm.pictures.view import viewed
 
 EVIL = "<script>alert(1)</script>\"'&lt;<img src=x onerror=alert(1)>"
 
@@ -140,12 +141,11 @@ def result():
 
 
 def test_the_extension_shows_a_result_as_its_page_above_its_table(ipython, result):
-    view = pytest.importorskip("flexarm.pictures.view")
     fa.load_ipython_extension(ipython)
     formatter = ipython.display_formatter.formatters["text/html"]
     show = formatter[f"{xr.Dataset.__module__}.{xr.Dataset.__qualname__}"]
     text = show(result)
-    page = view.viewed(result)._repr_html_()
+    page = viewed(result)._repr_html_()
     assert page.startswith("<iframe") and text.startswith(page) and "xr-wrap" in text[len(page) :]
     other = xr.Dataset({"x": ("y", [1, 2])})
     for own in (other, other.assign_attrs(arm="x"), result.drop_vars("q"), result.assign_attrs(arm="{")):

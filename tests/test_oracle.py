@@ -5,6 +5,7 @@ import pytest
 from oracle import Lagrangian, load_beyond
 from pinocchio_arms import pinocchio_arm, symmetric
 from random_arms import PLAIN, random_arm, random_state
+from random_trees import random_tree
 from scipy.spatial.transform import Rotation
 
 from flexarm.description import arm as fa
@@ -48,6 +49,8 @@ OPTIONS = (
     {"foreshortening": True, "families": [Sines()], "tapered": True},
     {"tapered": True, "chord": True},
     {"families": ["pinned-free", "hermite", {"family": "clamped-mass", "mass": 0.4, "inertia": 0.01}]},
+    {"telescope": True, "twisting": True},
+    {"telescope": True, "twisting": True, "convection": "paper"},
 )
 CASES = [(seed, {}) for seed in SEEDS] + [(20 + 2 * i + j, more) for i, more in enumerate(OPTIONS) for j in range(2)]
 general = pytest.mark.parametrize(("seed", "options"), CASES)
@@ -586,6 +589,209 @@ def test_more_gauss_points_change_nothing(seed, options):
     assert_close(fine.bias(q, qd), oracle.bias(q, qd))
     assert_close(fine.gravity_force(q), oracle.gravity_force(q))
     assert_close(fine.stiffness_force(q), oracle.stiffness_force(q))
+
+
+# Trees and free bases
+
+
+TREES = (
+    {},
+    {"rigid": True},
+    {"rotor": "absolute"},
+    {"elastic": True, "rotor": "absolute"},
+    {"telescope": True, "twisting": True},
+    {"foreshortening": True},
+)
+trees = pytest.mark.parametrize(("seed", "options"), [(60 + i, more) for i, more in enumerate(TREES)])
+
+
+def moved_on(q, qd, qdd, s):
+    """A free arm's state after a short time s, exact to first order."""
+    (w, x, y, z), v, turn = q[3:7], qd[:3], qd[3:6] / 2
+    rate = np.array([-turn @ [x, y, z], *(w * turn + np.cross([x, y, z], turn))])
+    place = Rotation.from_quat([x, y, z, w]).apply(v)
+    return q + s * np.concatenate([place, rate, qd[6:]]), qd + s * qdd
+
+
+def gentle(qdd):
+    """A step in which accelerations, large where a mode is stiff, change rates by no more than a unit."""
+    return 1 / max(1.0, np.max(np.abs(qdd)))
+
+
+def rotation_of(q):
+    return Rotation.from_quat(np.roll(q[3:7], -1)).as_matrix()
+
+
+def test_branches_of_a_tree_at_a_tip_a_station_and_a_place():
+    """Two pendulums on a beam's tip and middle, one on a place of its base frame: masses where they must be."""
+    L, l, m, eta = 1.2, 0.3, np.array([0.5, 0.7, 0.9]), 0.06
+    rods = [
+        fa.Link(
+            name=name,
+            parent="beam",
+            at=at,
+            joint=fa.Revolute(axis=(0, 0, 1)),
+            body=fa.Rigid(length=l, mass=mass, com=(l, 0, 0), inertia=0.0),
+        )
+        for name, at, mass in zip("abc", (1.0, 0.5, fa.Pose(xyz=(0.2, -0.1, 0.0), rpy=(0, 0, 0.4))), m, strict=True)
+    ]
+    beam = fa.Link(
+        name="beam",
+        parent="base",
+        joint=fa.Revolute(axis=(0, 0, 1)),
+        body=fa.Beam(length=L, mass=0.8, EI=5.0, modes={"y": 1}, shapes=Powers()),
+        payload=fa.Payload(mass=0.4),
+    )
+    oracle = Lagrangian(fa.Arm(name="branches", links=[*rods, beam], tip="c", gravity=(0, -9.81, 0)))
+    assert oracle.coordinates == ("a.joint", "b.joint", "c.joint", "beam.joint", "beam.y1")
+    q = np.array([0.7, -0.4, 1.1, 0.3, eta])
+    qd = np.array([0.5, 0.9, -0.6, 0.8, 0.2])
+
+    def places(q):
+        turn = np.exp(1j * q[3])
+        tip, middle = L + 1j * q[4], L / 2 + 1j * q[4] / 4
+        a = tip + l * np.exp(1j * (2 * q[4] / L + q[0]))
+        b = middle + l * np.exp(1j * (q[4] / L + q[1]))
+        c = 0.2 - 0.1j + l * np.exp(1j * (0.4 + q[2]))
+        return turn * np.array([tip, a, b, c])
+
+    speeds = slope(lambda s: places(q + s * qd))
+    along = 0.8 * (L**2 * qd[3] ** 2 / 3 + (eta * qd[3]) ** 2 / 5 + qd[4] ** 2 / 5 + 2 * L * qd[3] * qd[4] / 4)
+    T = (np.array([0.4, *m]) @ np.abs(speeds) ** 2 + along) / 2
+    sag = (0.8 * np.exp(1j * q[3]) * (L / 2 + 1j * eta / 3)).imag
+    V = 9.81 * (np.array([0.4, *m]) @ places(q).imag + sag) + 5.0 / L**3 * 4 * eta**2 / 2
+    assert_close(oracle.energy(q, qd), [T, V], DIFFERENCES)
+    end = places(q)[3]
+    assert_close(oracle.tip(q)[:2, 3], [end.real, end.imag])
+    assert_close(oracle.frames(q)[1, :2, 3], (lambda z: [z.real, z.imag])(np.exp(0.3j) * (L / 2 + 0.25j * eta)))
+    assert_close(oracle.input_matrix(q), np.eye(5)[:, :4])
+
+
+def test_a_free_rigid_body_moves_by_eulers_equations():
+    """A base and a link fixed to it, thrust off its centre, under gravity."""
+    I1, I2 = np.array([[0.5, 0.05, -0.02], [0.05, 0.6, 0.04], [-0.02, 0.04, 0.7]]), np.diag([0.2, 0.3, 0.4])
+    m1, m2, c1, c2 = 3.0, 1.4, np.array([0.1, -0.05, 0.2]), np.array([0.6, 0.3, -0.2])
+    d, at, e, g = np.array([0.6, 0.0, 0.8]), np.array([0.2, 0.5, -0.1]), np.array([0.0, 1.0, 0.0]), [0.3, -1.2, -9.0]
+    base = fa.FreeBase(
+        mass=m1,
+        com=c1,
+        inertia=I1,
+        thrusters=[
+            fa.Thruster(name="jet", direction=d, at=at),
+            fa.Thruster(name="gyro", direction=e, kind="torque"),
+        ],
+    )
+    link = fa.Link(name="tank", joint=fa.Fixed(), body=fa.Rigid(length=0.0, mass=m2, com=c2, inertia=(0.2, 0.3, 0.4)))
+    arm = fa.Arm(name="body", links=[link], base=base, gravity=g)
+    oracle = Lagrangian(arm)
+    assert (oracle.coordinates, oracle.velocities) == (arm.coordinates, arm.velocities)
+    q, qd, u = random_state(arm, 5)
+    m = m1 + m2
+    c = (m1 * c1 + m2 * c2) / m
+    I = sum(
+        J + n * ((r - c) @ (r - c) * np.eye(3) - np.outer(r - c, r - c)) for J, n, r in ((I1, m1, c1), (I2, m2, c2))
+    )
+    (v, w), R = qd.reshape(2, 3), rotation_of(q)
+    turned = np.linalg.solve(I, np.cross(at - c, u[0] * d) + u[1] * e - np.cross(w, I @ w))
+    a = u[0] * d / m + R.T @ g - np.cross(turned, c) - np.cross(w, np.cross(w, c)) - np.cross(w, v)
+    assert_close(oracle.forward_dynamics(q, qd, u), [*a, *turned])
+    T = (m * np.sum((v + np.cross(w, c)) ** 2) + w @ I @ w) / 2
+    assert_close(oracle.energy(q, qd), [T, -m * np.array(g) @ (q[:3] + R @ c)])
+    assert_close(oracle.frames(q)[0], np.block([[R, q[:3, None]], [np.zeros(3), 1.0]]))
+    assert_close(oracle.mass_matrix(3 * q), oracle.mass_matrix(q))  # the quaternion's length does not matter
+    assert_close(oracle.tip(np.array([*q[:3], *(2 * q[3:])])), oracle.tip(q))
+
+
+@trees
+def test_a_free_base_is_one_on_six_joints(seed, options):
+    """Three slides and three turns that carry next to nothing: coordinates in the place of rates along its axes."""
+    arm = random_tree(seed, free=True, **options)
+    bus = arm.base
+    nothing = fa.Rigid(length=0.0, mass=1e-15, inertia=0.0)
+    axes = [*np.eye(3), *np.eye(3)[::-1]]
+    six = [
+        fa.Link(name=f"six{i}", parent=f"six{i - 1}" if i else "base", joint=kind(axis=axis), body=nothing)
+        for i, (kind, axis) in enumerate(zip([fa.Prismatic] * 3 + [fa.Revolute] * 3, axes, strict=True))
+    ]
+    six[5] = six[5].replace(body=fa.Rigid(length=0.0, mass=bus.mass, com=bus.com, inertia=bus.inertia))
+    on = [link.replace(parent="six5") if link.parent == "base" else link for link in arm.links]
+    free, held = Lagrangian(arm), Lagrangian(arm.replace(links=[*six, *on], base=None))
+    q, qd, u = random_state(arm, seed)
+    u[-2:] = 0.0
+    rate = gentle(free.forward_dynamics(q, qd, u))
+
+    def by_joints(q, qd):
+        """Coordinates and rates of the six joints: yaw, pitch, roll, for R = Rz Ry Rx and R' = R [w]x."""
+        R = rotation_of(q)
+        yaw, pitch, roll = Rotation.from_matrix(R).as_euler("ZYX")
+        Rx, Ry = (Rotation.from_euler(a, x).as_matrix() for a, x in (("x", roll), ("y", pitch)))
+        turns = np.linalg.solve(np.column_stack([Rx.T @ Ry.T[:, 2], Rx.T[:, 1], [1, 0, 0]]), qd[3:6])
+        return np.array([*q[:3], yaw, pitch, roll, *q[7:]]), np.array([*(R @ qd[:3]), *turns, *qd[6:]])
+
+    J = np.column_stack([by_joints(q, e)[1] for e in np.eye(len(qd))])
+    x, xd = by_joints(q, qd)
+    assert_close(J.T @ held.mass_matrix(x) @ J, free.mass_matrix(q))
+    assert_close(held.energy(x, xd), free.energy(q, qd))
+    qdd = free.forward_dynamics(q, qd, u)
+    xdd = slope(lambda s: by_joints(*moved_on(q, qd, qdd, s * rate))[1]) / rate
+    found = held.forward_dynamics(x, xd, np.concatenate([np.zeros(6), u[:-2]]))
+    np.testing.assert_allclose(found, xdd, rtol=0, atol=DIFFERENCES / rate * np.abs(xd).max())
+    assert_close(J.T @ held.gravity_force(x), free.gravity_force(q))
+    assert_close(held.tip(x), free.tip(q))
+
+
+@trees
+def test_momentum_of_a_free_tree_changes_by_its_weight_and_its_thrusters(seed, options):
+    arm = random_tree(seed, free=True, **options)
+    oracle = Lagrangian(arm)
+    q, qd, u = random_state(arm, seed)
+    qdd = oracle.forward_dynamics(q, qd, u)
+    step = gentle(qdd)
+
+    def momentum(s):
+        """Of all there is, and its moment about the world's origin."""
+        x, xd = moved_on(q, qd, qdd, s * step)
+        P, L = rotation_of(x) @ oracle.momentum(x, xd)[:6].reshape(2, 3, 1)
+        return np.array([*P.ravel(), *(L.ravel() + np.cross(x[:3], P.ravel()))])
+
+    R, weight = rotation_of(q), -oracle.gravity_force(q)[:6].reshape(2, 3)
+    F, M = (R @ each for each in weight + (oracle.input_matrix(q)[:6] @ u).reshape(2, 3))
+    expected = np.array([*F, *(M + np.cross(q[:3], F))])
+    scale = max(1.0, np.abs(oracle.momentum(q, qd)).max()) / step
+    np.testing.assert_allclose(slope(momentum) / step, expected, rtol=0, atol=DIFFERENCES * scale)
+
+
+@trees
+def test_power_is_the_rate_of_energy_of_a_free_tree(seed, options):
+    arm = random_tree(seed, free=True, **options)
+    oracle = Lagrangian(arm)
+    q, qd, u = random_state(arm, seed)
+    qdd = oracle.forward_dynamics(q, qd, u)
+    step = gentle(qdd)
+    supplied = qd @ (oracle.input_matrix(q) @ u - oracle.damping_force(q, qd))
+    T, V = oracle.energy(q, qd)
+    rate = slope(lambda s: sum(oracle.energy(*moved_on(q, qd, qdd, s * step)))) / step
+    assert abs(rate - supplied) < DIFFERENCES * (abs(T) + abs(V)) / step
+
+
+def test_springs_between_points_and_coupled_joints():
+    """A strut's energy from its length by hand; two motors of a differential; a force of a spring on a free base."""
+    rod = fa.Rigid(length=0.8, mass=2.0)
+    links = [
+        fa.Link(name=name, parent="base", joint=fa.Revolute(axis=(0, 0, 1)), body=rod, placement=fa.Pose(xyz=(x, 0, 0)))
+        for name, x in (("a", 0.0), ("b", 1.0))
+    ]
+    struts = [
+        fa.Strut(link="a", at=0.5, point=(0.0, 0.9, 0.0), stiffness=30.0, length=0.2),
+        fa.Strut(link="a", to="b", to_at=0.25, stiffness=50.0),
+    ]
+    T = [[1.0, 0.5], [-0.3, 1.2]]
+    coupled = fa.Arm(name="both", links=links, struts=struts, couplings=[fa.Coupling(links=["b", "a"], matrix=T)])
+    oracle = Lagrangian(coupled)
+    q = np.array([0.4, 2.1])
+    a, b = 0.8 * np.exp(1j * q[0]), 1 + 0.2 * np.exp(1j * q[1])
+    assert_close(oracle.energy(q, 0 * q)[1], 15 * (abs(a / 2 - 0.9j) - 0.2) ** 2 + 25 * abs(a - b) ** 2)
+    assert_close(oracle.input_matrix(q), [[1.2, 0.5], [-0.3, 1.0]])
 
 
 # Another library

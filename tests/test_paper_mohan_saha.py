@@ -12,7 +12,7 @@ import pytest
 from figures import style_faults
 
 import flexarm as fa
-from flexarm.mechanics import beam, dynamics
+from flexarm.mechanics import dynamics, second, strain
 from flexarm.native.program import instructions
 from flexarm.papers import mohan_saha, panels
 from flexarm.papers.mohan_saha import claims, claims_equations, compute, counts, equations, faults, figures, rounding
@@ -124,14 +124,14 @@ def verdicts_changed(part, sound):
 
 
 def test_foreshortening_20_percent_off_is_noticed(fresh, run, monkeypatch):
-    right = beam._shortening
-    monkeypatch.setattr(beam, "_shortening", lambda *given: lambda x: 1.2 * right(*given)(x))
+    right = second._running
+    monkeypatch.setattr(second, "_running", lambda *given, **more: lambda x: 1.2 * right(*given, **more)(x))
     assert verdicts_changed(claims_equations.foreshortening(fresh), run[0]) >= {"Eq. 1b", "Section 2"}
 
 
 def test_stiffness_2_percent_off_is_noticed(fresh, run, monkeypatch):
-    right = beam.named_stiffness
-    monkeypatch.setattr(beam, "named_stiffness", lambda *given: 1.02 * right(*given))
+    right = strain.named_stiffness
+    monkeypatch.setattr(strain, "named_stiffness", lambda *given: 1.02 * right(*given))
     assert verdicts_changed(claims_equations.motion(fresh), run[0]) == {"Eq. 20a", "Eqs. 16 to 20, 31"}
     assert verdicts_changed(claims.fig_5(fresh), run[0]) == {"Fig. 5, curves"}
 

@@ -134,8 +134,8 @@ def gyroscopic_terms(patch):
     """w x p 10 percent too large."""
     made = dynamics.moving
 
-    def other(body, own, own_rate, twist, gravity):
-        here, w = made(body, own, own_rate, twist, gravity), twist[3:]
+    def other(body, places, own, own_rate, twist, gravity):
+        here, w = made(body, places, own, own_rate, twist, gravity), twist[3:]
         p = product(here.M, [0.0, 0.0, 0.0, *w, *own_rate])
         more = scaled(0.1, [*cross(w, p[:3]), *cross(w, p[3:6])])
         return replace(here, h=added(here.h, more + [0.0] * (len(here.h) - 6)))
@@ -147,8 +147,8 @@ def centrifugal_terms(patch):
     """Velocity terms of the amplitudes 10 percent too large: the Coriolis force on the sliding beam among them."""
     made = dynamics.moving
 
-    def other(body, own, own_rate, twist, gravity):
-        here = made(body, own, own_rate, twist, gravity)
+    def other(body, places, own, own_rate, twist, gravity):
+        here = made(body, places, own, own_rate, twist, gravity)
         return replace(here, h=here.h[:8] + scaled(1.1, here.h[8:]))
 
     patch.setattr(dynamics, "moving", other)
@@ -157,7 +157,7 @@ def centrifugal_terms(patch):
 def payload(patch):
     """The payload's mass 1 percent too large."""
     made = chain.payload
-    patch.setattr(chain, "payload", lambda description, *name: made(description.replace(mass=1.01 * M_L), *name))
+    patch.setattr(chain, "payload", lambda held, *name: made(held and held.replace(mass=1.01 * M_L), *name))
 
 
 def convection(patch):

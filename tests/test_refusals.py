@@ -12,7 +12,8 @@ import flexarm as fa
 from flexarm.checks import ANY_SIZE, LONGEST, SIZES, checked_number, shown
 from flexarm.closed_forms.parts import PARTS
 from flexarm.description.arm import MOST_COORDINATES, MOST_LINKS
-from flexarm.description.bodies import MOST_MODES, MOST_SHORTENING, THINNEST_BASE
+from flexarm.description.beams import MOST_PRODUCTS, MOST_SEGMENT_MODES, MOST_SHORTENING, THINNEST_BASE
+from flexarm.description.bodies import MOST_MODES
 from flexarm.description.load import MOST_BYTES, path_text, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import QUANTITIES, Model
@@ -248,6 +249,10 @@ def test_a_value_that_cannot_be_shown():
         (
             lambda: fa.Beam(**BEAM, modes={"z": 13}, foreshortening=True),
             "modes.z is 13; with foreshortening it must be at most 12",
+        ),
+        (
+            lambda: fa.Beam(**BEAM, GJ=1.0, modes={"y": 12, "z": 12, "torsion": 4}, foreshortening=True),
+            "modes makes 252 pairs of modes that move points; with foreshortening it must be at most 250",
         ),
         (
             lambda: fa.Arm(name="x", links=[LINK] * (MOST_LINKS + 1)),
@@ -650,7 +655,9 @@ def test_the_documented_bounds_are_those_that_hold():
         f"| an inertia | | {SIZES['kg m^2'][1]:g} kg m^2 |".replace("e+", "e"),
         f"| any other number that must not be zero | {least:g} | {most:g} |".replace("e+", "e"),
         f"| dimensions of `section_tip`, over those of `section` | | {THINNEST_BASE:g} |",
-        f"| modes of a direction; with `foreshortening`, of a plane | | {MOST_MODES}; {MOST_SHORTENING} |",
+        f"| modes of a direction; with `foreshortening`, of a plane; of a segment | | {MOST_MODES}; {MOST_SHORTENING}; "
+        f"{MOST_SEGMENT_MODES} |",
+        f"| with `foreshortening`, pairs of modes that move points | | {MOST_PRODUCTS} |",
         f"| points of a sampled shape, their distance | {FEWEST}; {NEAREST:g} | 10 000 |".replace("e-06", "e-6"),
         f"| links, coordinates | 1 | {MOST_LINKS}, {MOST_COORDINATES} |",
         f"| a name | 1 character | {LONGEST} characters |",

@@ -371,7 +371,7 @@ KNOWN = "upper.drive, upper.hub, upper.joint, upper.y1, upper.y2, upper.y3, uppe
         (lambda: TipPosition(name="1a"), "TipPosition: name is '1a'; it must be letters, digits and underscores"),
         (
             lambda: TipPosition(axis="x"),
-            "TipPosition: unknown key 'axis'; allowed are axes, sample_time, resolution, noise, name; "
+            "TipPosition: unknown key 'axis'; allowed are axes, sample_time, resolution, noise, name, link, at; "
             r"did you mean 'axes'\?",
         ),
     ],

@@ -228,8 +228,8 @@ def test_audit_sees_a_coarse_step(pendulum):
 def test_audit_sees_wrong_equations(wrong, tmp_path, monkeypatch):
     right = quantities.state_rate
 
-    def state_rate(chain, q, qd, u):
-        *rates, power, loss = right(chain, q, qd, u)
+    def state_rate(chain, q, qd, s, u, w):
+        *rates, power, loss = right(chain, q, qd, s, u, w)
         if wrong == "power":
             power = power * 0.99
         elif wrong == "loss":

@@ -947,7 +947,7 @@ def test_chunks_follow_from_their_samples_alone():
 
 def test_bundled_studies_run(tmp_path):
     """A few runs of each; all of them only where somebody asks."""
-    assert bundled_studies() == ("canadarm-robustness", "residual-vibration")
+    assert bundled_studies() == ("canadarm-robustness", "mass-of-the-base", "residual-vibration")
     for name in bundled_studies():
         study = load_study(name)
         assert study.description == description_of("study", name)
@@ -1043,7 +1043,8 @@ def test_a_mistake_in_a_file_is_one_line(tmp_path, change, message):
 
 def test_a_study_that_is_not_there():
     with pytest.raises(
-        fa.DescriptionError, match="unknown study 'jump'; bundled are canadarm-robustness, residual-vib"
+        fa.DescriptionError,
+        match="unknown study 'jump'; bundled are canadarm-robustness, mass-of-the-base, residual-vib",
     ):
         load_study("jump")
     with pytest.raises(fa.DescriptionError, match="load_study: 3 is neither the name of a study nor a path"):

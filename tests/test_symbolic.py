@@ -84,6 +84,7 @@ ARMS = {
     "families, spatial": (spatial(links=1, families=FAMILIES), [0, 1, 3]),
     "directions": (spatial(links=1, families=BY_DIRECTION), [0, 1, 2]),
     "telescope": (spatial(links=1, telescope=True), [0, 1]),
+    "telescope that twists": (spatial(links=1, telescope=True, twisting=True), [2]),
     "telescope, planar": (flat(links=2, telescope=True), [2]),
     "telescope, elastic": (flat(links=2, telescope=True, elastic=True, rotor="absolute"), [1]),
     "telescope, paper": (spatial(links=1, telescope=True, convection="paper"), [1]),

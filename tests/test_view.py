@@ -206,7 +206,14 @@ def test_modes_are_the_model_s_and_all_swing_as_far(arm):
         h = 1e-5 * mode["shape"]
         moved = (drawn(model, q + h)[0] - drawn(model, q - h)[0])[..., :3] / 2e-5
         size = np.ptp(np.vstack([drawn(model, q)[0][..., :3].reshape(-1, 3), np.zeros(3)]), axis=0).max()
-        assert np.linalg.norm(moved, axis=-1).max() == pytest.approx(0.1 * size, rel=1e-6)
+        if mode is not data["modes"][-1]:
+            assert np.linalg.norm(moved, axis=-1).max() == pytest.approx(0.1 * size, rel=1e-6)
+    # in the fastest the elbow would turn by three radians: it swings less, so that it is seen as it is
+    away = max(
+        np.linalg.norm((drawn(model, q + s * mode["shape"])[0] - drawn(model, q)[0])[..., :3], axis=-1).max()
+        for s in (1, -1)
+    )
+    assert 0.03 * size < away < 0.15 * size
 
 
 def test_an_arm_at_rest_has_a_slider_for_each_joint_and_each_shape(arm):

@@ -24,13 +24,19 @@ MEANINGS = {
     "q_ref": "the reference, where there is one",
     "time": "of the samples",
     "coordinate": "names of the coordinates",
-    "role": "joint, flexible or motor",
-    "owner": "the link that has the coordinate",
+    "role": "joint, flexible or motor; base where that is free",
+    "owner": "the link that has the coordinate, or base",
     "unit": "of the coordinate",
     "input": "names of the actuators",
     "axis": "x, y, z",
     "link": "names of the links",
     "angle": "slope_y, slope_z, torsion",
+    "velocity": "names of the rates: a free base's twist, then those of the other coordinates",
+    "velocity_role": "base, joint, flexible or motor",
+    "velocity_owner": "the link that has the rate, or base",
+    "velocity_unit": "of the rate",
+    "momentum": "of the arm and its base, along the world's axes",
+    "angular_momentum": "of both, about the world's origin",
     "joint": "coordinates that the reference is for",
     "run": "number of the run",
     "parameter": "names of the numbers that vary",
@@ -59,6 +65,13 @@ def run() -> Any:
     return fa.load_scenario("subudhi-morris-composite").replace(until=0.01, samples=2).run(progress=False)
 
 
+def adrift() -> Any:
+    """A run with a free base."""
+    import flexarm as fa
+
+    return fa.load_scenario("satellite").replace(until=0.01, samples=2).run(progress=False)
+
+
 def ensemble() -> Any:
     """Two runs of an arm that varies."""
     import flexarm as fa
@@ -77,7 +90,7 @@ def study() -> Any:
     return fa.study(scenario, parameters, runs=2, executor=1, progress=False)
 
 
-RESULTS = {"run": run, "ensemble": ensemble, "study": study}
+RESULTS = {"run": run, "free base": adrift, "ensemble": ensemble, "study": study}
 
 
 def rows(result: Any) -> Iterator[tuple[str, ...]]:
@@ -92,11 +105,12 @@ class Variables(SphinxDirective):
     """Of a result of a kind; of others what a run has not."""
 
     required_arguments = 1
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         kind = self.arguments[0]
         result = RESULTS[kind]()
-        known = {*RESULTS["run"]().variables} - {"time"} if kind == "ensemble" else set()
+        known = {*RESULTS["run"]().variables} - {"time"} if kind in ("ensemble", "free base") else set()
         result = result.drop_vars(known & {*result.variables})
         return self.parse_text_to_nodes(
             "\n".join(table(rows(result), "variable", "dimensions", "holds", "unit", "meaning"))

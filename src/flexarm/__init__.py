@@ -8,25 +8,38 @@ from flexarm.description.arm import (
     Arm,
     Beam,
     Box,
+    FiniteElement,
     Fixed,
     Link,
+    Lump,
     Material,
     Payload,
     Pose,
     Prismatic,
+    Rayleigh,
     Revolute,
     Rigid,
     Rod,
+    SectionTable,
     Telescope,
     Tube,
 )
+from flexarm.description.couplings import Coupling
+from flexarm.description.drives import Drive
+from flexarm.description.free import FreeBase, Orbit, Thruster
+from flexarm.description.friction import Brake, Friction
 from flexarm.description.load import bundled, load
+from flexarm.description.motors import Motor, TorqueSpeed
+from flexarm.description.outside import Contact, Force, MovingBase
+from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
+from flexarm.description.struts import Strut
+from flexarm.description.wheels import reaction_wheel
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.model import Model
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
-    from flexarm import analysis, control
+    from flexarm import analysis, control, drives
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
     from flexarm.identification.excitation import Excitation, excitation
@@ -40,17 +53,25 @@ if TYPE_CHECKING:
     from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
     from flexarm.sensors import (
         Accelerometer,
+        ContactForce,
         Encoder,
+        Gyroscope,
+        JointTorque,
+        MotorCurrent,
+        MotorTorque,
+        StarTracker,
         StrainGauge,
         Tachometer,
         TipDeflection,
         TipPosition,
+        TipVelocity,
         outputs,
         sampled,
     )
     from flexarm.simulation import inputs
     from flexarm.simulation.ensemble import simulate_many
     from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
+    from flexarm.simulation.outside import BaseMotion
     from flexarm.simulation.performance import Performance, performance
     from flexarm.simulation.results import load_result, save_result
     from flexarm.simulation.run import simulate
@@ -77,22 +98,43 @@ __all__ = [
     "ZVD",
     "Accelerometer",
     "Arm",
+    "Backlash",
     "BangBang",
+    "BaseMotion",
     "Beam",
     "Box",
+    "Brake",
+    "Contact",
+    "ContactForce",
+    "Coupling",
     "Cycloidal",
     "DescriptionError",
+    "Drive",
     "Encoder",
     "Equations",
     "Excitation",
+    "FiniteElement",
     "Fixed",
     "FlexarmError",
+    "Force",
+    "FreeBase",
+    "Friction",
+    "Gyroscope",
+    "Hysteresis",
     "Identification",
+    "JointTorque",
     "Link",
+    "Lump",
     "Material",
     "MinimumJerk",
     "Model",
+    "Motor",
+    "MotorCurrent",
+    "MotorTorque",
+    "MovingBase",
+    "Orbit",
     "ParabolicBlends",
+    "Parallel",
     "Payload",
     "Performance",
     "Piecewise",
@@ -100,22 +142,31 @@ __all__ = [
     "PrescribedMotion",
     "Prismatic",
     "Quintic",
+    "Rayleigh",
     "Revolute",
     "Rigid",
     "RigidInverseDynamics",
     "Rod",
     "Scenario",
+    "SectionTable",
     "Shaper",
     "SimulationError",
+    "Spring",
+    "StarTracker",
     "Stepper",
+    "Stops",
     "StrainGauge",
+    "Strut",
     "Table",
     "Tachometer",
     "TaskLine",
     "Telescope",
+    "Thruster",
     "TipCompensated",
     "TipDeflection",
     "TipPosition",
+    "TipVelocity",
+    "TorqueSpeed",
     "Tube",
     "__version__",
     "analysis",
@@ -124,6 +175,7 @@ __all__ = [
     "bundled",
     "bundled_scenarios",
     "control",
+    "drives",
     "equations",
     "excitation",
     "frequency_response",
@@ -136,6 +188,7 @@ __all__ = [
     "outputs",
     "performance",
     "play",
+    "reaction_wheel",
     "sampled",
     "save_result",
     "shaped",
@@ -159,9 +212,11 @@ LATE = {
     "pictures.play": "play",
     "pictures.view": "view",
     "scenario": "Scenario bundled_scenarios load_scenario",
-    "sensors": "Accelerometer Encoder StrainGauge Tachometer TipDeflection TipPosition outputs sampled",
+    "sensors": "Accelerometer ContactForce Encoder Gyroscope JointTorque MotorCurrent MotorTorque StarTracker "
+    "StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sampled",
     "simulation.ensemble": "simulate_many",
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
+    "simulation.outside": "BaseMotion",
     "simulation.performance": "Performance performance",
     "simulation.results": "load_result save_result",
     "simulation.run": "simulate",
@@ -174,7 +229,8 @@ LATE = {
 than the descriptions and the model, and the CasADi and SciPy of some of them longer still."""
 
 MODULES = {"inputs": "simulation.inputs"} | {
-    room: room for room in ("analysis", "control", "scenario", "sensors", "simulation", "studies", "trajectory")
+    room: room
+    for room in ("analysis", "control", "drives", "scenario", "sensors", "simulation", "studies", "trajectory")
 }
 """Modules that come in the same way."""
 

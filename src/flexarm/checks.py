@@ -7,8 +7,9 @@ coerced silently (a quoted number or a `true` is not a mass).
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,6 +30,7 @@ FINITE: Rule = ("finite", lambda x: True)
 POSITIVE: Rule = ("positive", lambda x: x > 0)
 NOT_NEGATIVE: Rule = ("zero or positive", lambda x: x >= 0)
 NOT_ZERO: Rule = ("different from zero", lambda x: x != 0)
+SHARE: Rule = ("from 0 to 1", lambda x: 0 <= x <= 1)
 
 SIZES = {"m": (1e-15, 1e15), "kg m^2": (1e-40, 1e70)}
 ANY_SIZE = (1e-40, 1e40)
@@ -211,14 +213,39 @@ def checked_keys(value: Mapping, allowed: tuple[str, ...]) -> None:
             raise Fault("", f"has the unknown key {shown(key)}; allowed are {', '.join(allowed)}{meant(key, allowed)}")
 
 
+@dataclass(frozen=True)
+class OneNumber:
+    """The check of a field that is one finite number, or None where that is allowed."""
+
+    unit: str
+    rule: Rule
+    optional: bool = False
+
+    def __call__(self, value: object) -> float | None:
+        """The number; raises `Fault`."""
+        return None if self.optional and value is None else checked_number(value, self.unit, self.rule)
+
+
 def number(unit: str, rule: Rule = FINITE) -> BeforeValidator:
     """A field that is one finite number."""
-    return BeforeValidator(lambda value: checked_number(value, unit, rule))
+    return BeforeValidator(OneNumber(unit, rule))
 
 
 def optional_number(unit: str, rule: Rule = FINITE) -> BeforeValidator:
     """A field that is one finite number, or None."""
-    return BeforeValidator(lambda value: None if value is None else checked_number(value, unit, rule))
+    return BeforeValidator(OneNumber(unit, rule, optional=True))
+
+
+def rule_of(cls: type[BaseModel], field: str) -> Rule:
+    """What is allowed of a field that is one number; of any other, whatever is finite."""
+    checks = [getattr(each, "func", None) for each in cls.model_fields[field].metadata]
+    return next((check.rule for check in checks if isinstance(check, OneNumber)), FINITE)
+
+
+def unit_of(cls: type[BaseModel], field: str) -> str:
+    """The unit of a field that is one number, as messages have it; "" of any other."""
+    checks = [getattr(each, "func", None) for each in cls.model_fields[field].metadata]
+    return next((check.unit for check in checks if isinstance(check, OneNumber)), "")
 
 
 def checked_vector(value: object, unit: str) -> tuple[float, ...]:
@@ -264,10 +291,10 @@ def _unit_vector(value: object) -> tuple[float, ...]:
 unit_vector = BeforeValidator(_unit_vector)
 
 
-def checked_integer(value: object, most: int, part: str = "") -> int:
-    """The value as an integer from 0 to `most`; raises `Fault`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) <= most:
-        raise Fault(part, f"is {shown(value)}; it must be an integer from 0 to {most}")
+def checked_integer(value: object, most: int, part: str = "", least: int = 0) -> int:
+    """The value as an integer from `least` to `most`; raises `Fault`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
+        raise Fault(part, f"is {shown(value)}; it must be an integer from {least} to {most}")
     return int(value)
 
 
@@ -346,16 +373,19 @@ def _label(value: object) -> str:
 
 
 text, title, label = BeforeValidator(_text), BeforeValidator(_title), BeforeValidator(_label)
+optional_text = BeforeValidator(lambda value: None if value is None else _text(value))
 flag = BeforeValidator(lambda value: checked_flag(value))
 
 
-def kind(base: Any) -> BeforeValidator:
-    """A field that holds one of the kinds of a base class: an object, or a table whose key `type` says which.
+def kind(base: Any, optional: bool = False) -> BeforeValidator:
+    """A field that holds one of the kinds of a base class: an object, or a table whose key `type` says which; or None.
 
     Kinds are the classes below the base that state a `type` of their own, wherever they are defined.
     """
 
     def check(value: object) -> object:
+        if optional and value is None:
+            return None
         kinds = _kinds(base)
         if isinstance(value, Mapping):
             tag = _tag(value, kinds)
@@ -505,7 +535,7 @@ def faulted(cls: type[BaseModel], table: Mapping) -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         fault = _fault(first)
-    part = "".join(f".{name}" if isinstance(name, str) else f"[{name}]" for name in first["loc"]).lstrip(".")
+    part = _joined(first["loc"])
     if fault.part:
         part += fault.part if fault.part.startswith("[") or not part else f".{fault.part}"
     raise Fault(part, fault.message, sentence=fault.sentence)
@@ -531,17 +561,26 @@ def _place(root: str, data: Mapping, loc: tuple[int | str, ...]) -> tuple[str, s
     elif len(loc) > 1 and loc[0] == "links":
         number = int(loc[1])
         where, loc = _link(data["links"][number], f"link {number + 1}"), loc[2:]
+    elif len(loc) > 1 and loc[0] in _LISTED:
+        kind, number = _LISTED[str(loc[0])], int(loc[1])
+        where, loc = _link(data[str(loc[0])][number], f"{kind} {number + 1}", kind), loc[2:]
     # A union puts the tag of the chosen class behind the field's name.
-    names = [str(name) for before, name in zip((None, *loc), loc, strict=False) if before not in _TAGGED]
-    return where, ".".join(name for name in names if name != "body" or loc == ("body",))
+    names = [name for before, name in zip((None, *loc), loc, strict=False) if before not in _TAGGED]
+    return where, _joined([name for name in names if name != "body" or loc == ("body",)])
 
 
-_TAGGED = ("joint", "body", "section", "section_tip", "input", "reference")
+def _joined(names: Sequence[int | str]) -> str:
+    """ "lumps[0].at" """
+    return "".join(f".{name}" if isinstance(name, str) else f"[{name}]" for name in names).lstrip(".")
 
 
-def _link(data: Any, otherwise: str) -> str:
+_TAGGED = ("joint", "body", "section", "section_tip", "input", "reference", "base")
+_LISTED = {"forces": "force", "contacts": "contact"}
+
+
+def _link(data: Any, otherwise: str, kind: str = "link") -> str:
     name = data.get("name") if isinstance(data, Mapping) else None
-    return f"link {shown(name)}" if isinstance(name, str) and name else otherwise
+    return f"{kind} {shown(name)}" if isinstance(name, str) and name else otherwise
 
 
 def _fault(error: Any) -> Fault:

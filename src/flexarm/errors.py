@@ -63,3 +63,7 @@ class SimulationError(FlexarmError):
 
 class InterruptedRun(UserWarning):
     """A run was ended by Ctrl-C; its result goes as far as it came."""
+
+
+class LargeDeflection(UserWarning):
+    """A link in one piece was bent farther than its shapes, those of small deflections, hold."""

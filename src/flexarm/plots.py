@@ -1,12 +1,14 @@
 """Pictures of results, drawn without a screen."""
 
+import json
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm import escape, style
+from flexarm import attitude, escape, style
+from flexarm.attitude import configuration, local
 from flexarm.checks import (
     Fault,
     checked_array,
@@ -20,6 +22,7 @@ from flexarm.checks import (
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
 from flexarm.model import Model
+from flexarm.model.attitudes import unit_pose
 from flexarm.model.drawing import drawn
 from flexarm.sensors import coordinate_unit
 
@@ -48,18 +51,23 @@ def draw(result: "Dataset") -> "Figure":
     """A figure of a result: joints (against the reference where there is one), inputs, tip deflections, energy.
 
     An arm that nothing drives shows its joints' rates in place of the inputs; a rigid one its tip's position in place
-    of the deflections.
+    of the deflections. Where the base is free, its place in the world and its turn since the start stand above.
     """
     with refused("draw"):
         checked_result(result, VARIABLES, ATTRIBUTES)
     a = result.attrs
-    figure = style.figure(10, 8)
-    joints, forces, tips, energies = figure.subplots(2, 2, sharex=True, gridspec_kw=PLACES).ravel()
+    free = bool((result.role.values == "base").any())
+    rows = 3 if free else 2
+    figure = style.figure(10, 4 * rows)
+    panels = figure.subplots(rows, 2, sharex=True, gridspec_kw=PLACES).ravel()
+    if free:
+        _draw_base(panels[0], panels[1], result)
+    joints, forces, tips, energies = panels[-4:]
     _draw_joints(joints, result)
     _draw_inputs(forces, result)
     _draw_tips(tips, result)
     _draw_energies(energies, result)
-    for axes in (joints, forces, tips, energies):
+    for axes in panels:
         axes.margins(x=0.02)
         axes.ticklabel_format(axis="y", scilimits=(SMALL, LARGE))
         if axes.lines:
@@ -73,9 +81,34 @@ def draw(result: "Dataset") -> "Figure":
     return style.finished(figure)
 
 
+def thrusters(result: "Dataset") -> dict[str, str]:
+    """Which inputs of a result are a free base's thrusters, by name, and whether each is a "force" or a "torque"."""
+    if "velocity" not in result.dims:
+        return {}
+    base = json.loads(str(result.attrs["arm"]))["base"]
+    return {f"base.{each['name']}": each["kind"] for each in base["thrusters"]}
+
+
+def base_motion(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of a free base over a run (time, nq): its place [m] and its turn since the start [rad], (time, 3) each.
+
+    The turn is a vector along the world's axes, which does not jump where it goes beyond half a turn.
+    """
+    return q[:, :3], attitude.turns(attitude.product(q[:, 3:7], attitude.conjugate(q[0, 3:7])))
+
+
+def _draw_base(places: Any, turns: Any, result: Any) -> None:
+    t = result.time.values
+    for axes, values in zip((places, turns), base_motion(result.q.values), strict=True):
+        for c, axis in enumerate("xyz"):
+            axes.plot(t, values[:, c], **style.curve(c), label=axis)
+    places.set_ylabel("place of the base [m]")
+    turns.set_ylabel("turn of the base [rad]")
+
+
 def _draw_joints(axes: Any, result: Any) -> None:
     t, q = result.time.values, result.q.values
-    turned = np.flatnonzero(result.role.values != "flexible")
+    turned = np.flatnonzero((result.role.values == "joint") | (result.role.values == "motor"))
     names, looks = result.coordinate.values[turned].tolist(), _looks(result)
     for i, name in zip(turned, names, strict=True):
         axes.plot(t, q[:, i], **looks[name], label=escape.label(name))
@@ -88,21 +121,24 @@ def _draw_joints(axes: Any, result: Any) -> None:
 
 def _looks(result: Any) -> dict[str, dict[str, Any]]:
     """How each coordinate is drawn, by its name: as its link, a motor with marks."""
-    links = result.link.values.tolist()
-    names, owners, roles = (part.values.tolist() for part in (result.coordinate, result.owner, result.role))
-    places, samples = [links.index(owner) for owner in owners], result.sizes["time"]
-    return {
-        name: style.curve(i, samples) | (style.marked(MOTOR, i, samples) if role == "motor" else {})
-        for name, i, role in zip(names, places, roles, strict=True)
+    links, samples = result.link.values.tolist(), result.sizes["time"]
+    named = zip(*(part.values.tolist() for part in (result.coordinate, result.owner, result.role)), strict=True)
+    looks = {
+        name: style.curve(i := links.index(owner), samples)
+        | (style.marked(MOTOR, i, samples) if role == "motor" else {})
+        for name, owner, role in named
+        if role != "base"
     }
+    return looks | {name: style.curve(len(links) + i, samples) for i, name in enumerate(thrusters(result))}
 
 
 def _draw_inputs(axes: Any, result: Any) -> None:
     names, values = [str(name) for name in result.input.values], result.u.values
     idle = not np.abs(np.nan_to_num(values)).max(initial=0.0) > 0
     if idle:
-        joints = result.role.values == "joint"
-        names, values = result.coordinate.values[joints].tolist(), result.qd.values[:, joints]
+        joints = np.flatnonzero(result.role.values == "joint")
+        names = result.coordinate.values[joints].tolist()
+        values = result.qd.values[:, joints - (result.q.shape[1] - result.qd.shape[1])]
     looks = _looks(result)
     for i, name in enumerate(names):
         axes.plot(result.time.values, values[:, i], **looks[name], label=escape.label(name))
@@ -145,6 +181,7 @@ def _draw_energies(axes: Any, result: Any) -> None:
 def _units(result: Any, names: list[str]) -> str:
     """Of coordinates or of inputs: rad, m, or both."""
     units = dict(zip(map(str, result.coordinate.values), map(str, result.unit.values), strict=True))
+    units |= {name: "rad" if kind == "torque" else "m" for name, kind in thrusters(result).items()}
     return " or ".join(sorted({units[name] for name in names}, reverse=True)) or "rad"
 
 
@@ -177,20 +214,21 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
         Whether the drives are held, as in `Model.frequencies`.
     """
     count = _count("draw_modes", model, count, locked)
+    q = unit_pose("draw_modes: q", model.single("draw_modes", "q", q), model.arm)
     omega, phi = model.modes(q, locked)
     chosen = np.flatnonzero(omega > 0)[:count]
     if not len(chosen):
         raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates" + " with the drives held" * locked)
-    q = np.asarray(q, dtype=float)
-    still = drawn(model, q)[0][..., :3]  # (links, STATIONS, 3)
-    size = float(np.ptp(np.vstack([*still, np.zeros(3)]), axis=0).max())
+    arm = model.arm
+    still, at = drawn(model, q)[0][..., :3], local(arm, q, q)  # (links, STATIONS, 3)
+    size = float(np.ptp(np.vstack([*still, q[:3] if arm.free else np.zeros(3)]), axis=0).max())
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
     figure = style.figure(3.4 * columns, 2.9 * rows + 0.4, layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, k in zip(panels, chosen, strict=False):
         step = 1e-4 * phi[:, k]
-        above, below = drawn(model, np.array([q + step, q - step]))[0][..., :3]
+        above, below = drawn(model, configuration(arm, np.array([at + step, at - step]), q))[0][..., :3]
         moved = above - below  # displacements, so no link turns
         moved *= 0.1 * size / max(float(np.linalg.norm(moved, axis=-1).max()), 1e-300)
         a, b = _plane(moved.reshape(-1, 3), still.reshape(-1, 3))

@@ -12,20 +12,23 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final
 
 import numpy as np
 from pydantic import BeforeValidator
 
 from flexarm import checks
+from flexarm.attitude import rotation
 from flexarm.checks import (
     NOT_NEGATIVE,
     NOT_ZERO,
     POSITIVE,
+    SHARE,
     Described,
     Fault,
-    Rule,
     checked_instance,
+    checked_list,
+    checked_number,
     checked_result,
     checked_whole,
     number,
@@ -34,6 +37,9 @@ from flexarm.checks import (
     shown,
 )
 from flexarm.description.arm import Arm, Beam, Link
+from flexarm.description.free import POSE, TWIST, TWIST_UNITS
+from flexarm.description.joints import Telescope
+from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor, signal
 from flexarm.model.evaluation import Evaluation
@@ -43,8 +49,6 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 Array = np.ndarray
-
-STATION: Rule = ("from 0 to 1", lambda x: 0 <= x <= 1)
 
 
 def _axes(value: object) -> str:
@@ -57,6 +61,17 @@ def _name(value: object) -> str | None:
     if value is not None and not (isinstance(value, str) and value.isidentifier()):
         raise Fault("", f"is {shown(value)}; it must be letters, digits and underscores")
     return value
+
+
+def _quaternion(value: object) -> tuple[float, ...]:
+    items = checked_list(value, "a list of four numbers")
+    if len(items) != 4:
+        raise Fault("", f"has {len(items)} numbers; a quaternion has four")
+    e = [checked_number(item, part=f"[{i}]") for i, item in enumerate(items)]
+    size = float(np.linalg.norm(e))
+    if not abs(size - 1.0) < 1e-6:
+        raise Fault("", f"is {shown(value)}, of length {size:.6g}; it must be a unit quaternion")
+    return tuple(e) if abs(size - 1.0) < checks.ROUNDING else tuple(x / size for x in e)
 
 
 Axes = Annotated[str, BeforeValidator(_axes)]
@@ -99,7 +114,8 @@ class Encoder(Sampling):
     coordinate : str
         `"upper.drive"`: what the actuator turns, whatever that is: the motor of an elastic joint, or the hub, which
         where shapes have a slope at the hub turns by joint + slope (Lin & Lewis: B' q). `"upper.hub"`: the same on the
-        link's side of the spring. Or any coordinate of the arm by its name, as `"upper.joint"`, `"upper.motor"`.
+        link's side of the spring. Or any coordinate of the arm by its name, as `"upper.joint"`, `"upper.motor"`, and of
+        a free base `"base.x"`, `"base.qw"`.
 
     Notes
     -----
@@ -131,23 +147,29 @@ class Tachometer(Sampling):
     Parameters
     ----------
     coordinate : str
-        As that of an `Encoder`.
+        As that of an `Encoder`; of a free base one of its rates, `"base.vx"`, `"base.wz"`, along its own axes.
     """
 
     type: Literal["tachometer"] = "tachometer"
     coordinate: Annotated[str, checks.text]
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """One signal: `upper_drive_rate`."""
-        _check_coordinate(type(self).__name__, self.coordinate, arm)
-        return (self.name or signal(self.coordinate) + "_rate",)
+        """One signal: `upper_drive_rate`, `base_vx`."""
+        _check_coordinate(type(self).__name__, self.coordinate, arm, of_rates=True)
+        own = "" if self.coordinate in TWIST else "_rate"
+        return (self.name or signal(self.coordinate) + own,)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
         """[rad/s] or [m/s]."""
+        _check_coordinate(type(self).__name__, self.coordinate, arm, of_rates=True)
+        if arm.free and self.coordinate in TWIST:
+            return (TWIST_UNITS[TWIST.index(self.coordinate)],)
         return (coordinate_unit(arm, self.coordinate) + "/s",)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """The coordinate is linear in q, and its rate the same of qd."""
+        if arm.free and self.coordinate in TWIST:
+            return [qd[TWIST.index(self.coordinate)]]
         return [_measured(self.coordinate, arm, chain, qd)]
 
 
@@ -172,7 +194,7 @@ class StrainGauge(Sampling):
 
     type: Literal["strain-gauge"] = "strain-gauge"
     link: Annotated[str, checks.text]
-    at: Annotated[float, number("", STATION)] = 0.0
+    at: Annotated[float, number("", SHARE)] = 0.0
     plane: Literal["y", "z"] = "y"
     distance: Annotated[float | None, optional_number("m", NOT_ZERO)] = None
 
@@ -191,31 +213,68 @@ class StrainGauge(Sampling):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """EI kappa, or -distance kappa."""
-        from flexarm.mechanics.chain import taken
+        from flexarm.mechanics import links
 
-        i = _place(self, self.link, arm)
-        body, eta, axis = chain.bodies[i], taken(q, chain.own[i])[1:], "yz".index(self.plane)
+        i, axis = _place(self, self.link, arm), "yz".index(self.plane)
         if self.distance is None:
-            return [body.bending_moment(self.at, eta)[axis]]
-        return [-self.distance * body.curvature(self.at, eta)[axis]]
+            return [links.bending_moment(chain, i, self.at, q)[axis]]
+        return [-self.distance * links.curvature(chain, i, self.at, q)[axis]]
+
+
+class _OfSection(Sampling):
+    """What is measured at a section of a link: where that stands, how it moves."""
+
+    link: Annotated[str | None, checks.optional_text] = None
+    at: Annotated[float, number("", SHARE)] = 1.0
+
+    def section(self, arm: Arm) -> tuple[str, int]:
+        """What it is called, and the number of its link, -1 of a free base."""
+        with refused(type(self).__name__):
+            checked_instance(arm, Arm, "arm")
+        if self.link is None:
+            self._at_tip_where(self.at == 1.0, "without a link it is the arm's tip")
+            return "tip", arm.tip_link
+        if self.link == BASE and arm.free:
+            self._at_tip_where(self.at == 1.0, "the base has no stations")
+            return BASE, -1
+        i = _place(self, self.link, arm, based=True)
+        telescope = isinstance(arm.links[i].joint, Telescope)
+        self._at_tip_where(self.at == 1.0 or not telescope, "on a telescope it must be 1, its tip")
+        return self.link, i
+
+    def _at_tip_where(self, fits: bool, why: str) -> None:
+        if not fits:
+            raise DescriptionError(f"{type(self).__name__}: at is {self.at}; {why}")
+
+    def station(self, arm: Arm, chain: Any, q: list, qd: list) -> Any:
+        """The section at a state."""
+        from flexarm.mechanics.outside import station
+
+        return station(chain, self.section(arm)[1], self.at, q, qd)
 
 
 @final
-class TipPosition(Sampling):
-    """Where the payload frame's origin is, in the base frame [m].
+class TipPosition(_OfSection):
+    """Where the arm's tip, or a section of a link, or a free base is, in the base frame; in the world if that is free
+    [m].
 
     Parameters
     ----------
     axes : str
         Of the base frame, e.g. "xy".
+    link : str, optional
+        Default: the tip of the arm. "base": the origin of a free base.
+    at : float
+        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
     """
 
     type: Literal["tip-position"] = "tip-position"
     axes: Axes = "xyz"
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """`tip_x`, `tip_y`, `tip_z`."""
-        return tuple(f"{self.name or 'tip'}_{axis}" for axis in self.axes)
+        """`tip_x`, `tip_y`, `tip_z`; `base_x`, `upper_x`."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(where)}_{axis}" for axis in self.axes)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
         """[m]"""
@@ -223,10 +282,50 @@ class TipPosition(Sampling):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """The chosen components."""
-        from flexarm.mechanics.dynamics import frames
+        if self.link is None:
+            from flexarm.mechanics.dynamics import frames
 
-        p = frames(chain, q)[-1].p
+            p = frames(chain, q)[-1].p
+        else:
+            p = self.station(arm, chain, q, qd).frame.p
         return [p["xyz".index(axis)] for axis in self.axes]
+
+
+@final
+class TipVelocity(_OfSection):
+    """How fast the arm's tip, or a section of a link, or a free base moves [m/s].
+
+    Parameters
+    ----------
+    axes : str
+        E.g. "xy".
+    frame : "base" or "tip"
+        Whose axes they are: those of the base frame, of the world if that is free; or the section's own.
+    link : str, optional
+    at : float
+        As of a `TipPosition`.
+    """
+
+    type: Literal["tip-velocity"] = "tip-velocity"
+    axes: Axes = "xyz"
+    frame: Literal["base", "tip"] = "base"
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """`tip_velocity_x`, ..."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(f'{where}_velocity')}_{axis}" for axis in self.axes)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[m/s]"""
+        return ("m/s",) * len(self.axes)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """The chosen components."""
+        from flexarm.mechanics.spatial import product
+
+        frame, twist = self.station(arm, chain, q, qd)
+        v = product(frame.R, twist[:3]) if self.frame == "base" else twist[:3]
+        return [v["xyz".index(axis)] for axis in self.axes]
 
 
 @final
@@ -248,7 +347,7 @@ class TipDeflection(Sampling):
         """One signal: `upper_deflection_y`."""
         at = _place(self, self.link, arm)
         link = arm.links[at]
-        if not (isinstance(link.body, Beam) and any(link.body.counts.values())):
+        if not any(link.body.counts.values()):
             raise DescriptionError(f"TipDeflection: link {link.name!r} does not deform")
         return (self.name or signal(f"{self.link}_deflection_{self.axis}"),)
 
@@ -258,28 +357,31 @@ class TipDeflection(Sampling):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """A tip function, less its value without deformation."""
-        from flexarm.mechanics.body import undeformed
-        from flexarm.mechanics.chain import taken
+        from flexarm.mechanics import links
 
         i = _place(self, self.link, arm)
-        body, eta = chain.bodies[i], taken(q, chain.own[i])[1:]
         k = ("x", "y", "z", "slope_y", "slope_z", "torsion").index(self.axis)
-        return [body.tip(eta)[k] - body.tip(undeformed(body, eta))[k]]
+        return [links.tip(chain, i, q)[k] - links.section(chain, i, 1.0, q, deformed=False)[k]]
 
 
 @final
-class Accelerometer(Sampling):
-    """Acceleration of the payload frame's origin [m/s^2].
+class Accelerometer(_OfSection):
+    """Acceleration of the arm's tip, or of a section of a link, or of a free base [m/s^2].
 
     Parameters
     ----------
     axes : str
         E.g. "xy".
     frame : "tip" or "base"
-        Whose axes they are: those of the payload frame, which turn with it, or the base frame's.
+        Whose axes they are: those of the section (at the tip, of the payload frame), which turn with it; or the base
+        frame's, the world's where the base is free.
     gravity : bool
         True (default): acceleration less gravity, which is what an accelerometer feels: one at rest reads what holds it
         up. False: acceleration alone.
+    link : str, optional
+        Default: the tip of the arm. "base": the origin of a free base.
+    at : float
+        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
     """
 
     type: Literal["accelerometer"] = "accelerometer"
@@ -288,32 +390,258 @@ class Accelerometer(Sampling):
     gravity: Annotated[bool, checks.flag] = True
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """`tip_acceleration_x`, ..."""
-        return tuple(f"{self.name or 'tip_acceleration'}_{axis}" for axis in self.axes)
+        """`tip_acceleration_x`, ...; `base_acceleration_x`."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(f'{where}_acceleration')}_{axis}" for axis in self.axes)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
         """[m/s^2]"""
         return ("m/s^2",) * len(self.axes)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """d2p/dt2 - g, by differentiating the position twice; R' of it in the tip's axes."""
-        import casadi as ca
-
-        from flexarm.mechanics.dynamics import entries, frames
+        """dv/dt + w x v along the section's axes, less R' g."""
+        from flexarm.mechanics.outside import acceleration
         from flexarm.mechanics.spatial import added, product, scaled, transposed
 
-        tip = frames(chain, q)[-1]
-        p, x, xd, xdd = (ca.vertcat(*v) for v in (tip.p, q, qd, qdd))
-        v = ca.jtimes(p, x, xd)
-        a = entries(ca.densify(ca.jtimes(v, x, xd) + ca.jtimes(p, x, xdd)))
+        frame, a = acceleration(chain, self.section(arm)[1], self.at, q, qd, qdd)
         if self.gravity:
-            a = added(a, scaled(-1.0, chain.gravity))
-        if self.frame == "tip":
-            a = product(transposed(tip.R), a)
+            a = added(a, scaled(-1.0, product(transposed(frame.R), chain.gravity)))
+        if self.frame == "base":
+            a = product(frame.R, a)
         return [a["xyz".index(axis)] for axis in self.axes]
 
 
-OF_THE_STATE = (Encoder, Tachometer, StrainGauge, TipPosition, TipDeflection)
+@final
+class Gyroscope(_OfSection):
+    """Angular velocity of the arm's tip, or of a section of a link, or of a free base, along its own axes [rad/s].
+
+    Parameters
+    ----------
+    link : str, optional
+        Default: the tip of the arm. "base": a free base.
+    at : float
+        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+    axes : str
+        E.g. "xy".
+    """
+
+    type: Literal["gyroscope"] = "gyroscope"
+    axes: Axes = "xyz"
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """`base_turning_x`, ..."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(f'{where}_turning')}_{axis}" for axis in self.axes)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[rad/s]"""
+        return ("rad/s",) * len(self.axes)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """The chosen components."""
+        w = self.station(arm, chain, q, qd).twist[3:]
+        return [w["xyz".index(axis)] for axis in self.axes]
+
+
+@final
+class StarTracker(_OfSection):
+    """The attitude of a free base, or of a section of a link: the turn that leads to it from a reference [rad].
+
+    Three numbers, the turn's axis times its angle, along the axes of the reference. Near it they are the angles about
+    these axes, each with noise of its own; a quaternion's four would depend on one another, and stand for the same
+    attitude twice. Half a turn away from the reference they jump to the other side. `flexarm.attitude.quaternion` has
+    the quaternion of a turn.
+
+    Parameters
+    ----------
+    link : str, optional
+        Default "base", a free base. None: the tip of the arm.
+    at : float
+        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+    reference : (4,)
+        Quaternion (w, x, y, z) that turns the reference's axes into the world's (the base frame's, if that is not
+        free). Default: those axes themselves.
+    axes : str
+        E.g. "z": one of the three numbers alone.
+    """
+
+    type: Literal["star-tracker"] = "star-tracker"
+    link: Annotated[str | None, checks.optional_text] = BASE
+    reference: Annotated[tuple[float, ...], BeforeValidator(_quaternion)] = (1.0, 0.0, 0.0, 0.0)
+    axes: Axes = "xyz"
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """`base_attitude_x`, ..."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(f'{where}_attitude')}_{axis}" for axis in self.axes)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[rad]"""
+        return ("rad",) * len(self.axes)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """The chosen components."""
+        from flexarm.mechanics.links import turn_of
+        from flexarm.mechanics.spatial import dot, transposed
+
+        R = transposed(self.station(arm, chain, q, qd).frame.R)
+        away = [[dot(axis, column) for column in R] for axis in rotation(np.array(self.reference)).T.tolist()]
+        turn = turn_of(away)
+        return [turn["xyz".index(axis)] for axis in self.axes]
+
+
+class _OfMotor(Sampling):
+    """What is measured of the motor of a joint: a function of the inputs and of the drives' states, not of qdd."""
+
+    link: Annotated[str, checks.text]
+    column: ClassVar[int]
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """There is none of q, qd and qdd: raises `DescriptionError`."""
+        must = "it is a function of u and of the drives' states: read it by outputs(...).values or sampled"
+        raise DescriptionError(f"{type(self).__name__}: link {self.link!r}: {must}")
+
+    def input(self, arm: Arm) -> int:
+        """The place of its motor's input in u."""
+        link = arm.links[_place(self, self.link, arm)]
+        if not link.joint.moves:
+            raise DescriptionError(f"{type(self).__name__}: link {self.link!r} has a joint without a motor")
+        return [each.name for each in arm.links if each.joint.moves].index(link.name)
+
+
+@final
+class MotorTorque(_OfMotor):
+    """Torque of the motor of a joint, on the joint's side and before the gear has lost any of it [N m or N].
+
+    Parameters
+    ----------
+    link : str
+    """
+
+    type: Literal["motor-torque"] = "motor-torque"
+    column: ClassVar[int] = 0
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """One signal: `upper_motor_torque`."""
+        self.input(arm)
+        return (self.name or signal(f"{self.link}_motor_torque"),)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[N m] or [N]."""
+        return (arm.links[_place(self, self.link, arm)].joint.effort_unit,)
+
+
+@final
+class MotorCurrent(_OfMotor):
+    """Current of the motor of a joint [A], whose description must have a torque constant.
+
+    Parameters
+    ----------
+    link : str
+    """
+
+    type: Literal["motor-current"] = "motor-current"
+    column: ClassVar[int] = 1
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """One signal: `upper_motor_current`."""
+        self.input(arm)
+        drive = getattr(arm.links[_place(self, self.link, arm)].joint, "drive", None)
+        if drive is None or drive.motor is None or drive.motor.torque_constant is None:
+            raise DescriptionError(f"MotorCurrent: link {self.link!r} has no motor with a torque_constant")
+        return (self.name or signal(f"{self.link}_motor_current"),)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[A]"""
+        return ("A",)
+
+
+@final
+class JointTorque(Sampling):
+    """Torque in the transmission of an elastic joint, as a sensor behind its gear has it [N m or N].
+
+    What its springs give the link, table, cubic and play included, and the joint's `spring_damping`; not what a
+    hysteresis or the damping of a `Spring` adds.
+
+    Parameters
+    ----------
+    link : str
+    """
+
+    type: Literal["joint-torque"] = "joint-torque"
+    link: Annotated[str, checks.text]
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """One signal: `upper_joint_torque`."""
+        self._motor(arm)
+        return (self.name or signal(f"{self.link}_joint_torque"),)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[N m] or [N]."""
+        return (arm.links[_place(self, self.link, arm)].joint.effort_unit,)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """Stiffness and damping force on the motor's coordinate."""
+        from flexarm.mechanics.dynamics import damping_force
+        from flexarm.mechanics.quantities import stiffness_force
+
+        motor = self._motor(arm)
+        return [stiffness_force(chain, q)[motor] + damping_force(chain, q, qd)[motor]]
+
+    def _motor(self, arm: Arm) -> int:
+        """The place of the motor's coordinate."""
+        i = _place(self, self.link, arm)
+        for joint, motor in arm.springs:
+            if arm.layout[joint].link == i:
+                return motor
+        raise DescriptionError(f"JointTorque: link {self.link!r} has no elastic joint; give it a stiffness")
+
+
+@final
+class ContactForce(Sampling):
+    """The normal force of a contact [N]: of spring and damper, zero where it is open.
+
+    Parameters
+    ----------
+    contact : str
+        Its name.
+    """
+
+    type: Literal["contact-force"] = "contact-force"
+    contact: Annotated[str, checks.text]
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """One signal: `floor_force`."""
+        self._place(arm)
+        return (self.name or signal(f"{self.contact}_force"),)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[N]"""
+        return ("N",)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """As the contact's own."""
+        from flexarm.mechanics.outside import normal_force, pressed, velocity
+
+        contact = arm.contacts[self._place(arm)]
+        link = arm.number(contact.link)
+        v = velocity(chain, link, contact.at)(q, qd)[:3]
+        return [normal_force(contact, pressed(chain, contact, link, q), v)]
+
+    def _place(self, arm: Arm) -> int:
+        with refused("ContactForce"):
+            checked_instance(arm, Arm, "arm")
+        known = [each.name for each in arm.contacts]
+        if self.contact not in known:
+            there = f"the arm has {', '.join(known)}" if known else "the arm has none"
+            raise DescriptionError(f"ContactForce: unknown contact {shown(self.contact)}; {there}")
+        return known.index(self.contact)
+
+
+OF_THE_STATE = (
+    *(ContactForce, Encoder, Gyroscope, JointTorque, StarTracker, StrainGauge, Tachometer),
+    *(TipDeflection, TipPosition, TipVelocity),
+)
 """Kinds that do not depend on qdd."""
 
 # -- coordinates and links by name -------------------------------------------------------------------------------------
@@ -322,7 +650,7 @@ OF_THE_STATE = (Encoder, Tachometer, StrainGauge, TipPosition, TipDeflection)
 def coordinate_unit(arm: Arm, name: str) -> str:
     """[rad] or [m], of a coordinate, a drive or a hub; raises `DescriptionError` where the arm has none of the name."""
     _check_coordinate("coordinate_unit", name, arm)
-    known = {coordinate.name: coordinate.unit for coordinate in arm.layout}
+    known = dict(zip(arm.coordinates, arm.units, strict=True))
     return known[name] if name in known else _drives_and_hubs(arm)[name][0].joint.unit
 
 
@@ -332,33 +660,37 @@ def _drives_and_hubs(arm: Arm) -> dict[str, tuple[Link, int, str]]:
     return {f"{link.name}.{part}": (link, i, part) for i, link in moving for part in ("drive", "hub")}
 
 
-def _check_coordinate(where: str, name: str, arm: Arm) -> None:
+def _check_coordinate(where: str, name: str, arm: Arm, of_rates: bool = False) -> None:
     with refused(where):
         checked_instance(arm, Arm, "arm")
-    known = [*_drives_and_hubs(arm), *arm.coordinates]
+    known = [*_drives_and_hubs(arm), *(arm.velocities if of_rates else arm.coordinates)]
     if not isinstance(name, str) or name not in known:
         raise DescriptionError(f"{where}: unknown coordinate {shown(name)}; known are {', '.join(known)}")
 
 
-def _place(sensor: Described, name: str, arm: Arm) -> int:
-    """The number of the link of this name."""
+def _place(sensor: Described, name: str, arm: Arm, based: bool = False) -> int:
+    """The number of the link of this name; `based` says whether it might be a free base as well."""
     with refused(type(sensor).__name__):
         checked_instance(arm, Arm, "arm")
     names = [link.name for link in arm.links]
     if name not in names:
-        raise DescriptionError(f"{type(sensor).__name__}: unknown link {shown(name)}; the arm has {', '.join(names)}")
+        there = ", ".join([*names, BASE] if based and arm.free else names)
+        raise DescriptionError(f"{type(sensor).__name__}: unknown link {shown(name)}; the arm has {there}")
     return names.index(name)
 
 
 def _measured(name: str, arm: Arm, chain: Any, q: list) -> Any:
-    """A coordinate, or what a drive or a hub turns (or slides) by: linear in q."""
+    """A coordinate, or what a drive or a hub turns (or slides) by: linear in q, which is over the rates."""
     from flexarm.mechanics.chain import taken
     from flexarm.mechanics.spatial import dot
 
-    if name in arm.coordinates:
-        return q[arm.coordinates.index(name)]
+    if arm.free and name in POSE:
+        return chain.stood[POSE.index(name)]
+    if name in arm.velocities:
+        return q[arm.velocities.index(name)]
     link, i, part = _drives_and_hubs(arm)[name]
-    body, share = chain.bodies[i], taken(q, chain.own[i])
+    first = chain.links[i][0]
+    body, share = chain.bodies[first], taken(q, chain.own[first])
     if part == "drive":
         return dot(body.drive, share)
     joint = next(n for n in arm.joints if arm.layout[n].link == i)
@@ -387,18 +719,29 @@ class Outputs:
     names: tuple[str, ...]
     units: tuple[str, ...]
 
-    def values(self, q: Array, qd: Array, u: Array | None = None, p: Any = None) -> Array:
+    def values(self, q: Array, qd: Array, u: Array | None = None, p: Any = None, s: Any = None, w: Any = None) -> Array:
         """y, one number a signal, by native code; axes before the last are many states, as everywhere.
 
-        u is needed where acceleration is measured, and may be left out elsewhere; p are parameters of a model that
-        varies. Raises `DescriptionError` for arguments that do not fit the arm.
+        u is needed where acceleration or a motor is measured, and may be left out elsewhere; p are parameters of a
+        model that varies, s and w states of drives and exogenous inputs, by default zero. Raises `DescriptionError` for
+        arguments that do not fit the arm.
         """
+        if u is None and (self._accelerates or self._motors):
+            what = "an acceleration" if self._accelerates else "a motor"
+            raise DescriptionError(f"outputs: u is missing; {what} is measured")
+        if self._motors:
+            seen = self.model.evaluate("motors", q, qd, u, p=p, s=s, w=w)
+            found = [
+                seen[..., each.input(self.model.arm), each.column][..., None]
+                if isinstance(each, _OfMotor)
+                else outputs(self.model, [each]).values(q, qd, u, p, s, w)
+                for each in self.sensors
+            ]
+            return np.concatenate(found, axis=-1)
         if self._accelerates:
-            if u is None:
-                raise DescriptionError("outputs: u is missing; an acceleration is measured")
-            qdd = self.model.forward_dynamics(q, qd, u, p)
+            qdd = self.model.evaluate("forward_dynamics", q, qd, u, p=p, s=s, w=w)
         else:
-            qdd = np.zeros(len(self.model.coordinates))
+            qdd = np.zeros(self.model.nv)
         return self._evaluation((q, qd, qdd), None if p is None else self.model.parameter_values(p))
 
     @cached_property
@@ -409,7 +752,12 @@ class Outputs:
     @property
     def _accelerates(self) -> bool:
         """Whether some sensor may depend on qdd; one that is not of this module may."""
-        return not all(isinstance(each, OF_THE_STATE) for each in self.sensors)
+        return not all(isinstance(each, (*OF_THE_STATE, _OfMotor)) for each in self.sensors)
+
+    @property
+    def _motors(self) -> bool:
+        """Whether some sensor sees a motor."""
+        return any(isinstance(each, _OfMotor) for each in self.sensors)
 
     @cached_property
     def function(self) -> "ca.Function":
@@ -417,8 +765,8 @@ class Outputs:
         import casadi as ca
 
         y = self.model.with_numbers(self.model.output_function(self.sensors))
-        names, n = ["q", "qd", "u"], len(self.model.coordinates)
-        x = [ca.SX.sym(a, size) for a, size in zip(names, (n, n, len(self.model.inputs)), strict=True)]
+        names, n = ["q", "qd", "u"], self.model.nv
+        x = [ca.SX.sym(a, size) for a, size in zip(names, (self.model.nq, n, len(self.model.inputs)), strict=True)]
         qdd = self.model.fixed("forward_dynamics")(*x) if self._accelerates else ca.DM.zeros(n)
         return ca.Function("outputs", x, [ca.densify(ca.cse(y(x[0], x[1], qdd)))], names, ["y"])
 
@@ -480,7 +828,9 @@ def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) 
         rows = _rows(sensor, t)
         coords[dimension] = (dimension, t[rows], {"units": "s"})
         states = (result[name].values[rows] for name in ("q", "qd", "u"))
-        y = measured.values(*states)
+        beside = {"s": "drive_state", "w": "w"}
+        more = {a: result[name].values[rows] for a, name in beside.items() if name in result.variables}
+        y = measured.values(*states, **more)
         for k, (name, unit) in enumerate(zip(measured.names, measured.units, strict=True)):
             rng = np.random.default_rng([int(seed), *name.encode()])
             value = y[:, k] + sensor.noise * rng.standard_normal(len(rows))

@@ -95,6 +95,16 @@ def link(c):
     return fa.Link(name="a", body=fa.Rigid(length=1.0, mass=1.0))
 
 
+def part(c):
+    """A file of two modes of three points."""
+    shapes = np.zeros((3, 3, 2))
+    shapes[:, 1, 0] = shapes[:, 2, 1] = 0.3, 1.0, 1.1
+    points, tip = [[0.5, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.1, 0.1]], np.vstack([shapes[1], 1.5 * shapes[1]])
+    arrays = {"K": 100 * np.eye(2), "points": points, "masses": [0.5, 0.2, 0.1], "shapes": shapes}
+    np.savez(c.folder / "part.npz", tip_position=points[1], tip_shapes=tip, **arrays)
+    return c.folder / "part.npz"
+
+
 def table(c):
     return np.array([0.0, 0.01, 0.02]), np.ones((3, c.joints))
 
@@ -251,9 +261,16 @@ PARTICULAR = {
     "Beam.material": lambda c: LEFT_OUT,
     "Beam.section": lambda c: LEFT_OUT,
     "Beam.section_tip": lambda c: LEFT_OUT,
+    "FiniteElement.file": part,
+    "FiniteElement.modes": lambda c: 2,
+    "FiniteElement.shapes": lambda c: "clamped-free",
+    "FiniteElement.mass": lambda c: 0.5,
+    "FiniteElement.length": lambda c: LEFT_OUT,
+    "FiniteElement.part": lambda c: LEFT_OUT,
     "Rigid.com": lambda c: [0.5, 0.0, 0.0],
     "Revolute.axis": lambda c: [0, 0, 1],
     "Prismatic.axis": lambda c: [0, 1, 0],
+    "reaction_wheel.axis": lambda c: [0, 0, 1],
     "Link.joint": lambda c: fa.Revolute(),
     "Link.body": beam,
     "Arm.payload": lambda c: fa.Payload(mass=0.1),
@@ -266,6 +283,14 @@ PARTICULAR = {
     "LQR.joints": lambda c: LEFT_OUT,
     "LQR.reference": slew,
     "LQR.bandwidth": lambda c: 5.0,
+    "LQR.wheels": lambda c: LEFT_OUT,
+    "OnLinks.controller": lambda c: control.JointPD(0.1, Kp=10.0, Kd=2.0),
+    "OnLinks.links": lambda c: [c.arm.links[0].name],
+    "AttitudePD.actuators": lambda c: LEFT_OUT,
+    "AttitudePD.attitude": lambda c: [1.0, 0.0, 0.0, 0.0],
+    "reaction_null.links": lambda c: LEFT_OUT,
+    "ReactionlessLine.links": lambda c: LEFT_OUT,
+    "ReactionlessLine.way": lambda c: [0.1, 0.0, 0.0],
     "ScheduledLQR.bandwidth": lambda c: 5.0,
     "ScheduledLQR.points": lambda c: 3,
     "ScheduledLQR.until": lambda c: LEFT_OUT,

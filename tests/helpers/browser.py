@@ -9,6 +9,7 @@ After the test it is seen that the page has reported no error and has asked for 
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,15 @@ def opened(browser, tmp_path):
 def is_foreign(url, own):
     """Whether a request is for something else than the page itself, or what stands in it."""
     return url.partition("#")[0] != own and not url.startswith(("data:", "blob:"))
+
+
+def until(tab, condition):
+    """Waits for something in the page, whose policy lets no text be evaluated there but by the debugger."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not tab.evaluate(f"(() => {{ const page = flexarm.page, live = page && page.live; return {condition}; }})()"):
+        assert time.monotonic() < end, condition
+        tab.wait_for_timeout(50)
+
+
+SETTLED = "async () => { for (let i = 0; i < 3; i++) await new Promise((done) => requestAnimationFrame(done)); }"
+"""Until what a control has asked for is drawn."""

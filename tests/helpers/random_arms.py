@@ -10,7 +10,7 @@ a rotor.
 """
 
 import numpy as np
-from oracle import DIRECTIONS, names
+from oracle import DIRECTIONS, free, names, thrusters
 
 from flexarm.description import arm as fa
 from flexarm.shapes import family
@@ -37,6 +37,7 @@ def random_arm(
     tapered=False,
     foreshortening=False,
     chord=False,
+    twisting=False,
 ):
     """A general arm drawn from `seed`. The options from `rotor` on change the arm they find and draw no other.
 
@@ -55,6 +56,7 @@ def random_arm(
     tapered         True: every beam that does not telescope is tapered
     foreshortening  True: in every beam that does not telescope
     chord           True: on every beam
+    twisting        True: the beam of the telescope twists and stretches too
     """
     rng = np.random.default_rng([seed, 2024])
     count = links if links is not None else int(rng.integers(2, 5))
@@ -82,6 +84,13 @@ def random_arm(
     if telescope:
         i = int(rng.integers(count))
         chain[i] = telescoping(rng, chain[i], planar, rigid, share, damping, convection)
+        if twisting:
+            body = chain[i].body
+            more = {"torsion": int(rng.integers(1, 3)), "axial": int(rng.integers(1, 3))}
+            ratio = rng.uniform(0.005, 0.05) if damping else 0.0
+            GJ, EA = rng.uniform(5, 40), rng.uniform(1e3, 1e4)
+            body = body.replace(modes={**body.modes, **more}, GJ=GJ, EA=EA, damping={"torsion": ratio, "axial": ratio})
+            chain[i] = chain[i].replace(body=body)
     for i, link in enumerate(chain):
         joint, body, slides = link.joint, link.body, link.joint.type == "telescope"
         if rotor == "absolute" and joint.type != "fixed":
@@ -100,10 +109,10 @@ def random_arm(
 def random_state(arm, seed):
     """q, qd, u in general position: joint coordinates of 1, flexible ones of 0.05, rates and inputs of 1.
 
-    A telescope is out by 0.35 to 0.9 of its length.
+    A telescope is out by 0.35 to 0.9 of its length. A free base stands and turns somehow.
     """
     rng = np.random.default_rng([seed, 4096])
-    coordinates = names(arm)
+    coordinates = names(arm)[6 * free(arm) :]
     flexible = np.array([name.split(".")[-1].startswith(DIRECTIONS) for name in coordinates])
     size = np.where(flexible, 0.05, 1.0)
     q = size * rng.uniform(0.4, 1.3, len(size)) * rng.choice([-1, 1], len(size))
@@ -114,7 +123,9 @@ def random_state(arm, seed):
         if name.endswith(".motor"):
             q[i] = q[coordinates.index(name.replace(".motor", ".joint"))] + rng.uniform(0.05, 0.3)
     qd = rng.uniform(0.4, 1.3, len(size)) * rng.choice([-1, 1], len(size))
-    u = rng.uniform(-2, 2, sum(link.joint.type != "fixed" for link in arm.links))
+    u = rng.uniform(-2, 2, sum(link.joint.type != "fixed" for link in arm.links) + len(thrusters(arm)))
+    if free(arm):
+        q, qd = np.concatenate([rng.normal(size=3), unit(rng, size=4), q]), np.concatenate([rng.normal(size=6), qd])
     return q, qd, u
 
 
@@ -246,8 +257,8 @@ def random_pose(rng, planar):
     return fa.Pose(xyz=numbers(xyz), rpy=numbers(rpy))
 
 
-def unit(rng, planar=False):
-    v = rng.normal(size=3)
+def unit(rng, planar=False, size=3):
+    v = rng.normal(size=size)
     if planar:
         v[2] = 0
     return v / np.linalg.norm(v)

@@ -64,10 +64,14 @@ def arguments(function, model):
         "p": 1.1 * model.p,
         "nominal": 2.0,
     }
-    return {name: known[name] for name in inspect.signature(function).parameters if name != "self"}
+    left_out = ("self", "s", "w")  # the arm has neither states of drives nor anything from outside
+    return {name: known[name] for name in inspect.signature(function).parameters if name not in left_out}
 
 
-INNER = ("compiled", "derived", "evaluation", "over_parameters", "traced", "with_numbers")
+INNER = (
+    "compiled", "derived", "evaluation", "over_parameters", "posed", "rates_in_tangent", "to_tangent", "traced",
+    "with_numbers",
+)  # fmt: skip
 """Methods that the others are made of, with functions and kernels as arguments."""
 
 

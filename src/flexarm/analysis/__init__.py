@@ -1,4 +1,5 @@
-"""Linear analysis: equilibria, poles and zeros, zero dynamics, responses, modes, eigenvalues along a trajectory.
+"""Linear analysis: equilibria, poles and zeros, zero dynamics, responses, modes, eigenvalues along a trajectory,
+arms on a free base.
 
     q, u = equilibrium(model, q0)
     system = model.linearize(q, 0 * q, u, outputs=[TipPosition(axes="y")])
@@ -17,6 +18,7 @@ from flexarm.analysis.along import (
 )
 from flexarm.analysis.convergence import Convergence, convergence
 from flexarm.analysis.equilibrium import configuration, equilibrium
+from flexarm.analysis.floating import base_rates, generalized_jacobian, reaction_null, tip_jacobian
 from flexarm.analysis.linear import (
     Channels,
     ZeroDynamics,
@@ -28,12 +30,15 @@ from flexarm.analysis.linear import (
     zeros,
 )
 from flexarm.analysis.modes import mode_table
+from flexarm.analysis.reactionless import ReactionlessLine
 
 __all__ = [
     "Channels",
     "Convergence",
     "LyapunovRate",
+    "ReactionlessLine",
     "ZeroDynamics",
+    "base_rates",
     "configuration",
     "convergence",
     "equations_along",
@@ -41,11 +46,14 @@ __all__ = [
     "flexible_equations",
     "frequency_response",
     "frozen_eigenvalues",
+    "generalized_jacobian",
     "is_minimum_phase",
     "lyapunov_rate",
     "mode_table",
     "poles",
     "quadratic_eigenvalues",
+    "reaction_null",
+    "tip_jacobian",
     "transfer_function",
     "zero_dynamics",
     "zeros",

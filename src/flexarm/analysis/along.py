@@ -20,13 +20,15 @@ def flexible_equations(model: Model, straight: bool = False) -> "ca.Function":
     """What bends and vibrates while the drives follow a motion: M z_dd + C z_d + K z = g, as a CasADi Function.
 
     z are small deviations of the coordinates that no input is named after, with what the drives turn held to its
-    motion; M, C and K are exact derivatives of the inverse dynamics (Theodore & Ghosal, eqs. 38, 39).
+    motion; M, C and K are exact derivatives of the inverse dynamics (Theodore & Ghosal, eqs. 38, 39). A free base is
+    among what moves: its six are a shift and a turn along its axes, whose rates are those of z.
 
     Parameters
     ----------
     straight : bool
         True: about z = 0, an arm that is not deformed. The Function is then one of q, qd and qdd of the inputs'
-        coordinates alone, (m,), and z is all of the deformation. False: about any state; of q, qd, qdd, (n,).
+        coordinates alone, (m,), and z is all of the deformation; refused of a free base, which moves far. False: about
+        any state; of q (nq,), qd and qdd, (n,).
 
     Returns
     -------
@@ -36,6 +38,8 @@ def flexible_equations(model: Model, straight: bool = False) -> "ca.Function":
     with refused("flexible_equations"):
         checked_instance(model, Model, "model")
         checked_flag(straight, "straight")
+        if straight and model.arm.free:
+            raise Fault("straight", f"is True; the base of arm {model.arm.name!r} is free, and moves with the drives")
     where = "straight" if straight else "anywhere"
     return model.derived(f"flexible equations, {where}", lambda: _flexible_equations(model, straight))
 
@@ -44,10 +48,11 @@ def _flexible_equations(model: Model, straight: bool) -> "ca.Function":
     import casadi as ca
 
     driven = list(model.arm.actuated)
-    free = [i for i in range(len(model.coordinates)) if i not in driven]
-    N = held(model.input_matrix(np.array(model.arm.rest)))
+    free = [i for i in range(model.nv) if i not in driven]
+    N = held(model.input_matrix(np.array(model.arm.rest))[:, : len(driven)])
     inverse = model.fixed("inverse_dynamics")
-    states = [ca.SX.sym(name, len(model.coordinates)) for name in ("q", "qd", "qdd")]
+    sizes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
+    states = [ca.SX.sym(name, size) for name, size in sizes.items()]
     x = states
     if straight:
         given = [ca.SX.sym(name, len(driven)) for name in ("q", "qd", "qdd")]
@@ -61,13 +66,31 @@ def _flexible_equations(model: Model, straight: bool) -> "ca.Function":
         x = given
     else:
         demand = inverse(*states)
-        K, C, M = (ca.mtimes(ca.mtimes(N.T, ca.jacobian(demand, b)), N) for b in states)
+        K, C, M = (
+            model.to_tangent(ca.jacobian(demand, b), states, name) for b, name in zip(states, sizes, strict=True)
+        )
+        if model.arm.free:  # qd moves by zd + W z and qdd by zdd + W zd + W' z
+            W, W_rate = (_carried(x) for x in states[1:])
+            K, C = K + ca.mtimes(C, W) + ca.mtimes(M, W_rate), C + ca.mtimes(M, W)
+        K, C, M = (ca.mtimes(ca.mtimes(N.T, x), N) for x in (K, C, M))
         values = [ca.horzcat(M, C, K, -ca.mtimes(N.T, demand))]
     return ca.Function("flexible", x, [ca.cse(ca.densify(values[0]))], ["q", "qd", "qdd"], ["equations"])
 
 
+def _carried(rates: "ca.SX") -> "ca.SX":
+    """W, (n, n): what a shift and a turn of a free base add to its twist, of that twist (v, w): w x shift + v x turn,
+    and w x turn."""
+    import casadi as ca
+
+    v, w = ca.skew(rates[:3]), ca.skew(rates[3:6])
+    W = ca.SX.zeros(rates.numel(), rates.numel())
+    W[:6, :6] = ca.blockcat([[w, v], [ca.SX.zeros(3, 3), w]])
+    return W
+
+
 def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
-    """M, C, K (times, k, k) and g (times, k) of `flexible_equations` at states (times, n or m).
+    """M, C, K (times, k, k) and g (times, k) of `flexible_equations` at states (times, n or m), of a free base's arm q
+    (times, nq).
 
     Raises `DescriptionError` where the states do not fit the Function.
     """
@@ -76,9 +99,9 @@ def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) ->
     with refused("equations_along"):
         checked_instance(function, ca.Function, "function")
         q, qd, qdd = (checked_array(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd")))
-        for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd")):
-            if x.ndim != 2 or x.shape != q.shape or x.shape[1] != function.size1_in(0):
-                raise Fault(name, f"has shape {x.shape}; it must be (times, {function.size1_in(0)}), as the others")
+        for i, (x, name) in enumerate(((q, "q"), (qd, "qd"), (qdd, "qdd"))):
+            if x.ndim != 2 or len(x) != len(q) or x.shape[1] != function.size1_in(i):
+                raise Fault(name, f"has shape {x.shape}; it must be (times, {function.size1_in(i)}), as the others")
     count = len(q)
     k = function.size1_out(0)
     values = np.array(function.map(count)(q.T, qd.T, qdd.T))
@@ -118,7 +141,7 @@ def frozen_eigenvalues(model: Model, q: Array, qd: Array, u: Array | None = None
 
     Parameters
     ----------
-    q, qd : (times, n)
+    q, qd : (times, nq), (times, n)
         For example those of a result of `simulate`.
     u, qdd : (times, m), (times, n)
         One of them: the inputs, from which the accelerations follow, or the accelerations themselves.
@@ -126,7 +149,8 @@ def frozen_eigenvalues(model: Model, q: Array, qd: Array, u: Array | None = None
     Raises
     ------
     DescriptionError
-        Where both or neither are given, or shapes do not fit.
+        Where both or neither are given, or shapes do not fit; for u of an arm whose drives have states, or on which
+        something acts from outside.
     """
     M, C, K, _ = equations_along(flexible_equations(model), *_trajectory(model, q, qd, u, qdd))
     return quadratic_eigenvalues(M, C, K)
@@ -156,17 +180,23 @@ def lyapunov_rate(model: Model, q: Array, qd: Array, u: Array | None = None, qdd
         import casadi as ca
 
         mass, stiff = model.fixed("mass_matrix"), model.fixed("stiffness_force")
-        n = len(model.coordinates)
-        x, v, a = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))
+        n, pose = model.nv, 7 * model.arm.free
+        x, v, a = (ca.SX.sym(name, size) for name, size in (("q", model.nq), ("qd", n), ("qdd", n)))
+
+        def rates(v: "ca.SX") -> "ca.SX":
+            """Of q: neither M nor K knows where a free base stands."""
+            return ca.vertcat(ca.SX.zeros(pose), v[6 * model.arm.free :])
+
         F = list(model.arm.flexible)
         others = [i for i in range(n) if i not in F]
-        K = ca.jacobian(stiff(x), x)[F, F]
-        V = ca.bilin(mass(x)[F, F], v[F], v[F]) / 2 + ca.bilin(K, x[F], x[F]) / 2
+        K = model.to_tangent(ca.jacobian(stiff(x), x), [x], "q")[F, F]
+        z = x[model.nq - n :][F]
+        V = ca.bilin(mass(x)[F, F], v[F], v[F]) / 2 + ca.bilin(K, z, z) / 2
         moved = ca.SX.zeros(n)
         moved[others] = v[others]
-        K_rate = ca.reshape(ca.jtimes(ca.vec(K), x, moved), K.shape)
-        rates = [V, ca.jtimes(V, x, v) + ca.jtimes(V, v, a), ca.bilin(K_rate, x[F], x[F]) / 2]
-        return ca.Function("lyapunov", [x, v, a], [ca.cse(ca.densify(ca.vertcat(*rates)))])
+        K_rate = ca.reshape(ca.jtimes(ca.vec(K), x, rates(moved)), K.shape)
+        found = [V, ca.jtimes(V, x, rates(v)) + ca.jtimes(V, v, a), ca.bilin(K_rate, z, z) / 2]
+        return ca.Function("lyapunov", [x, v, a], [ca.cse(ca.densify(ca.vertcat(*found)))])
 
     return LyapunovRate(*np.array(model.derived("lyapunov", trace).map(len(q))(q.T, qd.T, qdd.T)))
 
@@ -177,8 +207,11 @@ def _trajectory(model: Model, q: Array, qd: Array, u: Array | None, qdd: Array |
         checked_instance(model, Model, "model")
     if (u is None) == (qdd is None):
         raise DescriptionError("along a trajectory: give u, or qdd, and not both")
+    if u is not None and (more := (*model.states, *model.exogenous)):
+        why = f"accelerations do not follow from u alone, but from {more[0]} too: give qdd"
+        raise DescriptionError(f"along a trajectory: arm {model.arm.name!r}: {why}")
     q, qd = model.argument("q", q), model.argument("qd", qd)
-    if q.ndim != 2 or qd.shape != q.shape:
+    if q.ndim != 2 or qd.ndim != 2 or len(qd) != len(q):
         raise DescriptionError(f"along a trajectory: q has shape {q.shape} and qd {qd.shape}; both must be (times, n)")
     found = model.argument("qdd", qdd) if u is None else model.forward_dynamics(q, qd, u)
-    return q, qd, np.broadcast_to(found, q.shape)
+    return q, qd, np.broadcast_to(found, qd.shape)

@@ -7,8 +7,9 @@ import numpy as np
 
 from flexarm.analysis.equilibrium import equilibrium
 from flexarm.checks import checked_instance, refused
-from flexarm.description.arm import Arm
-from flexarm.description.bodies import DIRECTIONS, MOST_MODES, Beam
+from flexarm.description.arm import Arm, FiniteElement
+from flexarm.description.beams import DIRECTIONS, MOST_SEGMENT_MODES, Beam
+from flexarm.description.bodies import MOST_MODES
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import held
@@ -34,9 +35,10 @@ class Convergence:
     locked, free : (k,), (k,)
         Natural frequencies with the drives held and free, as `Model.frequencies` gives them [rad/s].
     sag : (3,)
-        How far gravity moves the tip, the drives held [m]; zero where there is no gravity.
+        How far gravity moves the tip, the drives held [m]; zero where there is no gravity, or the base is free.
     compliance : float
-        How far 1 N moves the tip along itself in the direction in which that is most, the drives held [m/N].
+        How far 1 N moves the tip along itself in the direction in which that is most, the drives held, and a free base
+        too [m/N].
     more_locked, more_free, more_sag, more_compliance
         The same with more modes; frequencies as many as without.
     """
@@ -62,7 +64,7 @@ class Convergence:
                 if a == b == 0:
                     continue  # the arm as a whole
                 found.append((f"drives {label}, frequency {i} [rad/s]", f"{a:.5g}", f"{b:.5g}", _percent(b - a, a)))
-        if any(self.arm.gravity):
+        if any(self.arm.gravity) and not self.arm.free:
             size, larger, moved = (
                 float(np.linalg.norm(x)) for x in (self.sag, self.more_sag, self.more_sag - self.sag)
             )
@@ -103,8 +105,8 @@ def convergence(arm: Arm, q: Array | None = None) -> Convergence:
     Parameters
     ----------
     arm : Arm
-    q : (n,), optional
-        Where: its joints and motors count, links are straight. Default: `arm.rest`.
+    q : (nq,), optional
+        Where: its joints and motors count, and a free base, links are straight. Default: `arm.rest`.
 
     Raises
     ------
@@ -120,8 +122,9 @@ def convergence(arm: Arm, q: Array | None = None) -> Convergence:
     given = few.argument("q", arm.rest if q is None else q)
     if given.ndim != 1:
         raise DescriptionError("convergence: q has more than one axis; give one configuration")
-    drives = {arm.coordinates[i]: given[i] for i in (*arm.joints, *arm.motors)}
-    places = [np.array([drives.get(name, 0.0) for name in model.coordinates]) for model in (few, more)]
+    bends = {arm.velocities[i] for i in arm.flexible}
+    stays = {name: x for name, x in zip(arm.coordinates, given.tolist(), strict=True) if name not in bends}
+    places = [np.array([stays.get(name, 0.0) for name in model.coordinates]) for model in (few, more)]
     here, there = (_measured(model, place) for model, place in zip((few, more), places, strict=True))
     locked, free = len(here[0]), len(here[1])
     return Convergence(arm, modes, kept, *here, there[0][:locked], there[1][:free], *there[2:])
@@ -144,6 +147,13 @@ def _with_more(arm: Arm) -> tuple[Arm, dict[str, tuple[int, int]], dict[str, str
                 elif n:
                     kept[where] = why
             body = body.replace(modes=counts, damping=0.0)  # damping may be given mode by mode
+        elif isinstance(body, FiniteElement) and body.modes:
+            where = f"{link.name}.mode"
+            body, why = _with_another_mode(body)
+            if why:
+                kept[where] = why
+            else:
+                modes[where] = body.modes - 1, body.modes
         links.append(link.replace(body=body))
     if not modes:
         reasons = "; ".join(f"{where}: {why}" for where, why in kept.items()) or "no link has modes"
@@ -157,18 +167,35 @@ def _larger(body: Beam, direction: str) -> tuple[int, str]:
     if direction == "torsion" and not body.rho_Ip:
         return n, "without polar_inertia another mode has no inertia"
     refusal = getattr(family(body.families[direction], direction), "refusal", None)
-    for larger in range(n + 1, min(n + 2, MOST_MODES) + 1):
+    most = MOST_MODES if body.segments is None else MOST_SEGMENT_MODES
+    for larger in range(n + 1, min(n + 2, most) + 1):
         if refusal is None or not refusal(larger):
             return larger, ""
-    return n, f"{n} is the most" if n == MOST_MODES or refusal is None else refusal(n + 1)
+    return n, f"{n} is the most" if n == most or refusal is None else refusal(n + 1)
+
+
+def _with_another_mode(body: FiniteElement) -> tuple[FiniteElement, str]:
+    """The part with one more mode from its file; where there is none, the same part and why."""
+    if body.file is None:
+        return body, "its file is not known"
+    try:
+        return body.replace(modes=body.modes + 1, damping=0.0), ""
+    except DescriptionError as error:
+        return body, error.message
 
 
 def _measured(model: Model, q: Array) -> tuple[Array, Array, Array, float]:
     """Frequencies with the drives held and free, the sag, and the compliance."""
     straight = model.tip(q)[:3, 3]
-    sagged = model.tip(equilibrium(model, q)[0])[:3, 3] if any(model.gravity) else straight
-    N = held(model.input_matrix(q))
+    weighs = any(model.gravity) and not model.arm.free  # what falls freely does not sag
+    sagged = model.tip(equilibrium(model, q)[0])[:3, 3] if weighs else straight
+    N = held(model.input_matrix(q)[:, : len(model.arm.joints)])
+    N = N[:, 6 * model.arm.free :]  # a free base is held for what bends beyond it
     K = N.T @ np.array(model.slope("stiffness_force", 0)(q)) @ N
     J = np.array(model.slope("tip", 0)(q))[12:15] @ N  # a pose counts its columns one after the other
-    compliance = float(np.linalg.eigvalsh(J @ np.linalg.solve(K, J.T))[-1])
+    try:
+        compliance = float(np.linalg.eigvalsh(J @ np.linalg.solve(K, J.T))[-1])
+    except np.linalg.LinAlgError:
+        why = "nothing holds it there against some motion, as in a play: leave the backlash of its drives out"
+        raise DescriptionError(f"convergence: arm {model.arm.name!r}: {why}") from None
     return model.frequencies(q), model.frequencies(q, locked=False), sagged - straight, compliance

@@ -1,84 +1,178 @@
 """Where an arm stands still, with its drives or its joints held."""
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm import attitude
 from flexarm.checks import checked_array, checked_instance, refused, shown
+from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
+from flexarm.model.attitudes import checked_unit
 from flexarm.model.linear import held as free_motions
 
 Array = np.ndarray
 
+BASE = 6
+"""Rates of a free base: they stand first, and so do the motions that it is free for."""
+UNHELD = 1e-9
+"""Of the largest force on the way: what is left of it beside what holds an arm on a free base is nothing."""
 
-def equilibrium(model: Model, q: ArrayLike, held: Literal["drives", "joints"] = "drives") -> tuple[Array, Array]:
-    """Where the arm stands still near q, what is held being as it is there, and the inputs for it: (n,), (m,).
+
+def equilibrium(
+    model: Model, q: ArrayLike, held: Literal["drives", "joints"] = "drives", w: ArrayLike | None = None
+) -> tuple[Array, Array]:
+    """Where the arm stands still near q, what is held being as it is there, and the inputs for it: (nq,), (m,).
 
     Solves dV/dq = B u by Newton's method along the motions that what is held allows: links sag under gravity, springs
-    of joints are wound. It may be one that the arm falls from: some of `model.frequencies` are then negative.
+    of joints are wound. It may be one that the arm falls from: some of `model.frequencies` are then negative. A motor
+    with a voltage for input has that of a settled current; limits of motors are left out, and friction holds nothing.
+
+    A free base stays where it is, in any attitude, unless springs hold it; its thrusters carry what must be carried,
+    with the least sum of squares.
 
     Parameters
     ----------
-    q : (n,) or (m,)
+    q : (nq,) or (m,)
         A configuration; or the joints alone, see `configuration`.
     held : "drives" or "joints"
         What keeps its place: what the drives turn, at an elastic joint the motor; or the joints, on the links' side.
+    w : (exogenous,), optional
+        What acts from outside, see `Model.exogenous`; default zero.
 
     Raises
     ------
     DescriptionError
         For a q that does not fit the arm, and an unknown word in `held`.
     FlexarmError
-        Where no equilibrium is found.
+        Where no equilibrium is found, or nothing holds a free base against what acts on it.
     """
     if not isinstance(held, str) or held not in ("drives", "joints"):
         raise DescriptionError(f"equilibrium: held is {shown(held)}; it must be 'drives' or 'joints'")
     x, u = configuration(model, q), np.zeros(len(model.inputs))
-    B = model.input_matrix(x)
-    N = free_motions(B if held == "drives" else np.eye(len(x))[:, list(model.arm.joints)])
-    slope = model.slope("restoring_force", 0)
-    k = N.shape[1]
+    B, arm = model.input_matrix(x), model.arm
+    N = free_motions(B[:, : len(arm.joints)] if held == "drives" else np.eye(model.nv)[:, list(arm.joints)])
+    force, slope = _resisting(model, w)
+    loose = arm.free and not np.array(model.slope("stiffness_force", "q")(x))[:, :BASE].any()
+    if loose:
+        N = N[:, BASE:]
+    k, largest = N.shape[1], 0.0
     for _ in range(50):
-        matrix = np.hstack([np.array(slope(x)) @ N, -B])
+        matrix, lacking = np.hstack([np.array(slope(x)) @ N, -B]), B @ u - force(x)
+        largest = max(largest, np.abs(force(x)).max())
         try:
-            step = np.linalg.solve(matrix, B @ u - model.evaluate("restoring_force", x))
+            step = np.linalg.lstsq(matrix, lacking)[0] if arm.free else np.linalg.solve(matrix, lacking)
         except np.linalg.LinAlgError:
             break
-        x, u = x + N @ step[:k], u + step[k:]
+        x, u = _moved(arm, x, N @ step[:k]), u + step[k:]
         if not np.isfinite(x).all():
             break
         if np.abs(step[:k]).max(initial=0.0) <= 1e-12 * (1 + np.abs(x).max()):
-            return x, u
+            if arm.free and np.abs(B @ u - force(x)).max() > UNHELD * largest:
+                raise _unheld(arm)
+            return x, _inputs(model, u)
+    if held == "drives" and model.arm.touches:
+        x = configuration(model, q)
+        settled = _settled(arm, x, N, model.mass_matrix(x), force, slope)
+        if settled is not None:
+            return settled, _inputs(model, np.linalg.lstsq(B, force(settled), rcond=None)[0])
+    acting = force(configuration(model, q))
+    if loose and np.abs((B @ np.linalg.lstsq(B[:BASE], acting[:BASE])[0] - acting)[:BASE]).max() > UNHELD * largest:
+        raise _unheld(arm)
     where = ", ".join(f"{value:.4g}" for value in np.asarray(q, dtype=float))
     message = f"no equilibrium found near {where} with the {held} held; it may be too soft for its load"
     raise FlexarmError(f"arm {model.arm.name!r}: {message}")
 
 
+def _unheld(arm: Arm) -> FlexarmError:
+    message = "nothing holds its free base against what acts on it, so it stands still nowhere"
+    return FlexarmError(f"arm {arm.name!r}: {message}; gravity must be zero, or thrusters carry it")
+
+
+def _moved(arm: Arm, q: Array, dx: Array) -> Array:
+    """Coordinates (nq,) a little way from others, along local ones."""
+    return attitude.configuration(arm, attitude.local(arm, q, q) + dx, q)
+
+
+MOST_TRIED = 400
+"""Steps in which an arm with play must have settled."""
+
+
+def _settled(
+    arm: Arm, x: Array, N: Array, M: Array, force: Callable[[Array], Array], slope: Callable[[Array], Any]
+) -> Array | None:
+    """Where the arm settles from x along the motions N, or None: in a play there is no stiffness for Newton's method.
+
+    Steps are those of a motion without momentum, (K + mu M) dx = -F. One is taken where the force still points along
+    it, or has become less; mu is then smaller next time, else larger.
+    """
+    M, mu, F = N.T @ M @ N, 1.0, N.T @ force(x)
+    scale = np.abs(force(x)).max()
+    for _ in range(MOST_TRIED):
+        if np.abs(F).max(initial=0.0) <= 1e-12 * scale:
+            return x
+        K = N.T @ np.array(slope(x)) @ N
+        dx = np.linalg.solve(K + mu * M, -F)
+        there = N.T @ force(beyond := _moved(arm, x, N @ dx))
+        if np.isfinite(there).all() and (there @ dx <= 0 or np.abs(there).max() < np.abs(F).max()):
+            x, F, mu = beyond, there, max(mu / 4, 1e-6)  # never singular
+            scale = max(scale, np.abs(force(x)).max())
+        else:
+            mu *= 8
+    return None
+
+
+def _resisting(model: Model, w: ArrayLike | None) -> tuple[Callable[[Array], Array], Callable[[Array], Any]]:
+    """What must be held at rest, as a function of q, and its slope: of the potential, and of what acts from outside."""
+    if w is None:
+        return lambda x: model.evaluate("restoring_force", x), model.slope("restoring_force", 0)
+    acting, n = model.single("equilibrium", "w", w), model.nv
+    none, u, s = np.zeros(n), np.zeros(len(model.inputs)), np.zeros(len(model.states))
+    names, slope = model.arguments("state_residual"), model.slope("state_residual", "q")
+
+    def given(x: Array) -> list[Array]:
+        at = {"q": x, "qd": none, "s": s, "u": u, "w": acting, "qdd": none}
+        return [at[name] for name in names]
+
+    return lambda x: -model.evaluate("state_residual", *given(x))[:n], lambda x: -np.array(slope(*given(x)))[:n]
+
+
+def _inputs(model: Model, efforts: Array) -> Array:
+    """The inputs (m,) for forces and torques of the actuators at rest; a thruster's is its force."""
+    joints = [link.joint for link in model.arm_at().links if link.joint.moves]
+    given = [joint.input_at_rest(x) for joint, x in zip(joints, efforts.tolist(), strict=False)]
+    return np.concatenate([given, efforts[len(given) :]])
+
+
 def configuration(model: Model, q: ArrayLike) -> Array:
-    """A configuration (n,) of one, or of the joints alone, (m,): motors are then where their joints are, and what bends
-    is as in `arm.rest`. Raises `DescriptionError` for anything else."""
+    """A configuration (nq,) of one, or of the joints alone, (m,): motors are then where their joints are, and a free
+    base and what bends as in `arm.rest`. Raises `DescriptionError` for anything else."""
     with refused():
         checked_instance(model, Model, "model")
         given = checked_array(q, "q")
-    n, m = len(model.coordinates), len(model.inputs)
+    n, m = model.nq, len(model.arm.joints)
     if given.ndim > 1:
         raise DescriptionError("q has more than one axis; give one configuration")
     if given.shape not in ((n,), (m,)):
-        names, joints = model.coordinates, model.arm.joints
-        allowed = f"{n} numbers: {', '.join(names)}; or the joints alone: {', '.join(names[i] for i in joints)}"
+        joints = ", ".join(model.velocities[i] for i in model.arm.joints)
+        allowed = f"{n} numbers: {', '.join(model.coordinates)}; or the joints alone: {joints}"
         raise DescriptionError(f"q has shape {given.shape}; it must have {allowed}")
     if given.shape == (n,):
+        checked_unit("q", given, model.arm)
         return given
-    T = moved_by_joints(model)
-    return np.where(T.any(axis=1), T @ given, model.arm.rest)
+    T, arm = moved_by_joints(model), model.arm
+    return attitude.configuration(arm, np.where(T.any(axis=1), T @ given, attitude.local(arm, np.array(arm.rest))))
 
 
 def moved_by_joints(model: Model) -> Array:
-    """How the coordinates go along with the joints, (n, m), nothing being bent: 1 for a joint and for its motor."""
-    T = np.zeros((len(model.coordinates), len(model.inputs)))
-    T[list(model.arm.joints), range(len(model.inputs))] = 1.0
+    """How the local coordinates go along with the joints, (n, m), nothing being bent: 1 for a joint and its motor."""
+    T = np.zeros((model.nv, len(model.arm.joints)))
+    T[list(model.arm.joints), range(len(model.arm.joints))] = 1.0
+    place = {joint: i for i, joint in enumerate(model.arm.joints)}
+    transmission = model.arm.transmission
     for joint, motor in model.arm.springs:
-        T[motor] = T[joint]
+        T[motor] = transmission[place[joint]]
     return T

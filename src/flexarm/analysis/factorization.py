@@ -9,11 +9,15 @@ After A. Mohan and S. K. Saha, A computationally efficient and numerically stabl
 with flexible links, sections 4.1 and 5. Nothing is derived a second time: U and D are what the recursion of
 `Model.forward_dynamics` eliminates with, the blocks of N_l and N_d what carries its accelerations outward.
 
-Rows and columns of U and D, and columns of N_d, stand in the recursion's order, see `order`: link by link from the
-base, a link's joint before its flexible coordinates and its motor. Twists stand body by body, each in the axes of the
-body's base frame: velocity of its origin (3), angular velocity (3), rate of its joint (1), rates of its other
-coordinates; see `rows`. The joint's own rate, which the paper's twist has not, is there for rotors: where there are
-none, its row of `body_inertia` is empty. The payload is the last body.
+Rows and columns of U and D, and columns of N_d, stand in the recursion's order, see `order`: a free base's six rates,
+then link by link outward (`arm.outward`), a link's joint before its flexible coordinates and its motor. Twists stand
+body by body, each in the axes of the body's base frame: velocity of its origin (3), angular velocity (3), rate of its
+joint (1), rates of its other coordinates; see `rows`. The joint's own rate, which the paper's twist has not, is there
+for rotors: where there are none, its row of `body_inertia` is empty.
+
+Bodies are the free base, if there is one, then the links' in that order (one a segment, where a beam has segments),
+then what is carried at tips, of which the last is the arm's payload. On the paper's chain each carries one; of two
+branches neither carries the other, and U and N_l are empty between them.
 """
 
 from collections.abc import Callable
@@ -32,19 +36,22 @@ Array = np.ndarray
 
 
 def order(model: Model) -> tuple[int, ...]:
-    """Where the recursion's coordinates stand in `model.coordinates`, from the base outward: (n,)."""
+    """Where the recursion's coordinates stand in `model.velocities`, from the base outward: (n,)."""
     return tuple(factors.order(_arm(model).chain))
 
 
 def rows(model: Model) -> tuple[slice, ...]:
-    """Which rows of N_l and N_d belong to each body, the payload last: (links + 1,)."""
+    """Which rows of N_l and N_d belong to each body: (bodies,); on a chain (links + 1,)."""
     ends = np.cumsum([0, *(7 + body.size for body in _arm(model).chain.bodies)]).tolist()
     return tuple(slice(a, b) for a, b in pairwise(ends))
 
 
 def columns(model: Model) -> tuple[slice, ...]:
-    """Which rows and columns of U and D belong to each body, none to the payload: (links + 1,)."""
-    ends = np.cumsum([0, *(len(positions(own)) for own in _arm(model).chain.own)]).tolist()
+    """Which rows and columns of U and D belong to each body, none to payloads: (bodies,)."""
+    chain = _arm(model).chain
+    counts = [len(positions(own)) for own in chain.own]
+    counts[0] += len(chain.base)  # the base is the first body, where it is free
+    ends = np.cumsum([0, *counts]).tolist()
     return tuple(slice(a, b) for a, b in pairwise(ends))
 
 
@@ -54,7 +61,7 @@ def udu(model: Model, q: Array, blocks: bool = False) -> tuple[Array, Array]:
     Parameters
     ----------
     q : (n,)
-        A configuration, in the order of `model.coordinates`.
+        A configuration, in the order of `model.coordinates`; (nq,) where the base is free.
     blocks : bool
         False: U is unit upper triangular and D diagonal, coordinate by coordinate, as the recursion eliminates. True:
         link by link, eq. 35: U has unit matrices on its diagonal and D the links' articulated inertia I^_i.
@@ -85,8 +92,10 @@ def denoc(model: Model, q: Array) -> tuple[Array, Array]:
     """
     A, N_d, _ = _propagation(model, q)
     N_l = np.eye(len(A))
-    for before, own in pairwise(rows(model)):
-        N_l[own] += A[own, before] @ N_l[before]
+    mine = rows(model)
+    for own, parent in zip(mine, _arm(model).chain.parents, strict=True):
+        if parent >= 0:
+            N_l[own] += A[own, mine[parent]] @ N_l[mine[parent]]
     return N_l, N_d
 
 
@@ -106,7 +115,7 @@ def _arm(model: Model) -> Model:
 
 def _propagation(model: Model, q: Array) -> tuple[Array, Array, Array]:
     found = _evaluated(model, factors.propagation, q)
-    size, n = len(found), len(model.coordinates)
+    size, n = len(found), model.nv
     return found[:, :size], found[:, size : size + n], found[:, size + n :]
 
 
@@ -120,7 +129,7 @@ def _evaluated(model: Model, table: Callable[[Chain, list], list[list]], q: Arra
         import casadi as ca
 
         x = ca.SX.sym("q", len(q))
-        rows = table(model.chain, [x[i] for i in range(len(q))])
+        rows = table(*model.posed([x[i] for i in range(len(q))]))
         value = ca.SX(ca.vertcat(*(ca.horzcat(*row) for row in rows)))
         return model.over_parameters(table.__name__, {"q": x}, {table.__name__: ca.cse(ca.densify(value))})
 

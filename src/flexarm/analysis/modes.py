@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm import attitude
 from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
 from flexarm.model import Model, Sensor
 
@@ -35,10 +36,10 @@ def mode_table(
 
     Parameters
     ----------
-    q : (n,)
+    q : (nq,)
         An equilibrium, see `equilibrium`.
     sensors : list of Sensor, optional
-        Default: the coordinates.
+        Default: the coordinates, of a free base the local ones.
     tolerance : float
         Cosines below it count as zero.
 
@@ -57,11 +58,12 @@ def mode_table(
     omega, phi = model.modes(q, locked=False)
     n = len(omega)
     M, B = model.mass_matrix(q), model.input_matrix(q)
-    D = np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
+    D = np.array(model.slope("damping_force", 1)(q, np.zeros(model.nv)))
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.einsum("ik,ij,jk->k", phi, D, phi) / (2 * np.where(omega > 0, omega, np.nan))
     y: tuple[Array, ...] = (np.eye(n), np.zeros((n, n)), np.zeros((n, n)))
-    names = list(model.coordinates)
+    coordinates = list(attitude.local_names(model.arm))
+    names = coordinates
     if sensors is not None:
         names = list(model.output_names(sensors))
         y = model.output_slopes(sensors, q, np.zeros(n), np.zeros(n))
@@ -76,7 +78,7 @@ def mode_table(
         {
             "frequency": ("mode", omega, {"units": "rad/s"}),
             "damping_ratio": ("mode", ratio),
-            "coordinate_most_moved": ("mode", [model.coordinates[i] for i in most]),
+            "coordinate_most_moved": ("mode", [coordinates[i] for i in most]),
             "shape": (("mode", "coordinate"), phi.T),
             "controllability": (("mode", "input"), np.abs(reach)),
             "observability": (("mode", "output"), np.abs(view)),
@@ -85,7 +87,7 @@ def mode_table(
         },
         coords={
             "mode": np.arange(1, n + 1),
-            "coordinate": list(model.coordinates),
+            "coordinate": coordinates,
             "input": list(model.inputs),
             "output": names,
         },

@@ -2,6 +2,9 @@
 
     M(q) qdd + (D(q, qd) + C) qd + U q + G(q) = B u
 
+Where the base is free q has a number more than the rates qd (its attitude's quaternion, of length one): U q is then the
+`stiffness_force`, and the rates of q are N(q) qd.
+
 They come from the functions that give a model its numbers, traced with symbols (`traced`), brought to a canonical form
 (`harmonics`) and collected (`forms`).
 """
@@ -20,7 +23,7 @@ from flexarm.closed_forms.formats import Program, c, javascript, latex, markdown
 from flexarm.closed_forms.parts import PARTS, known, of_motion
 from flexarm.closed_forms.regressor import Regressor, base, chosen
 from flexarm.closed_forms.ring import Element, Limit, Ring, Term, TooManyTerms, plus, times, translated
-from flexarm.closed_forms.traced import Traced, trace
+from flexarm.closed_forms.traced import PLACE, Traced, rate_of, trace
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.parameters import LengthFunction, Parameter, fitting
@@ -59,8 +62,11 @@ def equations(
     Raises
     ------
     DescriptionError
-        When a name fits no parameter (the message lists them). When a closed form is first asked for: where it is too
-        large. What is small of such an arm can still be had: U, B and damping of any arm, gravity of most.
+        When a name fits no parameter (the message lists them), or a joint has a drive: friction has no closed form, and
+        `arm.without_drives()` those of all the rest. Where the arm has forces, contacts, struts, a base that moves or
+        an orbit.
+        When a closed form is first asked for: where it is too large. What is small of such an arm can still be had: U,
+        B and damping of any arm, gravity of most.
     """
     with refused("equations"):
         checked_instance(arm, Arm, "arm")
@@ -72,6 +78,15 @@ def equations(
             given = [(name, None) for name in names]
     if not arm.coordinates:
         raise DescriptionError(f"arm {arm.name!r}: nothing moves; it needs a joint or a link with modes")
+    if driven := [link.name for link in arm.links if link.joint != link.joint.without_drive()]:
+        named = f"link {driven[0]!r} has a drive (friction, a brake, ...)"
+        message = f"{named}, for which there is no closed form: give arm.without_drives() for all the rest"
+        raise DescriptionError(f"equations: arm {arm.name!r}: {message}")
+    if arm.outside:
+        instead = {"base": "base=None", "orbit": "base=arm.base.replace(orbit=None)"}
+        without = ", ".join(instead.get(field, f"{field}=()") for field in arm.outside)
+        message = f"{', '.join(arm.outside)}; there is no closed form for them: give arm.replace({without})"
+        raise DescriptionError(f"equations: arm {arm.name!r} has {message}")
     traced = trace(arm)
     return Equations(arm, traced, _chosen(traced.parameters, given), large)
 
@@ -94,13 +109,14 @@ class Equations:
     Every matrix is a SymPy matrix and is derived when first asked for. Angles and deflections at the tips of flexible
     links stand as symbols (alpha_1, w_1), their rates too (alphad_1); `definitions` has what they stand for. Modal
     integrals of shapes that follow a telescope's load are functions of its free length, a_2_1(q_2), that SymPy can
-    differentiate (a_2_1_l(q_2)) and evaluate.
+    differentiate (a_2_1_l(q_2)) and evaluate. A free base's attitude stands as the matrix (R_xx, R_xy, ..) that turns
+    vectors of its frame into the world's; `definitions` has it over the quaternion, which must be of length one.
 
     Attributes
     ----------
     arm : Arm
     coordinates, rates : tuple of str
-        Symbols of the coordinates, in the order of `arm.coordinates`, and of their rates.
+        Symbols of the coordinates, in the order of `arm.coordinates`, and of the rates, in that of `arm.velocities`.
     parameters : tuple of Parameter
         What the other symbols are, with their values; those that were made numbers left out.
     numbers : dict
@@ -115,7 +131,9 @@ class Equations:
         self._traced = traced
         turning = [p.symbol for p in traced.parameters if p.unit == "rad"]
         spare = [f"psi_{i}" for i in range(1, 2 * len(arm.links) + 1)]
-        self._ring = Ring((*traced.coordinates, *traced.stand_ins, *turning, *spare))
+        inside = traced.coordinates[len(PLACE) * arm.free :]
+        angles = traced.stand_ins[: len(traced.stand_in_rates)]
+        self._ring = Ring((*inside, *angles, *turning, *spare))
         self._writer = self.writer()
         self._however_large = however_large
         self._elements: dict[str, list[Element]] = {}
@@ -141,6 +159,7 @@ class Equations:
     def D(self) -> Any:
         """Coriolis matrix D(q, qd), (n, n): half the slope of the bias in qd, so that Mdot - 2 D is skew (Theorem 1).
 
+        Where the base is free what turns its momentum with it counts otherwise, so that it is skew there too.
         So it is for telescopes with `convection = "paper"` too, but there 1/2 qd' M qd is not the particles' energy.
         """
         return self._matrix("D")
@@ -182,7 +201,7 @@ class Equations:
 
     @property
     def potential(self) -> Any:
-        """Potential energy: gravity, zero at the base's height, strain, springs."""
+        """Potential energy: gravity, zero at the height of the world's origin, strain, springs."""
         return self._energies[1]
 
     @cached_property
@@ -191,13 +210,18 @@ class Equations:
 
     @cached_property
     def tip(self) -> Any:
-        """Pose of the payload frame in the base frame, (4, 4)."""
+        """Pose of the payload frame in the world, which is the frame of a base that is not free, (4, 4)."""
         return self._matrix("tip")
 
     @cached_property
     def jacobian(self) -> Any:
-        """Velocity and angular velocity of the payload frame in base axes, by the coordinates' rates: (6, n)."""
+        """Velocity and angular velocity of the payload frame, in the world's axes, by the rates: (6, n)."""
         return self._matrix("jacobian")
+
+    @cached_property
+    def kinematics(self) -> Any:
+        """N(q): the rates of the coordinates are N qd; the unit matrix but for a free base."""
+        return self._matrix("kinematics")
 
     @property
     def definitions(self) -> dict[Any, Any]:
@@ -228,7 +252,8 @@ class Equations:
         import sympy as sp
 
         explicit = self.explicit(expression)
-        moves = [(sp.Symbol(q), sp.Symbol(qd)) for q, qd in zip(self.coordinates, self.rates, strict=True)]
+        rates = self.kinematics.xreplace(self._definitions()) * sp.Matrix(sp.symbols(self.rates))
+        moves = zip(map(sp.Symbol, self.coordinates), rates, strict=True)
         zero = 0 * explicit
         return sum((sp.diff(explicit, q) * qd for q, qd in moves), zero)
 
@@ -236,6 +261,12 @@ class Equations:
     def values(self) -> dict[Any, float]:
         """Values of the parameters, by SymPy symbol: for `subs`."""
         return {self._writer.symbol(p.symbol): p.value for p in self.parameters}
+
+    @property
+    def stations(self) -> dict[str, float]:
+        """What a symbol of a section's place or angle ends with ("2p1") where it is no tip, and its station on the
+        link, from 0 to 1."""
+        return self._traced.stations
 
     @cached_property
     def functions(self) -> tuple[LengthFunction, ...]:
@@ -294,10 +325,10 @@ class Equations:
 
     def _demand(self) -> list[Element]:
         """The generalized force of a motion: (n,)."""
-        n = len(self.coordinates)
+        n = len(self.rates)
         M, C = self.elements("M"), self.elements("damping")
         rates = [self._ring.symbol(name) for name in self.rates]
-        accelerations = [self._ring.symbol(name.replace("d_", "dd_", 1)) for name in self.rates]
+        accelerations = [self._ring.symbol(rate_of(name)) for name in self.rates]
         force = []
         for r in range(n):
             total = plus(plus(self.elements("bias")[r], self.elements("stiffness_force")[r]), self.elements("G")[r])
@@ -486,11 +517,11 @@ class Equations:
 
 
 def _closed_forms(arm: Arm) -> dict[str, ClosedForm]:
-    """Closed forms of modal integrals by symbol, with planes named apart and not; none for a tapered beam."""
+    """Closed forms of modal integrals by symbol, with planes named apart and not; none for beams not classical."""
     found: dict[str, ClosedForm | None] = {}
     for i, link in enumerate(arm.links, start=1):
         beam = link.body
-        if not isinstance(beam, Beam) or beam.section_tip is not None:
+        if not isinstance(beam, Beam) or not beam.classical:
             continue
         count = beam.counts
         most = "y" if count["y"] >= count["z"] else "z"  # planes are named as one where the shapes they share are equal
@@ -507,8 +538,10 @@ def _closed_forms(arm: Arm) -> dict[str, ClosedForm]:
 
 def _without(beam: Beam) -> str:
     """What leaves modal integrals of a beam without closed forms: its taper, families, or two of them in a product."""
-    if beam.section_tip is not None:
+    if not beam.uniform:
         return "tapered"
+    if not beam.one_factor:
+        return "of a beam with lumps, shear or rotary inertia"
     bent = [(family(shapes, d), beam.counts[d]) for d, shapes in beam.families.items() if beam.counts[d]]
     lone = [f for f, n in bent if closed_form(f, "mean", n, 1) is None]
     names = dict.fromkeys(getattr(f, "name", type(f).__name__) for f in lone)

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 import numpy as np
 
+from flexarm.attitude import configuration, local
 from flexarm.closed_forms.formats import RESERVED, Program
-from flexarm.closed_forms.parts import PARTS, known, stiffness_varies
+from flexarm.closed_forms.parts import PARTS, known, motion_line
 from flexarm.closed_forms.traced import Traced
 from flexarm.description.arm import Arm
 from flexarm.model import Model
@@ -35,13 +36,12 @@ def program(traced: Traced, arm: Arm, parts: Sequence[str], numbers: Mapping[str
     results = ca.cse([ca.densify(x) for x in expressions])
     made = {PARTS[part].letter: (PARTS[part], x) for part, x in zip(parts, results, strict=True)}
     shapes: dict[str, tuple[int, ...]] = {n: (x.shape[0],) if part.column else x.shape for n, (part, x) in made.items()}
-    strain = "f" if stiffness_varies(arm) else "U q"
     return Program(
         name=identifier(arm),
-        title=f"Equations of motion of {arm.name}: M qdd + (D + C) qd + {strain} + G = B u",
+        title=f"Equations of motion of {arm.name}: {motion_line(arm)}",
         function=ca.Function("parts", list(inputs.values()), results, list(inputs), list(made)),
         parameters=kept,
-        entries={"q": arm.coordinates, "qd": arm.coordinates},
+        entries={"q": arm.coordinates, "qd": arm.velocities},
         notes={n: part.meaning for n, (part, _) in made.items()},
         shapes=shapes,
     )
@@ -67,8 +67,11 @@ def check(
 ) -> tuple[dict[str, list[float]], dict[str, list]]:
     """A random state, and the parts there: the native model's, or, where a parameter was changed, those traced."""
     rng = np.random.default_rng(1)
-    n = len(arm.coordinates)
-    state = {"q": np.array(arm.rest) + 0.1 * rng.normal(size=n), "qd": rng.normal(size=n)}
+    n = len(arm.velocities)
+    state = {
+        "q": configuration(arm, local(arm, np.array(arm.rest)) + 0.1 * rng.normal(size=n)),
+        "qd": rng.normal(size=n),
+    }
     if any(p.value != numbers.get(p.symbol, p.value) for p in traced.parameters):
         function = program(traced, arm, parts, numbers).function
         p = [p.value for p in traced.parameters if p.symbol not in numbers]

@@ -11,9 +11,10 @@ import casadi as ca
 import numpy as np
 
 from flexarm.checks import checked_names, meant, refused, shown
-from flexarm.closed_forms.traced import Traced
+from flexarm.closed_forms.traced import Traced, coriolis
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
+from flexarm.mechanics.chain import tangent
 from flexarm.model import Model
 
 Array = np.ndarray
@@ -56,6 +57,11 @@ def _jacobian(model: Model, q: Array) -> Array:
     return np.vstack([slope[:3, 3], turning[2, 1], turning[0, 2], turning[1, 0]])
 
 
+def _coriolis(model: Model, q: Array, qd: Array) -> Array:
+    slope = ca.DM(np.array(model.slope("bias", 1)(q, qd)))
+    return np.array(coriolis(slope, ca.DM(model.mass_matrix(q)), ca.DM(qd), model.arm.free))
+
+
 PARTS = {
     "M": Part(
         "M",
@@ -72,7 +78,7 @@ PARTS = {
         "Coriolis matrix",
         "Coriolis matrix; D qd is the Coriolis and centrifugal force",
         lambda traced: traced.coriolis,
-        lambda model, q, qd: np.array(model.slope("bias", 1)(q, qd)) / 2,
+        _coriolis,
         of_motion=True,
         of_poses=2,
     ),
@@ -149,10 +155,17 @@ PARTS = {
     "jacobian": Part(
         "J",
         "Jacobian of the tip",
-        "velocity and angular velocity of the tip, by the coordinates' rates",
+        "velocity and angular velocity of the tip, by the rates",
         lambda traced: traced.jacobian,
         lambda model, q, qd: _jacobian(model, q),
         of_poses=1,
+    ),
+    "kinematics": Part(
+        "N",
+        "Rates of the coordinates",
+        "rates of the coordinates are N qd",
+        lambda traced: traced.kinematics,
+        lambda model, q, qd: np.array(tangent(model.chain, q.tolist())),
     ),
 }
 """By the names of the attributes of `Equations`."""
@@ -169,11 +182,23 @@ def known(names: Any) -> tuple[str, ...]:
 
 
 def of_motion(arm: Arm) -> tuple[str, ...]:
-    """Names of the parts of the equations of motion; of a telescope the force of strain too, which is not U q."""
+    """Names of the parts of the equations of motion; where the force of strain is not U q that force too, and of a free
+    base what its coordinates' rates are."""
     names = tuple(name for name, part in PARTS.items() if part.of_motion)
-    return (*names, "stiffness_force") if stiffness_varies(arm) else names
+    return (*names, *["stiffness_force"] * strain_apart(arm), *["kinematics"] * arm.free)
+
+
+def strain_apart(arm: Arm) -> bool:
+    """Whether the force of strain and springs is not U q: where U varies, or q has more numbers than qd."""
+    return arm.free or stiffness_varies(arm)
+
+
+def motion_line(arm: Arm) -> str:
+    """The equations of motion in a line of text."""
+    line = f"M qdd + (D + C) qd + {'f' if strain_apart(arm) else 'U q'} + G = B u"
+    return f"{line}, q' = N qd" if arm.free else line
 
 
 def stiffness_varies(arm: Arm) -> bool:
-    """Whether U depends on a telescope's length, so that the force of strain and springs is not U q."""
+    """Whether U depends on a telescope's length."""
     return any(not link.joint.carries for link in arm.links if link.joint.moves)

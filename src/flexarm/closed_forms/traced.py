@@ -3,24 +3,36 @@
 Tip deflections and slopes that are sums of many modes, and all angles, stand as symbols of their own (w_1, alpha_1),
 which is how one writes them; what they stand for goes along. So do modal integrals that change with a telescope's
 length, and their derivatives.
+
+Where the base is free inertia, bias, damping, stiffness and inputs depend on joints and amplitudes alone; its attitude,
+which gravity, the tip and the energy depend on, stands as a matrix (R_xx, ..) of a quaternion (e_w, e_x, e_y, e_z) of
+length one.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 
 from flexarm.description.arm import Arm
+from flexarm.description.bodies import Body
 from flexarm.description.numbers import coordinate_labels
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics import quantities
-from flexarm.mechanics.chain import Chain, named_chain, taken
+from flexarm.mechanics.chain import Chain, Frame, moved_pose, named_chain, rotation, taken
 from flexarm.mechanics.parameters import Ledger, LengthFunction, Parameter
 from flexarm.mechanics.spatial import Vector, is_zero
 
 TIPS = ("x", "w", "v", "alpha", "delta", "gamma")
 """Letters of a body's six tip functions: its length, deflections in y and z, slopes in y and z, torsion."""
+PLACE = ("p_x", "p_y", "p_z", "e_w", "e_x", "e_y", "e_z")
+"""Symbols of where a free base stands, and of the quaternion of its attitude."""
+TWIST = ("v_x", "v_y", "v_z", "w_x", "w_y", "w_z")
+"""Of its rates: velocity and angular velocity along its own axes."""
+ATTITUDE = tuple(f"R_{r}{c}" for r in "xyz" for c in "xyz")
+"""Of the matrix that turns vectors of its frame into the world's."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +43,9 @@ class Traced:
 
     Attributes
     ----------
-    coordinates, rates : symbols of the coordinates, in the model's order, and of their rates
-    stand_ins, stand_in_rates : symbols of tip functions, and of their rates
+    coordinates, rates : symbols of the coordinates, in the model's order, and of the rates
+    stand_ins, stand_in_rates : symbols of tip functions, and of their rates; behind the former a free base's attitude
+    stations : where along its link, from 0 to 1, what a stand-in's symbol ends with ("2_p1") lies, where not at the tip
     functions : what the symbols in f are, derivatives among them
     """
 
@@ -54,6 +67,7 @@ class Traced:
     rates: tuple[str, ...]
     stand_ins: tuple[str, ...]
     stand_in_rates: tuple[str, ...]
+    stations: dict[str, float]
     functions: tuple[LengthFunction, ...]
     named: tuple[Parameter, ...]
     """What the symbols in p are."""
@@ -78,12 +92,12 @@ class Traced:
     @property
     def function_values(self) -> ca.SX:
         """What the symbols in f stand for, over q: series in the lengths."""
-        lengths = {number: self.q[i] for number, i in _free_lengths(self.arm).items()}
+        lengths = {number: self._q[i] for number, i in _free_lengths(self.arm).items()}
         return _stacked([x for each in self.functions for x in each.series.at(lengths[each.link])])
 
     def length_of(self, function: LengthFunction) -> str:
         """The symbol of the coordinate that a function depends on."""
-        return self.coordinates[_free_lengths(self.arm)[function.link]]
+        return self.coordinates[_free_lengths(self.arm)[function.link] + self.arm.free]
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -116,9 +130,10 @@ class Traced:
 
     @cached_property
     def coriolis(self) -> ca.SX:
-        """D, half the slope of the bias in the rates (Lin & Lewis, Theorem 1): D qd is the bias, Mdot - 2 D is skew."""
+        """D: D qd is the bias, Mdot - 2 D is skew, see `coriolis`."""
         slope = ca.jacobian(self.bias, self.qd)
-        return (slope + ca.mtimes(ca.jacobian(self.bias, self.sd), self.tip_slopes)) / 2
+        slope += ca.mtimes(ca.jacobian(self.bias, self.sd), self.tip_slopes[: self.sd.shape[0], :])
+        return coriolis(slope, self.inertia, self.qd, self.arm.free)
 
     @cached_property
     def stiffness_force(self) -> ca.SX:
@@ -128,12 +143,12 @@ class Traced:
     @cached_property
     def stiffness(self) -> ca.SX:
         """U, the slope of the stiffness force; it is U q where U is constant."""
-        return ca.jacobian(self.stiffness_force, self.q)
+        return self._by_coordinates(self.stiffness_force)
 
     @cached_property
     def gravity(self) -> ca.SX:
         """Slope of the energy of gravity."""
-        return ca.SX(ca.vertcat(*quantities.gravity_force(self.chain, self._q)))
+        return ca.SX(ca.vertcat(*quantities.gravity_force(self._posed, self._q)))
 
     @cached_property
     def damping(self) -> ca.SX:
@@ -148,65 +163,134 @@ class Traced:
     @cached_property
     def energy(self) -> ca.SX:
         """Kinetic and potential energy."""
-        return ca.SX(ca.vertcat(*quantities.energy(self.chain, self._q, self._qd)))
+        return ca.SX(ca.vertcat(*quantities.energy(self._posed, self._q, self._qd, [])))
 
     @cached_property
     def tip(self) -> ca.SX:
-        """Pose of the payload frame, (4, 4)."""
-        return _matrix(quantities.tip(self.chain, self._q))
+        """Pose of the payload frame in the world, (4, 4)."""
+        return _matrix(quantities.tip(self._posed, self._q))
 
     @cached_property
     def jacobian(self) -> ca.SX:
-        """Velocity and angular velocity of the payload frame, in base axes, by the coordinates' rates: (6, n)."""
-        p, R = self.tip[:3, 3], self.tip[:3, :3]
+        """Velocity and angular velocity of the payload frame, in the world's axes, by the rates: (6, n)."""
+        tip = _matrix(quantities.tip(self.chain, self._q))  # in the base's frame
+        p, R = tip[:3, 3], tip[:3, :3]
         turning = [ca.mtimes(ca.reshape(column, 3, 3), R.T) for column in ca.horzsplit(self._slope(ca.vec(R)))]
         w = [ca.vertcat(W[2, 1], W[0, 2], W[1, 0]) for W in turning]
-        return ca.vertcat(self._slope(p), ca.horzcat(*w))
+        found = ca.vertcat(self._slope(p), ca.horzcat(*w))
+        if not self.arm.free:
+            return found
+        found[:, :6] = ca.SX.eye(6)
+        found[:3, 3:6] = -ca.skew(p)
+        B = _matrix(self._posed.pose.R)
+        return ca.vertcat(ca.mtimes(B, found[:3, :]), ca.mtimes(B, found[3:, :]))
+
+    @cached_property
+    def kinematics(self) -> ca.SX:
+        """N, (nq, nv): the coordinates' own rates are N qd."""
+        n = len(self.rates)
+        if not self.arm.free:
+            return ca.SX.eye(n)
+        found = ca.SX.zeros(n + 1, n)
+        found[7:, 6:] = ca.SX.eye(n - 6)
+        found[:3, :3] = _matrix(self._posed.pose.R)
+        turned = [moved_pose(self._posed.stood, [0.0] * 3 + unit)[3:] for unit in _unit(3)]
+        found[3:7, 3:6] = _matrix(turned).T
+        return found
 
     @cached_property
     def tip_slopes(self) -> ca.SX:
-        """Slopes of the stand-ins in the coordinates."""
-        return ca.jacobian(self.tips, self.q)
+        """Slopes of the stand-ins in the coordinates, one a rate."""
+        return self._by_coordinates(self.tips)
 
     @property
     def tip_rates(self) -> ca.SX:
         """What the symbols in sd stand for."""
-        return ca.mtimes(self.tip_slopes, self.qd)
+        return ca.mtimes(self.tip_slopes, self.qd)[: self.sd.shape[0]]
 
     def _slope(self, x: ca.SX) -> ca.SX:
-        return ca.jacobian(x, self.q) + ca.mtimes(ca.jacobian(x, self.s), self.tip_slopes)
+        return self._by_coordinates(x) + ca.mtimes(ca.jacobian(x, self.s), self.tip_slopes)
+
+    def _by_coordinates(self, x: ca.SX) -> ca.SX:
+        """Slopes in joints, amplitudes and motors, (.., nv); empty columns for a free base's rates."""
+        slope = ca.jacobian(x, self.q)
+        return ca.horzcat(ca.SX(x.shape[0], 6), slope[:, 7:]) if self.arm.free else slope
 
     @cached_property
     def _q(self) -> Vector:
-        return dy.entries(self.q)
+        """The coordinates over the rates; of a free base's, which are local ones, zeros."""
+        return inner(self.arm, dy.entries(self.q))
 
     @cached_property
     def _qd(self) -> Vector:
         return dy.entries(self.qd)
+
+    @cached_property
+    def _posed(self) -> Chain:
+        """The chain where a free base stands as the coordinates and the stand-ins of its attitude say."""
+        if not self.arm.free:
+            return self.chain
+        stood = dy.entries(self.q)[:7]
+        R = dy.entries(self.s)[-len(ATTITUDE) :]
+        return replace(self.chain, pose=Frame(stood[:3], [R[:3], R[3:6], R[6:]]), stood=stood)
+
+
+def coriolis(slope: Any, M: Any, qd: Any, free: bool) -> Any:
+    """D of the bias' slope in the rates, all CasADi's SX or all its DM: D qd is the bias, and Mdot - 2 D is skew.
+
+    It is half the slope (Lin & Lewis, Theorem 1) where rates are those of coordinates. Of a free base's rates (v, w)
+    the bias has a share besides, by which its momentum (p, L) turns with it:
+
+        (w x p, w x L + v x p) = W (p, L) = A (v, w)
+
+    As A is skew, it is A that stands in D for this share, and half the slope of all the rest.
+    """
+    if not free:
+        return slope / 2
+    momentum, twist = ca.mtimes(M[:6, :], qd), qd[:6]
+    p, L, v, w = (ca.skew(x[part]) for x in (momentum, twist) for part in (slice(0, 3), slice(3, 6)))
+    zero = type(slope)(3, 3)
+    A, W = -ca.blockcat([[zero, p], [p, L]]), ca.blockcat([[w, zero], [v, w]])
+    D = slope / 2
+    D[:6, :] -= ca.mtimes(W, M[:6, :]) / 2
+    D[:6, :6] += A / 2
+    return D
 
 
 def trace(arm: Arm) -> Traced:
     """The arm's chain with symbols for its numbers."""
     ledger = Ledger()
     chain = named_chain(arm, ledger)
-    coordinates = _symbols(arm)
+    moving = _symbols(arm)
+    coordinates, rates = moving, tuple(map(rate_of, moving))
+    if arm.free:
+        coordinates, rates = (*PLACE, *coordinates), (*TWIST, *rates)
     q = _column(coordinates)
-    free = _free_lengths(arm)
-    places, lengths = _stacked([*ledger.places.values()]), _stacked([q[free[number]] for number in ledger.places])
+    over_rates, free = inner(arm, dy.entries(q)), _free_lengths(arm)
+    places = _stacked([*ledger.places.values()])
+    lengths = _stacked([over_rates[free[number]] for number in ledger.places])
     functions = [each for function in ledger.functions.values() for each in function.orders]
+    marks = {i: Mark(n, j, len(some)) for n, some in enumerate(chain.links, 1) for j, i in enumerate(some, 1)}
+    stations: dict[str, float] = {}
     tips: list[tuple[int, int, ca.SX]] = []
-    for i, (body, own) in enumerate(zip(chain.bodies[:-1], chain.own, strict=False)):
-        share = taken(dy.entries(q), own)[1:]
-        for t, value in enumerate(body.tip(share)):
-            (placed,) = ca.substitute([ca.SX(value)], [places], [lengths])
-            if _needs_a_name(placed, t, share):
-                tips.append((i, t, ca.SX(value)))
-    names = [f"{TIPS[t]}_{i + 1}" for i, t, _ in tips]
-    s, sd = _column(names), _column([_rate(name) for name in names])
+    names: list[str] = []
+    for i, mark in marks.items():
+        body, share = chain.bodies[i], taken(over_rates, chain.own[i])[1:]
+        for k, x in enumerate(chain.places[i]):
+            for t, value in enumerate(body.outlet(x, share)):
+                (placed,) = ca.substitute([ca.SX(value)], [places], [lengths])
+                if _needs_a_name(placed, t, share):
+                    tips.append((i, 6 * k + t, ca.SX(value)))
+                    names.append(f"{TIPS[t]}_{mark.at(k, x)}")
+                    stations |= {mark.at(k, x): mark.station(x)} if x < 1.0 else {}
+    tip_rates = tuple(map(rate_of, names))
+    attitude = rotation(dy.entries(q)[3:7], unit=True) if arm.free else []
+    names += ATTITUDE[: 3 * len(attitude)]
+    s, sd = _column(names), _column(tip_rates)
     place = {(i, t): n for n, (i, t, _) in enumerate(tips)}
 
     def seen(i: int, values: Vector, rates: Vector) -> tuple[Vector, Vector]:
-        known = [(t, place.get((i, t))) for t in range(6)]
+        known = [(t, place.get((i, t))) for t in range(len(values))]
         return (
             [values[t] if n is None else s[n] for t, n in known],
             [rates[t] if n is None or is_zero(rates[t]) else sd[n] for t, n in known],
@@ -216,21 +300,39 @@ def trace(arm: Arm) -> Traced:
         arm=arm,
         chain=replace(chain, seen=seen),
         q=q,
-        qd=_column([_rate(name) for name in coordinates]),
+        qd=_column(rates),
         s=s,
         sd=sd,
         f=_stacked([ledger.values[each.symbol] for each in functions]),
         p=_stacked([*ledger.symbols.values()]),
         places=places,
         lengths=lengths,
-        tips=_stacked([value for _, _, value in tips]),
+        tips=_stacked([*(value for _, _, value in tips), *(x for row in attitude for x in row)]),
         coordinates=coordinates,
-        rates=tuple(map(_rate, coordinates)),
+        rates=rates,
         stand_ins=tuple(names),
-        stand_in_rates=tuple(map(_rate, names)),
+        stand_in_rates=tip_rates,
+        stations=stations,
         functions=tuple(functions),
         named=tuple(ledger.parameters.values()),
     )
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What tells a body's tip functions from those of others: number of its link, which segment of how many it is."""
+
+    link: int
+    segment: int
+    segments: int
+
+    def at(self, k: int, x: float) -> str:
+        """The mark of the body's place number k, at its station x: "2", "2s3" of a segment, "2p1" where not its tip."""
+        return f"{self.link}{f's{self.segment}' * (self.segments > 1)}{f'p{k + 1}' * (x < 1.0)}"
+
+    def station(self, x: float) -> float:
+        """A station of the body as one of the link."""
+        return (self.segment - 1 + x) / self.segments
 
 
 def _needs_a_name(value: ca.SX, t: int, share: Sequence[ca.SX]) -> bool:
@@ -239,26 +341,38 @@ def _needs_a_name(value: ca.SX, t: int, share: Sequence[ca.SX]) -> bool:
     return len(amplitudes) > (1 if t < 3 else 0)
 
 
+def inner(arm: Arm, q: Vector) -> Vector:
+    """Coordinates over the rates: of a free base's, which are local ones about its pose, zeros."""
+    return [*[0.0] * 6, *q[7:]] if arm.free else q
+
+
 def _free_lengths(arm: Arm) -> dict[int, int]:
-    """The coordinate of each link's joint, by the link's number: of a telescope that is its free length."""
+    """Where, over the rates, each link's joint stands, by the link's number: of a telescope that is its free length."""
     return {arm.layout[i].link + 1: i for i in arm.joints}
 
 
 def _symbols(arm: Arm) -> tuple[str, ...]:
-    """Symbols of the coordinates: q for joints, eta for amplitudes, theta for motors."""
-    amplitudes = [
-        f"eta_{i}_{label}"
-        for i, link in enumerate(arm.links, start=1)
-        for label in (coordinate_labels([*link.body.counts.values()]) if link.body.counts else [])
-    ]
+    """Symbols of what moves on the base: q for joints, eta for amplitudes, theta for motors."""
+    amplitudes = [f"eta_{i}_{label}" for i, link in enumerate(arm.links, start=1) for label in _labels(link.body)]
     joints = [f"q_{arm.layout[i].link + 1}" for i in arm.joints]
     motors = [f"theta_{arm.layout[i].link + 1}" for i in arm.motors]
     return (*joints, *amplitudes, *motors)
 
 
-def _rate(name: str) -> str:
+def _labels(body: Body) -> list[str]:
+    """What names a body's amplitudes, segment by segment."""
+    own = coordinate_labels([*body.counts.values()]) if body.counts else []
+    return [f"s{i}{label}" for i in range(1, body.pieces + 1) for label in own] if body.pieces else own
+
+
+def rate_of(name: str) -> str:
+    """The symbol of another one's rate."""
     letter, _, labels = name.partition("_")
     return f"{letter}d_{labels}"
+
+
+def _unit(n: int) -> list[Vector]:
+    return [[float(r == c) for c in range(n)] for r in range(n)]
 
 
 def _column(names: Sequence[str]) -> ca.SX:

@@ -49,11 +49,14 @@ def _facts(model: Any) -> dict[str, Any]:
     """What an arm is, in numbers."""
     import numpy as np
 
+    from flexarm.description.free import FreeBase
+    from flexarm.description.tree import carriers
+
     arm = model.arm
     q = np.array(arm.rest)
     check_inertia(model, q)
     masses = [link.body.total_mass + link.hub_mass for link in arm.links]
-    payload = arm.payload.mass if arm.payload else 0.0
+    carried = [0.0 if each is None else each.mass for each in arm.payloads]
     operations = {}
     for name, label in (("forward_dynamics", "recursive"), ("forward_dynamics_dense", "dense")):
         facts = model.kernel(name).code.facts
@@ -64,19 +67,25 @@ def _facts(model: Any) -> dict[str, Any]:
         "links": [
             {
                 "name": link.name,
+                "on": carrier,
+                "payload": payload,
                 "joint": link.joint.type,
                 "elastic": link.joint.elastic,
                 "body": link.body.type,
                 "length": link.body.length,
                 "mass": mass,
+                "segments": link.body.pieces,
                 "modes": {way: count for way, count in getattr(link.body, "counts", {}).items() if count},
             }
-            for link, mass in zip(arm.links, masses, strict=True)
+            for link, mass, payload, carrier in zip(arm.links, masses, carried, carriers(arm), strict=True)
         ],
-        "total_mass": sum(masses) + payload,
-        "payload": payload,
+        "base": _base(arm.base) if isinstance(arm.base, FreeBase) else None,
+        "drives": [_drive(link.name, link.joint) for link in arm.links if link.joint.moves],
+        "total_mass": sum(masses) + sum(carried) + (arm.base.mass if isinstance(arm.base, FreeBase) else 0.0),
+        "payload": carried[arm.tip_link],
         "gravity": list(arm.gravity),
         "coordinates": [{"name": c, "unit": u} for c, u in zip(model.coordinates, arm.units, strict=True)],
+        "rates": [{"name": c, "unit": u} for c, u in zip(model.velocities, arm.rate_units, strict=True)],
         "inputs": list(model.inputs),
         "omega_locked": model.frequencies(q),
         "omega_free": model.frequencies(q, locked=False),
@@ -84,18 +93,120 @@ def _facts(model: Any) -> dict[str, Any]:
     }
 
 
+def _base(base: Any) -> dict[str, Any]:
+    """A free base, in numbers."""
+    from flexarm.description.arm import tensor
+
+    return {
+        "type": base.type,
+        "mass": base.mass,
+        "com": list(base.com),
+        "inertia": tensor(base.inertia),
+        "thrusters": [{**dict(each), "unit": each.unit} for each in base.thrusters],
+    }
+
+
+NUMBERS = ("gear_ratio", "rotor_inertia", "stiffness", "spring_damping", "damping")
+"""Of a linear drive, as a joint has them."""
+
+
+def _drive(link: str, joint: Any) -> dict[str, Any]:
+    """What lies between the actuator and the joint of a link: the parts that are there, each with what it was given."""
+    from flexarm.description.joints import units
+
+    linear = [
+        {"name": name, "value": value, "unit": units(joint.turns)[name][0]}
+        for name in NUMBERS
+        if (value := getattr(joint, name, None))
+    ]
+    drive = getattr(joint, "drive", None)
+    return {
+        "link": link,
+        "input": joint.input_unit,
+        "preset": getattr(joint, "preset", None),
+        "linear": linear,
+        "parts": [] if drive is None else [{"part": n, "fields": _given(part)} for n, part in drive.parts.items()],
+    }
+
+
+def _given(part: Any, before: str = "") -> list[dict[str, Any]]:
+    """The fields of a part that are not what they are by default, and those of parts in it: name, value, unit."""
+    from flexarm.checks import unit_of
+
+    found = []
+    for name, value in part:
+        if hasattr(type(value), "model_fields"):
+            found += _given(value, f"{before}{name}.")
+        elif value != type(part).model_fields[name].default:
+            found.append({"name": before + name, "value": value, "unit": unit_of(type(part), name)})
+    return found
+
+
+def _show_drives(drives: list[dict[str, Any]]) -> None:
+    """Where a joint has more than a linear drive."""
+    if not any(each["parts"] for each in drives):
+        return
+    drawn = table("drive", "input", "part", "")
+    for each in drives:
+        preset = [{"name": "preset", "value": each["preset"]}] if each["preset"] else []
+        drawn.add_row(each["link"], each["input"], "linear", _words(preset + each["linear"]))
+        for part in each["parts"]:
+            drawn.add_row("", "", part["part"], _words(part["fields"]))
+    say("")
+    say(drawn)
+
+
+def _words(fields: list[dict[str, Any]]) -> str:
+    """ "coulomb 5, viscous 0.1" """
+    return ", ".join(f"{each['name']} {_word(each['value'])}" for each in fields) or "-"
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_word, value)) + "]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _show_base(base: dict[str, Any]) -> None:
+    """A free base and what pushes and turns it."""
+    import numpy as np
+
+    I = np.array(base["inertia"])
+    across = [f"{name} {x:g}" for name, x in zip(("xy", "xz", "yz"), I[[0, 0, 1], [1, 2, 2]], strict=True) if x]
+    inertia = f"{spaced(np.diag(I))}{''.join(f', {each}' for each in across)} kg m^2"
+    com = f" about its centre of mass ({', '.join(f'{x:g}' for x in base['com'])}) m" if any(base["com"]) else ""
+    say(f"free base: {base['mass']:g} kg, inertia {inertia}{com}")
+    for each in base["thrusters"]:
+        at = f" at ({', '.join(f'{x:g}' for x in each['at'])}) m" if each["kind"] == "force" else ""
+        along = ", ".join(f"{x:g}" for x in each["direction"])
+        say(f"  thruster {each['name']}: {each['kind']} [{each['unit']}] along ({along}){at}")
+    say("")
+
+
 def _show_facts(found: dict[str, Any]) -> None:
     say(f"{found['name']}: {found['description']}\n", style="bold")
-    links = table("link", "joint", "body", "length [m]", "mass [kg]", "modes")
+    if found["base"]:
+        _show_base(found["base"])
+    tree = [link["on"] for link in found["links"]] != ["base", *(link["name"] for link in found["links"][:-1])]
+    carries = any(link["payload"] for link in found["links"][:-1])
+    heads = ["link", *["on"] * tree, "joint", "body", "length [m]", "mass [kg]", *["carries [kg]"] * carries, "modes"]
+    links = table(*heads)
     for link in found["links"]:
         modes = ", ".join(f"{n} {direction}" for direction, n in link["modes"].items())
+        if link["segments"]:
+            modes = f"{link['segments']} x ({modes})"
         kind = link["joint"] + (" elastic" if link["elastic"] else "")
-        links.add_row(link["name"], kind, link["body"], f"{link['length']:g}", f"{link['mass']:g}", modes or "-")
+        cells = [link["name"], *[link["on"]] * tree, kind, link["body"], f"{link['length']:g}", f"{link['mass']:g}"]
+        links.add_row(*cells, *[f"{link['payload']:g}" if link["payload"] else "-"] * carries, modes or "-")
     say(links)
+    _show_drives(found["drives"])
     masses = f"total mass {found['total_mass']:g} kg, payload {found['payload']:g} kg"
     say(f"\n{masses}, gravity {found['gravity']} m/s^2")
     coordinates = [f"{each['name']} [{each['unit']}]" for each in found["coordinates"]]
     say(f"\n{len(coordinates)} coordinates: {', '.join(coordinates)}")
+    if len(found["rates"]) != len(coordinates):
+        rates = [f"{each['name']} [{each['unit']}]" for each in found["rates"]]
+        say(f"{len(rates)} rates: {', '.join(rates)}")
     say(f"{len(found['inputs'])} inputs: {', '.join(found['inputs']) or '-'}")
     say("\nnatural frequencies at rest [rad/s]")
     say(f"  actuators locked: {spaced(found['omega_locked'])}")
@@ -213,6 +324,7 @@ def _configuration(model: Any, settings: list[str]) -> Any:
     import numpy as np
 
     from flexarm.checks import meant
+    from flexarm.model.attitudes import unit_pose
 
     q = np.array(model.arm.rest)
     for setting in settings:
@@ -224,12 +336,14 @@ def _configuration(model: Any, settings: list[str]) -> Any:
             q[model.coordinates.index(name)] = float(value)
         except ValueError:
             raise DescriptionError(f"--at {setting}: {value!r} is not a number; write NAME=VALUE") from None
-    return q
+    return unit_pose("--at", q, model.arm)
 
 
 def _modes(model: Any, q: Any, free: bool) -> dict[str, Any]:
     """Frequencies and shapes; a shape's largest coordinate is 1."""
     import numpy as np
+
+    from flexarm.attitude import local_names
 
     omega, shapes = model.modes(q, locked=not free)
     found = []
@@ -243,6 +357,7 @@ def _modes(model: Any, q: Any, free: bool) -> dict[str, Any]:
             {"name": name, "value": x, "unit": unit}
             for name, x, unit in zip(model.coordinates, q, model.arm.units, strict=True)
         ],
+        "along": list(local_names(model.arm)),
         "modes": found,
         "written": [],
     }
@@ -251,7 +366,7 @@ def _modes(model: Any, q: Any, free: bool) -> dict[str, Any]:
 def _show_modes(found: dict[str, Any]) -> None:
     import numpy as np
 
-    names = [each["name"] for each in found["coordinates"]]
+    names = found["along"]
     drawn = table("mode", "[rad/s]", "[Hz]", "coordinates, relative")
     for i, mode in enumerate(found["modes"], start=1):
         shape = mode["relative"]

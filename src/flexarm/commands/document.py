@@ -19,8 +19,11 @@ from flexarm.version import __version__
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document in place of tables.")]
 
 UNITS = {
+    "angular_momentum_drift": "1",
+    "angular_momentum_scale": "N m s",
     "arrival": "s",
     "atol": "1",
+    "com": "m",
     "compile_seconds": "s",
     "compliance": "m/N",
     "compliance_with_more": "m/N",
@@ -36,9 +39,14 @@ UNITS = {
     "first_order_low": "1",
     "frequency": "Hz",
     "gravity": "m/s^2",
+    "inertia": "kg m^2",
     "kinetic": "J",
     "length": "m",
     "mass": "kg",
+    "momentum_drift": "1",
+    "momentum_scale": "kg m/s",
+    "moved": "m",
+    "moved_most": "m",
     "omega": "rad/s",
     "omega_free": "rad/s",
     "omega_free_with_more": "rad/s",
@@ -48,6 +56,7 @@ UNITS = {
     "payload": "kg",
     "peak": "N m or N",
     "potential": "J",
+    "quaternion_drift": "1",
     "relative": "1",
     "residual": "m",
     "rtol": "1",
@@ -62,6 +71,8 @@ UNITS = {
     "total_order": "1",
     "total_order_high": "1",
     "total_order_low": "1",
+    "turned": "rad",
+    "turned_most": "rad",
     "work": "J",
 }
 """Of every key whose number has one; an object with a key `unit` says its own, and counts have none."""

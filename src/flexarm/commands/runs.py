@@ -173,6 +173,12 @@ def _written(result: Any, stem: Path, plot: bool, view: bool) -> tuple[list[Path
 SMALL = 3
 """Coordinates of an arm whose equations fit on a page."""
 
+MOMENTA = (
+    *("momentum_drift", "momentum_scale", "angular_momentum_drift", "angular_momentum_scale"),
+    *("momentum_changed_by", "quaternion_drift"),
+)
+"""The audit of an arm on a free base."""
+
 ENERGIES = ("kinetic", "potential", "work", "dissipated")
 
 
@@ -201,11 +207,13 @@ def _summary(result: Any, seconds: float, written: list[Path]) -> dict[str, Any]
         "solve_seconds": a["solve_seconds"],
         "seconds": seconds,
         "joints": _joints(result) if "q" in result else [],
+        "base": _base(result) if "q" in result and (result.role == "base").any() else None,
         "deflections": _deflections(result) if "deflection" in result else [],
         "energy_at_end": {name: last[name].values for name in ENERGIES if name in result},
     }
     if "energy_drift" in a:
         found |= {"energy_drift": a["energy_drift"], "energy_scale": a["energy_scale"]}
+    found |= {name: a[name] for name in MOMENTA if name in a}
     if "kept" in a:
         found["kept"] = a["kept"].split()
     return found | {"written": written}
@@ -226,6 +234,17 @@ def _joints(result: Any) -> list[dict[str, Any]]:
     return found
 
 
+def _base(result: Any) -> dict[str, float]:
+    """How far a free base was from its start at most and at the end, and how far turned."""
+    import numpy as np
+
+    from flexarm.plots import base_motion
+
+    place, turn = base_motion(result.q.values)
+    away, turned = np.linalg.norm(place - place[0], axis=1), np.linalg.norm(turn, axis=1)
+    return {"moved": away[-1], "moved_most": away.max(), "turned": turned[-1], "turned_most": turned.max()}
+
+
 def _deflections(result: Any) -> list[dict[str, Any]]:
     """How far the tip of each link was out of its place at most."""
     import numpy as np
@@ -236,11 +255,15 @@ def _deflections(result: Any) -> list[dict[str, Any]]:
 
 def _next(name: str, scenario: Any, result: Any, file: Path) -> list[str]:
     """Commands that make sense after a run: see it, play with its arm, compare it or understand it."""
+    from flexarm.description.arm import Arm
+    from flexarm.pictures.playable import unplayable
+
     arm, others = scenario.arm, _comparable(name, scenario, result)
-    bends, vibrates = (result.role == "flexible").any(), (result.role != "joint").any()
+    bends = (result.role == "flexible").any()
+    vibrates = bends or (result.role == "motor").any()
     commands = [
         ["view", str(file)] if "q" in result else [],
-        ["play", name],
+        [] if unplayable(Arm.from_json(str(result.attrs["arm"]))) else ["play", name],
         ["compare", *others] if others else [],
         ["modes", arm] if vibrates else [],
         ["show", arm, "--converge"] if bends else [],
@@ -284,6 +307,9 @@ def _show_summary(found: dict[str, Any]) -> None:
         if "off_reference" in joint:
             line += f", off the reference by {joint['off_reference']:.3g} at most"
         drawn.add_row(joint["name"], line)
+    if base := found["base"]:
+        moved = f"moved by {base['moved']:.4g} m, {base['moved_most']:.4g} m at most"
+        drawn.add_row("base", f"{moved}; turned by {base['turned']:.4g} rad, {base['turned_most']:.4g} rad at most")
     for each in found["deflections"]:
         if each["deflection"] > 0:
             drawn.add_row(f"{each['link']} tip", f"deflection {1e3 * each['deflection']:.4g} mm at most")
@@ -292,6 +318,14 @@ def _show_summary(found: dict[str, Any]) -> None:
     if "energy_drift" in found:
         drift = f"largest drift {found['energy_drift']:.2e} of {found['energy_scale']:.4g} J"
         drawn.add_row("energy audit", drift)
+    if "momentum_changed_by" in found:
+        drawn.add_row("momentum audit", f"none: changed by {found['momentum_changed_by']}")
+    elif "momentum_drift" in found:
+        linear = f"largest drift {found['momentum_drift']:.2e} of {found['momentum_scale']:.4g} kg m/s"
+        angular = f"{found['angular_momentum_drift']:.2e} of {found['angular_momentum_scale']:.4g} N m s"
+        drawn.add_row("momentum audit", f"{linear}, angular {angular}")
+    if "quaternion_drift" in found:
+        drawn.add_row("quaternion", f"length within {found['quaternion_drift']:.2e} of 1")
     if "kept" in found:
         drawn.add_row("kept", ", ".join(found["kept"]) or "nothing")
     drawn.add_row("written", ", ".join(str(path) for path in found["written"]))

@@ -1,5 +1,7 @@
 """Controllers: each a frozen object that designs a law for a model; one a file."""
 
+from flexarm.control.attitude import AttitudePD
+from flexarm.control.cascaded import Cascaded
 from flexarm.control.composite import Composite
 from flexarm.control.computed_torque import ComputedTorque
 from flexarm.control.decoupling import Decoupling
@@ -8,16 +10,20 @@ from flexarm.control.equilibrium import equilibrium
 from flexarm.control.integral import Integral
 from flexarm.control.lqr import LQR
 from flexarm.control.observer import Observed
+from flexarm.control.on_links import OnLinks
 from flexarm.control.pd import JointPD
 from flexarm.control.saturated import Saturated
 from flexarm.control.scheduled import ScheduledLQR
 from flexarm.control.shaping import shaper, vibrations
 from flexarm.control.strain import StrainRate
+from flexarm.control.voltage import VoltageDrive
 from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import Sampled
 
 __all__ = [
     "LQR",
+    "AttitudePD",
+    "Cascaded",
     "Composite",
     "ComputedTorque",
     "Decoupling",
@@ -26,10 +32,12 @@ __all__ = [
     "JointPD",
     "Law",
     "Observed",
+    "OnLinks",
     "Sampled",
     "Saturated",
     "ScheduledLQR",
     "StrainRate",
+    "VoltageDrive",
     "equilibrium",
     "shaper",
     "vibrations",

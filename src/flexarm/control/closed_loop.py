@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.attitude import configuration
 from flexarm.control.riccati import continuous, held
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
+FELT = 1e-12
+"""Of the largest entry: a coordinate that moves others by less moves none of them."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
 class ClosedLoop:
-    """An arm under a law; x is (q, qd, z), z the law's memory.
+    """An arm under a law; x is (q, qd, z), z the law's memory; q are local coordinates, see `attitude.local`.
 
     Attributes
     ----------
@@ -43,20 +47,27 @@ class ClosedLoop:
         return np.vstack([np.hstack([A, np.zeros((len(A), len(to_z)))]) + B @ to_u, to_z])
 
     def poles(self, t: float, x: Array) -> Array:
-        """Eigenvalues of A [1/s]."""
-        s = np.linalg.eigvals(self.matrix(t, x))
+        """Eigenvalues of A [1/s]; where the base is free, without those of coordinates that nothing depends on."""
+        A = self.matrix(t, x)
+        if self.model.arm.free:
+            moved = np.abs(A - np.eye(len(A)) * (self.period is not None))
+            felt = np.flatnonzero(moved.max(axis=0) > FELT * moved.max())
+            A = A[np.ix_(felt, felt)]
+        s = np.linalg.eigvals(A)
         return s if self.period is None else continuous(s, self.period)
 
     def standing(self, t: float, x: Array) -> Array:
         """The state near x in which arm and law stand still, by Newton's method; raises `FlexarmError`."""
-        n = len(self.model.coordinates)
+        n = self.model.nv
         for _ in range(50):
             (qdd, z), to_z, A, B, to_u = self._slopes(t, x)
             still = 0.0 if self.period is None else 1.0  # a sampled memory stays where the next is the last
             J = np.vstack([np.hstack([A, np.zeros((2 * n, len(to_z)))]) + B @ to_u, to_z])
             J[2 * n :, 2 * n :] -= still * np.eye(len(z))
             try:
-                step = -np.linalg.solve(J, np.concatenate([x[n : 2 * n], qdd, z - still * x[2 * n :]]))
+                left = np.concatenate([x[n : 2 * n], qdd, z - still * x[2 * n :]])
+                # a free base may stand anywhere: it stays where it is as well as it can
+                step = -np.linalg.lstsq(J, left)[0] if self.model.arm.free else -np.linalg.solve(J, left)
             except np.linalg.LinAlgError:
                 break
             x = x + step
@@ -75,10 +86,12 @@ class ClosedLoop:
 
     def _slopes(self, t: float, x: Array) -> tuple[tuple[Array, Array], Array, Array, Array, Array]:
         """qdd and what follows for the memory; slopes of the latter, of the arm (A, B), and of u."""
-        n, m = len(self.model.coordinates), len(self.model.inputs)
+        n, m = self.model.nv, len(self.model.inputs)
         u, following, to_u, to_z = (np.array(y) for y in self._law(t, x))
-        q, qd, u = x[:n], x[n : 2 * n], u.ravel()
-        to_q, to_qd, to_input = (np.array(self.model.slope("forward_dynamics", i)(q, qd, u)) for i in range(3))
+        q, qd, u = configuration(self.model.arm, x[:n]), x[n : 2 * n], u.ravel()
+        to_q, to_qd, to_input = (
+            np.array(self.model.slope("forward_dynamics", to)(q, qd, u)) for to in ("q", "qd", "u")
+        )
         A = np.block([[np.zeros((n, n)), np.eye(n)], [to_q, to_qd]])
         B = np.vstack([np.zeros((n, m)), to_input])
         return (self.model.forward_dynamics(q, qd, u), following.ravel()), to_z, A, B, to_u
@@ -88,7 +101,7 @@ class ClosedLoop:
         """(t, x) -> u, what follows, and their slopes to x."""
         import casadi as ca
 
-        n, k = len(self.model.coordinates), len(self.law.memory)
+        n, k = self.model.nv, len(self.law.memory)
         t, x = ca.SX.sym("t"), ca.SX.sym("x", 2 * n + k)
         u, after = self.law(t, *ca.vertsplit(x, [0, n, 2 * n, 2 * n + k]), ca.DM.zeros(len(self.law.noise)))
         values = [u, after(u)]

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from flexarm.checks import checked_flag, refused
 from flexarm.control.closed_loop import ClosedLoop, growth
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
-from flexarm.control.gains import actuators, demanded, designing, followed, gain, motion
+from flexarm.control.free import fixed_base
+from flexarm.control.gains import actuators, demanded, designing, followed, gain, motion, torques
 from flexarm.control.lqr import where
 from flexarm.control.riccati import continuous, effort, energy, held, is_stable, linear, optimal, weights
 from flexarm.control.timescales import TimeScales, interpolated, time_scales
@@ -108,6 +109,8 @@ class Composite:
         reached.
         """
         m = actuators("Composite", model, period)
+        fixed_base("Composite", model, "use ComputedTorque, Decoupling or LQR")
+        torques("Composite", model)
         with refused("Composite"):
             checked_flag(self.corrected, "corrected")
         scales = time_scales(model)

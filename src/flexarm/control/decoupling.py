@@ -5,8 +5,9 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
-from flexarm.control.gains import actuated, actuators, demanded, followed, gain
+from flexarm.control.gains import actuated, actuators, demanded, followed, gain, of_all, torques
 from flexarm.model import Model
+from flexarm.model.local import configured
 from flexarm.simulation.feedback import check_drives
 from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Reference, jumps_of
@@ -20,7 +21,7 @@ class Decoupling:
     Those that give it the acceleration rdd + Kd (rd - qd) + Kp (r - q) while the flexible coordinates move as they
     must (Theodore & Ghosal eqs. 35, 36). All coordinates and rates must be known. The flexible ones then move as on
     joints that are driven along the reference (eq. 39): nothing damps them but their own damping. With an elastic joint
-    what is driven is the motor.
+    what is driven is the motor. A free base is one more thing that moves as it must; its thrusters are off.
 
     Parameters
     ----------
@@ -37,12 +38,14 @@ class Decoupling:
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; raises `DescriptionError` where an actuator moves a sum of coordinates."""
         m = actuators("Decoupling", model, period)
+        torques("Decoupling", model)
         Kp, Kd = gain("Decoupling: Kp", self.Kp, m), gain("Decoupling: Kd", self.Kd, m)
         reference, B_T = followed("Decoupling", self.reference, model), actuated(model)
         check_drives(model, "Decoupling: ", "it must move a joint alone")
         force = model.fixed("prescribed_force")
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
-            return force(q, qd, demanded(reference, t, B_T @ q, B_T @ qd, Kp, Kd)), []
+            v = demanded(reference, t, B_T @ q, B_T @ qd, Kp, Kd)
+            return force(configured(model.arm, q), qd, of_all(model, v)), []
 
         return Law(expression, jumps=jumps_of(reference), reference=reference)

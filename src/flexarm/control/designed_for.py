@@ -34,7 +34,7 @@ class DesignedFor:
         with refused("DesignedFor"):
             nominal: Model = checked_instance(self.model, Model, "model of the nominal arm")
         for what, known, given in (
-            ("coordinate", nominal.coordinates, model.coordinates),
+            ("coordinate", nominal.velocities, model.velocities),
             ("actuator", nominal.inputs, model.inputs),
         ):
             if missing := [name for name in known if name not in given]:
@@ -46,7 +46,11 @@ class DesignedFor:
                 f"DesignedFor: actuator {more!r} is not one of the arm the controller was designed for"
             )
         inner = inner_law("DesignedFor", self.controller, nominal, period)
-        seen = [model.coordinates.index(name) for name in nominal.coordinates]
+        seen = [model.velocities.index(name) for name in nominal.velocities]
+
+        if inner.drives and model.states != nominal.states:
+            where = f"arm {model.arm.name!r} has drives with other states"
+            raise DescriptionError(f"DesignedFor: {where}; the law measures {', '.join(nominal.states)}")
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
             return inner(t, q[seen], qd[seen], z, *noise)

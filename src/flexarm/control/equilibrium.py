@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 def equilibrium(model: Model, joints: ArrayLike) -> tuple[Array, Array]:
-    """Coordinates q (n,) and inputs u (m,) with which the arm stands still, its joints (m,) being given: what
+    """Coordinates q (nq,) and inputs u (m,) with which the arm stands still, its joints (m,) being given: what
     `analysis.equilibrium` finds with the joints held, at an elastic one the link's side.
 
     Raises `DescriptionError` for joints that do not fit the arm, `FlexarmError` where no equilibrium is found.
@@ -30,9 +30,9 @@ def checked_joints(what: str, value: Any, model: Model) -> Array:
     """One number a joint; raises `DescriptionError`."""
     with refused():
         joints = checked_numbers(value, part=what)
-    if len(joints) != len(model.inputs):
-        names = ", ".join(model.coordinates[i] for i in model.arm.joints)
-        raise DescriptionError(f"{what} has {len(joints)} numbers; it must have {len(model.inputs)}: {names}")
+    if len(joints) != len(model.arm.joints):
+        names = ", ".join(model.velocities[i] for i in model.arm.joints)
+        raise DescriptionError(f"{what} has {len(joints)} numbers; it must have {len(model.arm.joints)}: {names}")
     return np.array(joints)
 
 

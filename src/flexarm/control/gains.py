@@ -31,12 +31,12 @@ def designing(what: str) -> Iterator[None]:
 
 
 def actuators(what: str, model: Model, period: float | None) -> int:
-    """The number of a model's inputs; raises `DescriptionError` where a controller is given no model, or no period."""
+    """The number of actuated joints; raises `DescriptionError` where a controller is given no model, or no period."""
     with refused(what):
         checked_instance(model, Model, "model")
         if period is not None:
             checked_number(period, "s", POSITIVE, "period")
-    return len(model.inputs)
+    return len(model.arm.joints)
 
 
 def gain(what: str, value: ArrayLike, rows: int, columns: int | None = None) -> Array:
@@ -57,18 +57,22 @@ def gain(what: str, value: ArrayLike, rows: int, columns: int | None = None) -> 
 def followed(what: str, given: Any, model: Model) -> Reference:
     """The reference of a controller for a model: as given, or that of standing where numbers say, one for all joints.
 
-    Raises `DescriptionError` where it is no reference, or one of another number of joints than the arm has.
+    Raises `DescriptionError` where it is no reference, or one of another number of joints than the arm has; and for
+    coupled joints, whose actuators see sums of them.
     """
     import casadi as ca
 
-    m = len(model.inputs)
+    if model.arm.couplings:
+        must = "no law here follows a reference through a coupling yet"
+        raise DescriptionError(f"{what}: arm {model.arm.name!r} has coupled joints; {must}")
+    m = len(model.arm.joints)
     if not m:
         raise DescriptionError(f"{what}: arm {model.arm.name!r} has no actuator")
     if isinstance(given, type) or not hasattr(given, "expression"):
         return Still(_places(f"{what}: reference", given, m))
     found = positions(given, ca.SX.sym("t")).numel()
     if found != m:
-        names = ", ".join(model.coordinates[i] for i in model.arm.joints)
+        names = ", ".join(model.velocities[i] for i in model.arm.joints)
         raise DescriptionError(f"{what}: the reference moves {found} joints; the arm has {m}: {names}")
     return given  # type: ignore[no-any-return]
 
@@ -96,14 +100,32 @@ def motion(reference: Reference, t: Any) -> tuple[Column, Column, Column]:
 
 
 def actuated(model: Model) -> Array:
-    """B', (m, n): y = B' q is what the actuators' own sensors see, a motor's angle at an elastic joint."""
-    return model.input_matrix(np.array(model.arm.rest)).T
+    """B', (m, n): y = B' q is what the joints' actuators' own sensors see, a motor's angle at an elastic joint.
+
+    q are local coordinates, one a rate: a free base has no part in y.
+    """
+    return model.input_matrix(np.array(model.arm.rest)).T[: len(model.arm.joints)]
+
+
+def of_all(model: Model, u: Column) -> Column:
+    """The inputs of those of the joints (m,): a free base's thrusters are off."""
+    import casadi as ca
+
+    return ca.vertcat(ca.SX(u), ca.SX.zeros(len(model.arm.thrusters))) if model.arm.thrusters else u
+
+
+def torques(what: str, model: Model) -> None:
+    """Refuse an arm one of whose inputs is a voltage, where a law gives torques."""
+    for name, unit in zip(model.inputs, model.arm.input_units, strict=True):
+        if unit == "V":
+            must = f"the law gives torques: put VoltageDrive around it, VoltageDrive({what}(...))"
+            raise DescriptionError(f"{what}: arm {model.arm.name!r}: the input {name!r} is a voltage; {must}")
 
 
 def rigid_arm(model: Model) -> Model:
     """The model of the same arm without flexibility, which must have a coordinate for each actuator."""
     rigid = Model(model.arm_at().rigid())
-    if len(rigid.coordinates) != len(model.inputs):
+    if rigid.nv != len(model.arm.joints) + 6 * model.arm.free:
         raise DescriptionError(f"arm {model.arm.name!r}: it must have one actuator a joint")
     return rigid
 

@@ -5,7 +5,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
-from flexarm.control.gains import Array, actuated, actuators, gain, inner_law, motion
+from flexarm.control.gains import Array, actuated, actuators, gain, inner_law, motion, of_all
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law, clipped, limits, parted
@@ -52,7 +52,7 @@ class Integral:
                 following, w = _stopped(w, wd, limit), clipped(w, limit)  # a solver may step a little beyond
             else:
                 following = wd
-            return u + w, lambda applied: ca.vertcat(after(applied), following)
+            return u + of_all(model, w), lambda applied: ca.vertcat(after(applied), following)
 
         return replace(inner, expression=expression, memory=(*inner.memory, *[0.0] * m))
 

@@ -1,5 +1,6 @@
 """Linear-quadratic control about an equilibrium."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -7,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.analysis.equilibrium import moved_by_joints
+from flexarm.attitude import local
 from flexarm.checks import POSITIVE, checked_number, refused
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
-from flexarm.control.gains import actuators, designing, followed, motion
+from flexarm.control.free import Kept, kept
+from flexarm.control.gains import actuators, designing, followed, motion, torques
 from flexarm.control.riccati import effort, energy, linear, optimal, weights
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -22,6 +25,10 @@ from flexarm.trajectory import Reference, jumps_of
 class LQR:
     """u = u_eq - K (x - x_eq), x = (q, qd), about the equilibrium with the joints as given: the K that minimises the
     integral of x' Q x + u' R u of the linear model there.
+
+    On a free base q are local coordinates about rest, and what no actuator can hold is left out of x (see `free.kept`):
+    the base's place and turn where only joints are driven, for they follow from the joints'; its place alone where
+    wheels or thrusters turn it. Momentum that is there is borne, not fought.
 
     With a reference, its final configuration is meant, and x_eq moves with it: joints and motors follow, the
     deflections are always those at the end. The whole state must be known.
@@ -37,6 +44,9 @@ class LQR:
         springs and links, and that in springs which alone would give everything this frequency.
     R : float, (m,) or (m, m), optional
         Of u. Default: B' M^-1 B / bandwidth^2, an energy too (see `riccati.effort`).
+    wheels : list of str, optional
+        Links of reaction wheels: their angles do not matter, and in their place the base is held in the attitude of
+        rest. Without, a wheel is a joint like any other.
     bandwidth : float, optional
         For the defaults: about that of the joints' motion [rad/s]. Default: the slowest natural frequency with the
         drives held; a rigid arm has none, so there it must be given, or Q and R.
@@ -47,21 +57,25 @@ class LQR:
     Q: ArrayLike | None = None
     R: ArrayLike | None = None
     bandwidth: float | None = None
+    wheels: Sequence[str] = ()
 
     @designing("LQR")
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model; with a period, that of the arm driven through a zero-order hold.
 
-        Its facts are K, the closed loop's `poles` [1/s], and the equilibrium `q`, `u`. Raises `DescriptionError` for
+        Its facts are K, the closed loop's `poles` [1/s], the equilibrium `q`, `u`, the `coordinates` of x, and those
+        that are `left_out`. Raises `DescriptionError` for
         weights or joints that do not fit, and for a mode that is not stable and not reached; warns where a period is
         longer than half that of the fastest mode that is reached.
         """
         actuators("LQR", model, period)
+        torques("LQR", model)
         reference = None if self.reference is None else followed("LQR", self.reference, model)
         at = where("LQR", "joints", self.joints, reference, model)
         q0, u0 = equilibrium(model, at)
-        K, poles = regulator("LQR", model, q0, u0, self.Q, self.R, self.bandwidth, period)
-        moved = moved_by_joints(model)
+        seen = kept("LQR", model, q0, self.wheels)
+        K, poles = regulator("LQR", model, q0, u0, self.Q, self.R, self.bandwidth, period, seen)
+        moved, x0, own = moved_by_joints(model), local(model.arm, q0), list(seen.places)
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             import casadi as ca
@@ -69,11 +83,11 @@ class LQR:
             r, rd = ca.DM(at), ca.DM.zeros(len(at))
             if reference is not None:
                 r, rd, _ = motion(reference, t)
-            e, ed = q - q0 - moved @ (r - at), qd - moved @ rd
-            return torque(K, u0, e, ed), []
+            e, ed = q - x0 - moved @ (r - at), qd - moved @ rd
+            return torque(K, u0, e[own], ed[own]), []
 
         jumps = jumps_of(reference) if reference is not None else np.empty(0)
-        facts = {"K": K, "poles": poles, "q": q0, "u": u0}
+        facts = {"K": K, "poles": poles, "q": q0, "u": u0, "coordinates": seen.names, "left_out": seen.left_out}
         return Law(expression, jumps=jumps, reference=reference, facts=facts)
 
 
@@ -106,18 +120,23 @@ def regulator(
     R: ArrayLike | None,
     bandwidth: float | None,
     period: float | None,
+    seen: Kept | None = None,
 ) -> tuple[Array, Array]:
-    """K (m, 2n) and the poles [1/s] about an equilibrium."""
-    M = model.mass_matrix(q)
+    """K (m, 2k) and the poles [1/s] about an equilibrium, of the coordinates that are seen, default all."""
+    seen = seen or kept(what, model, q)
+    Z, own = seen.Z, [*seen.places, *(model.nv + i for i in seen.places)]
+    M = Z.T @ model.mass_matrix(q) @ Z
     if Q is None or R is None:
         omega = _bandwidth(what, bandwidth, model, q)
         if Q is None:
-            Q = energy(M, np.array(model.slope("stiffness_force", 0)(q)) + omega**2 * M)
+            Q = energy(M, Z.T @ np.array(model.slope("stiffness_force", 0)(q)) @ Z + omega**2 * M)
         if R is None:
             R = effort(model, q, omega)
-    Q, R = weights(what, Q, R, 2 * len(q), len(u))
+    Q, R = weights(what, Q, R, 2 * len(M), len(u))
     A, B = linear(model, q, u)
-    return optimal(what, A, B, M, Q, R, model.coordinates, period)
+    zero = np.zeros_like(Z)
+    A, B = A[own] @ np.block([[Z, zero], [zero, Z]]), B[own]
+    return optimal(what, A, B, M, Q, R, seen.names, period)
 
 
 def _bandwidth(what: str, given: float | None, model: Model, q: Array) -> float:

@@ -10,6 +10,7 @@ from scipy import linalg
 
 from flexarm.analysis import configuration, equilibrium
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, refused
+from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, gain, inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -73,6 +74,8 @@ class Observed:
         with refused("Observed"):
             unmodelled = checked_number(self.unmodelled, "rad/s^2 or m/s^2", NOT_NEGATIVE, "unmodelled")
             sampled_at = checked_number(self.sampled_at, "s", POSITIVE, "sampled_at")
+        instead = "its place and its turn would have to be seen too; give the controller the state"
+        fixed_base("Observed", model, instead)
         names = model.output_names(self.sensors)
         sensors = tuple(self.sensors)
         sigma = self._noise(model, sensors, period)
@@ -93,7 +96,7 @@ class Observed:
             (own, x), y = parted(z, len(inner.memory)), h(q, qd)
             if period is not None:
                 others, own_noise = parted(noise[0], len(inner.noise))
-                y, noise = y + own_noise, (others,)
+                y, noise = y + own_noise, (others, *noise[1:])
                 y = ca.vertcat(*(_rounded(y[i], r) for i, r in enumerate(resolution)))
             mended = L @ (y - h(x[:n], x[n:]))
             if period is not None:
@@ -117,7 +120,8 @@ class Observed:
 
         noise = (*inner.noise, *sigma["noise"]) if period is not None else inner.noise
         facts = {**inner.facts, "observer_poles": poles, "measured": list(names)}
-        return Law(expression, (*inner.memory, *start.tolist()), noise, inner.jumps, inner.reference, facts)
+        memory = (*inner.memory, *start.tolist())
+        return Law(expression, memory, noise, inner.jumps, inner.reference, facts, inner.drives)
 
     def _noise(self, model: Model, sensors: Sequence[Any], period: float | None) -> dict[str, Array]:
         """Standard deviations: of the noise, and with the rounding, of each signal."""

@@ -6,7 +6,7 @@ from typing import Any, final
 from numpy.typing import ArrayLike
 
 from flexarm.checks import checked_flag, refused
-from flexarm.control.gains import actuated, actuators, followed, gain, motion, rigid_arm
+from flexarm.control.gains import actuated, actuators, followed, gain, motion, of_all, rigid_arm, torques
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Reference, jumps_of
@@ -17,7 +17,8 @@ from flexarm.trajectory import Reference, jumps_of
 class JointPD:
     """u = Kp (r - y) + Kd (rd - yd), and the torque that carries the rigid arm: y is what the actuators' encoders see.
 
-    With elastic joints y is a motor's angle, so the loop is collocated: passive, and stable for any positive gains.
+    With elastic joints y is a motor's angle, so the loop is collocated: passive, and stable for any positive gains. A
+    free base moves as it must, and its thrusters are off.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ class JointPD:
     Kp, Kd : float, (m,) or (m, m)
         [N m/rad], [N m s/rad].
     gravity : bool
-        Whether to add the rigid arm's gravity torque at y.
+        Whether to add the rigid arm's gravity torque at y. An arm on a free base falls with it, and has none.
     """
 
     reference: Reference | ArrayLike
@@ -39,15 +40,18 @@ class JointPD:
         m = actuators("JointPD", model, period)
         with refused("JointPD"):
             checked_flag(self.gravity, "gravity")
+        weighs = self.gravity and any(model.gravity) and not model.arm.free
+        if weighs:
+            torques("JointPD", model)
         Kp, Kd = gain("JointPD: Kp", self.Kp, m), gain("JointPD: Kd", self.Kd, m)
         reference, B_T = followed("JointPD", self.reference, model), actuated(model)
-        carried = rigid_arm(model).fixed("gravity_force") if self.gravity and any(model.gravity) else None
+        carried = rigid_arm(model).fixed("gravity_force") if weighs else None
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             y, yd = B_T @ q, B_T @ qd
             r, rd, _ = motion(reference, t)
             u = torque(Kp, Kd, r - y, rd - yd)
-            return (u if carried is None else u + carried(y)), []
+            return of_all(model, u if carried is None else u + carried(y)), []
 
         return Law(expression, jumps=jumps_of(reference), reference=reference)
 

@@ -21,9 +21,9 @@ ORIGIN = 3e-8
 
 
 def linear(model: Model, q: Array, u: Array) -> tuple[Array, Array]:
-    """A (2n, 2n) and B (2n, m) of the arm near rest at q under u, for (q, qd): exact derivatives."""
-    n, m = len(q), len(u)
-    q_, qd_, u_ = (np.array(model.slope("forward_dynamics", i)(q, np.zeros(n), u)) for i in range(3))
+    """A (2n, 2n) and B (2n, m) of the arm near rest at q under u, for (q, qd): exact derivatives, local coordinates."""
+    n, m = model.nv, len(u)
+    q_, qd_, u_ = (np.array(model.slope("forward_dynamics", to)(q, np.zeros(n), u)) for to in ("q", "qd", "u"))
     return np.block([[np.zeros((n, n)), np.eye(n)], [q_, qd_]]), np.vstack([np.zeros((n, m)), u_])
 
 

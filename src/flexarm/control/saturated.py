@@ -27,7 +27,8 @@ class Saturated:
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model."""
-        limit = limits("Saturated: limit", self.limit, actuators("Saturated", model, period))
+        actuators("Saturated", model, period)
+        limit = limits("Saturated: limit", self.limit, len(model.inputs))
         inner = inner_law("Saturated", self.controller, model, period)
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:

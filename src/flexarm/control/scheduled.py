@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from flexarm.checks import POSITIVE, checked_number, refused, shown
 from flexarm.control.equilibrium import Array, equilibrium, rest
-from flexarm.control.gains import actuators, designing, followed
+from flexarm.control.free import fixed_base
+from flexarm.control.gains import actuators, designing, followed, torques
 from flexarm.control.lqr import regulator
 from flexarm.control.timescales import interpolated, time_scales
 from flexarm.errors import DescriptionError
@@ -54,6 +55,8 @@ class ScheduledLQR:
         Facts: `times` (points,), `joints` (points, m), `K` (points, m, 2n), `poles` (points, 2n).
         """
         m = actuators("ScheduledLQR", model, period)
+        fixed_base("ScheduledLQR", model, "use LQR with a reference")
+        torques("ScheduledLQR", model)
         reference = followed("ScheduledLQR", self.reference, model)
         scales = time_scales(model)
         nodes = self._nodes(reference)

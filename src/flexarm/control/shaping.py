@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import analysis
+from flexarm.attitude import local
 from flexarm.checks import checked_flag, checked_instance, refused, shown
 from flexarm.control.closed_loop import ClosedLoop
 from flexarm.control.equilibrium import equilibrium, rest
@@ -38,7 +39,8 @@ def shaper(
     modes : int
         How many modes.
     locked : bool
-        With the drives held, as under `PrescribedMotion` or stiff joint controllers; False for torques.
+        With the drives held, as under `PrescribedMotion` or stiff joint controllers; False for torques. A free base is
+        free in both.
     tolerance : float
         Of "ei", for each mode.
     controller : Controller, optional
@@ -82,8 +84,7 @@ def vibrations(model: Model, q: Array, locked: bool = True) -> tuple[Array, Arra
         checked_instance(model, Model, "model")
         checked_flag(locked, "locked")
     omega, shapes = model.modes(q, locked)
-    n = len(model.coordinates)
-    damping = model.damping_force(np.broadcast_to(np.asarray(q, dtype=float), (n, n)), np.eye(n)).T
+    damping = np.array(model.slope("damping_force", 1)(q, np.zeros(model.nv)))
     C = shapes.T @ damping @ shapes
     if not C.any():
         return omega[omega > 0], np.zeros(int((omega > 0).sum()))
@@ -116,7 +117,7 @@ def controlled_vibrations(
         message = "the controller rounds what it reads, so it has no poles; give its sensors no resolution"
         raise DescriptionError(f"shaper: {message}")
     with designing("shaper"):
-        x = loop.standing(t, np.concatenate([at, 0 * at, law.memory]))
+        x = loop.standing(t, np.concatenate([local(model.arm, at), np.zeros(model.nv), law.memory]))
         poles = loop.poles(t, x)
     if poles.real.max() > 1e-9 * np.abs(poles).max():
         worst = poles[np.argmax(poles.real)]

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
+from flexarm.attitude import local
 from flexarm.control.gains import actuators, gain, inner_law
 from flexarm.description.arm import Link
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.local import configured
 from flexarm.sensors import StrainGauge
 from flexarm.simulation.law import Column, Controller, Law
 
@@ -68,12 +70,12 @@ class StrainRate:
         """dM/dt as a CasADi Function of q and qd: they may be estimates, so it is differentiated in its own symbols."""
         import casadi as ca
 
-        n = len(model.coordinates)
+        n = model.nv
         q, qd = ca.SX.sym("q", n), ca.SX.sym("qd", n)
-        M = model.output_function([gauge])(q, 0, 0)
+        M = model.output_function([gauge])(configured(model.arm, q), 0, 0)
         rate = ca.Function("rate", [q, qd], [ca.densify(ca.jtimes(M, q, qd))])
         slope = ca.Function("slope", [q], [ca.densify(ca.jacobian(M, q))])
-        if not np.array(slope(np.array(model.arm.rest))).any():
+        if not np.array(slope(local(model.arm, np.array(model.arm.rest)))).any():
             raise DescriptionError(f"StrainRate: the shapes of link {self.link!r} carry no moment at {self.at:g}")
         return rate
 

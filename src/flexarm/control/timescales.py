@@ -19,6 +19,7 @@ from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.control.equilibrium import Array, equilibrium
 from flexarm.control.gains import motion
 from flexarm.model import Model
+from flexarm.model.adrift import solved
 from flexarm.simulation.law import Column, parted
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import share
@@ -80,7 +81,7 @@ class TimeScales:
             d = np.sqrt(np.abs(np.diag(compliance)))
             compliance[np.abs(compliance) < 1e-13 * np.outer(d, d)] = 0.0  # of coordinates that have no part in it
             return compliance @ load
-        return _solved(ca.substitute(K, joints, q_r), load)
+        return solved(ca.substitute(K, joints, q_r), load)
 
     def beside(self, q: Column, zeta: Column) -> Column:
         """A^-1 C' zeta, A and C being those at q: of zeta', what turns q_r' into p' = q_r' + A^-1 C' zeta'.
@@ -92,7 +93,7 @@ class TimeScales:
         """
         r, T = self.slow, self.T
         rows = T[:, :r].T @ self.model.fixed("mass_matrix")(q) @ T
-        return _solved(rows[:, :r], rows[:, r:] @ zeta)
+        return solved(rows[:, :r], rows[:, r:] @ zeta)
 
     def straight(self, q_r: Column) -> Column:
         """The coordinates of the arm with nothing bent."""
@@ -178,17 +179,6 @@ def time_scales(model: Model) -> TimeScales:
     springs = {i: f"{model.arm.links[model.arm.layout[i].link].name}.spring" for i in model.arm.motors}
     names = [springs.get(i, model.coordinates[i]) for i in elastic]
     return TimeScales(model, T, tuple(names))
-
-
-def _solved(A: Column, b: Column) -> Column:
-    """x of A x = b, A symmetric, by L D L'."""
-    import casadi as ca
-
-    from flexarm.mechanics.dynamics import eliminate, substitute
-
-    n = b.numel()
-    _, _, pivots = eliminate([[A[i, j] for j in range(n)] for i in range(n)], ca.vertsplit(b), 0)
-    return ca.vertcat(*substitute(pivots, []))
 
 
 def interpolated(values: list[Array], nodes: Array, t: Any, x: Column) -> Column:

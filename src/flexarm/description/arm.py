@@ -23,14 +23,24 @@ from flexarm.checks import (
     Inertia,
     Vector,
     kind,
+    meant,
     number,
     shown,
     tensor,
     vector,
 )
-from flexarm.description.bodies import DIRECTIONS, KNOWN_SHAPES, MOST_MODES, Beam, Body, Rigid
+from flexarm.description.beams import DIRECTIONS, KNOWN_SHAPES, Beam, Rayleigh
+from flexarm.description.bodies import MOST_MODES, Body, Rigid
+from flexarm.description.couplings import Coupling
+from flexarm.description.finite import FiniteElement
+from flexarm.description.free import AT_ORIGIN, POSE, POSE_UNITS, TWIST, TWIST_UNITS, FreeBase, Orbit, Thruster
 from flexarm.description.joints import Fixed, Joint, Prismatic, Revolute, Telescope
+from flexarm.description.lumps import Lump
+from flexarm.description.outside import Base, Contact, Force
 from flexarm.description.sections import Box, Material, Rod, Tube
+from flexarm.description.stations import SectionTable
+from flexarm.description.struts import Strut
+from flexarm.description.tree import BASE, resolved
 from flexarm.errors import DescriptionError
 from flexarm.shapes import FreeForm
 
@@ -41,15 +51,19 @@ __all__ = [
     "Arm",
     "Beam",
     "Box",
+    "FiniteElement",
     "Fixed",
     "Link",
+    "Lump",
     "Material",
     "Payload",
     "Pose",
     "Prismatic",
+    "Rayleigh",
     "Revolute",
     "Rigid",
     "Rod",
+    "SectionTable",
     "Telescope",
     "Tube",
     "tensor",
@@ -88,6 +102,35 @@ class Pose(Described):
 
 
 @final
+class Payload(Described):
+    """What a link carries, its centre of mass at the tip.
+
+    Parameters
+    ----------
+    mass : float
+        [kg]
+    inertia : float, (3,) or (3, 3)
+        About the tip [kg m^2].
+    """
+
+    mass: Annotated[float, number("kg", POSITIVE)]
+    inertia: Annotated[Inertia, checks.inertia] = 0.0
+
+
+def _place(value: object) -> object:
+    """A station from 0 to 1, or a pose."""
+    if isinstance(value, Pose):
+        return value
+    if isinstance(value, dict):
+        return checks.faulted(Pose, value)
+    return checks.checked_number(value, "", ("from 0 to 1, or a pose in the base frame of the link", _on_link))
+
+
+def _on_link(x: float) -> bool:
+    return 0.0 <= x <= 1.0
+
+
+@final
 class Link(Described):
     """A joint and the body it moves.
 
@@ -96,9 +139,15 @@ class Link(Described):
     name : str
         Names the link's coordinates; no dots, no spaces.
     joint : Revolute, Prismatic, Telescope or Fixed
-    body : Beam or Rigid
+    body : Beam, Rigid or FiniteElement
     placement : Pose
-        Of the joint frame in the tip frame of the previous link (of the first link, in the base frame).
+        Of the joint frame in the frame that carries it: that of the section `at` of its parent, or the base's.
+    parent : str, optional
+        The link that carries the joint, or "base"; default the link before in the list, of the first the base.
+    at : float or Pose
+        Where on its parent: the station from 0 to 1 of its length, default its tip; or a pose in its base frame.
+    payload : Payload, optional
+        What the link carries at its tip.
     hub_mass : float
         Point mass that rides on the joint, at the body's origin [kg].
     hub_inertia : float, (3,) or (3, 3)
@@ -111,6 +160,9 @@ class Link(Described):
     placement: Pose = Field(default_factory=Pose)
     hub_mass: Annotated[float, number("kg", NOT_NEGATIVE)] = 0.0
     hub_inertia: Annotated[Inertia, checks.inertia] = 0.0
+    parent: Annotated[str | None, checks.optional_text] = None
+    at: Annotated[float | Pose, BeforeValidator(_place)] = 1.0
+    payload: Payload | None = None
 
     @model_validator(mode="after")
     def _joint_fits_body(self) -> Self:
@@ -135,22 +187,6 @@ class Link(Described):
         return self.replace(joint=self.joint.rigid(), body=self.joint.rigid_body(self.body))
 
 
-@final
-class Payload(Described):
-    """What the last link carries, its centre of mass at the tip.
-
-    Parameters
-    ----------
-    mass : float
-        [kg]
-    inertia : float, (3,) or (3, 3)
-        About the tip [kg m^2].
-    """
-
-    mass: Annotated[float, number("kg", POSITIVE)]
-    inertia: Annotated[Inertia, checks.inertia] = 0.0
-
-
 MOST_LINKS, MOST_COORDINATES = 1000, 2000
 """Of an arm: tracing the equations of one of this size takes minutes, of a larger one hours."""
 
@@ -165,6 +201,15 @@ def _list_of_links(value: object) -> object:
     return value
 
 
+def _several(what: str) -> BeforeValidator:
+    def check(value: object) -> object:
+        if not isinstance(value, list | tuple):
+            raise Fault("", f"is {shown(value)}; it must be a list of {what}")
+        return value
+
+    return BeforeValidator(check)
+
+
 @final
 @dataclass(frozen=True)
 class Coordinate:
@@ -173,39 +218,58 @@ class Coordinate:
     Attributes
     ----------
     name : str
-        "upper.joint", "upper.y1", "upper.motor".
+        "upper.joint", "upper.y1", "upper.motor"; of a beam of segments "upper.s2.y1".
     link : int
-        Position of its link in the arm.
-    role : "joint", "flexible" or "motor"
-    unit : "rad" or "m"
+        Position of its link in the arm; -1 of the base.
+    role : "joint", "flexible", "motor" or "base"
+    unit : "rad" or "m"; of the base that of the rate
     """
 
     name: str
     link: int
-    role: Literal["joint", "flexible", "motor"]
+    role: Literal["joint", "flexible", "motor", "base"]
     unit: str
 
 
 @final
 class Arm(Described):
-    """A serial arm on a fixed base.
+    """An arm, or several, on a base that is fixed, is moved, or is free: a tree of links.
 
     Parameters
     ----------
     name : str
     links : list of Link
-        From the base to the tip; at least one, each name once.
+        At least one, each name once, in any order; where no link names a parent, a chain from the base to the tip.
     payload : Payload, optional
+        What the link `tip` carries.
     gravity : (3,)
         Acceleration of gravity in the base frame [m/s^2].
+    forces : list of Force, optional
+        What may push links from outside.
+    contacts : list of Contact, optional
+        Walls and floors.
+    base : MovingBase or FreeBase, optional
+        Where the base is moved, or free; else it stands still.
     description : str
+    couplings : list of Coupling
+        Joints that several actuators move together.
+    struts : list of Strut
+        Springs between points of links and of the base.
+    tip : str, optional
+        The link whose tip is the arm's; default the last of the list.
     """
 
     name: Annotated[str, checks.title]
     links: Annotated[tuple[Link, ...], BeforeValidator(_list_of_links)]
     payload: Payload | None = None
     gravity: Annotated[Vector, vector("m/s^2")] = (0.0, 0.0, 0.0)
+    forces: Annotated[tuple[Force, ...], _several("forces")] = ()
+    contacts: Annotated[tuple[Contact, ...], _several("contacts")] = ()
+    base: Annotated[Base | None, kind(Base, optional=True)] = None
     description: Annotated[str, checks.text] = ""
+    couplings: Annotated[tuple[Coupling, ...], _several("couplings")] = ()
+    struts: Annotated[tuple[Strut, ...], _several("struts")] = ()
+    tip: Annotated[str | None, checks.optional_text] = None
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -217,35 +281,162 @@ class Arm(Described):
         return self
 
     @model_validator(mode="after")
+    def _is_a_tree(self) -> Self:
+        names = [link.name for link in self.links]
+        if self.free and BASE in names:
+            raise Fault("name", "is that of the free base; give the link another", where=f"link {BASE!r}")
+        parents = resolved([(link.name, link.parent) for link in self.links])
+        for link, parent in zip(self.links, parents, strict=True):
+            where = f"link {link.name!r}"
+            if parent < 0 and link.at != 1.0:
+                raise Fault("at", "is given; the base has no stations: give a placement", where=where)
+            carrier = self.links[parent]
+            if parent >= 0 and isinstance(carrier.joint, Telescope) and link.at != 1.0:
+                raise Fault("at", f"is {shown(link.at)}; on the telescope {carrier.name!r} it must be 1", where=where)
+        if self.tip is not None and self.tip not in names:
+            raise Fault("tip", f"is {shown(self.tip)}; the links are {', '.join(names)}{meant(self.tip, names)}")
+        if self.payload is not None and (held := self.links[self.tip_link]).payload is not None:
+            raise Fault("payload", "is given, and the arm has one there too", where=f"link {held.name!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _outside_fits(self) -> Self:
+        known = {link.name: link for link in self.links}
+        allowed = [*known, BASE] if self.free else [*known]
+        taken = {*known, BASE, "payload", "gravity"}
+        acting: list[tuple[str, Force | Contact]] = [("force", x) for x in self.forces]
+        for what, each in [*acting, *(("contact", x) for x in self.contacts)]:
+            where = f"{what} {each.name!r}"
+            if each.name in taken:
+                raise Fault("name", "is taken; links, forces and contacts need names of their own", where=where)
+            taken.add(each.name)
+            if each.link not in allowed:
+                there = f"{', '.join(allowed)}{checks.meant(each.link, allowed)}"
+                raise Fault("link", f"is {shown(each.link)}; the arm has {there}", where=where)
+            if each.link not in known:
+                if each.at != 1.0:
+                    raise Fault("at", f"is {each.at}; the base has no stations: leave it out", where=where)
+            elif isinstance(known[each.link].joint, Telescope) and each.at != 1.0:
+                raise Fault("at", f"is {each.at}; on a telescope it must be 1, its tip", where=where)
+        return self
+
+    @model_validator(mode="after")
     def _is_not_too_large(self) -> Self:
         if (count := len(self.layout)) > MOST_COORDINATES:
             raise Fault("", f"has {count} coordinates; it must have at most {MOST_COORDINATES}")
         return self
 
+    @model_validator(mode="after")
+    def _couplings_fit(self) -> Self:
+        links, met = {link.name: link for link in self.links}, set()
+        for i, coupling in enumerate(self.couplings):
+            for j, name in enumerate(coupling.links):
+                where = f"couplings[{i}].links[{j}]"
+                if name not in links:
+                    raise Fault(where, f"is {name!r}; the links are {', '.join(links)}{meant(name, links)}")
+                if name in met:
+                    raise Fault(where, f"is {name!r}; a joint belongs to one coupling at most")
+                met.add(name)
+                if fault := links[name].joint.uncoupled:
+                    raise Fault(where, f"is {name!r}; {fault}")
+        return self
+
+    @model_validator(mode="after")
+    def _struts_fit(self) -> Self:
+        names = [link.name for link in self.links] + [BASE] * self.free
+        for i, strut in enumerate(self.struts):
+            ends = [("link", strut.link, "at", strut.at), ("to", strut.to, "to_at", strut.to_at)]
+            for field, name, station, at in ends if strut.to else ends[:1]:
+                if name not in names:
+                    raise Fault(
+                        f"struts[{i}].{field}", f"is {name!r}; the links are {', '.join(names)}{meant(name, names)}"
+                    )
+                if name == BASE and self.free and at != 1.0:
+                    raise Fault(f"struts[{i}].{station}", f"is {at}; the base has no stations: leave it out")
+            if strut.to and any(strut.point):
+                raise Fault(f"struts[{i}].point", f"is {strut.point}; with `to` there is none: leave it out")
+        return self
+
+    @property
+    def free(self) -> bool:
+        """Whether the base is free, so that it has coordinates of its own."""
+        return self.base is not None and self.base.free
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """For each link the position of the link that carries it; -1 where the base does."""
+        return resolved([(link.name, link.parent) for link in self.links])
+
+    def number(self, name: str) -> int:
+        """Position of the link of this name; -1 of the base."""
+        return next((i for i, link in enumerate(self.links) if link.name == name), -1)
+
+    @property
+    def outward(self) -> tuple[int, ...]:
+        """Positions of the links, each behind the one that carries it, else in their order."""
+        parents, found = self.parents, dict[int, None]()
+        for i in range(len(parents)):
+            way = [i]
+            while (parent := parents[way[-1]]) >= 0 and parent not in found:
+                way.append(parent)
+            found |= dict.fromkeys(reversed(way))
+        return tuple(found)
+
+    @property
+    def tip_link(self) -> int:
+        """Position of the link whose tip is the arm's."""
+        return len(self.links) - 1 if self.tip is None else [link.name for link in self.links].index(self.tip)
+
+    @property
+    def payloads(self) -> tuple[Payload | None, ...]:
+        """What each link carries at its tip."""
+        mine = self.tip_link
+        return tuple(self.payload or x.payload if i == mine else x.payload for i, x in enumerate(self.links))
+
+    @property
+    def transmission(self) -> np.ndarray:
+        """T, (m, m): at rest of its spring, actuator i turns by sum_j T_ij q_j; the unit matrix without couplings."""
+        places = {self.layout[place].link: i for i, place in enumerate(self.joints)}
+        numbers = {link.name: places.get(i) for i, link in enumerate(self.links)}
+        T = np.eye(len(self.joints))
+        for coupling in self.couplings:
+            mine = [numbers[name] for name in coupling.links]
+            T[np.ix_(mine, mine)] = coupling.matrix  # type: ignore[arg-type]
+        return T
+
     @property
     def layout(self) -> tuple[Coordinate, ...]:
-        """The coordinates in order: joints, flexible coordinates link by link, motors of elastic joints."""
+        """What the rates belong to, in order: a free base's six, then the coordinates, which are joints, flexible ones
+        link by link, motors of elastic joints."""
+        base = [Coordinate(name, -1, "base", unit) for name, unit in zip(TWIST, TWIST_UNITS, strict=True) if self.free]
         moving = [(i, link) for i, link in enumerate(self.links) if link.joint.moves]
         joints = [Coordinate(f"{link.name}.joint", i, "joint", link.joint.unit) for i, link in moving]
         flexible = [
-            Coordinate(f"{link.name}.{direction}{j}", i, "flexible", "rad" if direction == "torsion" else "m")
+            Coordinate(f"{link.name}.{amplitude.name}", i, "flexible", amplitude.unit)
             for i, link in enumerate(self.links)
-            for direction, count in link.body.counts.items()
-            for j in range(1, count + 1)
+            for amplitude in link.body.amplitudes
         ]
         motors = [
             Coordinate(f"{link.name}.motor", i, "motor", link.joint.unit) for i, link in moving if link.joint.elastic
         ]
-        return (*joints, *flexible, *motors)
+        return (*base, *joints, *flexible, *motors)
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates, in the order of `layout`."""
-        return tuple(coordinate.name for coordinate in self.layout)
+        """Names of the coordinates in the order of `layout`, a free base's seven first."""
+        return (*POSE[: 7 * self.free], *(x.name for x in self.layout if x.role != "base"))
+
+    @property
+    def velocities(self) -> tuple[str, ...]:
+        """Names of the rates, in the order of `layout`: those of the coordinates, but for a free base's twist."""
+        return tuple(x.name for x in self.layout)
 
     @property
     def joints(self) -> tuple[int, ...]:
-        """Positions of the joints among the coordinates, in the order of the links that move."""
+        """Positions of the joints in `layout`, in the order of the links that move.
+
+        That is where they stand in qd and in `local` coordinates; in q one further on where the base is free.
+        """
         return self._of_role("joint")
 
     @property
@@ -267,27 +458,110 @@ class Arm(Described):
 
     @property
     def actuated(self) -> tuple[int, ...]:
-        """For each input the position of its coordinate: the motor of an elastic joint, else the joint."""
+        """For each joint's input the position of its coordinate: the motor of an elastic joint, else the joint."""
         motor = dict(self.springs)
         return tuple(motor.get(i, i) for i in self.joints)
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Names of the actuators in the order of the links: `.motor` at an elastic joint, else `.joint`."""
-        names = self.coordinates
-        return tuple(names[i] for i in self.actuated)
+        """Names of the actuators in the order of the links: `.motor` at an elastic joint, else `.joint`; then those of
+        a free base's thrusters."""
+        names = self.velocities
+        return (*(names[i] for i in self.actuated), *(f"base.{x.name}" for x in self.thrusters))
+
+    @property
+    def thrusters(self) -> tuple[Thruster, ...]:
+        """Those of a free base."""
+        return self.base.thrusters if isinstance(self.base, FreeBase) else ()
+
+    @property
+    def orbit(self) -> Orbit | None:
+        """That of a free base."""
+        return self.base.orbit if isinstance(self.base, FreeBase) else None
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Unit of each coordinate: rad or m."""
-        return tuple(coordinate.unit for coordinate in self.layout)
+        """Unit of each coordinate: rad or m, or 1 of a quaternion."""
+        return (*POSE_UNITS[: 7 * self.free], *(x.unit for x in self.layout if x.role != "base"))
+
+    @property
+    def rate_units(self) -> tuple[str, ...]:
+        """Unit of each rate: rad/s or m/s."""
+        return tuple(x.unit if x.role == "base" else f"{x.unit}/s" for x in self.layout)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of what is kept beside coordinates and rates: "upper.friction.bristle" of drives, then of contacts,
+        then that of an orbit."""
+        return tuple(name for name, _ in self._states)
+
+    @property
+    def state_units(self) -> tuple[str, ...]:
+        """Unit of each of the states."""
+        return tuple(unit for _, unit in self._states)
+
+    @property
+    def input_units(self) -> tuple[str, ...]:
+        """Unit of each input: N m, N, or V of a motor with a voltage."""
+        joints = (link.joint.input_unit for link in self.links if link.joint.moves)
+        return (*joints, *(thruster.unit for thruster in self.thrusters))
+
+    @property
+    def plain(self) -> bool:
+        """Whether all power supplied is that of the inputs on the rates that they act along."""
+        return all(link.joint.plain for link in self.links) and not (self.forces or {"base", "orbit"} & {*self.outside})
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Which there are of what acts beside joints: "forces", "contacts", "struts", "base", "orbit"."""
+        moved = ["base"] if self.base is not None and not self.free else ["orbit"] if self.orbit else []
+        return (*(field for field in ("forces", "contacts", "struts") if getattr(self, field)), *moved)
+
+    @property
+    def touches(self) -> bool:
+        """Whether something makes contact and loses it: a play, an end stop."""
+        return any(link.joint.touches for link in self.links)
+
+    @property
+    def sharp(self) -> bool:
+        """Whether a solver is to stop where something makes contact."""
+        return any(link.joint.sharp for link in self.links)
+
+    @property
+    def exogenous(self) -> tuple[str, ...]:
+        """Names of the inputs that are not the actuators', zero where nothing else is said: drives, forces, base."""
+        return tuple(name for name, _ in self._exogenous)
+
+    @property
+    def exogenous_units(self) -> tuple[str, ...]:
+        """Unit of each of the exogenous inputs."""
+        return tuple(unit for _, unit in self._exogenous)
+
+    @property
+    def _states(self) -> tuple[tuple[str, str], ...]:
+        owners = [
+            *((link.name, link.joint.states) for link in self.links),
+            *((x.name, x.states) for x in self.contacts),
+            *([(BASE, self.orbit.states)] if self.orbit else []),
+        ]
+        return tuple((f"{owner}.{name}", unit) for owner, states in owners for name, unit in states)
+
+    @property
+    def _exogenous(self) -> tuple[tuple[str, str], ...]:
+        owners = [*((link.name, link.joint.exogenous) for link in self.links)]
+        owners += [(force.name, force.exogenous) for force in self.forces]
+        owners += [("base", self.base.exogenous)] if self.base is not None else []
+        return tuple((f"{owner}.{name}", unit) for owner, given in owners for name, unit in given)
 
     @property
     def rest(self) -> tuple[float, ...]:
-        """The coordinates at rest: zeros, but the nominal free length of a telescope (and its motor, if elastic)."""
-        links = [self.links[coordinate.link] for coordinate in self.layout]
-        turned = [coordinate.role != "flexible" for coordinate in self.layout]
-        return tuple(link.joint.rest(link.body) if j else 0.0 for link, j in zip(links, turned, strict=True))
+        """The coordinates at rest: zeros, but the nominal free length of a telescope (and its motor, if elastic); a
+        free base stands at the world's origin, along its axes."""
+        inner = [x for x in self.layout if x.role != "base"]
+        links = [self.links[x.link] for x in inner]
+        turned = [x.role != "flexible" for x in inner]
+        lengths = (link.joint.rest(link.body) if j else 0.0 for link, j in zip(links, turned, strict=True))
+        return (*AT_ORIGIN[: 7 * self.free], *lengths)
 
     def _of_role(self, role: str) -> tuple[int, ...]:
         return tuple(i for i, coordinate in enumerate(self.layout) if coordinate.role == role)
@@ -295,6 +569,11 @@ class Arm(Described):
     def rigid(self) -> "Arm":
         """The same arm with rigid links and rigid joints: masses, hubs, rotors and joint damping are kept."""
         return self.replace(links=[link.rigid() for link in self.links])
+
+    def without_drives(self) -> "Arm":
+        """The same arm without friction, brakes and what else `drive` adds to joints: rotors, springs and viscous
+        damping of joints are kept. Closed forms, regressors and pages that run an arm know those alone."""
+        return self.replace(links=[link.replace(joint=link.joint.without_drive()) for link in self.links])
 
     def canonical(self) -> str:
         """The whole description as a line of JSON, the same for equal arms in every process.
@@ -317,7 +596,7 @@ class Arm(Described):
 
 def _written(thing: Any) -> dict:
     """A part as a table of its fields; a family object by its class and a digest: enough to tell two apart."""
-    if isinstance(thing, FreeForm):
+    if isinstance(thing, FreeForm | FiniteElement):
         return thing.written()
     if isinstance(thing, Described):
         return dict(thing)

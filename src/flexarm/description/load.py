@@ -82,15 +82,25 @@ def load(name_or_path: str | PathLike[str]) -> Arm:
 
     Raises `DescriptionError`, one line that begins with the file's name, also for a scenario or a study.
     """
-    file, given, _ = located("load", "arm", name_or_path)
+    file, given, folder = located("load", "arm", name_or_path)
     table = read_toml(file, given)
     for kind, key in (("study", "scenario"), ("scenario", "arm")):
         if key in table:
             raise DescriptionError(f"{printable(given)}: this is a {kind}; its {key} is {shown(table[key])}")
     try:
-        return Arm(**table)
+        return Arm(**_seen_from(folder, table))
     except DescriptionError as error:
         raise error.inside(printable(given), "Arm") from None
+
+
+def _seen_from(folder: Path | None, table: dict[str, Any]) -> dict[str, Any]:
+    """The table of an arm in whose folder the files of its parts are looked for."""
+    links = table.get("links")
+    for link in links if folder is not None and isinstance(links, list) else ():
+        body = link.get("body") if isinstance(link, dict) else None
+        if isinstance(body, dict) and isinstance(body.get("file"), str):
+            body["file"] = str(folder / body["file"])
+    return table
 
 
 def read_toml(file: Traversable, name: str) -> dict[str, Any]:

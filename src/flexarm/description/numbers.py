@@ -1,6 +1,7 @@
 """An arm's numbers by their names in equations: which values each may have, and the arm with other values.
 
-Names are those of `fa.equations`: "upper.EI", "elbow.rotor_inertia", "payload.mass", "gravity".
+Names are those of `fa.equations`: "upper.EI", "elbow.rotor_inertia", "payload.mass", "gravity"; of a payload that a
+link was given "upper.payload.mass", of a free base "base.mass".
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,14 +11,27 @@ from typing import Any
 import numpy as np
 
 from flexarm.checks import FINITE, NOT_NEGATIVE, NOT_ZERO, POSITIVE, Fault, Rule, tensor
-from flexarm.description.arm import Arm, Beam, Link, Payload, Rigid
+from flexarm.description.arm import Arm, Beam, FiniteElement, Link, Lump, Payload, Rayleigh, Rigid
+from flexarm.description.free import FreeBase
 from flexarm.description.joints import Telescope
+from flexarm.description.parts import changed_at, rule_at
+from flexarm.description.tree import BASE
 
 OWNERS = ("payload", "gravity")
 """Owners of numbers beside the links."""
+OF_ANY_SECTION = ("length", "damping", "tau", "loss_factor", "rayleigh")
+"""How the names begin of a beam's numbers that its sections do not make."""
 TENSORS = ("inertia", "hub_inertia")
+_OF_SHAPES = (
+    *("mean", "moment", "product", "curvature", "shearing", "turning", "turnings", "tip", "tip_slope", "root_slope"),
+    *("tip_shortening", "tip_stretch", "tip_swing", "tip_swing_slope", "tip_twist"),
+)
 REFUSED, DENSER = "refused", "denser"
 """What becomes of a tapered beam's mass and stiffness, which follow from its sections: see `changed`."""
+FOLLOWING = ("mass", "polar_inertia", "rotary_inertia", "com", "inertia")
+"""How the names begin of numbers that a description may leave to a link's length or mass."""
+OF_MODES = ("mass", "length", "EI", "GJ", "EA", "polar_inertia", "shear", "rotary_inertia", "lumps")
+"""Fields of numbers by which a link's modes change."""
 RULES: dict[str, Rule] = {
     "mass": POSITIVE,
     "inertia": NOT_NEGATIVE,
@@ -33,18 +47,31 @@ RULES: dict[str, Rule] = {
     "GJ": POSITIVE,
     "EA": POSITIVE,
     "damping_ratio": NOT_NEGATIVE,
+    "stiffness_factor": POSITIVE,
+    "tau": NOT_NEGATIVE,
+    "loss_factor": NOT_NEGATIVE,
+    "rayleigh": NOT_NEGATIVE,
+    "shear": POSITIVE,
+    "rotary_inertia": NOT_NEGATIVE,
 }
 """Of fields; those that are not here may be any."""
 
 
-def _parted(arm: Arm, name: str) -> tuple[Link | Payload | Arm | None, str, str]:
-    """Whose number it is, its field and what follows: ("upper.inertia.xy") is (link, "inertia", "xy")."""
+def _parted(arm: Arm, name: str) -> tuple[Link | Payload | FreeBase | Arm | None, str, str]:
+    """Whose number it is, its field and what follows: "upper.inertia.xy" is (link, "inertia", "xy")."""
     owner, _, rest = name.partition(".")
     if owner == "gravity":
         return arm, "gravity", rest
-    found = arm.payload if owner == "payload" else next((link for link in arm.links if link.name == owner), None)
     field, _, part = rest.partition(".")
-    return found, field, part
+    if owner == "payload":
+        return arm.payload, field, part
+    if owner == BASE and isinstance(arm.base, FreeBase):
+        return arm.base, field, part
+    link = next((link for link in arm.links if link.name == owner), None)
+    if field == "payload" and link is not None:
+        field, _, part = part.partition(".")
+        return link.payload, field, part
+    return link, field, part
 
 
 def rule(arm: Arm, name: str) -> Rule:
@@ -52,8 +79,14 @@ def rule(arm: Arm, name: str) -> Rule:
     owner, field, part = _parted(arm, name)
     if is_product(arm, name):
         return FINITE
+    if isinstance(owner, FreeBase) and field == "inertia":
+        return POSITIVE
+    if field == "lumps":
+        return FINITE if ".offset." in name else NOT_NEGATIVE
     if name == "payload.mass" and arm.payload is None:
         return NOT_NEGATIVE
+    if of_drive(arm, name) and isinstance(owner, Link):
+        return rule_at(owner.joint.drive, part)  # type: ignore[attr-defined]
     if field == "length":
         return POSITIVE if isinstance(owner, Link) and isinstance(owner.body, Beam) else NOT_NEGATIVE
     if field == "rotor_inertia" and isinstance(owner, Link) and owner.elastic:
@@ -61,11 +94,24 @@ def rule(arm: Arm, name: str) -> Rule:
     return RULES.get(field, FINITE)
 
 
+def of_drive(arm: Arm, name: str) -> bool:
+    """Whether a number is one of a part of a drive."""
+    owner, field, _ = _parted(arm, name)
+    return isinstance(owner, Link) and field == "drive"
+
+
+def beside_shapes(arm: Arm, name: str) -> bool:
+    """Whether no mode shape follows a number: of a part of a drive, or of a free base."""
+    return of_drive(arm, name) or isinstance(_parted(arm, name)[0], FreeBase)
+
+
 def fixed_reason(arm: Arm, name: str) -> str:
     """Why a number has no other value in a model of the arm; "" where it may have one."""
     owner, field, part = _parted(arm, name)
-    if field in ("mean", "moment", "product", "curvature", "tip", "tip_slope", "root_slope", "tip_shortening"):
+    if field in _OF_SHAPES:
         return "it belongs to the mode shapes, which follow from their family"
+    if field == "part":
+        return "it follows from the file of the part"
     if field == "modal_damping":
         return "it follows from damping_ratio"
     if field == "joint" and part in ("axis.x", "axis.y", "axis.z"):
@@ -74,6 +120,14 @@ def fixed_reason(arm: Arm, name: str) -> str:
         return "the joint's description gives no axis"
     if field == "length" and isinstance(owner, Link) and isinstance(owner.joint, Telescope):
         return "a telescope's range and shapes are made for its length"
+    if isinstance(owner, Link) and isinstance(owner.body, Beam) and not owner.body.one_factor:
+        modal = any(ratio + owner.body.loss_factor for ratio in owner.body.damping_ratios)
+        if modal and field in OF_MODES:
+            return (
+                "the modes of a link with lumps, shear or rotary inertia change with it, and so their damping; give tau"
+            )
+        if not modal and field in ("damping_ratio", "loss_factor"):
+            return "it asks for the modes of a link with lumps, shear or rotary inertia; vary tau in its place"
     return ""
 
 
@@ -91,11 +145,15 @@ def entry_name(field: str, I: np.ndarray, r: int, c: int) -> str:
 
 def tensors(arm: Arm) -> dict[str, np.ndarray]:
     """The inertia tensors of an arm, (3, 3), by the names of their fields: "upper.inertia", "payload.inertia"."""
-    found = {}
+    found = {f"{BASE}.inertia": tensor(arm.base.inertia)} if isinstance(arm.base, FreeBase) else {}
     for link in arm.links:
         found[f"{link.name}.hub_inertia"] = tensor(link.hub_inertia)
         if isinstance(link.body, Rigid):
             found[f"{link.name}.inertia"] = link.body.inertia_tensor
+        for i, lump in enumerate(link.body.lumps if isinstance(link.body, Beam | Rigid) else (), start=1):
+            found[f"{link.name}.lumps.{i}.inertia"] = tensor(lump.inertia)
+        if link.payload is not None:
+            found[f"{link.name}.payload.inertia"] = tensor(link.payload.inertia)
     found["payload.inertia"] = tensor(0.0 if arm.payload is None else arm.payload.inertia)
     return found
 
@@ -103,7 +161,23 @@ def tensors(arm: Arm) -> dict[str, np.ndarray]:
 def is_product(arm: Arm, name: str) -> bool:
     """Whether a number is a product of inertia, which may be negative."""
     _, field, part = _parted(arm, name)
+    if field == "lumps":
+        _, field, part = (*part.split("."), "", "")[:3]
     return field in TENSORS and part != "" and part[0] != part[1]
+
+
+def told(values: Mapping[str, float], known: Mapping[str, float]) -> dict[str, float]:
+    """Of an arm's numbers those that `changed` must be given: others than those known, and what would follow them.
+
+    Where a link's mass or length changes, its description may leave to them what else varies, and stays as it was.
+    """
+    others = {name: x for name, x in values.items() if x != known[name]}
+    parted = {name: name.partition(".") for name in values}
+    followed = {parted[name][0] for name in others if parted[name][2] in ("mass", "length")}
+    kept = {
+        name: x for name, x in values.items() if parted[name][0] in followed and parted[name][2].startswith(FOLLOWING)
+    }
+    return others | kept
 
 
 def changed(arm: Arm, values: Mapping[str, float], of_tapered: str = REFUSED) -> Arm:
@@ -115,6 +189,9 @@ def changed(arm: Arm, values: Mapping[str, float], of_tapered: str = REFUSED) ->
     Raises `Fault` where a description has no place for a number, `DescriptionError` for a value that is not allowed.
     """
     links = [_changed_link(link, _own(values, link.name), of_tapered) for link in arm.links]
+    base = arm.base
+    if isinstance(base, FreeBase):
+        base = _changed_base(base, _own(values, BASE))
     payload, mine = arm.payload, _own(values, "payload")
     if mine:
         mass, inertia = (0.0, 0.0) if payload is None else (payload.mass, payload.inertia)
@@ -125,7 +202,7 @@ def changed(arm: Arm, values: Mapping[str, float], of_tapered: str = REFUSED) ->
         if "gravity" in values:
             gravity[i] = float(np.sign(gravity[i])) * values["gravity"]
         gravity[i] = values.get(f"gravity.{axis}", gravity[i])
-    return arm.replace(links=links, payload=payload, gravity=tuple(gravity))
+    return arm.replace(links=links, base=base, payload=payload, gravity=tuple(gravity))
 
 
 def _own(values: Mapping[str, float], owner: str) -> dict[str, float]:
@@ -140,6 +217,16 @@ def _any(values: Mapping[str, float], *fields: str) -> bool:
     return any(name.partition(".")[0] in fields for name in values)
 
 
+def _changed_base(base: FreeBase, values: Mapping[str, float]) -> FreeBase:
+    if not values:
+        return base
+    return base.replace(
+        mass=values.get("mass", base.mass),
+        com=tuple(values.get(f"com.{a}", x) for a, x in zip("xyz", base.com, strict=True)),
+        inertia=_changed_tensor(tensor(base.inertia), values, "inertia"),
+    )
+
+
 def _changed_link(link: Link, values: dict[str, float], of_tapered: str) -> Link:
     if not values:
         return link
@@ -148,6 +235,10 @@ def _changed_link(link: Link, values: dict[str, float], of_tapered: str) -> Link
         changes["hub_mass"] = values["hub_mass"]
     if _any(values, "hub_inertia"):
         changes["hub_inertia"] = _changed_tensor(tensor(link.hub_inertia), values, "hub_inertia")
+    if _any(values, "payload") and link.payload is not None:
+        held = {name.removeprefix("payload."): x for name, x in values.items() if name.startswith("payload.")}
+        inertia = _changed_tensor(tensor(link.payload.inertia), held, "inertia")
+        changes["payload"] = Payload(mass=held.get("mass", link.payload.mass), inertia=inertia)
     place = link.placement
     for field, parts in (("xyz", "xyz"), ("rpy", ("roll", "pitch", "yaw"))):
         old = getattr(place, field)
@@ -158,20 +249,40 @@ def _changed_link(link: Link, values: dict[str, float], of_tapered: str) -> Link
     joint: dict[str, Any] = {field: x for field, x in values.items() if field in type(link.joint).model_fields}
     if _any(values, "joint"):
         joint["axis"] = _turned(np.array(link.joint.direction), values)
+    if _any(values, "drive"):
+        mine = {name.partition(".")[2]: x for name, x in values.items() if name.startswith("drive.")}
+        joint["drive"] = changed_at(link.joint.drive, mine)  # type: ignore[attr-defined]
     changes["joint"] = link.joint.replace(**joint) if joint else link.joint
     rest = {field: x for field, x in values.items() if field not in joint and not _elsewhere(field)}
+    if _any(rest, "lumps") and isinstance(link.body, Beam | Rigid):
+        link = link.replace(body=link.body.replace(lumps=_changed_lumps(link.body.lumps, rest)))
+        rest = {field: x for field, x in rest.items() if not field.startswith("lumps.")}
     if isinstance(link.body, Beam):
-        tapered = link.body.section_tip is not None and of_tapered == DENSER
+        tapered = not link.body.uniform and of_tapered == DENSER
         changes["body"] = _denser(link.body, rest) if tapered else _changed_beam(link.body, rest)
     elif isinstance(link.body, Rigid):
         changes["body"] = _changed_rigid(link.body, rest)
+    elif isinstance(link.body, FiniteElement):
+        changes["body"] = _changed_part(link.body, rest)
     elif rest:
         changes["body"] = link.body.replace(**rest)
     return link.replace(**changes)
 
 
+def _changed_lumps(lumps: Sequence[Lump], values: Mapping[str, float]) -> list[Lump]:
+    found = []
+    for i, lump in enumerate(lumps, start=1):
+        own = {name.removeprefix(f"lumps.{i}."): x for name, x in values.items() if name.startswith(f"lumps.{i}.")}
+        changes: dict[str, Any] = {"mass": own.get("mass", lump.mass)}
+        changes["offset"] = tuple(own.get(f"offset.{a}", x) for a, x in zip("xyz", lump.offset, strict=True))
+        if _any(own, "inertia"):
+            changes["inertia"] = _changed_tensor(tensor(lump.inertia), own, "inertia")
+        found.append(lump.replace(**changes))
+    return found
+
+
 def _elsewhere(field: str) -> bool:
-    return field.partition(".")[0] in ("hub_mass", "hub_inertia", "placement", "joint")
+    return field.partition(".")[0] in ("hub_mass", "hub_inertia", "placement", "joint", "drive", "payload")
 
 
 def _changed_rigid(body: Rigid, values: dict[str, float]) -> Rigid:
@@ -180,18 +291,16 @@ def _changed_rigid(body: Rigid, values: dict[str, float]) -> Rigid:
     if _any(values, "com"):
         changes["com"] = tuple(values.get(f"com.{a}", x) for a, x in zip("xyz", made.center, strict=True))
     if _any(values, "inertia"):
-        names = _changed_tensor(body.inertia_tensor, values, "inertia")
-        known = _changed_tensor(body.inertia_tensor, {}, "inertia")
+        I, there = body.inertia_tensor, made.inertia_tensor
         changes["inertia"] = tuple(
-            tuple(new if new != old else x for new, old, x in zip(*rows, strict=True))
-            for rows in zip(names, known, made.inertia_tensor.tolist(), strict=True)
+            tuple(float(values.get(entry_name("inertia", I, r, c), there[r, c])) for c in range(3)) for r in range(3)
         )
     return made.replace(**changes)
 
 
 def _changed_beam(body: Beam, values: dict[str, float]) -> Beam:
-    given = [name for name in values if not name.startswith(("length", "damping"))]
-    if body.section_tip is not None and given:
+    given = [name for name in values if not name.startswith(OF_ANY_SECTION)]
+    if not body.uniform and given:
         raise Fault(given[0], "is that of a tapered beam, whose description has sections in its place")
     changes: dict[str, Any] = {}
     length = values.get("length", body.length)
@@ -199,6 +308,7 @@ def _changed_beam(body: Beam, values: dict[str, float]) -> Beam:
     if "mass" in values:
         if body.material is not None:
             changes["polar_inertia"] = body.rho_Ip
+            changes |= _rotary(body)
             density = body.material.density * values["mass"] / (body.m * length)
             changes["material"] = body.material.replace(density=density)
         else:
@@ -209,7 +319,25 @@ def _changed_beam(body: Beam, values: dict[str, float]) -> Beam:
     bent = {d: values.get(f"EI.{d}", values.get("EI", x) if body.counts[d] else x) for d, x in EI.items()}
     if bent != EI:
         changes["EI"] = bent
-    changes |= {name: values[name] for name in ("GJ", "EA") if name in values}
+    changes |= {name: values[name] for name in ("GJ", "EA", "tau", "loss_factor") if name in values}
+    if _any(values, "rayleigh"):
+        old = body.rayleigh or Rayleigh()
+        changes["rayleigh"] = Rayleigh(
+            mass=values.get("rayleigh.mass", old.mass), stiffness=values.get("rayleigh.stiffness", old.stiffness)
+        )
+    if _any(values, "shear"):
+        base = body.profile(0.0)
+        known = {d: float(x[0]) for d, x in (("y", base.kGA_y), ("z", base.kGA_z)) if x[0]}
+        changes["shear"] = {
+            d: values.get(f"shear.{d}", values.get("shear", x) if body.counts[d] else x) for d, x in known.items()
+        }
+        changes["shear_coefficient"] = None
+    if _any(values, "rotary_inertia"):
+        turned = _rotary(body)["rotary_inertia"]
+        changes["rotary_inertia"] = {
+            d: values[f"rotary_inertia.{d}"] / length if f"rotary_inertia.{d}" in values else x
+            for d, x in turned.items()
+        }
     if "damping_ratio" in values:
         changes["damping"] = values["damping_ratio"]
     elif _any(values, "damping_ratio"):
@@ -219,19 +347,38 @@ def _changed_beam(body: Beam, values: dict[str, float]) -> Beam:
     return body.replace(**changes)
 
 
+def _changed_part(body: FiniteElement, values: dict[str, float]) -> FiniteElement:
+    changes: dict[str, Any] = {name: values[name] for name in ("mass", "stiffness_factor") if name in values}
+    if "damping_ratio" in values:
+        changes["damping"] = values["damping_ratio"]
+    elif _any(values, "damping_ratio"):
+        changes["damping"] = tuple(
+            values.get(f"damping_ratio.{j}", x) for j, x in enumerate(body.damping_ratios, start=1)
+        )
+    return body.replace(**changes)
+
+
+def _rotary(body: Beam) -> dict[str, Any]:
+    """The rotary inertia of a uniform beam as numbers, where it has any."""
+    base = body.profile(0.0)
+    known = {d: float(x[0]) for d, x in (("y", base.rho_I_y), ("z", base.rho_I_z)) if x[0]}
+    return {"rotary_inertia": known} if known else {}
+
+
 def _denser(body: Beam, values: dict[str, float]) -> Beam:
     """A tapered beam with other inertia; stiffness of all sections alike leaves its shapes as they are."""
     factor = values.get("mass", body.total_mass) / body.total_mass
     if "polar_inertia" in values:
         factor *= values["polar_inertia"] / (body.rho_Ip * body.length)
-    shape = {name: x for name, x in values.items() if name.startswith(("length", "damping"))}
+    shape = {name: x for name, x in values.items() if name.startswith(OF_ANY_SECTION)}
     material = body.material and body.material.replace(density=body.material.density * factor)
-    return _changed_beam(body.replace(material=material), shape)
+    table = body.sections and body.sections.denser(factor)
+    return _changed_beam(body.replace(material=material, sections=table), shape)
 
 
 def coordinate_labels(counts: Sequence[int]) -> list[str]:
     """What names each amplitude: its number, behind the direction where there is more than one."""
-    return numbered(["y", "z", "t", "x"] if np.count_nonzero(counts) > 1 else [""] * 4, counts)
+    return numbered(list("yztx"[: len(counts)]) if np.count_nonzero(counts) > 1 else [""] * len(counts), counts)
 
 
 def numbered(marks: Sequence[str], counts: Sequence[int]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
+from flexarm.checks import POSITIVE, SHARE, Fault, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError, SimulationError
 from flexarm.identification.design import d_optimal, low_peaks, peaks
 from flexarm.identification.frequency_model import Linear, check_rest, holding, linear
@@ -189,7 +189,7 @@ def excitation(
         sample_rate = checked_number(sample_rate, "Hz", POSITIVE, "sample_rate")
         period = until / PERIODS if period is None else checked_number(period, "s", POSITIVE, "period")
         if flat is not None:
-            flat = checked_number(flat, "", ("from 0 to 1", lambda x: 0 <= x <= 1), "flat")
+            flat = checked_number(flat, "", SHARE, "flat")
         if until < 2 * period * (1 - 1e-9):
             raise Fault("until", f"is {until:g} s; it must be two periods of {period:g} s at least")
     model = _varying(model, fit)

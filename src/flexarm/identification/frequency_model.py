@@ -105,7 +105,16 @@ def check_rest(model: Model, q: Array) -> None:
 
 
 def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
-    """The arm near q with the model's numbers, held there by its inputs. Where it sags, it does so as far as q says."""
+    """The arm near q with the model's numbers, held there by its inputs. Where it sags, it does so as far as q says.
+
+    Raises `DescriptionError` where inputs are not forces and torques that act at once.
+    """
+    arm = model.arm
+    if arm.free:
+        raise DescriptionError(f"the base of arm {arm.name!r} is free, which a frequency response here does not follow")
+    if arm.states or not arm.plain:
+        said = "has motors, states of drives or what acts from outside, which a frequency response here does not follow"
+        raise DescriptionError(f"arm {arm.name!r} {said}; give arm.without_drives()")
     u = holding(model, q)
     n, m, p, k = len(q), len(u), len(model.output_names(sensors)), len(model.p)
     found = [np.array(x) for x in _matrices(model, sensors)(q, u, model.p)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
+from flexarm.errors import DescriptionError
 from flexarm.identification.sensitivities import Motion
 from flexarm.model import Model
 
@@ -38,6 +39,17 @@ class Plant:
     sensors: tuple[Any, ...]
     given: tuple[int, ...] = ()
     measured: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        arm = self.model.arm
+        if arm.free:
+            raise DescriptionError(
+                f"identify: the base of arm {arm.name!r} is free, which identification does not follow"
+            )
+        if more := (*arm.states, *arm.exogenous):
+            how = "give smooth friction, and motors without inductance"
+            said = f"has {more[0]}, which identification does not follow; {how}"
+            raise DescriptionError(f"identify: arm {arm.name!r} {said}")
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:

@@ -1,146 +1,76 @@
 """Beams with assumed modes."""
 
 from collections.abc import Callable
-from itertools import combinations_with_replacement, pairwise
+from itertools import pairwise
 
 import numpy as np
 
 from flexarm.description.arm import DIRECTIONS, Beam
-from flexarm.mechanics.body import Body, Loads, bordered, couple, symmetric, without_rounding
-from flexarm.mechanics.modal import (
-    Fields,
-    _spelled,
-    bases_of,
-    integrals,
-    labels,
-    named_curvature,
-    named_damping,
-    named_mean,
-    named_product,
-    named_stiffness,
-    per_length,
-    tip_functions,
-)
+from flexarm.mechanics.body import Body, Loads, bordered, without_rounding
+from flexarm.mechanics.damping import material_damping, named_damping
+from flexarm.mechanics.fields import beam_fields, modal_integrals
+from flexarm.mechanics.lumps import carried, riding, with_points
+from flexarm.mechanics.modal import named_stiffness, per_length, tip_functions
 from flexarm.mechanics.parameters import Name, value_of
-from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, product, zeros
-from flexarm.shapes import Basis, quadrature
+from flexarm.mechanics.second import Pair, pairs_of, with_pairs
+from flexarm.mechanics.shaped import Shaped, shaped
+from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, dot, product
+from flexarm.mechanics.strain import stiffness
+from flexarm.mechanics.turning import turning
 
 
 def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
     """A beam with assumed modes: r(x) = x e_x + sum phi_j(x) eta_j along y, z and x, and torsion about x.
 
-    With foreshortening, r_x is less by 1/2 int_0^x (u_y'^2 + u_z'^2) (Mohan & Saha eq. 1b, sign corrected): one more
-    field along x for each pair of modes of a plane, with the amplitude -eta_i eta_j.
+    With foreshortening places and turns are those of second order (`second`), r_x less by 1/2 int_0^x (u_y'^2 + u_z'^2)
+    (Mohan & Saha eq. 1b, sign corrected) among them: one more field for each pair of modes, with the amplitude
+    eta_i eta_j, and the tip's angles.
     """
+    own = shaped(description, loads)
     length = name("L", "length", description.length, "m", "length")
     known, whole = description.total_mass, description.length
     mass = name("m", "mass", known, "kg", "mass", per_length(description.mass, known, length / whole))
-    counts, start, bases = bases_of(description, loads)
-    k = start[-1]
-    modes = labels(counts, bases, description.section_tip is None)
-    x, weights = quadrature(*bases)
-    along = description.profile(x)
+    counts, start, bases, k = own.counts, own.start, own.bases, own.size
 
-    # 1. the fields: x, the modes along y, z and x, and what each pair of modes of a plane takes from r_x
-    axis, values, field = [0], [x], ["x"]
-    place: list[int] = []  # the coordinate of each field of a mode
-    for d, direction in ((1, 0), (2, 1), (0, 3)):
-        axis += [d] * counts[direction]
-        values += list(bases[direction].values(x).T)
-        place += range(start[direction], start[direction + 1])
-    field += [modes[p] for p in place]
-    pairs: list[tuple[int, int]] = []
-    for direction in (0, 1) if description.foreshortening else ():
-        pairs += combinations_with_replacement(range(start[direction], start[direction + 1]), 2)
-    shortening = [_shortening(bases, start, i, j) for i, j in pairs]
-    axis += [0] * len(pairs)
-    values += [g(x) for g in shortening]
-    field += [f"g{modes[i]}_{modes[j]}" for i, j in pairs]
-    size = [length] + [1.0] * len(place) + [1.0 / length] * len(pairs)
+    # 1. what moves, what turns, and what strains
+    pairs = pairs_of(own)
+    inertia, inert = _inertia(own, pairs, mass, length, name)
+    strained = stiffness(own, name, length)
 
-    # 2. modal integrals without dimension, and what they are multiplied with
-    share = along.m * weights / (along.m @ weights)
-    mean, product_ = integrals(np.column_stack(values), share)
-    uniform = description.section_tip is None
-    first = [mass * s * named_mean(name, f, v, uniform) for s, f, v in zip(size, field, mean, strict=True)]
-    second = [
-        [
-            mass * (size[i] * size[j]) * named_product(name, field[i], field[j], product_[i, j], uniform)
-            for j in range(len(size))
-        ]
-        for i in range(len(size))
-    ]
-    fields = Fields(axis, first, second, mass)
+    # 2. where its tip is
+    tip = tip_functions(bases, start, length, description.next_joint, name, own.modes)
+    at_tip = [pair.at_tip(name) for pair in pairs]
 
-    rho_Ip = along.rho_Ip @ weights
-    polar = rho_Ip * whole
-    about = "moment of inertia about the beam's axis"
-    spin = name("Jx", "polar_inertia", polar, "kg m^2", about, per_length(None, polar, length / whole))
-    twists = range(start[2], start[3])
-    share = along.rho_Ip * weights / rho_Ip if rho_Ip else 0.0 * weights
-    mean_twist, product_twist = integrals(bases[2].values(x), share)
-    twist_first = [spin * named_mean(name, modes[p], v) for p, v in zip(twists, mean_twist, strict=True)]
-    twist_second = [
-        [spin * named_product(name, modes[p], modes[r], v) for r, v in zip(twists, row, strict=True)]
-        for p, row in zip(twists, product_twist, strict=True)
-    ]
+    def second_order_tip(eta: Vector) -> Vector:
+        return with_pairs(tip(eta), pairs, at_tip, length, eta, description.next_joint == "chord")
 
-    stiffness = _stiffness(description, name, bases, start, x, weights, modes, length)
-
-    def inertia(eta: Vector) -> Matrix:
-        z: Vector = [1.0] + [eta[p] for p in place]
-        V = zeros(len(axis), k)
-        for row, p in enumerate(place, start=1):
-            V[row][p] = 1.0
-        for row, (i, j) in enumerate(pairs, start=1 + len(place)):
-            z.append(-(eta[i] * eta[j]))
-            V[row][i] = V[row][i] - eta[j]
-            V[row][j] = V[row][j] - eta[i]
-        M = fields.inertia(z, V)
-        M[3][3] = M[3][3] + spin
-        for r, p in enumerate(twists):
-            couple(M, 7 + p, [0.0, 0.0, 0.0, twist_first[r], 0.0, 0.0])
-            M[7 + p][7 + twists.start : 7 + twists.stop] = twist_second[r]
-        return M
-
-    tip = tip_functions(bases, start, length, description.next_joint, name, modes)
-    drawn = [
-        name(f"g_{f[1:]}", f"tip_shortening.{f[1:]}", float(g(np.ones(1))[0]), "", f"{_spelled(f)} at the tip") / length
-        for f, g in zip(field[1 + len(place) :], shortening, strict=True)
-    ]
-
-    def shortened_tip(eta: Vector) -> Vector:
-        s = tip(eta)
-        for g, (i, j) in zip(drawn, pairs, strict=True):
-            s[0] = s[0] - g * (eta[i] * eta[j])
-        return s
-
-    M_eta = np.zeros((k, k))
-    same = np.equal.outer(axis[1 : 1 + len(place)], axis[1 : 1 + len(place)])
-    M_eta[np.ix_(place, place)] = description.total_mass * (same * product_[1 : 1 + len(place), 1 : 1 + len(place)])
-    M_eta[twists.start : twists.stop, twists.start : twists.stop] = rho_Ip * description.length * product_twist
-    K = _stiffness(description, value_of, bases, start, x, weights, modes, description.length)
-    inert = [mass / known, mass / known, spin / polar if polar else 1.0, mass / known]
+    # 3. its damping
     rigid = [
         named_stiffness(description, name, d) / description.stiffness[direction] if counts[d] else 1.0
         for d, direction in enumerate(DIRECTIONS)
     ]
     powers = [inert[d] * rigid[d] * (whole / length) ** (3 if d < 2 else 1) for d in range(4)]
-    damping = named_damping(M_eta, np.array(K).reshape(k, k), description, start, name, powers)
+    M, K = _at_rest(inertia, k), strained
+    M_known, K_known = (np.array(A, float).reshape(k, k) for A in ((M, K) if name is value_of else _numbers(own)))
+    damping = named_damping(M_known, K_known, description, start, name, powers)
+    material = material_damping(description, name)
+    if material is not None:
+        damping = [added(row, more) for row, more in zip(damping, material(M, K), strict=True)]
 
+    # 4. what is drawn of it
     def curvature(station: float, eta: Vector) -> Vector:
         return [
-            1.0 / length**2 * dot(bases[d].values(station, 2)[0].tolist(), eta[start[d] : start[d + 1]]) for d in (0, 1)
+            1.0 / length**2 * dot(bases[d].turned(station, 1)[0].tolist(), eta[start[d] : start[d + 1]]) for d in (0, 1)
         ]
 
     def line(station: float, eta: Vector) -> Vector:
         at = np.array([station])
         shapes = [basis.values(at)[0].tolist() for basis in bases]
-        slopes = [basis.values(at, 1)[0].tolist() for basis in bases[:2]]
+        slopes = [basis.turned(at)[0].tolist() for basis in bases[:2]]
         y, z, torsion, axial = (dot(f, eta[a:b]) for f, (a, b) in zip(shapes, pairwise(start), strict=True))
-        taken = [float(g(at)[0]) * (eta[i] * eta[j]) for g, (i, j) in zip(shortening, pairs, strict=True)]
         turned = [dot(f, eta[a:b]) / length for f, (a, b) in zip(slopes, pairwise(start[:3]), strict=True)]
-        return [station * length + axial - sum(taken, 0.0) / length, y, z, *turned, torsion]
+        here = [float(pair.g(at)[0]) for pair in pairs]
+        return with_pairs([station * length + axial, y, z, *turned, torsion], pairs, here, length, eta)
 
     def bending_moment(station: float, eta: Vector) -> Vector:
         at, bent = description.profile(station), curvature(station, eta)
@@ -149,70 +79,60 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
     return Body(
         size=k,
         inertia=inertia,
-        potential=lambda q, eta: 0.5 * dot(eta, product(stiffness, eta)),
+        potential=lambda q, eta: 0.5 * dot(eta, product(strained, eta)),
         damping=bordered(damping),
         drive=[0.0] * (1 + k),
-        tip=shortened_tip,
+        tip=second_order_tip,
         rest=(0.0,) * k,
         flexible=tuple(range(k)),
-        root=_root(bases, start, length, name, modes),
+        root=_root(own, length, name),
         bending_moment=bending_moment,
         curvature=curvature,
         line=line,
     )
 
 
-def _stiffness(
-    description: Beam,
-    name: Name,
-    bases: list[Basis],
-    start: list[int],
-    x: np.ndarray,
-    weights: np.ndarray,
-    modes: list[str],
-    length: Scalar,
-) -> Matrix:
-    """Strain energy's matrix over eta: bending strains by curvature, torsion and stretch by slope."""
-    K = zeros(start[-1], start[-1])
-    along = description.profile(x)
-    for d, (values, order) in enumerate(zip((along.EI_y, along.EI_z, along.GJ, along.EA), (2, 2, 1, 1), strict=True)):
-        here = range(start[d], start[d + 1])
-        if not here:
-            continue
-        rigidity = named_stiffness(description, name, d)
-        s = bases[d].values(x, order)
-        share = values / description.stiffness[DIRECTIONS[d]] * weights
-        for i, row in zip(here, without_rounding(symmetric((s.T * share) @ s)), strict=True):
-            for j, value in zip(here, row, strict=True):
-                K[i][j] = rigidity / length ** (2 * order - 1) * named_curvature(name, modes[i], modes[j], value, order)
-    return K
+def _inertia(
+    own: Shaped, pairs: list[Pair], mass: Scalar, length: Scalar, name: Name
+) -> tuple[Callable[[Vector], Matrix], list[Scalar]]:
+    """The inertia over (v, w, r, eta_dot), and by what factor each direction's is the described one."""
+    description = own.description
+    moved = beam_fields(own, pairs)
+    fields = modal_integrals(own, moved, mass, length, name)
+    sections = turning(own, name, length)
+    lumps = riding(description.lumps, name)
+    fields = with_points(fields, moved, [lump for lump in lumps if lump.is_point], length)
+    bodies = [carried(own, moved, pairs, lump, length) for lump in lumps if not lump.is_point]
+
+    def inertia(eta: Vector) -> Matrix:
+        z, V = moved.moving(eta)
+        M = fields.inertia(z, V)
+        sections.added(M)
+        for add in bodies:
+            add(M, eta, z, V)
+        return M
+
+    factor = mass / description.total_mass
+    return inertia, [factor, factor, sections.factor, factor]
 
 
-def _root(
-    bases: list[Basis], start: list[int], length: Scalar, name: Name, modes: list[str]
-) -> Callable[[Vector], Vector]:
+def _at_rest(inertia: Callable[[Vector], Matrix], k: int) -> Matrix:
+    """Over eta_dot, of the link that is not deformed."""
+    return [row[7:] for row in inertia([0.0] * k)[7:]]
+
+
+def _numbers(own: Shaped) -> tuple[Matrix, Matrix]:
+    """Inertia over eta_dot at rest, where pairs of modes do nothing, and stiffness, as described."""
+    length = own.description.length
+    inertia, _ = _inertia(own, [], own.description.total_mass, length, value_of)
+    return _at_rest(inertia, own.size), stiffness(own, value_of, length)
+
+
+def _root(own: Shaped, length: Scalar, name: Name) -> Callable[[Vector], Vector]:
     """Slopes in y and z at the hub."""
-    values = [without_rounding(np.append(basis.values(0.0, 1)[0], 1.0))[:-1] for basis in bases[:2]]
+    values = [without_rounding(np.append(basis.turned(0.0)[0], 1.0))[:-1] for basis in own.bases[:2]]
     slopes = [
         name(f"dphi0_{m}", f"root_slope.{m}", float(v), "", f"phi_{m}'(0)")
-        for m, v in zip(modes, np.concatenate(values), strict=False)
+        for m, v in zip(own.modes, np.concatenate(values), strict=False)
     ]
-    return lambda eta: [dot(slopes[a:b], eta[a:b]) / length for a, b in pairwise(start[:3])]
-
-
-def _shortening(bases: list[Basis], start: list[int], i: int, j: int) -> Callable[[np.ndarray], np.ndarray]:
-    """g(x) = int_0^x phi_i' phi_j' dx, or half of it where i = j: the pair takes eta_i eta_j g / L from r_x."""
-    direction = 0 if j < start[1] else 1
-    basis = bases[direction]
-    t, w = np.polynomial.legendre.leggauss(24)
-
-    def integral(a: float, b: float) -> float:
-        s = basis.values((a + b) / 2 + (b - a) / 2 * t, 1)
-        return float(w @ (s[:, i - start[direction]] * s[:, j - start[direction]])) * (b - a) / 2
-
-    def g(x: np.ndarray) -> np.ndarray:
-        edges = np.unique(np.concatenate([[0.0], x, [e for e in basis.breaks if e < x.max()]]))
-        sums = np.concatenate([[0.0], np.cumsum([integral(a, b) for a, b in pairwise(edges)])])
-        return sums[np.searchsorted(edges, x)] * (0.5 if i == j else 1.0)
-
-    return g
+    return lambda eta: [dot(slopes[a:b], eta[a:b]) / length for a, b in pairwise(own.start[:3])]

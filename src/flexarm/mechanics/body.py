@@ -4,7 +4,7 @@ This is all the dynamics ever asks of a link; a new kind of link is a new functi
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -45,10 +45,14 @@ class Body:
     drive: Vector
     tip: Callable[[Vector], Vector]
     rest: tuple[float, ...] = ()
+    moved: Vector = field(default_factory=list)
+    """(1 + k,): what the joint itself moves, behind its spring; without a spring the same as `drive`."""
     flexible: tuple[int, ...] = ()
     """Positions in eta of the amplitudes: what is zero in a body that is not deformed."""
     limits: tuple[tuple[int, float, float], ...] = ()
     """Position in eta of what must stay in a range, low excluded: a telescope's length."""
+    straining: Callable[[Vector], Matrix] | None = None
+    """eta -> what of D over eta_dot changes with eta, (k, k): a material's damping where the free length varies."""
     convects: bool = False
     """Whether M gives points velocities that are not the rates of their positions."""
     root: Callable[[Vector], Vector] = lambda eta: [0.0, 0.0]
@@ -63,6 +67,10 @@ class Body:
     def section(self, x: float, eta: Vector) -> Vector:
         """Place and angles of a section, as `tip` gives them; of a body that says nothing, on the way to its tip."""
         return scaled(x, self.tip(eta)) if self.line is None else self.line(x, eta)
+
+    def outlet(self, x: float, eta: Vector) -> Vector:
+        """The same of where something is carried; at 1 the tip itself."""
+        return self.section(x, eta) if x < 1.0 else self.tip(eta)
 
 
 def undeformed(body: Body, eta: Vector) -> Vector:

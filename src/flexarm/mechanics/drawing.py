@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import casadi as ca
 
+from flexarm.mechanics import links as whole
 from flexarm.mechanics.body import Body, undeformed
-from flexarm.mechanics.chain import Chain, taken
-from flexarm.mechanics.dynamics import Frame, frames
+from flexarm.mechanics.chain import Chain, Frame, taken
+from flexarm.mechanics.dynamics import frames
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cos_sin, dot, product, scaled
 
 
@@ -23,7 +24,10 @@ def magnified(chain: Chain, s: Scalar) -> Chain:
         if not body.flexible:
             return body
 
-        return replace(body, tip=lambda eta: _between(body.tip(undeformed(body, eta)), body.tip(eta), s))
+        def outlet(x: float, eta: Vector) -> Vector:
+            return _between(body.outlet(x, undeformed(body, eta)), body.outlet(x, eta), s)
+
+        return replace(body, tip=lambda eta: outlet(1.0, eta), line=outlet)
 
     return replace(chain, bodies=tuple(larger(body) for body in chain.bodies))
 
@@ -41,7 +45,7 @@ def relaxed(q: Vector, springs: Sequence[tuple[int, int]], s: Scalar) -> Vector:
 
 
 def drawing(
-    chain: Chain, springs: Sequence[tuple[int, int]], count: int, q: Vector, s: Scalar
+    chain: Chain, q: Vector, springs: Sequence[tuple[int, int]], count: int, s: Scalar
 ) -> tuple[list[Matrix], list[Frame]]:
     """Sections of every link at `count` stations, even along its (free) length; the bodies' frames, the last the tip.
 
@@ -51,24 +55,22 @@ def drawing(
     moved = relaxed(q, springs, s)
     placed = frames(magnified(chain, s), moved)
     found = []
-    for body, own, frame in zip(chain.bodies[:-1], chain.own, placed, strict=False):
-        eta, shown = taken(q, own)[1:], taken(moved, own)[1:]
+    for link, members in enumerate(chain.links):
         rows = []
         for k in range(count):
             x = k / (count - 1)
-            *place, slope_y, slope_z, torsion = _between(*_sections(body, x, shown), s)
-            still, now = _sections(body, x, eta)
-            bent = added(now[:3], scaled(-1.0, still[:3]))
+            member, station = whole.located(chain, link, x)
+            i = members[member]
+            body, frame, shown = chain.bodies[i], placed[i], taken(moved, chain.own[i])[1:]
+            still, bent = body.section(station, undeformed(body, shown)), body.section(station, shown)
+            *place, slope_y, slope_z, torsion = _between(still, bent, s)
+            now, was = (whole.section(chain, link, x, q, deformed)[:3] for deformed in (True, False))
+            away = added(now, scaled(-1.0, was))
             point = added(frame.p, product(frame.R, place))
             across = product(frame.R, _across(slope_y, slope_z, torsion))
-            rows.append([*point, *across, *body.bending_moment(x, eta), ca.sqrt(dot(bent, bent))])
+            rows.append([*point, *across, *whole.bending_moment(chain, link, x, q), ca.sqrt(dot(away, away))])
         found.append(rows)
-    return found, placed
-
-
-def _sections(body: Body, x: float, eta: Vector) -> tuple[Vector, Vector]:
-    """A section where the undeformed body has it, and where it is."""
-    return body.section(x, undeformed(body, eta)), body.section(x, eta)
+    return found, [*(placed[members[0]] for members in chain.links), placed[-1]]
 
 
 def _across(slope_y: Scalar, slope_z: Scalar, torsion: Scalar) -> Vector:

@@ -4,25 +4,47 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, singledispatch
 from math import pi
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexarm.checks import tensor
-from flexarm.description.arm import Beam, Link, Rigid, Telescope
+from flexarm.description.arm import Beam, FiniteElement, Link, Rigid, Telescope
 from flexarm.description.joints import Driven, Joint
 from flexarm.description.numbers import alignment
+from flexarm.mechanics import springs
 from flexarm.mechanics.beam import beam
 from flexarm.mechanics.body import Body, Loads, bordered, slopes_of
+from flexarm.mechanics.elements import Element, Seen, along, slope
+from flexarm.mechanics.finite import finite
+from flexarm.mechanics.friction import Transmitted, brake, friction
+from flexarm.mechanics.motors import drawn, motor
 from flexarm.mechanics.parameters import Name, value_of
-from flexarm.mechanics.rigid import named_tensor, rigid
+from flexarm.mechanics.rigid import rigid
+from flexarm.mechanics.segmented import segments
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cos_sin, dot, is_zero, scaled
 from flexarm.mechanics.telescope import telescope
+from flexarm.mechanics.tensors import named_tensor
+
+
+def bodies(link: Link, loads: Loads, name: Name = value_of) -> tuple[list[Body], Matrix]:
+    """The mechanics of a described link: its body, or the segments of its beam, the first with the hub and the drive.
+
+    With them the damping matrix over the amplitudes of all segments, empty where each body has its own.
+    """
+    if not (isinstance(link.body, Beam) and link.body.segments is not None):
+        return [body(link, loads, name)], []
+    (first, *others), damping = segments(link.body, name)
+    return [equipped(first, link, name), *others], damping
 
 
 def body(link: Link, loads: Loads, name: Name = value_of) -> Body:
-    """The mechanics of a described link: the body, its hub, its drive."""
-    made = bare(link.body, link.joint, loads, name)
+    """The mechanics of a described link in one piece: the body, its hub, its drive."""
+    return equipped(bare(link.body, link.joint, loads, name), link, name)
+
+
+def equipped(made: Body, link: Link, name: Name = value_of) -> Body:
+    """The body behind a link's joint with its hub and its drive."""
     mass = name("mh", "hub_mass", link.hub_mass, "kg", "mass of the hub")
     inertia = named_tensor(tensor(link.hub_inertia), name, "Ih", "hub_inertia", "moment of inertia of the hub")
     return with_drive(link.joint, _with_hub(made, mass, inertia), link, name)
@@ -44,6 +66,11 @@ def _(description: Beam, joint: Joint, loads: Loads, name: Name) -> Body:
     if isinstance(joint, Telescope):
         return telescope(description, joint, loads, name)
     return beam(description, loads, name)
+
+
+@bare.register
+def _(description: FiniteElement, joint: Joint, loads: Loads, name: Name) -> Body:
+    return finite(description, loads, name)
 
 
 def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:
@@ -90,7 +117,7 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
     times the square of G times its rate (relative), plus the turning of what carries it (absolute; DESIGN section 4).
     An elastic joint (Subudhi & Morris) has a motor coordinate theta, last in eta, that the actuator works on.
     """
-    k, turns = body.size, joint.turns
+    k, turns, straining = body.size, joint.turns, body.straining
     a = list(body.drive)
     carrier: Vector = [0.0] * (7 + k)  # turning of the frame before the joint, about its axis, by (v, w, r, eta_dot)
     axis = named_axis(joint.direction, name) if joint.carries else list(joint.direction)
@@ -102,17 +129,13 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
         slopes = slopes_of(body.root, k)
         a[1:] = added(scaled(axis[2], slopes[0]), scaled(-axis[1], slopes[1]))
 
-    per = "rad" if turns else "m"
     viscous = "N m s/rad" if turns else "N s/m"
     rotor_inertia = name("Ir", "rotor_inertia", joint.rotor_inertia, "kg m^2", "moment of inertia of the rotor")
-    unit, unseen = "" if turns else "rad/m", is_zero(rotor_inertia)
-    gear_ratio = name("G", "gear_ratio", joint.gear_ratio, unit, "gear ratio", plain=unseen)
+    gear_ratio = _gear_ratio(joint, name)
     bearing = name("d", "damping", joint.damping, viscous, "viscous damping of the joint")
     stiffness, spring = 0.0, 0.0
-    if joint.elastic:
-        unit = f"N{' m' * turns}/{per}"
-        stiffness = name("ks", "stiffness", joint.stiffness or 0.0, unit, "stiffness of the joint")
-        spring = name("ds", "spring_damping", joint.spring_damping, viscous, "viscous damping of the joint's spring")
+    if joint.elastic and not _has_play(joint):  # else it stands with the play, in an element
+        stiffness, spring = _linear_spring(joint, name)
 
     elastic = int(joint.elastic)
     n = k + elastic
@@ -141,6 +164,8 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
         potential=potential,
         damping=D,
         drive=driven,
+        moved=a,
+        straining=straining and (lambda eta: bordered(straining(eta[:k]), before=0, after=elastic)),
         tip=lambda eta: body.tip(eta[:k]),
         rest=(*body.rest, *([joint.rest(link.body)] * elastic)),
         root=lambda eta: body.root(eta[:k]),
@@ -148,6 +173,92 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
         bending_moment=lambda x, eta: body.bending_moment(x, eta[:k]),
         line=lambda x, eta: body.section(x, eta[:k]),
     )
+
+
+def _has_play(joint: Driven) -> bool:
+    return joint.drive is not None and joint.drive.backlash is not None
+
+
+def _linear_spring(joint: Driven, name: Name) -> tuple[Scalar, Scalar]:
+    """Stiffness and damping of an elastic joint."""
+    effort, per = ("N m", "rad") if joint.turns else ("N", "m")
+    viscous = "viscous damping of the joint's spring"
+    return (
+        name("ks", "stiffness", joint.stiffness or 0.0, f"{effort}/{per}", "stiffness of the joint"),
+        name("ds", "spring_damping", joint.spring_damping, f"{effort} s/{per}", viscous),
+    )
+
+
+class Rows(NamedTuple):
+    """What a drive turns, rows over all coordinates (n,).
+
+    Attributes
+    ----------
+    turned : of the actuator
+    through : of its transmission, on the joints' side: apart from that by the spring's stretch
+    moved : of the joint
+    """
+
+    turned: Vector
+    through: Vector
+    moved: Vector
+
+
+def elements(joint: Joint, rows: Rows, place: int, name: Name) -> list[Element]:
+    """What the parts of a joint's drive do, in the order of their states; `place` is that of its input in u."""
+    if not isinstance(joint, Driven) or joint.drive is None:
+        return []
+    drive, driving, moved = joint.drive, rows.turned, rows.moved
+    stretch = added(driving, scaled(-1.0, rows.through))
+    winding = []
+    if drive.spring is not None or drive.backlash is not None:
+        linear = _linear_spring(joint, name) if _has_play(joint) else (0.0, 0.0)
+        winding.append(springs.transmission(drive.spring, drive.backlash, linear, stretch, name))
+    transmitted = _transmitted(joint, driving, stretch, winding, name)
+    found = []
+    if drive.motor is not None:
+        found.append(motor(drive.motor, along(driving), _gear_ratio(joint, name), place, name))
+    if drive.friction is not None:
+        found.append(friction(drive.friction, along(driving), name, "drive.friction", "m", transmitted, place))
+    if drive.link_friction is not None:
+        found.append(friction(drive.link_friction, along(moved), name, "drive.link_friction", "l", transmitted, place))
+    if drive.brake is not None:
+        found.append(brake(drive.brake, along(driving), name))
+    found += winding
+    if drive.stops is not None:
+        found.append(springs.stops(drive.stops, moved, name))
+    if drive.parallel is not None:
+        found.append(springs.parallel(drive.parallel, moved, name))
+    return found
+
+
+def _transmitted(joint: Driven, driving: Vector, stretch: Vector, winding: list[Element], name: Name) -> Transmitted:
+    """The force through the gear: the springs' where there are some, else the actuator's; 0 where that is away."""
+    if not joint.elastic:
+        motor = joint.drive and joint.drive.motor
+        if motor is None:
+            return lambda seen: 0.0 if seen.u is None else seen.u
+        draws = drawn(motor, _gear_ratio(joint, name), name)
+        return lambda seen: 0.0 if seen.u is None else draws(seen.u, 0.0, seen.v[0]).torque
+    stiffness = 0.0 if _has_play(joint) else _linear_spring(joint, name)[0]
+
+    def force(seen: Seen) -> Scalar:
+        wound = [dot(driving, slope(element.potential, seen.q)) for element in winding]
+        return stiffness * dot(stretch, seen.q) + sum(wound, 0.0)
+
+    return force
+
+
+def _gear_ratio(joint: Driven, name: Name) -> Scalar:
+    """Of the gear, which a motor's electrical side sees even where the rotor has no inertia."""
+    unit, plain = "" if joint.turns else "rad/m", joint.rotor_inertia == 0.0 and not _electrical(joint)
+    return name("G", "gear_ratio", joint.gear_ratio, unit, "gear ratio", plain=plain)
+
+
+def _electrical(joint: Driven) -> bool:
+    """Whether the joint's motor has numbers of the motor's side of the gear."""
+    motor = joint.drive and joint.drive.motor
+    return motor is not None and motor.torque_constant is not None
 
 
 def named_axis(direction: Sequence[float], name: Name) -> Vector:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from flexarm.mechanics.chain import Chain, Step, positions, put, taken
+from flexarm.mechanics.chain import Chain, Frame, Step, positions, put, taken
 from flexarm.mechanics.combination import combinations, following
 from flexarm.mechanics.moving import Moving, at, moving
 from flexarm.mechanics.nominal import Nominal
@@ -35,6 +35,21 @@ from flexarm.mechanics.spatial import (
 AT_REST = [0.0] * 6
 
 
+@dataclass(frozen=True)
+class Root:
+    """How a base that is moved moves, along its own axes: acceleration a of its origin, angular velocity w, alpha.
+
+    Its velocity does not matter: a frame that moves at a constant one is as good as one at rest.
+    """
+
+    a: Vector
+    w: Vector
+    alpha: Vector
+
+
+STILL = Root([0.0] * 3, [0.0] * 3, [0.0] * 3)
+
+
 # -- velocities --------------------------------------------------------------------------------------------------------
 
 
@@ -49,16 +64,27 @@ class Hop:
     joints: tuple[tuple[int, int], ...]
 
 
+class Way(NamedTuple):
+    """The motions that lead to a body, and the body that they begin at."""
+
+    parent: int
+    hops: list[Hop]
+
+
 def outward(
-    chain: Chain, q: Vector, qd: Vector, gravity: Iterable[float] = (0.0, 0.0, 0.0)
-) -> tuple[list[Moving], list[list[Hop]]]:
-    """First pass: velocities; every body at its state, and the motions that lead to it."""
-    twist: Vector = AT_REST
-    down: Vector = [0.0, 0.0, 0.0, *gravity]
-    s, sd, sdd = AT_REST, AT_REST, AT_REST
+    chain: Chain, q: Vector, qd: Vector, gravity: Iterable[float] = (0.0, 0.0, 0.0), w: Iterable[Scalar] = (0.0,) * 3
+) -> tuple[list[Moving], list[Way]]:
+    """First pass: velocities; every body at its state, and the motions that lead to it. A base that is moved turns
+    with w."""
+    known: dict[int, tuple[Vector, ...]] = {
+        -1: (twist_of_base(chain, qd, w), [0.0, 0.0, 0.0, *gravity], AT_REST, AT_REST, AT_REST)
+    }
     bodies, ways = [], []
-    for i, (body, segment, own) in enumerate(zip(chain.bodies, chain.segments, chain.own, strict=True)):
-        bias, drift, way = [0.0] * 6, AT_REST, []
+    for i, (body, segment, own, parent) in enumerate(
+        zip(chain.bodies, chain.segments, chain.own, chain.parents, strict=True)
+    ):
+        twist, down, s, sd, sdd = known[parent]
+        bias, drift, hops = [0.0] * 6, AT_REST, []
         for step in segment.steps:
             motion = step.motion(step.axis, step.offset + _moved(step, s, q), _moved(step, sd, qd))
             drift = added(drift, motion.drift(twist[3:]))
@@ -66,20 +92,25 @@ def outward(
                 bias = added(bias, cross(twist[3:], drift[:3]) + cross(twist[3:], drift[3:]))
                 drift = AT_REST
             bias[motion.direction] = bias[motion.direction] + sum(sign * sdd[t] for t, sign in step.tips)
-            way.append(Hop(motion, AT_REST, step.tips, step.joints))
+            hops.append(Hop(motion, AT_REST, step.tips, step.joints))
             twist, down = motion.acceleration(twist), motion.acceleration(down)
             twist[motion.direction] = twist[motion.direction] + motion.rate
             bias_before, bias = bias, motion.acceleration(bias)
-        way[-1] = Hop(way[-1].motion, bias_before, way[-1].tips, way[-1].joints)
+        hops[-1] = Hop(hops[-1].motion, bias_before, hops[-1].tips, hops[-1].joints)
         for step in segment.after:
             motion = step.motion(step.axis, step.offset)
-            way.append(Hop(motion, AT_REST, (), ()))
+            hops.append(Hop(motion, AT_REST, (), ()))
             twist, down = motion.acceleration(twist), motion.acceleration(down)
-        here = moving(body, taken(q, own), taken(qd, own), twist, down[3:])
-        (s, sd), sdd = chain.seen(i, here.s, here.sd), here.sdd
+        here = moving(body, chain.places[i], taken(q, own), taken(qd, own), twist, down[3:])
+        known[i] = (twist, down, *chain.seen(i, here.s, here.sd), here.sdd)
         bodies.append(here)
-        ways.append(way)
+        ways.append(Way(parent, hops))
     return bodies, ways
+
+
+def twist_of_base(chain: Chain, qd: Vector, w: Iterable[Scalar]) -> Vector:
+    """(v, w) of the base: of a free one its rates; of any other its velocity does not matter."""
+    return [qd[n] for n in chain.base] or [0.0, 0.0, 0.0, *w]
 
 
 def _moved(step: Step, s: Vector, q: Vector) -> Scalar:
@@ -90,36 +121,54 @@ def _moved(step: Step, s: Vector, q: Vector) -> Scalar:
 # -- inverse dynamics --------------------------------------------------------------------------------------------------
 
 
-def inertial_force(chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: Iterable[float]) -> Vector:
-    """Generalized force M qdd + velocity terms + gravity, without springs and dampers: Newton and Euler, out and in."""
-    gravity = tuple(gravity)
-    bodies, ways = outward(chain, q, qd, gravity)
-    x: Vector = [*(-g for g in gravity), 0.0, 0.0, 0.0]
-    s_ddot: Vector = AT_REST
+def inertial_force(
+    chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: Iterable[float], root: Root = STILL
+) -> Vector:
+    """Generalized force M qdd + velocity terms + gravity, without springs and dampers: Newton and Euler, out and in.
+
+    gravity is the acceleration in the base's axes.
+    """
+    fall, still = base_acceleration(chain, qd, gravity, root)
+    bodies, ways = outward(chain, q, qd, fall, root.w)
+    x = {-1: added(still, [qdd[n] for n in chain.base] or AT_REST)}
+    s_ddot: dict[int, Vector] = {-1: AT_REST}
     demands = []
-    for here, way, own in zip(bodies, ways, chain.own, strict=True):
-        for hop in way:
-            x = plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
-            x = plus(hop, x, hop.joints, qdd)
+    for i, (here, way, own) in enumerate(zip(bodies, ways, chain.own, strict=True)):
+        x[i], above = x[way.parent], s_ddot[way.parent]
+        for hop in way.hops:
+            x[i] = plus(hop, hop.motion.acceleration(added(x[i], hop.bias)), hop.tips, above)
+            x[i] = plus(hop, x[i], hop.joints, qdd)
         share = taken(qdd, own)
-        s_ddot = product(here.s_eta, share[1:])
-        demands.append(added(here.h, product(here.M, x + share)))
+        s_ddot[i] = product(here.s_eta, share[1:])
+        demands.append(added(here.h, product(here.M, x[i] + share)))
 
     force: Vector = [0.0] * chain.size
-    f: Vector = AT_REST
-    on_tip: Vector = [0.0] * 6
-    for here, way, own, demand in reversed(list(zip(bodies, ways, chain.own, demands, strict=True))):
-        f = added(f, demand[:6])
-        put(force, own, [demand[6], *added(demand[7:], product(transposed(here.s_eta), on_tip))])
-        on_tip = [0.0] * 6
-        for hop in reversed(way):
+    wrench: dict[int, Vector] = dict.fromkeys(range(-1, len(bodies)), AT_REST)  # of what a body carries, on its frame
+    on_tip: dict[int, Vector] = {i: [0.0] * len(here.s) for i, here in enumerate(bodies)} | {-1: AT_REST}
+    for i, (here, way, own, demand) in reversed(list(enumerate(zip(bodies, ways, chain.own, demands, strict=True)))):
+        f = added(wrench[i], demand[:6])
+        put(force, own, [demand[6], *added(demand[7:], product(transposed(here.s_eta), on_tip[i]))])
+        for hop in reversed(way.hops):
             k = hop.motion.direction
             for j, sign in hop.joints:
                 force[j] = force[j] + sign * f[k]
             f = hop.motion.wrench(f)
             for t, sign in hop.tips:
-                on_tip[t] = sign * f[k]
+                on_tip[way.parent][t] = on_tip[way.parent][t] + sign * f[k]
+        wrench[way.parent] = added(wrench[way.parent], f)
+    for n, value in zip(chain.base, wrench[-1], strict=False):
+        force[n] = value
     return force
+
+
+def base_acceleration(chain: Chain, qd: Vector, gravity: Iterable[Scalar], root: Root) -> tuple[Vector, Vector]:
+    """Gravity as it is felt in a base that is moved, and the acceleration (a, alpha) that every mass feels at the base.
+
+    Of a free base the latter is what it feels where its rates do not change: w x v less gravity.
+    """
+    fall = added([*gravity], scaled(-1, root.a))
+    twist = twist_of_base(chain, qd, root.w)
+    return fall, [*added(cross(twist[3:], twist[:3]), scaled(-1, fall)), *root.alpha]
 
 
 def plus(hop: Hop, x: Vector, parts: tuple[tuple[int, int], ...], values: Vector) -> Vector:
@@ -167,28 +216,37 @@ def substitute(pivots: list[Pivot], x: Vector) -> Vector:
     return x
 
 
-def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vector:
-    """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5)."""
-    bodies, ways = outward(chain, q, qd, chain.gravity)
+def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector, root: Root = STILL) -> Vector:
+    """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5).
+
+    Where the base is free its acceleration is solved for from what is left when all else is eliminated, 6 x 6.
+    """
+    fall, still = base_acceleration(chain, qd, chain.down, root)
+    bodies, ways = outward(chain, q, qd, fall, root.w)
     left = [
         added([*AT_REST, *taken(force, own)], scaled(-1, here.h)) for here, own in zip(bodies, chain.own, strict=True)
     ]
     made = [combined(here, own, chain.nominal) for here, own in zip(bodies, left, strict=True)]
     bodies, left, T = zip(*made, strict=True)
-    solved = inward(bodies, ways, left)
+    solved, I, b = inward(bodies, ways, left)
+    free = len(chain.base)
+    _, _, base = eliminate(I, added(b, [force[n] for n in chain.base] or AT_REST), 6 - free)
+    x: dict[int, Vector] = {-1: substitute(base, still[: 6 - free])}
     qdd: Vector = [0.0] * chain.size
-    x: Vector = [*(-g for g in chain.gravity), 0.0, 0.0, 0.0]
-    s_ddot: Vector = AT_REST
-    for here, way, own, eta, (flexible, joint) in zip(bodies, ways, chain.own, T, solved, strict=True):
-        for hop in way:
-            x = plus(hop, hop.motion.acceleration(added(x, hop.bias)), hop.tips, s_ddot)
+    for n, value in zip(chain.base, added(x[-1], scaled(-1, still)), strict=False):
+        qdd[n] = value
+    s_ddot: dict[int, Vector] = {-1: AT_REST}
+    for i, (here, way, own, eta, (flexible, joint)) in enumerate(zip(bodies, ways, chain.own, T, solved, strict=True)):
+        x[i], above = x[way.parent], s_ddot[way.parent]
+        for hop in way.hops:
+            x[i] = plus(hop, hop.motion.acceleration(added(x[i], hop.bias)), hop.tips, above)
             for j, _ in hop.joints:
-                qdd[j] = substitute(joint, x)[6]
-            x = plus(hop, x, hop.joints, qdd)
+                qdd[j] = substitute(joint, x[i])[6]
+            x[i] = plus(hop, x[i], hop.joints, qdd)
         share = taken(qdd, own)[:1]
-        z = substitute(flexible, x + share)[7:]
+        z = substitute(flexible, x[i] + share)[7:]
         put(qdd, own, [*share, *product(eta, z)])
-        s_ddot = product(here.s_eta, z)
+        s_ddot[i] = product(here.s_eta, z)
     return qdd
 
 
@@ -209,27 +267,50 @@ def combined(here: Moving, left: Vector, nominal: Nominal) -> tuple[Moving, Vect
     return replace(here, M=G, s_eta=s_eta), [*left[:7], *product(over_z, left[7:])], T
 
 
-def inward(
-    bodies: Sequence[Moving], ways: list[list[Hop]], left: Sequence[Vector]
-) -> list[tuple[list[Pivot], list[Pivot]]]:
-    """Second pass: for each body the pivots of its eta, over (x, r, the eta before), and of its joint, over x there.
+@dataclass
+class Hung:
+    """What hangs on a body, at its base frame, once all beyond has been eliminated: of all that it carries, the sum.
 
-    `left` is for each body the wrench over (v, w, r, eta) left to accelerate it alone: forces less velocity terms.
-    It carries the articulated inertia I and the wrench b left to accelerate it (Mohan & Saha eqs. 37 to 39). At a joint
-    its coordinate is eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is
+    Attributes
+    ----------
+    I, b : (6, 6), (6,)
+        Articulated inertia, and the wrench left to accelerate it (Mohan & Saha eqs. 37 to 39).
+    H, D, b_tip : (t, 6), (t, t), (t,)
+        The same over the body's t tip functions: a column of inertia each, theirs among one another, the forces left.
+    """
+
+    I: Matrix
+    b: Vector
+    H: Matrix
+    D: Matrix
+    b_tip: Vector
+
+    @classmethod
+    def nothing(cls, tips: int) -> "Hung":
+        """On a body with so many tip functions."""
+        return cls(zeros(6, 6), AT_REST, zeros(tips, 6), zeros(tips, tips), [0.0] * tips)
+
+
+def inward(
+    bodies: Sequence[Moving], ways: list[Way], left: Sequence[Vector]
+) -> tuple[list[tuple[list[Pivot], list[Pivot]]], Matrix, Vector]:
+    """Second pass: for each body the pivots of its eta, over (x, r, the eta before), and of its joint, over x there;
+    and the articulated inertia at the base, and the wrench left to accelerate it.
+
+    `left` is for each body the wrench over (v, w, r, eta) left to accelerate it alone: forces less velocity terms. At a
+    joint its coordinate is eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is
     eliminated with them.
     """
-    I, b = zeros(6, 6), AT_REST
-    H, D, b_tip = zeros(6, 6), zeros(6, 6), AT_REST
-    tips: list[int]
+    hung = {i: Hung.nothing(len(here.s)) for i, here in enumerate(bodies)} | {-1: Hung.nothing(6)}
     solved: list[tuple[list[Pivot], list[Pivot]]] = []
-    for here, way, own in reversed(list(zip(bodies, ways, left, strict=True))):
-        right = added([*b, 0.0, *product(transposed(here.s_eta), b_tip)], own)
-        G, right, flexible = eliminate(_extended(I, H, D, here), right, 7)
+    for i, (here, way, own) in reversed(list(enumerate(zip(bodies, ways, left, strict=True)))):
+        mine, above = hung[i], hung[way.parent]
+        right = added([*mine.b, 0.0, *product(transposed(here.s_eta), mine.b_tip)], own)
+        G, right, flexible = eliminate(_extended(mine.I, mine.H, mine.D, here), right, 7)
         I, b, direct, own_inertia, own_force = [row[:6] for row in G[:6]], right[:6], G[6][:6], G[6][6], right[6]
-        H, D, b_tip, tips = zeros(6, 6), zeros(6, 6), [0.0] * 6, []
+        H: dict[int, Vector] = {}
         joint: list[Pivot] = []
-        for hop in reversed(way):
+        for hop in reversed(way.hops):
             k = hop.motion.direction
             for _, sign in hop.joints:
                 U = added(scaled(sign, I[k]), direct)
@@ -237,16 +318,25 @@ def inward(
                 G = [[*row, u] for row, u in zip(I, U, strict=True)] + [[*U, d]]
                 I, b, joint = eliminate(G, [*b, own_force + sign * b[k]], 6)
             I, b, direct = hop.motion.inertia(I), hop.motion.wrench(b), hop.motion.wrench(direct)
-            for t in tips:
-                H[t] = hop.motion.wrench(H[t])
+            H = {t: hop.motion.wrench(h) for t, h in H.items()}
             b = added(b, scaled(-1, product(I, hop.bias)))
             for t, sign in hop.tips:
-                tips.append(t)
-                H[t], b_tip[t] = scaled(sign, I[k]), sign * b[k]
-                for other in tips:
-                    D[t][other] = D[other][t] = sign * H[other][k]
+                H[t] = scaled(sign, I[k])
+                above.b_tip[t] = above.b_tip[t] + sign * b[k]
+                couple(above.D, t, H, sign, k)
+        above.I, above.b = [added(row, more) for row, more in zip(above.I, I, strict=True)], added(above.b, b)
+        for t, h in H.items():
+            above.H[t] = added(above.H[t], h)
         solved.insert(0, (flexible, joint))
-    return solved
+    return solved, hung[-1].I, hung[-1].b
+
+
+def couple(D: Matrix, t: int, H: dict[int, Vector], sign: int, k: int) -> None:
+    """Add what a tip function t, along the direction k, and those met before have of inertia together."""
+    for other, h in H.items():
+        D[t][other] = D[t][other] + sign * h[k]
+        if other != t:
+            D[other][t] = D[t][other]
 
 
 def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
@@ -271,26 +361,26 @@ def mass_matrix(chain: Chain, q: Vector) -> Matrix:
     def put_in(r: int, c: int, value: Scalar) -> None:
         M[r][c] = M[c][r] = value
 
-    I, H, D = zeros(6, 6), zeros(6, 6), zeros(6, 6)
-    tips: list[int]
-    wrench: dict[int, Vector] = {}  # of a unit acceleration of each coordinate met so far, at the present frame
-    on_tip: dict[int, Vector] = {}  # what each exerts on the tip functions of the body at hand
-    for here, way, own in reversed(list(zip(bodies, ways, chain.own, strict=True))):
+    hung = {i: Hung.nothing(len(here.s)) for i, here in enumerate(bodies)} | {-1: Hung.nothing(6)}
+    # of a unit acceleration of each coordinate met so far, at the base frame of each body, and on its tip functions
+    wrenches: dict[int, dict[int, Vector]] = {i: {} for i in range(-1, len(bodies))}
+    on_tips: dict[int, dict[int, Vector]] = {i: {} for i in range(-1, len(bodies))}
+    for i, (here, way, own) in reversed(list(enumerate(zip(bodies, ways, chain.own, strict=True)))):
+        mine, above, wrench = hung[i], hung[way.parent], wrenches[i]
         eta = positions(own[1:])
-        s = transposed(here.s_eta)
         for n in wrench:
-            for c, row in zip(eta, s, strict=True):
-                put_in(n, c, dot(row, on_tip[n]))
-        G = _extended(I, H, D, here)
-        for i, c in enumerate(eta, start=7):
-            wrench[c] = G[i][:6]
+            for c, row in zip(eta, transposed(here.s_eta), strict=True):
+                put_in(n, c, dot(row, on_tips[i].get(n, [0.0] * len(here.s))))
+        G = _extended(mine.I, mine.H, mine.D, here)
+        for r, c in enumerate(eta, start=7):
+            wrench[c] = G[r][:6]
             for j, other in enumerate(eta, start=7):
-                put_in(c, other, G[i][j])
+                put_in(c, other, G[r][j])
         I, direct, own_inertia = [row[:6] for row in G[:6]], G[6][:6], G[6][6]
         beside = dict(zip(eta, G[6][7:], strict=True))  # what eta's accelerations exert on the joint directly
-        H, D, tips = zeros(6, 6), zeros(6, 6), []
-        on_tip = {}
-        for hop in reversed(way):
+        H: dict[int, Vector] = {}
+        on_tip: dict[int, Vector] = {}
+        for hop in reversed(way.hops):
             k = hop.motion.direction
             for j, sign in hop.joints:
                 for n, f in wrench.items():
@@ -299,22 +389,28 @@ def mass_matrix(chain: Chain, q: Vector) -> Matrix:
                 put_in(j, j, sign * (wrench[j][k] + direct[k]) + own_inertia)
             I, direct = hop.motion.inertia(I), hop.motion.wrench(direct)
             wrench = {n: hop.motion.wrench(f) for n, f in wrench.items()}
-            for t in tips:
-                H[t] = hop.motion.wrench(H[t])
+            H = {t: hop.motion.wrench(h) for t, h in H.items()}
             for t, sign in hop.tips:
-                tips.append(t)
                 H[t] = scaled(sign, I[k])
-                for other in tips:
-                    D[t][other] = D[other][t] = sign * H[other][k]
+                couple(above.D, t, H, sign, k)
                 for n, f in wrench.items():
-                    on_tip.setdefault(n, [0.0] * 6)[t] = sign * f[k]
-        on_tip = {n: on_tip.get(n, [0.0] * 6) for n in wrench}
+                    on_tip.setdefault(n, [0.0] * len(above.b_tip))[t] = sign * f[k]
+        above.I = [added(row, more) for row, more in zip(above.I, I, strict=True)]
+        for t, h in H.items():
+            above.H[t] = added(above.H[t], h)
+        wrenches[way.parent] |= wrench
+        on_tips[way.parent] |= on_tip
+    for k, n in enumerate(chain.base):
+        for c, f in wrenches[-1].items():
+            put_in(n, c, f[k])
+        for j, other in enumerate(chain.base):
+            put_in(n, other, hung[-1].I[k][j])
     return M
 
 
-def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, force: Vector) -> Vector:
+def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, force: Vector, root: Root = STILL) -> Vector:
     """The same accelerations from the whole inertia matrix and its factors: O(n^3) (Mohan & Saha section 7.2)."""
-    rest = inertial_force(chain, q, qd, [0.0] * chain.size, chain.gravity)
+    rest = inertial_force(chain, q, qd, [0.0] * chain.size, chain.down, root)
     _, _, pivots = eliminate(mass_matrix(chain, q), added(force, scaled(-1, rest)), 0)
     return substitute(pivots, [])
 
@@ -333,11 +429,18 @@ def stiffness_force(chain: Chain, q: Vector) -> Vector:
     return force
 
 
-def damping_force(chain: Chain, qd: Vector) -> Vector:
+def damping_force(chain: Chain, q: Vector, qd: Vector) -> Vector:
     """D qd: bearings, links and the joints' springs."""
     force: Vector = [0.0] * chain.size
     for body, own in zip(chain.bodies, chain.own, strict=True):
-        put(force, own, product(body.damping, taken(qd, own)))
+        rates = taken(qd, own)
+        lost = product(body.damping, rates)
+        if body.straining is not None:
+            lost = added(lost, [0.0, *product(body.straining(taken(q, own)[1:]), rates[1:])])
+        put(force, own, lost)
+    for places, D in chain.damped:
+        for n, value in zip(places, product(D, [qd[n] for n in places]), strict=True):
+            force[n] = force[n] + value
     return force
 
 
@@ -347,59 +450,77 @@ def input_matrix(chain: Chain) -> Matrix:
     for i in chain.driven:
         column = [0.0] * chain.size
         put(column, chain.own[i], chain.bodies[i].drive)
-        columns.append(column)
+        columns.append(chain.coupled.get(i, column))
+    columns += [[*wrench, *[0.0] * (chain.size - 6)] for wrench in chain.thrusters]
     return [[column[r] for column in columns] for r in range(chain.size)]
 
 
 # -- poses and energies ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Frame:
-    """A frame in the base frame: its origin p, and for each base axis its components in the frame (the rows of R)."""
-
-    p: Vector
-    R: Matrix
-
-
 def frames(chain: Chain, q: Vector) -> list[Frame]:
     """The base frame of every body; the last is the tip."""
-    return _placed(outward(chain, q, [0.0] * chain.size)[1])
+    return placed(outward(chain, q, [0.0] * chain.size)[1], base_frame(chain, q))
 
 
-def _placed(ways: list[list[Hop]]) -> list[Frame]:
-    p, R = [0.0] * 3, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-    found = []
-    for way in ways:
-        for hop in way:
+def base_frame(chain: Chain, q: Vector) -> Frame:
+    """Where the base stands: of a free one its pose, moved by the first six of q, of which slopes alone are asked."""
+    p, R = chain.pose.p, chain.pose.R
+    if not chain.base:
+        return Frame(p, R)
+    shift, turn = q[:3], q[3:6]
+    return Frame(added(p, product(R, shift)), [added(row, cross(row, turn)) for row in R])
+
+
+def placed(ways: list[Way], base: Frame) -> list[Frame]:
+    """The base frames of bodies, of the ways that lead to them."""
+    found = {-1: base}
+    for i, way in enumerate(ways):
+        p, R = found[way.parent].p, found[way.parent].R
+        for hop in way.hops:
             p = added(p, product(R, hop.motion.shift))
             R = [hop.motion.acceleration([0.0, 0.0, 0.0, *row])[3:] for row in R]
-        found.append(Frame(p, R))
-    return found
+        found[i] = Frame(p, R)
+    return [found[i] for i in range(len(ways))]
 
 
 def potential_energy(chain: Chain, q: Vector) -> Scalar:
-    """Gravity, zero where a mass lies at the base's height, strain, and the joints' springs [J]."""
-    bodies, ways = outward(chain, q, [0.0] * chain.size)
+    """Gravity, zero where a mass lies at the world's origin, strain, and the joints' springs [J]."""
     shares = [taken(q, own) for own in chain.own]
     V: Scalar = sum(body.potential(share[0], share[1:]) for body, share in zip(chain.bodies, shares, strict=True))
-    for here, frame in zip(bodies, _placed(ways), strict=True):
+    return V - dot(chain.gravity, first_moment(chain, q))
+
+
+def first_moment(chain: Chain, q: Vector) -> Vector:
+    """Sum of the masses times their places in the world, which is the frame of a base that is not free (3,) [kg m]."""
+    bodies, ways = outward(chain, q, [0.0] * chain.size)
+    found: Vector = [0.0] * 3
+    for here, frame in zip(bodies, placed(ways, base_frame(chain, q)), strict=True):
         m, S = here.M[0][0], [here.M[1][5], here.M[2][3], here.M[0][4]]
-        V = V - dot(chain.gravity, added(scaled(m, frame.p), product(frame.R, S)))
-    return V
+        found = added(found, added(scaled(m, frame.p), product(frame.R, S)))
+    return found
 
 
-def kinetic_energy(chain: Chain, q: Vector, qd: Vector) -> Scalar:
-    """Sum of 1/2 y' M y over the bodies, rotors and motors [J]."""
-    bodies, ways = outward(chain, q, qd)
+def kinetic_energy(chain: Chain, q: Vector, qd: Vector, w: Iterable[Scalar] = (0.0,) * 3) -> Scalar:
+    """Sum of 1/2 y' M y over the bodies, rotors and motors [J]; a base that is moved turns with w."""
+    w = tuple(w)
+    bodies, ways = outward(chain, q, qd, w=w)
     T: Scalar = 0.0
-    twist: Vector = AT_REST
-    sd: Vector = AT_REST
-    for i, (here, way, own) in enumerate(zip(bodies, ways, chain.own, strict=True)):
-        for hop in way:
-            twist = plus(hop, hop.motion.acceleration(twist), hop.tips, sd)
-            twist = plus(hop, twist, hop.joints, qd)
+    for here, own, twist in zip(bodies, chain.own, twists(chain, qd, bodies, ways, w), strict=True):
         y = twist + taken(qd, own)
         T = T + 0.5 * dot(y, product(here.M, y))
-        _, sd = chain.seen(i, here.s, here.sd)
     return T
+
+
+def twists(
+    chain: Chain, qd: Vector, bodies: list[Moving], ways: list[Way], w: Iterable[Scalar] = (0.0,) * 3
+) -> list[Vector]:
+    """(v, w) of every body's base frame, in its own axes, of what `outward` gives."""
+    found: dict[int, tuple[Vector, Vector]] = {-1: (twist_of_base(chain, qd, w), AT_REST)}
+    for i, (here, way) in enumerate(zip(bodies, ways, strict=True)):
+        twist, sd = found[way.parent]
+        for hop in way.hops:
+            twist = plus(hop, hop.motion.acceleration(twist), hop.tips, sd)
+            twist = plus(hop, twist, hop.joints, qd)
+        found[i] = twist, chain.seen(i, here.s, here.sd)[1]
+    return [found[i][0] for i in range(len(bodies))]

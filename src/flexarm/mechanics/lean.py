@@ -87,22 +87,25 @@ def lean(chain: Chain) -> Chain:
     base = Pose(np.eye(3), np.zeros((3, 1 + len(lengths))))
     segments, bodies, gravity = list(chain.segments), list(chain.bodies), chain.gravity
     *first, joint = segments[0].steps
-    if _are_constant(first) and all(isinstance(g, int | float) for g in gravity):  # any frame at rest will do
+    alone = not (chain.moved or chain.base) and chain.parents.count(-1) == 1
+    if _are_constant(first) and alone and all(isinstance(g, int | float) for g in gravity):  # any frame at rest will do
         gravity = without_rounding(base.then(*first).R.T @ gravity).tolist()
         segments[0] = Segment((joint,), segments[0].after)
-    found = [_inertia(body, chain.nominal) if _is_plain(chain, i) else None for i, body in enumerate(bodies[:-1])]
-    stiff = {i: M for i, M in enumerate(found) if M is not None}
-    origin = base  # of the joint's frame as it was, in the one that stands for it
+    beyond = _carriers_of_one(chain)
+    found = {i: _inertia(bodies[i], chain.nominal) for i, n in beyond.items() if _is_plain(chain, i, n)}
+    stiff = {i: M for i, M in found.items() if M is not None}
+    origins = dict.fromkeys(range(len(bodies)), base)  # of joints' frames as they were, in those that stand for them
     for i, M in stiff.items():
+        n = beyond[i]
         *before, joint = segments[i].steps
-        *way, following = chain.segments[i + 1].steps
-        was = origin.then(*chain.segments[i].after)  # the body's frame
-        end, chosen = was.then(*way, following), i + 1 in stiff
+        *way, following = chain.segments[n].steps
+        was = origins[i].then(*chain.segments[i].after)  # the body's frame
+        end, chosen = was.then(*way, following), n in stiff
         (_, sign), *_ = following.joints if chosen else [(0, 1)]  # where frames are chosen, no joint turns backward
         second = sign * end.R[:, following.axis]
         normal = _normal(joint.axis, end, second, lengths) if following.joints else None
         if normal is None:
-            now, origin = base, base
+            now = base
             steps = (*merged(_steps(was.then(*way), lengths)), following)
         else:
             at_joint, between = normal
@@ -112,17 +115,17 @@ def lean(chain: Chain) -> Chain:
                 moving = replace(
                     following, axis=joint.axis, offset=0.0, joints=tuple((j, 1) for j, _ in following.joints)
                 )
-                origin = end.seen_from(now.then(*between))
+                origins[n] = end.seen_from(now.then(*between))
             else:  # the next body's frame stays, and so does the joint's: what is left is done with the joint
                 moving = replace(following, offset=0.0)
                 slide = replace(between[-1], axis=moving.axis)
                 between = [*between[:-1], *_quarter(joint.axis, moving.axis)]
                 left = end.seen_from(now.then(*between, slide))
                 turn = Step(Turn, moving.axis, _about(left, moving.axis))
-                between, origin = [*between, *_last([slide, turn], moving.motion)], base
+                between = [*between, *_last([slide, turn], moving.motion)]
             steps = tuple(merged([*between, moving]))
         segments[i] = Segment(segments[i].steps, ())
-        segments[i + 1] = Segment(steps, chain.segments[i + 1].after)
+        segments[n] = Segment(steps, chain.segments[n].after)
         bodies[i] = _seen(bodies[i], M, was.seen_from(now), lengths, chain.nominal)
     return replace(chain, bodies=tuple(bodies), segments=tuple(map(_written, segments)), gravity=gravity)
 
@@ -159,9 +162,17 @@ def _written(segment: Segment) -> Segment:
     return Segment(tuple(map(written, segment.steps)), tuple(map(written, segment.after)))
 
 
-def _is_plain(chain: Chain, i: int) -> bool:
-    """Whether a body stands behind a joint, and the way from it to the next one is constant, of numbers."""
-    *way, following = chain.segments[i + 1].steps
+def _carriers_of_one(chain: Chain) -> dict[int, int]:
+    """For each body that carries a single other one the number of that."""
+    carried: dict[int, list[int]] = {}
+    for n, parent in enumerate(chain.parents):
+        carried.setdefault(parent, []).append(n)
+    return {i: some[0] for i, some in sorted(carried.items()) if i >= 0 and len(some) == 1}
+
+
+def _is_plain(chain: Chain, i: int, n: int) -> bool:
+    """Whether a body stands behind a joint, and the way from it to the next one, n, is constant, of numbers."""
+    *way, following = chain.segments[n].steps
     after = [*chain.segments[i].after, *way, replace(following, joints=())]
     return bool(chain.segments[i].steps[-1].joints) and _are_constant(after)
 

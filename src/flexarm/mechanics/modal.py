@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
 
 from flexarm.description.arm import DIRECTIONS, Beam
-from flexarm.description.numbers import coordinate_labels, numbered
+from flexarm.description.numbers import numbered
 from flexarm.mechanics.body import Loads, couple, frame_inertia, symmetric, without_rounding
 from flexarm.mechanics.parameters import Follows, Name
-from flexarm.mechanics.spatial import Matrix, Scalar, Vector, cross, dot, square_root
+from flexarm.mechanics.spatial import Matrix, Scalar, Vector, cross, dot
 from flexarm.shapes import Basis, fitted
 
 
@@ -76,7 +75,7 @@ def named_mean(name: Name, field: str, value: float, uniform: bool = False) -> S
     """The mean of a field; of x and of 1, where the beam is uniform, it is known."""
     if uniform and field in ("x", "one"):
         return 0.5 if field == "x" else 1.0
-    return name(f"a_{field}", f"mean.{field}", float(value), "", f"mean of {_spelled(field)}")
+    return name(f"a_{field}", f"mean.{field}", float(value), "", f"mean of {spelled(field)}")
 
 
 def named_product(name: Name, one: str, other: str, value: float, uniform: bool = False) -> Scalar:
@@ -88,9 +87,9 @@ def named_product(name: Name, one: str, other: str, value: float, uniform: bool 
     if one == other == "x" and uniform:
         return 1.0 / 3.0
     if one == "x" != other:
-        return name(f"b_{other}", f"moment.{other}", float(value), "", f"mean of x {_spelled(other)}")
+        return name(f"b_{other}", f"moment.{other}", float(value), "", f"mean of x {spelled(other)}")
     one, other = sorted((one, other), key=_order)
-    meaning = f"mean of {_spelled(one)} {_spelled(other)}"
+    meaning = f"mean of {spelled(one)} {spelled(other)}"
     return name(f"c_{one}_{other}", f"product.{one}.{other}", float(value), "", meaning)
 
 
@@ -100,9 +99,10 @@ def _order(label: str) -> tuple[str, int]:
     return label.rstrip("0123456789_"), int(digits or 0)
 
 
-def _spelled(field: str) -> str:
-    kinds = {"g": "int_0^x phi' phi' of ", "s": "what sliding makes of phi_"}
-    return field if field == "x" else kinds.get(field[0], "phi_") + field.lstrip("gs")
+def spelled(field: str) -> str:
+    kinds = {"g": "int_0^x phi' phi' of ", "e": "int_0^x phi' phi' of ", "h": "int_0^x int phi phi'' of "}
+    kinds["s"] = "what sliding makes of phi_"
+    return field if field == "x" else kinds.get(field[0], "phi_") + field.lstrip("gesh")
 
 
 def named_curvature(name: Name, one: str, other: str, value: float, order: int = 2) -> Scalar:
@@ -129,6 +129,40 @@ def named_stiffness(description: Beam, name: Name, direction: int) -> Scalar:
     return name(symbol, field, value, unit, meaning)
 
 
+def shear_at_base(description: Beam, direction: int) -> float:
+    """kappa G A against shear along y or z."""
+    base = description.profile(0.0)
+    return float((base.kGA_y, base.kGA_z)[direction][0])
+
+
+def named_shear(description: Beam, name: Name, direction: int) -> Scalar:
+    """kappa G A; one name for what is the same in both planes."""
+    bent = [shear_at_base(description, d) for d in (0, 1) if description.counts[DIRECTIONS[d]]]
+    value = shear_at_base(description, direction)
+    if bent.count(value) == len(bent):
+        return name("kGA", "shear", value, "N", "stiffness against shear")
+    plane = DIRECTIONS[direction]
+    return name(f"kGA{plane}", f"shear.{plane}", value, "N", f"stiffness against shear along {plane}")
+
+
+def named_shearing(name: Name, one: str, other: str, value: float) -> Scalar:
+    """The integral of a product of the shapes' shear strains, phi' - psi."""
+    one, other = sorted((one, other), key=_order)
+    meaning = f"int gamma_{one} gamma_{other}"
+    return name(f"ss_{one}_{other}", f"shearing.{one}.{other}", float(value), "", meaning)
+
+
+def named_turning(name: Name, mode: str, value: float) -> Scalar:
+    """The mean of a shape's rotation."""
+    return name(f"pm_{mode}", f"turning.{mode}", float(value), "", f"mean of psi_{mode}")
+
+
+def named_turnings(name: Name, one: str, other: str, value: float) -> Scalar:
+    """The mean of a product of the shapes' rotations."""
+    one, other = sorted((one, other), key=_order)
+    return name(f"pp_{one}_{other}", f"turnings.{one}.{other}", float(value), "", f"mean of psi_{one} psi_{other}")
+
+
 def bases_of(description: Beam, loads: Loads) -> tuple[list[int], list[int], list[Basis]]:
     """Number of modes in each direction, where each direction starts in eta, and its shapes."""
     counts = [description.counts[d] for d in DIRECTIONS]
@@ -142,7 +176,7 @@ def tip_functions(
 ) -> Callable[[Vector], Vector]:
     """The six tip functions; the next joint's angle is measured from the slope at the tip, or from the chord."""
     ends = tip_deflections(name, modes, np.concatenate([basis.values(1.0)[0] for basis in bases]))
-    slopes = tip_slopes(name, modes[: start[2]], np.concatenate([basis.values(1.0, 1)[0] for basis in bases[:2]]))
+    slopes = tip_slopes(name, modes[: start[2]], np.concatenate([basis.turned(1.0)[0] for basis in bases[:2]]))
     if next_joint == "chord":
         slopes = ends[: start[2]]
 
@@ -165,65 +199,6 @@ def tip_slopes(name: Name, modes: list[str], values: np.ndarray) -> Vector:
     return [
         name(f"dphi_{m}", f"tip_slope.{m}", float(v), "", f"phi_{m}'(1)") for m, v in zip(modes, values, strict=True)
     ]
-
-
-def modal_damping(M: np.ndarray, K: np.ndarray, ratios: np.ndarray, start: list[int]) -> np.ndarray:
-    """The damping matrix that gives each mode of the clamped link, alone and without load, its damping ratio.
-
-    In each direction (a block of `start`) ratios go with the modes in the order of their frequencies:
-    D = M Phi diag(2 zeta omega) Phi' M with K Phi = M Phi diag(omega^2), Phi' M Phi = 1. Where the link alone has no
-    inertia, torsion without polar inertia, the critical damping 2 sqrt(K M) is zero, and so is D.
-    """
-    D = np.zeros_like(K)
-    for a, b in pairwise(start):
-        block = slice(a, b)
-        if not (ratios[a:b].any() and M[block, block].any()):
-            continue
-        C = np.linalg.cholesky(M[block, block])
-        C_inv = np.linalg.inv(C)
-        omega2, V = np.linalg.eigh(C_inv @ K[block, block] @ C_inv.T)
-        D[block, block] = without_rounding(C @ V @ np.diag(2 * ratios[a:b] * np.sqrt(omega2)) @ V.T @ C.T)
-    return D
-
-
-def named_damping(
-    M: np.ndarray, K: np.ndarray, description: Beam, start: list[int], name: Name, powers: list[Scalar]
-) -> Matrix:
-    """The entries of the modal damping matrix, D = sum_j zeta_j D_j, which follow from the modes' damping ratios.
-
-    `powers` are for each direction M's and K's factors, multiplied: 1 where both are what the description says.
-    """
-    ratios = np.array(description.damping_ratios)
-    modes = coordinate_labels([b - a for a, b in pairwise(start)])
-    D = modal_damping(M, K, ratios, start)
-    direction = [d for d, (a, b) in enumerate(pairwise(start)) for _ in range(a, b)]
-
-    @cache
-    def unit(mode: int) -> np.ndarray:
-        return modal_damping(M, K, np.eye(len(ratios))[mode], start)
-
-    def follows(i: int, j: int) -> Scalar:
-        a, b = start[direction[i]], start[direction[i] + 1]
-        if not a <= j < b:
-            return 0.0
-        zeta = [named_ratio(description, name, modes, r) for r in range(a, b)]
-        return square_root(powers[direction[i]]) * dot(zeta, [unit(r)[i, j] for r in range(a, b)])
-
-    return [
-        [
-            name(f"d_{modes[min(i, j)]}_{modes[max(i, j)]}", f"modal_damping.{modes[min(i, j)]}.{modes[max(i, j)]}",
-                 float(D[i, j]), "N s/m", "modal damping", partial(follows, i, j))
-            for j in range(len(D))
-        ]
-        for i in range(len(D))
-    ]  # fmt: skip
-
-
-def named_ratio(description: Beam, name: Name, modes: list[str], mode: int) -> Scalar:
-    """A mode's ratio of critical damping; one name for all where one number is given for all."""
-    label = "" if isinstance(description.damping, float) else modes[mode]
-    field, value = f"damping_ratio{'.' * bool(label)}{label}", description.damping_ratios[mode]
-    return name(f"zeta{'_' * bool(label)}{label}", field, value, "", "ratio of critical damping")
 
 
 def per_length(given: float | None, value: float, stretched: Scalar) -> Follows:

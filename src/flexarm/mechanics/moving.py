@@ -33,11 +33,15 @@ class Moving:
     sdd: Vector
     """d2s/dt2 at eta_ddot = 0."""
     s_eta: Matrix
-    """ds/deta, (6, k)."""
+    """ds/deta, (t, k)."""
 
 
-def moving(body: Body, own: Vector, own_rate: Vector, twist: Vector, gravity: Vector) -> Moving:
+def moving(
+    body: Body, places: Iterable[float], own: Vector, own_rate: Vector, twist: Vector, gravity: Vector
+) -> Moving:
     """The body's terms in the equations of motion at a state, own = (q, eta); none of them is derived by hand.
+
+    Its tip functions are six for each of the places, stations from 0 to 1, at which it carries something.
 
     With y = (v, w, r, eta_dot) held fixed while differentiating and p = M y, the velocity wrench h is
 
@@ -54,7 +58,7 @@ def moving(body: Body, own: Vector, own_rate: Vector, twist: Vector, gravity: Ve
     M = body.inertia(entries(z))
     dense = matrix(M)
     slopes = [rows_of(ca.jtimes(dense, z, ca.DM([float(n == i) for n in range(k)]))) for i in range(k)]
-    s = ca.vertcat(*body.tip(entries(z)))
+    s = ca.vertcat(*(x for place in places for x in body.outlet(place, entries(z))))
     s_eta = ca.jacobian(s, z)
     sd = ca.mtimes(s_eta, zd)
     h = ca.vertcat(*_velocity_wrench(M, slopes, entries(omega) + entries(rate), entries(zd)))

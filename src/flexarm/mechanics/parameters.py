@@ -58,8 +58,9 @@ class Parameter:
         return not self.unit and self.symbol.partition("_")[0] in MODAL
 
 
-MODAL = ("a", "b", "c", "k", "phi", "dphi", "dphi0", "g")
-"""Letters of mean, first moment, product, curvature product, tip deflection and slope, root slope, shortening."""
+MODAL = ("a", "b", "c", "k", "phi", "dphi", "dphi0", "g", "e", "h", "dh", "r", "ss", "pm", "pp")
+"""Letters of mean, first moment, product, curvature product, tip deflection and slope, root slope; of pairs, of shear,
+of what sections turn."""
 
 
 AtLength = Callable[[Scalar], Vector]

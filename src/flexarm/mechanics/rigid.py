@@ -1,15 +1,12 @@
 """Bodies without coordinates of their own: rigid links and the payload."""
 
-from collections.abc import Callable
-from functools import partial
-
-import numpy as np
-
 from flexarm.description.arm import Payload, Rigid, tensor
-from flexarm.description.numbers import entry_name, tensor_axes
+from flexarm.description.free import FreeBase
 from flexarm.mechanics.body import Body, frame_inertia
+from flexarm.mechanics.lumps import on_rigid, riding
 from flexarm.mechanics.parameters import Name, value_of
-from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, scaled, zeros
+from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, scaled, zeros
+from flexarm.mechanics.tensors import about_origin, named_tensor
 
 
 def rigid(description: Rigid, name: Name = value_of) -> Body:
@@ -26,40 +23,31 @@ def rigid(description: Rigid, name: Name = value_of) -> Body:
     rod = None if description.inertia is not None else lambda r, s: m * length**2 / 12.0 if r == s != 0 else 0.0
     about = "moment of inertia about the centre of mass"
     I = named_tensor(description.inertia_tensor, name, "I", "inertia", about, rod)
-    for r in range(3):
-        for s in range(3):
-            I[r][s] = I[r][s] + m * ((dot(c, c) if r == s else 0.0) - c[r] * c[s])
-    return _lump(m, scaled(m, c), I, length)
+    I, S = about_origin(I, m, c), scaled(m, c)
+    if description.lumps:
+        more, first, second = on_rigid(riding(description.lumps, name), length)
+        m, S, I = m + more, added(S, first), [added(row, other) for row, other in zip(I, second, strict=True)]
+    return _lump(m, S, I, length)
 
 
-def payload(description: Payload | None, name: Name = value_of) -> Body:
-    """The body held by the last tip; without mass where there is no payload."""
+def free_base(description: FreeBase, name: Name = value_of) -> Body:
+    """The body of a base that nothing holds; its frame is the base's."""
+    m = name("m", "mass", description.mass, "kg", "mass of the base")
+    c = [
+        name(f"c{axis}", f"com.{axis}", value, "m", f"centre of mass of the base along {axis}")
+        for axis, value in zip("xyz", description.com, strict=True)
+    ]
+    about = "moment of inertia of the base about its centre of mass"
+    I = named_tensor(tensor(description.inertia), name, "I", "inertia", about)
+    return _lump(m, scaled(m, c), about_origin(I, m, c), 0.0)
+
+
+def payload(description: Payload | None, name: Name = value_of, field: str = "") -> Body:
+    """The body held by a tip; without mass where there is no payload. Its fields have names behind `field`."""
     mass, inertia = (0.0, 0.0) if description is None else (description.mass, description.inertia)
-    m = name("mP", "mass", mass, "kg", "mass of the payload")
-    I = named_tensor(tensor(inertia), name, "IP", "inertia", "moment of inertia of the payload")
+    m = name("mP", f"{field}mass", mass, "kg", "mass of the payload")
+    I = named_tensor(tensor(inertia), name, "IP", f"{field}inertia", "moment of inertia of the payload")
     return _lump(m, [0.0] * 3, I, 0.0)
-
-
-def named_tensor(
-    I: np.ndarray,
-    name: Name,
-    letter: str,
-    field: str,
-    meaning: str,
-    follows: Callable[[int, int], Scalar] | None = None,
-) -> Matrix:
-    """The entries of a tensor, each named once; one name for principal values that are the same.
-
-    `follows` gives an entry by other numbers, where the description leaves it to them.
-    """
-
-    def entry(r: int, c: int) -> Scalar:
-        axes = tensor_axes(I, r, c)
-        given = None if follows is None else partial(follows, r, c)
-        what = f"{meaning}, {axes}" if axes else meaning
-        return name(letter + axes, entry_name(field, I, r, c), I[r, c], "kg m^2", what, given)
-
-    return [[entry(min(r, c), max(r, c)) for c in range(3)] for r in range(3)]
 
 
 def _lump(m: Scalar, S: Vector, J: Matrix, length: Scalar) -> Body:

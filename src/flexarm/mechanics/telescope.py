@@ -11,13 +11,13 @@ import numpy as np
 from flexarm.description.arm import Beam, Telescope
 from flexarm.description.joints import SHORTEST
 from flexarm.mechanics.body import Body, Loads, bordered, frame_inertia
+from flexarm.mechanics.damping import material_damping, named_damping
 from flexarm.mechanics.modal import (
     Fields,
     bases_of,
     integrals,
     labels,
     named_curvature,
-    named_damping,
     named_mean,
     named_product,
     named_stiffness,
@@ -27,12 +27,12 @@ from flexarm.mechanics.modal import (
 from flexarm.mechanics.parameters import Label, Name, label, value_of
 from flexarm.mechanics.series import Series, interpolated, nodes
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, product, scaled, zeros
-from flexarm.shapes import Basis, ClampedMass, TipLoad, family, fitted, quadrature
+from flexarm.shapes import BENDING, DIRECTIONS, Basis, ClampedMass, TipLoad, family, fitted, quadrature
 from flexarm.shapes.loaded import loaded_sensitivity, roots_along
 
 
 def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = value_of) -> Body:
-    """A beam that slides out of a hub along its own axis (Theodore & Ghosal 1997); eta = (l, bending amplitudes xi).
+    """A beam that slides out of a hub along its own axis (Theodore & Ghosal 1997); eta = (l, amplitudes xi).
 
     The base frame stays at the hub's mouth. The free part is s = l x, x in (0, 1): r = s e_x + sum psi_j(x, l) xi_j. A
     particle keeps its distance from the tip, so its velocity is
@@ -40,7 +40,12 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         l_dot e_x + sum psi_j xi_dot_j + (psi_j' (1 - x) / l + d psi_j / dl) l_dot xi_j
 
     The paper's eq. 24 differentiates at fixed s instead: -x psi_j' for (1 - x) psi_j' (convection = "paper"). The part
-    still in the hub, s in (l - l0, 0), moves with l_dot along the axis and turns with the hub (eq. 28).
+    still in the hub, s in (l - l0, 0), moves with l_dot along the axis and turns with the hub (eq. 28). So it is for
+    stretch, psi_j along x, and for torsion: a particle's section turns about x at the rate
+
+        w_x + sum psi_j xi_dot_j + (psi_j' (1 - x) / l) l_dot xi_j
+
+    and that of a particle in the hub at w_x. The hub holds what is in it: it is neither bent, twisted nor stretched.
 
     Shapes depend on l where `wave_numbers` follow the ratio of load and beam (eqs. 9, 11); modal integrals are then
     functions of l, Chebyshev series from `SHORTEST` of the total length on, each with a name. Such a shape is scaled to
@@ -53,53 +58,60 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     rest = joint.free_length or description.length
     at, lengths, low = _shapes_along(description, joint, loads, rest)
     counts, starts, bases = bases_of(description, loads)
-    modes = [d for d in (0, 1) for _ in range(counts[d])]
-    n, k = len(modes), 1 + starts[-1]
+    n, k = starts[-1], 1 + starts[-1]
     mode = labels(counts, bases, len(set(_following(description, joint))) == 1)
+    direction = [d for d in range(4) for _ in range(counts[d])]
+    bends, twists = slice(0, starts[2]), range(starts[2], starts[3])
+    moves = [j for j in range(n) if j not in twists]
 
-    # 1. fields at the quadrature points: x, 1, psi_j, and what of psi_j the sliding carries along, over xi_j l_dot / l
+    # 1. fields at the quadrature points: x, 1, psi_j, and what of psi_j the sliding carries along, over xi_j l_dot / l;
+    #    those that move points, and those that turn sections
     x = at.x
     carried = (1.0 - x if joint.convection == "material" else -x)[:, None]
-    axis = [0, 0, *(1 + d for d in modes), *(1 + d for d in modes)]
-    field = ["x", "one", *mode, *(f"s{label}" for label in mode)]
+    axis = [0, 0, *(AXIS[direction[j]] for j in moves), *(AXIS[direction[j]] for j in moves)]
+    field = ["x", "one", *(mode[j] for j in moves), *(f"s{mode[j]}" for j in moves)]
+    turned = ["one", *(mode[j] for j in twists), *(f"s{mode[j]}" for j in twists)]
     sampled = (
         s.reshape(len(lengths), len(x), n)  # -1 cannot tell where there is no mode
         for s in (
             at.values.values(lengths),
             at.slopes.values(lengths),
             at.values.slopes(lengths),
-            at.curvatures.values(lengths),
+            at.strains.values(lengths),
         )
     )
     tables = []
-    for length, psi, slope, change, curvature in zip(lengths, *sampled, strict=True):
-        f = np.column_stack([x, np.ones_like(x), psi, carried * slope + length * change])
+    for length, psi, slope, change, strain in zip(lengths, *sampled, strict=True):
+        sliding = carried * slope + length * change
+        f = np.column_stack([x, np.ones_like(x), psi[:, moves], sliding[:, moves]])
         first, second = integrals(f, at.weights)
-        K = np.equal.outer(modes, modes) * integrals(curvature, at.weights)[1]
-        tables.append(np.concatenate([first, second.ravel(), K.ravel()]))
+        spun = integrals(np.column_stack([np.ones_like(x), psi[:, twists], sliding[:, twists]]), at.weights)[1]
+        K = np.equal.outer(direction, direction) * integrals(strain, at.weights)[1]
+        tables.append(np.concatenate([first, second.ravel(), K.ravel(), spun.ravel()]))
     series = interpolated(low, description.length, lengths, np.array(tables))
-    size = 2 + 2 * n
-    integrals_at = name.along(_labels(field, mode, modes), series)
-    EI = [named_stiffness(description, name, d) for d in modes]
+    size = len(field)
+    ends_of = np.cumsum([size, size**2, n**2, len(turned) ** 2]).tolist()
+    integrals_at = name.along(_labels(field, turned, mode, direction), series)
+    rigidity = [named_stiffness(description, name, d) for d in direction]
 
-    def modal(length: Scalar) -> tuple[Fields, Matrix]:
-        """The fields' integrals and the strain energy's matrix at a length, before both are scaled with it."""
+    def modal(length: Scalar) -> tuple[Fields, Matrix, Matrix]:
+        """Integrals at a length, before they are scaled with it: of what moves, of strain energy, of what turns."""
         numbers = integrals_at(length)
-        first, rest_ = numbers[:size], numbers[size:]
-        second = [scaled(m, rest_[r * size : (r + 1) * size]) for r in range(size)]
-        stiff = rest_[size * size :]
-        K = [scaled(EI[r], stiff[r * n : (r + 1) * n]) for r in range(n)]
-        return Fields(axis, scaled(m, first), second, m), K
+        first, second, strained, spun = (numbers[a:b] for a, b in pairwise([0, *ends_of]))
+        K = [scaled(EI, strained[r * n : (r + 1) * n]) for r, EI in enumerate(rigidity)]
+        fields = Fields(axis, scaled(m, first), [scaled(m, row) for row in _rows(second, size)], m)
+        return fields, K, _rows(spun, len(turned))
 
     def inertia(eta: Vector) -> Matrix:
         length, xi = eta[0], eta[1:]
-        z = [length, 0.0, *xi, *([0.0] * n)]
+        z = [length, 0.0, *(xi[j] for j in moves), *([0.0] * len(moves))]
         V = zeros(size, k)
         V[1][0] = 1.0
-        for j in range(n):
-            V[2 + j][1 + j] = 1.0
-            V[2 + n + j][0] = xi[j] / length
-        M = modal(length)[0].inertia(z, V, scale=length)
+        for row, j in enumerate(moves, start=2):
+            V[row][1 + j] = 1.0
+            V[row + len(moves)][0] = xi[j] / length
+        fields, _, spun = modal(length)
+        M = fields.inertia(z, V, scale=length)
         hidden = total - length
         turning = m * hidden**3 / 3
         inside = frame_inertia(m * hidden, [-(m * hidden**2 / 2), 0.0, 0.0], np.diag([0.0, 1.0, 1.0]).tolist(), k)
@@ -108,68 +120,126 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         inside[0][7] = inside[7][0] = inside[7][7] = m * hidden
         M = [[a + b for a, b in zip(mine, theirs, strict=True)] for mine, theirs in zip(M, inside, strict=True)]
         M[3][3] = M[3][3] + spin
+        turn(M, [scaled(spin / total * length, row) for row in spun], xi, length)
         return M
+
+    def turn(M: Matrix, spun: Matrix, xi: Vector, length: Scalar) -> None:
+        """Adds what torsion turns of the free part's sections, beside the frame: rates V (l_dot, xi_dot)."""
+        V = zeros(len(spun), k)
+        for row, j in enumerate(twists, start=1):
+            V[row][1 + j] = 1.0
+            V[row + len(twists)][0] = xi[j] / length
+        for c in (0, *(1 + j for j in twists)) if twists else ():
+            column = [row[c] for row in V]
+            M[3][7 + c] = M[7 + c][3] = M[3][7 + c] + dot(spun[0], column)
+            for e in (0, *(1 + j for j in twists)):
+                M[7 + c][7 + e] = M[7 + c][7 + e] + dot(product(spun, column), [row[e] for row in V])
 
     polar = description.rho_Ip * description.length
     spin = name("Jx", "polar_inertia", polar, "kg m^2", "moment of inertia about the beam's axis")
 
     def potential(q: Scalar, eta: Vector) -> Scalar:
-        return 0.5 * dot(eta[1:], product(modal(eta[0])[1], eta[1:])) / eta[0] ** 3
+        K, xi = modal(eta[0])[1], eta[1:]
+        bent = 0.5 * dot(xi[bends], product([row[bends] for row in K[bends]], xi[bends])) / eta[0] ** 3
+        if counts[2] + counts[3] == 0:
+            return bent
+        rods = slice(starts[2], n)
+        return bent + 0.5 * dot(xi[rods], product([row[rods] for row in K[rods]], xi[rods])) / eta[0]
 
-    ends = tip_deflections(label, mode, np.zeros(n)) + tip_slopes(label, mode, np.zeros(n))
+    ends = tip_deflections(label, mode, np.zeros(n)) + tip_slopes(label, mode[bends], np.zeros(starts[2]))
     ends_at = name.along(ends, at.ends_at(1.0))
+
+    def placed(station: float, deflection: Vector, slope: Vector, eta: Vector) -> Vector:
+        """Place and angles of a section, of the shapes' values and slopes there."""
+        y, z, torsion, axial = (dot(deflection[a:b], eta[1 + a : 1 + b]) for a, b in pairwise(starts))
+        angle = [dot(slope[a:b], eta[1 + a : 1 + b]) / eta[0] for a, b in pairwise(starts[:3])]
+        return [station * eta[0] + axial, y, z, *angle, torsion]
 
     def tip(eta: Vector) -> Vector:
         values = ends_at(eta[0])
-        deflection, slope = values[:n], values[n:]
-        if description.next_joint == "chord":
-            slope = deflection
-        u, angle = ([dot(c[a:b], eta[1 + a : 1 + b]) for a, b in pairwise(starts[:3])] for c in (deflection, slope))
-        return [eta[0], *u, angle[0] / eta[0], angle[1] / eta[0], 0.0]
+        return placed(1.0, values[:n], values[:n] if description.next_joint == "chord" else values[n:], eta)
 
     def bent_by(station: float, eta: Vector, rigidity: Vector) -> Vector:
-        psi = at.curvatures_at(station).at(eta[0])
-        share = [rigidity[j] * psi[j] * eta[1 + j] / eta[0] ** 2 for j in range(n)]
-        return [sum((share[j] for j in range(n) if modes[j] == d), 0.0) for d in (0, 1)]
+        psi = at.strains_at(station).at(eta[0])
+        share = [rigidity[j] * psi[j] * eta[1 + j] / eta[0] ** 2 for j in range(starts[2])]
+        return [sum(share[a:b], 0.0) for a, b in pairwise(starts[:3])]
 
     def line(station: float, eta: Vector) -> Vector:
         values = at.ends_at(station).at(eta[0])
-        u, angle = (
-            [dot(c[a:b], eta[1 + a : 1 + b]) for a, b in pairwise(starts[:3])] for c in (values[:n], values[n:])
-        )
-        return [station * eta[0], *u, angle[0] / eta[0], angle[1] / eta[0], 0.0]
+        return placed(station, values[:n], values[n:], eta)
 
-    at_rest = series.values(rest)[size:]
-    second = description.m * rest * at_rest[: size * size].reshape(size, size)[2 : 2 + n, 2 : 2 + n]
-    M_rest = np.equal.outer(modes, modes) * second
-    rigidity = np.array([description.stiffness["yz"[d]] for d in modes])
-    K_rest = rigidity * at_rest[size * size :].reshape(n, n) / rest**3
-    bent = [EI[starts[d]] / description.stiffness["yz"[d]] if counts[d] else 1.0 for d in (0, 1)]
-    powers = [mass / known * x for x in (*bent, 1.0, 1.0)]
+    at_rest = series.values(rest)
+    means, strained, spun = (
+        at_rest[a:b].reshape(r, r) for (a, b), r in zip(pairwise(ends_of), (size, n, len(turned)), strict=True)
+    )
+    M_rest, own = np.zeros((n, n)), slice(1, 1 + len(twists))
+    M_rest[np.ix_(moves, moves)] = description.m * rest * means[2 : 2 + len(moves), 2 : 2 + len(moves)]
+    M_rest[np.ix_(twists, twists)] = description.rho_Ip * rest * spun[own, own]
+    M_rest *= np.equal.outer(direction, direction)
+    known_rigidity = np.array([description.stiffness[DIRECTIONS[d]] / rest ** (3 if d < 2 else 1) for d in direction])
+    K_rest = known_rigidity * strained
+    inert = [mass / known, mass / known, spin / polar if polar else 1.0, mass / known]
+    powers = [
+        inert[d] * (rigidity[starts[d]] / description.stiffness[DIRECTIONS[d]] if counts[d] else 1.0) for d in range(4)
+    ]
     damping = named_damping(M_rest, K_rest, description, starts, name, powers)
+    material = material_damping(description, name)
+
+    def straining(eta: Vector) -> Matrix:
+        """Of the free part as it is, over the rates of l and xi: strain is what changes at a place, not at a particle.
+
+        A particle that leaves the hub is bent at once, at the curvature of the mouth; a material after Kelvin and Voigt
+        would lose without bound then. What l_dot alone does to the strain is therefore left out.
+        """
+        length = eta[0]
+        fields, K, spun = modal(length)
+        M = zeros(n, n)
+        for first, own, whole in ((2, moves, fields.second), (1, twists, [scaled(spin / total, r) for r in spun])):
+            for a, i in enumerate(own, start=first):
+                for b, j in enumerate(own, start=first):
+                    M[i][j] = length * whole[a][b] if direction[i] == direction[j] else 0.0
+        power = [3 if d < 2 else 1 for d in direction]
+        strained = [scaled(1.0 / length**p, row) for p, row in zip(power, K, strict=True)]
+        return bordered(material(M, strained))  # type: ignore[misc]
+
     return Body(
         size=k,
         inertia=inertia,
         potential=potential,
         damping=bordered(damping, before=2),
+        straining=None if material is None else straining,
         drive=[0.0, 1.0] + [0.0] * n,
         tip=tip,
         rest=(rest, *([0.0] * n)),
         flexible=tuple(range(1, k)),
         limits=((0, low if len(lengths) > 1 else 0.0, description.length),),
         convects=joint.convection == "paper",
-        bending_moment=lambda station, eta: bent_by(station, eta, EI),
+        bending_moment=lambda station, eta: bent_by(station, eta, rigidity),
         curvature=lambda station, eta: bent_by(station, eta, [1.0] * n),
         line=line,
     )
 
 
-def _labels(fields: list[str], modes: list[str], planes: list[int]) -> list[Label | float]:
+AXIS = {0: 1, 1: 2, 3: 0}
+"""Along which each direction moves points: torsion moves none."""
+
+
+def _rows(numbers: Vector, size: int) -> Matrix:
+    """A square matrix of its entries."""
+    return [numbers[r * size : (r + 1) * size] for r in range(size)]
+
+
+def _labels(fields: list[str], turned: list[str], modes: list[str], directions: list[int]) -> list[Label | float]:
     """What the integrals of the tables are called, in their order; those that are known whatever the shapes."""
     found = [named_mean(label, f, 0.0, True) for f in fields]
     found += [named_product(label, one, other, 0.0, True) for one in fields for other in fields]
-    both = list(zip(modes, planes, strict=True))
-    return found + [named_curvature(label, one, other, 0.0) if p == q else 0.0 for one, p in both for other, q in both]
+    both = list(zip(modes, directions, strict=True))
+    found += [
+        named_curvature(label, one, other, 0.0, 2 if p < 2 else 1) if p == q else 0.0
+        for one, p in both
+        for other, q in both
+    ]
+    return found + [named_product(label, one, other, 0.0, True) for one in turned for other in turned]
 
 
 # -- shapes along the length -------------------------------------------------------------------------------------------
@@ -178,35 +248,35 @@ def _labels(fields: list[str], modes: list[str], planes: list[int]) -> list[Labe
 @final
 @dataclass(frozen=True)
 class Along:
-    """Shapes of both planes as functions of the length: at quadrature points (points x modes), and at the tip."""
+    """Shapes of all directions as functions of the length: at quadrature points (points x modes), and at the tip."""
 
     x: np.ndarray
     weights: np.ndarray
     values: Series
     slopes: Series
-    curvatures: Series
+    strains: Series
+    """Curvatures in bending, slopes in torsion and stretch."""
     ends_at: Callable[[float], Series]
-    """Deflections, then slopes, of all modes at a station."""
-    curvatures_at: Callable[[float], Series]
-    """Curvatures of all modes at a station."""
+    """Deflections of all modes, then slopes of those that bend, at a station."""
+    strains_at: Callable[[float], Series]
+    """Strains of all modes at a station."""
 
 
 def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float) -> tuple[Along, np.ndarray, float]:
     """The shapes, the lengths at which they are known, and the shortest of the range."""
     total = description.length
     low = SHORTEST * total
-    counts = [description.counts[d] for d in ("y", "z")]
-    families = [_family(description, d, loads[d], rest) for d in ("y", "z")]
+    used = [d for d in DIRECTIONS if d in BENDING or description.counts[d]]
+    counts = [description.counts[d] for d in used]
+    families = [_family(description, d, loads[d], rest) for d in used]
     follows = any(_following(description, joint))
     lengths = nodes(low, total) if follows else np.array([rest])
 
+    planes = [[f.basis(n)] * len(lengths) for n, f in zip(counts, families, strict=True)]
     if follows:
         alike = counts[0] == counts[1] and families[0] == families[1] and loads["y"] == loads["z"]
-        along_y = _bases(description, joint, "y", counts[0], loads["y"], rest, lengths)
-        along_z = along_y if alike else _bases(description, joint, "z", counts[1], loads["z"], rest, lengths)
-        planes = [along_y, along_z]
-    else:
-        planes = [[f.basis(n)] for n, f in zip(counts, families, strict=True)]
+        planes[0] = _bases(description, joint, "y", counts[0], loads["y"], rest, lengths)
+        planes[1] = planes[0] if alike else _bases(description, joint, "z", counts[1], loads["z"], rest, lengths)
     x, weights = quadrature(*(plane[0] for plane in planes))
     at_rest = [f.basis(n).values(x) for f, n in zip(families, counts, strict=True)]
     scale = [
@@ -214,28 +284,40 @@ def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float
         for i in range(len(lengths))
     ]
 
-    def series(points: np.ndarray | float, order: int) -> Series:
+    def series(points: np.ndarray | float, orders: dict[str, int]) -> Series:
+        """Derivatives of the shapes, of the directions that have an order."""
         rows = [
             np.column_stack(
-                [plane[i].values(points, order) * c for plane, c in zip(planes, scale[i], strict=True)]
+                [
+                    plane[i].values(points, orders[d]) * c
+                    for d, plane, c in zip(used, planes, scale[i], strict=True)
+                    if d in orders
+                ]
             ).ravel()
             for i in range(len(lengths))
         ]
         return interpolated(low, total, lengths, np.array(rows))
 
+    values, slopes = (dict.fromkeys(DIRECTIONS, order) for order in (0, 1))
+    strains = {d: 2 if d in BENDING else 1 for d in DIRECTIONS}
+
     @cache
     def ends_at(station: float) -> Series:
-        both = [series(station, order).coefficients for order in (0, 1)]
+        both = [series(station, orders).coefficients for orders in (values, dict.fromkeys(BENDING, 1))]
         terms = max(len(c) for c in both)
         return Series(low, total, np.hstack([np.pad(c, ((0, terms - len(c)), (0, 0))) for c in both]))
 
-    along_x = Along(x, weights, series(x, 0), series(x, 1), series(x, 2), ends_at, lambda station: series(station, 2))
+    along_x = Along(
+        x, weights, series(x, values), series(x, slopes), series(x, strains), ends_at,
+        lambda station: series(station, strains),
+    )  # fmt: skip
     return along_x, lengths, low
 
 
 def _family(description: Beam, direction: str, load: TipLoad, length: float) -> Any:
     """The family of a plane for the beam with this free length."""
-    free = description.replace(length=length, mass=None, mass_per_length=description.m, material=None, section=None)
+    per_length = {} if description.mass is None else {"mass": None, "mass_per_length": description.m}
+    free = description.replace(length=length, **per_length)
     return fitted(description.families[direction], free, direction, load)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from flexarm.description.arm import Arm
 from flexarm.mechanics.chain import Chain, named_chain
 from flexarm.mechanics.nominal import Nominal
+from flexarm.mechanics.outside import with_outside
 from flexarm.mechanics.parameters import Given, Name, Parameter, full_name, parameter_of
 from flexarm.mechanics.spatial import Scalar, Vector, entries, is_symbolic
 
@@ -88,4 +89,5 @@ def varied_chain(arm: Arm, parameters: tuple[Parameter, ...]) -> tuple[Chain, ca
     """The chain with symbols for these numbers, and the symbols (k,)."""
     p = ca.SX.sym("p", len(parameters))
     nominal = Nominal(p, np.array([x.value for x in parameters]))
-    return replace(named_chain(arm, Choice(entries(p), parameters)), nominal=nominal), p
+    chain = with_outside(named_chain(arm, Choice(entries(p), parameters)), arm)
+    return replace(chain, nominal=nominal), p

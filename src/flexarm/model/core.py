@@ -26,9 +26,10 @@ Array = np.ndarray
 class Model(Traced):
     """An arm's equations of motion, M(q) qdd + bias + damping + stiffness + gravity = B(q) u.
 
-    The last axis of q, qd and qdd has n numbers, in the order of `coordinates`, that of u has m, in the order of
-    `inputs`. Axes before the last mean many states at once and appear in the result; arguments with fewer are used for
-    all of them. Nothing is traced or compiled before it is called.
+    The last axis of q has nq numbers, in the order of `coordinates`, that of qd and qdd n, in the order of
+    `velocities`: the same but where the base is free, which has seven coordinates and six rates. That of u has m, in
+    the order of `inputs`. Axes before the last mean many states at once and appear in the result; arguments with fewer
+    are used for all of them. Nothing is traced or compiled before it is called.
 
     Parameters
     ----------
@@ -94,20 +95,25 @@ class Model(Traced):
         return self.evaluate("stiffness_force", q, p=p)
 
     def damping_force(self, q: Array, qd: Array, p: Any = None) -> Array:
-        """Force of bearings, springs and links' modal damping, (n,)."""
+        """Force of bearings, springs, links' damping, and friction whose states are zero, (n,); motors are away."""
         return self.evaluate("damping_force", q, qd, p=p)
 
     def input_matrix(self, q: Array, p: Any = None) -> Array:
         """B(q), (n, m): generalized force = B u."""
         return self.evaluate("input_matrix", q, p=p)
 
-    def forward_dynamics(self, q: Array, qd: Array, u: Array, p: Any = None) -> Array:
-        """Acceleration qdd, (n,), by recursion in O(number of links) (Mohan & Saha section 5)."""
-        return self.evaluate("forward_dynamics", q, qd, u, p=p)
+    def forward_dynamics(self, q: Array, qd: Array, u: Array, p: Any = None, s: Any = None, w: Any = None) -> Array:
+        """Acceleration qdd, (n,), by recursion in O(number of links) (Mohan & Saha section 5).
 
-    def forward_dynamics_dense(self, q: Array, qd: Array, u: Array, p: Any = None) -> Array:
+        s are the states of drives, w exogenous inputs, where the arm has some: zero by default.
+        """
+        return self.evaluate("forward_dynamics", q, qd, u, p=p, s=s, w=w)
+
+    def forward_dynamics_dense(
+        self, q: Array, qd: Array, u: Array, p: Any = None, s: Any = None, w: Any = None
+    ) -> Array:
         """The same acceleration from the factors of the whole inertia matrix (Mohan & Saha section 7.2), to compare."""
-        return self.evaluate("forward_dynamics_dense", q, qd, u, p=p)
+        return self.evaluate("forward_dynamics_dense", q, qd, u, p=p, s=s, w=w)
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, p: Any = None) -> Array:
         """Generalized force, (n,), that gives the acceleration qdd."""
@@ -115,17 +121,27 @@ class Model(Traced):
 
     # -- energies and places
 
-    def energy(self, q: Array, qd: Array, p: Any = None) -> tuple[Array, Array]:
-        """Kinetic and potential energy [J]; potential: gravity (zero at the base's height), strain and springs."""
-        both = self.evaluate("energy", q, qd, p=p)
+    def energy(self, q: Array, qd: Array, p: Any = None, s: Any = None) -> tuple[Array, Array]:
+        """Kinetic and potential energy [J]; potential: gravity (zero at the base's height), strain and springs.
+
+        What the states s of drives hold counts as potential; they are zero by default.
+        """
+        both = self.evaluate("energy", q, qd, p=p, s=s)
         return both[..., 0], both[..., 1]
 
+    def momentum(self, q: Array, qd: Array, p: Any = None) -> Array:
+        """Momentum [kg m/s] and moment of momentum about the world's origin [N m s], (6,), along the world's axes.
+
+        A base that is not free holds the arm, and gives and takes both; its frame is the world.
+        """
+        return self.evaluate("momentum", q, qd, p=p)
+
     def tip(self, q: Array, p: Any = None) -> Array:
-        """Pose of the payload frame in the base frame, (4, 4)."""
+        """Pose of the arm's tip, (4, 4), in the world, which is the frame of a base that is not free."""
         return self.evaluate("tip", q, p=p)
 
     def frames(self, q: Array, p: Any = None) -> Array:
-        """Poses of the links' base frames and of the payload frame in the base frame, (links + 1, 4, 4)."""
+        """Poses of the links' base frames and of the arm's tip, (links + 1, 4, 4), in the same frame as `tip`."""
         return self.evaluate("frames", q, p=p)
 
     def deflections(self, q: Array, p: Any = None) -> Array:
@@ -148,7 +164,14 @@ class Model(Traced):
         return linear.modes(self._with(p), q, locked)
 
     def linearize(
-        self, q: Array, qd: Array, u: Array, outputs: Sequence[Sensor] | None = None, p: Any = None
+        self,
+        q: Array,
+        qd: Array,
+        u: Array,
+        outputs: Sequence[Sensor] | None = None,
+        p: Any = None,
+        w: Any = None,
+        s: Any = None,
     ) -> "StateSpace":
         """The arm near a state, as a `control.StateSpace`: states (q, qd), inputs u, outputs y, all deviations.
 
@@ -158,19 +181,24 @@ class Model(Traced):
 
         Parameters
         ----------
-        q, qd, u : (n,), (n,), (m,)
+        q, qd, u : (nq,), (n,), (m,)
             The state and the inputs there.
         outputs : list of Sensor, optional
             What is measured, see the module `sensors`; default all of q, then all of qd.
         p : (k,) or dict, optional
             Parameters.
+        s : (states,), optional
+            States of drives there; default zero. They stand behind q and qd among the states.
+        w : (exogenous,), optional
+            Exogenous inputs at the state. Where they are given the linear model has them as further inputs, with `w_`
+            before their names: `w_push_fx`; else they are zero and stay so.
 
         Raises
         ------
         DescriptionError
             Also where a sensor does not fit the arm, or two signals have one name.
         """
-        return linear.linearize(self._with(p), q, qd, u, outputs)
+        return linear.linearize(self._with(p), q, qd, u, outputs, w, s)
 
     # -- outputs
 

@@ -36,7 +36,7 @@ def drawing(model: Traced) -> "ca.Function":
         from flexarm.mechanics.spatial import entries
 
         q, s = ca.SX.sym("q", len(model.coordinates)), ca.SX.sym("s", 1)
-        sections, frames = mechanics.drawing(model.chain, model.arm.springs, STATIONS, entries(q), s)
+        sections, frames = mechanics.drawing(*model.posed(entries(q)), model.arm.springs, STATIONS, s)
         stations = [x for link in sections for row in link for x in row]
         poses = [x for frame in frames for r in range(3) for x in (*frame.R[r], frame.p[r])]
         values = ca.cse([ca.densify(ca.SX(ca.vertcat(*values))) for values in (stations, poses)])

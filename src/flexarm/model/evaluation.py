@@ -7,6 +7,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from flexarm.errors import DescriptionError
+from flexarm.model.attitudes import checked_attitude
 from flexarm.native.calls import OneState
 from flexarm.native.kernel import Kernel
 from flexarm.native.once import Once
@@ -54,6 +55,8 @@ class Evaluation:
         Of the value at one state.
     place : int
         How many arguments stand before the constants of a model that varies.
+    pose : int, optional
+        Which argument has the pose of a free base.
     """
 
     def __init__(
@@ -63,7 +66,9 @@ class Evaluation:
         arguments: dict[str, tuple[str, ...]],
         shape: tuple[int, ...],
         place: int = 0,
+        pose: int | None = None,
     ):
+        self._pose = pose
         self._name, self._kernel, self._arguments, self._shape, self._place = name, kernel, arguments, shape, place
         lengths = [len(signals) for signals in arguments.values()]
         self._shapes = [(length,) for length in lengths]
@@ -90,17 +95,22 @@ class Evaluation:
             names = ", ".join(self._arguments)
             raise DescriptionError(f"{self._name} takes {names}; {len(values)} values were given")
         w = self._kernel.constants if p is None else self._kernel.constants_of(p)
-        if (found := self._plain(values, w)) is not None:
-            return found
-        values = [argument(*each, x) for each, x in zip(self._arguments.items(), values, strict=True)]
-        if (found := self._plain(values, w)) is not None:
-            return found
+        if (found := self._plain(values, w)) is None:
+            values = [argument(*each, x) for each, x in zip(self._arguments.items(), values, strict=True)]
+            if (found := self._plain(values, w)) is None:
+                raise self._misfit(values, w, p)
+        if self._pose is not None:
+            checked_attitude(values[self._pose])
+        return found
+
+    def _misfit(self, values: Sequence[Array], w: Array, p: Array | None) -> DescriptionError:
+        """Why there is no value."""
         if not np.isfinite(w).all():
-            raise DescriptionError(f"{self._name}: its parameters lead to numbers that are not finite")
+            return DescriptionError(f"{self._name}: its parameters lead to numbers that are not finite")
         given = ", ".join(f"{name} is {x.shape}" for name, x in zip(self._arguments, values, strict=True))
         if p is not None:
             given += f", p is {p.shape}"
-        raise DescriptionError(f"{self._name}: axes before the last do not fit together: {given}")
+        return DescriptionError(f"{self._name}: axes before the last do not fit together: {given}")
 
     def _plain(self, values: Sequence[Any], w: Array) -> Array | None:
         """The value for arrays of doubles; None for anything else, or what is not finite or does not fit together."""

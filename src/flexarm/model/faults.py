@@ -27,7 +27,7 @@ def without_inertia(model: "Traced", q: Array) -> str:
     omega, V = np.linalg.eigh(M / np.outer(scale, scale))
     if omega[0] > 1e-14 * omega[-1]:
         return ""
-    name = model.coordinates[int(np.argmax(np.abs(V[:, 0])))]
+    name = model.velocities[int(np.argmax(np.abs(V[:, 0])))]
     return f"nothing resists the acceleration of {name}; it must move some inertia: of a link, a hub or a rotor"
 
 

@@ -26,7 +26,7 @@ class Sensor(Protocol):
         """Names of its signals; raises `DescriptionError` where the arm has not what it measures."""
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """Its signals at a state, from lists of scalars."""
+        """Its signals at a state, from lists of scalars, each over the rates: see `mechanics.chain.posed`."""
 
     def described(self) -> str:
         """Everything the expression depends on, beside the arm."""
@@ -59,9 +59,10 @@ def function(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
         from flexarm.mechanics.spatial import entries
 
         arguments = ("q", "qd", "qdd")
-        symbols = [ca.SX.sym(name, len(model.coordinates)) for name in arguments]
+        symbols = [ca.SX.sym(name, size) for name, size in zip(arguments, (model.nq, model.nv, model.nv), strict=True)]
         scalars = [entries(x) for x in symbols]
-        y = [value for each in outputs for value in each.expression(model.arm, model.chain, *scalars)]
+        chain, scalars[0] = model.posed(scalars[0])
+        y = [value for each in outputs for value in each.expression(model.arm, chain, *scalars)]
         expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*y))))
         return model.over_parameters("outputs", dict(zip(arguments, symbols, strict=True)), {"outputs": expression})
 
@@ -69,14 +70,16 @@ def function(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
 
 
 def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
-    """dy/dq, dy/dqd and dy/dqdd, (p, n) each."""
+    """dy/dq, dy/dqd and dy/dqdd, (p, n) each; dy/dq is that to local coordinates, as `Traced.slope` has them."""
 
     def trace() -> "ca.Function":
         import casadi as ca
 
         y = function(model, outputs)
         x = y.sx_in()
-        return ca.Function("slopes", x, [ca.densify(ca.jacobian(y(*x), each)) for each in x[:3]])
+        names = ("q", "qd", "qdd")
+        found = [model.to_tangent(ca.jacobian(y(*x), each), x, a) for a, each in zip(names, x, strict=False)]
+        return ca.Function("slopes", x, [ca.densify(each) for each in found])
 
     found = model.with_numbers(model.traced(_key(model, outputs) + " slopes", trace))
     return tuple(np.array(x) for x in found(q, qd, qdd))

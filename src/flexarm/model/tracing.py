@@ -16,6 +16,7 @@ from flexarm import progress
 from flexarm.checks import Described, Fault, checked_instance, checked_integer, choices, refused, shown
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
+from flexarm.model.attitudes import checked_attitude
 from flexarm.model.evaluation import Evaluation, argument
 from flexarm.model.faults import not_finite
 from flexarm.model.varied import Group, Traces, Varied, place
@@ -34,6 +35,7 @@ Array = np.ndarray
 
 
 STATE = ("q", "qd")
+MOVED = ("q", "qd", "s", "u", "w")
 QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "mass_matrix": (("q",), ("n", "n")),
     "bias": (STATE, ("n",)),
@@ -42,21 +44,24 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "restoring_force": (("q",), ("n",)),
     "damping_force": (STATE, ("n",)),
     "input_matrix": (("q",), ("n", "m")),
-    "forward_dynamics": ((*STATE, "u"), ("n",)),
-    "forward_dynamics_dense": ((*STATE, "u"), ("n",)),
+    "forward_dynamics": (MOVED, ("n",)),
+    "forward_dynamics_dense": (MOVED, ("n",)),
     "inverse_dynamics": ((*STATE, "qdd"), ("n",)),
-    "energy": (STATE, (2,)),
+    "energy": ((*STATE, "s"), (2,)),
+    "momentum": (STATE, (6,)),
+    "power": (MOVED, (1,)),
+    "motors": (MOVED, ("m", 2)),
     "frames": (("q",), ("bodies", 4, 4)),
     "tip": (("q",), (4, 4)),
     "deflections": (("q",), ("links", 6)),
-    "state_rate": ((*STATE, "u"), ("2n + 2",)),
-    "state_residual": ((*STATE, "u", "qdd"), ("n + 2",)),
-    "prescribed_rate": ((*STATE, "u"), ("2n + 2",)),
-    "prescribed_residual": ((*STATE, "u", "qdd"), ("n + 2",)),
-    "prescribed_force": ((*STATE, "u"), ("m",)),
-    "observed": (STATE, ("5 + 6 links + m",)),
+    "state_rate": (MOVED, ("nq + n + s + 2",)),
+    "state_residual": ((*MOVED, "qdd"), ("n + s + pose + 2",)),
+    "prescribed_rate": (MOVED, ("nq + n + s + 2",)),
+    "prescribed_residual": ((*MOVED, "qdd"), ("n + s + pose + 2",)),
+    "prescribed_force": (MOVED, ("m",)),
+    "observed": ((*STATE, "s"), ("5 + 6 links + m",)),
 }
-"""Arguments and shape of every quantity in the module `quantities`."""
+"""Arguments and shape of every quantity in the module `quantities`; s and w are no arguments of an arm without them."""
 RESIDUALS = {"state_rate": "state_residual", "prescribed_rate": "prescribed_residual"}
 """What an implicit method solves in place of what is integrated."""
 PARTNERS = RESIDUALS | {residual: rate for rate, residual in RESIDUALS.items()}
@@ -113,9 +118,10 @@ def taken_by(name: str) -> tuple[str, ...]:
 def _chain(arm: Arm, varied: tuple["Parameter", ...]) -> tuple["Chain", Any]:
     """The chain, and the symbols p in it, if any."""
     from flexarm.mechanics.chain import chain  # late: CasADi takes long to import
+    from flexarm.mechanics.outside import with_outside
 
     if not varied:
-        return chain(arm), None
+        return with_outside(chain(arm), arm), None
     from flexarm.mechanics.varied import varied_chain
 
     return varied_chain(arm, varied)
@@ -159,8 +165,10 @@ class Traced:
     Attributes
     ----------
     arm : Arm
-    coordinates, inputs : tuple of str
-        Names in the order of q and of u.
+    coordinates, velocities, inputs, states, exogenous : tuple of str
+        Names in the order of q, of qd, of u, of the states s of drives, and of the exogenous inputs w.
+    nq, nv : int
+        Numbers of coordinates and of rates: the same but where the base is free, which has seven and six.
     p : (k,)
         Values of the parameters that vary, see `Model`.
     """
@@ -174,15 +182,20 @@ class Traced:
         self.arm = arm
         self.coordinates = arm.coordinates
         self.inputs = arm.inputs
-        n, m = len(arm.coordinates), len(arm.inputs)
-        self._signals = dict.fromkeys(("q", "qd", "qdd"), arm.coordinates) | {"u": arm.inputs}
+        self.velocities = arm.velocities
+        self.nq, self.nv = len(arm.coordinates), len(arm.velocities)
+        n, m = self.nv, len(arm.inputs)
+        self._more = bool(arm.states or arm.exogenous)
+        self.states, self.exogenous = arm.states, arm.exogenous
+        self._signals = {"q": arm.coordinates} | dict.fromkeys(("qd", "qdd"), arm.velocities)
+        self._signals |= {"u": arm.inputs, "s": arm.states, "w": arm.exogenous}
         self._sizes: dict[str, int] = {
             "n": n,
             "m": m,
             "bodies": len(arm.links) + 1,
             "links": len(arm.links),
-            "2n + 2": 2 * n + 2,
-            "n + 2": n + 2,
+            "nq + n + s + 2": len(arm.coordinates) + n + len(arm.states) + 2,
+            "n + s + pose + 2": n + len(arm.states) + 7 * arm.free + 2,
             "5 + 6 links + m": 5 + 6 * len(arm.links) + m,
         }
         self._begin(self._shared.varied.nominal)
@@ -232,8 +245,10 @@ class Traced:
 
             symbols = {a: ca.SX.sym(a, len(self._signals[a])) for a in names}
             scalars = [entries(x) for x in symbols.values()]
+            symbols = {a: symbols[a] for a in self.arguments(name)}
+            chain, scalars[0] = self.posed(scalars[0])
             try:
-                value = getattr(quantities, name)(self.chain, *scalars)
+                value = getattr(quantities, name)(chain, *scalars)
             except ArithmeticError:  # of numbers that are no symbols, a constant inertia of zero
                 raise not_finite(self, name) from None
             rows = [ca.horzcat(*row) if isinstance(row, list) else row for row in value]
@@ -241,6 +256,61 @@ class Traced:
             return self.over_parameters(name, symbols, {name: expression})
 
         return self.traced(name, trace)
+
+    def arguments(self, name: str) -> tuple[str, ...]:
+        """Those of a quantity of this arm: s and w where it has some."""
+        return tuple(a for a in taken_by(name) if a not in ("s", "w") or self._signals[a])
+
+    def _filled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of a quantity's arguments; s and w, which are zero then, may be left out."""
+        names = self.arguments(name)
+        few = [a for a in names if a not in ("s", "w")]
+        if few == list(names):
+            return function
+
+        def filled(*given: Any) -> Any:
+            if len(given) != len(few):
+                return function(*given)
+            values = dict(zip(few, given, strict=True))
+            return function(*(values.get(a, np.zeros(len(self._signals[a]))) for a in names))
+
+        return filled
+
+    def posed(self, q: list) -> "tuple[Chain, list]":
+        """The chain at the pose that coordinates (nq) give a free base, and the coordinates over the rates (nv)."""
+        from flexarm.mechanics.chain import posed
+
+        return posed(self.chain, q)
+
+    def to_tangent(self, slope: "ca.SX", x: "Sequence[ca.SX]", argument: str) -> "ca.SX":
+        """A derivative to an argument, of all arguments x, with that to q in local coordinates."""
+        if argument != "q" or not self.arm.free:
+            return slope
+        import casadi as ca
+
+        from flexarm.mechanics.chain import tangent
+        from flexarm.mechanics.spatial import entries, matrix
+
+        return ca.mtimes(slope, matrix(tangent(self.chain, entries(x[0]))))
+
+    def rates_in_tangent(self, name: str, slope: "ca.SX", x: "Sequence[ca.SX]", argument: str) -> "ca.SX":
+        """A derivative of what a simulation integrates with the rates of q in local coordinates.
+
+        Near a motion with the twist (v, w) a shift d and a turn t of a free base have the rates d' = dv - w x d - v x t
+        and t' = dw - w x t.
+        """
+        if name not in RESIDUALS or not self.arm.free:
+            return slope
+        import casadi as ca
+
+        rows = ca.SX.zeros(self.nv, slope.shape[1])
+        rows[6:, :] = slope[7 : self.nq, :]
+        if argument == "q":
+            v, w = (ca.skew(x[1][part]) for part in (slice(0, 3), slice(3, 6)))
+            rows[:6, :6] = -ca.blockcat([[w, v], [ca.SX.zeros(3, 3), w]])
+        if argument == "qd":
+            rows[:6, :6] = ca.SX.eye(6)
+        return ca.vertcat(rows, slope[self.nq :, :])
 
     def over_parameters(self, name: str, arguments: dict[str, "ca.SX"], results: dict[str, "ca.SX"]) -> "ca.Function":
         """The Function of expressions over the chain: of these arguments and, where the model varies, of p."""
@@ -263,14 +333,16 @@ class Traced:
 
     def fixed(self, name: str) -> Callable[..., Any]:
         """`function` with this model's parameters put in: of the other arguments alone, numbers or expressions."""
-        return self.with_numbers(self.function(name))
+        return self._filled(name, self.with_numbers(self.function(name)))
 
     def slope(self, name: str, argument: int | str) -> Callable[..., Any]:
         """The derivative of a quantity to one of its arguments, by number or name, "p" among them.
 
-        It takes all arguments but p, which is this model's.
+        It takes all arguments but p, which is this model's; states of drives and exogenous inputs may be left out. Of
+        an arm with a free base the derivative to q is that to its local coordinates (nv): those of the base are a shift
+        and a turn along its axes; and what is derived of rates of coordinates are those of local ones.
         """
-        names = (*taken_by(name), *(["p"] if self._shared.varied else []))
+        names = (*self.arguments(name), *(["p"] if self._shared.varied else []))
         with refused(f"slope of {name}"):
             if isinstance(argument, str):
                 if argument not in names:
@@ -282,9 +354,10 @@ class Traced:
             import casadi as ca
 
             x = self.function(name).sx_in()
-            return ca.Function("slope", x, [ca.densify(ca.jacobian(self.function(name)(*x), x[argument]))])
+            found = self.to_tangent(ca.jacobian(self.function(name)(*x), x[argument]), x, names[argument])
+            return ca.Function("slope", x, [ca.densify(self.rates_in_tangent(name, found, x, names[argument]))])
 
-        return self.with_numbers(self.traced(f"{name} to {argument}", trace))
+        return self._filled(name, self.with_numbers(self.traced(f"{name} to {argument}", trace)))
 
     def traced(self, key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
         """A function, of p at last where the model varies; traced when first asked for and kept by its key."""
@@ -299,7 +372,7 @@ class Traced:
 
         When it is first called it raises `DescriptionError` if its value is not finite at rest.
         """
-        names = taken_by(name)
+        names = self.arguments(name)
         partners = {other: self._laid_out(other) for rate, other in PARTNERS.items() if rate == name}
 
         def check(call: Callable[[Array], Array]) -> None:
@@ -308,7 +381,7 @@ class Traced:
             if not np.isfinite(call(at_rest)).all():
                 raise not_finite(self, name)
 
-        behind = len(self.coordinates) if place(names) < len(names) else 0
+        behind = self.nv if place(names) < len(names) else 0
         return self.compiled(name, self._laid_out(name), check, partners, behind)
 
     def _laid_out(self, name: str) -> Callable[[], "ca.Function"]:
@@ -378,22 +451,39 @@ class Traced:
 
     @property
     def gravity(self) -> tuple[float, ...]:
-        """Acceleration of gravity in the base frame [m/s^2]."""
+        """Acceleration of gravity in the world, which is the frame of a base that is not free [m/s^2]."""
         lone = self.number("gravity", 1.0) if any(x.name == "gravity" for x in self.varied) else None
         given = [float(np.sign(g)) * lone if lone is not None else g for g in self.arm.gravity]
         return tuple(self.number(f"gravity.{axis}", g) for axis, g in zip("xyz", given, strict=True))
 
-    def evaluate(self, name: str, *values: Any, p: Any = None) -> Array:
+    def evaluate(self, name: str, *values: Any, p: Any = None, s: Any = None, w: Any = None) -> Array:
         """The value of any quantity at one state or many, for arguments as its method takes them.
 
-        p are parameters (k,) or (..., k) in place of this model's.
+        p are parameters (k,) or (..., k) in place of this model's; s and w states of drives and exogenous inputs, for
+        an arm that has some, by default zero.
         """
         try:
             found = self._evaluations[name]
         except (KeyError, TypeError):  # not asked before, or no name
             kernel = self.kernel(name)
-            found = self._evaluations.setdefault(name, self.evaluation(name, kernel, *QUANTITIES[name]))
+            shape = QUANTITIES[name][1]
+            found = self._evaluations.setdefault(name, self.evaluation(name, kernel, self.arguments(name), shape))
+        if self._more or s is not None or w is not None:
+            values = tuple(self._with_states(name, values, {"s": s, "w": w}))
         return found(values) if p is None else found(values, self.parameter_values(p))
+
+    def _with_states(self, name: str, values: Sequence[Any], more: dict[str, Any]) -> Sequence[Any]:
+        """The values of all arguments of a quantity."""
+        names = self.arguments(name)
+        for each, value in more.items():
+            if value is not None and each not in names:
+                what = {"s": "no drive with states", "w": "no exogenous input"}[each]
+                raise DescriptionError(f"{name}: {each} is given; arm {self.arm.name!r} has {what} that it depends on")
+        few = [a for a in names if a not in more]
+        if len(values) != len(few):
+            return values
+        given = {**more, **dict(zip(few, values, strict=True))}
+        return [np.zeros(len(self._signals[a])) if given[a] is None else given[a] for a in names]
 
     def parameter_values(self, p: Any) -> Array:
         """Parameters (..., k) of an array, or of a dict by name with the others as in this model.
@@ -406,18 +496,26 @@ class Traced:
         self, name: str, kernel: Kernel | At, names: tuple[str, ...], sizes: tuple[str | int, ...]
     ) -> Evaluation:
         """A kernel as a function of arguments of these names, with a value in the shape of `sizes`."""
-        return Evaluation(name, kernel, {a: self._signals[a] for a in names}, self._shape(sizes), place(names))
+        signals, pose = (
+            {a: self._signals[a] for a in names},
+            names.index("q") if self.arm.free and "q" in names else None,
+        )
+        return Evaluation(name, kernel, signals, self._shape(sizes), place(names), pose)
 
     def _shape(self, sizes: tuple[str | int, ...]) -> tuple[int, ...]:
         return tuple(s if isinstance(s, int) else self._sizes[s] for s in sizes)
 
     def argument(self, name: str, value: Any) -> Array:
         """An argument q, qd, qdd (..., n) or u (..., m) as an array of floats; raises `DescriptionError`."""
+        there = {a: signals for a, signals in self._signals.items() if signals or a not in ("s", "w")}
         try:
-            signals = self._signals[name]
+            signals = there[name]
         except (KeyError, TypeError):  # what is no text may not be hashable
-            raise DescriptionError(f"name is {shown(name)}; it must be {choices(*self._signals)}") from None
-        return argument(name, signals, value)
+            raise DescriptionError(f"name is {shown(name)}; it must be {choices(*there)}") from None
+        x = argument(name, signals, value)
+        if self.arm.free and name == "q":
+            checked_attitude(x)
+        return x
 
     def single(self, where: str, name: str, value: Any) -> Array:
         """An `argument` of one state: (n,) or (m,)."""

@@ -110,12 +110,14 @@ class Varied:
             full = np.broadcast_to(I, (*x.shape[:-1], 3, 3)).copy()
             for r, c, place in entries:
                 full[..., r, c] = x[..., place]
-            least = np.linalg.eigvalsh(full)[..., 0]
-            bad = np.argwhere(least < -1e-12 * np.abs(full).max(axis=(-2, -1)))
+            least, size = np.linalg.eigvalsh(full)[..., 0], np.abs(full).max(axis=(-2, -1))
+            free = self.arm.free and name == "base.inertia"
+            bad = np.argwhere(least <= 1e-15 * size if free else least < -1e-12 * size)
             if len(bad):
                 where = "p" + "".join(f"[{i}]" for i in bad[0])
                 value = float(least[tuple(bad[0])])
-                raise DescriptionError(f"{where}: {name} has the principal value {value} kg m^2; none may be negative")
+                allowed = "all must be positive" if free else "none may be negative"
+                raise DescriptionError(f"{where}: {name} has the principal value {value} kg m^2; {allowed}")
 
         if self.arm.payload is None and "payload.inertia" in self._tensors:
             mass = [i for i, each in enumerate(self.parameters) if each.name == "payload.mass"]
@@ -137,11 +139,11 @@ class Varied:
 
     def arm_at(self, x: Array, of_tapered: str = numbers.REFUSED) -> Arm:
         """The description with these values, see `numbers.changed`; raises `DescriptionError`."""
-        values = {
-            each.name: float(value) for each, value in zip(self.parameters, x, strict=True) if value != each.value
-        }
+        values = {each.name: float(value) for each, value in zip(self.parameters, x, strict=True)}
         with refused(f"arm {self.arm.name!r}"):
-            return numbers.changed(self.arm, values, of_tapered)
+            return numbers.changed(
+                self.arm, numbers.told(values, {x.name: x.value for x in self.parameters}), of_tapered
+            )
 
     @cached_property
     def described(self) -> tuple["Parameter", ...]:
@@ -154,6 +156,8 @@ class Varied:
         Away from them, because an angle may count only where another is not zero.
         """
         follows: dict[str, None] = {}
+        if self._beside[i]:
+            return ()
         for known, mine in self._compared:
             for step in STEPS:
                 x = known.copy()
@@ -166,11 +170,17 @@ class Varied:
         return tuple(follows)
 
     @cached_property
+    def _beside(self) -> Array:
+        """Which numbers no shape follows."""
+        return np.array([numbers.beside_shapes(self.arm, x.name) for x in self.parameters])
+
+    @cached_property
     def _compared(self) -> list[tuple[Array, dict[str, Array]]]:
         """Nominal values, and others none of which is zero but for products of inertia; the shapes at each."""
         scatter = 1.0 + 0.1 * np.random.default_rng(1).random(len(self.nominal))
         crossed = np.array([numbers.is_product(self.arm, x.name) for x in self.parameters])
         others = np.where(self.nominal == 0.0, 0.1, self.nominal) * scatter
+        others = np.where(self._beside, self.nominal, others)  # their parts allow no numbers but some together
         straight = np.where(crossed, self.nominal, others)
         return [(x, self._bases(x)) for x in (self.nominal, straight, np.where(crossed, 1e-3 * others, others))]
 

@@ -261,6 +261,11 @@ def _operation(k: int, op: int | str, index: int, x: list[str], lanes: int, T: s
     if op in COMPARISONS:
         bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
         return f"  %c{k} = fcmp {COMPARISONS[op]} {T} {x[0]}, {x[1]}\n{v} = uitofp {bits} %c{k} to {T}"
+    if op == ca.OP_SIGN:
+        bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        compared = [f"  %{c}{k} = fcmp {how} {T} {x[0]}, {zero}" for c, how in (("c", "ogt"), ("d", "olt"))]
+        counted = [f"  %{c}f{k} = uitofp {bits} %{c}{k} to {T}" for c in "cd"]
+        return "\n".join([*compared, *counted, f"{v} = fsub {T} %cf{k}, %df{k}"])
     if op == ca.OP_NOT:
         bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
         return f"  %c{k} = fcmp oeq {T} {x[0]}, {zero}\n{v} = uitofp {bits} %c{k} to {T}"

@@ -28,8 +28,9 @@ from flexarm.errors import DescriptionError
 from flexarm.files import check_writable, checked_path, write_whole
 from flexarm.model import Model
 from flexarm.model.drawing import drawn
+from flexarm.pictures import sketch
 from flexarm.pictures.recorded import Motion, motions
-from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, solid, space_camera
+from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, skeleton, solid, space_camera
 from flexarm.pictures.solids import solids
 from flexarm.progress import said
 
@@ -223,9 +224,10 @@ class Stage:
             raise Fault("ghost", "is 'reference', but no result has one")
         self.looks = [solids(run.model) for run in runs]
         self.size = max(look["reach"] for look in self.looks)
-        corners = np.array([self._extent(run) for run in runs])  # (runs, 2, 3)
-        low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
-        self.low, self.high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+        corners = np.array(
+            [self._extent(run, look) for run, look in zip(runs, self.looks, strict=True)]
+        )  # (runs, 2, 3)
+        self.low, self.high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
         self.camera = self._camera(view)
         self.paths = [self._path(run) for run in runs]
 
@@ -233,7 +235,7 @@ class Stage:
         """At most `DENSE` of a run's configurations, the last one among them."""
         return run.q[np.unique(np.linspace(0, len(run.q) - 1, DENSE).astype(int))]
 
-    def _extent(self, run: Motion) -> Array:
+    def _extent(self, run: Motion, look: dict[str, Any]) -> Array:
         """Between which corners (2, 3) [m] a run is drawn."""
         found = []
         shown_as = [(self._samples(run), self.options.magnified)]
@@ -244,7 +246,12 @@ class Stage:
         for q, magnified in shown_as:
             for part in np.array_split(q, max(1, len(q) // 100)):
                 stations, frames = drawn(run.model, part, magnified)
-                places = [stations[..., :3], frames[..., 3]]
+                places = [
+                    stations[..., :3],
+                    frames[..., 3],
+                    sketch.body(look, part),
+                    *sketch.borders(look, stations, frames),
+                ]
                 for i, link in enumerate(run.model.arm.links):
                     if isinstance(link.joint, Telescope):
                         free = np.linalg.norm(stations[:, i, -1, :3] - stations[:, i, 0, :3], axis=1)
@@ -307,19 +314,22 @@ class Stage:
             links = len(run.model.arm.links)
             looks = [i] * links if len(self.runs) > 1 else range(links)
             colours = [np.array(to_rgb(style.curve(k)["color"])) for k in looks]
-            place = drawn(run.model, run.at(t), self.options.magnified)
-            parts.append(picture(solid(self.looks[i], *place, colours, dark, NARROWER**i), self.camera))
+            q, look = run.at(t), self.looks[i]
+            place = drawn(run.model, q, self.options.magnified)
+            base = sketch.pose(q, look["base"]["free"])
+            parts.append(picture(solid(look, *place, colours, dark, NARROWER**i, base), self.camera))
         polygons, colours = zip(*parts, strict=True)
         return np.concatenate(polygons), np.concatenate(colours)
 
     def ghosts(self, t: float) -> list[Array]:
         """Of every run that has one, the dashed line (P, 2) [m]."""
         found = []
-        for run in self.runs:
+        gap = np.full((1, 3), np.nan)  # between the branches of a tree
+        for run, look in zip(self.runs, self.looks, strict=True):
             if (kind := self.ghost(run)) is not None:
                 q = run.wanted_at(t) if kind == "reference" else run.at(t)
-                stations, frames = drawn(run.model, q, 0.0)
-                points = np.concatenate([*stations[..., :3], frames[-1:, :, 3]])
+                lines = skeleton(look, *drawn(run.model, q, 0.0), sketch.pose(q, look["base"]["free"]))
+                points = np.concatenate([part for line in lines for part in (line, gap)][:-1])
                 found.append(self.camera.seen(points))
         return found
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.plots import base_motion, thrusters
+
 if TYPE_CHECKING:
     from xarray import Dataset
 
@@ -19,6 +21,9 @@ UNSEEN = 1e-3
 PREFIXES = ((1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\N{MICRO SIGN}"))
 
 ENERGIES = {"kinetic": "kinetic", "potential": "change of potential", "work": "work", "dissipated": "dissipated"}
+
+EFFORTS = ("forces", "N"), ("torques", "N m")
+"""Titles and units of inputs along something, and about it."""
 
 Curves = dict[tuple[str, str], list[dict[str, Any]]]
 """By title and unit of their plot, in the order of the plots: `name`, `values`, and sometimes a `reference`."""
@@ -57,8 +62,10 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
 
     has = {*result.variables}
     names, units, owners = (x.values.tolist() for x in (result.coordinate, result.unit, result.owner))
-    driven = {name: (unit, owner) for name, unit, owner in zip(names, units, owners, strict=True)}
+    driven = {name: (EFFORTS[unit == "rad"], owner) for name, unit, owner in zip(names, units, owners, strict=True)}
+    driven |= {name: (EFFORTS[kind == "torque"], name) for name, kind in thrusters(result).items()}
     joints = np.flatnonzero(result.role.values == "joint").tolist()
+    behind = result.sizes["coordinate"] - result.sizes.get("velocity", result.sizes["coordinate"])
     q = values("q")
     for k, i in enumerate(joints):
         wanted = {"reference": values("q_ref")[:, k]} if "q_ref" in has else {}
@@ -66,13 +73,17 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
     u = values("u") if "u" in has else np.zeros((len(rows), 0))
     if _largest(u):
         for k, name in enumerate(result.input.values.tolist()):
-            unit, owner = driven[name]
-            title, force = ("torques", "N m") if unit == "rad" else ("forces", "N")
-            add(title, force, owner, u[:, k])
+            (title, unit), owner = driven[name]
+            add(title, unit, owner, u[:, k])
     elif "qd" in has:
         qd = values("qd")
         for i in joints:
-            add("joint rates", f"{units[i]}/s", owners[i], qd[:, i])
+            add("joint rates", f"{units[i]}/s", owners[i], qd[:, i - behind])
+    if (result.role.values == "base").any():
+        moved, turned = base_motion(np.asarray(result.q.values, dtype=float))
+        for axis, x, turn in zip("xyz", moved[rows].T, turned[rows].T, strict=True):
+            add("place of the base", "m", axis, x)
+            add("turn of the base since the start", "rad", f"about {axis}", turn)
     deflection = values("deflection") if "deflection" in has else np.zeros((len(rows), 0, 3))
     if _largest(deflection):
         least = UNSEEN * _largest(deflection)

@@ -15,18 +15,20 @@ from flexarm.closed_forms.formats.program import Program
 from flexarm.control import JointPD, lqr, pd
 from flexarm.control.gains import actuated, rigid_arm
 from flexarm.control.shaping import controlled_vibrations
-from flexarm.description.arm import DIRECTIONS, Arm
+from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics.chain import positions
 from flexarm.mechanics.lean import lean
 from flexarm.mechanics.parameters import Parameter
-from flexarm.mechanics.spatial import added, dot, entries, product, scaled
+from flexarm.mechanics.quantities import acted
+from flexarm.mechanics.spatial import added, dot, entries
 from flexarm.model import Model
 from flexarm.model.varied import variable
 from flexarm.native.program import operations
 from flexarm.pictures.drawing import drawing_program
+from flexarm.pictures.playable import unplayable
 from flexarm.trajectory import ZVD, Shaper
 
 Array = np.ndarray
@@ -104,12 +106,14 @@ class Live:
     Raises
     ------
     DescriptionError
-        When the arm has no actuators, or not one a joint.
+        When the arm has no actuators, or not one a joint, a free base, or drives with states or inputs from outside.
     """
 
     def __init__(self, arm: Arm, q: ArrayLike, target: ArrayLike, gains: tuple[Array, Array] | None = None):
         if not arm.inputs:
             raise DescriptionError(f"play: arm {arm.name!r} has no actuator")
+        if why := unplayable(arm):
+            raise DescriptionError(f"play: arm {arm.name!r}{why}")
         self.described = arm
         self.target = np.array(target, dtype=float)
         self._gains = gains
@@ -127,8 +131,9 @@ class Live:
             self._fewer_modes[what] = left
 
     def _forget(self) -> None:
-        for name in ("plain", "sliders", "Kp", "Kd", "poles", "_designs", "motion", "pace"):
-            self.__dict__.pop(name, None)
+        for name, made in vars(type(self)).items():
+            if isinstance(made, cached_property):
+                self.__dict__.pop(name, None)
 
     @cached_property
     def plain(self) -> Model:
@@ -275,20 +280,25 @@ class Live:
     def step(self) -> float:
         """Of RK4 [s]: fine as long as the budget lasts, never longer than half of what is stable."""
         fastest, lasting = self.fastest
-        affordable = 4 * sum(operations(self.motion.function)) / BUDGET
+        affordable = self._costs / BUDGET
         usual = min(LONGEST_STEP, FINE / max(lasting, 1e-9))
         return min(max(usual, affordable), LONGEST_STEP, COARSE / max(fastest, 1e-9))
 
     @property
     def bearable(self) -> bool:
         """Whether the budget suffices for a step that is stable."""
-        affordable = 4 * sum(operations(self.motion.function)) / BUDGET
+        affordable = self._costs / BUDGET
         return affordable <= min(LONGEST_STEP, COARSE / max(self.fastest[0], 1e-9))
 
     @property
     def operations(self) -> float:
         """Additions and multiplications for a second of motion."""
-        return 4 * sum(operations(self.motion.function)) / self.step
+        return self._costs / self.step
+
+    @cached_property
+    def _costs(self) -> int:
+        """Operations of a step of RK4."""
+        return 4 * sum(operations(self.motion.function))
 
     def _configurations(self) -> list[Array]:
         """Where the fastest modes are looked for: the start, the target, and some places of the joints at random."""
@@ -334,7 +344,7 @@ class Live:
         if coordinate.role == "flexible":
             counts = dict(link.body.counts)
             own = [x for x in self.arm.layout if x.link == coordinate.link and x.role == "flexible"]
-            direction = [d for d in DIRECTIONS for _ in range(counts[d])][own.index(coordinate)]
+            direction = link.body.amplitudes[own.index(coordinate)].direction
             counts[direction] -= 1
             before = next(x for x in self.described.links if x.name == link.name).body.counts[direction]
             changed = link.replace(body=link.body.replace(modes={d: c for d, c in counts.items() if c}))
@@ -372,11 +382,9 @@ class Live:
         x, v = entries(q), entries(qd)
         place = ca.vertcat(*dy.frames(model.chain, x)[-1].p)
         pushed = entries(ca.densify(ca.jacobian(ca.dot(f, place), q)).T)
-        driven, damping = product(dy.input_matrix(model.chain), entries(u)), dy.damping_force(model.chain, v)
-        passive = added(dy.stiffness_force(model.chain, x), damping)
-        force = added(added(driven, pushed), scaled(-1, passive))
-        qdd = ca.vertcat(*dy.forward_dynamics(lean(model.chain), x, v, force))
-        power = ca.vertcat(dot(driven, v), dot(damping, v), dot(pushed, v))
+        done = acted(model.chain, x, v, [], entries(u), [])
+        qdd = ca.vertcat(*dy.forward_dynamics(lean(model.chain), x, v, added(done.force, pushed)))
+        power = ca.vertcat(done.supplied, done.lost, dot(pushed, v))
         return self._program("motion", {"q": q, "qd": qd, "u": u, "f": f}, {"qdd": qdd, "power": power})
 
     def programs(self) -> list[Program]:
@@ -469,9 +477,9 @@ def _field(arm: Arm, number: Parameter) -> str:
     """What of its link a number is, "EI" of `upper.EI` and `upper.EI.y`; "" of another, or of no link."""
     if not number.link:
         return ""
+    owner = arm.links[number.link - 1].name
     known = (*STIFF, DAMPING, "mass")
-    field = number.name[len(arm.links[number.link - 1].name) + 1 :]
-    return next((kind for kind in known if field == kind or field.startswith(f"{kind}.")), "")
+    return next((kind for kind in known if f"{number.name}.".startswith(f"{owner}.{kind}.")), "")
 
 
 def _total_mass(arm: Arm) -> float:

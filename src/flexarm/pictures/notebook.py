@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
-from flexarm.description.arm import Arm, Link
+from flexarm.description.arm import Arm, Link, Pose
+from flexarm.description.free import FreeBase
+from flexarm.description.tree import carriers
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, solid, space_camera
+from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, skeleton, solid, space_camera
 from flexarm.pictures.solids import solids
 
 if TYPE_CHECKING:
@@ -33,8 +35,10 @@ def of_arm(arm: Arm, what: str = "Arm", more: str = "") -> str:
     facts = [f"{len(arm.coordinates)} coordinates", f"{len(arm.inputs)} inputs"]
     if any(arm.gravity):
         facts.append(f"gravity {_numbers(arm.gravity)} m/s\N{SUPERSCRIPT TWO}")
-    if arm.payload is not None:
-        facts.append(f"payload {arm.payload.mass:.4g} kg")
+    if isinstance(arm.base, FreeBase):
+        facts.append(f"free base {arm.base.mass:.4g} kg")
+    if carried := [payload.mass for payload in arm.payloads if payload is not None]:
+        facts.append(f"payload{'s' * (len(carried) > 1)} {', '.join(f'{mass:.4g}' for mass in carried)} kg")
     head = f"{what} <b>{escape.html(arm.name)}</b>: {', '.join(facts)}{more}"
     return f'<div class="flexarm-arm">{_described(arm, head)}{_svg(arm)}{_table(arm)}</div>'
 
@@ -62,16 +66,25 @@ def rest(arm: Arm) -> tuple[Array, Array]:
 
     A station has its place [m] and its own y axis.
     """
-    R, p = np.eye(3), np.zeros(3)
-    stations, frames = [], []
-    for link in arm.links:
+    parents, count = arm.parents, len(arm.links)
+    stations, frames = np.zeros((count, 2, 6)), np.zeros((count + 1, 3, 4))
+    for i in arm.outward:
+        link, parent = arm.links[i], parents[i]
+        R, p = np.eye(3), np.zeros(3)
+        if parent >= 0 and isinstance(link.at, Pose):
+            R, origin = frames[parent, :, :3], frames[parent, :, 3]
+            p, R = origin + R @ np.array(link.at.xyz), R @ link.at.rotation
+        elif parent >= 0:
+            R, (start, end) = frames[parent, :, :3], stations[parent, :, :3]
+            p = start + link.at * (end - start)
         p = p + R @ np.array(link.placement.xyz)
         R = R @ link.placement.rotation
-        frames.append(np.column_stack([R, p]))
+        frames[i] = np.column_stack([R, p])
         tip = p + (link.free_length or link.body.length) * R[:, 0]
-        stations.append([[*p, *R[:, 1]], [*tip, *R[:, 1]]])
-        p = tip
-    return np.array(stations), np.array([*frames, np.column_stack([R, p])])
+        stations[i] = [[*p, *R[:, 1]], [*tip, *R[:, 1]]]
+    hand = arm.tip_link
+    frames[-1] = np.column_stack([frames[hand, :, :3], stations[hand, -1, :3]])
+    return stations, frames
 
 
 def _svg(arm: Arm) -> str:
@@ -83,7 +96,7 @@ def _svg(arm: Arm) -> str:
     stations, frames = rest(arm)
     camera = _camera(look)
     if len(arm.links) > MOST_LINKS:
-        shapes = [_polyline(camera.seen(np.concatenate([*stations[..., :3], frames[-1:, :, 3]])))]
+        shapes = [_polyline(camera.seen(line)) for line in skeleton(look, stations, frames)]
         points = camera.seen(stations[..., :3]).reshape(-1, 2)
     else:
         colours = [_rgb(style.colour(i)) for i in range(len(arm.links))]
@@ -134,10 +147,15 @@ HEADS = ("link", "joint", "body", "length [m]", "mass [kg]", "modes")
 
 
 def _table(arm: Arm) -> str:
-    rows = ["".join(f"<td>{cell}</td>" for cell in _cells(link)) for link in arm.links[:MOST_LINKS]]
+    heads, cells = [*HEADS], [[*_cells(link)] for link in arm.links[:MOST_LINKS]]
+    if (on := carriers(arm)) != ("base", *(link.name for link in arm.links[:-1])):
+        heads.insert(1, "on")
+        for row, carrier in zip(cells, on, strict=False):
+            row.insert(1, escape.html(carrier))
+    rows = ["".join(f"<td>{cell}</td>" for cell in row) for row in cells]
     if len(arm.links) > MOST_LINKS:
-        rows.append(f'<td colspan="{len(HEADS)}">and {len(arm.links) - MOST_LINKS} more</td>')
-    head = "".join(f"<th>{name}</th>" for name in HEADS)
+        rows.append(f'<td colspan="{len(heads)}">and {len(arm.links) - MOST_LINKS} more</td>')
+    head = "".join(f"<th>{name}</th>" for name in heads)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
 
 

@@ -18,7 +18,7 @@ from flexarm.model import Model
 from flexarm.pictures.live import KD_STOPS, KP_STOPS, LQR_STOPS, Live
 from flexarm.pictures.page import page
 from flexarm.pictures.solids import solids
-from flexarm.pictures.view import Page, check_suffix, opened
+from flexarm.pictures.view import Page, check_suffix
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.scenario.tables import state
 
@@ -56,20 +56,14 @@ def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = 
     Raises
     ------
     DescriptionError
-        When there is no such arm or scenario, the arm has no actuator or not one a joint, or the file cannot be
-        written.
+        When there is no such arm or scenario, the arm has no actuator or not one a joint, its base is free, or the
+        file cannot be written.
     """
     with refused("play"):
         checked_flag(show, "show")
     if path is not None:
         check_suffix(path, f"play: path {shown(Path(checked_path(path)).name)}")
-    made = played(what)
-    if path is None:
-        return made
-    written = made.save(path)
-    if show:
-        opened(written)
-    return written
+    return played(what).delivered(path, show)
 
 
 def played(what: Arm | Model | Scenario | str) -> Page:
@@ -161,7 +155,7 @@ def numbers(live: Live) -> dict[str, Any]:
         "joints": list(arm.joints),
         "names": [link.name for link in moving],
         "units": [link.joint.unit for link in moving],
-        "efforts": ["N m" if link.joint.unit == "rad" else "N" for link in moving],
+        "efforts": [link.joint.effort_unit for link in moving],
         "q": np.asarray(live.q, dtype=float),
         "target": live.target,
         "low": low,

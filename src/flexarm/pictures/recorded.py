@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.checks import Fault, checked_instance, checked_result, shown
 from flexarm.description.arm import Arm
+from flexarm.description.free import POSE
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.drawing import LARGEST
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 Array = np.ndarray
+
+QUATERNION = slice(3, 7)
+"""Of a free base, in q."""
+
+SHORTEST = 0.5
+"""Of a quaternion that is drawn: what a run gives is of length 1, but for its tolerances."""
 
 
 @final
@@ -112,15 +119,31 @@ def _motion(result: "Dataset", name: str, model: Model | None) -> Motion:
         raise Fault("result", "has a time or a coordinate that is no finite number, or times that do not ascend")
     if np.abs(q).max(initial=0.0) > LARGEST:
         raise Fault("result", f"has q of {np.abs(q).max():g}; it must be at most {LARGEST:g} in size to be drawn")
-    return Motion(name, model, t, q, _wanted(result, model))
+    if model.arm.free:
+        q = _continuous(q)
+    return Motion(name, model, t, q, _wanted(result, model, q))
 
 
-def _wanted(result: "Dataset", model: Model) -> Array | None:
+def _wanted(result: "Dataset", model: Model, q: Array) -> Array | None:
+    """The reference; a free base, for which there is none, stands where it was."""
     if "q_ref" not in result:
         return None
     arm = model.arm
+    behind = len(arm.coordinates) - len(arm.layout)
     wanted = np.tile(np.array(arm.rest), (result.sizes["time"], 1))
-    wanted[:, arm.joints] = result.q_ref.values
+    wanted[:, : len(POSE) * arm.free] = q[:, : len(POSE) * arm.free]
+    wanted[:, np.array(arm.joints, dtype=int) + behind] = result.q_ref.values
     for joint, motor in arm.springs:
-        wanted[:, motor] = wanted[:, joint]
+        wanted[:, motor + behind] = wanted[:, joint + behind]
     return wanted if np.isfinite(wanted).all() else None
+
+
+def _continuous(q: Array) -> Array:
+    """q, each quaternion nearer to the one before than its opposite, which is the same attitude, is; else `Fault`."""
+    e = q[:, QUATERNION]
+    if not (shortest := float(np.linalg.norm(e, axis=1).min())) > SHORTEST:
+        raise Fault("result", f"has a quaternion of length {shortest:.3g}; those of a base must be of length 1")
+    sign = np.cumprod(np.append(1.0, np.where(np.sum(e[1:] * e[:-1], axis=1) < 0.0, -1.0, 1.0)))
+    q = q.copy()
+    q[:, QUATERNION] = e * sign[:, None]
+    return q

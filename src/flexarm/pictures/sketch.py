@@ -10,6 +10,8 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm import attitude
+
 Array = np.ndarray
 
 SIDES = 20
@@ -59,6 +61,9 @@ def space_camera(up: Array, azimuth: float = -1.0, elevation: float = 0.42) -> C
     return Camera(right, np.cross(toward, right), toward)
 
 
+STILL = np.eye(3), np.zeros(3)
+"""Axes and place of a base that is not free."""
+
 # -- solids ------------------------------------------------------------------------------------------------------------
 
 
@@ -97,9 +102,9 @@ def cylinder(centre: Array, axis: Array, radius: float, height: float, colour: A
     return tube(ends, np.tile(y / np.linalg.norm(y), (2, 1)), round_outline(radius), colour)
 
 
-def round_outline(radius: float) -> Array:
-    """(SIDES, 2)"""
-    angles = 2 * np.pi * np.arange(SIDES) / SIDES
+def round_outline(radius: float, sides: int = SIDES) -> Array:
+    """(sides, 2)"""
+    angles = 2 * np.pi * np.arange(sides) / sides
     return radius * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
@@ -112,7 +117,13 @@ def outlines(link: dict[str, Any], least: float, stations: int) -> Array:
 
 
 def solid(
-    look: dict[str, Any], stations: Array, frames: Array, colours: Sequence[Any], dark: Any, width: float = 1.0
+    look: dict[str, Any],
+    stations: Array,
+    frames: Array,
+    colours: Sequence[Any],
+    dark: Any,
+    width: float = 1.0,
+    base: tuple[Array, Array] = STILL,
 ) -> list[Faces]:
     """What an arm consists of where its sections and frames stand, as `drawn` has them.
 
@@ -124,27 +135,153 @@ def solid(
     frames : (links + 1, 3, 4)
     colours : one a link, (3,)
     dark : (3,)
-        Of joints, the base and the payload.
+        Of joints, the base and the payloads.
     width : float
         By what all that stands around the neutral axes is multiplied.
+    base : (3, 3), (3,)
+        Axes, as columns, and place of the base, where it is free.
     """
-    reach, up, links = look["reach"], np.array(look["up"]), look["links"]
-    before = np.array(look["base"]["origin"])
-    wide = width * max(links[0]["joint"]["radius"], 0.7 * THINNEST * reach)
-    found = [cylinder(before - 1.3 * wide * up, up, 1.5 * wide, 0.8 * wide, dark)]
-    for link, line, frame, colour in zip(links, stations, frames, colours, strict=False):
+    reach, links = look["reach"], look["links"]
+    drawn = _edges if look["base"]["open"] else _box
+    found = drawn(look["base"]["box"], *base, dark) if look["base"]["free"] else _feet(look, width, dark)
+    for i, (link, line, frame, colour) in enumerate(zip(links, stations, frames, colours, strict=False)):
         outline = width * outlines(link, THINNEST * reach, len(line))
-        found += _connection(before, frame[:, 3], 0.5 * half_width(outline), dark)
+        found += _connection(
+            *held(look, i, stations, frames, base), (0.06 if link["panel"] else 0.5) * half_width(outline), dark
+        )
+        if link["wheel"]:
+            axis = frame[:, :3] @ np.array(link["joint"]["axis"])
+            found.append(cylinder(frame[:, 3], axis, link["wheel"]["radius"], 2 * link["wheel"]["half"], colour))
+            continue
         found += _joint(link["joint"], frame, width, 0.8 * THINNEST * reach, dark)
         centres, y = line[:, :3], line[:, 3:6]
         if np.linalg.norm(centres[-1] - centres[0]) > 1e-9 * reach:
             found.append(tube(centres, y, outline, colour))
         if link["joint"]["kind"] == "telescope":
             found += _hub(link, line, frame, outline, colour, dark)
-        before = centres[-1]
-    found += _connection(before, frames[-1, :, 3], 0.5 * half_width(outline), dark)
+        if link["box"] is not None:
+            found += _box(link["box"], frame[:, :3], frame[:, 3], colour)
+        if link["payload"] is not None:
+            found.append(_ball(centres[-1], width * max(link["payload"]["radius"], THINNEST * reach), dark))
+    line, outline = stations[look["hand"]], width * outlines(links[look["hand"]], THINNEST * reach, 2)
+    found += _connection(line[-1, :3], frames[-1, :, 3], 0.5 * half_width(outline), dark)
     if look["payload"] is not None:
         found.append(_ball(frames[-1, :, 3], width * max(look["payload"]["radius"], THINNEST * reach), dark))
+    return found
+
+
+def held(
+    look: dict[str, Any], i: int, stations: Array, frames: Array, base: tuple[Array, Array] = STILL
+) -> tuple[Array, Array]:
+    """Where a link is held by what carries it, and where its joint is, (3,) each [m]."""
+    link, joint = look["links"][i], frames[i, :, 3]
+    parent = link["parent"]
+    R, p = base if parent < 0 else (frames[parent, :, :3], frames[parent, :, 3])
+    if (box := (look["base"] if parent < 0 else look["links"][parent])["box"]) is not None:
+        axes, half, centre = _placed(box, R, p)
+        return centre + axes @ np.clip(axes.T @ (joint - centre), -half, half), joint
+    if parent < 0:
+        return p + R @ np.array(next(root["origin"] for root in look["base"]["roots"] if root["link"] == i)), joint
+    line = stations[parent]
+    x = link["at"] * (len(line) - 1)
+    k = min(int(x), len(line) - 2)
+    return line[k, :3] + (x - k) * (line[k + 1, :3] - line[k, :3]), joint
+
+
+def skeleton(look: dict[str, Any], stations: Array, frames: Array, base: tuple[Array, Array] = STILL) -> list[Array]:
+    """Lines (P, 3) [m] along the links, one from each joint on the base and from each link that is not its first."""
+    found: list[list[Array]] = []
+    ends: dict[int, list[Array]] = {}
+    for i in _outward(look):
+        line, parent = stations[i][:, :3], look["links"][i]["parent"]
+        if parent in ends and look["links"][i]["at"] == 1.0:
+            ends[i] = ends.pop(parent)
+        else:
+            found.append(ends.setdefault(i, [np.array([held(look, i, stations, frames, base)[0]])]))
+        ends[i].append(line)
+        if i == look["hand"]:
+            ends[i].append(frames[-1:, :, 3])
+    return [np.concatenate(line) for line in found]
+
+
+def _outward(look: dict[str, Any]) -> list[int]:
+    """Places of the links, each behind the one that carries it."""
+    found: dict[int, None] = {}
+    while len(found) < len(look["links"]):
+        found |= dict.fromkeys(i for i, x in enumerate(look["links"]) if x["parent"] < 0 or x["parent"] in found)
+    return list(found)
+
+
+def pose(q: Array, free: bool) -> tuple[Array, Array]:
+    """Axes, as columns, and place [m] of an arm's base at q (nq,)."""
+    return (attitude.rotation(q[3:7]), np.asarray(q[:3], dtype=float)) if free else STILL
+
+
+def body(look: dict[str, Any], q: Array) -> Array:
+    """Points (..., K, 3) [m] between which an arm's base is drawn at q (..., nq): corners of a free one's box."""
+    box = look["base"]["box"]
+    if box is None:
+        return np.zeros((*q.shape[:-1], 1, 3))
+    return q[..., None, :3] + _corners(box) @ np.swapaxes(attitude.rotation(q[..., 3:7]), -1, -2)
+
+
+def borders(look: dict[str, Any], stations: Array, frames: Array) -> list[Array]:
+    """Points (..., S, 3) [m] of the two long sides of every panel, and corners of the boxes of links."""
+    found = []
+    for i, link in enumerate(look["links"]):
+        if link["panel"]:
+            width, thickness = link["base"]
+            z = np.broadcast_to(frames[..., i, None, :, 2], stations[..., i, :, :3].shape)
+            across = 0.5 * max(width, thickness) * (stations[..., i, :, 3:6] if width > thickness else z)
+            found += [stations[..., i, :, :3] + side * across for side in (1, -1)]
+        if link["box"] is not None:
+            found.append(
+                frames[..., i, None, :, 3] + _corners(link["box"]) @ np.swapaxes(frames[..., i, :, :3], -1, -2)
+            )
+    return found
+
+
+def _corners(box: dict[str, Any]) -> Array:
+    """Of a box, in the frame in which it stands, (8, 3) [m]."""
+    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+    return np.array(box["xyz"]) + (signs * np.array(box["size"]) / 2) @ np.array(box["R"]).T
+
+
+def _placed(box: dict[str, Any], R: Array, p: Array) -> tuple[Array, Array, Array]:
+    """Axes, half edges and centre of a box in a frame."""
+    return R @ np.array(box["R"]), np.array(box["size"]) / 2, p + R @ np.array(box["xyz"])
+
+
+def _box(box: dict[str, Any], R: Array, p: Array, colour: Any) -> list[Faces]:
+    """A free base, or a link that carries several."""
+    axes, half, centre = _placed(box, R, p)
+    ends = centre + np.multiply.outer([-half[0], half[0]], axes[:, 0])
+    corners = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]) * half[1:]
+    return [tube(ends, np.tile(axes[:, 1], (2, 1)), corners, colour)]
+
+
+def _edges(box: dict[str, Any], R: Array, p: Array, colour: Any) -> list[Faces]:
+    """The edges of a box in which something stands that is to be seen."""
+    axes, half, centre = _placed(box, R, p)
+    radius = 0.02 * float(half.mean())
+    corners = radius * np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    found = []
+    for k in range(3):
+        for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+            across = a * half[k - 1] * axes[:, k - 1] + b * half[k - 2] * axes[:, k - 2]
+            along = np.multiply.outer([-half[k] - radius, half[k] + radius], axes[:, k])
+            found.append(tube(centre + across + along, np.tile(axes[:, k - 1], (2, 1)), corners, colour))
+    return found
+
+
+def _feet(look: dict[str, Any], width: float, colour: Any) -> list[Faces]:
+    """What stands below each joint on a base that is not free, once where several are in one place."""
+    up, found, known = np.array(look["up"]), [], set()
+    for root in look["base"]["roots"]:
+        if (place := tuple(root["origin"])) not in known:
+            known.add(place)
+            wide = width * max(look["links"][root["link"]]["joint"]["radius"], 0.7 * THINNEST * look["reach"])
+            found.append(cylinder(np.array(place) - 1.3 * wide * up, up, 1.5 * wide, 0.8 * wide, colour))
     return found
 
 
@@ -187,10 +324,10 @@ def inside(link: dict[str, Any], line: Array) -> float:
 
 def _ball(centre: Array, radius: float, colour: Any) -> Faces:
     """A sphere [m]."""
-    angles = np.pi * (np.arange(9) / 8 - 0.5)
+    angles = np.pi * (np.arange(8) / 7 - 0.5)
     centres = centre + np.multiply.outer(radius * np.sin(angles), [0.0, 0.0, 1.0])
-    outline = np.multiply.outer(np.maximum(np.cos(angles), 1e-3), round_outline(radius))
-    return tube(centres, np.tile([1.0, 0.0, 0.0], (9, 1)), outline, colour)
+    outline = np.multiply.outer(np.maximum(np.cos(angles), 1e-3), round_outline(radius, 16))
+    return tube(centres, np.tile([1.0, 0.0, 0.0], (8, 1)), outline, colour)
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 Where they stand is `drawing`'s. What a description gives is drawn as it is: lengths, sections, tapers, axes. What it
 leaves open is chosen so that the arm can be read: a beam without a section is slender, and a strip where it bends in
 one plane only, its stiff side upright; a rigid link is a box between its neighbours' sections; a joint is as large as
-the links that it holds, or as its hub's mass; a payload is a ball of its mass.
+the links that it holds, or as its hub's mass; a payload is a ball of its mass. A free base is the uniform box of its
+mass and inertia; a rotor without length that carries nothing is a disc of its own.
 """
 
 from collections.abc import Sequence
@@ -15,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from flexarm.checks import checked_instance, refused
-from flexarm.description.arm import Arm, Link
-from flexarm.description.bodies import Beam, Body
+from flexarm.description.arm import Arm, FiniteElement, Link, Pose, tensor
+from flexarm.description.beams import Beam
+from flexarm.description.bodies import Body, Rigid
+from flexarm.description.free import FreeBase
 from flexarm.description.sections import Box, Rod, Tube
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -33,6 +36,15 @@ SLENDER = 1 / 25
 STRIP = 0.4
 """Thickness over height of a beam that bends in one plane."""
 
+WIDE = 3.0
+"""Over the thickness of a slender beam: how wide a flat one is that is drawn as wide as its inertia says."""
+
+FLAT = 8.0
+"""Width over thickness from which on a box is a panel."""
+
+LARGEST_BUS = 4.0
+"""Edges of a free base's box, over the arm's reach: what is given as 1e5 kg in a point stays to be seen."""
+
 
 @dataclass(frozen=True)
 class Outline:
@@ -46,6 +58,21 @@ class Outline:
         """The same, nothing thinner than `least`."""
         base, tip = (tuple(max(x, least) for x in ends) for ends in (self.base, self.tip))
         return Outline(self.round, base, tip)  # type: ignore[arg-type]
+
+    @property
+    def flat(self) -> bool:
+        """Whether it is a panel's."""
+        return not self.round and max(self.base) >= FLAT * min(self.base)
+
+    @property
+    def blunt(self) -> float:
+        """Half of how thick the tip is [m]; of a panel, how thin."""
+        return 0.5 * (min(self.tip) if self.flat else max(self.tip))
+
+    def at(self, x: float) -> "Outline":
+        """The same up to a station, where it ends."""
+        there = tuple((1.0 - x) * a + x * b for a, b in zip(self.base, self.tip, strict=True))
+        return Outline(self.round, self.base, self.tip if x == 1.0 else there)  # type: ignore[arg-type]
 
 
 @singledispatch
@@ -64,8 +91,22 @@ def _(body: Beam, reach: float) -> Outline:
         return Outline(not isinstance(body.section, Box), _extents(body.section), _extents(tip))
     d = min(max(SLENDER * body.length, reach / 90), reach / 40, body.length / 4)
     ratio = _ratio(body)
+    if ratio != 1.0 and (width := _width(body)) > WIDE * d:
+        thin = min(d, width / 20)
+        size = (width, thin) if ratio > 1.0 else (thin, width)
+        return Outline(False, size, size)
     size = (d * sqrt(ratio), d / sqrt(ratio))
     return Outline(ratio == 1.0, size, size)
+
+
+@outline.register
+def _(body: FiniteElement, reach: float) -> Outline:
+    """Of the box that has the part's second moments across, as a straight one of one section has them."""
+    mass, first, inertia = float(body.part.mass[0]), body.part.first, body.part.second
+    length = float(np.linalg.norm(body.part.place))
+    spread = np.diag(np.trace(inertia) / 2 * np.eye(3) - inertia) / mass - (first / mass) ** 2
+    y, z = np.minimum(np.sqrt(12 * np.maximum(spread[1:], 0.0)), max(length, reach / 28) / 4).tolist()
+    return Outline(False, (y, z), (y, z))
 
 
 def _extents(section: Rod | Tube | Box) -> tuple[float, float]:
@@ -73,6 +114,11 @@ def _extents(section: Rod | Tube | Box) -> tuple[float, float]:
         return section.width, section.height
     d = section.diameter if isinstance(section, Rod) else section.outer_diameter
     return d, d
+
+
+def _width(beam: Beam) -> float:
+    """Of a flat beam without a section, by its moment of inertia about its axis [m]; 0 where that is not given."""
+    return sqrt(12.0 * (beam.polar_inertia or 0.0) * beam.length / beam.total_mass)
 
 
 def _ratio(beam: Beam) -> float:
@@ -89,12 +135,18 @@ def _ratio(beam: Beam) -> float:
 def solids(model: Model) -> dict[str, Any]:
     """What an arm looks like, as numbers, texts, lists and dicts, in SI units.
 
-    Keys: `name`; `reach`, the length of the stretched arm; `up`, against gravity, or else off the plane, or along z;
-    `gravity`; `plane`, the normal of the plane in which the arm moves, or None; `base`, where the first joint stands
-    and its axis; `links`, each with its name, its body (`flexible`, `length`, `round`, extents `base` and `tip` along y
-    and z) and its joint (`kind` "revolute", "prismatic", "telescope" or "fixed", `axis`, `radius` and `half` height,
-    `elastic`, places of its `coordinate` and `motor` in q, or None); `payload`, its `mass` and `radius`, or None;
-    `tip`, the radius of the mark at the arm's end.
+    Keys: `name`; `reach`, the length of the stretched arm, of several the longest; `up`, against gravity, or else off
+    the plane, or along z; `gravity`; `plane`, the normal of the plane in which the arm moves, or None; `base`: `free`,
+    where joints stand on it (`roots`: `link`, `origin` and `axis`, the first of them also in `base` itself), and the
+    `box` of a free one (`size`, centre `xyz` and axes as the columns of `R`), else None, whether it
+    is `open`, so that what stands in it is seen, and its `nozzles`, where (`at`) and along which `direction` a thruster
+    pushes it; `links`, each with its name,
+    its body (`flexible`, `panel`, `length`, `round`, extents `base` and `tip` along y and z), its joint (`kind`
+    "revolute", "prismatic", "telescope" or "fixed", `axis`, `radius` and `half` height, `elastic`, places of its
+    `coordinate` and `motor` in q, or None), its `parent` and the station `at` which that carries it, its `payload`,
+    `mass` and `radius`, or None, its `wheel`, `radius` and `half` height, where it is a rotor, and its `box`, as the
+    base's, where it is a body that carries several; `hand`, the link whose tip is the arm's, and `payload` what that
+    carries; `tip`, the radius of the mark at the arm's end.
 
     Raises `DescriptionError` where it is given no model.
     """
@@ -102,40 +154,40 @@ def solids(model: Model) -> dict[str, Any]:
         arm = _as_it_runs(checked_instance(model, Model, "model"))
     reach = _reach(arm)
     outlines = _outlines(arm, reach)
-    places = {(x.role, x.link): i for i, x in enumerate(arm.layout)}
+    behind = len(arm.coordinates) - len(arm.layout)
+    places = {(x.role, x.link): i + behind for i, x in enumerate(arm.layout)}
     plane = _plane(arm)
-    first = arm.links[0]
     links = []
-    for i, (link, drawn) in enumerate(zip(arm.links, outlines, strict=True)):
-        before = outlines[i - 1] if i else None
+    for i, (link, drawn, parent) in enumerate(zip(arm.links, outlines, arm.parents, strict=True)):
         links.append(
             {
                 "name": link.name,
                 "flexible": any(link.body.counts.values()),
+                "panel": drawn.flat,
                 "length": link.body.length,
                 "round": drawn.round,
                 "base": list(drawn.base),
                 "tip": list(drawn.tip),
-                "joint": _joint(arm, i, before, drawn, reach)
+                "joint": _joint(arm, i, None if parent < 0 else outlines[parent].at(_station(arm, i)), drawn, reach)
                 | {"coordinate": places.get(("joint", i)), "motor": places.get(("motor", i))},
+                "parent": parent,
+                "at": _station(arm, i),
+                "payload": None if i == arm.tip_link else _payload(arm, i, outlines, reach),
+                "wheel": _wheel(arm, i, reach),
+                "box": _torso(arm, i, reach),
             }
         )
-    tip = 0.5 * max(outlines[-1].tip)
     return {
         "name": arm.name,
         "reach": reach,
         "gravity": list(arm.gravity),
         "up": _up(arm, plane),
         "plane": plane,
-        "base": {
-            "origin": list(first.placement.xyz),
-            "axis": (first.placement.rotation @ np.array(first.joint.direction)).tolist(),
-        },
+        "base": _base(arm, reach),
         "links": links,
-        "payload": None
-        if arm.payload is None
-        else {"mass": arm.payload.mass, "radius": payload_radius(arm.payload.mass, tip, reach)},
-        "tip": 1.15 * tip,
+        "hand": arm.tip_link,
+        "payload": _payload(arm, arm.tip_link, outlines, reach),
+        "tip": 1.15 * outlines[arm.tip_link].blunt,
     }
 
 
@@ -152,9 +204,115 @@ def payload_radius(mass: float, tip: float, reach: float) -> float:
     return min(max((3 * mass / (4 * pi * DENSITY)) ** (1 / 3), 1.5 * tip), max(reach / 12, 1.5 * tip))
 
 
+def _payload(arm: Arm, i: int, outlines: Sequence[Outline], reach: float) -> dict[str, float] | None:
+    """The ball of what link i carries."""
+    if (payload := arm.payloads[i]) is None:
+        return None
+    return {"mass": payload.mass, "radius": payload_radius(payload.mass, outlines[i].blunt, reach)}
+
+
 def _reach(arm: Arm) -> float:
-    offsets = sum(float(np.linalg.norm(link.placement.xyz)) for link in arm.links[1:])
-    return max(sum(link.body.length for link in arm.links) + offsets, 1e-9)
+    """The longest way from the base to a tip, stretched; of a free base no less than half the diagonal of its box."""
+    found = np.zeros(len(arm.links))
+    parents, free = arm.parents, arm.free
+    for i in arm.outward:
+        link, parent = arm.links[i], parents[i]
+        offset = float(np.linalg.norm(link.placement.xyz)) if parent >= 0 or free else 0.0
+        if isinstance(link.at, Pose):
+            start = (found[parent] - arm.links[parent].body.length) + float(np.linalg.norm(link.at.xyz))
+        else:
+            start = found[parent] - (1.0 - link.at) * arm.links[parent].body.length if parent >= 0 else 0.0
+        found[i] = start + offset + link.body.length
+    longest, bus = float(found.max()), 0.0
+    if isinstance(arm.base, FreeBase):
+        bus = float(np.linalg.norm(_edges(arm.base.mass, tensor(arm.base.inertia))[0])) / 2
+    return max(longest, min(bus, LARGEST_BUS * longest) if longest > 0 else bus, 1e-9)
+
+
+def _edges(mass: float, inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Edges [m] and axes, as columns, of the uniform box of this mass and inertia (3, 3)."""
+    _, axes = np.linalg.eigh(inertia)
+    axes = axes[
+        :, np.argsort(np.abs(axes).argmax(axis=0), kind="stable")
+    ]  # each beside the frame's own where it can be
+    I = np.diag(axes.T @ inertia @ axes)
+    return np.sqrt(np.maximum(6.0 * (I.sum() - 2.0 * I) / mass, 0.0)), axes * np.linalg.det(axes)
+
+
+def _box(mass: float, com: Sequence[float], inertia: np.ndarray, reach: float) -> dict[str, Any]:
+    """That box where it can be seen: its edges, centre and axes."""
+    size, axes = _edges(mass, inertia)
+    return {"size": np.clip(size, reach / 40, LARGEST_BUS * reach).tolist(), "xyz": list(com), "R": axes.tolist()}
+
+
+def _torso(arm: Arm, i: int, reach: float) -> dict[str, Any] | None:
+    """The box of a rigid link without length on which several stand."""
+    body = arm.links[i].body
+    if not isinstance(body, Rigid) or body.length > 0 or arm.parents.count(i) < 2 or not body.inertia_tensor.any():
+        return None
+    return _box(body.mass, body.center, body.inertia_tensor, reach)
+
+
+def _base(arm: Arm, reach: float) -> dict[str, Any]:
+    """What the arm stands on."""
+    roots = [
+        {
+            "link": i,
+            "origin": list(arm.links[i].placement.xyz),
+            "axis": (arm.links[i].placement.rotation @ np.array(arm.links[i].joint.direction)).tolist(),
+        }
+        for i, parent in enumerate(arm.parents)
+        if parent < 0
+    ]
+    base = arm.base
+    box = _box(base.mass, base.com, tensor(base.inertia), reach) if isinstance(base, FreeBase) else None
+    forces = [each for each in arm.thrusters if each.kind == "force"]
+    nozzles = [{"at": list(each.at), "direction": list(each.direction)} for each in forces]
+    open_ = box is not None and any(_inside(box, root["origin"]) for root in roots)
+    return {
+        "free": arm.free,
+        "open": open_,
+        "nozzles": nozzles,
+        "roots": roots,
+        "box": box,
+        "origin": roots[0]["origin"],
+        "axis": roots[0]["axis"],
+    }
+
+
+def _inside(box: dict[str, Any], point: Sequence[float]) -> bool:
+    """Whether a point lies within a box, not only on its face."""
+    away = np.array(box["R"]).T @ (np.array(point) - np.array(box["xyz"]))
+    return bool((np.abs(away) < 0.49 * np.array(box["size"])).all())
+
+
+def _station(arm: Arm, i: int) -> float:
+    """Where along its parent a link is seen to be held: of a pose that is rigidly on a rigid link the place beside."""
+    at, parent = arm.links[i].at, arm.parents[i]
+    if not isinstance(at, Pose):
+        return at
+    body = arm.links[parent].body
+    if body.length <= 0 or any(body.counts.values()):
+        return 0.0
+    return float(np.clip(at.xyz[0] / body.length, 0.0, 1.0))
+
+
+def _wheel(arm: Arm, i: int, reach: float) -> dict[str, float] | None:
+    """Radius and half the height [m] of a rotor that carries nothing: a uniform disc of its mass and inertia."""
+    link = arm.links[i]
+    if not isinstance(link.body, Rigid) or link.body.length > 0 or not (link.joint.moves and link.joint.turns):
+        return None
+    if i in arm.parents or arm.payloads[i] is not None or (i == arm.tip_link and not arm.free):
+        return None
+    n, I = np.array(link.joint.direction), link.body.inertia_tensor
+    J = float(n @ I @ n)
+    if not J > 0:
+        return None
+    radius = sqrt(2.0 * J / link.body.mass)
+    across = max((float(np.trace(I)) - J) / 2.0 / link.body.mass - radius**2 / 4.0, 0.0)
+    half = max(sqrt(3.0 * across), 0.12 * radius)
+    radius = min(max(radius, reach / 60), reach / 3)
+    return {"radius": radius, "half": min(half, radius)}
 
 
 def _outlines(arm: Arm, reach: float) -> list[Outline]:
@@ -162,15 +320,24 @@ def _outlines(arm: Arm, reach: float) -> list[Outline]:
     least = THINNEST * reach
     own = [outline(link.body, reach) for link in arm.links]
     found = [None if x is None else x.scaled(least) for x in own]
+    parents, outward = arm.parents, arm.outward
+    before: list[float | None] = [None] * len(found)
+    after: list[float | None] = [None] * len(found)
+    for i in outward:
+        if (parent := parents[i]) >= 0:
+            section = found[parent]
+            before[i] = before[parent] if section is None else max(section.at(_station(arm, i)).tip)
+    for i in reversed(outward):
+        section = found[i]
+        if (parent := parents[i]) >= 0 and (size := after[i] if section is None else max(section.base)) is not None:
+            after[parent] = size  # of several the first in the list
     made: list[Outline] = []
-    for i, (link, drawn) in enumerate(zip(arm.links, found, strict=True)):
-        if drawn is not None:
-            made.append(drawn)
+    for i, link in enumerate(arm.links):
+        if (section := found[i]) is not None:
+            made.append(section)
             continue
         most = max(0.7 * link.body.length, 2 * least) if link.body.length > 0 else reach
-        before = next((max(x.tip) for x in reversed(found[:i]) if x is not None), None)
-        after = next((max(x.base) for x in found[i + 1 :] if x is not None), None)
-        known = [1.1 * x for x in (before, after) if x is not None] or [reach / 28]
+        known = [1.1 * x for x in (before[i], after[i]) if x is not None] or [reach / 28]
         sizes = [min(x, most) for x in (known[0], known[-1])]
         made.append(Outline(False, (sizes[0], sizes[0]), (sizes[1], sizes[1])))
     return made
@@ -187,7 +354,8 @@ def _joint(arm: Arm, i: int, before: Outline | None, drawn: Outline, reach: floa
     radius = 0.62 * max(map(max, ends)) if rolls else 0.85 * mean
     hub = (link.hub_mass / (2 * pi * DENSITY)) ** (1 / 3)
     radius = min(max(radius, hub), 1.7 * radius)
-    near = [x for x in (link.body.length, arm.links[i - 1].body.length if i else 0.0) if x > 0]
+    parent = arm.parents[i]
+    near = [x for x in (link.body.length, arm.links[parent].body.length if parent >= 0 else 0.0) if x > 0]
     radius = max(min([radius, *(0.45 * x for x in near)]), THINNEST * reach)
     half = 0.45 * radius if rolls else min(max(1.2 * along, 0.75 * radius), 2.5 * radius)
     return {"kind": _kind(link), "axis": axis.tolist(), "radius": radius, "half": half, "elastic": link.elastic}
@@ -205,7 +373,7 @@ def _kind(link: Link) -> str:
 def _plane(arm: Arm) -> list[float] | None:
     """The normal of the plane in which joints move an arm, or None: all turn about it, all else lies across it."""
     turning, lying = _directions(arm)
-    if not turning:
+    if not turning or arm.free:
         return None
     normal = turning[0]
     if any(abs(abs(normal @ x) - 1) > 1e-9 for x in turning) or any(abs(normal @ x) > 1e-9 for x in lying):
@@ -216,14 +384,26 @@ def _plane(arm: Arm) -> list[float] | None:
 
 def _directions(arm: Arm) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Axes that turn, and directions along which something lies or slides, in the base frame, all angles zero."""
-    R = np.eye(3)
+    turned: dict[int, np.ndarray] = {-1: np.eye(3)}
     turning: list[np.ndarray] = []
     lying: list[np.ndarray] = []
-    for i, link in enumerate(arm.links):
-        offset = R @ np.array(link.placement.xyz)
-        if i and (size := float(np.linalg.norm(offset))) > 0:
-            lying.append(offset / size)
-        R = R @ link.placement.rotation
+    parents = arm.parents
+
+    def lies(R: np.ndarray, offset: Sequence[float]) -> None:
+        if (size := float(np.linalg.norm(offset))) > 0:
+            lying.append(R @ np.array(offset) / size)
+
+    roots = [np.array(link.placement.xyz) for link, parent in zip(arm.links, parents, strict=True) if parent < 0]
+    for root in roots[1:]:
+        lies(np.eye(3), root - roots[0])
+    for i in arm.outward:
+        link, R = arm.links[i], turned[parents[i]]
+        if isinstance(link.at, Pose):
+            lies(R, link.at.xyz)
+            R = R @ link.at.rotation
+        if parents[i] >= 0:
+            lies(R, link.placement.xyz)
+        R = turned[i] = R @ link.placement.rotation
         direction = R @ np.array(link.joint.direction)
         if link.joint.moves:
             (turning if link.joint.turns else lying).append(direction)

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape
+from flexarm.attitude import configuration, local, local_names
 from flexarm.checks import Fault, checked_flag, checked_names, checked_result, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model
+from flexarm.model.attitudes import unit_pose
 from flexarm.model.drawing import LARGEST
 from flexarm.model.linear import without_inertia
+from flexarm.pictures import sketch
 from flexarm.pictures.curves import panels
 from flexarm.pictures.drawing import drawing_program, drawn
 from flexarm.pictures.page import page
@@ -54,6 +57,12 @@ MOST_SAMPLES, MOST_NUMBERS, LEAST_SAMPLES = 4001, 400_000, 201
 SWING = 0.1
 """Of an arm's size: how far a mode swings, and how far the sliders of an arm at rest bend a link."""
 
+UNSEEN = 1e-3
+"""Of the largest coordinate's motion: what moves less than this in a mode is not magnified until it is seen."""
+
+TWIST = 0.6
+"""How far a mode, or a slider, twists a link at most [rad]."""
+
 
 @final
 @dataclass(frozen=True)
@@ -77,6 +86,15 @@ class Page:
         """
         check_suffix(path, f"page: path {shown(Path(checked_path(path)).name)}")
         return write_whole(path, self.html.encode())
+
+    def delivered(self, path: str | PathLike[str] | None, show: bool) -> "Path | Page":
+        """The page itself where there is no path; else where it was written, opened if that is wanted."""
+        if path is None:
+            return self
+        written = self.save(path)
+        if show:
+            opened(written)
+        return written
 
     def __repr__(self) -> str:
         return f"Page({self.title!r}: {len(self.html) / 1e6:.2f} MB)"
@@ -137,13 +155,7 @@ def view(
         checked_flag(show, "show")
     if path is not None:
         check_suffix(path, f"view: path {shown(path)}")
-    made = viewed(what, names=names, modes=modes, q=q, locked=locked, model=model)
-    if path is None:
-        return made
-    written = made.save(path)
-    if show:
-        opened(written)
-    return written
+    return viewed(what, names=names, modes=modes, q=q, locked=locked, model=model).delivered(path, show)
 
 
 def viewed(
@@ -300,20 +312,39 @@ def _configuration(model: Model, q: Any) -> Array:
     found = model.single("view", "q", model.arm.rest if q is None else q)
     if np.abs(found).max(initial=0.0) > LARGEST:
         raise Fault("q", f"has {np.abs(found).max():g}; it must be at most {LARGEST:g} in size to be drawn")
-    return found
+    return unit_pose("view: q", found, model.arm)
 
 
 def _size(model: Model, q: Array) -> float:
     """How large an arm is, from its base [m]."""
     places = drawn(model, q)[0][..., :3].reshape(-1, 3)
-    return float(np.ptp(np.vstack([places, np.zeros(3)]), axis=0).max())
+    return float(np.ptp(np.vstack([places, sketch.pose(q, model.arm.free)[1]]), axis=0).max())
 
 
-def _reach(model: Model, q: Array, direction: Array) -> float:
-    """How far the arm's points move per unit along a direction of its coordinates [m]."""
-    h = 1e-4 / max(float(np.abs(direction).max()), 1e-300)
-    there, back = (drawn(model, q + sign * h * direction)[0][..., :3] for sign in (1, -1))
-    return float(np.linalg.norm(there - back, axis=-1).max()) / (2 * h)
+def _amplitude(model: Model, q: Array, direction: Array) -> float:
+    """How far to go along a direction of local coordinates: `SWING` of the arm's size, or `TWIST` of a link, if less.
+
+    Where a swing of that size is no longer small, as of shapes that shorten a link as they bend it, it is less too.
+    """
+    arm, at, swing = model.arm, local(model.arm, q, q), SWING * _size(model, q)
+    still = drawn(model, q)[0]
+    largest = max(float(np.abs(direction).max()), 1e-300)
+
+    def to(x: float) -> tuple[Array, Array]:
+        """Sections and frames at x and at -x along the direction."""
+        return drawn(model, configuration(arm, at + np.outer([x, -x], direction), q))
+
+    way, turning = (np.subtract(*both) / (2e-4 / largest) for both in to(1e-4 / largest))
+    along = np.gradient(still[..., :3], axis=1)
+    along /= np.maximum(np.linalg.norm(along, axis=-1, keepdims=True), 1e-300)
+    twist = np.abs(np.sum(np.cross(along, still[..., 3:6]) * way[..., 3:6], axis=-1)).max()
+    rotors = [i for i, link in enumerate(arm.links) if not link.body.length > 0]
+    spin = np.linalg.norm(turning[rotors, :, :3], axis=(1, 2)).max(initial=0.0) / np.sqrt(2)
+    reach = np.linalg.norm(way[..., :3], axis=-1).max()
+    found = float(min(swing / max(reach, 1e-300), TWIST / max(twist, spin, 1e-300), swing / UNSEEN / largest))
+    while np.linalg.norm((to(found)[0] - still)[..., :3], axis=-1).max() > 1.5 * swing:
+        found *= 0.7
+    return found
 
 
 def _modes(model: Model, q: Any, locked: bool) -> Page:
@@ -324,11 +355,10 @@ def _modes(model: Model, q: Any, locked: bool) -> Page:
     omega, phi = model.modes(q, locked)
     if not len(omega):
         raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates" + " with the drives held" * locked)
-    arms, swing = _Arms(), SWING * _size(model, q)
-    rows = []
+    arms, rows = _Arms(), []
     for w, shape in zip(omega, phi.T, strict=True):
-        amplitude = swing / max(_reach(model, q, shape), 1e-300)
-        rows.append({"omega": float(w), "shape": shape * amplitude, "parts": _parts(model, shape)})
+        swinging = shape * _amplitude(model, q, shape)
+        rows.append({"omega": float(w), "shape": swinging, "parts": _parts(model, shape)})
     data = {
         "kind": "modes",
         "title": f"{model.arm.name}: modes, drives {'held' if locked else 'free'}",
@@ -336,6 +366,7 @@ def _modes(model: Model, q: Any, locked: bool) -> Page:
         "arms": arms.described,
         "arm": arms.number(model),
         "q": q,
+        "free": model.arm.free,
         "modes": rows,
     }
     return _page(data, arms)
@@ -345,23 +376,25 @@ def _parts(model: Model, shape: Array) -> str:
     """The coordinates that move most in a mode, relative to the largest."""
     relative = shape / shape[np.argmax(np.abs(shape))]
     leading = [i for i in np.argsort(-np.abs(relative), kind="stable") if abs(relative[i]) >= 0.05][:4]
-    return ", ".join(f"{relative[i]:+.2f} {model.coordinates[i]}" for i in leading)
+    names = local_names(model.arm)
+    return ", ".join(f"{relative[i]:+.2f} {names[i]}" for i in leading)
 
 
 def _still(model: Model, q: Any) -> Page:
     """The page of an arm at rest, with sliders."""
     q = _configuration(model, q)
     arms, size, sliders = _Arms(), _size(model, q), []
-    motors = dict(model.arm.springs)
-    for i, coordinate in enumerate(model.arm.layout):
-        if coordinate.role == "motor":
+    motors, layout = dict(model.arm.springs), model.arm.layout
+    behind = len(q) - len(layout)
+    for i, coordinate in enumerate(layout):
+        if coordinate.role in ("motor", "base"):
             continue
         low, high = -np.pi, np.pi
         if coordinate.role == "flexible":
-            high = SWING * size / max(_reach(model, q, np.eye(len(q))[i]), 1e-12)
+            high = _amplitude(model, q, np.eye(len(layout))[i])
             low = -high
         elif coordinate.unit == "m":
-            low, high = min(0.0, q[i]), max(2 * q[i], size, 1e-3)
+            low, high = min(0.0, q[i + behind]), max(2 * q[i + behind], size, 1e-3)
         role = coordinate.role
         sliders.append(
             {
@@ -370,7 +403,7 @@ def _still(model: Model, q: Any) -> Page:
                 "role": role,
                 "low": low,
                 "high": high,
-                "moves": [i, motors[i]] if i in motors else [i],
+                "moves": [k + behind for k in ((i, motors[i]) if i in motors else (i,))],
             }
         )
     data = {

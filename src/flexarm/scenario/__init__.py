@@ -11,7 +11,7 @@ from flexarm.description.arm import Arm
 from flexarm.description.load import catalogued, load, located, printable, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.scenario.controllers import ControllerTable, made
+from flexarm.scenario.controllers import ControllerTable, follows, made
 from flexarm.scenario.forces import (
     AnyInput,
     BangBangInput,
@@ -22,9 +22,12 @@ from flexarm.scenario.forces import (
     TableInput,
 )
 from flexarm.scenario.motions import AnyMotion, CycloidalMotion, ParabolicMotion
+from flexarm.scenario.outside import BaseMotionInput, OutsideTable
+from flexarm.scenario.outside import made as made_outside
 from flexarm.scenario.tables import listed, state, values
 from flexarm.simulation import solvers
 from flexarm.simulation.dataset import checked_keep
+from flexarm.simulation.outside import as_outside
 from flexarm.simulation.run import simulate
 from flexarm.simulation.watch import Progress
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BangBangInput",
+    "BaseMotionInput",
     "ConstantInput",
     "CycloidalMotion",
     "Initial",
@@ -95,7 +99,7 @@ class Initial(Described):
     ----------
     q, qd : list or dict
         Coordinates and their rates: all of them in a list, or a table of those that differ from the arm at rest, as
-        {"upper.joint" = 0.5}.
+        {"upper.joint" = 0.5}. Of an arm on a free base the pose stands first in q, the base's velocities in qd.
     """
 
     q: Annotated[Any, BeforeValidator(values)] = ()
@@ -140,6 +144,9 @@ class Scenario(Described):
         In place of an input: `type`, the controller's class in lower case with hyphens ("joint-pd", "composite"); its
         fields by their names in Python; tables `integral` and `strain_rate` for what goes around it; `nominal`, the arm
         it is designed for, if that is another one; `period` and what else `Sampled` takes, if it is sampled.
+    outside : dict, optional
+        Exogenous inputs by their names, as {"push.fx" = 2.0}: numbers, or tables whose `type` is "constant",
+        "piecewise", "table" or, of a base, "base-motion".
     samples : int
         Times in the result.
     keep : list of str, optional
@@ -157,6 +164,7 @@ class Scenario(Described):
     input: AnyInput | None = None
     reference: AnyMotion | None = None
     controller: ControllerTable | None = None
+    outside: OutsideTable | None = None
     solver: Solver = Field(default_factory=Solver)
     initial: Initial = Field(default_factory=Initial)
     keep: Annotated[Any, BeforeValidator(_keep)] = None
@@ -169,7 +177,7 @@ class Scenario(Described):
             raise Fault("reference", f"is missing; the input {self.input.type!r} follows it")
         if self.controller is not None and self.input is not None:
             raise Fault("controller", "is given beside an input; give one of them")
-        if self.controller is not None and self.reference is None:
+        if self.controller is not None and self.reference is None and follows(self.controller):
             raise Fault("reference", f"is missing; the controller {self.controller['type']!r} follows it")
         if self.reference is None and "q_ref" in (self.keep or ()):
             raise Fault("reference", "is missing; keep has 'q_ref'")
@@ -190,7 +198,7 @@ class Scenario(Described):
         """Raise `DescriptionError` where inputs, reference or initial state do not fit the arm."""
         if not isinstance(arm, Arm):
             raise DescriptionError(f"Scenario: arm is {checks.shown(arm)}; it must be an Arm")
-        joints = [arm.coordinates[i] for i in arm.joints]
+        joints = [arm.velocities[i] for i in arm.joints]
         wanted = [("input", self.input, arm.inputs), ("reference", self.reference, tuple(joints))]
         for key, given, names in wanted:
             for field, width in given.widths().items() if given else ():
@@ -199,8 +207,13 @@ class Scenario(Described):
                     raise DescriptionError(f"{key}.{field} has {count}; it must have {listed(names)}")
         if self.reference and self.reference.shaper:
             self.reference.shaper.check(arm.coordinates)
-        for field, given in (("q", self.initial.q), ("qd", self.initial.qd)):
-            state(f"initial.{field}", given, arm.coordinates)
+        for field, given, names in (("q", self.initial.q, arm.coordinates), ("qd", self.initial.qd, arm.velocities)):
+            state(f"initial.{field}", given, names)
+        if self.outside is not None:
+            try:
+                as_outside(made_outside(self.outside), Model(arm))
+            except DescriptionError as error:
+                raise DescriptionError(f"outside: {error}") from None
 
     def motion(self, model: Model) -> trajectory.Reference | None:
         """The reference itself, shaped if it is to be; it must have passed `check`."""
@@ -217,7 +230,7 @@ class Scenario(Described):
 
     def _driven(self, reference: trajectory.Reference | None) -> Any:
         """What moves the arm: an input, a controller, or nothing."""
-        if self.controller is not None and reference is not None:
+        if self.controller is not None:
             return made(self.controller, reference)
         return self.input.made(reference) if self.input else None
 
@@ -230,7 +243,7 @@ class Scenario(Described):
             "until": self.until,
             "u": self._driven(reference),
             "q0": state("initial.q", self.initial.q, model.coordinates, model.arm.rest),
-            "qd0": state("initial.qd", self.initial.qd, model.coordinates),
+            "qd0": state("initial.qd", self.initial.qd, model.velocities),
             "method": self.solver.method,
             "rtol": self.solver.rtol,
             "atol": self.solver.atol,
@@ -240,6 +253,7 @@ class Scenario(Described):
             "reference": reference,
             "name": self.name,
             "keep": self.keep,
+            "w": None if self.outside is None else made_outside(self.outside),
         }
 
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":

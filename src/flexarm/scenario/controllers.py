@@ -28,11 +28,19 @@ def _kebab(name: str) -> str:
 
 
 def kinds() -> dict[str, Any]:
-    """Controllers that follow a reference, by the name of their type in a file: "joint-pd", "composite"."""
+    """Controllers that follow a reference or hold an attitude, by the name of their type in a file: "joint-pd"."""
     control = _control()
     classes: list[Any] = [getattr(control, name) for name in control.__all__]
-    found: list[Any] = [c for c in classes if dataclasses.is_dataclass(c) and "reference" in _fields(c)]
+    found: list[Any] = [c for c in classes if dataclasses.is_dataclass(c) and {"reference", "attitude"} & {*_fields(c)}]
     return dict(sorted((_kebab(c.__name__), c) for c in found))
+
+
+def follows(table: Mapping[str, Any]) -> bool:
+    """Whether a controller, or the one within it, must have a reference."""
+    field = _fields(kinds()[table["type"]]).get("reference")
+    if field is None:
+        return "controller" in table and follows(table["controller"])
+    return field.default is dataclasses.MISSING or "joints" not in table
 
 
 def _fields(kind: Any) -> dict[str, dataclasses.Field]:
@@ -50,6 +58,11 @@ def _checked(value: object) -> Any:
         raise Fault("type", f"{given}; known are {', '.join(known)}{meant(name, known)}")
     sampling = SAMPLING if "period" in value else ("period",)
     _check_keys(value, known[name], ("reference",), ("type", "nominal", *sampling, *ADDED))
+    if "controller" in value:
+        try:
+            _checked(value["controller"])
+        except Fault as fault:
+            raise Fault(f"controller.{fault.part}" if fault.part else "controller", fault.message) from None
     for key, kind in ADDED.items():
         if key in value:
             if not isinstance(value[key], Mapping):
@@ -73,7 +86,7 @@ def _check_keys(given: Mapping, kind: Any, own: tuple[str, ...], more: tuple[str
 ControllerTable = Annotated[Any, BeforeValidator(_checked)]
 
 
-def made(table: Mapping[str, Any], reference: Reference) -> Any:
+def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
     """The controller itself.
 
     Raises
@@ -83,8 +96,13 @@ def made(table: Mapping[str, Any], reference: Reference) -> Any:
     """
     control = _control()
     own = {k: v for k, v in table.items() if k not in ("type", "nominal", *SAMPLING, *ADDED)}
+    kind = kinds()[table["type"]]
     try:
-        controller = kinds()[table["type"]](reference=reference, **own)
+        if "controller" in own:
+            own["controller"] = made(own["controller"], reference)
+        if reference is not None and "reference" in _fields(kind):
+            own["reference"] = reference
+        controller = kind(**own)
         for key, kind in ADDED.items():
             if key in table:
                 controller = getattr(control, kind)(controller=controller, **table[key])

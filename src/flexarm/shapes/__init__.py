@@ -37,6 +37,7 @@ __all__ = [
     "DIRECTIONS",
     "FAMILIES",
     "NO_LOAD",
+    "OF_THE_BEAM",
     "RODS",
     "ROD_FAMILIES",
     "Basis",
@@ -66,6 +67,7 @@ __all__ = [
     "f2",
     "family",
     "fitted",
+    "follows_the_beam",
     "frequency_equation",
     "loaded_roots",
     "pinned_roots",
@@ -152,17 +154,29 @@ def checked(shapes: Any, direction: str = "y") -> Any:
     return shapes
 
 
+OF_THE_BEAM = ("clamped-free", "clamped-mass", "hermite-modes", "craig-bampton")
+"""Families for bending whose shapes are those of the actual beam, its lumps, its shear and its rotary inertia too."""
+
+
+def follows_the_beam(made: Any) -> bool:
+    """Whether a family's shapes can be those of the actual beam."""
+    return isinstance(made, ClampedFree | HermiteModes | CraigBampton) or (
+        isinstance(made, ClampedMass) and not made.in_ratios
+    )
+
+
 def fitted(shapes: Any, beam: Any, direction: str, load: TipLoad = NO_LOAD) -> Any:
     """The family for a beam that deforms in `direction`, "y", "z", "torsion" or "axial", and carries `load` at its tip.
 
-    Names, tables and objects as in `family`; a family without `fitted` comes back as it is. Where the beam is tapered,
-    "clamped-free" and "clamped-mass" (not in ratios) are the modes of the actual beam. Raises `DescriptionError`.
+    Names, tables and objects as in `family`; a family without `fitted` comes back as it is. Where the beam is not
+    uniform, carries lumps, shears or has rotary inertia, "clamped-free" and "clamped-mass" (not in ratios) are the
+    modes of the actual beam. Raises `DescriptionError`.
     """
     checked_case("fitted", beam, load)
     made = family(shapes, direction)
-    if beam.section_tip is not None and isinstance(made, ClampedFree):
+    if isinstance(made, ClampedFree) and not beam.classical:
         made = HermiteModes(mass=0.0)
-    elif beam.section_tip is not None and isinstance(made, ClampedMass) and not made.in_ratios:
+    elif isinstance(made, ClampedMass) and not made.in_ratios and not beam.classical:
         made = HermiteModes(**{name: getattr(made, name) for name in ("mass", "inertia", "first_moment", "tip")})
     fit = getattr(made, "fitted", None)
     return made if fit is None else fit(beam, direction, load)

@@ -44,11 +44,14 @@ class Basis:
         closure: a basis then travels to another process.
     breaks : tuple of float
         Panel boundaries, from 0 to 1; between two of them every shape is smooth.
+    rotation : callable, optional
+        As `function`, by how much sections turn; of a beam that does not shear, phi'.
     """
 
     count: int
     function: Function
     breaks: tuple[float, ...] = (0.0, 1.0)
+    rotation: Function | None = None
 
     def values(self, x, derivative: int = 0) -> np.ndarray:
         """The derivative of order 0 to 3 (d/dx) of every shape at the points x: (len(x), count).
@@ -62,6 +65,15 @@ class Basis:
             raise DescriptionError(f"{fault.part} {fault.message}") from None
         return self.function(x, derivative) if self.count else np.empty((len(x), 0))  # none: nothing is imported
 
+    def turned(self, x, derivative: int = 0) -> np.ndarray:
+        """By how much sections turn, psi, or a derivative of it up to the second: (len(x), count).
+
+        Without shear psi = phi'. Raises `DescriptionError` as `values` does.
+        """
+        if self.rotation is None:
+            return self.values(x, derivative + 1)
+        return Basis(self.count, self.rotation, self.breaks).values(x, derivative)
+
 
 def _none(x: np.ndarray, derivative: int) -> np.ndarray:
     return np.empty((len(x), 0))
@@ -71,10 +83,11 @@ NO_SHAPES = Basis(0, _none)
 """Of a beam that does not bend that way."""
 
 
-def quadrature(*bases: Basis) -> tuple[np.ndarray, np.ndarray]:
+def quadrature(*bases: Basis, breaks: tuple[float, ...] = ()) -> tuple[np.ndarray, np.ndarray]:
     """Points x and weights w with which w @ f(x) is the integral of f over (0, 1).
 
-    Exact to rounding for f = x^a phi_i psi_j, a = 0, 1, 2, phi and psi any functions or derivatives of the bases given.
+    Exact to rounding for f = x^a phi_i psi_j, a = 0, 1, 2, phi and psi any functions or derivatives of the bases given,
+    and for what has further `breaks` between which it is smooth.
     Raises `DescriptionError` where one is no `Basis`.
     """
     for each in bases:
@@ -82,8 +95,8 @@ def quadrature(*bases: Basis) -> tuple[np.ndarray, np.ndarray]:
     # Mode n has a wave number of about n pi. On a panel of length 2 / n the product of two such modes is
     # cos(2 pi t + c), t in (-1, 1), which 16 points integrate to 1e-19. Finite elements are as short already.
     count = max((basis.count for basis in bases), default=0)
-    breaks = np.unique(np.concatenate([(0.0, 1.0), *(basis.breaks for basis in bases)]))
-    panels = [a + (b - a) * np.arange(n) / n for a, b in pairwise(breaks) for n in [_pieces(b - a, count)]]
+    all_breaks = np.unique(np.concatenate([(0.0, 1.0), breaks, *(basis.breaks for basis in bases)]))
+    panels = [a + (b - a) * np.arange(n) / n for a, b in pairwise(all_breaks) for n in [_pieces(b - a, count)]]
     edges = np.append(np.concatenate(panels), 1.0)
     t, weights = np.polynomial.legendre.leggauss(16)
     half, middle = np.diff(edges) / 2, (edges[1:] + edges[:-1]) / 2
@@ -101,7 +114,9 @@ def scaled(basis: Basis) -> Basis:
     Raises `DescriptionError` where it is no `Basis`.
     """
     _check_basis(basis)
-    return Basis(basis.count, _Scaled(basis.function, _sizes(basis)), basis.breaks)
+    size = _sizes(basis)
+    turned = None if basis.rotation is None else _Scaled(basis.rotation, size)
+    return Basis(basis.count, _Scaled(basis.function, size), basis.breaks, turned)
 
 
 def _check_basis(basis: object) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from flexarm.checks import Described
 from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, counted, quadrature, scaled
+from flexarm.shapes.fine import fine_model, lowest, null_space
 from flexarm.shapes.loaded import TipLoad, checked_case
-from flexarm.shapes.pieces import combined, fine_model, hermite, lowest
 from flexarm.shapes.uniform import clamped_clamped, clamped_roots
 
 
@@ -24,8 +24,8 @@ class CraigBampton(Described):
     phi_j'' are zero for i != j; whatever hangs at the tip, its static force and moment are carried exactly. A shape
     depends on `count`.
 
-    Of a tapered beam they are the same of the actual beam, weighted with its mass and stiffness, by a fine model of
-    cubic elements.
+    Of a beam that is not uniform, carries lumps, shears or has rotary inertia they are the same of the actual beam,
+    weighted with its mass and stiffness, by a fine model.
     """
 
     name: ClassVar[str] = "craig-bampton"
@@ -35,7 +35,7 @@ class CraigBampton(Described):
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "CraigBampton | CraigBamptonOf":
         """The family for a beam that bends along `direction`; it does not depend on the load."""
         checked_case(self.name, beam, load)
-        return self if beam.section_tip is None else CraigBamptonOf(beam, direction)
+        return self if beam.classical else CraigBamptonOf(beam, direction)
 
     def basis(self, count: int) -> Basis:
         """The shapes of a uniform beam."""
@@ -50,7 +50,7 @@ class CraigBampton(Described):
 @final
 @dataclass(frozen=True)
 class CraigBamptonOf:
-    """The family for one tapered beam in bending along "y" or "z"."""
+    """The family for one beam in bending along "y" or "z"."""
 
     beam: Any
     direction: str
@@ -61,16 +61,18 @@ class CraigBamptonOf:
         """The shapes of the actual beam."""
         if not counted(count):
             return NO_SHAPES  # there may be no stiffness that way
-        elements, M, K = fine_model(self.beam, self.direction, count)
-        C = np.linalg.cholesky(K)
+        fine = fine_model(self.beam, self.direction, count)
+        C = np.linalg.cholesky(fine.K)
         # In the coordinates C' v, whose products are those of energy. The static shapes, under a force and under a
-        # moment at the last node, are nearly the same where the base is thin; products with K do not tell them apart.
-        static = np.linalg.solve(C, np.eye(len(K))[:, -2:])
-        _, modes = lowest(M[:-2, :-2], K[:-2, :-2], max(count - 2, 0))
-        parts = np.hstack([static, C.T @ np.pad(modes, ((0, 2), (0, 0)))])[:, :count]
+        # moment at the tip, are nearly the same where the base is thin; products with K do not tell them apart.
+        ends = np.column_stack([fine.deflection(1.0)[0], fine.rotation(1.0)[0]])
+        static = np.linalg.solve(C, ends)
+        held = null_space(ends.T)
+        _, modes = lowest(held.T @ fine.M @ held, held.T @ fine.K @ held, max(count - 2, 0))
+        parts = np.hstack([static, C.T @ (held @ modes)])[:, :count]
         K, parts = parts.T @ parts, np.linalg.solve(C.T, parts)
-        _, vectors = lowest(parts.T @ M @ parts, K, count)
-        return scaled(Basis(count, partial(combined, elements, parts @ vectors), hermite(elements).breaks))
+        _, vectors = lowest(parts.T @ fine.M @ parts, K, count)
+        return scaled(fine.basis(parts @ vectors))
 
 
 def _parts(beta, count, x, n):

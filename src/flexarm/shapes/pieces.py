@@ -10,6 +10,7 @@ import numpy as np
 from flexarm.checks import Described
 from flexarm.errors import DescriptionError
 from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, counted, scaled
+from flexarm.shapes.fine import fine_model, lowest
 from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad, checked_case
 
 
@@ -104,7 +105,8 @@ def _nothing(x, n):
 class HermiteModes(Carrying):
     """Modes of the actual beam, tapered or not, clamped at x = 0 and with a rigid body at x = 1.
 
-    The lowest eigenvectors of a fine model of cubic elements; the largest deflection is 1. Fields as in `ClampedMass`.
+    With its lumps, its shear and its rotary inertia. The lowest eigenvectors of a fine model (`fine_model`); the
+    largest deflection is 1. Fields as in `ClampedMass`.
     """
 
     name: ClassVar[str] = "hermite-modes"
@@ -136,41 +138,8 @@ class ModesOf:
         """The `count` modes of lowest frequency."""
         if not counted(count):
             return NO_SHAPES  # there may be no stiffness that way
-        elements, M, K = fine_model(self.beam, self.direction, count)
-        fine, L, load = hermite(elements), self.beam.length, self.load
-        tip, slope = fine.values(1.0)[0], fine.values(1.0, 1)[0] / L
-        M += load.mass * np.outer(tip, tip) + load.inertia * np.outer(slope, slope)
+        fine, load = fine_model(self.beam, self.direction, count), self.load
+        tip, slope = fine.deflection(1.0)[0], fine.rotation(1.0)[0] / self.beam.length
+        M = fine.M + load.mass * np.outer(tip, tip) + load.inertia * np.outer(slope, slope)
         M += load.first_moment * (np.outer(tip, slope) + np.outer(slope, tip))
-        return scaled(Basis(count, partial(combined, elements, lowest(M, K, count)[1]), fine.breaks))
-
-
-def fine_model(beam: Any, direction: str, count: int) -> tuple[int, np.ndarray, np.ndarray]:
-    """Number of cubic elements for `count` modes, and a beam's mass and stiffness in their coordinates.
-
-    (2 elements, 2 elements): those of `Hermite`, the last two the tip's deflection and slope.
-    """
-    elements = max(60, 4 * count)
-    fine = hermite(elements)
-    # 5 points are exact for what is of 8th degree in an element: mass of fourth, or a stiffness of sixth.
-    t, weights = np.polynomial.legendre.leggauss(5)
-    x = ((np.arange(elements)[:, None] + (1 + t) / 2) / elements).ravel()
-    w = np.tile(weights / 2, elements) / elements
-    profile, L = beam.profile(x), beam.length
-    phi, curvature = fine.values(x), fine.values(x, 2)
-    M = (phi.T * (w * profile.m * L)) @ phi
-    EI = profile.EI_y if direction == "y" else profile.EI_z
-    K = (curvature.T * (w * EI / L**3)) @ curvature
-    return elements, M, K
-
-
-def lowest(M: np.ndarray, K: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `count` lowest omega^2 of K V = M V diag(omega^2), and their columns, with V' K V = 1."""
-    # The largest eigenvalues of K^-1 M are the lowest modes: they keep the digits that those of M^-1 K lose.
-    C_inv = np.linalg.inv(np.linalg.cholesky(K))
-    inverse, V = np.linalg.eigh(C_inv @ M @ C_inv.T)
-    return 1 / inverse[::-1][:count], (C_inv.T @ V)[:, ::-1][:, :count]
-
-
-def combined(elements: int, vectors: np.ndarray, x: np.ndarray, n: int) -> np.ndarray:
-    """Combinations of the functions of `Hermite`."""
-    return _hermite(elements, x, n) @ vectors
+        return scaled(fine.basis(lowest(M, fine.K, count)[1]))

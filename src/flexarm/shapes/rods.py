@@ -93,10 +93,12 @@ class FixedLoaded(Described):
 
 def polar_inertia(beam: Any) -> float:
     """Of a whole beam about its axis [kg m^2]."""
-    if beam.section_tip is None:
+    if beam.uniform:
         return float(beam.rho_Ip * beam.length)
     t, weights = np.polynomial.legendre.leggauss(4)  # exact: fourth degree in x
-    return float(weights @ beam.profile((1 + t) / 2).rho_Ip / 2 * beam.length)
+    low, step = np.array(beam.breaks[:-1]), np.diff(beam.breaks)
+    x = (low[:, None] + step[:, None] * (1 + t) / 2).ravel()
+    return float((step[:, None] * weights / 2).ravel() @ beam.profile(x).rho_Ip * beam.length)
 
 
 def rod_roots(count: int, mu: float) -> np.ndarray:

@@ -126,7 +126,7 @@ def fixed(f: Fixed, t0: float, y: Floats, times: Floats, count: int, out: Floats
 def implicit(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
     """Equal steps, or such as the tolerance asks for; the first is as long as the last one of the stretch before."""
     step, length = s.step[0], times[count - 1] - t0
-    h, steps, size = step.h, step.steps, step.n + step.width
+    h, steps, size = step.h, step.steps, step.size
     if s.longest > 0.0:
         step.h = length / float(whole(length / s.longest))
     else:

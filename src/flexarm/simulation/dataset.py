@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
+from flexarm.attitude import local
 from flexarm.checks import Fault, checked_names, shown
 from flexarm.description.arm import Beam, Telescope
 from flexarm.model import Model
 from flexarm.simulation.layout import Layout
+from flexarm.simulation.momenta import acting, quaternion_drift
+from flexarm.simulation.momenta import kept as kept_momenta
 from flexarm.simulation.protocol import Input
-from flexarm.simulation.results import AUDIT, FOLLOWED, VARIABLES
+from flexarm.simulation.results import AUDIT, EVERY, MOMENTA, VARIABLES, dimensions
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import reference_function
 from flexarm.version import __version__
@@ -28,14 +31,15 @@ PIECE = 4_000_000
 
 UNITS = {"q": "rad or m", "qd": "rad/s or m/s", "u": "N m or N", "tip": "m", "deflection": "m", "tip_angle": "rad"}
 UNITS |= dict.fromkeys(("kinetic", "potential", "work", "dissipated", "energy_error"), "J")
-UNITS |= {"power": "W", "q_ref": "rad or m"}
+UNITS |= {"power": "W", "q_ref": "rad or m", "drive_state": "as state_unit", "w": "as exogenous_unit"}
+UNITS |= {"momentum": "kg m/s", "angular_momentum": "N m s"}
 
 
 def checked_keep(keep: Any) -> tuple[str, ...] | None:
     """Names of a result's variables, each once, in the result's order; None stays None. Raises `Fault`."""
     if keep is None:
         return None
-    known = [*VARIABLES, *FOLLOWED]
+    known = [*EVERY]
     names = checked_names(keep, f"names among {', '.join(known)}", "keep")
     for name in names:
         if not isinstance(name, str) or name not in known:
@@ -43,19 +47,32 @@ def checked_keep(keep: Any) -> tuple[str, ...] | None:
     return tuple(name for name in known if name in names)
 
 
-def kept_of(keep: tuple[str, ...] | None, reference: Reference | None) -> tuple[str, ...]:
+def kept_of(
+    keep: tuple[str, ...] | None, reference: Reference | None, states: int = 0, exogenous: int = 0, free: bool = False
+) -> tuple[str, ...]:
     """The variables of a run's result: what is asked for, or all. Raises `Fault`."""
+    there = {"q_ref": reference is not None, "drive_state": states > 0, "w": exogenous > 0}
+    there |= dict.fromkeys(MOMENTA, free)
     if keep is None:
-        return (*VARIABLES, *FOLLOWED) if reference is not None else (*VARIABLES,)
-    if "q_ref" in keep and reference is None:
-        raise Fault("keep", "has 'q_ref', which a run without a reference has not")
+        return (*VARIABLES, *(name for name in there if there[name]))
+    lacking = {"q_ref": "a run without a reference", "drive_state": "an arm whose drives have no states"}
+    lacking |= {"w": "an arm that nothing acts on from outside"}
+    lacking |= dict.fromkeys(MOMENTA, "an arm whose base is not free")
+    for name in lacking:
+        if name in keep and not there[name]:
+            raise Fault("keep", f"has {name!r}, which {lacking[name]} has not")
     return keep
+
+
+FAR = 0.5
+"""Share of its length that the tip of a link in one piece may be deflected by."""
 
 
 def numbers(model: Model, layout: Layout, kept: tuple[str, ...]) -> int:
     """How many numbers a result takes for each of its times, and while it is made."""
     links, m, joints = len(model.arm.links), len(model.inputs), len(model.arm.joints)
-    takes = {"tip": 3, "deflection": 3 * links, "tip_angle": 3 * links, "u": m, "power": 1 + 2 * m, "q_ref": joints}
+    takes = {"tip": 3, "deflection": 3 * links, "tip_angle": 3 * links, "u": m, "power": 1 + 2 * m}
+    takes |= {"q_ref": joints, "drive_state": layout.own, "w": layout.exogenous, **dict.fromkeys(MOMENTA, 3)}
     energies = 5 if {*AUDIT} & {*kept} else 0  # with the balance, its error, and one on the way
     return 1 + layout.size + energies + sum(takes.get(name, 0) for name in kept)
 
@@ -73,7 +90,7 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
 
     Shapes that were found for a beam at rest describe a sliding one while this is small. 0 without telescopes.
     """
-    ratio, layout = 0.0, model.arm.layout
+    ratio, layout, q = 0.0, model.arm.layout, local(model.arm, q)
     for i in model.arm.joints:
         link = model.arm.links[layout[i].link]
         if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
@@ -98,18 +115,26 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | 
     """Of what a result is made from beside the state, what is needed for the variables that are kept.
 
     "tip" (times, 3), "energy" (times, 2), "deflections" (times, links, 6), "rates" (times, m): B' qd, at which each
-    input works. All of it comes from one kernel; of a part, only its own is compiled.
+    input works. All of it comes from one kernel; of a part, only its own is compiled. Of an arm on a free base
+    "momenta" (times, 6).
 
     Parameters
     ----------
-    motion : (times, 2n)
-        q and qd.
+    motion : (times, nq + nv + states)
+        q, qd and the states of drives.
     of : function, optional
         Where the rows are not all of this model at its own parameters.
     """
-    n, m, links, count = len(model.coordinates), len(model.inputs), len(model.arm.links), len(motion)
-    needs = {"tip": ("tip",), "energy": AUDIT, "deflections": ("deflection", "tip_angle"), "rates": ("power",)}
+    n, m, links, count = model.nq, len(model.inputs), len(model.arm.links), len(motion)
+    moving = n + model.nv
+    needs = {
+        "tip": ("tip",),
+        "energy": AUDIT,
+        "deflections": ("deflection", "tip_angle"),
+        "rates": ("power",),
+    }
     needed = [part for part, names in needs.items() if {*names} & {*kept}]
+    found: dict[str, Array] = {}
 
     def plain(name: str, i: slice, columns: int) -> Array:
         return model.kernel(name).many(np.ascontiguousarray(motion[i, :columns]))
@@ -117,42 +142,72 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | 
     value = of or plain
     if len(needed) == len(needs):
         seen = 5 + 6 * links
-        x = by_pieces(lambda i: value("observed", i, 2 * n), count, seen + m, 2 * n)
-        deflections = x[:, 5:seen].reshape(count, links, 6)
-        return {"tip": x[:, :3], "energy": x[:, 3:5], "deflections": deflections, "rates": x[:, seen:]}
+        x = by_pieces(lambda i: value("observed", i, motion.shape[1]), count, seen + m, moving)
+        found = {"tip": x[:, :3], "energy": x[:, 3:5], "deflections": x[:, 5:seen], "rates": x[:, seen:]}
+        needed = []
 
     def rates(i: slice) -> Array:
-        B = value("input_matrix", i, n).reshape(-1, n, m)
-        return np.einsum("tnm,tn->tm", B, motion[i, n:])
+        B = value("input_matrix", i, n).reshape(-1, moving - n, m)
+        return np.einsum("tnm,tn->tm", B, motion[i, n:moving])
 
     parts: dict[str, tuple[Callable[[slice], Array], int, int]] = {
         "tip": (lambda i: value("tip", i, n)[:, [3, 7, 11]], 3, n + 16),  # of a pose (4, 4)
-        "energy": (lambda i: value("energy", i, 2 * n), 2, 2 * n),
+        "energy": (lambda i: value("energy", i, motion.shape[1]), 2, moving),
         "deflections": (lambda i: value("deflections", i, n), 6 * links, n),
         "rates": (rates, m, n + n * m),
+        "momenta": (lambda i: value("momentum", i, moving), 6, moving),
     }
-    found = {part: by_pieces(function, count, *sizes) for part, (function, *sizes) in parts.items() if part in needed}
+    needed += ["momenta"] if {*MOMENTA} & {*kept} else []
+    found |= {part: by_pieces(function, count, *sizes) for part, (function, *sizes) in parts.items() if part in needed}
     if "deflections" in found:
         found["deflections"] = found["deflections"].reshape(count, links, 6)
     return found
 
 
+def supplied(model: Model, layout: Layout, x: Array, u: Array, w: Array) -> Array:
+    """Power of the inputs (times,) where a motor, or what comes from outside, is more than a force; w (times, k)."""
+    parts = layout.parts(x, w) | {"u": u}
+    columns = [parts[name] for name in model.arguments("power")]
+    width = sum(each.shape[1] for each in columns)
+
+    def power(i: slice) -> Array:
+        return model.kernel("power").many(np.hstack([each[i] for each in columns]))
+
+    return by_pieces(power, len(x), 1, width)[:, 0]
+
+
 def variables(
-    model: Model, drive: Input, reference: Reference | None, layout: Layout, t: Array, x: Array, kept: tuple[str, ...]
-) -> tuple[dict[str, Array], dict[str, float]]:
-    """The variables that are kept, of states x (times, layout.size) at times t; and the audit, where there is one."""
+    model: Model,
+    drive: Input,
+    reference: Reference | None,
+    layout: Layout,
+    t: Array,
+    x: Array,
+    kept: tuple[str, ...],
+    w: Array,
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The variables that are kept, of states x (times, layout.size) at times t; and the audit, where there is one.
+
+    w are the exogenous inputs (times, k).
+    """
     found: dict[str, Array] = {name: x[:, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
-    z, motion, audit = x[:, layout.z], x[:, layout.motion], {}
-    if {"u", "power"} & {*kept}:
-        q, qd, m = found["q"], found["qd"], len(model.inputs)
-        found["u"] = by_pieces(lambda i: drive.values(model, t[i], q[i], qd[i], z[i]), len(t), m, 8 * layout.size)
+    audit: dict[str, Any] = {}
+    motion = np.hstack([x[:, layout.motion], x[:, layout.s]]) if layout.own else x[:, layout.motion]
+    found |= {"drive_state": x[:, layout.s], "w": w}
+    if {"u", "power", *MOMENTA} & {*kept}:
+        m = len(model.inputs)
+        found["u"] = by_pieces(
+            lambda i: drive.at(model, t[i], layout.parts(x[i], w[i])), len(t), m, 8 * (layout.size + layout.exogenous)
+        )
     seen = observed(model, motion, kept)
     with np.errstate(over="ignore", invalid="ignore"):  # `faulty` looks at all of it
         if "tip" in seen:
             found["tip"] = seen["tip"]
         if "deflections" in seen:
             found |= {"deflection": seen["deflections"][..., :3], "tip_angle": seen["deflections"][..., 3:]}
-        if "rates" in seen:
+        if "power" in kept and not model.arm.plain and drive.quantity == "state_rate":
+            found["power"] = supplied(model, layout, x, found["u"], w)
+        elif "rates" in seen:
             found["power"] = np.einsum("ti,ti->t", found["u"], seen["rates"])
         if "energy" in seen:
             kinetic, potential, work, dissipated = *seen["energy"].T, found["work"], found["dissipated"]
@@ -162,29 +217,74 @@ def variables(
             found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
             drift = float(np.max(np.abs(error), initial=0.0)) / float(scale) if scale > 0 else 0.0
             audit = {"energy_drift": drift, "energy_scale": float(scale)}
+        if "momenta" in seen:
+            found |= {"momentum": seen["momenta"][:, :3], "angular_momentum": seen["momenta"][:, 3:]}
+            if by := acting(model, found["u"], w):
+                audit["momentum_changed_by"] = by
+            else:
+                audit |= kept_momenta(model, found["q"], found["qd"], seen["momenta"])
+        if model.arm.free:
+            audit["quaternion_drift"] = quaternion_drift(found["q"])
     if reference is not None and "q_ref" in kept:
         wanted = reference_function(reference)
         found["q_ref"] = by_pieces(lambda i: wanted(t[i]), len(t), len(model.arm.joints), 0)
-    return {name: found[name] for name in (*VARIABLES, *FOLLOWED) if name in kept}, audit
+    return {name: found[name] for name in EVERY if name in kept}, audit
 
 
 def coordinates(model: Model, t: Array, kept: tuple[str, ...]) -> dict[str, Any]:
     """What the dimensions of a result of these variables are."""
     arm = model.arm
+    inner = [x for x in arm.layout if x.role != "base"]
+    base = ["base"] * (len(arm.coordinates) - len(inner))
     found: dict[str, Any] = {
         "time": ("time", t, {"units": "s"}),
         "coordinate": list(model.coordinates),
-        "role": ("coordinate", [coordinate.role for coordinate in arm.layout]),
-        "owner": ("coordinate", [arm.links[coordinate.link].name for coordinate in arm.layout]),
+        "role": ("coordinate", [*base, *(x.role for x in inner)]),
+        "owner": ("coordinate", [*base, *(arm.links[x.link].name for x in inner)]),
         "unit": ("coordinate", list(arm.units)),
         "input": list(model.inputs),
         "axis": ["x", "y", "z"],
         "link": [link.name for link in arm.links],
         "angle": ["slope_y", "slope_z", "torsion"],
     }
+    if arm.free:
+        owners = ["base" if x.role == "base" else arm.links[x.link].name for x in arm.layout]
+        found |= {"velocity": list(arm.velocities), "velocity_role": ("velocity", [x.role for x in arm.layout])}
+        found |= {"velocity_owner": ("velocity", owners), "velocity_unit": ("velocity", list(arm.rate_units))}
+    if "drive_state" in kept:
+        found |= {"state": list(model.states), "state_unit": ("state", list(arm.state_units))}
+    if "w" in kept:
+        found |= {"exogenous": list(model.exogenous), "exogenous_unit": ("exogenous", list(arm.exogenous_units))}
     if "q_ref" in kept:
-        found["joint"] = [model.coordinates[i] for i in arm.joints]
+        found["joint"] = [model.velocities[i] for i in arm.joints]
     return found
+
+
+def bent_far(model: Model, result: "Dataset", x: Array) -> str:
+    """Which link in one piece is bent beyond half its length, and when first; "" for none.
+
+    x are states (times, layout.size).
+
+    Shapes of small deflections then describe no beam; nothing else in a result says so, as the energy is theirs.
+    """
+    if "deflection" not in result:
+        return ""
+    arm = model.arm
+    q = local(arm, x[:, : model.nq])
+    outside = {arm.layout[i].link: i for i in arm.joints if isinstance(arm.links[arm.layout[i].link].joint, Telescope)}
+    for i, link in enumerate(arm.links):
+        if link.body.pieces or not any(link.body.counts.values()):
+            continue
+        away = np.linalg.norm(result.deflection.values[:, i, 1:], axis=-1)
+        whole = model.number(f"{link.name}.length", link.body.length)
+        length = q[:, outside[i]] if i in outside else np.full(len(away), whole)
+        far = away > FAR * length
+        if far.any():
+            first = int(np.argmax(far))
+            where = f"link {link.name!r} is bent by {away[first]:.3g} m at t = {float(result.time[first]):.4g} s"
+            advice = "; segments of a beam follow such a bend" if isinstance(link.body, Beam) and not outside else ""
+            return f"{where}, being {length[first]:.3g} m long: its shapes are those of small deflections{advice}"
+    return ""
 
 
 def dataset(
@@ -196,13 +296,19 @@ def dataset(
     x: Array,
     statistics: dict,
     keep: tuple[str, ...] | None = None,
+    w: Array | None = None,
 ) -> "Dataset":
-    """The result of a run: states x (times, layout.size) at times t, and what follows from them."""
+    """The result of a run: states x (times, layout.size) at times t, and what follows from them.
+
+    w are the exogenous inputs (times, k), zero by default.
+    """
     import xarray as xr
 
-    arm, kept = model.arm, kept_of(keep, reference)
-    found, audit = variables(model, drive, reference, layout, t, x, kept)
-    data = {name: ((VARIABLES | FOLLOWED)[name], values, {"units": UNITS[name]}) for name, values in found.items()}
+    arm, kept = model.arm, kept_of(keep, reference, layout.own, layout.exogenous, model.arm.free)
+    found, audit = variables(
+        model, drive, reference, layout, t, x, kept, np.zeros((len(t), layout.exogenous)) if w is None else w
+    )
+    data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
     coords = coordinates(model, t, kept)
     attributes = {
         "title": f"{arm.name}: simulated motion",

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from flexarm.attitude import local
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
@@ -47,32 +48,42 @@ def diagnosis(
         t, x = (float(closer[len(seen.x) - 1]), seen.x[-1]) if len(seen.x) else (t, x)
     elif diverged is not None:
         t, x = diverged
+    if fault := bent_too_far(model, x[layout.q]):
+        return f"stopped at t = {end:.6g} s: {fault}"
     if np.abs(x[layout.motion]).max() > GROWN:
-        names = [*model.coordinates, *(f"the rate of {name}" for name in model.coordinates)]
+        names = motion_names(model)
         largest = int(np.argmax(np.abs(x[layout.motion])))
         return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {x[largest]:.3g}{reason}"
     q, qd = x[layout.q], x[layout.qd]
+    lengths = local(model.arm, q)
     for i, (low, total) in telescope_ranges(model).items():
-        length = q[i] + qd[i] * max(end - t, 0.0)
+        length = lengths[i] + qd[i] * max(end - t, 0.0)
         if min(length - low, total - length) < 1e-4 * total:
             allowed = f"its range from {low:g} to {total:g} m"
-            return f"stopped at t = {end:.6g} s: {model.coordinates[i]}, a free length, would leave {allowed}"
+            return f"stopped at t = {end:.6g} s: {model.velocities[i]}, a free length, would leave {allowed}"
     if fault := drive.fault(plan, model, t, x):
         return f"stopped at t = {end:.6g} s: {fault}"
-    u = plan.u[: len(model.inputs)]
-    rate = model.kernel(drive.quantity).one(np.concatenate([q, qd, u]))[layout.qd]
+    parts = {"q": q, "qd": qd, "s": x[layout.s], "u": plan.u[: len(model.inputs)], "w": plan.w}
+    given = np.concatenate([parts[name] for name in model.arguments(drive.quantity)])
+    rate = model.kernel(drive.quantity).one(given)[layout.qd]
     bad = np.flatnonzero(~np.isfinite(rate))
     why = without_inertia(model, q)
     if why or len(bad):
-        why = why or f"the acceleration of {model.coordinates[bad[0]]} is not a number"
+        why = why or f"the acceleration of {model.velocities[bad[0]]} is not a number"
         return f"stopped at t = {end:.6g} s: {why}{reason}"
     fastest = int(np.argmax(np.abs(rate)))
-    name = model.coordinates[fastest]
+    name = model.velocities[fastest]
     return f"could not meet the tolerance at t = {end:.6g} s: {name} accelerates at {rate[fastest]:.3g}{reason}"
 
 
+def motion_names(model: Model) -> list[str]:
+    """What the numbers of a motion (q, qd) are called; a free base's rates have names of their own."""
+    own = {*model.velocities} - {*model.coordinates}
+    return [*model.coordinates, *(name if name in own else f"the rate of {name}" for name in model.velocities)]
+
+
 def telescope_ranges(model: Model) -> dict[int, tuple[float, float]]:
-    """Of every telescope the position of its free length among the coordinates, and the range of that [m]."""
+    """Of every telescope the position of its free length among the local coordinates, and the range of that [m]."""
     from flexarm.mechanics.chain import positions
 
     return {
@@ -80,3 +91,25 @@ def telescope_ranges(model: Model) -> dict[int, tuple[float, float]]:
         for body, own in zip(model.chain.bodies, model.chain.own, strict=True)
         for position, low, high in body.limits
     }
+
+
+BENT, ROLLED = 1.0, 10.0
+"""Turns of a segment's sections against its root that a run may have failed from [rad]; beyond, it has diverged."""
+
+
+def bent_too_far(model: Model, q: Array) -> str:
+    """What to say where a segment of a beam is bent so far that its inertia, cut off, says nothing; or nothing."""
+    from flexarm.mechanics.chain import chain, taken
+
+    if not any(link.body.pieces for link in model.arm.links):
+        return ""
+    worst, where, straight, inner = BENT, "", chain(model.arm), local(model.arm, q).tolist()
+    for i, link in enumerate(model.arm.links):
+        if not link.body.pieces:
+            continue
+        for segment, member in enumerate(straight.links[i], start=1):
+            body, eta = straight.bodies[member], taken(inner, straight.own[member])[1:]
+            turn = max(abs(float(angle)) for x in (0.25, 0.5, 0.75, 1.0) for angle in body.section(x, eta)[3:])
+            if worst < turn < ROLLED:
+                worst, where = turn, f"segment {segment} of link {link.name!r} bends by {turn:.2g} rad"
+    return where and f"{where}, beyond what one describes; more segments bend less each"

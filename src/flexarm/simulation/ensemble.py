@@ -12,6 +12,7 @@ import numpy as np
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
 from flexarm.errors import DescriptionError, InterruptedRun
 from flexarm.model import Model
+from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
 from flexarm.simulation import memory, methods
 from flexarm.simulation.dataset import checked_keep, kept_of, numbers
@@ -20,6 +21,7 @@ from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, groups, tasks
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
+from flexarm.simulation.outside import Outside, as_outside
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.run import SMALL, checked_wanted
 from flexarm.simulation.sampled import Sampled, like
@@ -55,6 +57,7 @@ def simulate_many(
     folder: str | PathLike[str] | None = None,
     progress: Progress | bool = True,
     name: str = "",
+    w: Any = None,
 ) -> "Dataset":
     """N motions of an arm, as an `xarray.Dataset` with the dimension `run`; each is what `simulate` gives.
 
@@ -66,11 +69,13 @@ def simulate_many(
     until : float
         End [s].
     q0, qd0 : (n,) or (N, n)
-        Coordinates and rates at t = 0; default as in `simulate`.
+        Coordinates and rates at t = 0; default as in `simulate`, where it says what a free base has.
     u : input or controller, list of N of them, or numbers (m,) or (N, m)
         What `simulate` takes.
     p : (k,) or (N, k), or a dict of some by name, each one number or N of them
         Parameters of the arms that move, where the model varies. Controllers are designed for the model as it is given.
+    w : exogenous inputs of `simulate`, a list of N of them, or numbers (N, k)
+        What comes from outside. Runs in which it is constant go in lanes.
     runs : int, optional
         N, where nothing else says it.
     method, rtol, atol, samples, step, spectral_radius, reference, name
@@ -106,11 +111,13 @@ def simulate_many(
             runs = checked_whole(runs, 1, "runs")
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
     drives, which = _drives(u, model)
-    given = {"q0": _rows("q0", q0, model), "qd0": _rows("qd0", qd0, model)}
+    given = {"q0": _rows("q0", q0, model.coordinates), "qd0": _rows("qd0", qd0, model.velocities)}
     values = None if p is None else _parameters(p, model)
     if values is not None and values.ndim > 2:
         raise DescriptionError(f"p has shape {values.shape}; it must be ({len(model.p)},) or (N, {len(model.p)})")
-    count = _count(runs, {**{k: x for k, x in given.items() if x is not None}, "p": values, "u": which})
+    outsides, around = _outsides(w, model)
+    told = {"p": values, "u": which, "w": around}
+    count = _count(runs, {**{k: x for k, x in given.items() if x is not None}, **told})
     if values is not None and values.ndim == 1:
         model, values = model.at(values), None
     references = [drive.wanted if reference is None else reference for drive in drives]
@@ -118,17 +125,19 @@ def simulate_many(
         if each is not None:
             checked_wanted(each, model)
     with refused("simulate_many"):
-        kept = kept_of(keep, next((each for each in references if each is not None), None))
-    layout = Layout(len(model.coordinates), len(model.coordinates), max(len(drive.memory) for drive in drives))
+        wanted = next((each for each in references if each is not None), None)
+        kept = kept_of(keep, wanted, len(model.states), len(model.exogenous), model.arm.free)
+    layout = Layout.of(model, max(len(drive.memory) for drive in drives))
     size = 8.0 * int(samples) * numbers(model, layout, kept)
     if folder is None:
         _check_size(count, size)
     which = np.zeros(count, dtype=np.int64) if which is None else which
     q, qd = _starts(given, drives, which, model)
+    q = unit_pose("q0", q, model.arm)
     times = np.linspace(0.0, float(until), int(samples))
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
     asked = Asked(times, method, step, float(rtol), float(atol), spectral_radius)
-    everything = Runs(model, drives, which, q, qd, values)
+    everything = Runs(model, drives, which, q, qd, values, outsides, around)
 
     place, together = None, count
     if folder is not None:
@@ -210,6 +219,25 @@ def _drives(u: Any, model: Model) -> tuple[list[Input], Array | None]:
     return found, which
 
 
+def _outsides(w: Any, model: Model) -> tuple[list[Outside], Array | None]:
+    """What comes from outside, each once, and which of it in each run; None where it is the same in all."""
+    rows = isinstance(w, np.ndarray) and w.ndim == 2
+    if not rows and (not isinstance(w, list | tuple) or all(isinstance(each, Real) for each in w)):
+        return [as_outside(w, model)], None
+    found: list[Outside] = []
+    places: dict[int, int] = {}
+    around = np.zeros(len(w), dtype=np.int64)
+    for i, each in enumerate(w):
+        if rows or id(each) not in places:
+            try:
+                found.append(as_outside(each, model))
+            except DescriptionError as error:
+                raise DescriptionError(f"w[{i}]: {error}") from None
+            places[id(each)] = len(found) - 1
+        around[i] = len(found) - 1 if rows else places[id(each)]
+    return found, around
+
+
 def _designed(each: Any, model: Model, designed: dict[Any, Input]) -> Input:
     """An input; sampled controllers that differ in their seeds alone are designed once."""
     if not isinstance(each, Sampled):
@@ -240,23 +268,23 @@ def _parameters(p: Any, model: Model) -> Array:
     return np.array([model.parameter_values(row) for row in rows])
 
 
-def _rows(name: str, value: Any, model: Model) -> Array | None:
+def _rows(name: str, value: Any, signals: tuple[str, ...]) -> Array | None:
     """(n,) or (N, n); None where nothing is given."""
     if value is None:
         return None
-    n = len(model.coordinates)
+    n = len(signals)
     with refused():
         x = checked_array(value, name)
     if x.ndim not in (1, 2) or x.shape[-1] != n:
-        names = ", ".join(model.coordinates)
-        raise DescriptionError(f"{name} has shape {x.shape}; it must be ({n},) or (N, {n}), N runs of {names}")
+        must = f"it must be ({n},) or (N, {n}), N runs of {', '.join(signals)}"
+        raise DescriptionError(f"{name} has shape {x.shape}; {must}")
     return x
 
 
 def _count(runs: int | None, given: dict[str, Array | None]) -> int:
     """How many runs there are; raises `DescriptionError` where two say different things, or nobody says it."""
     said = {} if runs is None else {"runs": runs}
-    said |= {key: len(x) for key, x in given.items() if x is not None and (x.ndim == 2 or key == "u")}
+    said |= {key: len(x) for key, x in given.items() if x is not None and (x.ndim == 2 or key in ("u", "w"))}
     if not said:
         raise DescriptionError("simulate_many: give q0, qd0, u or p for each run, or say how many there are: runs=N")
     if len(set(said.values())) > 1:
@@ -268,17 +296,14 @@ def _count(runs: int | None, given: dict[str, Array | None]) -> int:
 
 
 def _starts(given: dict[str, Array | None], drives: Sequence[Input], which: Array, model: Model) -> tuple[Array, Array]:
-    """Coordinates and rates (N, n) at t = 0."""
-    shape = (len(which), len(model.coordinates))
-    found, initial = [], np.empty((0, 2, shape[1]))
+    """Coordinates (N, nq) and rates (N, nv) at t = 0."""
+    found, initial = [], [np.empty(0), np.empty(0)]
     if any(x is None for x in given.values()):
         rest = Input.initial(drives[0], model)  # of most kinds of inputs, and slow to find
         own = (rest if type(drive).initial is Input.initial else drive.initial(model) for drive in drives)
-        initial = np.array(list(own))
-    for i, x in enumerate(given.values()):
-        if x is None:
-            x = initial[which, i]
-        found.append(np.ascontiguousarray(np.broadcast_to(x, shape)))
+        initial = [np.array(each) for each in zip(*own, strict=True)]
+    for x, here, size in zip(given.values(), initial, (model.nq, model.nv), strict=True):
+        found.append(np.ascontiguousarray(np.broadcast_to(here[which] if x is None else x, (len(which), size))))
     return found[0], found[1]
 
 

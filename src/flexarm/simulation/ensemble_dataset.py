@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
-from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed
+from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed, supplied
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs
-from flexarm.simulation.results import AUDIT, FOLLOWED, VARIABLES
+from flexarm.simulation.momenta import acting, quaternion_drift
+from flexarm.simulation.momenta import kept as kept_momenta
+from flexarm.simulation.results import AUDIT, MOMENTA, dimensions
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import reference_function
 from flexarm.version import __version__
@@ -41,10 +43,12 @@ def dataset(
     data: dict[str, Any] = {}
     for name in kept:
         values = _together([part[0][name] for part in parts], groups, len(runs))
-        data[name] = ((*RUN, *(VARIABLES | FOLLOWED)[name]), values, {"units": UNITS[name]})
+        data[name] = ((*RUN, *dimensions(name, arm.free)), values, {"units": UNITS[name]})
     audited = bool({*AUDIT} & {*kept})
     if audited:
         data["energy_drift"] = (RUN, _together([part[1] for part in parts], groups, len(runs)))
+    for name in parts[0][2]:
+        data[name] = (RUN, _together([part[2][name] for part in parts], groups, len(runs)))
     for name in ("known", "steps", "evaluations"):
         data[name] = (RUN, _together([getattr(group, name) for group in groups], groups, len(runs)))
     for name, attribute in (("status", "status"), ("method", "methods"), ("method_reason", "reasons")):
@@ -83,16 +87,21 @@ def _together(parts: Sequence[Array], groups: Sequence[Group], count: int) -> Ar
 
 def _variables(
     runs: Runs, group: Group, asked: Asked, kept: tuple[str, ...], references: Sequence[Reference | None]
-) -> tuple[dict[str, Array], Array]:
-    """The variables that are kept, (G, times, ...), and how far the sum of the energies has drifted in each run."""
+) -> tuple[dict[str, Array], Array, dict[str, Array]]:
+    """The variables that are kept, (G, times, ...), and how far the sum of the energies has drifted in each run; with
+    a free base, how far its momenta have, NaN where something acts from outside, and its quaternion's length."""
     layout, x, t, links = group.layout, group.x, asked.times, len(runs.model.arm.links)
     count, m = len(x), len(runs.model.inputs)
     found: dict[str, Array] = {name: x[:, :, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
     drift = np.zeros(count)
-    if {"u", "power"} & {*kept}:
+    if {"u", "power", *MOMENTA} & {*kept}:
         found["u"] = _inputs(runs, group, asked)
     rows = x.reshape(count * len(t), layout.size)
-    seen = observed(runs.model, rows[:, layout.motion], kept, _evaluate(runs, group, rows, len(t)))
+    motion = np.hstack([rows[:, layout.motion], rows[:, layout.s]]) if layout.own else rows[:, layout.motion]
+    found["drive_state"] = x[:, :, layout.s]
+    if layout.exogenous and {"w", "power", *MOMENTA} & {*kept}:
+        found["w"] = np.array([_acting(runs, group, i, t) for i in range(count)])
+    seen = observed(runs.model, motion, kept, _evaluate(runs, group, motion, len(t)))
     shape = (count, len(t))
     with np.errstate(all="ignore"):
         if "tip" in seen:
@@ -100,7 +109,9 @@ def _variables(
         if "deflections" in seen:
             both = seen["deflections"].reshape(*shape, links, 6)
             found |= {"deflection": both[..., :3], "tip_angle": both[..., 3:]}
-        if "rates" in seen:
+        if "power" in kept and not runs.model.arm.plain:
+            found["power"] = _supplied(runs, group, x, found["u"], found.get("w"))
+        elif "rates" in seen:
             found["power"] = np.einsum("rti,rti->rt", found["u"], seen["rates"].reshape(*shape, m))
         if "energy" in seen:
             energy, work, dissipated = seen["energy"].reshape(*shape, 2), found["work"], found["dissipated"]
@@ -116,6 +127,7 @@ def _variables(
                 drift[i] = np.max(np.abs(error[i, :n]))
             drift = np.where(scale > 0, drift / np.where(scale > 0, scale, 1.0), 0.0)
             found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
+    drifts = _drifts(runs, group, found, seen.get("momenta"))
     if "q_ref" in kept:
         found["q_ref"] = _wanted(runs, group, asked, references)
     found = {name: found[name] for name in kept}
@@ -123,7 +135,43 @@ def _variables(
         for values in found.values():
             values[i, group.known[i] :] = np.nan
     _judge(group, found)
-    return found, drift
+    return found, drift, drifts
+
+
+def _drifts(runs: Runs, group: Group, found: dict[str, Array], momenta: Array | None) -> dict[str, Array]:
+    """Of runs on a free base, how far momenta and the quaternion's length have drifted, (G,) each."""
+    if not runs.model.arm.free:
+        return {}
+    known = [found["q"][i, :k] for i, k in enumerate(group.known)]
+    drifts = {"quaternion_drift": np.array([quaternion_drift(q) for q in known])}
+    if momenta is None:
+        return drifts
+    both = momenta.reshape(*found["q"].shape[:2], 6)
+    found |= {"momentum": both[..., :3], "angular_momentum": both[..., 3:]}
+    drifts |= {f"{name}_drift": np.full(len(known), np.nan) for name in MOMENTA}
+    for i, q in enumerate(known):
+        n, model = len(q), runs.at(group.indices[i])
+        if not acting(model, found["u"][i, :n], found["w"][i, :n] if "w" in found else np.empty((n, 0))):
+            own = kept_momenta(model, q, found["qd"][i, :n], both[i, :n])
+            for name in MOMENTA:
+                drifts[f"{name}_drift"][i] = own[f"{name}_drift"]
+    return drifts
+
+
+def _acting(runs: Runs, group: Group, i: Any, t: Array) -> Array:
+    """Exogenous inputs (times, k) of a run; NaN where the state is not known."""
+    layout, known = group.layout, group.known[i]
+    found, x = np.full((len(t), layout.exogenous), np.nan), group.x[i, :known]
+    found[:known] = runs.acting(group.indices[i], t[:known], x[:, layout.q], x[:, layout.qd])
+    return found
+
+
+def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None) -> Array:
+    """Power of the inputs (G, times), run by run."""
+    layout, none = group.layout, np.empty((x.shape[1], 0))
+    return np.array(
+        [supplied(runs.at(r), layout, x[i], u[i], none if w is None else w[i]) for i, r in enumerate(group.indices)]
+    )
 
 
 def _evaluate(runs: Runs, group: Group, rows: Array, times: int) -> Any:
@@ -164,8 +212,8 @@ def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:
                 u[i, :known] = value[:known]
                 continue
             own, rows = runs.at(group.indices[i]), x[i, :known]
-            q, qd, z = rows[:, layout.q], rows[:, layout.qd], rows[:, layout.z]
-            u[i, :known] = drive.values(own, t[:known], q, qd, z)
+            parts = layout.parts(rows, _acting(runs, group, int(i), t)[:known])
+            u[i, :known] = drive.at(own, t[:known], parts)
     assert u is not None
     return u
 

@@ -15,13 +15,14 @@ from flexarm.model import Model
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.varying import At
 from flexarm.simulation import methods, solvers
-from flexarm.simulation.diagnosis import diagnosis
+from flexarm.simulation.diagnosis import diagnosis, motion_names
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.lanes import DONE, GROWN, UNDER_WAY
 from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
+from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import InLanes as How
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT, Race
@@ -62,10 +63,12 @@ class Runs:
     model : Model
     drives, which : list of Input, (N,)
         What drives the runs, and which of it drives each.
-    q, qd : (N, n)
+    q, qd : (N, nq), (N, nv)
         At the start.
     p : (N, k) or None
         Parameters; None where all runs have the model's.
+    outsides, around : list of Outside, (N,) or None
+        What comes from outside, and which of it in each run; None where all have the one.
     """
 
     model: Model
@@ -74,6 +77,8 @@ class Runs:
     q: Array
     qd: Array
     p: Array | None
+    outsides: Sequence[Outside] = (Outside((), ()),)
+    around: Array | None = None
 
     def __len__(self) -> int:
         return len(self.which)
@@ -82,6 +87,14 @@ class Runs:
         """Of a run."""
         return self.drives[self.which[r]]
 
+    def outside(self, r: int) -> Outside:
+        """Of a run."""
+        return self.outsides[0 if self.around is None else self.around[r]]
+
+    def acting(self, r: int, t: Array, q: Array, qd: Array) -> Array:
+        """Exogenous inputs (times, k) of a run."""
+        return self.outside(r).values(self.at(r), t, q, qd)
+
     def at(self, r: int) -> Model:
         """The model with the run's parameters."""
         return self.model if self.p is None else self.model.at(self.p[r])
@@ -89,7 +102,8 @@ class Runs:
     def some(self, part: slice) -> "Runs":
         """A part of them."""
         p = None if self.p is None else self.p[part]
-        return Runs(self.model, self.drives, self.which[part], self.q[part], self.qd[part], p)
+        around = None if self.around is None else self.around[part]
+        return Runs(self.model, self.drives, self.which[part], self.q[part], self.qd[part], p, self.outsides, around)
 
 
 @final
@@ -162,7 +176,8 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     ways: dict[tuple, tuple[str, float, str]] = {}
     reasons: list[str] = []
     for r, of in enumerate(runs.which):
-        drive, kind = runs.drives[of], kinds[of]
+        drive, outside = runs.drives[of], runs.outside(r)
+        kind = (*kinds[of], outside.constant, outside.native)
         own = () if drive.period is None else (runs.q[r].tobytes(), b"" if runs.p is None else runs.p[r].tobytes())
         key = (kind, *own)
         if key not in ways:
@@ -173,8 +188,10 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     made = []
     for (kind, method, step), members in found.items():
         first = runs.drive(members[0])
-        lanes = kind[0] and method in (FIXED if first.period is not None else METHODS)
-        layout = Layout(len(model.coordinates), len(model.coordinates), len(first.memory))
+        sampled = first.period is not None
+        bare = not (model.states or model.exogenous)  # what has them goes abreast where no law is called in between
+        lanes = kind[0] and kind[-2] and (bare or not sampled) and method in (FIXED if sampled else METHODS)
+        layout = Layout.of(model, len(first.memory))
         made.append(Group(np.array(members), layout, method, step, [reasons[r] for r in members], lanes))
     return made
 
@@ -197,7 +214,8 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     What `auto` takes follows from the run and the model alone: an ensemble's other runs have no say in it.
     """
     drive, model = runs.drive(r), runs.model
-    if asked.method in METHODS and drive.in_lanes(model) is not None:
+    abreast = drive.in_lanes(model) is not None and runs.outside(r).constant
+    if asked.method in METHODS and abreast:
         return asked.method, float(asked.step or 0.0), "as asked"
     if asked.method != "auto" or drive.period is not None:
         given = runs.at(r) if drive.period is not None else model
@@ -206,8 +224,9 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     fastest = methods.fastest_of(model, rest)
     rate = integrand(model, drive.quantity, len(drive.memory))
     look = SHORT if asked.rtol >= TIGHT else 5 * SHORT
-    cost = EVALUATIONS * fastest * asked.until * (rate.code.operations + 35 * (2 * len(rest) + len(RIDING)))
-    if drive.in_lanes(model) is not None and cost < FAST * look:
+    size = model.nq + model.nv + len(RIDING)
+    cost = EVALUATIONS * fastest * asked.until * (rate.code.operations + 35 * size)
+    if abreast and cost < FAST * look:
         return "dop853", 0.0, f"fastest eigenvalue {fastest:.3g} rad/s at rest: explicit steps in lanes are few enough"
     return "auto", 0.0, ""
 
@@ -217,7 +236,8 @@ def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
     group.begin(runs, asked)
     count = len(group.indices)
     if not group.in_lanes:
-        native = runs.drive(group.indices[0]).in_lanes(runs.model) is not None
+        first = group.indices[0]
+        native = runs.drive(first).in_lanes(runs.model) is not None and runs.outside(first).native
         size = 1 if native else count  # functions of the user's are called by one thread
         return [Alone(runs, group, asked, part) for part in _parts(count, size)]
     if runs.drive(group.indices[0]).period is not None:
@@ -236,10 +256,20 @@ def _parts(count: int, size: int) -> list[slice]:
 
 
 def _constants(runs: Runs, rate: Kernel | At, indices: Array) -> Array:
-    """Of each run what follows from its parameters, (G, w)."""
+    """Of each run what follows from its parameters, (G, k)."""
     if runs.p is None:
         return np.tile(rate.constants, (len(indices), 1))
     return rate.constants_of(runs.p[indices])
+
+
+def _held_outside(runs: Runs, indices: Array) -> Array:
+    """Exogenous inputs (G, k) of runs in which they are constant."""
+    none = np.zeros((1, runs.model.nq))
+    known: dict[int, Array] = {}
+    for r in indices:
+        if id(runs.outside(r)) not in known:
+            known[id(runs.outside(r))] = runs.acting(r, np.zeros(1), none, none)[0]
+    return np.array([known[id(runs.outside(r))] for r in indices])
 
 
 @final
@@ -263,7 +293,8 @@ class SideBySide:
             asked.times,
         )
         x = group.x[part]
-        self._abreast = Abreast(shared, x[:, 0], _constants(runs, rate, indices), courses, which, x)
+        own = np.hstack([_held_outside(runs, indices), _constants(runs, rate, indices)])
+        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x)
 
     def __call__(self) -> None:
         """Compute them."""
@@ -293,7 +324,7 @@ def _course(drive: Input, model: Model, asked: Asked) -> Course:
     assert how is not None
     held = np.empty((len(corners) - 1, 0))
     if how.code is None and how.cubics is None:
-        none = np.zeros((len(held), len(model.coordinates)))
+        none = np.zeros((len(held), model.nq))
         held = drive.values(model, corners[:-1], none, none, none[:, :0])
     return Course(corners, held, how)
 
@@ -306,6 +337,7 @@ def _told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) ->
     method, _ = solvers.available(group.method)
     solve = methods.solver(method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
     drive.feed(plan, model, t, x)
+    runs.outside(r).feed(plan, model, t, x)
     corners = np.array(list(drive.corners(asked.until)), dtype=float)
     end = corners[corners > t][:1]
     plan.end(float(end[0]))
@@ -365,8 +397,7 @@ class Clocked:
 
 def _told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:
     """What to say of a run with fixed steps that was last well at t."""
-    motion, names = x[group.layout.motion], runs.model.coordinates
-    names = (*names, *(f"the rate of {name}" for name in names))
+    motion, names = x[group.layout.motion], motion_names(runs.model)
     largest = int(np.argmax(np.abs(motion)))
     why = f"a step of {group.step:g} s is too long"
     if abs(motion[largest]) < DIVERGED:  # the last state that could be kept
@@ -408,7 +439,7 @@ class Alone:
                 asked.radius,
             )
         run = Run(times, group.x[i, 0].copy())
-        run.integrate(model, drive, plan, solve)
+        run.integrate(model, drive, runs.outside(r), plan, solve)
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure
         if run.short is not None and not self._stopped:
@@ -418,7 +449,8 @@ class Alone:
         if drive.in_lanes(model) is None or drive.period is not None:
             if group.u is None:
                 group.u = np.full((len(group.indices), len(times), len(model.inputs)), np.nan)
-            group.u[i, :known] = drive.values(model, times[:known], x[:, layout.q], x[:, layout.qd], x[:, layout.z])
+            acting = runs.acting(r, times[:known], x[:, layout.q], x[:, layout.qd])
+            group.u[i, :known] = drive.at(model, times[:known], layout.parts(x, acting))
         group.evaluations[i], group.methods[i], group.reasons[i] = plan.evaluations, solve.method, solve.reason
         group.status[i] = run.failure or ("completed" if run.completed else INTERRUPTED)
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
+from flexarm.attitude import configuration, local
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.local import localized
 from flexarm.model.tracing import PARTNERS, RESIDUALS
 from flexarm.model.varied import Traces
 from flexarm.native import lifted
@@ -20,6 +22,7 @@ from flexarm.native.kernel import Kernel
 from flexarm.native.lifted import LiftedKernel
 from flexarm.native.varying import At
 from flexarm.simulation.law import Column, Law, law_of
+from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes, Input
 from flexarm.simulation.rhs import Plan
 from flexarm.trajectory import Reference, reference_motion
@@ -66,7 +69,7 @@ class Feedback(Input):
     @cached_property
     def kernel(self) -> LiftedKernel:
         """(t, q, qd, z) -> (u, dz/dt)."""
-        return kernel(self.law, self.model, len(self.model.coordinates), self.name)
+        return kernel(self.law, self.model, self.name)
 
     def begun(self, model: Model, times: Array) -> Self:
         """Itself, which keeps nothing."""
@@ -96,11 +99,12 @@ class Feedback(Input):
 
     def fault(self, plan: Plan, model: Model, t: float, x: Array) -> str:
         """What of the law is not finite at t in the state x, or a little beyond where its motion leads."""
-        n, m = len(model.coordinates), len(model.inputs)
+        m, arm, layout = len(model.inputs), model.arm, Layout.of(model, len(self.law.memory))
+        q, qd, z = x[layout.q], x[layout.qd], x[layout.z]
         ahead = np.append(0.0, 10.0 ** np.arange(-12, -2))
         ahead *= max(2 * (plan.time - t), 1e-9) / ahead[-1]  # a solver stops short of where the law ends
         for dt in ahead:
-            given = np.concatenate([[t + dt], x[:n] + dt * x[n : 2 * n], x[n : plan.states]])
+            given = np.concatenate([[t + dt], configuration(arm, local(arm, q, q) + dt * qd, q), qd, z])
             bad = np.flatnonzero(~np.isfinite(value := self.kernel.one(given)))
             if len(bad):
                 what = f"for {model.inputs[bad[0]]}" if bad[0] < m else "in its memory"
@@ -115,6 +119,8 @@ class Feedback(Input):
 def continuous(controller: Any, model: Model) -> Feedback:
     """The input of a controller that works all the time."""
     law = law_of("u", controller, model)
+    if law.drives:
+        raise DescriptionError(f"{named(controller)}: it measures currents and must be sampled; put Sampled around it")
     return Feedback(law, model, named(controller), law.reference, controller)
 
 
@@ -125,17 +131,19 @@ def check_model(name: str, own: Model, model: Model) -> None:
         raise DescriptionError(f"controller {name} was designed for {other}")
 
 
-def kernel(law: Law, model: Model, size: int, name: str = "law") -> LiftedKernel:
-    """The law compiled: t, two vectors of `size` numbers, memory and noise laid end to end, to u and memory's.
+def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: int = 0) -> LiftedKernel:
+    """The law compiled: t, q, qd, `own` states of drives, memory and noise laid end to end, to u and memory's.
 
-    It is found on disk by the structure of the traced function, so a law need not say what it depends on, and one with
-    other gains is there already.
+    The law sees local coordinates in the place of q, see `attitude.local`. One that stands behind a function gets, in
+    the places of q and qd, `behind` numbers each. It is found on disk by the structure of the traced function, so a law
+    need not say what it depends on, and one with other gains is there already.
     """
     import casadi as ca
 
-    sizes = (1, size, size, len(law.memory), len(law.noise))
-    symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "z", "noise"), sizes, strict=True)]
-    u, after = law(*symbols)
+    sizes = (1, behind or model.nq, behind or model.nv, own, len(law.memory), len(law.noise))
+    symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "s", "z", "noise"), sizes, strict=True)]
+    t, q, qd, s, z, noise = symbols
+    u, after = law(t, q if behind else localized(model.arm, q), qd, z, noise, *([s] if law.drives else []))
     check_width(model, u, name)
     following = after(u)
     if following.numel() != len(law.memory):
@@ -147,21 +155,22 @@ def kernel(law: Law, model: Model, size: int, name: str = "law") -> LiftedKernel
 
 def check_drives(model: Model, before: str, must: str) -> None:
     """Refuse an arm one of whose actuators moves a sum of coordinates, as a hub that turns with its shapes has."""
-    B = model.input_matrix(np.array(model.arm.rest))
-    for name, moved in zip(model.inputs, np.count_nonzero(B, axis=0), strict=True):
+    joints = len(model.arm.joints)  # a thruster moves what it likes
+    B = model.input_matrix(np.array(model.arm.rest))[:, :joints]
+    for name, moved in zip(model.inputs[:joints], np.count_nonzero(B, axis=0), strict=True):
         if moved > 1:
             sum_ = "moves its joint and the slopes of its link's shapes at the hub"
             raise DescriptionError(f"{before}input {name!r} {sum_}; {must}")
 
 
 def integrand(model: Model, quantity: str, memory: int) -> Kernel | At:
-    """A quantity of those in a run with a law's memory: (q, qd, z, u, dz/dt), or (..., qdd) for a residual.
+    """A quantity of those in a run with a law's memory: (q, qd, z, s, u, dz/dt, w), or (..., qdd) for a residual.
 
     Where it gives the rates of the state, dz/dt stands among them. Without memory it is the quantity itself.
     """
     if not memory:
         return model.kernel(quantity)
-    n = len(model.coordinates)
+    moving = model.nq + model.nv
 
     def trace(quantity: str) -> "ca.Function":
         import casadi as ca
@@ -172,16 +181,16 @@ def integrand(model: Model, quantity: str, memory: int) -> Kernel | At:
         z, zd = ca.SX.sym("z", memory), ca.SX.sym("zd", memory)
         found = function(*x.values())
         if "qdd" not in names:
-            found = ca.vertcat(found[: 2 * n], zd, found[2 * n :])
-        others = [x[name] for name in names[3:]]
-        return ca.Function(quantity, [x["q"], x["qd"], z, x["u"], zd, *others], [found])
+            found = ca.vertcat(found[:moving], zd, found[moving:])
+        order = [name for name in ("q", "qd", "z", "s", "u", "zd", "w", "qdd", "p") if name in {*names, "z", "zd"}]
+        return ca.Function(quantity, [{**x, "z": z, "zd": zd}[name] for name in order], [found])
 
     def key(quantity: str) -> str:
         return f"{quantity} with memory {memory}"
 
     partner = PARTNERS[quantity]
     partners: Traces = {key(partner): partial(trace, partner)}
-    behind = n if quantity in RESIDUALS.values() else 0
+    behind = model.nv if quantity in RESIDUALS.values() else 0
     return model.compiled(key(quantity), partial(trace, quantity), partners=partners, behind=behind)
 
 
@@ -201,19 +210,20 @@ def named(controller: Any) -> str:
 def initial(model: Model, reference: Reference | None) -> tuple[Array, Array]:
     """Where a closed loop begins if nothing else is said."""
     if reference is None:
-        return np.array(model.arm.rest), np.zeros(len(model.coordinates))
+        return np.array(model.arm.rest), np.zeros(model.nv)
     return on_reference(model, reference)
 
 
 def on_reference(model: Model, reference: Reference) -> tuple[Array, Array]:
     """Coordinates and rates at t = 0: rest, but joints, and motors, where a reference of all of them is."""
-    q, qd = np.array(model.arm.rest), np.zeros(len(model.coordinates))
+    arm = model.arm
+    q, qd = local(arm, np.array(arm.rest)), np.zeros(model.nv)
     start, rate, _ = reference_motion(reference, 0.0)
-    joints = list(model.arm.joints)
+    joints = list(arm.joints)
     if len(start) != len(joints):
-        names = ", ".join(model.coordinates[i] for i in joints)
+        names = ", ".join(model.velocities[i] for i in joints)
         raise DescriptionError(f"reference moves {len(start)} joints; the arm has {len(joints)}: {names}")
     q[joints], qd[joints] = start, rate
-    for joint, motor in model.arm.springs:
+    for joint, motor in arm.springs:
         q[motor], qd[motor] = q[joint], qd[joint]
-    return q, qd
+    return configuration(arm, q), qd

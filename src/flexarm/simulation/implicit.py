@@ -48,8 +48,8 @@ class Implicit:
     """
 
     def __init__(self, tableau: Tableau, plan: Plan, layout: Layout, rtol: float, atol: Array, step: float):
-        stages, n, nz = tableau.stages, layout.nq, layout.memory
-        m, width, size = n + nz, n + nz + len(RIDING), layout.size
+        stages, m = tableau.stages, layout.unknowns
+        width, size = m + len(RIDING), layout.size
         rows = 2 * stages + 2
         table = {f: np.ravel(getattr(tableau, f)) for f in ("c", "a1", "a2", "b1", "b2", "blocks", "to", "back")}
         self._fixed, self._y = step, np.zeros(size)
@@ -62,10 +62,15 @@ class Implicit:
                 stages=stages,
                 kept=tableau.kept,
                 remembered=tableau.order + 1 - stages,
-                n=n,
+                n=layout.nq,
+                pose=layout.pose,
+                nv=layout.nv,
+                inner=layout.inner,
                 m=m,
-                inputs=len(plan.u) - nz,
-                constants=plan.constants,
+                size=size,
+                inputs=layout.inputs,
+                memory=layout.memory,
+                tried=layout.fed + plan.constants,
                 width=width,
                 fixed=int(step > 0),
                 **table,
@@ -82,7 +87,7 @@ class Implicit:
                 e=np.zeros(width),
                 M=np.zeros(m * m),
                 C=np.zeros(m * m),
-                K=np.zeros(m * n),
+                K=np.zeros(m * (layout.nq - layout.pose)),
                 inverses=np.zeros(2 * stages * m * m),
                 mass=np.zeros(m * m),
                 pivots=np.zeros(max(m, rows), dtype=np.int64),

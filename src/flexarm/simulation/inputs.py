@@ -6,7 +6,7 @@ Each is an `Input`: it feeds a run's `Plan` with a stage that writes u, and give
 import ctypes  # noqa: TID251  (calls what was compiled here)
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -16,9 +16,11 @@ from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, che
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model, fingerprint
+from flexarm.model.adrift import joint_forces, with_pose, without_momentum
 from flexarm.native.lifted import LiftedKernel, kernel_of
 from flexarm.simulation.feedback import check_drives, on_reference
 from flexarm.simulation.law import is_linear_system, what_it_is
+from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes, Input
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.simulation.sampled import Sampled, feedback
@@ -182,9 +184,9 @@ class Table(Input):
 class Computed(Input):
     """Inputs from a Python function u(t) or u(t, q, qd) -> (m,), called at every evaluation."""
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any], where: str = "u"):
         if not callable(function):
-            raise DescriptionError(f"u is {shown(function)}; it must be a function of t, or of t, q, qd")
+            raise DescriptionError(f"{where} is {shown(function)}; it must be a function of t, or of t, q, qd")
         self.function = function
         try:
             parameters = list(inspect.signature(function).parameters.values())
@@ -196,7 +198,9 @@ class Computed(Input):
         plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         needed = sum(p.kind in plain and p.default is p.empty for p in parameters)
         if needed not in (1, 3) and not (anything and needed < 3):
-            raise DescriptionError(f"u is {self.described()}, of {needed} arguments; it must be u(t) or u(t, q, qd)")
+            name = where[:1]
+            must = f"it must be {name}(t) or {name}(t, q, qd)"
+            raise DescriptionError(f"{where} is {self.described()}, of {needed} arguments; {must}")
         self._state = needed != 1
 
     def _value(self, model: Model, t: float, q: Array, qd: Array) -> Array:
@@ -215,11 +219,11 @@ class Computed(Input):
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Call back from native code; an exception stops the run and is kept in `plan.failure`."""
-        n = len(model.coordinates)
+        n, moving = model.nq, model.nq + model.nv
         buffer, u = plan.buffer, plan.u
 
         def stage(_buffer: int, _u: int, _data: int) -> None:
-            x = buffer[1 : 1 + 2 * n].copy()
+            x = buffer[1 : 1 + moving].copy()
             if plan.stopped or not (np.abs(x) < DIVERGED).all():  # a wild trial: no motion to ask about
                 u[:] = np.nan
                 return
@@ -255,7 +259,8 @@ class Computed(Input):
 class RigidInverseDynamics(Input):
     """The torques that would move the arm along a reference if it were rigid: inverse dynamics of `arm.rigid()`.
 
-    They are an expression in t, derived from the same recursion as everything else, and compiled.
+    They are an expression in t, derived from the same recursion as everything else, and compiled. A free base moves as
+    it must where the arm has no momentum, as at rest; its thrusters are off.
 
     Parameters
     ----------
@@ -281,8 +286,14 @@ class RigidInverseDynamics(Input):
     def _kernel(self, model: Model) -> LiftedKernel:
         own = self.arm is None and not model.varied
         arm = model.arm if own else self.arm or model.arm_at()
-        if len(arm.joints) != len(model.inputs):
+        if len(arm.joints) + len(arm.thrusters) != len(model.inputs):
             raise DescriptionError(f"arm {arm.name!r}: rigid inverse dynamics need one actuator a joint")
+        for name, unit in zip(model.inputs, model.arm.input_units, strict=True):
+            if unit == "V":
+                must = (
+                    "rigid inverse dynamics are torques: follow the reference by a controller, Cascaded or VoltageDrive"
+                )
+                raise DescriptionError(f"arm {model.arm.name!r}: the input {name!r} is a voltage; {must}")
 
         def trace() -> "ca.Function":
             import casadi as ca
@@ -290,10 +301,12 @@ class RigidInverseDynamics(Input):
             rigid = Model(arm.rigid())
             t = ca.SX.sym("t")
             theta = positions(self.reference, t)
-            _width("reference", theta.numel(), model)
+            _width("reference", theta.numel() + len(arm.thrusters), model)
             theta_d = ca.jacobian(theta, t)
-            force = rigid.function("inverse_dynamics")(theta, theta_d, ca.jacobian(theta_d, t))
-            return ca.Function("torque", [t], [ca.densify(ca.cse(force))])
+            q = with_pose(rigid, theta)
+            force = joint_forces(rigid)(q, without_momentum(rigid)(q, theta_d), ca.jacobian(theta_d, t))
+            torque = ca.vertcat(force, ca.SX.zeros(len(arm.thrusters)))
+            return ca.Function("torque", [t], [ca.densify(ca.cse(torque))])
 
         text = model.fingerprint if own else fingerprint(arm)  # which a model knows
         return kernel_of(json.dumps(["rigid inverse dynamics", text, self.reference.described()]), trace)
@@ -328,7 +341,8 @@ class PrescribedMotion(Input):
     Parameters
     ----------
     reference : Reference
-        A motion of all driven coordinates, in the order of the inputs.
+        A motion of all driven coordinates, in the order of the inputs. A free base moves as it must; its thrusters
+        are off.
     """
 
     reference: Reference
@@ -351,16 +365,19 @@ class PrescribedMotion(Input):
         return list(model.arm.actuated)
 
     def _kernel(self, model: Model) -> LiftedKernel:
+        thrusters = len(model.arm.thrusters)
+
         def trace() -> "ca.Function":
             import casadi as ca
 
             t = ca.SX.sym("t")
             q = positions(self.reference, t)
-            _width("reference", q.numel(), model)
-            acceleration = ca.jacobian(ca.jacobian(q, t), t)
+            _width("reference", q.numel() + thrusters, model)
+            acceleration = ca.vertcat(ca.jacobian(ca.jacobian(q, t), t), ca.SX.zeros(thrusters))
             return ca.Function("acceleration", [t], [ca.densify(ca.cse(acceleration))])
 
-        return kernel_of(json.dumps(["acceleration", self.reference.described()]), trace)
+        more = [thrusters] if thrusters else []
+        return kernel_of(json.dumps(["acceleration", self.reference.described(), *more]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled accelerations from t, which stands first in the buffer."""
@@ -374,10 +391,18 @@ class PrescribedMotion(Input):
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The forces that the motion takes."""
-        n = len(model.coordinates)
         a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
         rates = model.kernel("prescribed_rate").many(np.ascontiguousarray(np.hstack([q, qd, a])))
-        return model.inverse_dynamics(q, qd, rates[:, n : 2 * n])[:, self._driven(model)]
+        return model.inverse_dynamics(q, qd, rates[:, Layout.of(model).qd])[:, self._driven(model)]
+
+    def at(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
+        """The forces that the motion takes beside what acts from outside, and friction that has states."""
+        if not (model.states or model.exogenous or model.arm.free):
+            return self.values(model, t, parts["q"], parts["qd"], parts["z"])
+        self._driven(model)
+        a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
+        columns = [{**parts, "u": a}[name] for name in model.arguments("prescribed_force")]
+        return model.kernel("prescribed_force").many(np.ascontiguousarray(np.hstack(columns)))
 
     def described(self) -> str:
         """With its reference."""

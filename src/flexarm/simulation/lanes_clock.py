@@ -57,7 +57,7 @@ class Clock:
         out: Array,
         held: Array,
     ):
-        count, size, states, m = len(called), layout.size, layout.z.stop, held.shape[2]
+        count, size, states, m = len(called), layout.size, layout.states, held.shape[2]
         self._called, self._count, self._code = called, count, CODE()
         self._run = CALL(self._code.addresses["clocked"])
         self._m, self._states, self._held = m, states, held

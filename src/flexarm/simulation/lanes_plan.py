@@ -120,7 +120,7 @@ class Abreast:
     shared : Shared
     start : (N, layout.size)
     own : (N, k)
-        Numbers of each run behind u.
+        Numbers of each run behind u: exogenous inputs w, which are constant, and constants.
     courses, which : list of Course, (N,)
         What drives the runs, and which of it drives each.
     out : (N, total, layout.size)
@@ -135,7 +135,6 @@ class Abreast:
 
     def __init__(self, shared: Shared, start: Array, own: Array, courses: Sequence[Course], which: Array, out: Array):
         count, layout, tableau = len(start), shared.layout, METHODS[shared.method]
-        inputs = shared.inputs + layout.memory
         stage = Stage([each.how for each in courses], shared.inputs)
         rows = [np.vstack([each.held, np.zeros((1, each.held.shape[1]))]) for each in courses]
         lengths = np.array([len(each.corners) for each in courses])
@@ -143,7 +142,7 @@ class Abreast:
         sums = [*tableau.a, tableau.b, *tableau.errors, *tableau.between, *tableau.dense]
         first, terms, weights = _grouped(sums)
         width, powers = LANES * layout.size, len(tableau.dense) + 3 * tableau.hermite
-        base = LANES * (1 + layout.z.stop + inputs)
+        base = LANES * (1 + layout.states + layout.fed - layout.exogenous)  # w is a run's own
         self._held = stage, shared, CODE()
         self.status, self.known, self.steps, self.evaluations = np.zeros((4, count), dtype=np.int64)
         self.known[:] = 1
@@ -172,7 +171,7 @@ class Abreast:
                 terms=terms,
                 weights=weights,
                 size=layout.size,
-                states=layout.z.stop,
+                states=layout.states,
                 constants=own.shape[1],
                 base=base,
                 rtol=shared.rtol,

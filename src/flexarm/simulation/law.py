@@ -32,14 +32,17 @@ class Law:
     Attributes
     ----------
     expression : (t, q, qd, z) -> (u, following)
-        t is a scalar; q, qd, the memory z and u are columns. `following` is dz/dt or, where the law was asked for with
+        t is a scalar; q, qd, the memory z and u are columns; of an arm on a free base q are local coordinates, one a
+        rate, see `attitude.local`. `following` is dz/dt or, where the law was asked for with
         a period, the next z; a law that must know the u which reaches the arm in the end, after what limits or delays
-        it, gives a function of that u instead. Where `noise` is not empty, the noise is a fifth argument.
+        it, gives a function of that u instead. Where `noise` is not empty, the noise is a further argument; where
+        `drives` is true, the states s of the arm's drives.
     memory : z at the start
     noise : standard deviations of the independent normal numbers that a sampled law gets each time
     jumps : times at which u is discontinuous [s]
     reference : the motion of the joints that the law follows, if any
     facts : what the design found: gains, poles, ratios
+    drives : whether the law, which must be sampled, measures the states of the arm's drives: currents
     """
 
     expression: Callable[..., tuple[Any, Any]]
@@ -48,6 +51,7 @@ class Law:
     jumps: Array = field(default_factory=lambda: np.empty(0))
     reference: Reference | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    drives: bool = False
 
     def __post_init__(self) -> None:
         with refused("Law"):
@@ -60,9 +64,9 @@ class Law:
                 checked_reference(self.reference)
             checked_instance(self.facts, Mapping, "facts")
 
-    def __call__(self, t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, After]:
-        """u, and what follows for the memory from the u that reaches the arm."""
-        given = self.expression(t, q, qd, z, *(noise if self.noise else ()))
+    def __call__(self, t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, After]:
+        """u, and what follows for the memory from the u that reaches the arm; more is the noise, then s."""
+        given = self.expression(t, q, qd, z, *(each for each in more if each.numel()))
         if not isinstance(given, list | tuple) or len(given) != 2:
             raise DescriptionError(f"a law gives {shown(given)}; it must give u and what follows for its memory")
         u, following = given

@@ -113,21 +113,33 @@ def between_samples(model: Model, q: Array, period: float) -> tuple[str, float, 
 
 
 def fastest_of(model: Model, q: Array) -> float:
-    """Size of the largest eigenvalue of the arm about the configuration q (n,), without inputs [rad/s]."""
-    n = len(model.coordinates)
-    M = model.mass_matrix(q)
-    K = np.array(model.slope("restoring_force", 0)(q))
-    D = np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
-    _check_finite(model, M, K, D)
+    """Size of the largest eigenvalue of the arm about the configuration q (nq,), without inputs [rad/s]."""
+    _check_finite(model, model.mass_matrix(q))
     if fault := without_inertia(model, q):
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    A = _slope_with_elements(model, q) if model.chain.elements else _slope(model, q)
     _check_finite(model, A)
     return float(np.abs(np.linalg.eigvals(A)).max())
 
 
-def _check_finite(model: Model, *matrices: Array) -> None:
-    if not all(np.isfinite(each).all() for each in matrices):
+def _slope(model: Model, q: Array) -> Array:
+    """Of the rate of (q, qd), where springs and dampers are all that acts."""
+    n = model.nv
+    M, K = model.mass_matrix(q), np.array(model.slope("restoring_force", 0)(q))
+    D = np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
+    return np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+
+
+def _slope_with_elements(model: Model, q: Array) -> Array:
+    """The same where friction, motors and what else acts have slopes, and states, of their own."""
+    n, m = model.nv, len(model.inputs)
+    count = 2 * n + len(model.states)
+    names = [name for name in ("q", "qd", "s") if name != "s" or model.states]
+    return np.hstack([np.array(model.slope("state_rate", name)(q, np.zeros(n), np.zeros(m)))[:count] for name in names])
+
+
+def _check_finite(model: Model, matrix: Array) -> None:
+    if not np.isfinite(matrix).all():
         raise DescriptionError(f"arm {model.arm.name!r}: inertia, stiffness or damping is not finite at this q")
 
 
@@ -136,8 +148,9 @@ def planned(model: Model, drive: Input, layout: Layout, method: str) -> tuple[Pl
     implicit = method in solvers.IMPLICIT
     kernel = integrand(model, RESIDUALS[drive.quantity] if implicit else drive.quantity, layout.memory)
     rate, tried = kernel.code, layout.nv if implicit or method == "auto" else 0
-    inputs = len(model.inputs) + layout.memory
-    return Plan(rate.addresses["evaluate"], layout.z.stop, inputs, len(RIDING), rate, tried, kernel.constants), rate
+    place, inputs = rate.addresses["evaluate"], layout.inputs + layout.memory
+    plan = Plan(place, layout.states, inputs, len(RIDING), rate, tried, kernel.constants, layout.exogenous)
+    return plan, rate
 
 
 def solver(
@@ -153,7 +166,7 @@ def solver(
     radius: float | None = None,
 ) -> Solve:
     """The method as a function of a stretch."""
-    atols = _tolerances(layout, atol)
+    atols = _tolerances(model, layout, atol)
     if method in solvers.IMPLICIT:
         tableau = solvers.IMPLICIT[method] if radius is None else tableaus.generalized_alpha(float(radius))
         stepping = Implicit(tableau, plan, layout, rtol, atols, step)
@@ -171,7 +184,8 @@ def solver(
             lambda: advance.runge_kutta(plan, layout.size, step),
         )
     if method in solvers.SCIPY:
-        jacobian = None if layout.memory else _jacobian(model, plan, drive.quantity, layout)
+        plain = not (layout.memory or layout.own or layout.pose)
+        jacobian = _jacobian(model, plan, drive.quantity, layout) if plain else None
         return Solve(
             lambda t0, x0, ends: solvers.scipy(method, plan, t0, x0, ends, rtol, atols, jacobian), method, reason
         )
@@ -180,17 +194,20 @@ def solver(
 
 def race(plan: Plan, rate: Code, model: Model, drive: Input, layout: Layout, rtol: float, atol: float) -> Race:
     """What `method="auto"` is where the stretches are long."""
-    atols = _tolerances(layout, atol)
+    atols = _tolerances(model, layout, atol)
 
     def residual() -> Code:
         return integrand(model, RESIDUALS[drive.quantity], layout.memory).code
 
     stepping = partial(Implicit, solvers.IMPLICIT[STIFF], plan, layout, rtol, atols, 0.0)
-    return Race(plan, rate, residual, layout, (STIFF, stepping), rtol, atols)
+    return Race(plan, rate, residual, layout, (STIFF, stepping), rtol, atols, bool(model.chain.elements))
 
 
-def _tolerances(layout: Layout, atol: float) -> Array:
-    """Of the state's numbers: the integrals ride along without steering the step, theirs is infinite."""
+def _tolerances(model: Model, layout: Layout, atol: float) -> Array:
+    """Of the state's numbers: the integrals ride along without steering the step, theirs is infinite; but where parts
+    make contact powers come in bursts, which a step that follows the motion alone may pass over."""
+    if model.arm.touches:
+        return np.full(layout.size, atol)
     atols = np.full(layout.size, 1e300)
     atols[layout.steering] = atol
     return atols

@@ -32,20 +32,20 @@ class Plants:
         Of the kernel (x, u) -> (dx, powers) for `LANES` plants at once.
     steps, h
         Of the Runge-Kutta method in a period, where it moves many at once.
-    count, states, inputs, size : int
-        Plants; numbers of a state, of u, and of a state with what rides along.
+    count, states, inputs, exogenous, size : int
+        Plants; numbers of a state, of u, of w, and of a state with what rides along.
     end : (1,)
         The period [s].
-    u, x, out : (count, inputs), (count, states), (count, states)
+    u, w, x, out : (count, inputs), (count, exogenous), (count, states), (count, states)
         x is where the plants are, out where they would be.
     periods, failed : (count,)
         How many each has gone through; how the last one ended.
     most : int
         Evaluations that an implicit method may take for a period.
     constants : (fixed,)
-        Of a model that varies, which stand behind u.
+        Of a model that varies, which stand behind w.
     y, row, reached
-        Of the one under way. For many at once y holds states, inputs, constants, rates and sums, `LANES` numbers each.
+        Of the one under way. For many at once y holds states, u, w, constants, rates and sums, `LANES` numbers each.
     """
 
     shared: Sequence[Shared]
@@ -57,12 +57,14 @@ class Plants:
     count: int
     states: int
     inputs: int
+    exogenous: int
     fixed: int
     size: int
     most: int
     end: Floats
     constants: Floats
     u: Floats
+    w: Floats
     x: Floats
     out: Floats
     periods: Words
@@ -78,13 +80,14 @@ CODE = Once(lambda: translated(one_by_one, many_at_once))
 def one_by_one(p: Plants) -> int:
     """Each plant by the solver; 0 where all is well, `REFUSED`, or the number of those that failed."""
     shared, states = p.shared[0], p.states
-    if is_finite(p.u, p.count * p.inputs) == 0:
+    if is_finite(p.u, p.count * p.inputs) == 0 or is_finite(p.w, p.count * p.exogenous) == 0:
         return REFUSED
     for i in range(p.count):
         copied(p.x[i * states :], p.y, states)
         for j in range(states, p.size):
             p.y[j] = 0.0
         copied(p.u[i * p.inputs :], shared.buffer[1 + states :], p.inputs)
+        copied(p.w[i * p.exogenous :], shared.buffer[1 + states + p.inputs :], p.exogenous)
         shared.evaluations = 0
         call(p.advance, p.solvers[i], 0.0, p.y, p.end, 1, p.row, p.reached)
         p.failed[i] = WELL if p.reached[0] == 1 else ENDLESS if shared.evaluations >= p.most else FAILED
@@ -95,15 +98,15 @@ def one_by_one(p: Plants) -> int:
 def many_at_once(p: Plants) -> int:
     """`LANES` plants at a time by the Runge-Kutta method; of the last ones the very last stands in for what lacks."""
     states, m, width = p.states, p.inputs, LANES * p.states
-    y = p.y
+    y, outside = p.y, p.exogenous
     x = y[width:]
-    k = x[width + LANES * (m + p.fixed) :]
+    k = x[width + LANES * (m + outside + p.fixed) :]
     sum_ = k[LANES * p.size :]
-    if is_finite(p.u, p.count * m) == 0:
+    if is_finite(p.u, p.count * m) == 0 or is_finite(p.w, p.count * outside) == 0:
         return REFUSED
     for j in range(p.fixed):
         for lane in range(LANES):
-            x[width + LANES * (m + j) + lane] = p.constants[j]
+            x[width + LANES * (m + outside + j) + lane] = p.constants[j]
     for first in range(0, p.count, LANES):
         for lane in range(LANES):
             i = min(first + lane, p.count - 1)
@@ -111,6 +114,8 @@ def many_at_once(p: Plants) -> int:
                 y[LANES * j + lane] = p.x[i * states + j]
             for j in range(m):
                 x[width + LANES * j + lane] = p.u[i * m + j]
+            for j in range(outside):
+                x[width + LANES * (m + j) + lane] = p.w[i * outside + j]
         for _ in range(p.steps):
             copied(y, x, width)
             call(p.rate, x, k)

@@ -1,7 +1,7 @@
 """What a run asks of whatever moves the arm: a table of torques, a controller, a prescribed motion alike."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self, final
 
@@ -68,8 +68,8 @@ class Input(ABC):
     wanted: Reference | None = None
 
     def initial(self, model: Model) -> tuple[Array, Array]:
-        """Coordinates and rates (n,) at t = 0 where nothing else is asked for: the arm at rest."""
-        return np.array(model.arm.rest), np.zeros(len(model.coordinates))
+        """Coordinates and rates at t = 0 where nothing else is asked for: the arm at rest."""
+        return np.array(model.arm.rest), np.zeros(model.nv)
 
     def jumps(self) -> Array:
         """Times at which u is discontinuous, where a solver must start anew [s]."""
@@ -111,6 +111,10 @@ class Input(ABC):
     @abstractmethod
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """u (times, m) at times t and states there, after the run; from the right at a jump."""
+
+    def at(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
+        """u (times, m) as `values` gives it, of the state's parts by name: q, qd, z, s, and exogenous inputs w."""
+        return self.values(model, t, parts["q"], parts["qd"], parts["z"])
 
     def fault(self, plan: Plan, model: Model, t: float, x: Array) -> str:
         """What in it is not finite near t and the state x, where a run has stopped; "" if all is."""

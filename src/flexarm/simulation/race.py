@@ -41,6 +41,16 @@ TURNS = 24
 RARELY = 10
 """Times of its cost that a run goes on before that eigenvalue is looked for again: stretches may be very short."""
 
+SPELL = 200
+"""Steps of the explicit method, evaluations of the implicit one in a dozen, after which an arm whose stiffness changes
+on the way, as friction's does, is looked at again: what sticks is a thousand times as fast as what slides."""
+
+INNER = 128
+"""Places in a stretch where such a spell may end, beside the times asked for."""
+
+PATIENCE = 32
+"""Spells of the explicit method, at most, before another trial where the implicit one was behind time and again."""
+
 GROWTH = ctypes.CFUNCTYPE(
     ctypes.c_double,
     *(ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double),
@@ -63,6 +73,8 @@ class Race:
         Its name, and the method on the same plan.
     rtol : float
     atol : (layout.size,)
+    changing : bool
+        Whether the arm may become stiff on the way.
     """
 
     advance = None
@@ -76,14 +88,16 @@ class Race:
         implicit: tuple[str, Callable[[], Implicit]],
         rtol: float,
         atol: Array,
+        changing: bool = False,
     ):
+        self._changing = changing
         self._plan, self._rate, self._residual, self._layout = plan, rate, residual, layout
         self._name, self._make = implicit
         self._explicit, self._missing = solvers.available("dop853")
         self._rtol, self._atol = rtol, atol
         self._stepping: Implicit | None = None
         self._taken: dict[str, float] = {}
-        self._fastest, self._look, self._behind = 0.0, 0, False
+        self._fastest, self._top, self._look, self._behind = 0.0, 0.0, 0, False
         self._cost = rate.operations + 35 * layout.size
 
     @property
@@ -94,7 +108,7 @@ class Race:
     @property
     def reason(self) -> str:
         """Why."""
-        found = f"fastest eigenvalue {self._fastest:.3g} rad/s"
+        found = f"fastest eigenvalue {max(self._top, self._fastest):.3g} rad/s"
         ahead, rest = self._taken.get(self._name), self._taken.get(self._explicit)
         if ahead is None and self._behind:
             why = f"{found}; {self._name} was behind at once"
@@ -109,6 +123,8 @@ class Race:
 
     def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
         """From a time and a state there to the times given."""
+        if self._changing:
+            return self._by_spells(t0, x0, times)
         t, x, end = t0, x0, float(times[-1])
         if self._plan.evaluations >= self._look:
             self._fastest = fastest(self._plan, t0, x0)
@@ -117,12 +133,56 @@ class Race:
         if self._explicit_cost(end - t0) > (SHORT if self._rtol >= TIGHT else 5 * SHORT):
             rows, steps, t, x = self._ahead(t, x, times)
             found = solvers.checked(self._plan, times, rows, steps, "")
-            if len(rows) == len(times) or self._plan.stopped or found.diverged:
+            if len(rows) == len(times) or self._plan.stopped or self._plan.met is not None or found.diverged:
                 return found
             self._behind = True
-        self._note(self._explicit, end - t)
         rest = solvers.explicit(self._explicit, self._plan, t, x, times[len(rows) :], self._rtol, self._atol)
+        self._note(self._explicit, (end if self._plan.met is None else self._plan.met) - t)
         return Stretch(np.concatenate([rows, rest.x]), steps + rest.steps, rest.message, rest.diverged)
+
+    def _by_spells(self, t0: float, x0: Array, times: Array) -> Stretch:
+        """The same of an arm that may become stiff on the way, or stop being so: who is ahead is asked again and again.
+
+        What the explicit method does behind the last place that it reached is done again by the next.
+        """
+        t, x, end = t0, x0, float(times[-1])
+        places = np.union1d(times, np.linspace(t0, end, INNER + 1)[1:])
+        rows, steps, known, most = [np.empty((0, len(x0)))], 0, 0, SPELL
+        wait, waited, halted = 1, 1, False
+        least = SHORT if self._rtol >= TIGHT else 5 * SHORT
+        while known < len(places):
+            now = fastest(self._plan, t, x)
+            self._fastest, self._top = now, max(self._top, now)
+            if halted or (self._explicit_cost(end - t) > least and waited >= wait):
+                begun, waited = t, 0
+                found, taken, t, x = self._ahead(t, x, places[known:])
+                done = solvers.checked(self._plan, places[known:], found, taken, "")
+                rows, steps, known = [*rows, found], steps + taken, known + len(found)
+                if known == len(places) or self._plan.stopped or done.diverged:
+                    return self._asked(places, times, rows, steps, done)
+                self._behind = True
+                wait = 1 if t > begun else min(2 * wait, PATIENCE)
+            waited += 1
+            before = t
+            done = solvers.explicit(self._explicit, self._plan, t, x, places[known:], self._rtol, self._atol, most)
+            rows, steps, known = [*rows, done.x], steps + done.steps, known + len(done.x)
+            if known == len(places) or self._plan.stopped or done.diverged or done.steps < most:
+                self._note(self._explicit, (float(places[known - 1]) if known else t0) - before)
+                return self._asked(places, times, rows, steps, done)
+            if len(done.x):
+                t, x, most = float(places[known - 1]), done.x[-1], SPELL
+                self._note(self._explicit, t - before)
+                halted = False
+            else:  # what sticks is not yet seen where it stands, a little further it is
+                tried = halted
+                halted = self._stepping is not None or 12 * most * self._cost > least
+                most *= 1 if halted and not tried else 4
+        raise AssertionError("a stretch has an end")
+
+    def _asked(self, places: Array, times: Array, rows: list[Array], steps: int, last: Stretch) -> Stretch:
+        """The rows at the times that were asked for."""
+        x = np.concatenate(rows)
+        return Stretch(x[np.isin(places[: len(x)], times)], steps, last.message, last.diverged)
 
     def _explicit_cost(self, length: float) -> float:
         """Operations of the explicit method, at least."""
@@ -134,13 +194,15 @@ class Race:
         residual = self._residual()
         if self._stepping is None:
             self._stepping = self._make()
-        stepping, m = self._stepping, layout.nv + layout.memory
+        stepping, m = self._stepping, layout.unknowns
         cost = residual.operations + 60 * m + 0.8 * m * m
         rows, steps, going, begun = [np.empty((0, len(x)))], 0, False, t
         plan.rate(residual)
         try:
             while True:
                 budget = int(min(max(SHARE * self._explicit_cost(end - t) / cost, LEAST * m), ENDLESS))
+                if self._changing:
+                    budget = min(budget, max(12 * SPELL, LEAST * m))
                 before, t_before, known = plan.evaluations, t, sum(map(len, rows))
                 found, taken = stepping(t, x, times[known:], before + budget, going)
                 rows.append(found)
@@ -149,12 +211,21 @@ class Race:
                 spent = (plan.evaluations - before) * cost
                 if known + len(found) == len(times) or plan.stopped or t == t_before:
                     break
+                if self._changing:
+                    self._renew(t, x, residual)
                 if spent > self._explicit_cost(t - t_before) or plan.evaluations < before + budget:
                     break
         finally:
             plan.rate(self._rate)
         self._note(self._name, t - begun)
         return np.concatenate(rows), steps, t, x
+
+    def _renew(self, t: float, x: Array, residual: Code) -> None:
+        """Look at the fastest mode again, at a state on the way of the implicit method."""
+        self._plan.rate(self._rate)
+        now = fastest(self._plan, t, x)
+        self._fastest, self._top = now, max(self._top, now)
+        self._plan.rate(residual)
 
     def _note(self, name: str, seconds: float) -> None:
         if seconds > 0.0:
@@ -168,4 +239,5 @@ def fastest(plan: Plan, t: float, x: Array) -> float:
     x, work = np.array(x, dtype=float), np.empty(3 * len(x))
     h = 1e-7 * max(1e-2, float(np.abs(x[: plan.states]).max()))
     run = GROWTH(loops().addresses["growth"])
-    return float(run(holder.ctypes.data, t, x.ctypes.data, v.ctypes.data, h, TURNS, work.ctypes.data))
+    with plan.blind():
+        return float(run(holder.ctypes.data, t, x.ctypes.data, v.ctypes.data, h, TURNS, work.ctypes.data))

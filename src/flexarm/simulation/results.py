@@ -28,6 +28,17 @@ VARIABLES = {
 FOLLOWED = {"q_ref": ("time", "joint")}
 """Beside them, of one with a reference."""
 
+REMEMBERED = {"drive_state": ("time", "state")}
+"""Beside them, of an arm whose drives have states."""
+
+OUTSIDE = {"w": ("time", "exogenous")}
+"""Beside them, of an arm with exogenous inputs."""
+
+MOMENTA = {"momentum": ("time", "axis"), "angular_momentum": ("time", "axis")}
+"""Beside them, of an arm on a free base."""
+
+EVERY = VARIABLES | FOLLOWED | REMEMBERED | OUTSIDE | MOMENTA
+
 AUDIT = ("kinetic", "potential", "energy_error")
 """Where one of these is kept all energies are computed, and the result says how far their sum has drifted."""
 
@@ -35,8 +46,16 @@ LABELS = {name: (name,) for name in ("coordinate", "input", "link", "axis", "ang
 LABELS |= dict.fromkeys(("role", "owner", "unit"), ("coordinate",))
 """Coordinates of every result, and the dimensions that they go over."""
 
+RATES = dict.fromkeys(("velocity", "velocity_role", "velocity_owner", "velocity_unit"), ("velocity",))
+"""Beside them, of an arm on a free base: its rates are not those of its coordinates."""
+
 TEXTS = ("arm", "title", "name", "status")
 """Attributes."""
+
+
+def dimensions(name: str, free: bool) -> tuple[str, ...]:
+    """Those of a variable; with a free base rates have their own."""
+    return ("time", "velocity") if free and name == "qd" else EVERY[name]
 
 
 def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
@@ -73,21 +92,25 @@ def load_result(path: str | PathLike[str]) -> "Dataset":
 
 def lacking(result: "Dataset") -> str:
     """What keeps a dataset from being a result, as far as the package's functions rely on it; empty where it is one."""
-    followed = "q_ref" in result.variables
-    kept = [*VARIABLES]
+    followed, free = "q_ref" in result.variables, "velocity" in result.variables
+    kept = [*VARIABLES, *(MOMENTA if free else ())]
     if "kept" in result.attrs:
         kept = str(result.attrs["kept"]).split()
-        if not {*kept} <= {*VARIABLES, *FOLLOWED}:
+        if not {*kept} <= {*EVERY}:
             return "its attribute kept names what no result has"
-    numbers = {"time": ("time",)} | {name: dims for name, dims in (VARIABLES | FOLLOWED).items() if name in kept}
+    numbers = {"time": ("time",)} | {name: dimensions(name, free) for name in EVERY if name in kept}
     numbers |= FOLLOWED if followed else {}
-    labels = LABELS | ({"joint": ("joint",)} if followed else {})
-    for name, dimensions in (numbers | labels).items():
+    labels = LABELS | (RATES if free else {}) | ({"joint": ("joint",)} if followed else {})
+    if "drive_state" in result.variables:
+        numbers, labels = numbers | REMEMBERED, labels | {"state": ("state",)}
+    if "w" in result.variables:
+        numbers, labels = numbers | OUTSIDE, labels | {"exogenous": ("exogenous",)}
+    for name, over in (numbers | labels).items():
         if name not in result.variables:
             return f"it has no variable {name}"
         variable = result.variables[name]
-        if variable.dims != dimensions:
-            return f"{name} must go over {', '.join(dimensions)}"
+        if variable.dims != over:
+            return f"{name} must go over {', '.join(over)}"
         if name in numbers and variable.dtype.kind not in "fi":
             return f"{name} must hold numbers"
         if name in labels and not all(isinstance(label, str) for label in variable.values.tolist()):
@@ -95,8 +118,10 @@ def lacking(result: "Dataset") -> str:
     for name in TEXTS:
         if not isinstance(result.attrs.get(name), str):
             return f"it has no attribute {name} that is a text"
-    if {*AUDIT} & {*kept} and not isinstance(result.attrs.get("energy_drift"), Real):
-        return "it has no attribute energy_drift that is a number"
+    drifts = ["energy_drift"] if {*AUDIT} & {*kept} else []
+    for name in (*drifts, *(["quaternion_drift"] if free else [])):
+        if not isinstance(result.attrs.get(name), Real):
+            return f"it has no attribute {name} that is a number"
     t = result.variables["time"].values
     if not (len(t) and np.isfinite(t).all() and (np.diff(t) >= 0).all()):
         return "its times must increase"
@@ -104,11 +129,14 @@ def lacking(result: "Dataset") -> str:
         if result.variables[name].values.tolist() != words.split():
             return f"{name} must be {', '.join(words.split())}"
     names = result.variables["coordinate"].values.tolist()
-    if not {*result.variables["owner"].values.tolist()} <= {*result.variables["link"].values.tolist()}:
+    owners = {*result.variables["link"].values.tolist(), *(["base"] if free else [])}
+    if not {*result.variables["owner"].values.tolist()} <= owners:
         return "the owner of a coordinate is not among its links"
     if len({*names}) < len(names):
         return "two coordinates have one name"
     roles = result.variables["role"].values
+    if free != ("base" in roles) or (free and result.sizes["velocity"] != len(names) - 1):
+        return "its velocities are not those of a free base's arm"
     if followed and result.variables["joint"].values.tolist() != [
         n for n, role in zip(names, roles, strict=True) if role == "joint"
     ]:

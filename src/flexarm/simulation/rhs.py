@@ -5,17 +5,19 @@ native code and Python share a record while a run goes on.
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from flexarm.native.functions import translated
-from flexarm.native.kernel import Address
-from flexarm.native.language import Floats, Placed, call, lanes, sqrt
+from flexarm.native.kernel import Address, Kernel
+from flexarm.native.language import Floats, Placed, Words, call, lanes, sqrt
 from flexarm.native.lifted import LiftedKernel
 from flexarm.native.once import Once
+from flexarm.native.varying import At
 
 NAN = float("nan")
 
@@ -40,10 +42,14 @@ class Shared:
         The input is asked about no later time.
     stop : int
         Other than 0: every rate is NaN.
+    outside, given : addresses
+        Of the stage that writes w, from `place` on, and of its data; 0 where w stands in the buffer.
     states, integrated : int
         Numbers of x, and of dx with the powers.
-    buffer : (1 + states + inputs + constants + tried,)
-        t, x, u, constants of a model that varies, and what an implicit method tries.
+    watch, watched : addresses
+        Of what looks at every state, `void watch(buffer, dx, watched)`, and of its data; 0 where nothing does.
+    buffer : (1 + states + inputs + exogenous + constants + tried,)
+        t, x, u, w, constants of a model that varies, and what an implicit method tries.
     """
 
     rate: int
@@ -53,9 +59,14 @@ class Shared:
     last: float
     stop: int
     evaluations: int
+    outside: int
+    given: int
+    place: int
     states: int
     integrated: int
     buffer: Floats
+    watch: int = 0
+    watched: int = 0
 
 
 @final
@@ -63,8 +74,9 @@ class Plan:
     """What a right-hand side needs beside t and x: the kernel `rate` (x, u) -> (dx, powers), and where u comes from.
 
     The buffer holds (t, x, u). Before each evaluation the stage, `void stage(ptr buffer, ptr u, ptr data)`, may write
-    u; a constant input has a stage that does nothing, its u standing in the buffer. Behind u stand the constants of a
-    model that varies, then the place of `tried` numbers, the accelerations of an implicit method.
+    u; a constant input has a stage that does nothing, its u standing in the buffer. Behind u stand exogenous inputs w,
+    which a stage of their own may write, the constants of a model that varies, then the place of `tried` numbers, the
+    accelerations of an implicit method.
     """
 
     def __init__(
@@ -76,16 +88,22 @@ class Plan:
         held: Any = None,
         tried: int = 0,
         constants: np.ndarray | None = None,
+        exogenous: int = 0,
     ):
         self._rate = held  # the code of the rate, alive as long as a thread may call it
         self.states = states
         w = np.empty(0) if constants is None else constants
         self.constants = len(w)
-        self.buffer = np.concatenate([np.zeros(1 + states + inputs), w, np.zeros(tried)])
+        self.buffer = np.concatenate([np.zeros(1 + states + inputs + exogenous), w, np.zeros(tried)])
         self.u = self.buffer[1 + states : 1 + states + inputs]
-        self.shared = Placed(Shared(rate, 0, 0, 0.0, np.inf, 0, 0, states, states + powers, self.buffer))
+        self.w = self.buffer[1 + states + inputs : 1 + states + inputs + exogenous]
+        place = 1 + states + inputs
+        self.shared = Placed(Shared(rate, 0, 0, 0.0, np.inf, 0, 0, 0, 0, place, states, states + powers, self.buffer))
         """Where native code reads and writes."""
         self._held: Any = None
+        self._watched: Placed | None = None
+        self._watching: Any = None
+        self._beside: Any = None
         self.failure: BaseException | None = None
         """What Python code called from within the run raised; it cannot pass through native code."""
 
@@ -122,6 +140,49 @@ class Plan:
         """Rates are what they are again."""
         self.shared.stop = 0
 
+    def watch(self, kernel: Kernel | At, known: int) -> np.ndarray:
+        """Let a kernel of a state's first numbers look at every one, while `watching`.
+
+        What is returned holds the signs that its values must have, 0 for any: where one has another there is no rate.
+        """
+        given = np.concatenate([np.zeros(known), kernel.constants])
+        values, sides = (np.zeros(len(kernel.one(np.zeros(known)))) for _ in range(2))
+        evaluate = kernel.code.addresses["evaluate"]
+        self._watched = Placed(Watched(evaluate, known, len(sides), given, values, sides, NAN))
+        self._watching = kernel  # alive as long as its code may be called
+        self.shared.watched = self._watched.address
+        return sides
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """The kernel looks at every state meanwhile."""
+        self._watched.time = NAN  # type: ignore[union-attr]
+        self.shared.watch = loops().addresses["watch"]
+        try:
+            yield
+        finally:
+            self.shared.watch = 0
+
+    @property
+    def met(self) -> float | None:
+        """When a state was last not as watched for, since `watching` began."""
+        return None if self._watched is None or np.isnan(self._watched.time) else self._watched.time
+
+    @property
+    def strange(self) -> bool:
+        """Whether the state last tried is none of a motion; where there is no rate beyond a contact, it may be NaN."""
+        size = np.abs(self.buffer[: 1 + self.states])
+        return not (np.nanmax(size) if self.shared.watch else size.max()) < DIVERGED
+
+    @contextmanager
+    def blind(self) -> Iterator[None]:
+        """Nothing looks at the states meanwhile."""
+        watch, self.shared.watch = self.shared.watch, 0
+        try:
+            yield
+        finally:
+            self.shared.watch = watch
+
     def end(self, t: float) -> None:
         """The stretch ends at t: an input is asked about times before it alone, so that it is seen from the left."""
         self.shared.last = np.nextafter(t, -np.inf)
@@ -134,15 +195,26 @@ class Plan:
 
     def feed_by(self, kernel: LiftedKernel) -> None:
         """Take u, and what else is written behind it, from a kernel of t, or of t and the state."""
-        code, constants = kernel.code, kernel.constants
-        known = code.facts["n_in"] - len(constants)
-        given = np.concatenate([np.zeros(known), constants])
-        evaluated = Placed(Evaluated(code.addresses["evaluate"], known, given))
-        self.feed(loops().addresses["evaluated"], evaluated.address, (code, evaluated))
+        self.feed(*stage_of(kernel))
+
+    def feed_beside(self, stage: Address, data: Address = 0, held: Any = None) -> None:
+        """Take w from a stage; from none, 0, where it stands in the buffer."""
+        self.shared.outside = stage
+        self.shared.given = data
+        self._beside = held
 
 
-loops = Once(lambda: translated(rhs, nothing, evaluated, table, rk4, growth))
-"""Machine code of `rhs`, `nothing`, `evaluated`, `table`, `rk4` and `growth`, one for the process."""
+def stage_of(kernel: LiftedKernel) -> tuple[Address, Address, Any]:
+    """The stage that evaluates a kernel of t, or of t and the state; its data, and what must stay alive for it."""
+    code, constants = kernel.code, kernel.constants
+    known = code.facts["n_in"] - len(constants)
+    given = np.concatenate([np.zeros(known), constants])
+    data = Placed(Evaluated(code.addresses["evaluate"], known, given))
+    return loops().addresses["evaluated"], data.address, (code, data)
+
+
+loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, rk4, growth, watch))
+"""Machine code of `rhs`, `rk4`, `growth`, `watch` and the stages, one for the process."""
 
 
 @dataclass
@@ -155,6 +227,20 @@ class Evaluated:
 
 
 @dataclass
+class Watched:
+    """Data of `watch`: a kernel's address, how much of the state it takes; that, and its constants; its values, the
+    signs that they must have, and the time at which one last had another."""
+
+    kernel: int
+    known: int
+    count: int
+    given: Floats
+    values: Floats
+    sides: Floats
+    time: float
+
+
+@dataclass
 class Cubics:
     """Data of the stage `table`: numbers of intervals and inputs; breaks (intervals + 1,), coefficients (..., 4)."""
 
@@ -162,6 +248,16 @@ class Cubics:
     inputs: int
     breaks: Floats
     coefficients: Floats
+
+
+@dataclass
+class Several:
+    """Data of the stage `several`: how many stages it calls, their addresses, data, and where each begins to write."""
+
+    count: int
+    stages: Words
+    data: Words
+    places: Words
 
 
 def cubic_table(breaks: np.ndarray, coefficients: np.ndarray) -> Placed:
@@ -187,7 +283,11 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[Shared], unused: int) 
     for i in range(s.states):
         x[i] = y[i]
     call(s.stage, s.buffer, x[s.states :], s.data)
+    if s.outside != 0:
+        call(s.outside, s.buffer, s.buffer[s.place :], s.given)
     call(s.rate, x, dy)
+    if s.watch != 0:
+        call(s.watch, s.buffer, dy, s.watched)
     if s.stop != 0:
         for i in range(s.integrated):
             dy[i] = NAN
@@ -231,6 +331,18 @@ def evaluated(buffer: Floats, u: Floats, data: Evaluated) -> None:
     call(data.kernel, given, u)
 
 
+def watch(buffer: Floats, dx: Floats, data: Watched) -> None:
+    """No rate where a watched value has the wrong sign."""
+    given, x = data.given, buffer[1:]
+    for i in lanes(data.known):
+        given[i] = x[i]
+    call(data.kernel, given, data.values)
+    for i in range(data.count):
+        if data.values[i] * data.sides[i] < 0.0:
+            data.time = buffer[0]
+            dx[0] = NAN
+
+
 def interval(breaks: Floats, low: int, high: int, t: float) -> int:
     """The interval that holds t, or the nearest, of those between two breaks; found by halving."""
     while high - low > 1:
@@ -250,6 +362,12 @@ def table(buffer: Floats, u: Floats, cubics: Cubics) -> None:
     for i in range(cubics.inputs):
         c = cubics.coefficients[4 * (low * cubics.inputs + i) :]
         u[i] = ((c[0] * s + c[1]) * s + c[2]) * s + c[3]
+
+
+def several(buffer: Floats, w: Floats, data: Several) -> None:
+    """A stage that gives each part of w by a stage of its own."""
+    for i in range(data.count):
+        call(data.stages[i], buffer, w[data.places[i] :], data.data[i])
 
 
 def rk4(shared: Sequence[Shared], y: Floats, work: Floats, t0: float, h: float, steps: int) -> None:

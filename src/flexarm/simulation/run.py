@@ -2,6 +2,7 @@
 
 import time as clock
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, pairwise
@@ -10,15 +11,17 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
-from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
+from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, LargeDeflection, SimulationError
 from flexarm.interrupts import heard_by
 from flexarm.model import Model
-from flexarm.simulation import memory, methods
-from flexarm.simulation.dataset import checked_keep, dataset, faulty, kept_of, numbers
+from flexarm.model.attitudes import unit_pose
+from flexarm.simulation import contacts, memory, methods
+from flexarm.simulation.dataset import bent_far, checked_keep, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
+from flexarm.simulation.outside import Outside, as_outside
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 Array = np.ndarray
+
+Solving = Solve | Race | contacts.Stopped
 
 QUASI_STATIC = 0.1
 """Share of the group velocity above which a telescope's shapes, those of a beam at rest, are poor."""
@@ -60,6 +65,8 @@ def simulate(
     name: str = "",
     p: Any = None,
     keep: Any = None,
+    s0: Any = None,
+    w: Any = None,
 ) -> "Dataset":
     """The motion of an arm from t = 0, as an `xarray.Dataset` on a uniform grid of times.
 
@@ -72,7 +79,8 @@ def simulate(
         (m,) constant; `Piecewise`, `bang_bang`, `Table`, `RigidInverseDynamics`; or a Python function u(t) or
         u(t, q, qd).
     q0, qd0 : (n,)
-        Coordinates and rates at t = 0; default `arm.rest`: zero, but a telescope's nominal length.
+        Coordinates and rates at t = 0; default `arm.rest`: zero, but a telescope's nominal length. Of an arm on a free
+        base (nq,), its pose first, and (nv,): `model.coordinates` and `model.velocities` say what they are.
     method : str
         "auto" (default): chosen by what the run would cost; the result says which, and why. "dop853", "rk45", "tsit5",
         "vern7", "vern8" (explicit), "radau5", "radau9" (stiff arms; damp what is faster than the step), "gauss4",
@@ -101,14 +109,27 @@ def simulate(
         The variables of the result that are wanted, as ["q", "tip"]; default all. Nothing else is computed, or
         compiled for it; `energy_drift` is there with kinetic, potential or energy_error.
 
+    s0 : (states,), optional
+        States of drives at t = 0, see `Model.states`; default zero.
+    w : numbers, function, input or dict, optional
+        Exogenous inputs, see `Model.exogenous`; default zero. (exogenous,) constant; `Piecewise`, `Table`; a Python
+        function w(t) or w(t, q, qd); an object with a law; or a dict of such by names: {"push.fx": 2.0, "base": ...},
+        a `BaseMotion` among them.
+
     Returns
     -------
     xarray.Dataset
-        q, qd (time, coordinate); u (time, input); tip (time, axis) [m]; deflection (time, link, axis) [m] and tip_angle
-        (time, link, angle) [rad] of each link's tip in its own frame; kinetic, potential, work, dissipated [J], power
-        [W] (time). energy_error = kinetic + potential - work + dissipated, less its value at the start: the
-        integrator's error. Its largest relative size is the attribute `energy_drift`. The arm, the method and the
-        statistics are attributes too.
+        q, qd (time, coordinate), of an arm on a free base qd (time, velocity); u (time, input); tip (time, axis) [m];
+        deflection (time, link, axis) [m] and tip_angle (time, link, angle) [rad] of each link's tip in its own frame;
+        kinetic, potential, work, dissipated [J], power [W] (time). energy_error = kinetic + potential - work +
+        dissipated, less its value at the start: the integrator's error. Its largest relative size is the attribute
+        `energy_drift`. The arm, the method and the statistics are attributes too.
+
+        Of an arm on a free base also momentum [kg m/s] and angular_momentum [N m s] (time, axis), along the world's
+        axes and about its origin. Where nothing acts from outside, the attributes `momentum_drift` and
+        `angular_momentum_drift` say how far they have drifted, as a share of what all rates bring to them without
+        regard to sign (`momentum_scale`, `angular_momentum_scale`); else `momentum_changed_by` says what acts.
+        `quaternion_drift` is how far the length of the quaternion has been from 1.
 
     Raises
     ------
@@ -129,14 +150,17 @@ def simulate(
     drive = as_input(u, model)  # what is designed for a model is designed for this one
     if p is not None:
         model = model.at(p)
-    layout = Layout(len(model.coordinates), len(model.coordinates), len(drive.memory))
+    layout = Layout.of(model, len(drive.memory))
     rest = drive.initial(model)
-    q, qd = _initial("q0", q0, rest[0], model), _initial("qd0", qd0, rest[1], model)
+    q, qd = _initial("q0", q0, rest[0], model.coordinates), _initial("qd0", qd0, rest[1], model.velocities)
+    q = unit_pose("q0", q, model.arm)
+    s = _initial("s0", s0, np.zeros(len(model.states)), model.states)
+    outside = as_outside(w, model)
     reference = drive.wanted if reference is None else reference
     if reference is not None:
         checked_wanted(reference, model)
     with refused("simulate"):
-        kept = kept_of(keep, reference)
+        kept = kept_of(keep, reference, layout.own, layout.exogenous, model.arm.free)
     _check_size(int(samples), numbers(model, layout, kept))
     times = np.linspace(0.0, float(until), int(samples))
     drive = drive.begun(model, times)
@@ -145,18 +169,21 @@ def simulate(
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
     compiled = clock.perf_counter()
+    solve: Solving
     if chosen == "auto":
-        solve: Solve | Race = methods.race(plan, rate, model, drive, layout, rtol, atol)
+        solve = methods.race(plan, rate, model, drive, layout, rtol, atol)
     else:
         solve = methods.solver(chosen, plan, model, drive, layout, rtol, atol, step, why, spectral_radius)
+    if model.arm.sharp and drive.period is None and step == 0.0 and chosen in contacts.METHODS:
+        solve = contacts.Stopped(solve, model, plan)
 
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)
     seen = bar if progress is True else progress or None
-    run = Run(times, layout.start(q, qd, np.array(drive.memory)))
+    run = Run(times, layout.start(q, qd, np.array(drive.memory), s))
     with heard_by(interruption):
         try:
-            watched(plan, lambda: run.integrate(model, drive, plan, solve), interruption, seen)
+            watched(plan, lambda: run.integrate(model, drive, outside, plan, solve), interruption, seen)
             if run.short is not None and not interruption.came:
                 look = partial(watched, plan, interruption=interruption)
                 run.failure = diagnosis(model, drive, layout, plan, solve, look, *run.short)
@@ -179,27 +206,32 @@ def simulate(
             "status": run.failure or ("completed" if run.completed else "interrupted"),
         }
         t, x = times[: run.reached], run.x[: run.reached]
-        result = dataset(model, drive, reference, layout, t, x, statistics, keep)
+        acting = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
+        if outside.parts:
+            statistics["outside_description"] = outside.described()
+        result = dataset(model, drive, reference, layout, t, x, statistics, keep, acting)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is known to its end, but {fault}"
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:
         warnings.warn(f"a telescope moves at {ratio:.2g} of its group velocity: its shapes are poor", stacklevel=2)
+    if bent := bent_far(model, result, x):
+        warnings.warn(bent, LargeDeflection, stacklevel=2)
     if not run.completed or interruption.came:  # after the end it came too late for this run, but not for what follows
         message = f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s"
         warnings.warn(message, InterruptedRun, stacklevel=2)
     return result
 
 
-def _initial(name: str, value: Any, otherwise: Array, model: Model) -> Array:
+def _initial(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) -> Array:
     n = len(otherwise)
     if value is None:
         return otherwise
     with refused():
         x = checked_array(value, name)
     if x.shape != (n,):
-        raise DescriptionError(f"{name} has shape {x.shape}; it must have {n} numbers: {', '.join(model.coordinates)}")
+        raise DescriptionError(f"{name} has shape {x.shape}; it must have {n} numbers: {', '.join(signals) or 'none'}")
     return x
 
 
@@ -215,7 +247,7 @@ def _check_size(samples: int, columns: int) -> None:
 
 def checked_wanted(reference: Reference, model: Model) -> None:
     """Refuse what is no reference, or one of other joints than the model's."""
-    joints = [model.coordinates[i] for i in model.arm.joints]
+    joints = [model.velocities[i] for i in model.arm.joints]
     with refused("simulate"):
         checked_reference(reference)
     given = reference_values(reference, np.zeros(1)).shape[1]
@@ -254,10 +286,16 @@ class Run:
         self.x = np.empty((len(self.times), len(self.start)))
         self.x[0] = self.start
 
-    def integrate(self, model: Model, drive: Input, plan: Plan, solve: Solve | Race) -> None:
-        """Stretch after stretch, from each corner of the input to the next; in native code where there is some."""
-        x, corners = self.start, map(float, drive.corners(float(self.times[-1])))
-        ahead = drive.ahead(plan, solve.advance(), self.times, self.x) if solve.advance else None
+    def integrate(self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving) -> None:
+        """Stretch after stretch, from each corner of the input to the next; in native code where there is some.
+
+        Where what comes from outside jumps a stretch has parts.
+        """
+        end = float(self.times[-1])
+        x, corners = self.start, map(float, drive.corners(end))
+        outside.feed(plan, model, 0.0, x)
+        whole = len(outside.between(0.0, end)) == 2
+        ahead = drive.ahead(plan, solve.advance(), self.times, self.x) if solve.advance and whole else None
         last = next(corners)
         while following := list(islice(corners, MOST_AHEAD)):
             edges, done = np.array([last, *following]), 0
@@ -265,25 +303,32 @@ class Run:
                 done, x, self.reached, steps = ahead(edges, x)
                 self.steps += steps
             for a, b in pairwise(map(float, edges[done:])):
-                found = self._stretch(model, drive, plan, solve, a, b, x)
-                if found is None:
+                if not self._fed(lambda: drive.feed(plan, model, a, x)):  # noqa: B023  (called at once)
                     return
-                x = found
+                for c, d in pairwise([a, b] if whole else outside.between(a, b)):
+                    if not whole and not self._fed(lambda: outside.feed(plan, model, c, x)):  # noqa: B023
+                        return
+                    found = self._stretch(plan, solve, c, d, x)
+                    if found is None:
+                        return
+                    x = found
             last = following[-1]
         self.completed = True
 
-    def _stretch(
-        self, model: Model, drive: Input, plan: Plan, solve: Solve | Race, a: float, b: float, x: Array
-    ) -> Array | None:
-        """The state at b from x at a; None where it is not reached."""
-        times = self.times
+    def _fed(self, feed: Callable[[], None]) -> bool:
+        """Whether an input could be fed; where it fails at its time, the failure is kept."""
         try:
-            drive.feed(plan, model, a, x)
+            feed()
         except DescriptionError:  # it does not fit the arm
             raise
         except FlexarmError as error:
             self.failure = str(error)
-            return None
+            return False
+        return True
+
+    def _stretch(self, plan: Plan, solve: Solving, a: float, b: float, x: Array) -> Array | None:
+        """The state at b from x at a; None where it is not reached."""
+        times = self.times
         plan.end(b)
         wanted = times[self.reached : np.searchsorted(times, b, side="right")]
         on_time = len(wanted) > 0 and wanted[-1] == b

@@ -28,6 +28,7 @@ from flexarm.native.lifted import LiftedKernel
 from flexarm.simulation.advance import Advance
 from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named
 from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
+from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes, Input
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.samples import Ahead
@@ -181,9 +182,10 @@ class SampledFeedback(Input):
 
     @cached_property
     def kernel(self) -> LiftedKernel:
-        """(t, q, qd, z, noise) -> (u, next z); behind a Python function its u stands for q."""
-        size = len(self.model.inputs) if self.function else len(self.model.coordinates)
-        return kernel(self.law, self.model, size, self.name)
+        """(t, q, qd, s, z, noise) -> (u, next z); behind a Python function its u stands for q, and there is no s."""
+        if self.function:
+            return kernel(self.law, self.model, self.name, behind=len(self.model.inputs))
+        return kernel(self.law, self.model, self.name, len(self.model.states))
 
     def started(self) -> "Called":
         """The law at the beginning of a run."""
@@ -235,13 +237,13 @@ class SampledFeedback(Input):
 
 @final
 class Called:
-    """A sampled law in one run: u from t and the state (q, qd), called in order of time from the beginning.
+    """A sampled law in one run: u from t and the state (q, qd, s), called in order of time from the beginning.
 
     Attributes
     ----------
-    given : (1 + 2n + memory + noises + constants,)
-        What the kernel is given: t, q, qd, the memory z, which lives on, noise, and the law's constants; behind a
-        Python function its u stands in the place of q.
+    given : (1 + nq + nv + states of drives + memory + noises + constants,)
+        What the kernel is given: t, q, qd, the drives' states s, the memory z, which lives on, noise, and the law's
+        constants; behind a Python function its u stands in the place of q, and there is no s.
     states, memory, noises : int
     late : float
         A sample may come so much after a time of the result, and count from there on [s].
@@ -250,8 +252,9 @@ class Called:
     def __init__(self, law: SampledFeedback):
         self.law, self._m = law, len(law.model.inputs)
         self.memory, self.noises = len(law.law.memory), len(law.law.noise)
-        self._size = self._m if law.function else len(law.model.coordinates)
-        self.states, self.late = 2 * self._size, 1e-9 * law.period
+        layout = Layout.of(law.model)
+        self._q, self._qd = layout.q, layout.qd
+        self.states, self.late = 2 * self._m if law.function else layout.states, 1e-9 * law.period
         ends = np.cumsum([1 + self.states, self.memory, self.noises])
         self.given = np.concatenate([np.zeros(ends[-1]), law.kernel.constants])
         self._known = self.given[: ends[-1]]
@@ -262,12 +265,12 @@ class Called:
 
     def __call__(self, t: float, x: Array) -> Array:
         """u (m,)."""
-        n, m = len(self.law.model.coordinates), self._m
+        m = self._m
         self.given[0] = t
         if self.law.function is None:
-            self.given[1 : 1 + 2 * n] = x[: 2 * n]
+            self.given[1 : 1 + self.states] = x[: self.states]
         else:
-            self.given[1 : 1 + m] = self.law.called(t, x[:n].copy(), x[n : 2 * n].copy())
+            self.given[1 : 1 + m] = self.law.called(t, x[self._q].copy(), x[self._qd].copy())
         if self.noises:
             self._noise[:] = self.drawn(1)[0]
         found = self.law.kernel.one(self._known)

@@ -95,14 +95,18 @@ def available(method: str) -> tuple[str, str]:
     return method, ""
 
 
-def explicit(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array) -> Stretch:
-    """CyRK's, or SciPy's where that is not there."""
+def explicit(
+    method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array, most: int = 0
+) -> Stretch:
+    """CyRK's, or SciPy's where that is not there; at most so many steps, where they are counted."""
     if method in CYRK:
-        return cyrk(method, plan, t0, x0, times, rtol, atol)
-    return scipy(method, plan, t0, x0, times, rtol, atol, None)
+        return cyrk(method, plan, t0, x0, times, rtol, atol, most)
+    return scipy(method, plan, t0, x0, times, rtol, atol, None, most)
 
 
-def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array) -> Stretch:
+def cyrk(
+    method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array, most: int = 0
+) -> Stretch:
     """One of CyRK's compiled solvers, loop and all in machine code."""
     native = entries()
     holder = np.array([plan.address], dtype=np.int64)
@@ -110,7 +114,7 @@ def cyrk(method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: floa
     rtols = np.full(len(x0), rtol)
     result = native.solve(
         *(loops().addresses["rhs"], t0, times[-1], x0.ctypes.data, len(x0), CYRK[method]),
-        *(0, 0, holder.ctypes.data, holder.nbytes, 0, UNLIMITED, False, times.ctypes.data, len(times)),
+        *(0, 0, holder.ctypes.data, holder.nbytes, most, UNLIMITED, False, times.ctypes.data, len(times)),
         *(None, None, 0, rtols.ctypes.data, len(rtols), atol.ctypes.data, len(atol), np.inf, 0.0, True),
     )
     try:
@@ -133,7 +137,15 @@ def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array, lim
 
 
 def scipy(
-    method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array, jacobian: Callable | None
+    method: str,
+    plan: Plan,
+    t0: float,
+    x0: Array,
+    times: Array,
+    rtol: float,
+    atol: Array,
+    jacobian: Callable | None,
+    most: int = 0,
 ) -> Stretch:
     """One of SciPy's solvers around the same right-hand side; the implicit ones with the exact Jacobian, if given."""
     from scipy import integrate
@@ -145,7 +157,7 @@ def scipy(
     solver = getattr(integrate, SCIPY[method])(rate, t0, x0, times[-1], **options)
     x, reached, steps = np.empty((len(times), len(x0))), 0, 0
     message: str | None = ""
-    while solver.status == "running":
+    while solver.status == "running" and not (most and steps >= most):
         try:
             message = solver.step()
         except ValueError as error:  # the implicit ones factorize a matrix of NaN

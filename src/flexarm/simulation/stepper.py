@@ -8,6 +8,7 @@ import numpy as np
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, choices, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError, SimulationError
 from flexarm.model import Model
+from flexarm.model.attitudes import unit_pose
 from flexarm.native.kernel import LANES, Code
 from flexarm.native.language import Placed
 from flexarm.simulation import advance, methods, solvers
@@ -16,6 +17,7 @@ from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
+from flexarm.simulation.outside import as_outside
 from flexarm.simulation.plants import CODE, ENDLESS, REFUSED, Plants
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.solvers import Stretch
@@ -50,7 +52,7 @@ class Stepper:
         [s]
     q0, qd0 : (n,) or (N, n)
         Where it begins, and where `reset` takes it; default `arm.rest`, at rest. Two axes make N plants, each of its
-        own: all of them move with one call.
+        own: all of them move with one call. An arm on a free base has nq coordinates and nv = nq - 1 rates.
     method : str
         "rk4", "radau5", "radau9", "gauss4", "gauss8", "generalized-alpha" as in `simulate`, or "auto": "rk4", or
         "radau5" where the fastest mode would force far more steps than that takes.
@@ -101,29 +103,36 @@ class Stepper:
                 raise Fault("method", f"is {shown(method)}; it must be {choices('auto', *METHODS)}")
             if step is not None and self.period / checked_number(step, "s", POSITIVE, "step") > MOST_STEPS:
                 raise Fault("step", f"is {step} s; a period of {period} s may have at most {MOST_STEPS:.0e} of them")
-        self._model, self._n = model, len(model.coordinates)
-        given = [_beginning("q0", q0, model.arm.rest, model), _beginning("qd0", qd0, np.zeros(self._n), model)]
+        self._model, self._layout = model, Layout.of(model)
+        given = [
+            unit_pose("q0", _beginning("q0", q0, model.arm.rest, model.coordinates), model.arm),
+            _beginning("qd0", qd0, np.zeros(model.nv), model.velocities),
+        ]
         self._many = max(x.ndim for x in given) > 1
         try:
-            self._start = np.concatenate(np.broadcast_arrays(*given), axis=-1)
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
+            motion = np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in given], axis=-1)
+            self._start = np.concatenate([motion, np.zeros((*motion.shape[:-1], len(model.states)))], axis=-1)
         except ValueError:
             self._start = np.empty(0)
         if self._start.ndim not in (1, 2) or not self._start.size:
             shapes = f"q0 has shape {given[0].shape} and qd0 {given[1].shape}"
-            raise DescriptionError(f"Stepper: {shapes}; they must be ({self._n},), or (N, {self._n}) for N plants")
+            sizes = dict.fromkeys((model.nq, model.nv))
+            one, many = (" and ".join(each.format(k) for k in sizes) for each in ("({},)", "(N, {})"))
+            raise DescriptionError(f"Stepper: {shapes}; they must be {one}, or {many} for N plants")
         self._options: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol, "step": step}
 
-        first = np.atleast_2d(self._start)[0, : self._n]
+        first = np.atleast_2d(self._start)[0, self._layout.q]
         self.method, self._length, self.reason = _chosen(model, first, self.period, method, rtol, step)
         self.longest = self._length or self.period
-        self._implicit, self._layout = self.method in solvers.IMPLICIT, Layout(self._n, self._n)
+        self._implicit = self.method in solvers.IMPLICIT
         self._prepare(self._length)
         self.reset()
 
     def _prepare(self, length: float) -> None:
         """Lay out what native code works on."""
         model, m, layout = self._model, len(self._model.inputs), self._layout
-        count, states, size = np.atleast_2d(self._start).shape[0], layout.z.stop, layout.size
+        count, states, size = np.atleast_2d(self._start).shape[0], layout.states, layout.size
         plan, rate, w = self._plan()
         plan.feed(loops().addresses["nothing"])
         self._steppings: list[Implicit] = []
@@ -146,17 +155,19 @@ class Stepper:
                 count=count,
                 states=states,
                 inputs=m,
+                exogenous=layout.exogenous,
                 fixed=len(w),
                 size=size,
                 most=MOST_EVALUATIONS,
                 end=np.array([self.period]),
                 constants=w,
                 u=np.zeros((count, m)),
+                w=np.zeros((count, layout.exogenous)),
                 x=np.zeros((count, states)),
                 out=np.zeros((count, states)),
                 periods=np.zeros(count, dtype=np.int64),
                 failed=np.zeros(count, dtype=np.int64),
-                y=np.zeros((2 * states + m + len(w) + size + states) * LANES),
+                y=np.zeros((2 * states + m + layout.exogenous + len(w) + size + states) * LANES),
                 row=np.zeros(size),
                 reached=np.zeros(2, dtype=np.int64),
             )
@@ -166,22 +177,26 @@ class Stepper:
         self._call = CALL(code.addresses["many_at_once" if lanes else "one_by_one"])
         self._address = self._plants.address
         rows = slice(None) if self._many else 0
-        self._x, self._u = self._plants.x[rows], self._plants.u[rows]
+        self._x, self._u, self._w = self._plants.x[rows], self._plants.u[rows], self._plants.w[rows]
 
     # -- the plant
 
-    def step(self, u: Any) -> Array:
-        """The state (q, qd) a period later, u being held: (2n,), or (N, 2n) of N plants; an array of its own.
+    def step(self, u: Any, w: Any = None) -> Array:
+        """The state (q, qd) a period later, u and w being held: (2n,), or (N, 2n) of N plants; an array of its own.
+
+        States of drives, where the arm has some, stand behind qd; they begin at zero.
 
         Parameters
         ----------
         u : (m,) or (N, m)
             [N m] at a revolute joint, [N] at a prismatic one; (m,) goes to all plants.
+        w : (k,) or (N, k), or a dict of numbers by name, optional
+            Exogenous inputs of an arm that has some, see `Model.exogenous`; default zero.
 
         Raises
         ------
         DescriptionError
-            u has another shape, or is not finite.
+            u or w has another shape, or is not finite.
         SimulationError
             The motion diverged or met a NaN; the message says when and which coordinate. Every plant is where it was
             before the call, and `failed` says which could not be moved: reset them, or try another u.
@@ -189,6 +204,7 @@ class Stepper:
         if type(u) is not np.ndarray or u.dtype is not NUMBER or u.shape != self._u.shape:
             u = self._checked(u)
         self._u[...] = u
+        self._w[...] = 0.0 if w is None else self._outside(w)
         if bad := self._call(self._address):
             raise self._failure(bad)
         return self._x.copy()
@@ -210,9 +226,11 @@ class Stepper:
         """
         chosen = self._places(where)
         x = np.atleast_2d(self._start)[chosen].copy()
-        for name, value, part in (("q", q, slice(0, self._n)), ("qd", qd, slice(self._n, 2 * self._n))):
+        for name, value, part in (("q", q, self._layout.q), ("qd", qd, self._layout.qd)):
             if value is not None:
                 x[:, part] = self._rows(name, value, self._model.argument(name, value), len(x))
+        if q is not None:
+            x[:, self._layout.q] = unit_pose("q", x[:, self._layout.q], self._model.arm)
         self._plants.x[chosen] = x
         self._plants.periods[chosen] = 0
         self._plants.failed[chosen] = 0
@@ -228,12 +246,12 @@ class Stepper:
     @property
     def q(self) -> Array:
         """Coordinates, (n,) or (N, n)."""
-        return self._x[..., : self._n].copy()
+        return self._x[..., self._layout.q].copy()
 
     @property
     def qd(self) -> Array:
         """Rates, (n,) or (N, n)."""
-        return self._x[..., self._n :].copy()
+        return self._x[..., self._layout.qd].copy()
 
     @property
     def time(self) -> Any:
@@ -252,7 +270,7 @@ class Stepper:
         return f"Stepper({self._model.arm.name!r}: period {self.period:g} s, {self.method}{plants})"
 
     def __reduce__(self) -> tuple[type["Stepper"], tuple, tuple[Array, ...]]:
-        q0, qd0 = np.split(self._start, 2, axis=-1)
+        q0, qd0 = self._start[..., self._layout.q], self._start[..., self._layout.qd]
         plants = self._plants
         made = self._model, self.period, q0, qd0, *self._options.values()
         return Stepper, made, (plants.x.copy(), plants.periods.copy(), plants.failed.copy())
@@ -275,6 +293,15 @@ class Stepper:
     def _checked(self, u: Any) -> Array:
         given = self._model.argument("u", u)
         return self._rows("u", u, given, self._plants.count)
+
+    def _outside(self, w: Any) -> Array:
+        """What acts from outside: (k,) or (N, k)."""
+        if isinstance(w, np.ndarray) and w.ndim == 2:
+            return self._rows("w", w, self._model.argument("w", w), self._plants.count)
+        found = as_outside(w, self._model)
+        if not found.constant:
+            raise DescriptionError("Stepper: w must be numbers; it is held for a period")
+        return found.values(self._model, np.zeros(1), np.empty((1, 0)), np.empty((1, 0)))[0]
 
     def _rows(self, name: str, value: Any, given: Array, count: int) -> Array:
         """An argument of one plant, or of each of so many."""
@@ -305,24 +332,25 @@ class Stepper:
     def _failure(self, bad: int) -> FlexarmError:
         """What to raise where native code has refused u, or where so many plants could not be moved."""
         if bad == REFUSED:
-            return DescriptionError("u contains NaN or infinity")
+            return DescriptionError(f"{'u' if np.isfinite(self._plants.w).all() else 'w'} contains NaN or infinity")
         plants, model = self._plants, self._model
         i = int(np.flatnonzero(plants.failed)[0])
         t = self.period * int(plants.periods[i])
         if plants.failed[i] == ENDLESS:
             message = f"more than {plants.most:.0e} evaluations from t = {t:.6g} s on; take a shorter period"
         else:
-            message = self._diagnosis(t, plants.x[i], plants.u[i])
+            message = self._diagnosis(t, plants.x[i], plants.u[i], plants.w[i])
         who = f", plant {i} of {plants.count} ({bad} could not be moved)" if self._many else ""
         return SimulationError(f"arm {model.arm.name!r}{who}: {message}")
 
-    def _diagnosis(self, t: float, x: Array, u: Array) -> str:
+    def _diagnosis(self, t: float, x: Array, u: Array, w: Array) -> str:
         """Why a plant could not be moved from its state x at t; looked at again as a run that fails is."""
         model, layout = self._model, self._layout
-        start = layout.start(x[: self._n], x[self._n :], np.empty(0))
+        start = layout.start(x[layout.q], x[layout.qd], np.empty(0), x[layout.s])
         plan, _, _ = self._plan()
         drive = constant(u)
         drive.feed(plan, model, t, start)
+        plan.w[:] = w
         if self._implicit:
             stepping = self._stepping(plan)
 
@@ -349,20 +377,22 @@ class Stepper:
 
     def _plan(self) -> tuple[Plan, Code, Array]:
         """A plan of the arm as the method takes it, the code of its rates, and its constants."""
-        quantity, tried = ("state_residual", self._n) if self._implicit else ("state_rate", 0)
+        quantity, tried = ("state_residual", self._layout.nv) if self._implicit else ("state_rate", 0)
         kernel = self._model.kernel(quantity)
         rate, w = kernel.code, kernel.constants
         place, m = rate.addresses["evaluate"], len(self._model.inputs)
-        return Plan(place, self._layout.z.stop, m, len(RIDING), rate, tried, w), rate, w
+        outside = self._layout.exogenous
+        plan = Plan(place, self._layout.states, m, len(RIDING), rate, tried, w, outside)
+        return plan, rate, w
 
 
-def _beginning(name: str, value: Any, otherwise: Any, model: Model) -> Array:
+def _beginning(name: str, value: Any, otherwise: Any, signals: tuple[str, ...]) -> Array:
     """Coordinates or rates (n,) or (N, n)."""
     with refused("Stepper"):
         x = checked_array(otherwise if value is None else value, name)
-        if x.ndim == 0 or x.shape[-1] != len(model.coordinates):
-            names = ", ".join(model.coordinates)
-            raise Fault(name, f"has shape {x.shape}; its last axis must have {len(model.coordinates)} numbers: {names}")
+        if x.ndim == 0 or x.shape[-1] != len(signals):
+            must = f"its last axis must have {len(signals)} numbers: {', '.join(signals)}"
+            raise Fault(name, f"has shape {x.shape}; {must}")
     return x
 
 

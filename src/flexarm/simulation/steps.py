@@ -1,9 +1,11 @@
 """Steps of the implicit methods, in the language that is translated; the methods stand in `tableaus`.
 
-A state y is (q, v, z, riding integrals), as a run's `Layout` has it. A row of rates k is (qdd, dz/dt, riding powers):
-`width` numbers, of which the first m are unknowns of a step. The rows of `Step.k` are those of the step's stages, then
-those of the nodes passed last, the newest first: they predict the next ones, and their highest difference is a step's
-error.
+A state y is (pose, inner q, v, z, s, riding integrals), as a run's `Layout` has it. A row of rates k is (the pose's,
+qdd, dz/dt, ds/dt, riding powers): `width` numbers, of which the first m are unknowns of a step. The inner coordinates
+are integrals of their rates v, and of qdd in turn. Those of a free base's pose are not, their rates N(q) v depend on
+where it is; they are unknowns of first order, as z and s are. An arm whose base is not free has no pose. The rows of
+`Step.k` are those of the step's stages, then those of the nodes passed last, the newest first: they predict the next
+ones, and their highest difference is a step's error.
 
 What is solved is not qdd = f but the equation of motion itself, force - M qdd - ... = 0. Both have the same solution.
 But in coordinates in which the stiffness is constant the slopes of the latter change with the motion as M does, by a
@@ -41,7 +43,9 @@ SHORTEST = 1e-13
 class Step:
     """What a run's steps share with Python, a word each; arrays are places.
 
-    n coordinates, nz numbers of the input's memory, m = n + nz unknowns a stage; `width` = m and the riding powers.
+    n coordinates, of which the first are the pose; nv rates, the input's memory, the drives' states; m unknowns a
+    stage, at `inner` of them the accelerations of the other coordinates; `width` = m and the riding powers; `size`
+    numbers of a state. Behind the state stand u, and what is `tried`.
     """
 
     shared: Sequence[Shared]
@@ -49,9 +53,14 @@ class Step:
     kept: int
     remembered: int
     n: int
+    pose: int
+    nv: int
+    inner: int
     m: int
+    size: int
     inputs: int
-    constants: int
+    memory: int
+    tried: int
     width: int
     fixed: int
     c: Floats
@@ -95,9 +104,12 @@ class Step:
 
 
 def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
-    """e = (force - M qdd - ..., what z' should be - dz/dt, riding powers) at t in the state y for the rates k."""
+    """e = (force - M qdd - ..., what all other rates should be less what they are, riding powers) at t, in y, for k.
+
+    The kernel gives (force - M qdd - ..., ds/dt, the pose's rates, powers).
+    """
     shared = s.shared[0]
-    n, m, states = s.n, s.m, shared.states
+    n, m, pose, states = s.nv, s.m, s.pose, shared.states
     shared.time = t
     shared.evaluations += 1
     shared.buffer[0] = min(t, shared.last)
@@ -105,18 +117,28 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
     copied(y, x, states)
     u = x[states:]
     call(shared.stage, shared.buffer, u, shared.data)
-    copied(k, u[s.inputs + m - n + s.constants :], n)
+    if shared.outside != 0:
+        call(shared.outside, shared.buffer, shared.buffer[shared.place :], shared.given)
+    copied(k[pose:], u[s.tried :], n)
     call(shared.rate, x, s.e)
-    copied(s.e, e, n)
-    for j in range(n, m):
-        e[j] = u[s.inputs + j - n] - k[j]
-    copied(s.e[n:], e[m:], s.width - m)
+    copied(s.e, e[pose:], n)
+    first, own = pose + n, pose + n + s.memory
+    for j in range(first, own):
+        e[j] = u[s.inputs + j - first] - k[j]
+    for j in range(own, m):
+        e[j] = s.e[n + j - own] - k[j]
+    for j in range(pose):
+        e[j] = s.e[n + m - own + j] - k[j]
+    copied(s.e[m - s.memory :], e[m:], s.width - m)
+    if shared.watch != 0:
+        call(shared.watch, shared.buffer, e, shared.watched)
     if shared.stop != 0:
         e[0] = NAN
 
 
 def jacobian(s: Step) -> int:
-    """M, C, K: slopes of -e to the rates, to (v, z) and to q, at the state and rates of last time; by differences.
+    """M, C, K: slopes of -e to the rates, to the pose and (v, z, s), and to the other coordinates, at the state and
+    rates of last time; by differences.
 
     Newton's matrix need not be exact, it is an old one most of the time. 0 where M is singular.
     """
@@ -147,15 +169,21 @@ def masses(s: Step) -> int:
 
 def slopes(s: Step) -> None:
     """C and K."""
-    n, m, width = s.n, s.m, s.width
+    n, m, pose, width = s.n, s.m, s.pose, s.width
     rates, e = s.w, s.w[width:]
     copied(s.k[s.stages * width :], rates, width)
-    copied(s.y, s.trial, n + width)
+    copied(s.y, s.trial, s.size)
+    shared = s.shared[0]
+    watch = shared.watch
+    shared.watch = 0
     residual(s, s.t, s.trial, rates, e)
-    for c in range(m):
-        slope(s, n + c, s.C[c * m :])
-    for c in range(n):
-        slope(s, c, s.K[c * m :])
+    for c in range(pose):
+        slope(s, c, s.C[c * m :])
+    for c in range(pose, m):
+        slope(s, n - pose + c, s.C[c * m :])
+    for c in range(n - pose):
+        slope(s, pose + c, s.K[c * m :])
+    shared.watch = watch
 
 
 def slope(s: Step, i: int, column: Floats) -> None:
@@ -173,7 +201,7 @@ def slope(s: Step, i: int, column: Floats) -> None:
 
 def inverses(s: Step, h: float) -> int:
     """Inverses of the blocks M + h x C + h^2 y K; 0 where one is singular or not a number."""
-    m = s.m
+    m, first, count = s.m, s.inner * s.m, (s.n - s.pose) * s.m
     i = 0
     while i < s.stages:
         block = s.blocks[4 * i :]
@@ -182,13 +210,14 @@ def inverses(s: Step, h: float) -> int:
         B = A[m * m :]
         for j in lanes(m * m):
             A[j] = s.M[j] + x * s.C[j]
-        for j in lanes(m * s.n):
-            A[j] += u * s.K[j]
+        A2, B2 = A[first:], B[first:]
+        for j in lanes(count):
+            A2[j] += u * s.K[j]
         if block[1] != 0.0:
             for j in lanes(m * m):
                 B[j] = y * s.C[j]
-            for j in lanes(m * s.n):
-                B[j] += v * s.K[j]
+            for j in lanes(count):
+                B2[j] += v * s.K[j]
             if inverted_complex(A, s.pivots, m) == 0:
                 return 0
             i += 2
@@ -222,17 +251,23 @@ def corrected(s: Step) -> None:
 
 def reached(s: Step, along: float, h: float, first: Floats, second: Floats, count: int, x: Floats) -> None:
     """The state x after `along` h: weights of `count` rows of k in v (first) and in q (second)."""
-    n, y, rates, v, a = s.n, s.y, x[s.n :], s.y[s.n :], along * h
-    for i in lanes(n):
-        x[i] = y[i] + a * v[i]
-    copied(v, rates, s.width)
+    pose, behind, a = s.pose, s.n - s.pose, along * h
+    inner, rates = x[pose:], x[s.n :]
+    q, v, moving = s.y[pose:], s.y[s.n :], s.y[s.n + s.inner - pose :]
+    for i in lanes(behind):
+        inner[i] = q[i] + a * moving[i]
+    copied(s.y, x, pose)
+    copied(v, rates, s.width - pose)
     for j in range(count):
         f, g = h * first[j], h * h * second[j]
         row = s.k[j * s.width :]
-        for i in lanes(n):
-            x[i] += g * row[i]
-        for i in lanes(s.width):
-            rates[i] += f * row[i]
+        own, accelerations = row[pose:], row[s.inner :]
+        for i in range(pose):
+            x[i] += f * row[i]
+        for i in lanes(behind):
+            inner[i] += g * accelerations[i]
+        for i in lanes(s.width - pose):
+            rates[i] += f * own[i]
 
 
 def newton(s: Step, h: float) -> int:
@@ -282,13 +317,14 @@ def proper(s: Step, k: Floats) -> None:
 
 def scaled(s: Step, h: float) -> None:
     """What a unit error of each unknown rate does to q, v and z in a step, in units of the tolerance, squared."""
-    n, m = s.n, s.m
+    m, pose, behind = s.m, s.pose, s.n - s.pose
     for i in range(m):
-        e = h / (s.atol[n + i] + s.rtol * abs(s.y[n + i]))
-        s.scale[i] = e * e / float(n + m)
-    for i in range(n):
-        e = 0.5 * h * h / (s.atol[i] + s.rtol * abs(s.y[i]))
-        s.scale[i] += e * e / float(n + m)
+        j = i if i < pose else behind + i
+        e = h / (s.atol[j] + s.rtol * abs(s.y[j]))
+        s.scale[i] = e * e / float(behind + m)
+    for i in range(behind):
+        e = 0.5 * h * h / (s.atol[pose + i] + s.rtol * abs(s.y[pose + i]))
+        s.scale[s.inner + i] += e * e / float(behind + m)
 
 
 def size(s: Step, rates: Floats) -> float:
@@ -464,7 +500,7 @@ def accelerated(s: Step) -> float:
 
 def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int:
     """Take the state y from t0 to the times, the states there to out; how many were reached."""
-    n, width, stages = s.n, s.width, s.stages
+    stages = s.stages
     end = times[count - 1]
     done, stale, fresh, wait = 0, 0, 0, 0
     if s.going == 0:
@@ -519,12 +555,12 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
         while done < count and (times[done] < s.t + h or last == 1):
             x = (times[done] - s.t) / h
             if x < 1.0 - 1e-9:
-                between(s, x, h, out[done * (n + width) :])
+                between(s, x, h, out[done * s.size :])
             else:
-                reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, out[done * (n + width) :])
+                reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, out[done * s.size :])
             done += 1
         reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, s.trial)
-        copied(s.trial, s.y, n + width)
+        copied(s.trial, s.y, s.size)
         if s.kept > 0:
             proper(s, s.k)
             copied(s.w, s.f, s.m)

@@ -5,8 +5,9 @@ one-step method carries over from the step before (the generalized-alpha method'
 
     q_i = q + c_i h v + h^2 sum_j a2_ij q''_j,    v_i = v + h sum_j a1_ij q''_j,    z_i = z + h sum_j a1_ij z'_j,
 
-and each stage's equation is k_i = mix (f, g)(stage i) + what the step before says. In the basis of the eigenvectors
-of a1 Newton's matrix falls into blocks M + h x C + h^2 y K of the size of one stage's rates, each real or complex.
+and each stage's equation is k_i = mix (f, g)(stage i) + what the step before says. A free base's pose p, p' = N(p) v,
+goes as z does. In the basis of the eigenvectors of a1 Newton's matrix falls into blocks M + h x C + h^2 y K of the size
+of one stage's rates, each real or complex.
 """
 
 from dataclasses import dataclass

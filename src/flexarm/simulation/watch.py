@@ -10,9 +10,7 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any, TypeVar, final
 
-import numpy as np
-
-from flexarm.simulation.rhs import DIVERGED, Plan
+from flexarm.simulation.rhs import Plan
 
 T = TypeVar("T")
 Progress = Callable[[float], None]
@@ -157,7 +155,7 @@ def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progr
                 if progress is not None and not ended.is_set():
                     progress(plan.time)
                 # a solver may try a wild state and reject it: believe it when it is there again and again
-                strange = 0 if np.abs(plan.buffer[: 1 + plan.states]).max() < DIVERGED else strange + 1
+                strange = strange + 1 if plan.strange else 0
                 if strange > 2:
                     plan.stop()
             except KeyboardInterrupt:

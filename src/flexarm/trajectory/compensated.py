@@ -37,7 +37,7 @@ class TipCompensated:
     Raises
     ------
     DescriptionError
-        When the axes are not as many as the joints, or the arm has a telescope.
+        When the axes are not as many as the joints, or the arm has a telescope or a free base.
     """
 
     reference: Reference
@@ -48,7 +48,11 @@ class TipCompensated:
         with refused("TipCompensated"):
             checked_reference(self.reference)
             arm = checked_instance(self.model, Model, "model").arm
-            check_axes(self.axes, tuple(arm.coordinates[i] for i in arm.joints))
+            check_axes(self.axes, tuple(arm.velocities[i] for i in arm.joints))
+        if arm.free:
+            raise DescriptionError(
+                "TipCompensated: the arm's base is free, and moves as the joints do; it must be fixed"
+            )
         if any(isinstance(link.joint, Telescope) for link in arm.links):
             raise DescriptionError("TipCompensated: the arm has a telescope, whose stiffness changes along the motion")
 

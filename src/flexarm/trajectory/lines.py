@@ -28,6 +28,8 @@ WORST_CONDITION = 1e6
 class TaskLine:
     """The tip of the rigid arm moves along a straight line, from rest to rest, with the timing of `Quintic`.
 
+    Of an arm on a free base the line is one as seen from the base, which is taken to stand still at rest.
+
     The joints' motion is found when the line is made: Newton's method along the line from its start, on `arm.rigid()`.
     It is then kept as a polynomial in the share of the line passed, interpolated at Chebyshev points, its degree
     raised until the tip is where it should be to `tolerance` all along. (A spline of degree five would need hundreds of
@@ -78,7 +80,7 @@ class TaskLine:
         if not isinstance(self.arm, Arm):
             raise DescriptionError(f"TaskLine: arm is {shown(self.arm)}; it must be an Arm")
         rigid = self.arm.rigid()
-        joints = rigid.coordinates
+        joints = tuple(rigid.velocities[i] for i in rigid.joints)
         with refused("TaskLine"):
             check_axes(self.axes, joints)
             for name, unit in (("start", "m"), ("end", "m"), ("q0", "")):
@@ -138,13 +140,14 @@ class _Tip:
     def __init__(self, arm: Arm, axes: str):
         import casadi as ca
 
-        model = Model(arm)
-        q = ca.SX.sym("q", len(arm.coordinates))
-        place = ca.densify(ca.SX(model.fixed("tip")(q)[["xyz".index(a) for a in axes], 3]))
-        self.arm, self.axes = arm, axes
+        model, joints = Model(arm), len(arm.joints)
+        pose, rest = np.split(arm.rest, [len(arm.rest) - joints])
+        q = ca.SX.sym("q", joints)
+        place = ca.densify(ca.SX(model.fixed("tip")(ca.vertcat(pose, q))[["xyz".index(a) for a in axes], 3]))
+        self.arm, self.axes, self.rest = arm, axes, rest
         self._place = ca.Function("place", [q], [place])
         self._both = ca.Function("both", [q], [place, ca.densify(ca.jacobian(place, q))])
-        links = [(i, arm.links[arm.layout[i].link]) for i in arm.joints]
+        links = [(k, arm.links[arm.layout[i].link]) for k, i in enumerate(arm.joints)]
         self._most = {i: link.body.length for i, link in links if isinstance(link.joint, Telescope)}
 
     def place(self, q: Array) -> Array:
@@ -178,7 +181,7 @@ class _Tip:
 
     def guesses(self, q0: Any) -> list[Array]:
         """Where to search: the given configuration, then a bent one, then others."""
-        rest = np.array(self.arm.rest)
+        rest = self.rest
         turning = np.array([link.joint.turns for link in self.arm.links if link.joint.moves])
         rng = np.random.default_rng(0)
         bent = [rest + 0.5 * turning, *(rest + rng.uniform(-2.5, 2.5, len(rest)) * turning for _ in range(8))]
@@ -202,7 +205,7 @@ class _Line:
 
     def __init__(self, tip: _Tip, start: Array, end: Array):
         self.tip, self.start, self.way = tip, start, end - start
-        self.size = float(np.abs([start, end]).max() + np.linalg.norm(tip.place(np.array(tip.arm.rest))) + 1e-300)
+        self.size = float(np.abs([start, end]).max() + np.linalg.norm(tip.place(tip.rest)) + 1e-300)
 
     def at(self, s: Any) -> Array:
         """Where the tip should be."""

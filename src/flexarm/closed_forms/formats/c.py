@@ -79,6 +79,7 @@ C = Language(
         ca.OP_POW: "pow({0}, {1})",
         ca.OP_CONSTPOW: "pow({0}, {1})",
         ca.OP_FABS: "fabs({0})",
+        ca.OP_SIGN: "(({0} > 0.0) - ({0} < 0.0))",
         ca.OP_FMIN: "fmin({0}, {1})",
         ca.OP_FMAX: "fmax({0}, {1})",
         ca.OP_COPYSIGN: "copysign({0}, {1})",

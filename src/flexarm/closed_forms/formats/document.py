@@ -8,8 +8,9 @@ from typing import Protocol
 from flexarm import escape
 from flexarm.closed_forms.collect import Form
 from flexarm.closed_forms.formats.mathematics import entry_lines, matrix, number, symbol
-from flexarm.closed_forms.parts import PARTS, Part, known, of_motion, stiffness_varies
-from flexarm.description.arm import Arm, Coordinate
+from flexarm.closed_forms.parts import PARTS, Part, known, of_motion, stiffness_varies, strain_apart
+from flexarm.description.arm import Arm, Beam, Coordinate
+from flexarm.description.free import POSE, TWIST
 from flexarm.mechanics.parameters import LengthFunction, Parameter
 from flexarm.shapes import ClosedForm
 
@@ -19,6 +20,7 @@ class Derived(Protocol):
 
     arm: Arm
     coordinates: tuple[str, ...]
+    rates: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     numbers: dict[str, float]
 
@@ -29,6 +31,10 @@ class Derived(Protocol):
     @property
     def without_closed_forms(self) -> str:
         """What to say of modal integrals that have none."""
+
+    @property
+    def stations(self) -> dict[str, float]:
+        """Of sections that are no tips: what their symbols end with, and where on the link they lie."""
 
     @property
     def functions(self) -> tuple[LengthFunction, ...]:
@@ -102,11 +108,7 @@ def document(equations: Derived, parts: Sequence[str] | None = None) -> list[Blo
     blocks: list[Block] = [Heading("Coordinates")]
     if description := arm.description.strip():
         blocks.insert(0, Paragraph(quoted(description.rstrip(".") + ".")))
-    named: list[tuple[str, ...]] = [
-        (f"${symbol(s)}$", quoted(coordinate.name), quoted(_meaning(arm, coordinate)))
-        for s, coordinate in zip(equations.coordinates, arm.layout, strict=True)
-    ]
-    blocks += [Table(("symbol", "coordinate", "what it is"), named)]
+    blocks += _coordinates(equations)
     blocks += [Heading("Parameters"), *_parameters(equations)]
     blocks += _abbreviations(equations)
     if parts is None:
@@ -124,14 +126,37 @@ def document(equations: Derived, parts: Sequence[str] | None = None) -> list[Blo
     return blocks
 
 
+def _coordinates(equations: Derived) -> list[Block]:
+    """A table of the coordinates; of a free base's rates another one."""
+    arm = equations.arm
+    moving = [(x.name, _meaning(arm, x)) for x in arm.layout if x.role != "base"]
+    if not arm.free:
+        return [_named("coordinate", equations.coordinates, moving)]
+    places = [*zip(POSE, OF_POSE, strict=True), *moving]
+    rates = [*zip(TWIST, OF_TWIST, strict=True)]
+    return [_named("coordinate", equations.coordinates, places), _named("rate", equations.rates[:6], rates)]
+
+
+OF_POSE = (
+    *(f"place of the base in the world along {x}" for x in "xyz"),
+    *["unit quaternion of the base's attitude"] * 4,
+)
+OF_TWIST = tuple(f"{what} of the base along its own {x}" for what in ("velocity", "angular velocity") for x in "xyz")
+
+
+def _named(kind: str, symbols: Sequence[str], named: Sequence[tuple[str, str]]) -> Table:
+    rows = [(f"${symbol(s)}$", quoted(name), quoted(what)) for s, (name, what) in zip(symbols, named, strict=True)]
+    return Table(("symbol", kind, "what it is"), rows)
+
+
 def _meaning(arm: Arm, coordinate: Coordinate) -> str:
     link = arm.links[coordinate.link]
     if coordinate.role != "flexible":
         return f"{coordinate.role}, of link {link.name}"
     mine = [each for each in arm.layout if (each.link, each.role) == (coordinate.link, coordinate.role)]
-    modes = [(direction, j) for direction, n in link.body.counts.items() for j in range(1, n + 1)]
-    direction, j = modes[mine.index(coordinate)]
-    return f"{WORDS[direction]}, mode {j}, of link {link.name}"
+    amplitude = link.body.amplitudes[mine.index(coordinate)]
+    part = f" of segment {amplitude.segment}" * bool(amplitude.segment)
+    return f"{WORDS[amplitude.direction]}, mode {amplitude.number}{part}, of link {link.name}"
 
 
 WORDS = {"y": "bending along y", "z": "bending along z", "torsion": "torsion", "axial": "stretch"}
@@ -158,8 +183,13 @@ def _integrals(equations: Derived, modal: list[Parameter]) -> list[Block]:
         return []
     blocks: list[Block] = []
     text = r"Modal integrals: $x$ runs from 0 to 1 along the link, and a prime is a derivative in $x$."
-    if any(getattr(link.body, "section_tip", None) is not None for link in equations.arm.links):
+    beams = [link.body for link in equations.arm.links if isinstance(link.body, Beam)]
+    if not all(beam.uniform for beam in beams):
         text += " Of a tapered beam they are weighted with its mass, and curvatures with its stiffness."
+    if any(beam.shears("y") or beam.shears("z") for beam in beams):
+        text += (
+            r" Of a beam that shears $\psi$, by how much sections turn, stands for $\phi'$ in curvatures and slopes."
+        )
     blocks.append(Paragraph(text))
     closed = equations.closed_forms
     forms = [(str(p.link), closed[p.symbol]) for p in modal if p.symbol in closed]
@@ -226,7 +256,7 @@ def _integral(letters: str, meaning: str) -> str:
     """The definition of a modal integral, as a formula."""
     letter, _, *marks = letters.split("_")
     phi = [rf"\phi_{{{mark}}}" for mark in marks]
-    if any(mark[0] in "gs" for mark in marks):
+    if any(mark[0] in "gehs" for mark in marks):
         return meaning
     inside = {"a": phi[0], "b": f"x {phi[0]}", "c": "".join(phi)}
     if letter in inside:
@@ -244,12 +274,19 @@ def _abbreviations(equations: Derived) -> list[Block]:
     places = {name: form for name, form in stand_ins.items() if not _is_rate(name)}
     if not places:
         return []
-    text = (
-        "Places $x$, $w$, $v$ and angles $\\alpha$, $\\delta$, $\\gamma$ of the tips of flexible links, in their frames"
-    )
-    text += "; a dot is the rate."
+    text = []
+    if len(stand_ins) > len(places):
+        text.append(
+            "Places $x$, $w$, $v$ and angles $\\alpha$, $\\delta$, $\\gamma$ of the tips of flexible links, in their "
+            "frames; a dot is the rate."
+        )
+    if stations := equations.stations:
+        listed = ", ".join(f"${mark}$ at {x:.10g} of the length" for mark, x in stations.items())
+        text.append(f"Those of sections within a link that carry something: {listed}.")
+    if equations.arm.free:
+        text.append("$R$ turns vectors of the base's frame into the world's; the quaternion is of length one.")
     lines = [line for name, form in places.items() for line in entry_lines(symbol(name), form)]
-    return [Heading("Abbreviations"), Paragraph(text), Formulas(lines)]
+    return [Heading("Abbreviations"), Paragraph(" ".join(text)), Formulas(lines)]
 
 
 def _is_rate(name: str) -> bool:
@@ -257,24 +294,29 @@ def _is_rate(name: str) -> bool:
 
 
 def _motion(equations: Derived, present: dict[str, bool]) -> list[Block]:
-    q, rate = r"\mathbf q", r"\dot{\mathbf q}"
-    left = [rf"M({q})\,\ddot{{\mathbf q}}"]
+    arm, q, rate, second = equations.arm, r"\mathbf q", r"\dot{\mathbf q}", r"\ddot{\mathbf q}"
+    if arm.free:
+        rate, second = r"\mathbf v", r"\dot{\mathbf v}"
+    left = [rf"M({q})\,{second}"]
     if present["D"]:
         left.append(rf"D({q},{rate})\,{rate}")
     if present["damping"]:
         left.append(rf"C\,{rate}")
     if present["U"]:
-        left.append(rf"f({q})" if stiffness_varies(equations.arm) else rf"U\,{q}")
+        left.append(rf"f({q})" if strain_apart(arm) else rf"U\,{q}")
     if present["G"]:
         left.append(rf"G({q})")
     column = ",".join(symbol(s) for s in equations.coordinates)
     right = r"B\,\mathbf u" if present["B"] else "0"
-    blocks: list[Block] = [Formulas([f"{' + '.join(left)} &= {right}", rf"{q} &= ({column})^T"])]
-    text = (
-        r"$D$ is half the slope of the Coriolis and centrifugal forces in $\dot{\mathbf q}$, so that $\dot M - 2 D$ is "
-    )
-    text += "skew (Lin and Lewis 1994, Theorem 1). Entries that are not listed are zero."
-    if stiffness_varies(equations.arm):
+    lines = [f"{' + '.join(left)} &= {right}", rf"{q} &= ({column})^T"]
+    text = rf"$D$ is half the slope of the Coriolis and centrifugal forces in ${rate}$, so that $\dot M - 2 D$ is "
+    text += "skew (Lin and Lewis 1994, Theorem 1)."
+    if arm.free:
+        lines += [rf"{rate} &= ({','.join(symbol(s) for s in equations.rates)})^T", rf"\dot{{{q}}} &= N({q})\,{rate}"]
+        text += " What turns the momentum of a free base with it counts otherwise, so that it is skew there too."
+    blocks: list[Block] = [Formulas(lines)]
+    text += " Entries that are not listed are zero."
+    if stiffness_varies(arm):
         text += r" Along a telescope's length $U$ varies: it is the slope of the force $f$ of strain and springs."
     return [*blocks, Paragraph(text)]
 
@@ -298,18 +340,22 @@ def _matrix(part: Part, rows: list[list[Form]]) -> list[Block]:
 
 def _energies(equations: Derived) -> list[Block]:
     ((_,), (potential,)) = equations.forms("energy")
-    lines = [r"T &= \tfrac{1}{2}\,\dot{\mathbf q}^T M\,\dot{\mathbf q}"]
+    rate = r"\mathbf v" if equations.arm.free else r"\dot{\mathbf q}"
+    lines = [rf"T &= \tfrac{{1}}{{2}}\,{rate}^T M\,{rate}"]
     return [Formulas(lines + entry_lines("V", potential))] if potential else [Formulas([*lines, "V &= 0"])]
 
 
 def _pose(equations: Derived) -> list[Block]:
-    rows = equations.forms("tip")
-    lines = [line for axis, row in zip("xyz", rows, strict=False) for line in entry_lines(f"p_{axis}", row[3])]
+    rows, (p, R, there) = (
+        equations.forms("tip"),
+        ("r", "Q", "world") if equations.arm.free else ("p", "R", "base frame"),
+    )
+    lines = [line for axis, row in zip("xyz", rows, strict=False) for line in entry_lines(f"{p}_{axis}", row[3])]
     for r, row in enumerate(rows[:3], start=1):
         for c, form in enumerate(row[:3], start=1):
             if form:
-                lines += entry_lines(f"R_{{{r}{c}}}", form)
-    return [Paragraph("Position $p$ and rotation $R$ of the payload's frame in the base frame:"), Formulas(lines)]
+                lines += entry_lines(f"{R}_{{{r}{c}}}", form)
+    return [Paragraph(f"Position ${p}$ and rotation ${R}$ of the payload's frame in the {there}:"), Formulas(lines)]
 
 
 def titled(arm: Arm) -> str:

@@ -45,6 +45,7 @@ JAVASCRIPT = Language(
         ca.OP_POW: "Math.pow({0}, {1})",
         ca.OP_CONSTPOW: "Math.pow({0}, {1})",
         ca.OP_FABS: "Math.abs({0})",
+        ca.OP_SIGN: "Math.sign({0})",
         ca.OP_FMIN: "Math.min({0}, {1})",
         ca.OP_FMAX: "Math.max({0}, {1})",
         ca.OP_NOT: "!{0}",

@@ -14,7 +14,7 @@ GREEK = ("alpha", "gamma", "delta", "eta", "theta", "phi", "psi", "sigma")
 LETTERS = {
     "lc": ("l", "c"), "yc": ("y", "c"), "zc": ("z", "c"), "Ir": ("I", "r"), "ks": ("k", "s"), "ds": ("d", "s"),
     "mh": ("m", "h"), "Jx": ("J", "x"), "px": ("p", "x"), "py": ("p", "y"), "pz": ("p", "z"), "mP": ("m", "P"),
-    "gx": ("g", "x"), "gy": ("g", "y"), "gz": ("g", "z"),
+    "gx": ("g", "x"), "gy": ("g", "y"), "gz": ("g", "z"), "cx": ("c", "x"), "cy": ("c", "y"), "cz": ("c", "z"),
 }  # fmt: skip
 """Letters with a mark of their own, which comes before the link's number."""
 

@@ -30,6 +30,7 @@ MATLAB = Language(
         ca.OP_POW: "power({0}, {1})",
         ca.OP_CONSTPOW: "power({0}, {1})",
         ca.OP_FABS: "abs({0})",
+        ca.OP_SIGN: "sign({0})",
         ca.OP_FMIN: "min({0}, {1})",
         ca.OP_FMAX: "max({0}, {1})",
         ca.OP_NOT: "~{0}",

@@ -28,6 +28,7 @@ PYTHON = Language(
         ca.OP_ATAN: "np.arctan({0})",
         ca.OP_ATAN2: "np.arctan2({0}, {1})",
         ca.OP_FABS: "np.abs({0})",
+        ca.OP_SIGN: "np.sign({0})",
         ca.OP_FMIN: "np.fmin({0}, {1})",
         ca.OP_FMAX: "np.fmax({0}, {1})",
         ca.OP_COPYSIGN: "np.copysign({0}, {1})",

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from flexarm.closed_forms.collect import Atom, Form, Product
 from flexarm.closed_forms.formats.document import Derived
-from flexarm.closed_forms.parts import PARTS, known, of_motion, stiffness_varies
+from flexarm.closed_forms.parts import PARTS, known, motion_line, of_motion
 
 
 def text(equations: Derived, parts: Sequence[str] | None = None) -> str:
@@ -13,9 +13,11 @@ def text(equations: Derived, parts: Sequence[str] | None = None) -> str:
     arm = equations.arm
     names = of_motion(arm) if parts is None else known(parts)
     equations.derive(*names)
-    strain = "f" if stiffness_varies(arm) else "U q"
-    lines = [f"{arm.name}: M qdd + (D + C) qd + {strain} + G = B u", "", "coordinates"]
+    lines = [f"{arm.name}: {motion_line(arm)}", "", "coordinates"]
     lines += [f"  {s:10} {name}" for s, name in zip(equations.coordinates, arm.coordinates, strict=True)]
+    if arm.free:
+        lines += ["", "rates of the base"]
+        lines += [f"  {s:10} {name}" for s, name in zip(equations.rates[:6], arm.velocities, strict=False)]
     lines += ["", "parameters"]
     for p in equations.parameters:
         closed = equations.closed_forms.get(p.symbol)
@@ -29,6 +31,7 @@ def text(equations: Derived, parts: Sequence[str] | None = None) -> str:
     stand_ins = equations.stand_ins()
     if stand_ins:
         lines += ["", "abbreviations"]
+        lines += [f"  {mark:10} the station {x:.10g} of its link" for mark, x in equations.stations.items()]
         lines += [f"  {name} = {infix(form)}" for name, form in stand_ins.items()]
     for part, rows in matrices.items():
         lines += ["", part.title.lower()]

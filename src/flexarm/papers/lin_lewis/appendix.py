@@ -8,7 +8,8 @@ from math import cos, sin
 import numpy as np
 
 from flexarm.description.arm import Arm, Link, Payload
-from flexarm.description.bodies import Beam, Rigid
+from flexarm.description.beams import Beam
+from flexarm.description.bodies import Rigid
 from flexarm.description.load import load
 from flexarm.model import Model
 from flexarm.papers.lin_lewis.compute import Array, textbook, value

@@ -1,13 +1,36 @@
 "use strict";
 
-/** The page of an arm's natural modes. */
-flexarm.Modes = class extends flexarm.View {
+/** The page of one arm that is no result. */
+flexarm.Alone = class extends flexarm.View {
   constructor(data) {
     super(data);
-    const { element } = flexarm;
     this.program_ = this.program(data.arm);
     this.q = Float64Array.from(data.q);
     this.main = this.arm(data.arm, { color: 0 }, this.q);
+  }
+};
+
+/**
+ * The configuration x shapes away from q. The six first numbers of a free arm's shape are a shift and a turn of its base
+ * along the base's axes.
+ */
+flexarm.moved = ({ q, free }, shape, x) => {
+  if (!free) return Float64Array.from(q, (value, i) => value + x * shape[i]);
+  const out = Float64Array.from(q, (value, i) => (i < 7 ? value : value + x * shape[i - 1]));
+  const frame = flexarm.pose(q, new Float64Array(12));
+  for (let r = 0; r < 3; r++) for (let c = 0; c < 3; c++) out[r] += frame[4 * r + c] * x * shape[c];
+  const turn = [x * shape[3], x * shape[4], x * shape[5]], angle = Math.hypot(...turn);
+  const along = angle > 0 ? Math.sin(angle / 2) / angle : 0.5;
+  const [w, i, j, k] = q.slice(3, 7), [d, a, b, c] = [Math.cos(angle / 2), ...turn.map((y) => along * y)];
+  out.set([w * d - i * a - j * b - k * c, w * a + i * d + j * c - k * b, w * b + j * d + k * a - i * c, w * c + k * d + i * b - j * a], 3);
+  return out;
+};
+
+/** The page of an arm's natural modes. */
+flexarm.Modes = class extends flexarm.Alone {
+  constructor(data) {
+    super(data);
+    const { element } = flexarm;
     this.rest = this.arm(data.arm, { color: flexarm.View.GREY, ghost: true }, this.q);
     this.phase = 0.25;
     this.rate = 0.5;
@@ -85,7 +108,7 @@ flexarm.Modes = class extends flexarm.View {
   /** The configuration at a share of a swing. */
   at(phase) {
     const { shape } = this.data.modes[this.chosen], x = this.amplitude * Math.sin(2 * Math.PI * phase);
-    return Float64Array.from(this.data.q, (value, i) => value + x * shape[i]);
+    return flexarm.moved(this.data, shape, x);
   }
 
   solid() {
@@ -107,9 +130,9 @@ flexarm.Modes = class extends flexarm.View {
   }
 
   fit() {
-    const points = [0, 0, 0, ...this.points(this.program_, this.data.q)];
+    const points = this.points(this.program_, this.data.q);
     for (const { shape } of this.data.modes) {
-      for (const sign of [-1, 1]) points.push(...this.points(this.program_, Float64Array.from(this.data.q, (x, i) => x + sign * shape[i])));
+      for (const sign of [-1, 1]) points.push(...this.points(this.program_, flexarm.moved(this.data, shape, sign)));
     }
     this.scene.fit(points);
   }
@@ -131,13 +154,10 @@ flexarm.Modes = class extends flexarm.View {
 };
 
 /** The page of an arm at rest, with a slider for each of its coordinates. */
-flexarm.Still = class extends flexarm.View {
+flexarm.Still = class extends flexarm.Alone {
   constructor(data) {
     super(data);
     const { element } = flexarm;
-    this.program_ = this.program(data.arm);
-    this.q = Float64Array.from(data.q);
-    this.main = this.arm(data.arm, { color: 0 }, this.q);
     this.common(() => this.draw());
     this.tools.append(this.magnifier.object, this.colours.object, this.framing.object);
     const groups = { joint: "Joints", flexible: "Bending" };
@@ -188,6 +208,6 @@ flexarm.Still = class extends flexarm.View {
   }
 
   fit() {
-    this.scene.fit([0, 0, 0, ...this.points(this.program_, this.q)]);
+    this.scene.fit(this.points(this.program_, this.q));
   }
 };

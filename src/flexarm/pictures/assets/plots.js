@@ -169,8 +169,7 @@ flexarm.Panel = class {
 
   show(time) {
     const { start, end } = this.plots;
-    const width = this.plot.bbox.width / devicePixelRatio;
-    this.cursor.style.transform = `translateX(${(width * (time - start)) / (end - start || 1)}px)`;
+    this.cursor.style.left = `${(100 * (time - start)) / (end - start || 1)}%`; // whatever the plot's width becomes
     this.time = time;
     if (this.several || this.due) return;
     this.say();

@@ -8,6 +8,7 @@ flexarm.Run = class {
     const width = data.q.shape[1];
     Object.assign(this, { view, data, index, name: data.name, visible: true, offset: new THREE.Vector3() });
     this.motion = new flexarm.Motion(data.time, data.q);
+    this.free = view.data.arms[data.arm].description.base.free;
     this.wanted = data.reference ? new flexarm.Motion(data.time, data.reference) : null;
     this.q = Float64Array.from(data.q.subarray(0, width));
     this.ghostly = new Float64Array(width);
@@ -29,11 +30,17 @@ flexarm.Run = class {
     }
   }
 
+  /** Where its base is at a configuration, [x, y, z]. */
+  place(q) {
+    return this.free ? [q[0], q[1], q[2]] : [0, 0, 0];
+  }
+
   /** A ghost of a kind: "true", "reference" or "rigid"; made when it is first wanted. */
   ghost(kind) {
     if (!this.ghosts[kind]) {
       const color = kind === "true" || this.view.runs.length > 1 ? this.index : flexarm.View.GREY;
       this.ghosts[kind] = this.view.arm(this.data.arm, { color, ghost: true }, this.q);
+      if (this.free) this.ghosts[kind].bus.visible = false; // it would lie in the one that is there
       this.move(this.offset);
     }
     return this.ghosts[kind];
@@ -41,7 +48,7 @@ flexarm.Run = class {
 
   /** All that is drawn of it. */
   get parts() {
-    return [this.main, ...Object.values(this.ghosts), ...(this.path ? [this.path] : [])];
+    return [this.main, ...Object.values(this.ghosts), ...[this.path, this.way].filter(Boolean)];
   }
 
   /** Which of its arms are to be seen, as the page's controls say. */
@@ -66,10 +73,10 @@ flexarm.Run = class {
     if (wishes.true) this.ghosts.true.update(this.q, 1);
     if (wishes.rigid) this.ghosts.rigid.update(this.q, 0);
     if (wishes.reference) this.ghosts.reference.update(this.wanted.at(time, this.ghostly), 0);
-    if (this.path) {
-      this.path.object.visible = this.visible && this.view.paths.value;
-      const i = this.motion.piece(time) + (time >= this.motion.end ? 1 : 0);
-      this.path.upto(flexarm.nearest(this.rows, i));
+    const i = this.motion.piece(time) + (time >= this.motion.end ? 1 : 0);
+    for (const path of [this.path, this.way].filter(Boolean)) {
+      path.object.visible = this.visible && this.view.paths.value;
+      path.upto(flexarm.nearest(this.rows, i));
     }
   }
 
@@ -85,8 +92,16 @@ flexarm.Run = class {
     else {
       this.path = new flexarm.Path(points, { color: this.index, radius });
       this.view.scene.add(this.path);
+      if (this.free) this.lead(0.6 * radius);
       this.move(this.offset);
     }
+  }
+
+  /** The way of a free base, grey where there is but one result. */
+  lead(radius) {
+    const points = new Float64Array(this.rows.flatMap((i) => [...this.data.q.subarray(i * this.q.length, i * this.q.length + 3)]));
+    this.way = new flexarm.Path(points, { color: this.view.runs.length > 1 ? this.index : flexarm.View.GREY, radius });
+    this.view.scene.add(this.way);
   }
 
   /** Put it somewhere else than at the origin. */
@@ -106,6 +121,7 @@ flexarm.Results = class extends flexarm.View {
     super(data);
     this.beside = true;
     this.haunted = "none";
+    this.following = "nothing";
     this.runs = data.results.map((each, i) => new flexarm.Run(this, each, i));
     const start = Math.min(...this.runs.map((run) => run.motion.start));
     const end = Math.max(...this.runs.map((run) => run.motion.end));
@@ -134,6 +150,11 @@ flexarm.Results = class extends flexarm.View {
     this.ghost = new flexarm.Choice("Ghost", ghosts, "none", (x) => this.setHaunted(x), "Another arm, seen through (G)");
     this.paths = new flexarm.Check("path", true, () => this.redraw(), "Where the tip goes (P)");
     const controls = [this.magnifier, this.truth, this.colours, this.ghost, this.paths, this.framing];
+    if (this.leader) {
+      this.camera = new flexarm.Choice("Camera", { nothing: "stands still", base: "follows the base" }, "nothing", (x) => this.setFollowing(x), "Whether the camera moves along with the base (V)");
+      controls.push(this.camera);
+      this.keys.v = ["V", "camera: stands still, follows the base", () => this.camera.next()];
+    }
     if (this.runs.length > 1) {
       this.places = new flexarm.Choice("Results", { over: "in one place", beside: "side by side" }, "over", (x) => this.setPlaced(x), "In one place or side by side (B)");
       controls.push(this.places);
@@ -170,8 +191,35 @@ flexarm.Results = class extends flexarm.View {
   draw(time) {
     if (!this.plots) return; // not all is there yet
     for (const run of this.runs) run.update(time);
+    this.follow();
     this.plots.show(time);
     this.scene.invalidate();
+  }
+
+  /** The result whose base the camera follows: of those that are seen the first. */
+  get leader() {
+    return this.runs.find((run) => run.free && run.visible) ?? this.runs.find((run) => run.free);
+  }
+
+  /** Where that base is drawn, [x, y, z]. */
+  get led() {
+    const { q, offset } = this.leader;
+    return this.leader.place(q).map((x, i) => x + offset.getComponent(i));
+  }
+
+  /** Takes the camera along with the base, where that is wanted. */
+  follow() {
+    if (this.following !== "base") return;
+    const now = this.led;
+    this.scene.carry(now.map((x, i) => x - this.followed[i]));
+    this.followed = now;
+  }
+
+  setFollowing(what) {
+    this.following = what;
+    this.camera.value = what;
+    this.fit();
+    this.draw(this.player.time);
   }
 
   /** Draw anew, with the paths, which follow the magnification. */
@@ -191,13 +239,18 @@ flexarm.Results = class extends flexarm.View {
   /** The camera so that all of the motion is seen. */
   fit() {
     this.scene.fit(this.extent().flat());
+    if (this.following === "base") this.followed = this.led;
   }
 
   /** Points that the runs' arms reach, where they are placed: x, y, z of each. */
   extent() {
     return this.runs.map((run) => {
       const offset = run.offset.toArray();
-      return [0, 0, 0, ...[...run.samples(40)].flatMap((q) => this.points(run.program, q))].map((x, i) => x + offset[i % 3]);
+      const now = run.place(run.q);
+      return [...run.samples(40)].flatMap((q) => {
+        const back = this.following === "base" ? run.place(q).map((x, i) => x - now[i]) : [0, 0, 0];
+        return this.points(run.program, q).map((x, i) => x - back[i % 3] + offset[i % 3]);
+      });
     });
   }
 
@@ -256,6 +309,7 @@ flexarm.Results = class extends flexarm.View {
     if (["moment", "deflection"].includes(wishes.colour)) this.setColouring(wishes.colour);
     if ([...this.ghost.select.options].some((option) => option.value === wishes.ghost)) this.setHaunted(wishes.ghost);
     if (wishes.results === "beside" && this.places) this.setPlaced("beside");
+    if (wishes.camera === "base" && this.camera) this.setFollowing("base");
     if (number("speed") > 0 && flexarm.Player.SPEEDS.includes(number("speed"))) this.player.setSpeed(number("speed"));
     this.redraw();
     if (number("t") !== null) this.player.seek(number("t"));

@@ -175,7 +175,7 @@
         this.arms.push(thing);
         if (!this.staged) this.stage(thing.description);
         thing.settle(this.level);
-        if (!thing.ghost) this.flat.add(this.pressed(object));
+        if (!thing.ghost && !thing.description.base.free) this.flat.add(this.pressed(object)); // what floats has none
       }
       this.invalidate();
       return thing;
@@ -256,7 +256,8 @@
       const at = new Vector3();
       for (let i = 0; i < points.length; i += 3) lowest = Math.min(lowest, at.set(points[i], points[i + 1], points[i + 2]).dot(up));
       const depth = Math.max(0.035 * reach, ...this.arms.map((arm) => arm.depth()));
-      this.level = Math.min(lowest - (lowest < -0.02 * reach ? 0.06 * reach : 0), 0) - depth;
+      const standing = !this.arms.length || this.arms.some((arm) => !arm.description.base.free);
+      this.level = standing ? Math.min(lowest - (lowest < -0.02 * reach ? 0.06 * reach : 0), 0) - depth : lowest - 0.1 * reach;
       for (const arm of this.arms) arm.settle(this.level);
       this.points = Float64Array.from(points);
       this.home();
@@ -316,14 +317,24 @@
       const [across, back] = this.sides();
       for (const { description } of this.arms) {
         const { base, links } = description;
-        const p = new Vector3(...base.origin);
-        p.addScaledVector(this.up, this.level - p.dot(this.up));
-        for (const [a, b] of [[1, 0], [0, 1], [-1, 0], [0, -1]]) {
-          const size = 2.5 * links[0].joint.radius;
-          points.push(...p.clone().addScaledVector(across, a * size).addScaledVector(back, b * size).toArray());
+        for (const { origin, link } of base.free ? [] : base.roots) {
+          const p = new Vector3(...origin);
+          p.addScaledVector(this.up, this.level - p.dot(this.up));
+          for (const [a, b] of [[1, 0], [0, 1], [-1, 0], [0, -1]]) {
+            const size = 2.5 * links[link].joint.radius;
+            points.push(...p.clone().addScaledVector(across, a * size).addScaledVector(back, b * size).toArray());
+          }
         }
       }
       return points;
+    }
+
+    /** Moves the camera, and what it looks at, along. @param {number[]} by [m] */
+    carry(by) {
+      const moved = new Vector3(...by);
+      this.camera.position.add(moved);
+      this.controls.target.add(moved);
+      this.invalidate();
     }
 
     /** Turns the camera about its target [rad]: to the right, and up. */

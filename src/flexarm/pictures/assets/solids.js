@@ -183,7 +183,7 @@
   /* -- profiles ------------------------------------------------------------------------------------------------ */
 
   /** Points (y, z) and normals of a section's edge, once around; a box has round edges. */
-  function profile(round, [width, height], sides) {
+  function profile(round, [width, height], sides, corner = 0.16) {
     const points = [];
     if (round) {
       for (let k = 0; k < sides; k++) {
@@ -192,12 +192,12 @@
       }
       return points;
     }
-    const r = 0.16 * Math.min(width, height);
-    for (let corner = 0; corner < 4; corner++) {
-      const y = (corner === 0 || corner === 3 ? 1 : -1) * (width / 2 - r);
-      const z = (corner < 2 ? 1 : -1) * (height / 2 - r);
+    const r = corner * Math.min(width, height);
+    for (let n = 0; n < 4; n++) {
+      const y = (n === 0 || n === 3 ? 1 : -1) * (width / 2 - r);
+      const z = (n < 2 ? 1 : -1) * (height / 2 - r);
       for (let k = 0; k < 3; k++) {
-        const angle = (corner + k / 2) * (Math.PI / 2);
+        const angle = (n + k / 2) * (Math.PI / 2);
         const [c, s] = [Math.cos(angle), Math.sin(angle)];
         points.push([y + r * c, z + r * s, c, s]);
       }
@@ -211,7 +211,7 @@
    */
   class Sweep {
     constructor(link, rings, material, sides = 18) {
-      const [base, tip] = [profile(link.round, link.base, sides), profile(link.round, link.tip, sides)];
+      const [base, tip] = [link.base, link.tip].map((size) => profile(link.round, size, sides, link.corner));
       this.rings = rings;
       this.sides = base.length;
       this.edge = new Float32Array(5 * this.sides); // y, z and normal at the base, slope of the taper
@@ -427,7 +427,7 @@
   /** A straight solid along x from `from` to `to`, with a link's section at its base, larger by a factor. */
   function bar(link, from, to, larger) {
     const size = link.base.map((x) => x * larger);
-    const sweep = new Sweep({ round: link.round, base: size, tip: size, length: to - from }, 3, null);
+    const sweep = new Sweep({ ...link, base: size, tip: size, length: to - from }, 3, null);
     const stations = new Float64Array(3 * SECTION);
     for (let j = 0; j < 3; j++) stations.set([from + ((to - from) * j) / 2, 0, 0, 0, 1, 0, 0, 0, 0], SECTION * j);
     sweep.update(stations, 0);
@@ -500,9 +500,16 @@
       this.dress();
       this.links = description.links.map((link) => (link.length > 0 ? this.sweep(link) : null));
       this.mounts = description.links.map((link, i) => this.mount(link, i));
-      this.struts = description.links.map((link, i) => this.strut(link, i));
+      // struts to what stands apart from what carries it, the last at the arm's tip (-1)
+      const apart = description.links.map((_, i) => i).filter((i) => description.links[i].parent >= 0 || description.base.box);
+      this.ends = [...apart, -1];
+      this.struts = this.ends.map((i) => this.strut(i));
+      this.from = new Float64Array(3);
       this.end = this.hand();
-      this.foot = base ? this.stand() : null;
+      this.loads = description.links.map((link) => (link.payload ? this.load(link.payload.radius) : null));
+      this.ground = new Float64Array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0]); // the base's frame, rows R | p
+      this.bus = description.base.box ? this.body() : null;
+      this.foot = base && !description.base.free ? this.stand() : null;
       this.stripes();
       scaled(() => this.tint());
     }
@@ -513,6 +520,8 @@
       this.material = surface({ rough: 0.4, opacity, vertexColors: true });
       this.rigid = surface({ rough: 0.5, metal: 0.1, opacity, vertexColors: true });
       this.hard = surface({ rough: 0.42, metal: 0.3, opacity, vertexColors: true });
+      const clear = this.description.base.open && !this.ghost;
+      this.shell = surface({ rough: 0.5, metal: 0.15, opacity: clear ? 0.4 : opacity, vertexColors: true });
       this.share = this.ghost || !this.description.links.some((link) => link.flexible) ? 1 : 0.22;
       this.joined = [];
     }
@@ -526,6 +535,7 @@
       if (this.mode === "plain") this.material.color.copy(own);
       else this.material.color.setRGB(1, 1, 1);
       this.hard.color.copy(this.ghost ? own : colours.white);
+      this.shell.color.copy(this.hard.color);
       if (this.ghost) for (const name of Object.keys(colours)) colours[name] = colours.white;
       for (const mesh of this.joined) shade(mesh, colours);
       if (this.mode !== "plain") this.paint();
@@ -552,7 +562,10 @@
       group.matrixAutoUpdate = false;
       const { kind, axis, radius, half, elastic } = link.joint;
       const turned = along(new Object3D(), axis);
-      if (kind === "revolute") {
+      if (link.box) group.add(this.parts([cuboid(link.box, "white")], this.rigid));
+      if (link.wheel) {
+        group.add(this.rotor(link.wheel, axis));
+      } else if (kind === "revolute") {
         const parts = [
           [drum(radius, half), "housing", turned],
           [drum(0.62 * radius, 1.1 * half, 20), "metal", turned],
@@ -589,6 +602,47 @@
       return group;
     }
 
+    /** A disc that turns about an axis, with a mark from which that is seen. */
+    rotor({ radius, half }, axis) {
+      const mark = along(new Object3D(), axis);
+      mark.position.set(0.62 * radius, 0, 0).applyQuaternion(mark.quaternion);
+      const turned = along(new Object3D(), axis);
+      return this.parts([
+        [drum(radius, half, 32), "metal", turned],
+        [drum(0.86 * radius, 1.06 * half, 32), "housing", turned],
+        [drum(0.16 * radius, 2 * half, 12), "dark", turned],
+        [drum(0.16 * radius, 1.14 * half, 12), "spring", mark],
+      ]);
+    }
+
+    /** A free base: its box, and a nozzle for each force on it. */
+    body() {
+      const { box, nozzles } = this.description.base;
+      const group = new Group();
+      group.matrixAutoUpdate = false;
+      const length = 0.16 * Math.min(...box.size);
+      const cone = new THREE.CylinderGeometry(0.16 * length, 0.5 * length, length, 20).rotateX(Math.PI / 2).translate(0, 0, -length / 2);
+      const parts = nozzles.map(({ at, direction }) => {
+        const placed = along(new Object3D(), direction); // the gas leaves against the force
+        placed.position.set(...at);
+        return [cone, "dark", placed];
+      });
+      group.add(this.parts([cuboid(box)], this.shell), ...(parts.length ? [this.parts(parts)] : []), this.triad());
+      this.object.add(group);
+      return group;
+    }
+
+    /** A ball that is carried by a link which is not the last. */
+    load(radius) {
+      const band = along(new Object3D(), [1, 0, 0]);
+      const ball = this.parts([
+        [new THREE.SphereGeometry(radius, 24, 16), "load", null],
+        [new THREE.TorusGeometry(radius, 0.06 * radius, 6, 32), "dark", band],
+      ]);
+      this.object.add(ball);
+      return ball;
+    }
+
     /** The axes of a frame, shown on demand. */
     triad() {
       const frame = triad(0.075 * this.description.reach);
@@ -597,10 +651,12 @@
       return frame;
     }
 
-    /** The straight piece from a link's tip to the next frame, where they are apart. */
-    strut(link, i) {
-      const next = this.description.links[i + 1];
-      const width = 0.8 * Math.min(Math.max(...link.tip), next ? Math.max(...next.base) : Infinity);
+    /** The straight piece to a link from what carries it, where they are apart; -1: from the tip to its frame. */
+    strut(i) {
+      const { links, hand } = this.description;
+      const before = links[i < 0 ? hand : links[i].parent];
+      const thick = (link, end) => (link.panel ? 0.12 : 1) * Math.max(...link[end]); // a panel is held in its middle
+      const width = 0.8 * Math.min(before && !before.box ? thick(before, "tip") : Infinity, i < 0 ? Infinity : thick(links[i], "base"));
       const mesh = this.parts([[drum(width / 2, 0.5, 20), "white", null]], this.rigid);
       mesh.matrixAutoUpdate = false;
       mesh.visible = false;
@@ -629,10 +685,17 @@
       return group;
     }
 
-    /** The base: a foot on the ground and a column up to the first joint; beside it where the joint lies. */
+    /** The base: below each place where joints stand on it a foot. */
     stand() {
-      const { up, base, links } = this.description;
-      const { radius, half } = links[0].joint;
+      const places = new Map(); // the first joint of each
+      for (const root of this.description.base.roots) if (!places.has(String(root.origin))) places.set(String(root.origin), root);
+      return [...places.values()].map((root) => this.support(root));
+    }
+
+    /** A foot on the ground and a column up to a joint; beside it where the joint lies. */
+    support(base) {
+      const { up, links } = this.description;
+      const { radius, half } = links[base.link].joint;
       const vertical = new THREE.Vector3(...up);
       const axis = new THREE.Vector3(...base.axis);
       const lies = axis.length() > 0 && Math.abs(axis.dot(vertical)) < 0.5;
@@ -646,7 +709,7 @@
       const held = along(new Object3D(), lies ? base.axis : up); // a bracket from the side, or a collar below
       held.position.set(...base.origin);
       if (lies) held.position.addScaledVector(axis, -(half + 0.7 * radius));
-      const below = links[0].joint.kind === "revolute" && !lies ? half : 0;
+      const below = links[base.link].joint.kind === "revolute" && !lies ? half : 0;
       if (!lies) held.position.addScaledVector(vertical, -below - 0.14 * radius);
       const holder = lies ? [drum(0.7 * radius, 0.75 * radius), "rigid", held] : [drum(1.5 * radius, 0.14 * radius), "housing", held];
       const top = lies ? 0.9 * radius : -below;
@@ -657,12 +720,13 @@
 
     /** Puts the base on the ground. @param {number} level height of the ground along `up` */
     settle(level) {
-      if (!this.foot) return;
-      const { column, foot, top, radius, height } = this.foot.userData;
-      const bottom = Math.min(level - height, top - 0.3 * radius);
-      column.scale.z = top - bottom;
-      column.position.z = (top + bottom) / 2;
-      foot.position.z = bottom + 0.16 * radius;
+      for (const each of this.foot || []) {
+        const { column, foot, top, radius, height } = each.userData;
+        const bottom = Math.min(level - height, top - 0.3 * radius);
+        column.scale.z = top - bottom;
+        column.position.z = (top + bottom) / 2;
+        foot.position.z = bottom + 0.16 * radius;
+      }
     }
 
     /** Draws it at q; deflections s times as large. @param {ArrayLike<number>} q @param {number} [s] */
@@ -671,31 +735,56 @@
       this.evaluate(q, this.s, this.out);
       const { stations, frames } = this.out;
       const { links } = this.description;
+      if (this.bus) {
+        flexarm.pose(q, this.ground);
+        place(this.bus, this.ground, 0);
+      }
       for (let i = 0; i < links.length; i++) {
         if (this.links[i]) this.links[i].update(stations, i * STATIONS * SECTION);
         place(this.mounts[i], frames, 12 * i);
         this.slide(i, q, s);
-        if (i > 0) this.join(i - 1);
+        const at = ((i + 1) * STATIONS - 1) * SECTION;
+        if (this.loads[i]) this.loads[i].position.set(stations[at], stations[at + 1], stations[at + 2]);
       }
-      this.join(links.length - 1);
+      this.ends.forEach((i, k) => this.join(this.struts[k], i));
       place(this.end, frames, 12 * links.length);
       this.object.matrixWorldNeedsUpdate = true;
       if (this.mode !== "plain") this.paint();
     }
 
-    /** Puts the strut between the tip of link i and the joint after it: a slide's sleeve, else the frame. */
-    join(i) {
+    /** Where link i is held by what carries it, into `from`; -1: the tip of the hand's link. */
+    hold(i) {
       const { stations, frames } = this.out;
-      const mesh = this.struts[i];
-      const [a, b] = [((i + 1) * STATIONS - 1) * SECTION, 12 * (i + 1)];
-      const sleeve = i + 1 < this.mounts.length ? this.mounts[i + 1].userData.sleeve : undefined;
+      const { links, base, hand } = this.description;
+      const parent = i < 0 ? hand : links[i].parent;
+      const { box } = i < 0 ? {} : parent < 0 ? base : links[parent];
+      if (box) {
+        const at = 12 * i;
+        const joint = [frames[at + 3], frames[at + 7], frames[at + 11]];
+        const [frame, first] = parent < 0 ? [this.ground, 0] : [frames, 12 * parent];
+        flexarm.onto(box, frame, first, joint, this.from);
+        return;
+      }
+      const x = (i < 0 ? 1 : links[i].at) * (STATIONS - 1);
+      const k = Math.min(Math.floor(x), STATIONS - 2);
+      const at = (parent * STATIONS + k) * SECTION;
+      for (let c = 0; c < 3; c++) this.from[c] = stations[at + c] + (x - k) * (stations[at + SECTION + c] - stations[at + c]);
+    }
+
+    /** Puts a strut between where a link is held and its joint: a slide's sleeve, else the frame. */
+    join(mesh, i) {
+      const { frames } = this.out;
+      const { from } = this;
+      this.hold(i);
+      const b = 12 * (i < 0 ? this.mounts.length : i);
+      const sleeve = i < 0 ? undefined : this.mounts[i].userData.sleeve;
       const { x: u, y: v, z: w } = sleeve ? sleeve.position : NOWHERE;
-      const x = frames[b + 3] + frames[b] * u + frames[b + 1] * v + frames[b + 2] * w - stations[a];
-      const y = frames[b + 7] + frames[b + 4] * u + frames[b + 5] * v + frames[b + 6] * w - stations[a + 1];
-      const z = frames[b + 11] + frames[b + 8] * u + frames[b + 9] * v + frames[b + 10] * w - stations[a + 2];
+      const x = frames[b + 3] + frames[b] * u + frames[b + 1] * v + frames[b + 2] * w - from[0];
+      const y = frames[b + 7] + frames[b + 4] * u + frames[b + 5] * v + frames[b + 6] * w - from[1];
+      const z = frames[b + 11] + frames[b + 8] * u + frames[b + 9] * v + frames[b + 10] * w - from[2];
       const size = Math.hypot(x, y, z);
       mesh.visible = size > 1e-3 * this.description.reach;
-      if (mesh.visible) stretch(mesh.matrix, stations[a], stations[a + 1], stations[a + 2], x / size, y / size, z / size, size);
+      if (mesh.visible) stretch(mesh.matrix, from[0], from[1], from[2], x / size, y / size, z / size, size);
     }
 
     /** Lets a joint's rail and sleeve, or what is in a telescope's hub, follow its coordinate. */
@@ -735,16 +824,18 @@
       });
     }
 
-    /** Rings on the links of the second and later arms. */
+    /** Rings on the links of the second and later arms; cells of panels. */
     stripes() {
-      const [light, dark] = [new Float32Array([1, 1, 1]), new Float32Array([0.3, 0.3, 0.3])];
-      for (const sweep of this.links) {
-        if (!sweep) continue;
+      const [light, dark, edge] = [1, 0.3, 0.45].map((x) => new Float32Array([x, x, x]));
+      this.links.forEach((sweep, i) => {
+        if (!sweep) return;
+        const { panel } = this.description.links[i];
         for (let j = 0; j < STATIONS; j++) {
           const ring = this.pattern > 0 && j > 1 && j < STATIONS - 2 && (j - 2) % 8 < 2 * this.pattern && (j - 2) % 2 === 0;
-          sweep.paint(j, ring ? dark : light, 0);
+          const cell = panel && !this.ghost && j % 4 === 0;
+          sweep.paint(j, ring ? dark : cell ? edge : light, 0);
         }
-      }
+      });
     }
 
     /** The largest of a quantity along its links as they stand. @param {"moment"|"deflection"} mode */
@@ -761,10 +852,16 @@
 
     /** How far below its base it reaches, whatever it does [m]: joints, and hubs of telescopes that point down. */
     depth() {
-      const { links } = this.description;
-      const { half, radius } = links[0].joint;
+      const { links, base, up } = this.description;
+      const standing = base.roots.map(({ link }) => links[link]);
       const hubs = links.map((link) => (link.joint.kind === "telescope" ? 1.1 * HUB * link.length : 0));
-      return Math.max(1.3 * half + 0.4 * radius, ...hubs);
+      const boxes = standing.map(({ box }) => (box ? below(box, up) : 0));
+      return Math.max(...standing.map(({ joint: { half, radius } }) => 1.3 * half + 0.4 * radius), ...hubs, ...boxes);
+    }
+
+    /** Where its base stands, [x, y, z], as it was last drawn. */
+    base() {
+      return [this.ground[3], this.ground[7], this.ground[11]];
     }
 
     /** Shows or hides the frames of links and tip. @param {boolean} visible */
@@ -792,6 +889,55 @@
       mark.visible = !ball.visible;
       if (radius > 0) ball.scale.setScalar(radius);
     }
+  };
+
+  /** A box of the description as a part: [geometry, shade, its place]. */
+  function cuboid({ size: [x, y, z], xyz, R }, shade = "housing") {
+    const placed = new Object3D();
+    const [a, b, c] = R;
+    placed.quaternion.setFromRotationMatrix(new THREE.Matrix4().set(...a, 0, ...b, 0, ...c, 0, 0, 0, 0, 1));
+    placed.position.set(...xyz);
+    return [bar({ round: false, corner: 0.03, base: [y, z] }, -x / 2, x / 2, 1), shade, placed];
+  }
+
+  /** How far a box reaches below its frame's origin [m]. */
+  function below({ size, xyz, R }, up) {
+    const down = up.map((x, i) => -x * xyz[i]).reduce((a, b) => a + b);
+    return down + size.reduce((sum, x, k) => sum + (x / 2) * Math.abs(up[0] * R[0][k] + up[1] * R[1][k] + up[2] * R[2][k]), 0);
+  }
+
+  /** The frame of a free base at q, rows R | p; its quaternion may have any length. */
+  flexarm.pose = (q, out) => {
+    const [w, x, y, z] = [q[3], q[4], q[5], q[6]];
+    const f = 2 / (w * w + x * x + y * y + z * z);
+    out[0] = 1 - f * (y * y + z * z);
+    out[1] = f * (x * y - w * z);
+    out[2] = f * (x * z + w * y);
+    out[4] = f * (x * y + w * z);
+    out[5] = 1 - f * (x * x + z * z);
+    out[6] = f * (y * z - w * x);
+    out[8] = f * (x * z - w * y);
+    out[9] = f * (y * z + w * x);
+    out[10] = 1 - f * (x * x + y * y);
+    for (let r = 0; r < 3; r++) out[4 * r + 3] = q[r];
+    return out;
+  };
+
+  /** The place of a box nearest to a point, where the box stands in a frame that begins at `at`; (3) into `out`. */
+  flexarm.onto = ({ size, xyz, R }, frame, at, point, out) => {
+    const away = [0, 0, 0]; // from the box's centre, in the frame's axes
+    for (let k = 0; k < 3; k++) {
+      for (let r = 0; r < 3; r++) away[k] += frame[at + 4 * r + k] * (point[r] - frame[at + 4 * r + 3]);
+      away[k] -= xyz[k];
+    }
+    const near = [xyz[0], xyz[1], xyz[2]];
+    for (let c = 0; c < 3; c++) {
+      const x = R[0][c] * away[0] + R[1][c] * away[1] + R[2][c] * away[2];
+      const kept = Math.min(Math.max(x, -size[c] / 2), size[c] / 2);
+      for (let k = 0; k < 3; k++) near[k] += R[k][c] * kept;
+    }
+    for (let r = 0; r < 3; r++) out[r] = frame[at + 4 * r + 3] + frame[at + 4 * r] * near[0] + frame[at + 4 * r + 1] * near[1] + frame[at + 4 * r + 2] * near[2];
+    return out;
   };
 
   /** A frame of the drawing as a group's matrix: rows R | p. */

@@ -39,7 +39,19 @@ flexarm.View = class {
   program(k) {
     const made = globalThis[this.data.arms[k].program];
     const draw = made.p ? (q, s, out) => made(q, s, made.p, out) : made;
-    return { draw, out: made.out() };
+    const { base, links } = this.data.arms[k].description;
+    return { draw, out: made.out(), base, links };
+  }
+
+  /** Corners of a box that stands in the frame at a place. */
+  corners({ size, xyz, R }, frame, at) {
+    const found = [];
+    for (let corner = 0; corner < 8; corner++) {
+      const half = size.map((x, c) => ((corner >> c) & 1 ? x : -x) / 2);
+      const p = xyz.map((x, k) => x + R[k][0] * half[0] + R[k][1] * half[1] + R[k][2] * half[2]);
+      for (let r = at; r < at + 12; r += 4) found.push(frame[r + 3] + frame[r] * p[0] + frame[r + 1] * p[1] + frame[r + 2] * p[2]);
+    }
+    return found;
   }
 
   /** An arm in the scene, drawn at a configuration. */
@@ -53,9 +65,20 @@ flexarm.View = class {
   /** Points of an arm at a configuration, x, y, z of each: its frames, its tip, the middles of its links. */
   points(program, q, s = 1) {
     program.draw(q, [s], program.out);
-    const { frames, stations } = program.out, found = [];
+    const { frames, stations } = program.out, found = [0, 0, 0];
+    if (program.base.free) found.splice(0, 3, ...this.corners(program.base.box, flexarm.pose(q, new Float64Array(12)), 0));
+    program.links.forEach(({ box, panel, base: [width, thickness] }, i) => {
+      if (box) found.push(...this.corners(box, frames, 12 * i));
+      if (!panel) return;
+      for (const at of [189 * i, 189 * i + 180]) {
+        const half = [width / 2, -width / 2, thickness / 2, -thickness / 2];
+        half.forEach((x, k) => {
+          for (let c = 0; c < 3; c++) found.push(stations[at + c] + x * (k < 2 ? stations[at + 3 + c] : frames[12 * i + 4 * c + 2]));
+        });
+      }
+    });
     for (let i = 0; i < frames.length; i += 12) found.push(frames[i + 3], frames[i + 7], frames[i + 11]);
-    for (let i = 9 * 10; i < stations.length; i += 9 * 21) found.push(stations[i], stations[i + 1], stations[i + 2]);
+    for (let i = 9 * 10; i < stations.length; i += 9 * 10 + (i % 189 === 90 ? 0 : 9)) found.push(stations[i], stations[i + 1], stations[i + 2]);
     return found;
   }
 

@@ -1,0 +1,90 @@
+"""An arm on a free base that nothing else moves: what its joints do to the tip, and to the base."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.analysis.equilibrium import configuration, moved_by_joints
+from flexarm.checks import Fault, checked_names, refused, shown
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+
+Array = np.ndarray
+
+BASE = 6
+NONE = 1e-10
+"""Of the largest: a turn of the base that is this small is none."""
+
+
+def tip_jacobian(model: Model, q: ArrayLike) -> Array:
+    """Velocity and angular velocity of the tip along the world's axes, for rates qd: (6, n) [m/s, rad/s].
+
+    Raises `DescriptionError` for a q that does not fit the arm, see `configuration`.
+    """
+    x = configuration(model, q)
+    R = model.tip(x)[:3, :3]
+    slope = np.array(model.slope("tip", "q")(x)).reshape(4, 4, -1)  # a pose counts its columns one after the other
+    turning = np.einsum("cik,jc->ijk", slope[:3, :3], R)
+    return np.vstack([slope[3, :3], turning[2, 1], turning[0, 2], turning[1, 0]])
+
+
+def base_rates(model: Model, q: ArrayLike) -> Array:
+    """Rates of a free base for rates of the joints, where there is no momentum: (6, m), along the base's axes.
+
+    -M_bb^-1 M_bq, all that bends being still, and motors turning with their joints. Raises `DescriptionError` for an
+    arm whose base is not free.
+    """
+    x = configuration(model, q)
+    if not model.arm.free:
+        raise DescriptionError(f"base_rates: the base of arm {model.arm.name!r} is not free, and does not move")
+    M = model.mass_matrix(x)[:BASE]
+    return -np.linalg.solve(M[:, :BASE], M @ moved_by_joints(model))
+
+
+def generalized_jacobian(model: Model, q: ArrayLike) -> Array:
+    """Velocity and angular velocity of the tip along the world's axes for rates of the joints, (6, m) [m/s, rad/s], the
+    base moving as momentum and angular momentum, both zero, demand (Umetani & Yoshida 1989).
+
+    All that bends is still, and motors turn with their joints. J_g = J_q - J_b M_bb^-1 M_bq. Of an arm whose base is
+    not free it is the usual Jacobian.
+
+    Parameters
+    ----------
+    q : (nq,) or (m,)
+        A configuration, or the joints alone, see `configuration`.
+    """
+    J = tip_jacobian(model, q)
+    J_q = J @ moved_by_joints(model)
+    return J_q + J[:, :BASE] @ base_rates(model, q) if model.arm.free else J_q
+
+
+def reaction_null(model: Model, q: ArrayLike, links: Sequence[str] | None = None) -> Array:
+    """Rates of the joints with which a free base does not turn, there being no angular momentum: (m, k), orthonormal.
+
+    The null space of the angular rows of -M_bb^-1 M_bq (Nenchev, Umetani & Yoshida 1992). Three joints or fewer have
+    none as a rule, k = 0; in the plane one is enough for the turn.
+
+    Parameters
+    ----------
+    q : (nq,) or (m,)
+        A configuration, or the joints alone, see `configuration`.
+    links : list of str, optional
+        Whose joints may move; default all. With wheels among them these take up what the arm gives.
+    """
+    turns = base_rates(model, q)[3:]
+    arm = model.arm
+    names = [arm.links[arm.layout[i].link].name for i in arm.joints]
+    with refused("reaction_null"):
+        chosen = checked_names(names if links is None else links, "names of links", "links")
+        for name in chosen:
+            if name not in names:
+                raise Fault("links", f"has {shown(name)}; links whose joints move are {', '.join(names)}")
+    own = [i for i, name in enumerate(names) if name in chosen]
+    found = np.zeros((len(names), 0))
+    if own:
+        _, size, V = np.linalg.svd(turns[:, own])
+        rank = int((size > NONE * size.max(initial=0.0)).sum())
+        found = np.zeros((len(names), len(own) - rank))
+        found[own] = V[rank:].T
+    return found

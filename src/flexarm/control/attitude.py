@@ -1,0 +1,131 @@
+"""Control of a free base's attitude by wheels and thrusters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.attitude import conjugate
+from flexarm.checks import Fault, checked_array, checked_names, refused, shown
+from flexarm.control.gains import actuators, gain, inner_law, torques
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.model.local import configured, multiplying
+from flexarm.simulation.law import Column, Controller, Law
+
+Array = np.ndarray
+
+CANNOT = 1e-9
+"""Of the largest: a torque that the actuators give is not one."""
+
+
+@final
+@dataclass(frozen=True)
+class AttitudePD:
+    """What a controller gives, and a torque on a free base that turns it to an attitude and holds it there.
+
+        T = -2 sgn(e_w) Kp (e_x, e_y, e_z) - Kd w
+
+    along the base's axes, e being the quaternion from the wanted attitude to the base's, w its angular velocity (Wie &
+    Barba 1985). The sign makes it the shorter way: a base turned by more than half a turn does not unwind. With numbers
+    for the gains it comes to rest from any attitude, whatever its inertia; so it does with an arm and panels on it,
+    whose joints' laws are passive, and bends nothing but what the torque bends.
+
+    Wheels and thrusters share the torque with the least sum of squares; thrusters that push give no force together
+    where they can. What the base's momentum needs beyond the wheels' torques about their axes is not compensated:
+    w x (angular momentum of the wheels) does no work.
+
+    Parameters
+    ----------
+    Kp, Kd : float, (3,) or (3, 3)
+        [N m/rad], [N m s/rad], about the base's axes.
+    actuators : list of str, optional
+        Inputs that turn the base: "wheel-x.joint" of a wheel on it, "base.roll" of a thruster. Default: all thrusters.
+        Where they reach fewer than three axes, the torque about the others is left out.
+    attitude : (4,)
+        The wanted unit quaternion (w, x, y, z), from the base's axes to the world's.
+    controller : Controller, optional
+        Of the joints, whose reference then has no part in the wheels: see `OnLinks`. Default: no other torques.
+    """
+
+    Kp: ArrayLike
+    Kd: ArrayLike
+    actuators: Sequence[str] | None = None
+    attitude: ArrayLike = (1.0, 0.0, 0.0, 0.0)
+    controller: Controller | None = None
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model; its facts are the controller's, and the `allocation` (inputs, 3) of a torque.
+
+        Raises `DescriptionError` where the base is not free, and for actuators that are not there or turn nothing.
+        """
+        actuators("AttitudePD", model, period)
+        Kp, Kd = gain("AttitudePD: Kp", self.Kp, 3), gain("AttitudePD: Kd", self.Kd, 3)
+        with refused("AttitudePD"):
+            wanted = checked_array(self.attitude, "attitude")
+            if wanted.shape != (4,) or not abs(np.linalg.norm(wanted) - 1.0) <= 1e-3:
+                raise Fault("attitude", f"is {shown(self.attitude)}; it must be a unit quaternion (w, x, y, z)")
+        if not model.arm.free:
+            raise DescriptionError(f"AttitudePD: the base of arm {model.arm.name!r} is not free, so it does not turn")
+        share = allocation(model, self.actuators)
+        inner = Law(_nothing(model))
+        if self.controller is not None:
+            inner = inner_law("AttitudePD", self.controller, model, period)
+        back = multiplying(conjugate(wanted / np.linalg.norm(wanted)))
+
+        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
+            import casadi as ca
+
+            u, after = inner(t, q, qd, z, *noise)
+            e = ca.mtimes(back, configured(model.arm, q)[3:7])
+            error = ca.if_else(e[0] < 0.0, -2.0, 2.0) * e[1:]
+            return u + share @ (-(Kp @ error) - Kd @ qd[3:6]), after
+
+        return replace(inner, expression=expression, facts={**inner.facts, "allocation": share})
+
+
+def _nothing(model: Model) -> Any:
+    """The law of no input at all."""
+    m = len(model.inputs)
+    return lambda t, q, qd, z: ([0.0] * m, [])
+
+
+def allocation(model: Model, names: Sequence[str] | None) -> Array:
+    """Inputs (m, 3) that turn a free base with a unit of torque about each of its axes, with the least sum of squares.
+
+    A wheel's torque turns the base the other way about its axis. Raises `DescriptionError`; see `AttitudePD`.
+    """
+    arm, m = model.arm, len(model.inputs)
+    thrusters = model.inputs[len(arm.joints) :]
+    with refused("AttitudePD"):
+        given = checked_names(thrusters if names is None else names, "names of inputs", "actuators")
+        for name in given:
+            if name not in model.inputs:
+                raise Fault("actuators", f"has {shown(name)}; the inputs are {', '.join(model.inputs)}")
+        if not given:
+            raise Fault("actuators", "is missing, and there is no thruster; name the wheels' inputs")
+    torques("AttitudePD", model)
+    wrenches = np.zeros((6, m))
+    wrenches[:, len(arm.joints) :] = model.input_matrix(np.array(arm.rest))[:6, len(arm.joints) :]
+    frames = model.frames(np.array(arm.rest))
+    for i, place in enumerate(arm.joints):
+        number = arm.layout[place].link
+        link = arm.links[number]
+        if model.inputs[i] not in given:
+            continue
+        if arm.parents[number] >= 0 or not link.joint.turns:
+            must = "a wheel turns about an axis that the base carries"
+            raise DescriptionError(f"AttitudePD: actuators has {model.inputs[i]!r}, which is no wheel: {must}")
+        wrenches[3:, i] = -frames[number, :3, :3] @ np.array(link.joint.direction)
+    own = [model.inputs.index(name) for name in given]
+    share = np.zeros((m, 3))
+    wanted = np.vstack([np.zeros((3, 3)), np.eye(3)])
+    together: Array = np.linalg.pinv(wrenches[:, own]) @ wanted
+    if np.abs(wrenches[:, own] @ together - wanted).max() > CANNOT:  # not all axes, or not without a push
+        together = np.linalg.pinv(wrenches[3:, own], rcond=CANNOT)
+    if not np.abs(together).max(initial=0.0) > CANNOT:
+        raise DescriptionError(f"AttitudePD: {', '.join(given)}: none of the actuators turns the base")
+    share[own] = together
+    return share

@@ -1,0 +1,156 @@
+"""Cascaded control, as servo drives have it: position, velocity, current."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.checks import checked_array, checked_flag, choices, refused, shown
+from flexarm.control.gains import Array, actuated, actuators, followed, motion, of_all, rigid_arm
+from flexarm.control.motors import Motors
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.model.adrift import joint_forces, with_pose, without_momentum
+from flexarm.simulation.law import Column, Law, clipped, limits, parted
+from flexarm.trajectory import Reference, jumps_of
+
+FEEDFORWARD = ("none", "gravity", "dynamics")
+
+
+@final
+@dataclass(frozen=True)
+class Cascaded:
+    """Each joint for itself, by its motor's encoder: position P, velocity PI, current PI; y = B' q, yd = B' qd.
+
+    - Position: v* = rd + Kp (r - y).
+    - Velocity: tau* = Kv (v* - yd) + w + feedforward, w' = (Kv / Ti) (v* - yd); cut off at `torque_limit`.
+    - A motor that takes a torque gets tau*. One with a voltage gets V = R tau* / (k_t G) + k_e G yd where it has no
+      inductance. Else i* = tau* / (k_t G), and V = Kc (i* - i) + v + k_e G yd with the gains that, V being held for a
+      period, give the current the pole exp(-current_bandwidth period) and no other: the zero of the PI cancels
+      exp(-R period / L).
+
+    Integrators do not wind up (Hanus' conditioning): each gets the error that would have given what its limit, or the
+    motor's, lets through.
+
+    Parameters
+    ----------
+    reference : Reference, float or (m,)
+        Of all joints; numbers are where they shall stand. Motors of elastic joints follow it as well.
+    Kp : float or (m,)
+        Of position [1/s].
+    Kv : float or (m,)
+        Of velocity, on the joint's side [N m s/rad or N s/m].
+    Ti : float or (m,)
+        Reset time of the velocity loop [s]; infinite for none.
+    rate : bool
+        Whether rd is fed forward.
+    feedforward : "none", "gravity" or "dynamics"
+        Torque of the rigid arm: what carries it at y; or its whole inverse dynamics along the reference, with rotors
+        and friction. An arm on a free base weighs nothing, and has the latter with the base as it moves where nothing
+        but the joints has moved it.
+    torque_limit : float or (m,), optional
+        Of the size of tau* [N m or N].
+    current_bandwidth : float or (m,), optional
+        [rad/s]. Default: half a radian a period.
+    """
+
+    reference: Reference | ArrayLike
+    Kp: ArrayLike
+    Kv: ArrayLike
+    Ti: ArrayLike = float("inf")
+    rate: bool = True
+    feedforward: Literal["none", "gravity", "dynamics"] = "none"
+    torque_limit: ArrayLike | None = None
+    current_bandwidth: ArrayLike | None = None
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model; its memory is w of each joint, then v of each motor with a current."""
+        import casadi as ca
+
+        m = actuators("Cascaded", model, period)
+        Kp, Kv, Ti = (_each(name, getattr(self, name), m) for name in ("Kp", "Kv", "Ti"))
+        with refused("Cascaded"):
+            checked_flag(self.rate, "rate")
+        reference, B_T = followed("Cascaded", self.reference, model), actuated(model)
+        limit = (
+            np.full(m, np.inf) if self.torque_limit is None else limits("Cascaded: torque_limit", self.torque_limit, m)
+        )
+        forward, motors = self._feedforward(model, reference), Motors.of(model)
+        slow = motors.inductance > 0.0
+        currents, gain, decay = motors.currents, motors.resistance, np.ones(m)
+        if slow.any():
+            gain, decay = _current_loops(motors, period, self._bandwidth(m, period))
+        own = np.eye(m)[slow]
+
+        def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
+            y, yd = B_T @ q, B_T @ qd
+            r, rd, _ = motion(reference, t)
+            w, v = parted(z, m)
+            i = own.T @ more[-1][currents] if slow.any() else ca.DM.zeros(m)
+            error = Kp * (r - y) - yd + (rd if self.rate else 0.0)
+            wanted = Kv * error + w + forward(t, y)
+            torque = clipped(wanted, limit)
+            off = torque / motors.per_ampere - i
+            full = gain * off + own.T @ v + motors.emf * yd
+            u = clipped(full, motors.highest)
+            off = off + (u - full) / gain  # what would have asked for u
+            given = motors.per_ampere * (off + i)
+            rates = Kv / Ti * (error + (given - wanted) / Kv)
+            following = w + period * rates if period is not None else rates
+            return of_all(model, u), ca.vertcat(following, v + own @ ((1.0 - decay) * gain * off))
+
+        memory, jumps = (0.0,) * (m + len(own)), jumps_of(reference)
+        facts = {"Kc": gain[slow], "windings": decay[slow]} if slow.any() else {}
+        return Law(expression, memory, jumps=jumps, reference=reference, facts=facts, drives=bool(slow.any()))
+
+    def _feedforward(self, model: Model, reference: Reference) -> Callable[[Any, Column], Column]:
+        """Torque of the rigid arm, of t and y."""
+        if self.feedforward not in FEEDFORWARD:
+            must = f"it must be {choices(*map(repr, FEEDFORWARD))}"
+            raise DescriptionError(f"Cascaded: feedforward is {shown(self.feedforward)}; {must}")
+        if self.feedforward == "none":
+            return lambda t, y: 0.0
+        rigid = rigid_arm(model)
+        if self.feedforward == "gravity":
+            carried = rigid.fixed("gravity_force")
+            return lambda t, y: 0.0 if model.arm.free else carried(y)
+        inverse, rates = joint_forces(rigid), without_momentum(rigid)
+
+        def along(t: Any, y: Column) -> Column:
+            r, rd, rdd = motion(reference, t)
+            q = with_pose(rigid, r)
+            return inverse(q, rates(q, rd), rdd)
+
+        return along
+
+    def _bandwidth(self, m: int, period: float | None) -> Array:
+        if self.current_bandwidth is not None:
+            return _each("current_bandwidth", self.current_bandwidth, m)
+        return np.full(m, 0.5 / period if period is not None else 1.0)
+
+
+def _current_loops(motors: Motors, period: float | None, bandwidth: Array) -> tuple[Array, Array]:
+    """Gains Kc [V/A] of the PI, and what a winding's current becomes in a period by itself.
+
+    Held, V moves a current by i -> a i + (1 - a) V / R, a = exp(-R T / L); a PI whose zero is a leaves the pole
+    1 - Kc (1 - a) / R. A motor without inductance has neither, and V = R i.
+    """
+    if period is None:
+        must = "the law of its current must be sampled; put Sampled around it"
+        raise DescriptionError(f"Cascaded: a motor has inductance; {must}")
+    slow, gain, decay = motors.inductance > 0.0, motors.resistance.copy(), np.ones(len(bandwidth))
+    decay[slow] = np.exp(-period * motors.resistance[slow] / motors.inductance[slow])
+    gain[slow] *= (1.0 - np.exp(-bandwidth[slow] * period)) / (1.0 - decay[slow])
+    return gain, decay
+
+
+def _each(name: str, value: Any, m: int) -> Array:
+    """A positive number for each joint; Ti may be infinite."""
+    with refused():
+        given = checked_array(value, f"Cascaded: {name}", finite=name != "Ti")
+    if given.shape not in ((), (m,)) or not (given > 0).all():
+        must = f"it must be positive: one number, or {m}, one a joint"
+        raise DescriptionError(f"Cascaded: {name} is {shown(value)}; {must}")
+    return np.broadcast_to(given, (m,)).copy()

@@ -1,0 +1,100 @@
+"""A free base as laws of the joints know it: it moves as they make it move, and its momentum is what it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from flexarm import attitude
+from flexarm.checks import Fault, checked_names, refused, shown
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.model.adrift import BASE
+
+Array = np.ndarray
+
+NOTHING = 1e-9
+"""Of the largest of its kind: what pushes the base by less does not push it."""
+ALONG = 1e-6
+"""Share of a coordinate's momentum that must not be that of others before it stands for their sum."""
+
+
+def fixed_base(what: str, model: Model, instead: str) -> None:
+    """Refuse an arm on a free base."""
+    if model.arm.free:
+        name = model.arm.name
+        raise DescriptionError(f"{what}: the base of arm {name!r} is free, and the law takes it to stand; {instead}")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The local coordinates that feedback can hold near an equilibrium, and what becomes of the others with them.
+
+    Momentum that nothing acts on stays what it is. Where it is zero as many coordinates follow from the others,
+    dx = Z z: those are left out. They are the loose ones, such as the angles of reaction wheels, then a free base's
+    shift, then its turn, as many as are needed.
+
+    Attributes
+    ----------
+    places : (k,)
+        Of z among the local coordinates.
+    Z : (n, k)
+    names, left_out : of z, and of the others
+    """
+
+    places: tuple[int, ...]
+    Z: Array
+    names: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def kept(what: str, model: Model, q: Array, loose: Sequence[str] = ()) -> Kept:
+    """What feedback can hold about q; `loose` are links whose joints' places do not matter.
+
+    Raises `DescriptionError` for links that are not there, and for loose ones of an arm whose base is not free.
+    """
+    names, n = attitude.local_names(model.arm), model.nv
+    first = loose_joints(what, model, loose)
+    if not model.arm.free:
+        return Kept(tuple(range(n)), np.eye(n), names, ())
+    acting = [
+        model.input_matrix(q),
+        np.array(model.slope("restoring_force", "q")(q)),
+        np.array(model.slope("damping_force", "qd")(q, np.zeros(n))),
+    ]
+    scaled = np.hstack([x[:BASE] / (np.abs(x).max(initial=0.0) or 1.0) for x in acting])
+    U, size, _ = np.linalg.svd(scaled)
+    M = model.mass_matrix(q)
+    momentum = U[:, (size > NOTHING).sum() :].T @ M[:BASE] / np.sqrt(np.diag(M))
+    out: list[int] = []
+    rest = momentum.copy()
+    for i in [*first, *range(BASE)]:
+        if len(out) == len(momentum):
+            break
+        if np.linalg.norm(rest[:, i]) > ALONG * np.linalg.norm(momentum[:, i]) > 0.0:
+            out.append(i)
+            d = rest[:, i] / np.linalg.norm(rest[:, i])
+            rest = rest - np.outer(d, d @ rest)
+    places = [i for i in range(n) if i not in out]
+    Z = np.zeros((n, len(places)))
+    Z[places] = np.eye(len(places))
+    if out:
+        per_root = -np.linalg.solve(momentum[:, out], momentum[:, places])
+        Z[out] = per_root * np.sqrt(np.diag(M))[places] / np.sqrt(np.diag(M))[out][:, None]
+    return Kept(tuple(places), Z, tuple(names[i] for i in places), tuple(names[i] for i in out))
+
+
+def loose_joints(what: str, model: Model, links: Sequence[str], field: str = "wheels") -> list[int]:
+    """Positions of the joints of some links; raises `DescriptionError`."""
+    arm = model.arm
+    place = {arm.links[arm.layout[i].link].name: i for i in arm.joints}
+    with refused(what):
+        given = checked_names(links, "names of links", field)
+        for name in given:
+            if not isinstance(name, str) or name not in place:
+                raise Fault(field, f"has {shown(name)}; links whose joints move are {', '.join(place)}")
+        if given and not arm.free:
+            raise Fault(field, f"is given; the base of arm {arm.name!r} is not free")
+    return [place[name] for name in given]

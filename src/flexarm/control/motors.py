@@ -1,0 +1,86 @@
+"""What a law must know of an arm's motors: numbers for each input, and the voltage for a torque."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.description.arm import Arm
+from flexarm.description.motors import Motor
+from flexarm.model import Model
+
+Array = np.ndarray
+
+
+@final
+@dataclass(frozen=True)
+class Motors:
+    """An arm's motors, (m,) of each number, on the joint's side of the gear.
+
+    Attributes
+    ----------
+    per_ampere : k_t G [N m/A]
+    emf : k_e G [V s/rad]
+    resistance : [ohm]
+        A motor that takes a torque has 1, 0 and 1 for these three: an input of its own.
+    inductance : [H]
+        0 where the current is no state.
+    highest : [V], or [N m] of a torque
+        Limit of the input; infinite where there is none.
+    currents : tuple of int
+        Places of those currents among the states of the arm's drives.
+    """
+
+    per_ampere: Array
+    emf: Array
+    resistance: Array
+    inductance: Array
+    highest: Array
+    currents: list[int]
+
+    @classmethod
+    def of(cls, model: Model) -> "Motors":
+        """Those of a model's arm, with its parameters put in."""
+        rows, currents, passed = [], [], 0
+        for link in model.arm_at().links:
+            drive = getattr(link.joint, "drive", None)
+            motor = drive and drive.motor
+            if drive is not None:
+                before = list(drive.parts.values())
+                before = before[: before.index(motor)] if motor else before
+                place = passed + sum(len(part.states) for part in before)
+                currents += [place] if motor and motor.states else []
+            passed += len(link.joint.states)
+            if link.joint.moves:
+                rows.append(_numbers(motor, getattr(link.joint, "gear_ratio", 1.0)))
+        kt, ke, R, L, most = np.array(rows, dtype=float).T.reshape(5, len(rows))
+        return cls(kt, ke, R, L, most, currents)
+
+    def inputs(self, torque: Any, rate: Any) -> Any:
+        """The inputs that give torques at the rates that the actuators turn with, the currents having settled:
+        V = R tau / (k_t G) + k_e G rate; a torque is its own."""
+        return (self.resistance / self.per_ampere) * torque + self.emf * rate
+
+
+def _numbers(motor: Motor | None, G: float) -> tuple[float, ...]:
+    if motor is None or motor.torque_constant is None or motor.resistance is None:
+        most = None if motor is None else motor.torque_limit
+        return 1.0, 0.0, 1.0, 0.0, np.inf if most is None else most
+    kt, most = motor.torque_constant, motor.voltage_limit
+    ke = kt if motor.back_emf_constant is None else motor.back_emf_constant
+    return kt * G, ke * G, motor.resistance, motor.inductance or 0.0, np.inf if most is None else most
+
+
+def with_torques(arm: Arm) -> Arm:
+    """The same arm with motors that give the torque that they are told, without limits; gears lose what they lose."""
+    links = []
+    for link in arm.links:
+        drive = getattr(link.joint, "drive", None)
+        if drive is not None and drive.motor is not None and drive.motor.input == "voltage":
+            motor = drive.motor
+            kept = {name: getattr(motor, name) for name in ("efficiency", "back_efficiency", "efficiency_rate")}
+            told = Motor(**kept)
+            joint = link.joint.replace(drive=drive.replace(motor=told))
+            link = link.replace(joint=joint)
+        links.append(link)
+    return arm.replace(links=links)

@@ -1,0 +1,111 @@
+"""A controller of some of an arm's joints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.checks import Fault, checked_names, refused, shown
+from flexarm.control.gains import actuators, inner_law
+from flexarm.description.joints import Fixed
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.simulation.law import Column, Controller, Law
+from flexarm.trajectory import Reference, jumps_of
+
+
+@final
+@dataclass(frozen=True)
+class OnLinks:
+    """A controller for the joints of some links; the other actuators get nothing from it.
+
+    It is designed for the same arm with the other joints rigidly held: a satellite's arm while its wheels do as they
+    are told by `AttitudePD`, one arm of two.
+
+    Parameters
+    ----------
+    controller : Controller
+        Its reference is that of the joints of these links, in the arm's order.
+    links : list of str
+        Whose joints it moves.
+    """
+
+    controller: Controller
+    links: Sequence[str]
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model; raises `DescriptionError` for links that are not there, or have no actuator."""
+        actuators("OnLinks", model, period)
+        arm = model.arm
+        moving = [link.name for link in arm.links if link.joint.moves]
+        with refused("OnLinks"):
+            names = checked_names(self.links, "names of links", "links")
+            for name in names:
+                if name not in moving:
+                    raise Fault("links", f"has {shown(name)}; links whose joints move are {', '.join(moving)}")
+            if not names:
+                raise Fault("links", f"is empty; links whose joints move are {', '.join(moving)}")
+        if arm.couplings:
+            raise DescriptionError(f"OnLinks: arm {arm.name!r} has coupled joints, which no law here parts")
+        part = Model(_held(model.arm_at(), names))
+        inner = inner_law("OnLinks", self.controller, part, period)
+        seen = [model.velocities.index(name) for name in part.velocities]
+        mine = [model.inputs.index(name) for name in part.inputs]
+        states = [model.states.index(name) for name in part.states]
+        given = np.zeros((len(model.inputs), len(mine)))
+        given[mine, range(len(mine))] = 1.0
+
+        def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
+            if inner.drives:
+                more = (*more[:-1], more[-1][states])
+            u, after = inner(t, q[seen], qd[seen], z, *more)
+            return given @ u, lambda applied: after(applied[mine])
+
+        reference = inner.reference
+        if reference is not None:
+            places = tuple(moving.index(name) for name in moving if name in names)
+            rest = tuple(np.array(arm.rest)[7 * arm.free :][: len(moving)].tolist())
+            reference = Beside(reference, places, rest)
+        return replace(inner, expression=expression, reference=reference)
+
+
+def _held(arm: Any, names: Sequence[str]) -> Any:
+    """The arm with the joints of other links held where they are at rest."""
+    return arm.replace(
+        links=[
+            link.replace(joint=Fixed()) if link.joint.moves and link.name not in names else link for link in arm.links
+        ]
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Beside:
+    """A reference of some joints, the others standing at rest: one of all.
+
+    Parameters
+    ----------
+    reference : Reference
+    places : tuple of int
+        Which of all joints it moves.
+    rest : (joints,)
+        Where all of them are at rest.
+    """
+
+    reference: Reference
+    places: tuple[int, ...]
+    rest: tuple[float, ...]
+
+    def expression(self, t: Any) -> list[Any]:
+        """Joint coordinates at the symbolic time t."""
+        moved = dict(zip(self.places, self.reference.expression(t), strict=True))
+        return [moved.get(i, x) for i, x in enumerate(self.rest)]
+
+    def jumps(self) -> np.ndarray:
+        """Those of the reference."""
+        return jumps_of(self.reference)
+
+    def described(self) -> str:
+        """The reference, and which joints it moves."""
+        return f"{self.reference.described()}, joints {list(self.places)} of {len(self.rest)}"

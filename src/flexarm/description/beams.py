@@ -1,0 +1,630 @@
+"""Beams: links that bend, twist and stretch; uniform, tapered or by a table, in one piece or in segments."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self, final
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from flexarm import checks
+from flexarm.checks import (
+    ANY_SIZE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    Described,
+    Fault,
+    Rule,
+    checked_integer,
+    checked_keys,
+    checked_list,
+    checked_number,
+    choices,
+    number,
+    optional_number,
+    refused,
+    shown,
+    with_unit,
+)
+from flexarm.description.bodies import MOST_MODES, Amplitude, Body, Rigid
+from flexarm.description.lumps import Lumps
+from flexarm.description.sections import Material, Section, between
+from flexarm.description.stations import SectionTable
+from flexarm.errors import DescriptionError
+from flexarm.shapes import (
+    BENDING,
+    DEFAULTS,
+    DIRECTIONS,
+    FAMILIES,
+    OF_THE_BEAM,
+    Polynomial,
+    RodPolynomial,
+    checked,
+    family,
+    follows_the_beam,
+    quadrature,
+)
+
+KNOWN_SHAPES = tuple(FAMILIES)
+MOST_SHORTENING = 12
+"""Modes of a plane with foreshortening: the work goes with their fourth power, 10 s of it with so many in both."""
+MOST_PRODUCTS = 250
+"""Pairs of modes of a beam with foreshortening that move points; 20 s of work where there are so many."""
+MOST_SEGMENTS, MOST_SEGMENT_MODES = 100, 6
+"""Segments of a beam, and modes a direction of each: the work of one goes with the cube of its modes."""
+THINNEST_BASE = 100.0
+"""How many times as thick as its base a beam may be at its tip; with 500 times, fine models lose their last digit."""
+
+
+def _planes(unit: str, rule: Rule = POSITIVE) -> BeforeValidator:
+    """A number for both planes, or a table of one for each."""
+
+    def check(value: object) -> Any:
+        if value is None:
+            return None
+        return _by_plane(value, unit, rule) if isinstance(value, Mapping) else checked_number(value, unit, rule)
+
+    return BeforeValidator(check)
+
+
+def _by_plane(value: Mapping, unit: str, rule: Rule) -> dict[str, float]:
+    checked_keys(value, BENDING)
+    return {plane: checked_number(x, unit, rule, plane) for plane, x in value.items()}
+
+
+def _rotary(value: object) -> Any:
+    """Whether there is any, or numbers for it."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Mapping):
+        return _by_plane(value, "kg m", NOT_NEGATIVE)
+    return checked_number(value, "kg m", NOT_NEGATIVE)
+
+
+def _modes(value: object) -> dict[str, int]:
+    if not isinstance(value, Mapping):
+        raise Fault("", f"is {shown(value)}; it must be a table such as {{y = 2, z = 2}}")
+    checked_keys(value, DIRECTIONS)
+    return {direction: checked_integer(count, MOST_MODES, direction) for direction, count in value.items()}
+
+
+def _shapes(value: object) -> Any:
+    """A family for both bending planes, or a table of families by direction."""
+    if not isinstance(value, Mapping) or "family" in value or not _by_direction(value):
+        return checked(value)
+    checked_keys(value, DIRECTIONS)
+    found = {}
+    for direction, given in value.items():
+        try:
+            found[direction] = checked(given, direction)
+        except Fault as fault:
+            raise Fault(".".join(filter(None, (direction, fault.part))), fault.message, fault.sentence) from None
+    return found
+
+
+def _by_direction(table: Mapping) -> bool:
+    """Whether a table without `family` is one of directions, be they spelled wrong: it has one, or families in it."""
+    return any(
+        key in DIRECTIONS or isinstance(value, str | Mapping) or hasattr(value, "basis") for key, value in table.items()
+    )
+
+
+def _ratios(value: object, part: str = "") -> Any:
+    """One damping ratio, or a tuple of them."""
+    if not isinstance(value, list | tuple | np.ndarray):
+        return checked_number(value, "", NOT_NEGATIVE, part)
+    return tuple(checked_number(x, "", NOT_NEGATIVE, f"{part}[{i}]") for i, x in enumerate(checked_list(value, "")))
+
+
+def _damping(value: object) -> Any:
+    if not isinstance(value, Mapping):
+        return _ratios(value)
+    checked_keys(value, DIRECTIONS)
+    return {direction: _ratios(given, direction) for direction, given in value.items()}
+
+
+def _check_size(part: str, field: str, value: float, unit: str) -> None:
+    least, most = ANY_SIZE
+    if not least <= value <= most:
+        raise Fault(part, f"makes {field} {with_unit(value, unit)}; it must be from {least:g} to {most:g} {unit}")
+
+
+def _segments(value: object) -> int | None:
+    return None if value is None else checked_integer(value, MOST_SEGMENTS, least=1)
+
+
+@final
+@dataclass(frozen=True)
+class Profile:
+    """A beam's properties at points along it, each an array (N,); a stiffness that is not known is zero.
+
+    Attributes
+    ----------
+    m : mass per length [kg/m]
+    EI_y, EI_z : bending stiffness against deflection along y and z [N m^2]
+    GJ : torsional stiffness [N m^2]
+    EA : axial stiffness [N]
+    rho_Ip : mass moment of inertia about the beam's axis, per length [kg m]
+    kGA_y, kGA_z : stiffness against shear along y and z [N]; zero where the beam does not shear
+    rho_I_y, rho_I_z : mass moment of inertia of a section against turning as the beam bends along y and z, per length
+        [kg m]; zero without rotary inertia
+    """
+
+    m: np.ndarray
+    EI_y: np.ndarray
+    EI_z: np.ndarray
+    GJ: np.ndarray
+    EA: np.ndarray
+    rho_Ip: np.ndarray
+    kGA_y: np.ndarray
+    kGA_z: np.ndarray
+    rho_I_y: np.ndarray
+    rho_I_z: np.ndarray
+
+
+@final
+class Rayleigh(Described):
+    """Damping in proportion to a link's mass and stiffness, D = mass M + stiffness K.
+
+    M and K are those of the link alone, over its flexible coordinates: as a rigid body it moves without loss.
+
+    Parameters
+    ----------
+    mass : float
+        [1/s]
+    stiffness : float
+        [s]
+    """
+
+    mass: Annotated[float, number("1/s", NOT_NEGATIVE)] = 0.0
+    stiffness: Annotated[float, number("s", NOT_NEGATIVE)] = 0.0
+
+
+@final
+class Beam(Body):
+    """A slender link that bends, twists and stretches; its neutral axis is local x.
+
+    It is uniform, or tapered where there is a `section_tip`, or as a table `sections` says; then `m`, `rho_Ip` and
+    `stiffness` are those at its base, `profile` has them everywhere.
+
+    Parameters
+    ----------
+    length : float
+        [m]
+    mass, mass_per_length : float
+        [kg], [kg/m]: one of them, or a material and a section.
+    EI : float or {"y": float, "z": float}
+        Bending stiffness [N m^2]; `EI["y"]` resists deflection along y. Needed in every plane that has modes.
+    GJ, EA : float
+        Torsional [N m^2] and axial stiffness [N]; needed where there are torsion or axial modes.
+    polar_inertia : float
+        Mass moment of inertia about the beam's axis, per length [kg m]. Default: the section's, else 0.
+    modes : dict
+        Number of modes in "y", "z", "torsion", "axial"; a missing direction has none.
+    shapes : str, family object, or a dict of them by direction
+        Family of mode shapes in both bending planes: one of `KNOWN_SHAPES`, a table such as
+        {"family": "clamped-mass", "mass": 0.1}, or an object with a method `basis`. A table becomes the family's
+        object. By direction, {"y": "polynomial", "torsion": "fixed-loaded"} (Lin & Lewis eq. 1); a direction that is
+        missing has its default, `flexarm.shapes.DEFAULTS`. `families` has all four.
+    damping : float, dict or list
+        Ratio of critical damping of every mode; or by direction, one number or one per mode; or a list in the order of
+        the coordinates.
+    material, section : Material, and Rod, Tube or Box
+        From which mass, EI, GJ, EA and polar_inertia follow; a stiffness or polar_inertia given beside them wins.
+    section_tip : the same kind as section
+        Section at the tip: its dimensions vary linearly from `section` at the base.
+    segments : int, optional
+        The beam as a chain of so many beams, for large deflections: exact as they become more. Each has the `modes`,
+        polynomials, and is shortened as it bends: `shapes` is "polynomial" ("clamped-mass", the default of a beam in
+        one piece, becomes it) and `foreshortening` true. `damping` is one number, the ratio of every mode of the whole.
+    foreshortening : bool
+        Whether the tip draws near as the beam bends, u_x = -1/2 int (u_y'^2 + u_z'^2) (Mohan & Saha eq. 1b, its sign
+        corrected): what stiffens an arm that spins fast. In space points and sections are then where the strains put
+        them to second order: a beam bent in two planes twists by -int u_y'' u_z'.
+    next_joint : "slope" or "chord"
+        Where the angle of the next link is measured from: u'(L), or u(L) / L (Lin & Lewis, section 2, case 2). Of a
+        beam that shears the slope is the angle by which its last section has turned.
+    sections : SectionTable
+        Mass and stiffness by a table over x, in the place of mass, mass_per_length, material and section. What a table
+        does not have (GJ, say) may be given beside it, the same all along.
+    tau : float
+        Time of the material after Kelvin and Voigt [s]: the moment is EI (kappa + tau d kappa/dt), and so on.
+    loss_factor : float
+        Of the material: each mode of the link alone loses 2 pi times this share of its largest strain energy in a
+        cycle at its own frequency, by a ratio of critical damping of half the factor.
+    rayleigh : Rayleigh
+        {mass = a, stiffness = b}: D = a M + b K. All kinds of damping add.
+    lumps : list of Lump
+        Bodies that ride on the beam.
+    shear : float or {"y": float, "z": float}
+        Stiffness against shear, kappa G A [N]: a Timoshenko beam.
+    shear_coefficient : float or {"y": float, "z": float}
+        kappa instead; G and A are those of material and section.
+    rotary_inertia : bool, float or {"y": float, "z": float}
+        Whether sections have inertia against turning as the beam bends: true takes it from material and section, or the
+        table; or its value per length [kg m].
+    """
+
+    type: Literal["beam"] = "beam"
+    length: Annotated[float, number("m", POSITIVE)]
+    mass: Annotated[float | None, optional_number("kg", POSITIVE)] = None
+    mass_per_length: Annotated[float | None, optional_number("kg/m", POSITIVE)] = None
+    EI: Annotated[float | dict[str, float] | None, _planes("N m^2")] = None
+    GJ: Annotated[float | None, optional_number("N m^2", POSITIVE)] = None
+    EA: Annotated[float | None, optional_number("N", POSITIVE)] = None
+    polar_inertia: Annotated[float | None, optional_number("kg m", NOT_NEGATIVE)] = None
+    modes: Annotated[dict[str, int], BeforeValidator(_modes)] = {"y": 2, "z": 2}  # noqa: RUF012
+    shapes: Annotated[Any, BeforeValidator(_shapes)] = DEFAULTS["y"]
+    damping: Annotated[Any, BeforeValidator(_damping)] = 0.0
+    material: Material | None = None
+    section: Section | None = None
+    section_tip: Section | None = None
+    segments: Annotated[int | None, BeforeValidator(_segments)] = None
+    foreshortening: Annotated[bool, checks.flag] = False
+    next_joint: Literal["slope", "chord"] = "slope"
+    sections: SectionTable | None = None
+    tau: Annotated[float, number("s", NOT_NEGATIVE)] = 0.0
+    loss_factor: Annotated[float, number("", NOT_NEGATIVE)] = 0.0
+    rayleigh: Rayleigh | None = None
+    lumps: Lumps = ()
+    shear: Annotated[float | dict[str, float] | None, _planes("N")] = None
+    shear_coefficient: Annotated[float | dict[str, float] | None, _planes("")] = None
+    rotary_inertia: Annotated[bool | float | dict[str, float], BeforeValidator(_rotary)] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _segments_pass_moments(cls, data: Any) -> Any:
+        """Of segments, the shapes and the foreshortening that a beam in one piece does not have by default."""
+        if not isinstance(data, Mapping) or data.get("segments") is None:
+            return data
+        given = data.get("shapes", DEFAULTS["y"])
+        shapes = "polynomial" if isinstance(given, str) and given == DEFAULTS["y"] else given
+        return {**data, "shapes": shapes, "foreshortening": True}
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if (self.material is None) != (self.section is None):
+            lone, missing = ("section", "material") if self.material is None else ("material", "section")
+            raise Fault(missing, f"is missing; a {lone} needs a {missing} beside it")
+        given = [
+            name for name in ("mass", "mass_per_length", "material", "sections") if getattr(self, name) is not None
+        ]
+        ways = "give mass, mass_per_length, sections, or material and section"
+        if not given:
+            raise Fault("mass", f"is missing; {ways}")
+        if len(given) > 1:
+            raise Fault(given[0], f"is given beside {given[1]}; {ways}")
+        self._check_table()
+        for direction, (field, unit) in _STIFFNESS.items():
+            if self.counts[direction] and direction not in self.stiffness:
+                modes = f"modes.{direction} is {self.counts[direction]}"
+                if self.material is not None:
+                    field, unit = "material.G", "N/m^2, or material.poisson"
+                raise Fault(field, f"is missing; {modes}, so it must be given [{unit}]")
+        if self.segments is not None:
+            self._check_segments()
+        self._check_shapes()
+        self._check_taper()
+        self._check_shear()
+        self._check_sizes()
+        self._check_damping()
+        return self
+
+    def _check_segments(self) -> None:
+        for direction, shapes in self.families.items():
+            if not isinstance(made := family(shapes, direction), Polynomial | RodPolynomial):
+                name = getattr(made, "name", type(made).__name__)
+                where = f"shapes.{direction}" if isinstance(self.shapes, dict) else "shapes"
+                why = "with segments a moment must pass from one to the next, so it must be 'polynomial'"
+                raise Fault(where, f"is {name!r}; {why}")
+            if self.counts[direction] > MOST_SEGMENT_MODES:
+                most = f"of each segment it must be at most {MOST_SEGMENT_MODES}: take more segments"
+                raise Fault(f"modes.{direction}", f"is {self.counts[direction]}; {most}")
+        if self.next_joint != "slope":
+            raise Fault("next_joint", f"is {self.next_joint!r}; with segments it must be 'slope'")
+        if any(self.shears(direction) for direction in BENDING):
+            given = [name for name in ("shear", "shear_coefficient") if getattr(self, name) is not None]
+            where = given[0] if given else "sections.shear"
+            raise Fault(where, "is given; beams of segments do not shear: leave it out")
+        for i, lump in enumerate(self.lumps):
+            for field, value in (("inertia", lump.inertia), ("offset", lump.offset)):
+                if np.any(value):
+                    message = "is given; with segments a lump is a mass on the axis, so it must be 0"
+                    raise Fault(f"lumps[{i}].{field}", message)
+        if not isinstance(self.damping, float):
+            what = "a list" if isinstance(self.damping, tuple) else "a table"
+            raise Fault("damping", f"is {what}; with segments it must be one number, for every mode of the whole beam")
+
+    def _check_shapes(self) -> None:
+        for direction, shapes in self.families.items():
+            count, made = self.counts[direction], family(shapes, direction)
+            refusal = getattr(made, "refusal", None)
+            if refusal is not None and (why := refusal(count)):
+                raise Fault(f"modes.{direction}", f"is {count}; {why}")
+            if self.foreshortening and direction in BENDING and count > MOST_SHORTENING:
+                raise Fault(
+                    f"modes.{direction}", f"is {count}; with foreshortening it must be at most {MOST_SHORTENING}"
+                )
+
+        y, z, torsion, axial = self.counts.values()
+        products = (y * (y + 1) + z * (z + 1)) // 2 + (torsion + axial) * (y + z)
+        if self.foreshortening and products > MOST_PRODUCTS:
+            pairs = f"makes {products} pairs of modes that move points"
+            raise Fault("modes", f"{pairs}; with foreshortening it must be at most {MOST_PRODUCTS}")
+
+    def _check_table(self) -> None:
+        """What stands in the table of sections is not given beside it."""
+        for name in ("EI", "GJ", "EA", "polar_inertia", "shear", "rotary_inertia") if self.sections is not None else ():
+            value, there = getattr(self, name), getattr(self.sections, name)
+            if there is not None and not isinstance(value, bool | None):
+                raise Fault(name, "is given beside that of sections; give one of them")
+
+    def _check_shear(self) -> None:
+        if self.shear_coefficient is not None:
+            if self.shear is not None or (self.sections is not None and self.sections.shear is not None):
+                raise Fault("shear_coefficient", "is given beside shear; give one of them")
+            if self.material is None:
+                raise Fault("material", "is missing; shear_coefficient needs material and section, or give shear")
+            if self.material.shear_modulus is None:
+                raise Fault("material.G", "is missing; shear_coefficient needs it, or material.poisson")
+        table = self.sections
+        if self.rotary_inertia is True and self.material is None and (table is None or table.rotary_inertia is None):
+            message = "is true; without material and section it must be given in kg m, as a number or in sections"
+            raise Fault("rotary_inertia", message)
+        for direction in BENDING:
+            shapes = self.families[direction]
+            if self.counts[direction] and self.shears(direction) and not follows_the_beam(family(shapes, direction)):
+                given = shapes if isinstance(shapes, str) else getattr(shapes, "name", type(shapes).__name__)
+                part = f"shapes.{direction}" if isinstance(self.shapes, dict) else "shapes"
+                raise Fault(part, f"is {given!r}, which has no shear; it must be {choices(*map(repr, OF_THE_BEAM))}")
+
+    def _check_taper(self) -> None:
+        base, tip = self.section, self.section_tip
+        if tip is None:
+            return
+        if base is None:
+            raise Fault("section", "is missing; a section_tip needs a section beside it")
+        if tip.type != base.type:
+            raise Fault("section_tip.type", f"is {tip.type!r}; it must be that of section, {base.type!r}")
+        for name, value in base:
+            if (value is None) != (getattr(tip, name) is None):
+                raise Fault(f"section_tip.{name}", "must be given where section has it, and only there")
+            if isinstance(value, float) and getattr(tip, name) > THINNEST_BASE * value:
+                most = f"at most {THINNEST_BASE:g} times that of section, {value} m"
+                raise Fault(f"section_tip.{name}", f"is {getattr(tip, name)} m; it must be {most}")
+
+    def _check_sizes(self) -> None:
+        """What follows from the numbers given keeps to the sizes that it would have to keep to if it were given."""
+        for part, section in (("section", self.section), ("section_tip", self.section_tip)):
+            for direction, value in self._stiffness(section).items() if section is not None else ():
+                field, unit = _STIFFNESS[direction]
+                _check_size(part, field, value, unit)
+        _check_size("length", "mass", self.total_mass, "kg")
+
+    def _check_damping(self) -> None:
+        if isinstance(self.damping, Mapping):
+            given = {
+                f"damping.{direction}": (ratios, self.counts[direction]) for direction, ratios in self.damping.items()
+            }
+        else:
+            given = {"damping": (self.damping, sum(self.counts.values()))}
+        for part, (ratios, count) in given.items():
+            if isinstance(ratios, tuple) and len(ratios) != count:
+                raise Fault(part, f"has {len(ratios)} ratios; it must be one number or have {count}, one per mode")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of modes in each of the four directions, in the order of the coordinates."""
+        return {direction: self.modes.get(direction, 0) for direction in DIRECTIONS}
+
+    @property
+    def amplitudes(self) -> tuple[Amplitude, ...]:
+        """The flexible coordinates in their order, segment by segment."""
+        own = super().amplitudes
+        if self.segments is None:
+            return own
+        return tuple(x._replace(name=f"s{i}.{x.name}", segment=i) for i in range(1, self.segments + 1) for x in own)
+
+    @property
+    def parts(self) -> tuple["Beam", ...]:
+        """The beam's segments, each as a beam of its own; the beam itself where it is in one piece."""
+        k = self.segments
+        return (self,) if k is None else tuple(self.part(i / k, (i + 1) / k) for i in range(k))
+
+    def part(self, a: float, b: float) -> "Beam":
+        """The beam between two stations, fractions of the length, 0 <= a < b <= 1, as a beam in one piece.
+
+        It has its share of the length, the mass, the taper or table and the lumps, in the order of their stations (one
+        on the station b belongs to the next part), and the same modes, shapes and damping. Raises `DescriptionError`.
+        """
+        with refused("part"):
+            a, b = (checked_number(x, "", SHARE, part) for x, part in ((a, "a"), (b, "b")))
+            if not a < b:
+                raise Fault("b", f"is {b:g}; it must be above a, {a:g}")
+        changes: dict[str, Any] = {"segments": None, "length": self.length * (b - a)}
+        if self.mass is not None:
+            changes["mass"] = self.mass * (b - a)
+        if self.section is not None and self.section_tip is not None:
+            ends = (between(self.section, self.section_tip, x) for x in (a, b))
+            changes["section"], changes["section_tip"] = ends
+        if self.sections is not None:
+            changes["sections"] = self.sections.part(a, b)
+        here = sorted((x for x in self.lumps if a <= x.at < b or x.at == b == 1.0), key=lambda lump: lump.at)
+        changes["lumps"] = tuple(lump.replace(at=(lump.at - a) / (b - a)) for lump in here)
+        return self.replace(**changes)
+
+    @property
+    def families(self) -> dict[str, Any]:
+        """The family of mode shapes in each of the four directions, its name or object, as given or by default."""
+        given = self.shapes if isinstance(self.shapes, dict) else {"y": self.shapes, "z": self.shapes}
+        return {direction: given.get(direction, DEFAULTS[direction]) for direction in DIRECTIONS}
+
+    @property
+    def uniform(self) -> bool:
+        """Whether every section is the same."""
+        return self.section_tip is None and self.sections is None
+
+    @property
+    def classical(self) -> bool:
+        """Whether it is uniform, after Euler and Bernoulli, without lumps: its modes are known in closed form."""
+        return self.uniform and self.one_factor
+
+    @property
+    def one_factor(self) -> bool:
+        """Whether all its modes in a direction have their shapes whatever its mass and its stiffness."""
+        sheared = any(self.shears(direction) for direction in BENDING)
+        return not self.lumps and not sheared and self.rotary_inertia is False
+
+    def shears(self, direction: str) -> bool:
+        """Whether it has a stiffness against shear along "y" or "z"."""
+        along = self.profile(0.0)
+        return bool((along.kGA_y if direction == "y" else along.kGA_z)[0])
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Stations from 0 to 1 between which mass and stiffness are smooth."""
+        return (0.0, 1.0) if self.sections is None else self.sections.breaks
+
+    @property
+    def m(self) -> float:
+        """Mass per length [kg/m]; where it varies, at its base."""
+        return self._m(self.section) if self.sections is None else self.sections.mass_per_length[0]
+
+    def _m(self, section: Any) -> float:
+        if self.mass_per_length is not None:
+            return self.mass_per_length
+        if self.mass is not None:
+            return self.mass / self.length
+        return self.material.density * section.area  # type: ignore[union-attr]
+
+    @property
+    def total_mass(self) -> float:
+        """Without lumps [kg]."""
+        if self.sections is not None:
+            table = self.sections
+            return float(np.trapezoid(table.mass_per_length, table.x)) * self.length
+        if self.section_tip is not None:
+            x, weights = _SIMPSON  # exact: an area is quadratic in x
+            return float(weights @ self.profile(x).m) * self.length
+        return self.mass if self.mass is not None else self.m * self.length
+
+    @property
+    def rho_Ip(self) -> float:
+        """Mass moment of inertia about the beam's axis, per length [kg m]; where it varies, at its base."""
+        return self._rho_Ip(self.section) if self.sections is None else float(self.profile(0.0).rho_Ip[0])
+
+    def _rho_Ip(self, section: Any) -> float:
+        if self.polar_inertia is not None:
+            return self.polar_inertia
+        return 0.0 if self.material is None else self.material.density * section.polar
+
+    @property
+    def stiffness(self) -> dict[str, float]:
+        """EI along y and z [N m^2], GJ [N m^2] and EA [N] by direction, as far as they are known.
+
+        Where they vary, at the base.
+        """
+        known, table = self._stiffness(self.section), self.sections
+        for direction, (column, _) in _STIFFNESS.items():
+            if table is not None and (values := table.column(column)):
+                known[direction] = values[0]
+        return {direction: known[direction] for direction in DIRECTIONS if direction in known}
+
+    def _stiffness(self, section: Any) -> dict[str, float]:
+        known: dict[str, float | None] = {}
+        if self.material is not None:
+            E, G = self.material.E, self.material.shear_modulus
+            known = {"y": E * section.I_y, "z": E * section.I_z, "axial": E * section.area}
+            known["torsion"] = None if G is None else G * section.J
+        EI = self.EI if isinstance(self.EI, dict) else {"y": self.EI, "z": self.EI}
+        given = {**EI, "torsion": self.GJ, "axial": self.EA}
+        known.update({direction: value for direction, value in given.items() if value is not None})
+        return {direction: value for direction in DIRECTIONS if (value := known.get(direction)) is not None}
+
+    def profile(self, x: Any) -> Profile:
+        """Mass and stiffness at the points x in [0, 1], (N,), 0 being the base; raises `DescriptionError`."""
+        try:
+            x = np.atleast_1d(checks.checked_array(x, "x"))
+        except Fault as fault:
+            raise DescriptionError(f"Beam: {fault.part} {fault.message}") from None
+        if x.ndim > 1 or np.any((x < 0) | (x > 1)):
+            raise DescriptionError("Beam: x must be a list of points from 0 to 1")
+        if self.section is None or self.section_tip is None:
+            rows = [self._at(self.section)] * x.size
+        else:
+            rows = [self._at(between(self.section, self.section_tip, t)) for t in x]
+        columns = list(np.array(rows, dtype=float).reshape(x.size, 10).T)
+        table = self.sections
+        for i, name in enumerate(_COLUMNS):
+            if table is not None and table.column(name) and (self.rotary_inertia or not name.startswith("rotary")):
+                columns[i] = table.at(name, x)
+        return Profile(*columns)
+
+    def _at(self, section: Any) -> tuple[float, ...]:
+        """The properties of `Profile` where the section is this one."""
+        stiffness = self._stiffness(section)
+        return (
+            0.0 if self.sections is not None else self._m(section),
+            *(stiffness.get(direction, 0.0) for direction in DIRECTIONS),
+            self._rho_Ip(section),
+            *(self._shear(section, direction) for direction in BENDING),
+            *(self._rotary(section, direction) for direction in BENDING),
+        )
+
+    def _shear(self, section: Any, direction: str) -> float:
+        kappa = _of_plane(self.shear_coefficient, direction)
+        if kappa is not None:
+            return float(kappa * self.material.shear_modulus * section.area)  # type: ignore[union-attr, operator]
+        return _of_plane(self.shear, direction) or 0.0
+
+    def _rotary(self, section: Any, direction: str) -> float:
+        if self.rotary_inertia is not True:
+            return _of_plane(self.rotary_inertia, direction) or 0.0
+        if self.material is None:
+            return 0.0
+        return float(self.material.density * (section.I_y if direction == "y" else section.I_z))
+
+    def rigid(self) -> Rigid:
+        """The rigid rod of the same mass and sections, with its lumps."""
+        if self.uniform:
+            along, L = self.profile(0.0), self.length
+            rod = self.total_mass * L**2 / 12
+            principal = (self.rho_Ip * L, rod + float(along.rho_I_z[0]) * L, rod + float(along.rho_I_y[0]) * L)
+            return Rigid(length=L, mass=self.total_mass, inertia=principal, lumps=self.lumps)
+        x, weights = quadrature(breaks=self.breaks)
+        local, s, dx = self.profile(x), x * self.length, weights * self.length
+        mass = float(dx @ local.m)
+        center = float(dx @ (local.m * s)) / mass
+        rod = float(dx @ (local.m * (s - center) ** 2))
+        principal = (float(dx @ local.rho_Ip), rod + float(dx @ local.rho_I_z), rod + float(dx @ local.rho_I_y))
+        return Rigid(length=self.length, mass=mass, com=(center, 0.0, 0.0), inertia=principal, lumps=self.lumps)
+
+    @property
+    def damping_ratios(self) -> tuple[float, ...]:
+        """Ratio of critical damping, one per mode in the order of the coordinates."""
+        if isinstance(self.damping, tuple):
+            return self.damping
+        ratios: list[float] = []
+        for direction, count in self.counts.items():
+            given = self.damping.get(direction, 0.0) if isinstance(self.damping, Mapping) else self.damping
+            ratios += given if isinstance(given, tuple) else [given] * count
+        if self.segments is not None:
+            ratios *= self.segments
+        return tuple(ratios)
+
+
+def _of_plane(value: Any, direction: str) -> float | None:
+    """A number for both planes, or that of one; None where there is none."""
+    if isinstance(value, bool):
+        return None
+    return value.get(direction) if isinstance(value, Mapping) else value
+
+
+_COLUMNS = (
+    "mass_per_length", "EI.y", "EI.z", "GJ", "EA", "polar_inertia", "shear.y", "shear.z", "rotary_inertia.y",
+    "rotary_inertia.z",
+)  # fmt: skip
+"""Of a table of sections, in the order of `Profile`."""
+_SIMPSON = (np.array([0.0, 0.5, 1.0]), np.array([1.0, 4.0, 1.0]) / 6)
+_STIFFNESS = {"y": ("EI.y", "N m^2"), "z": ("EI.z", "N m^2"), "torsion": ("GJ", "N m^2"), "axial": ("EA", "N")}

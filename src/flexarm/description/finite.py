@@ -1,0 +1,178 @@
+"""A body that is a part from elsewhere: a finite element model, read from a file and reduced to a few modes."""
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, final
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Fault,
+    Vector,
+    checked_integer,
+    checked_keys,
+    checked_list,
+    checked_number,
+    number,
+    optional_number,
+    shown,
+    vector,
+)
+from flexarm.description.bodies import MOST_MODES, Body
+from flexarm.description.finite_file import model_of
+from flexarm.shapes.finite import Reduced, read_back, reduced
+
+AGREES = 1e-3
+"""Of the length: how near a length that is given must be to that of the file."""
+
+
+def _file(value: object) -> str | None:
+    if value is None:
+        return None
+    given = fspath(value) if isinstance(value, str | PathLike) else None
+    if not isinstance(given, str):
+        raise Fault("", f"is {shown(value)}; it must be the name of a .npz or .mat file")
+    return given
+
+
+def _count(value: object) -> int:
+    return checked_integer(value, MOST_MODES)
+
+
+def _damping(value: object) -> Any:
+    if not isinstance(value, list | tuple | np.ndarray):
+        return checked_number(value, "", NOT_NEGATIVE)
+    return tuple(checked_number(x, "", NOT_NEGATIVE, f"[{i}]") for i, x in enumerate(checked_list(value, "")))
+
+
+def _part(value: object) -> Reduced | None:
+    """A part that is reduced already, or the table that `Arm.canonical` writes of one."""
+    if value is None or isinstance(value, Reduced):
+        return value
+    if not isinstance(value, Mapping):
+        raise Fault("", f"is {shown(value)}; it must be the table that an arm's canonical text has")
+    keys = ("modes", "size", "inertia", "choice", "numbers")
+    checked_keys(value, keys)
+    if missing := [key for key in keys if key not in value]:
+        raise Fault(missing[0], "is missing")
+    modes, size = (checked_integer(value[key], MOST_MODES + 6, key) for key in ("modes", "size"))
+    for key in ("inertia", "choice", "numbers"):
+        if not isinstance(value[key], str):
+            raise Fault(key, f"is {shown(value[key])}; it must be a text")
+    try:
+        return read_back(modes, size, value["inertia"], value["choice"], value["numbers"])
+    except ValueError as error:
+        raise Fault("numbers", f"cannot be read: {error}") from None
+
+
+@final
+class FiniteElement(Body):
+    """A part that deforms as its finite element model says, in a few of its modes; the file is read once.
+
+    The frame is that of the file: the joint is at `origin`, the root is held there, the distal frame stands where the
+    file has the part's tip, its axes parallel to those of the file.
+
+    Parameters
+    ----------
+    file : str
+        NPZ or MATLAB v5 file of the model; in an arm's file, seen from there.
+    modes : int
+        How many; 0 for a rigid part.
+    shapes : "clamped-loaded", "clamped-free", "craig-bampton" or "given"
+        Modes of the part held at its root that carries what the arm has beyond it, or nothing; static shapes of the
+        tip's motions with modes of the part held at both ends; or the file's own.
+    damping : float or list
+        Ratio of critical damping of every mode of the part alone, or one per mode.
+    unit : "m" or "mm"
+        Of lengths in the file: with metres kg, N, s; with millimetres tonnes, N, s.
+    origin : (3,)
+        Where the joint is in the file's coordinates [m].
+    mass : float, optional
+        In place of the model's [kg]: all its inertia is scaled.
+    stiffness_factor : float
+        Of K.
+    length : float, optional
+        From the origin to the tip [m]: what the file must agree with, to 0.1 %.
+    part : table, optional
+        The part as it has been reduced, in place of a file: what an arm's canonical text has.
+    """
+
+    type: Literal["finite-element"] = "finite-element"
+    file: Annotated[str | None, BeforeValidator(_file)] = None
+    modes: Annotated[int, BeforeValidator(_count)] = 6
+    shapes: Literal["clamped-loaded", "clamped-free", "craig-bampton", "given"] = "clamped-loaded"
+    damping: Annotated[Any, BeforeValidator(_damping)] = 0.0
+    unit: Literal["m", "mm"] = "m"
+    origin: Annotated[Vector, vector("m")] = (0.0, 0.0, 0.0)
+    mass: Annotated[float | None, optional_number("kg", POSITIVE)] = None
+    stiffness_factor: Annotated[float, number("", POSITIVE)] = 1.0
+    length: Annotated[float | None, optional_number("m", NOT_NEGATIVE)] = None  # type: ignore[assignment]
+    part: Annotated[Any, BeforeValidator(_part)] = None
+
+    @model_validator(mode="after")
+    def _has_its_part(self) -> Self:
+        if isinstance(self.damping, tuple) and len(self.damping) != self.modes:
+            message = f"has {len(self.damping)} ratios; it must be one number or have {self.modes}, one per mode"
+            raise Fault("damping", message)
+        part, before = self._found(), self.part
+        length = float(np.linalg.norm(part.place))
+        given = self.length
+        if before is not None and before is not part and given == float(np.linalg.norm(before.place)):
+            given = None  # by nobody: it is that of another file
+        if given is not None and abs(given - length) > AGREES * max(length, given):
+            raise Fault("length", f"is {given} m; the file's tip is {length:.6g} m from the origin, see unit")
+        self.__dict__.update(part=part, length=length)  # frozen for everybody else
+        return self
+
+    def _found(self) -> Reduced:
+        """The part: as given, where it is for these modes and this file, or for none; else from the file."""
+        part = self.part
+        source: Any = (self.file, self.unit, self.origin)
+        if part is not None and part.source is None and self.file is None:
+            for field, there in (("unit", self.unit != "m"), ("origin", any(self.origin))):
+                if there:
+                    raise Fault(field, "is given beside part; it is that of a file, and there is none")
+            source = None
+        if part is not None and part.source == source:
+            if part.choice == self.shapes and self.modes in (0, part.count):
+                return part
+            if self.file is None:
+                field, made = ("shapes", part.choice) if part.choice != self.shapes else ("modes", part.count)
+                raise Fault(field, f"is {getattr(self, field)!r}; part was reduced with {made!r}, and there is no file")
+        if self.file is None:
+            raise Fault("file", "is missing; give the .npz or .mat file of the part")
+        model = model_of(self.file, self.unit, self.origin)
+        if self.shapes == "given" and model.given is None:
+            raise Fault("shapes", "is 'given', and the file has no modes")
+        try:
+            return reduced(model, self.shapes, self.modes, source)
+        except ValueError as error:
+            raise Fault("file", f"{shown(Path(self.file).name)}: {error}") from None
+
+    def written(self) -> dict[str, Any]:
+        """The fields for `Arm.canonical`: the part's numbers stand for its file."""
+        fields = dict(self) | {"part": self.part.written()}
+        return {name: x for name, x in fields.items() if name not in ("file", "unit", "origin")}
+
+    @property
+    def total_mass(self) -> float:
+        """[kg]"""
+        return float(self.part.mass[0]) if self.mass is None else self.mass
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of modes; each coordinate is the root of the mean square of what its mode moves [m]."""
+        return {"mode": self.modes}
+
+    @property
+    def damping_ratios(self) -> tuple[float, ...]:
+        """Ratio of critical damping, one per mode."""
+        return self.damping if isinstance(self.damping, tuple) else (self.damping,) * self.modes
+
+    def rigid(self) -> "FiniteElement":
+        """The same part without modes."""
+        return self.replace(modes=0, damping=0.0)

@@ -1,0 +1,143 @@
+"""A base that nothing holds: a satellite's bus, an orbiter, a torso in a tank; and what pushes and turns it."""
+
+from typing import Annotated, ClassVar, Literal, Self, final
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from flexarm import checks
+from flexarm.checks import (
+    FINITE,
+    POSITIVE,
+    Described,
+    Fault,
+    Inertia,
+    Vector,
+    number,
+    shown,
+    tensor,
+    unit_vector,
+    vector,
+)
+from flexarm.description.outside import Base
+
+POSE = tuple(f"base.{name}" for name in ("x", "y", "z", "qw", "qx", "qy", "qz"))
+"""Coordinates of a free base: its place in the world, and the unit quaternion that turns its axes into the world's."""
+POSE_UNITS = ("m",) * 3 + ("1",) * 4
+TWIST = tuple(f"base.{name}" for name in ("vx", "vy", "vz", "wx", "wy", "wz"))
+"""Its rates: velocity and angular velocity along its own axes."""
+TWIST_UNITS = ("m/s",) * 3 + ("rad/s",) * 3
+AT_ORIGIN = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+
+
+@final
+class Thruster(Described):
+    """An actuator on a free base: a force along a line fixed to it, or a torque about one; one input, "base." and name.
+
+    Parameters
+    ----------
+    name : str
+        Of its input behind "base."; no dots, no spaces.
+    direction : (3,)
+        Unit vector of the force or of the torque, along the base's axes.
+    at : (3,)
+        A point of the force's line in the base's frame [m]; a torque has none.
+    kind : "force" or "torque"
+    """
+
+    name: Annotated[str, checks.label]
+    direction: Annotated[Vector, unit_vector]
+    at: Annotated[Vector, vector("m")] = (0.0, 0.0, 0.0)
+    kind: Literal["force", "torque"] = "force"
+
+    @model_validator(mode="after")
+    def _has_its_place(self) -> Self:
+        if self.kind == "torque" and any(self.at):
+            raise Fault("at", f"is {self.at}; a torque has no place: leave it out")
+        return self
+
+    @property
+    def unit(self) -> str:
+        """Of its input: N or N m."""
+        return "N" if self.kind == "force" else "N m"
+
+
+@final
+class Orbit(Described):
+    """The gradient of gravity on a circular orbit, which pulls harder at what is nearer to the centre of attraction.
+
+    The world's origin falls round the orbit, and its axes keep their directions among the stars: what stands there
+    stays there. To first order in a place x over the orbit's radius, gravity there is n^2 (3 r r' - 1) x, where r is
+    the unit vector away from the centre of attraction (Hill 1878; Hughes 1986 chapter 8). r turns about `normal`; how
+    far it has turned is a state, "base.orbit" [rad], from 0 at the start of a run.
+
+    Parameters
+    ----------
+    rate : float
+        n, at which the orbit is gone round [rad/s]: sqrt(mu / R^3), 1.13e-3 at 400 km above the Earth.
+    radial : (3,)
+        Unit vector away from the centre of attraction at the start, along the world's axes.
+    normal : (3,)
+        Unit vector across it, about which it turns.
+    """
+
+    rate: Annotated[float, number("rad/s", FINITE)]
+    radial: Annotated[Vector, unit_vector] = (1.0, 0.0, 0.0)
+    normal: Annotated[Vector, unit_vector] = (0.0, 0.0, 1.0)
+
+    states: ClassVar[tuple[tuple[str, str], ...]] = (("orbit", "rad"),)
+
+    @model_validator(mode="after")
+    def _is_a_plane(self) -> Self:
+        if abs(float(np.dot(self.radial, self.normal))) > 1e-6:
+            raise Fault("normal", f"is {self.normal}; it must be at a right angle to radial, {self.radial}")
+        return self
+
+
+def _thrusters(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise Fault("", f"is {shown(value)}; it must be a list of thrusters")
+    return value
+
+
+@final
+class FreeBase(Base):
+    """A base that nothing holds: a rigid body with the arms on it.
+
+    Its coordinates stand first in q: `base.x`, `y`, `z`, the place of its frame in the world [m], and `base.qw`, `qx`,
+    `qy`, `qz`, the unit quaternion that turns vectors of its frame into the world's. Its rates stand first in qd, along
+    its own axes: `base.vx`, `vy`, `vz` [m/s], `base.wx`, `wy`, `wz` [rad/s]. The arm's `gravity` is the world's.
+
+    Parameters
+    ----------
+    mass : float
+        [kg]
+    com : (3,)
+        Centre of mass in the base's frame [m].
+    inertia : float, (3,) or (3, 3)
+        About the centre of mass [kg m^2].
+    thrusters : list of Thruster
+        What pushes and turns it; reaction wheels are links on it, see `reaction_wheel`.
+    orbit : Orbit, optional
+        The gradient of gravity about the world's origin, on a circular orbit.
+    """
+
+    type: Literal["free"] = "free"
+    mass: Annotated[float, number("kg", POSITIVE)]
+    com: Annotated[Vector, vector("m")] = (0.0, 0.0, 0.0)
+    inertia: Annotated[Inertia, checks.inertia]
+    thrusters: Annotated[tuple[Thruster, ...], BeforeValidator(_thrusters)] = ()
+    orbit: Orbit | None = None
+
+    free: ClassVar[bool] = True
+
+    @model_validator(mode="after")
+    def _can_turn(self) -> Self:
+        smallest = float(min(np.linalg.eigvalsh(tensor(self.inertia))))
+        if not smallest > 0.0:
+            raise Fault("inertia", f"is {shown(self.inertia)}; it must be positive about every axis of a free base")
+        names = [thruster.name for thruster in self.thrusters]
+        for i, name in enumerate(names):
+            if name in names[:i] or f"base.{name}" in POSE + TWIST:
+                raise Fault(f"thrusters[{i}].name", f"is {name!r}, which is taken; each thruster needs its own")
+        return self

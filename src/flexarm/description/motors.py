@@ -1,0 +1,159 @@
+"""Motors: what an input does before it is a torque at the joint."""
+
+from typing import Annotated, Literal, Self, final
+
+from pydantic import BeforeValidator, model_validator
+
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Described,
+    Fault,
+    Rule,
+    number,
+    numbers,
+    optional_number,
+    shown,
+)
+from flexarm.description.parts import EFFORT, RATE, Part
+
+SHARE: Rule = ("above 0 and at most 1", lambda x: 0 < x <= 1)
+
+
+def _table(value: object) -> object:
+    """A curve as it is; a list of pairs would not tell which of them is the speed."""
+    if value is not None and not isinstance(value, dict | TorqueSpeed):
+        raise Fault("", f"is {shown(value)}; it must be a table such as {{speed = [0.0, 2.0], torque = [90.0, 40.0]}}")
+    return value
+
+
+@final
+class TorqueSpeed(Described):
+    """The most that a motor gives in the direction in which it turns, on straight lines through points.
+
+    Parameters
+    ----------
+    speed : (k,)
+        Ascending, not negative [rad/s or m/s]. Below the first, and while the motor brakes, the first torque is
+        available; beyond the last, the last.
+    torque : (k,)
+        [N m or N]
+    """
+
+    speed: Annotated[tuple[float, ...], numbers(RATE, NOT_NEGATIVE)]
+    torque: Annotated[tuple[float, ...], numbers(EFFORT, NOT_NEGATIVE)]
+
+    @model_validator(mode="after")
+    def _is_a_curve(self) -> Self:
+        if any(b <= a for a, b in zip(self.speed, self.speed[1:], strict=False)):
+            raise Fault("speed", f"is {list(self.speed)}; it must ascend")
+        if len(self.torque) != len(self.speed):
+            raise Fault("torque", f"has {len(self.torque)} numbers; it must have {len(self.speed)}, one a speed")
+        if self.torque[0] <= 0.0:
+            raise Fault("torque", f"begins with {self.torque[0]}; it must begin with a positive number")
+        return self
+
+
+@final
+class Motor(Part):
+    """A motor and its gear: what lies between an input and the torque (or force) along what the actuator moves.
+
+    Limits are on the joint's side of the gear. The rotor's inertia is the joint's `rotor_inertia`.
+
+    Parameters
+    ----------
+    input : "torque" or "voltage"
+        What the input is: torque or force on the joint's side [N m or N], or the voltage [V] of the winding.
+    torque_constant : float, optional
+        Of the motor, k_t [N m/A]; a voltage needs it.
+    back_emf_constant : float, optional
+        k_e [V s/rad]; default k_t, as energy demands. What another one gives or takes counts as lost.
+    resistance : float, optional
+        R [ohm]; a voltage needs it.
+    inductance : float, optional
+        L [H]. With it the current is a state, L di/dt = V - R i - k_e G v; without it i = (V - k_e G v) / R.
+    voltage_limit : float, optional
+        Of the amplifier [V].
+    torque_limit : float, optional
+        [N m or N]. Of a voltage it is a limit of the current, by which the amplifier lowers its voltage; a motor with
+        inductance has none, as a current that is a state cannot be cut off: limit the controller's.
+    speed_limit : float, optional
+        Of a motor with a torque for input [rad/s or m/s]: what it gives in the direction in which it turns falls on a
+        straight line from `stall_torque` at rest to zero there.
+    stall_torque : float, optional
+        Of that line [N m or N]; default `torque_limit`. It may be larger: the line then cuts off a corner.
+    torque_speed : TorqueSpeed, optional
+        A curve in place of that line.
+    saturation : "smooth" or "sharp"
+        All limits, see `saturation_width`: smooth ones are differentiable as often as one likes; where a sharp one is
+        reached the slope jumps from 1 to 0.
+    saturation_width : float
+        Over which a smooth limit sets in, a share of it: nowhere is it farther from a sharp one than by this share.
+    efficiency : float
+        Of the gear when the motor drives: torque at the joint over torque of the motor.
+    back_efficiency : float, optional
+        When the joint drives the motor: torque of the motor over torque at the joint; default `efficiency`.
+    efficiency_rate : float
+        Rate over which the loss sets in, by tanh [rad/s or m/s]: below it the gear loses less.
+    """
+
+    input: Literal["torque", "voltage"] = "torque"
+    torque_constant: Annotated[float | None, optional_number("N m/A", POSITIVE)] = None
+    back_emf_constant: Annotated[float | None, optional_number("V s/rad", NOT_NEGATIVE)] = None
+    resistance: Annotated[float | None, optional_number("ohm", POSITIVE)] = None
+    inductance: Annotated[float | None, optional_number("H", POSITIVE)] = None
+    voltage_limit: Annotated[float | None, optional_number("V", POSITIVE)] = None
+    torque_limit: Annotated[float | None, optional_number(EFFORT, POSITIVE)] = None
+    speed_limit: Annotated[float | None, optional_number(RATE, POSITIVE)] = None
+    stall_torque: Annotated[float | None, optional_number(EFFORT, POSITIVE)] = None
+    torque_speed: Annotated[TorqueSpeed | None, BeforeValidator(_table)] = None
+    saturation: Literal["smooth", "sharp"] = "smooth"
+    saturation_width: Annotated[float, number("", SHARE)] = 0.01
+    efficiency: Annotated[float, number("", SHARE)] = 1.0
+    back_efficiency: Annotated[float | None, optional_number("", SHARE)] = None
+    efficiency_rate: Annotated[float, number(RATE, POSITIVE)] = 0.01
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        electrical = ("torque_constant", "resistance", "back_emf_constant", "inductance", "voltage_limit")
+        mechanical = ("speed_limit", "stall_torque", "torque_speed")
+        if self.input == "voltage":
+            for name in electrical[:2]:
+                if getattr(self, name) is None:
+                    raise Fault(name, "is missing; a motor with a voltage for input needs it")
+            for name in mechanical:
+                if getattr(self, name) is not None:
+                    raise Fault(name, "is given; with a voltage for input it follows from the back-EMF")
+            if self.inductance is not None and self.torque_limit is not None:
+                raise Fault(
+                    "torque_limit", "is given beside inductance; the current is a state, limit the controller's"
+                )
+            return self
+        for name in ("back_emf_constant", "resistance", "inductance", "voltage_limit"):
+            if getattr(self, name) is not None:
+                raise Fault(name, 'is given; it belongs to input = "voltage"')
+        if self.torque_speed is not None and (self.speed_limit is not None or self.stall_torque is not None):
+            raise Fault("torque_speed", "is given beside speed_limit or stall_torque; give a line or a curve")
+        if self.speed_limit is None and self.stall_torque is not None:
+            raise Fault("stall_torque", "is given without speed_limit, where its line ends")
+        if self.speed_limit is not None and self.torque_limit is None and self.stall_torque is None:
+            raise Fault("stall_torque", "is missing; the line of speed_limit begins there (or give torque_limit)")
+        return self
+
+    @property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        """The current, where there is an inductance."""
+        return (("current", "A"),) if self.inductance is not None else ()
+
+    def input_at_rest(self, effort: float, gear_ratio: float) -> float:
+        """The input for a force or a torque while it stands, without limits; a gear then loses nothing."""
+        if self.torque_constant is None or self.resistance is None:
+            return effort
+        return self.resistance * effort / (self.torque_constant * gear_ratio)
+
+    @property
+    def ideal(self) -> bool:
+        """Whether the input passes as it is: a torque without limits or losses."""
+        limits = (self.torque_limit, self.speed_limit, self.torque_speed)
+        lossless = self.efficiency == 1.0 and self.back_efficiency in (None, 1.0)
+        return self.input == "torque" and lossless and all(limit is None for limit in limits)

@@ -1,0 +1,51 @@
+"""Which link carries which."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flexarm.checks import Fault, meant, shown
+
+if TYPE_CHECKING:
+    from flexarm.description.arm import Arm
+
+BASE = "base"
+"""What a link names as its parent that stands on the base, where no link has that name."""
+
+
+def resolved(links: Sequence[tuple[str, str | None]]) -> tuple[int, ...]:
+    """For each link, of which name and parent are given, the position of its parent, -1 for the base; raises `Fault`.
+
+    Without a parent it is the link before.
+    """
+    names = {name: i for i, (name, _) in enumerate(links)}
+    found = []
+    for i, (name, parent) in enumerate(links):
+        if parent is None:
+            found.append(i - 1)
+        elif parent in names:
+            found.append(names[parent])
+        elif parent == BASE:
+            found.append(-1)
+        else:
+            there = f"it must be {BASE!r} or one of {', '.join(names)}{meant(parent, [*names, BASE])}"
+            raise Fault("parent", f"is {shown(parent)}; {there}", where=f"link {name!r}")
+    for i, (name, _) in enumerate(links):
+        way, at = [i], found[i]
+        while at >= 0:
+            if at == i:
+                circle = " on ".join(repr(links[n][0]) for n in [*way, i])
+                raise Fault("parent", f"leads in a circle: {circle}", where=f"link {name!r}")
+            if at in way:
+                break  # a circle of others, which they will tell
+            way.append(at)
+            at = found[at]
+    return tuple(found)
+
+
+def carriers(arm: "Arm") -> tuple[str, ...]:
+    """What each link stands on, in words: "base", "upper", "upper at 0.5"."""
+    found = []
+    for link, parent in zip(arm.links, arm.parents, strict=True):
+        where = "" if link.at == 1.0 else f" at {link.at:g}" if isinstance(link.at, float) else " at a pose"
+        found.append(BASE if parent < 0 else f"{arm.links[parent].name}{where}")
+    return tuple(found)

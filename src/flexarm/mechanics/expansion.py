@@ -1,0 +1,132 @@
+"""Polynomials in a beam's amplitudes, cut off beyond a degree, whose coefficients are functions along the beam."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import product as pairs_of
+from math import prod
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.mechanics.spatial import Scalar, Vector
+
+DEGREE = 3
+"""Kept: what a segment's kinematics neglects is of fourth degree in its angles (docs/do/large-deflections.md)."""
+
+Monomial = tuple[int, ...]
+"""Numbers of the factors, ascending: (0, 0, 2) is xi_0^2 xi_2."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """sum of c_m(x) m(xi) over monomials m up to the degree DEGREE."""
+
+    terms: dict[Monomial, np.ndarray] = field(default_factory=dict)
+    """Each coefficient at points x, (points,)."""
+
+    def __add__(self, other: "Expansion") -> "Expansion":
+        found = dict(self.terms)
+        for m, c in other.terms.items():
+            found[m] = found[m] + c if m in found else c
+        return Expansion(found)
+
+    def __sub__(self, other: "Expansion") -> "Expansion":
+        return self + -1.0 * other
+
+    def __rmul__(self, factor: float | np.ndarray) -> "Expansion":
+        return Expansion({m: factor * c for m, c in self.terms.items()})
+
+    def __mul__(self, other: "Expansion") -> "Expansion":
+        return self.times(other, DEGREE)
+
+    def times(self, other: "Expansion", degree: int) -> "Expansion":
+        """The product up to a degree."""
+        found: dict[Monomial, np.ndarray] = {}
+        for (m, c), (n, d) in pairs_of(self.terms.items(), other.terms.items()):
+            if len(m) + len(n) <= degree:
+                together = tuple(sorted(m + n))
+                found[together] = found[together] + c * d if together in found else c * d
+        return Expansion(found)
+
+    def slope(self, i: int) -> "Expansion":
+        """The derivative to xi_i."""
+        found = {}
+        for m, c in self.terms.items():
+            if power := m.count(i):
+                place = m.index(i)
+                found[m[:place] + m[place + 1 :]] = power * c
+        return Expansion(found)
+
+    def through(self, A: np.ndarray) -> "Expansion":
+        """A linear operator on the coefficients' values, (points, points), or a functional, (points,)."""
+        return Expansion({m: A @ c for m, c in self.terms.items()})
+
+
+def total(some: Iterable[Expansion]) -> Expansion:
+    """The sum."""
+    found = Expansion()
+    for each in some:
+        found = found + each
+    return found
+
+
+def dotted(a: Iterable[Expansion], b: Iterable[Expansion], degree: int = DEGREE) -> Expansion:
+    """a . b up to a degree."""
+    return total(x.times(y, degree) for x, y in zip(a, b, strict=True))
+
+
+def product_of(A: list[list[Expansion]], B: list[list[Expansion]]) -> list[list[Expansion]]:
+    """A B"""
+    return [[dotted(row, column) for column in zip(*B, strict=True)] for row in A]
+
+
+def arc_tangent(y: Expansion, x: Expansion) -> Expansion:
+    """atan(y / x) where y is small and x near 1."""
+    one = Expansion({(): np.ones_like(x.terms[()])})
+    rest, inverse = one - x, one
+    for _ in range(DEGREE):
+        inverse = one + rest * inverse
+    t = y * inverse
+    return t - (1.0 / 3.0) * (t * t * t)
+
+
+def arc_sine(y: Expansion) -> Expansion:
+    """asin(y) where y is small."""
+    return y + (1.0 / 6.0) * (y * y * y)
+
+
+class Monomials:
+    """The monomials at amplitudes eta, each made once, and what stands before them: xi_i = by_i eta_i."""
+
+    def __init__(self, eta: Vector, by: Vector):
+        self.eta, self.by = eta, by
+        self.known: dict[Monomial, Scalar] = {}
+
+    def __getitem__(self, m: Monomial) -> Scalar:
+        if m not in self.known:
+            self.known[m] = self.eta[m[0]] if len(m) == 1 else self[m[:-1]] * self.eta[m[-1]]
+        return self.known[m]
+
+
+@final
+@dataclass(frozen=True)
+class Sum:
+    """A polynomial in xi with numbers for coefficients."""
+
+    terms: tuple[tuple[Monomial, float], ...]
+
+    def at(self, monomials: Monomials, factor: Scalar = 1.0) -> Scalar:
+        """Its value, times a factor; what follows from parameters alone stands together, before the amplitudes."""
+        found: Scalar = 0.0
+        for m, c in self.terms:
+            before = c * prod((monomials.by[i] for i in m), start=factor)
+            found = found + (before * monomials[m] if m else before)
+        return found
+
+
+def summed(some: Any, size: float) -> Any:
+    """An expansion of numbers, or nested lists of them, as `Sum`s; terms that are rounding beside `size` left out."""
+    if isinstance(some, list):
+        return [summed(each, size) for each in some]
+    return Sum(tuple((m, float(c)) for m, c in sorted(some.terms.items()) if abs(float(c)) > 1e-13 * size))

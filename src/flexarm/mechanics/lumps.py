@@ -1,0 +1,148 @@
+"""Bodies that ride on a link: what their inertia adds to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.checks import tensor
+from flexarm.description.arm import Lump
+from flexarm.mechanics.body import frame_inertia
+from flexarm.mechanics.fields import BeamFields
+from flexarm.mechanics.modal import Fields
+from flexarm.mechanics.parameters import Name
+from flexarm.mechanics.second import Pair
+from flexarm.mechanics.shaped import Shaped
+from flexarm.mechanics.spatial import (
+    Matrix,
+    Scalar,
+    Vector,
+    added,
+    cos_sin,
+    cross,
+    dot,
+    is_zero,
+    product,
+    scaled,
+    zeros,
+)
+from flexarm.mechanics.tensors import about_origin, named_tensor
+
+
+@dataclass(frozen=True)
+class Riding:
+    """A lump's numbers: mass, inertia about its centre, offset of that from the section's."""
+
+    at: float
+    m: Scalar
+    I: Matrix
+    offset: Vector
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it is a mass on the axis and no more."""
+        return all(is_zero(x) for x in (*self.offset, *(x for row in self.I for x in row)))
+
+
+def riding(lumps: tuple[Lump, ...], name: Name) -> list[Riding]:
+    """The lumps of a link, their numbers named."""
+    found = []
+    for i, lump in enumerate(lumps, start=1):
+        m = name(f"ml_{i}", f"lumps.{i}.mass", lump.mass, "kg", f"mass of lump {i}")
+        I = named_tensor(tensor(lump.inertia), name, f"Il{i}", f"lumps.{i}.inertia", f"moment of inertia of lump {i}")
+        offset = [
+            name(f"ol{axis}_{i}", f"lumps.{i}.offset.{axis}", x, "m", f"offset of lump {i} along {axis}")
+            for axis, x in zip("xyz", lump.offset, strict=True)
+        ]
+        found.append(Riding(lump.at, m, I, offset))
+    return found
+
+
+def with_points(integrals: Fields, fields: BeamFields, lumps: list[Riding], length: Scalar) -> Fields:
+    """The fields' integrals with point masses: a density that is theirs at their stations, and costs nothing."""
+    for lump in lumps:
+        f = [s * float(v) for s, v in zip(fields.sizes(length), fields.values(np.array([lump.at]))[0], strict=True)]
+        integrals = replace(
+            integrals,
+            mass=integrals.mass + lump.m,
+            first=added(integrals.first, scaled(lump.m, f)),
+            second=[added(row, scaled(lump.m * x, f)) for row, x in zip(integrals.second, f, strict=True)],
+        )
+    return integrals
+
+
+def carried(
+    beam: Shaped, fields: BeamFields, pairs: list[Pair], lump: Riding, length: Scalar
+) -> Callable[[Matrix, Vector, Vector, Matrix], None]:
+    """(M, eta, z, V) -> None, which adds a body fixed to a section to an inertia M over (v, w, r, eta_dot).
+
+    z and V are those of `BeamFields.moving`. The section stands at p = sum f_i z_i, turned by R = Rz(alpha) Ry(-beta)
+    Rx(theta); the body's centre is at c = p + R o, its inertia R I R', and with the rate of the turn E eta_dot
+
+        v_c = v + w x c + (p_eta + E x R o) eta_dot        w_c = w + E eta_dot
+    """
+    station, k = np.array([lump.at]), beam.size
+    f = [s * float(v) for s, v in zip(fields.sizes(length), fields.values(station)[0], strict=True)]
+    slope = [scaled(1.0 / length, basis.turned(station)[0].tolist()) for basis in beam.bases[:2]]
+    twist = beam.bases[2].values(station)[0].tolist()
+
+    def row(values: Vector, direction: int) -> Vector:
+        """An angle's slopes by eta."""
+        return [0.0] * beam.start[direction] + values + [0.0] * (k - beam.start[direction + 1])
+
+    linear = [row(slope[0], 0), row(slope[1], 1), row(twist, 2)]
+    turns = [(p, p.sign * float(p.g(station)[0]) / length**p.power) for p in pairs if p.of > 2]
+
+    def angles(eta: Vector) -> tuple[Vector, Matrix]:
+        """alpha, beta and theta, and their slopes by eta."""
+        values, slopes = [dot(r, eta) for r in linear], [list(r) for r in linear]
+        for p, c in turns:
+            values[p.of - 3] = values[p.of - 3] + c * (eta[p.i] * eta[p.j])
+            slopes[p.of - 3][p.i] = slopes[p.of - 3][p.i] + c * eta[p.j]
+            slopes[p.of - 3][p.j] = slopes[p.of - 3][p.j] + c * eta[p.i]
+        return values, slopes
+
+    def add(M: Matrix, eta: Vector, z: Vector, V: Matrix) -> None:
+        values, slopes = angles(eta)
+        (ca, sa), (cb, sb), (ct, st) = (cos_sin(angle) for angle in values)
+        # 1. the section's axes, Rz(alpha) Ry(-beta) Rx(theta), and the rate of their turn
+        e_x = [ca * cb, sa * cb, sb]
+        y, up = [-sa, ca, 0.0], [-(ca * sb), -(sa * sb), cb]
+        e_y, e_z = added(scaled(ct, y), scaled(st, up)), added(scaled(-st, y), scaled(ct, up))
+        R = [list(r) for r in zip(e_x, e_y, e_z, strict=True)]
+        E = [added(added([0.0, 0.0, a], scaled(-b, y)), scaled(t, e_x)) for a, b, t in zip(*slopes, strict=True)]
+        # 2. the body's centre and inertia
+        o = product(R, lump.offset)
+        c = added([dot([f[i] for i in some], [z[i] for i in some]) for some in along], o)
+        RI = [product(lump.I, r) for r in R]
+        J = [[dot(a, r) for r in R] for a in RI]
+        rigid = frame_inertia(lump.m, scaled(lump.m, c), about_origin(J, lump.m, c), 0)
+        for r in range(6):
+            for s in range(6):
+                M[r][s] = M[r][s] + rigid[r][s]
+        # 3. what its own motion adds
+        moving = [
+            added([dot([f[i] for i in some], [V[i][n] for i in some]) for some in along], cross(E[n], o))
+            for n in range(k)
+        ]
+        spun = [product(J, e) for e in E]
+        for n in range(k):
+            force = scaled(lump.m, moving[n])
+            wrench = force + added(cross(c, force), spun[n])
+            for r in range(6):
+                M[r][7 + n] = M[7 + n][r] = M[r][7 + n] + wrench[r]
+            for s in range(n, k):
+                M[7 + n][7 + s] = M[7 + s][7 + n] = M[7 + n][7 + s] + dot(force, moving[s]) + dot(spun[n], E[s])
+
+    along = [[i for i, a in enumerate(fields.axis) if a == d] for d in range(3)]
+    return add
+
+
+def on_rigid(lumps: list[Riding], length: Scalar) -> tuple[Scalar, Vector, Matrix]:
+    """Mass, first and second moment of the lumps of a rigid link, about its origin."""
+    mass, first, second = 0.0, [0.0] * 3, zeros(3, 3)
+    for lump in lumps:
+        c = added([lump.at * length, 0.0, 0.0], lump.offset)
+        mass, first = mass + lump.m, added(first, scaled(lump.m, c))
+        second = [added(row, more) for row, more in zip(second, about_origin(lump.I, lump.m, c), strict=True)]
+    return mass, first, second

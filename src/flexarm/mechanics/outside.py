@@ -1,0 +1,260 @@
+"""What acts on an arm from outside: forces at stations, contacts with planes, and the motion of its base.
+
+A station is carried along by the same outward pass as everything else: from the base frame of its link by the section's
+own place and angles, which are elementary motions as those of a tip are.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import casadi as ca
+
+from flexarm.description.arm import Arm
+from flexarm.description.outside import Contact, Force, MovingBase
+from flexarm.description.struts import Strut
+from flexarm.mechanics.chain import TIP, Chain, Frame, taken
+from flexarm.mechanics.dynamics import (
+    STILL,
+    Root,
+    base_frame,
+    first_moment,
+    kinetic_energy,
+    outward,
+    placed,
+    twist_of_base,
+    twists,
+)
+from flexarm.mechanics.elements import Along, Element, Push, Seen
+from flexarm.mechanics.links import located
+from flexarm.mechanics.moving import at
+from flexarm.mechanics.orbit import gravity_gradient
+from flexarm.mechanics.spatial import Scalar, Vector, added, cross, dot, entries, product, scaled
+
+
+class Station(NamedTuple):
+    """A section of a link at a state: where it stands in the base frame, and its (v, w) along its own axes."""
+
+    frame: Frame
+    twist: Vector
+
+
+def station(chain: Chain, link: int, x: float, q: Vector, qd: Vector) -> Station:
+    """The section of a link at x in [0, 1] of its length; of the link -1 the base's frame."""
+    if link < 0:
+        return Station(base_frame(chain, q), twist_of_base(chain, qd, [0.0] * 3))
+    member, x = located(chain, link, x)
+    last = chain.links[link][member]
+    few = chain.up_to(last)
+    bodies, ways = outward(few, q, qd)
+    frame, twist = placed(ways, base_frame(few, q))[-1], twists(few, qd, bodies, ways)[-1]
+    p, R = frame.p, frame.R
+    for (motion, axis, sign), value, rate in zip(TIP, *_section(few, last, x, q, qd), strict=True):
+        step = motion(axis, sign * value, sign * rate)
+        twist, p = step.acceleration(twist), added(p, product(R, step.shift))
+        R = [step.acceleration([0.0, 0.0, 0.0, *row])[3:] for row in R]
+        twist[step.direction] = twist[step.direction] + step.rate
+    return Station(Frame(p, R), twist)
+
+
+def acceleration(chain: Chain, link: int, x: float, q: Vector, qd: Vector, qdd: Vector) -> tuple[Frame, Vector]:
+    """Where a section stands, and the acceleration of its origin along its own axes, dv/dt + w x v.
+
+    The twist depends on the rates and on the inner coordinates, and on no pose.
+    """
+    z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
+    frame, (*v, a, b, c) = station(chain, link, x, q, qd)
+    moving = ca.densify(ca.SX(ca.vertcat(*station(chain, link, x, entries(z), entries(zd)).twist[:3])))
+    rate, more = ca.SX(ca.vertcat(*qd)), ca.SX(ca.vertcat(*qdd))
+    (v_dot,) = at([z, zd], (q, qd), [ca.jtimes(moving, z, rate) + ca.jtimes(moving, zd, more)])
+    return frame, added(entries(v_dot), cross([a, b, c], v))
+
+
+def _section(chain: Chain, i: int, x: float, q: Vector, qd: Vector) -> tuple[Vector, Vector]:
+    """Place and angles of a section in its body's base frame, and their rates."""
+    body, own = chain.bodies[i], chain.own[i]
+    z, zd = ca.SX.sym("eta", body.size), ca.SX.sym("etad", body.size)
+    here = ca.SX(ca.vertcat(*body.section(x, entries(z))))
+    s, sd = at([z, zd], (taken(q, own)[1:], taken(qd, own)[1:]), [here, ca.jtimes(here, z, zd)])
+    return entries(s), entries(sd)
+
+
+def velocity(chain: Chain, link: int, x: float, in_base: bool = True) -> Along:
+    """(v, w) of a section, along the base's axes or its own."""
+
+    def rates(q: Vector, qd: Vector) -> Vector:
+        frame, twist = station(chain, link, x, q, qd)
+        return product(frame.R, twist[:3]) + product(frame.R, twist[3:]) if in_base else twist
+
+    return rates
+
+
+def with_outside(chain: Chain, arm: Arm) -> Chain:
+    """The chain of an arm with what acts on it from outside; where its base is free, that waits for a pose."""
+    if not arm.outside:
+        return chain
+
+    def elements(chain: Chain) -> tuple[Element, ...]:
+        acting = [force(chain, each, arm.number(each.link)) for each in arm.forces]
+        acting += [contact(chain, each, arm.number(each.link)) for each in arm.contacts]
+        acting += [strut(chain, each, arm.number) for each in arm.struts]
+        acting += [gravity_gradient(chain, arm.orbit)] if arm.orbit else []
+        return tuple(acting)
+
+    if chain.base:
+        return replace(chain, outside=elements)
+    moved = arm.base is not None
+    more = [moving_base(chain)] if moved else []
+    return replace(chain, elements=(*chain.elements, *elements(chain), *more), moved=moved)
+
+
+# -- forces ------------------------------------------------------------------------------------------------------------
+
+
+def force(chain: Chain, description: Force, link: int) -> Element:
+    """The element of a force or a moment, of which w are the components."""
+    given = len(description.exogenous)
+    first = 3 if description.kind == "moment" else 0
+    both = velocity(chain, link, description.at, description.axes == "base")
+
+    def push(seen: Seen) -> Push:
+        return Push(seen.w, supplied=dot(seen.w, seen.v))
+
+    return Element(lambda q, qd: both(q, qd)[first : first + given], push, exogenous=given)
+
+
+# -- springs between points --------------------------------------------------------------------------------------------
+
+
+def strut(chain: Chain, description: Strut, number: Callable[[str], int]) -> Element:
+    """The element of a spring between a station and a point, or two stations: a potential alone."""
+
+    def place(name: str, x: float, q: Vector) -> Vector:
+        return station(chain, number(name), x, q, [0.0] * len(q)).frame.p
+
+    def energy(q: Vector) -> Scalar:
+        other = place(description.to, description.to_at, q) if description.to else list(description.point)
+        across = added(place(description.link, description.at, q), scaled(-1.0, other))
+        squared = dot(across, across)
+        if description.length == 0.0:
+            return 0.5 * description.stiffness * squared
+        return 0.5 * description.stiffness * (ca.sqrt(squared) - description.length) ** 2
+
+    return Element(potential=energy)
+
+
+# -- contacts ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """How a contact is pressed: by d [m], and the spring's force k d^n [N]; both are zero where it is open."""
+
+    d: Scalar
+    spring: Scalar
+
+
+def pressed(chain: Chain, description: Contact, link: int, q: Vector) -> Pressed:
+    """Of a contact at a configuration."""
+    p = station(chain, link, description.at, q, [0.0] * len(q)).frame.p
+    away = dot(description.normal, added(p, scaled(-1.0, description.point)))
+    d, n = ca.fmax(description.radius - away, 0.0), description.exponent
+    return Pressed(d, description.stiffness * (d if n == 1.0 else d**n))
+
+
+def normal_force(description: Contact, now: Pressed, v: Vector) -> Scalar:
+    """Of the wall on what presses into it [N]; it never pulls. v is the velocity of the station."""
+    return ca.fmax(now.spring * (1.0 - description.damping * dot(description.normal, v)), 0.0)
+
+
+def contact(chain: Chain, description: Contact, link: int) -> Element:
+    """The element of a contact: the spring is a potential, the damper is what is left of the normal force."""
+    both = velocity(chain, link, description.at)
+    n, mu = list(description.normal), description.friction
+    tangents = in_plane(n)
+
+    def potential(q: Vector) -> Scalar:
+        now = pressed(chain, description, link, q)
+        return now.spring * now.d / (description.exponent + 1.0)
+
+    def push(seen: Seen) -> Push:
+        now = pressed(chain, description, link, seen.q)
+        N = normal_force(description, now, seen.v)
+        slip = [dot(t, seen.v) for t in tangents]
+        if description.model == "lugre":
+            rubbing, s_dot = _bristles(description, N, slip, seen.s)
+        else:
+            rate = ca.sqrt(dot(slip, slip) + description.creep_rate**2) if mu else 1.0
+            rubbing, s_dot = [mu * N * v / rate for v in slip], []
+        force = scaled(N - now.spring, n)
+        for t, f in zip(tangents, rubbing, strict=True):
+            force = added(force, scaled(-f, t))
+        return Push(force, s_dot, lost=-dot(force, seen.v))
+
+    states = len(description.states)
+    return Element(lambda q, qd: both(q, qd)[:3], push, potential=potential, states=states)
+
+
+STANDING = 1e-12
+"""Rate below which a contact stands still [m/s]: the root of its square has no slope at zero."""
+
+
+def _bristles(description: Contact, N: Scalar, v: Vector, z: Vector) -> tuple[Vector, Vector]:
+    """Friction along the plane, and the bristles' rates: LuGre with isotropic bristles that N stiffens.
+
+    z' = v - sigma_0 |v| z / mu, F = N (sigma_0 z + sigma_1 z'); steady sliding has F = mu N v / |v|. What the bristles
+    hold depends on N, which others change: it counts as lost until it comes back.
+    """
+    sigma_0, sigma_1 = description.bristle_stiffness or 0.0, description.bristle_damping
+    speed = ca.sqrt(dot(v, v) + STANDING**2)
+    z_dot = [a - sigma_0 * speed * b / description.friction for a, b in zip(v, z, strict=True)]
+    return [N * (sigma_0 * b + sigma_1 * c) for b, c in zip(z, z_dot, strict=True)], z_dot
+
+
+def in_plane(normal: list[float]) -> tuple[list[float], list[float]]:
+    """Two unit vectors along a plane, that with its normal are right-handed: along coordinate axes where it can be."""
+    k = min(range(3), key=lambda i: (abs(normal[i]), i))
+    first = [float(i == k) - normal[k] * normal[i] for i in range(3)]
+    size = sum(x * x for x in first) ** 0.5
+    along = [x / size for x in first]
+    return along, cross(normal, along)
+
+
+# -- the base ----------------------------------------------------------------------------------------------------------
+
+
+def root(chain: Chain, w: Vector) -> Root:
+    """How the base moves, of all exogenous inputs."""
+    if not chain.moved:
+        return STILL
+    given = w[-len(MovingBase.exogenous) :]
+    return Root(given[:3], given[3:6], given[6:])
+
+
+def moving_base(chain: Chain) -> Element:
+    """The element that supplies the inertial forces' work; they themselves stand in the recursions, see `Root`."""
+
+    def push(seen: Seen) -> Push:
+        return Push(
+            [0.0] * len(seen.v), supplied=base_power(chain, seen.q, seen.v, root(replace(chain, moved=True), seen.w))
+        )
+
+    return Element(lambda q, qd: list(qd), push, exogenous=len(MovingBase.exogenous))
+
+
+def base_power(chain: Chain, q: Vector, qd: Vector, moved: Root) -> Scalar:
+    """Power of the inertial forces of a base that moves, as seen from it [W].
+
+    -a . dS/dt of its acceleration, as gravity's; d/dt of T(q, 0, w) at constant w of its turning, centrifugal (what
+    Coriolis forces do is no work); and -alpha . L with the moment of momentum L = dT/dw at w = 0.
+    """
+    z, turn = ca.SX.sym("q", chain.size), ca.SX.sym("w", 3)
+    rate, a, w, alpha = (ca.vertcat(*x) for x in (qd, moved.a, moved.w, moved.alpha))
+    S, still = ca.vertcat(*first_moment(chain, entries(z))), [0.0] * chain.size
+    T = ca.SX(kinetic_energy(chain, entries(z), still, entries(turn)))
+    L = ca.gradient(ca.SX(kinetic_energy(chain, entries(z), qd, entries(turn))), turn)
+    power = ca.jtimes(T, z, rate) - ca.dot(a, ca.jtimes(S, z, rate))
+    (centrifugal,) = ca.substitute([power], [turn], [ca.SX(w)])
+    (euler,) = ca.substitute([ca.dot(alpha, L)], [turn], [ca.SX.zeros(3)])
+    (found,) = ca.substitute([centrifugal - euler], [z], [ca.SX(ca.vertcat(*q))])
+    return entries(found)[0]

@@ -1,0 +1,164 @@
+"""What two coordinates of a beam do together: where its points and sections are to second order.
+
+The modes say how a beam is strained: by curvatures V'' and -W'' about its sections' own axes, by the twist theta', by
+the stretch A'. The strain energy is then quadratic in the coordinates, however far the sections turn. With
+R = Rz(a) Ry(-b) Rx(phi) for the turn of a section and r for its place,
+
+    R' = R [theta', -W'', V'']x     r' = (1 + A') R e_x
+
+give to second order in the amplitudes
+
+    phi = theta - int V'' W'            u = A - 1/2 int (V'^2 + W'^2)
+    a   = V' - int theta W''            v = V + int A' V' - int int theta W''
+    b   = W' + int theta V''            w = W + int A' W' + int int theta V''
+
+Where the beam shears, r' = R (1 + A', gamma_y, gamma_z), and sections turn by psi = V' - gamma_y, chi = W' - gamma_z:
+psi and chi stand for V' and W' in all but the first terms of v and w, and
+
+    u = A - 1/2 int (psi^2 + chi^2) - int (psi gamma_y + chi gamma_z)
+    v = V + ... - int theta gamma_z     w = W + ... + int theta gamma_y
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, pairwise, product
+from typing import NamedTuple
+
+import numpy as np
+
+from flexarm.mechanics.parameters import Name
+from flexarm.mechanics.shaped import Shaped
+from flexarm.mechanics.spatial import Scalar, Vector
+
+Along = Callable[[np.ndarray], np.ndarray]
+"""A function of x in [0, 1], by points."""
+
+
+class Kind(NamedTuple):
+    """What the function of a pair is: a letter, what its value at the tip is called, and its formula."""
+
+    letter: str
+    field: str
+    meaning: str
+
+
+SHORTENING = Kind("g", "tip_shortening", "int_0^x phi' phi'")
+STRETCH = Kind("e", "tip_stretch", "int_0^x phi' phi'")
+SWING = Kind("h", "tip_swing", "int_0^x int phi phi''")
+SWING_SLOPE = Kind("dh", "tip_swing_slope", "int_0^x phi phi''")
+TWIST = Kind("r", "tip_twist", "int_0^x phi'' phi'")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """sign g(x) eta_i eta_j / L^power, a part of one of the six functions that place and turn a section.
+
+    Attributes
+    ----------
+    of : int
+        Which of the six: a displacement along x, y or z, the slope in y or z, the torsion.
+    marks : str
+        The names of both modes.
+    """
+
+    of: int
+    i: int
+    j: int
+    sign: float
+    power: int
+    kind: Kind
+    marks: str
+    g: Along
+
+    @property
+    def label(self) -> str:
+        """What names g."""
+        return self.kind.letter + self.marks
+
+    def at_tip(self, name: Name) -> Scalar:
+        """g(1)."""
+        letter, field, meaning = self.kind
+        value = float(self.g(np.ones(1))[0])
+        return name(
+            f"{letter}_{self.marks}", f"{field}.{self.marks}", value, "", f"{meaning} of {self.marks} at the tip"
+        )
+
+
+def pairs_of(beam: Shaped) -> list[Pair]:
+    """Those of a beam with foreshortening, displacements before turns; none of another."""
+    if not beam.description.foreshortening:
+        return []
+    y, z, torsion, axial = (range(a, b) for a, b in pairwise(beam.start))
+    moves: list[Pair] = []
+    turns: list[Pair] = []
+    for plane in (y, z):
+        for i, j in combinations_with_replacement(plane, 2):
+            moves.append(_pair(beam, 0, (i, 1), (j, 1), -1.0, 1, SHORTENING))
+    for along, across, plane, sign in ((1, 2, y, 1.0), (2, 1, z, -1.0)):
+        for i, j in product(axial, plane):
+            moves.append(_pair(beam, along, (i, 1), (j, 1), 1.0, 1, STRETCH))
+        for i, j in product(torsion, plane):  # what bends one way is turned into the other
+            moves.append(_pair(beam, across, (i, 0), (j, 2), sign, 0, SWING))
+            turns.append(_pair(beam, 2 + across, (i, 0), (j, 2), sign, 1, SWING_SLOPE))
+    for i, j in product(y, z):
+        turns.append(_pair(beam, 5, (i, 2), (j, 1), -1.0, 2, TWIST))
+    return moves + turns
+
+
+def with_pairs(
+    section: Vector, pairs: list[Pair], g: Vector, length: Scalar, eta: Vector, chord: bool = False
+) -> Vector:
+    """A section's place and angles with what the pairs add, of their functions there; angles may be the chord's."""
+    found = list(section)
+    for pair, value in zip(pairs, g, strict=True):
+        amount = pair.sign * (value / length**pair.power * (eta[pair.i] * eta[pair.j]))
+        if not (chord and pair.of in (3, 4)):
+            found[pair.of] = found[pair.of] + amount
+        if chord and pair.of in (1, 2):
+            found[2 + pair.of] = found[2 + pair.of] + amount / length
+    return found
+
+
+def _pair(
+    beam: Shaped, of: int, one: tuple[int, int], other: tuple[int, int], sign: float, power: int, kind: Kind
+) -> Pair:
+    """The pair of two coordinates, each given with the derivative of its shape that enters."""
+    i, j = one[0], other[0]
+    g = _running(beam, one, other, 0.5 if i == j else 1.0, kind)
+    return Pair(of, i, j, sign, power, kind, f"{beam.modes[i]}_{beam.modes[j]}", g)
+
+
+def _running(beam: Shaped, one: tuple[int, int], other: tuple[int, int], factor: float, kind: Kind) -> Along:
+    """g(x): `factor` times the integral of a product of two shapes' derivatives from 0 to x, or that integral's own."""
+    bases = [beam.bases[beam.direction(mode)] for mode, _ in (one, other)]
+    bends = [beam.direction(mode) < 2 for mode, _ in (one, other)]
+    columns = [mode - beam.start[beam.direction(mode)] for mode, _ in (one, other)]
+    orders = (one[1], other[1])
+    smooth = np.unique([*bases[0].breaks, *bases[1].breaks, *np.linspace(0.0, 1.0, 1 + max(b.count for b in bases))])
+    t, w = np.polynomial.legendre.leggauss(24)
+    shears = bases[1].rotation is not None
+
+    def integrals(a: float, b: float) -> tuple[float, float, float]:
+        """Of the product, of s times it, and of what shear adds."""
+        s = (a + b) / 2 + (b - a) / 2 * t
+        f, g = (
+            (basis.turned(s, n - 1) if bent and n else basis.values(s, n))[:, c]
+            for basis, bent, c, n in zip(bases, bends, columns, orders, strict=True)
+        )
+        weighed, more = w * f * g * (b - a) / 2, 0.0
+        if shears and kind in (SHORTENING, SWING):
+            gamma = [
+                (basis.values(s, 1) - basis.turned(s))[:, c] if bent else 0.0 * s
+                for basis, bent, c in zip(bases, bends, columns, strict=True)
+            ]
+            along = f * gamma[1] + gamma[0] * g if kind is SHORTENING else f * gamma[1]
+            more = float((w * along).sum() * (b - a) / 2)
+        return float(weighed.sum()), float(weighed @ s), more
+
+    def g(x: np.ndarray) -> np.ndarray:
+        edges = np.unique(np.concatenate([[0.0], x, smooth[smooth < x.max()]]))
+        pieces = np.array([(0.0, 0.0, 0.0), *(integrals(a, b) for a, b in pairwise(edges))])
+        total, moment, more = np.cumsum(pieces, axis=0)[np.searchsorted(edges, x)].T
+        return factor * ((x * total - moment if kind is SWING else total) + more)
+
+    return g

@@ -1,0 +1,270 @@
+"""A segment of a beam that bends far: its amplitudes say how it curves, twists and stretches.
+
+With xi the amplitudes over the segment's length (those of torsion as they are) and x from 0 to 1 along it,
+
+    kappa = (sum tau_t' xi_t, -sum phi_z'' xi_z, sum phi_y'' xi_y)       curvature in the section's own axes
+    R' = R [kappa x],    r' = (1 + sum psi_a' xi_a) R e_x,    R(0) = 1, r(0) = 0
+
+so that the energy of strain is quadratic, as in the linear beam. R and r are solved for as polynomials in xi (Picard's
+iteration), cut off beyond the third degree, and so is the inertia that follows. In a plane R turns by
+theta = sum phi' xi, and r = (x - 1/2 int theta^2, int theta - 1/6 int theta^3).
+"""
+
+from dataclasses import fields
+from typing import NamedTuple
+
+import numpy as np
+
+from flexarm.description.arm import DIRECTIONS, Beam
+from flexarm.description.beams import Profile
+from flexarm.mechanics.body import Body, couple, frame_inertia
+from flexarm.mechanics.expansion import (
+    DEGREE,
+    Expansion,
+    Monomials,
+    arc_sine,
+    arc_tangent,
+    dotted,
+    product_of,
+    summed,
+    total,
+)
+from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, dot, product, zeros
+from flexarm.shapes import Basis, family, quadrature
+
+POINTS = 24
+"""Of Gauss: exact for polynomials of degree 47; integrands reach 3 (modes + 1) and a taper's four."""
+
+INERTIA = 2
+"""Degree of the inertia, of each torsion coordinate one more: else it would not stay positive where beams are thin."""
+
+
+class Numbers(NamedTuple):
+    """What stands for the numbers of a segment: of a whole beam, its share."""
+
+    length: Scalar
+    mass: Scalar
+    turning: list[Scalar]
+    """Moments of inertia of all sections about their own axes x, y and z [kg m^2]."""
+    lumps: list[Scalar]
+    """Masses [kg]."""
+    stiffness: list[Scalar]
+    """EI y, EI z, GJ, EA at the base of the whole beam, 1 where nothing deforms."""
+    known: list[float]
+    """The same of the description."""
+
+
+class Line(NamedTuple):
+    """Gauss points, and then the tip, x = 1: what is a polynomial is known by its values there."""
+
+    x: np.ndarray
+    weights: np.ndarray
+    """Of the integral from 0 to 1; 0 at the tip."""
+    integral: np.ndarray
+    """Takes values to those of the integral from 0 to x: (points, points)."""
+
+
+def segment(part: Beam, numbers: Numbers) -> Body:
+    """The mechanics of one segment, described as a beam of its own."""
+    counts = [part.counts[d] for d in DIRECTIONS]
+    start = np.cumsum([0, *counts]).tolist()
+    k = start[-1]
+    bases = [family(part.families[d], d).basis(n) for d, n in zip(DIRECTIONS, counts, strict=True)]
+    line = _line()
+    along = _weighted(part, line)
+    length = numbers.length
+    by = [1.0 / length] * start[2] + [1.0] * counts[2] + [1.0 / length] * counts[3]  # d xi / d eta
+
+    R, r = _solved(bases, start, line)
+    angles = [arc_tangent(R[1][0], R[0][0]), arc_sine(R[2][0]), arc_tangent(R[2][1], R[2][2])]
+
+    # modal integrals without dimension, of the mass along it and of each lump
+    rates = [[c.slope(i) for c in r] for i in range(k)]
+    masses = [(numbers.mass, _moments(r, rates, along.m / along.m.sum(), start))]
+    for lump, m in zip(part.lumps, numbers.lumps, strict=True):
+        masses.append((m, _moments(r, rates, _interpolated(lump.at, line), start)))
+    spins = [
+        (J, _turning(R, k, axis, share / share.sum()))
+        for axis, (J, share) in enumerate(
+            zip(numbers.turning, (along.rho_Ip, along.rho_I_z, along.rho_I_y), strict=True)
+        )
+        if share.any()
+    ]
+
+    def inertia(eta: Vector) -> Matrix:
+        at = Monomials(eta, by)
+        M = zeros(7 + k, 7 + k)
+        for m, moments in masses:
+            M = [added(row, more) for row, more in zip(M, moments.inertia(at, m, length), strict=True)]
+        places, scale = [*range(3, 6), *range(7, 7 + k)], [1.0, 1.0, 1.0, *by]
+        for J, turning in spins:
+            for a, n in enumerate(places):
+                for b, o in enumerate(places[a:], start=a):
+                    more = turning[a][b].at(at, J * scale[a] * scale[b])
+                    M[n][o] = M[n][o] + more
+                    if n != o:
+                        M[o][n] = M[o][n] + more
+        return M
+
+    def section(values: np.ndarray) -> list:
+        """Place and angles where a functional of the points is."""
+        return [summed(c.through(values), 1.0) for c in (*r, *angles)]
+
+    def placed(sums: list, eta: Vector) -> Vector:
+        at = Monomials(eta, by)
+        return [*(c.at(at, length) for c in sums[:3]), *(c.at(at) for c in sums[3:])]
+
+    tip = section(np.eye(len(line.x))[-1])
+    stiffness = _stiffness(along, numbers, bases, start, line)
+
+    def curvature(station: float, eta: Vector) -> Vector:
+        return [
+            1.0 / length**2 * dot(bases[d].values(station, 2)[0].tolist(), eta[start[d] : start[d + 1]]) for d in (0, 1)
+        ]
+
+    def bending_moment(station: float, eta: Vector) -> Vector:
+        here, bent = part.profile(station), curvature(station, eta)
+        rigidity = [
+            float(EI[0]) / numbers.known[d] if counts[d] else 0.0 for d, EI in enumerate((here.EI_y, here.EI_z))
+        ]
+        return [rigidity[d] * numbers.stiffness[d] * bent[d] for d in (0, 1)]
+
+    return Body(
+        size=k,
+        inertia=inertia,
+        potential=lambda q, eta: 0.5 * dot(eta, product(stiffness, eta)),
+        damping=zeros(1 + k, 1 + k),
+        drive=[0.0] * (1 + k),
+        tip=lambda eta: placed(tip, eta),
+        rest=(0.0,) * k,
+        flexible=tuple(range(k)),
+        curvature=curvature,
+        bending_moment=bending_moment,
+        line=lambda station, eta: placed(section(_interpolated(station, line)), eta),
+    )
+
+
+def _solved(bases: list[Basis], start: list[int], line: Line) -> tuple[list[list[Expansion]], list[Expansion]]:
+    """R and r, by Picard's iteration: each round is exact to one degree more."""
+    ones = np.ones_like(line.x)
+    y, z, twist, stretch = (
+        Expansion({(a + i,): column for i, column in enumerate(basis.values(line.x, order).T)})
+        for a, basis, order in zip(start, bases, (2, 2, 1, 1), strict=False)
+    )
+    none = Expansion()
+    skew = [[none, -1.0 * y, -1.0 * z], [y, none, -1.0 * twist], [z, twist, none]]  # of (twist, -z, y)
+    one = [[Expansion({(): ones}) if r == c else none for c in range(3)] for r in range(3)]
+    R = one
+    for _ in range(DEGREE):
+        more = product_of(R, skew)
+        R = [[one[r][c] + more[r][c].through(line.integral) for c in range(3)] for r in range(3)]
+    stretched = Expansion({(): ones}) + stretch
+    return R, [(R[c][0] * stretched).through(line.integral) for c in range(3)]
+
+
+def _crossed(a: list[Expansion], b: list[Expansion], degree: int) -> list[Expansion]:
+    """a x b up to a degree."""
+    pairs = ((1, 2), (2, 0), (0, 1))
+    return [a[i].times(b[j], degree) - a[j].times(b[i], degree) for i, j in pairs]
+
+
+class Moments(NamedTuple):
+    """Integrals over a mass of 1 on a segment of length 1, as polynomials."""
+
+    S: list
+    Q: list
+    V: list
+    W: list
+    E: list
+
+    def inertia(self, at: Monomials, m: Scalar, length: Scalar) -> Matrix:
+        """Over (v, w, r, eta_dot)."""
+        k, by, square = len(self.E), at.by, m * length * length
+        first = [c.at(at, m * length) for c in self.S]
+        q = [[self.Q[min(a, b)][max(a, b)].at(at, square) for b in range(3)] for a in range(3)]
+        J = [[q[1][1] + q[2][2], -q[0][1], -q[0][2]], [-q[0][1], q[0][0] + q[2][2], -q[1][2]]]
+        J += [[-q[0][2], -q[1][2], q[0][0] + q[1][1]]]
+        M = frame_inertia(m, first, J, k)
+        for i in range(k):
+            moved = [c.at(at, m * length * by[i]) for c in self.V[i]]
+            couple(M, 7 + i, moved + [c.at(at, square * by[i]) for c in self.W[i]])
+            for j in range(i, k):
+                M[7 + i][7 + j] = M[7 + j][7 + i] = self.E[i][j].at(at, square * by[i] * by[j])
+        return M
+
+
+def _moments(r: list[Expansion], rates: list[list[Expansion]], mass: np.ndarray, start: list[int]) -> Moments:
+    """Of a mass of 1, whose share at each point is given."""
+    k = len(rates)
+    late = [start[2] <= i < start[3] for i in range(k)]  # twist moves the axis by products alone
+    S = [c.through(mass) for c in r]
+    Q = [[a.times(b, INERTIA).through(mass) for b in r] for a in r]
+    V = [[c.through(mass) for c in rate] for rate in rates]
+    W = [[c.through(mass) for c in _crossed(r, rates[i], INERTIA + late[i])] for i in range(k)]
+    E = [[dotted(rates[i], rates[j], INERTIA + late[i] + late[j]).through(mass) for j in range(k)] for i in range(k)]
+    return Moments(*(summed(some, _size(some)) for some in (S, Q, V, W, E)))
+
+
+def _turning(R: list[list[Expansion]], k: int, axis: int, share: np.ndarray) -> list:
+    """What turning about one of the sections' own axes adds to the inertia over (w, eta), per moment of inertia.
+
+    A section turns about its axis e = R e_a by e . w + sum (R' dR/dxi_i)_cb xi_i_dot, a, b, c in a circle.
+    """
+    b, c = (axis + 1) % 3, (axis + 2) % 3
+    own = [total(R[n][c] * R[n][b].slope(i) for n in range(3)) for i in range(k)]
+    rows = [*(R[n][axis] for n in range(3)), *own]
+    return summed([[one.times(other, INERTIA).through(share) for other in rows] for one in rows], 1.0)
+
+
+def _stiffness(along: Profile, numbers: Numbers, bases: list[Basis], start: list[int], line: Line) -> Matrix:
+    """Energy of strain over eta: bending by curvature, torsion and stretch by slope."""
+    K = zeros(start[-1], start[-1])
+    for d, (weights, order) in enumerate(zip((along.EI_y, along.EI_z, along.GJ, along.EA), (2, 2, 1, 1), strict=True)):
+        s = bases[d].values(line.x, order)
+        found = (s.T * weights) @ s / numbers.known[d]
+        found[np.abs(found) < 1e-13 * np.abs(found).max(initial=0.0)] = 0.0
+        for i, row in enumerate(found.tolist(), start=start[d]):
+            for j, value in enumerate(row, start=start[d]):
+                K[i][j] = value * numbers.stiffness[d] / numbers.length ** (2 * order - 1) if value else 0.0
+    return K
+
+
+def _weighted(part: Beam, line: Line) -> Profile:
+    """For each property p along it the w_i by which int p f is sum w_i f(x_i): p may have steps, f has none."""
+    x, dx = quadrature(breaks=part.breaks)  # exact to x^31: a polynomial of degree 23 times a taper's four
+    between = np.array([_interpolated(station, line) for station in x])
+    here = part.profile(x)
+    return Profile(*((dx * getattr(here, field.name)) @ between for field in fields(Profile)))
+
+
+def _line() -> Line:
+    t, w = np.polynomial.legendre.leggauss(POINTS)
+    t = np.append(t, 1.0)
+    P = np.polynomial.legendre.legvander(t, POINTS)  # of degree n in column n
+    n = np.arange(1, POINTS)
+    integrals = np.empty((POINTS + 1, POINTS))
+    integrals[:, 0] = t + 1
+    integrals[:, 1:] = (P[:, 2:] - P[:, :-2]) / (2 * n + 1)
+    by = np.zeros((POINTS + 1, POINTS + 1))
+    by[:, :-1] = integrals @ _coefficients() / 2
+    return Line((t + 1) / 2, np.append(w / 2, 0.0), by)
+
+
+def _coefficients() -> np.ndarray:
+    """Takes values at Gauss points to coefficients of Legendre's polynomials."""
+    t, w = np.polynomial.legendre.leggauss(POINTS)
+    return (np.arange(POINTS)[:, None] + 0.5) * (np.polynomial.legendre.legvander(t, POINTS - 1) * w[:, None]).T
+
+
+def _interpolated(station: float, line: Line) -> np.ndarray:
+    """The functional that takes values at the points to the one at a station."""
+    row = np.polynomial.legendre.legvander(np.array([2.0 * station - 1.0]), POINTS - 1)[0] @ _coefficients()
+    return np.append(row, 0.0)
+
+
+def _size(some: object) -> float:
+    """The largest coefficient."""
+    if isinstance(some, list):
+        return max((_size(each) for each in some), default=0.0)
+    assert isinstance(some, Expansion)
+    return max((abs(float(c)) for c in some.terms.values()), default=0.0)

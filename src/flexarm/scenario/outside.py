@@ -1,0 +1,104 @@
+"""What comes from outside in a scenario's file: exogenous inputs by their names."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, final
+
+from pydantic import BeforeValidator, model_validator
+
+from flexarm import trajectory
+from flexarm.checks import (
+    Described,
+    Fault,
+    called,
+    checked_number,
+    checked_numbers,
+    choices,
+    faulted,
+    meant,
+    numbers,
+    shown,
+)
+from flexarm.scenario.forces import ConstantInput, PiecewiseInput, TableInput
+from flexarm.scenario.tables import check_table, rows
+from flexarm.simulation.outside import BaseMotion
+
+
+@final
+class BaseMotionInput(Described):
+    """The motion of a base through points at times, with the least jerk, from rest to rest.
+
+    Parameters
+    ----------
+    times : (k,)
+        [s]
+    positions : (k, 3), optional
+        [m]
+    orientations : (k, 3), optional
+        Roll, pitch and yaw [rad].
+    """
+
+    type: Literal["base-motion"] = "base-motion"
+    times: Annotated[tuple[float, ...], numbers("s")]
+    positions: Annotated[tuple[tuple[float, ...], ...], rows] = ()
+    orientations: Annotated[tuple[tuple[float, ...], ...], rows] = ()
+
+    @model_validator(mode="after")
+    def _points_have_times(self) -> Self:
+        given = {"positions": self.positions, "orientations": self.orientations}
+        if not any(given.values()):
+            raise Fault("positions", "is missing, and so is orientations; give one of them")
+        for name, points in given.items():
+            if points:
+                check_table(self.times, points, least=2, called=name)
+        return self
+
+    def made(self, reference: trajectory.Reference | None) -> BaseMotion:
+        """The motion itself."""
+        given = (self.positions, self.orientations)
+        return BaseMotion(*(trajectory.MinimumJerk(points, self.times) if points else None for points in given))
+
+
+_KINDS: dict[str, Any] = {
+    each.model_fields["type"].default: each for each in (ConstantInput, PiecewiseInput, TableInput, BaseMotionInput)
+}
+
+
+def _flat(table: Mapping, before: str = "") -> dict[str, Any]:
+    """Values by whole names: TOML reads `push.fx = 1` as a table in a table."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        name = f"{before}{key}"
+        found |= _flat(value, f"{name}.") if isinstance(value, Mapping) and "type" not in value else {name: value}
+    return found
+
+
+def _checked(value: object) -> Any:
+    if not isinstance(value, Mapping):
+        raise Fault("", f'is {shown(value)}; it must be a table such as {{"push.fx" = 2.0}}')
+    found: dict[str, Any] = {}
+    for name, given in _flat(value).items():
+        if isinstance(given, tuple(_KINDS.values())):
+            found[name] = given
+        elif isinstance(given, Mapping):
+            kind = given["type"]
+            if not isinstance(kind, str) or kind not in _KINDS:
+                allowed = choices(*map(repr, _KINDS))
+                raise Fault(f"{called(name)}.type", f"is {shown(kind)}; it must be {allowed}{meant(kind, _KINDS)}")
+            try:
+                found[name] = faulted(_KINDS[kind], given)
+            except Fault as fault:
+                raise Fault(f"{called(name)}.{fault.part}".rstrip("."), fault.message, fault.sentence) from None
+        elif isinstance(given, list | tuple):
+            found[name] = checked_numbers(given, part=called(name))
+        else:
+            found[name] = checked_number(given, part=called(name))
+    return found
+
+
+OutsideTable = Annotated[Any, BeforeValidator(_checked)]
+
+
+def made(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Exogenous inputs as `simulate` takes them."""
+    kinds = tuple(_KINDS.values())
+    return {name: each.made(None) if isinstance(each, kinds) else each for name, each in table.items()}

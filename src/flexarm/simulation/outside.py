@@ -1,0 +1,354 @@
+"""What comes from outside in a run: the exogenous inputs w, constant, tabulated, computed by Python, or compiled.
+
+A run has one `Outside`, which writes w by a stage of its own, beside the input that writes u. Its parts are inputs as
+those of u are; what they take for u is their share of w.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm.checks import checked_array, meant, refused, shown
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.model.local import localized
+from flexarm.native import lifted
+from flexarm.native.kernel import Address
+from flexarm.native.language import Placed
+from flexarm.native.lifted import LiftedKernel, kernel_of
+from flexarm.simulation.inputs import Computed, Piecewise, Table
+from flexarm.simulation.law import law_of
+from flexarm.simulation.protocol import Input
+from flexarm.simulation.rhs import Plan, Several, loops, stage_of
+from flexarm.trajectory import Reference, jumps_of
+from flexarm.trajectory.reference import checked_reference, positions
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+Array = np.ndarray
+
+
+@final
+@dataclass(frozen=True)
+class BaseMotion:
+    """How the base of an arm with `base = MovingBase()` is moved: w = {"base": BaseMotion(...)}.
+
+    Acceleration, angular velocity and its rate along the base's axes follow from the motion by exact derivatives:
+    a = R' (d2p/dt2 - g) + g with the arm's gravity g, w from R' dR/dt, alpha = dw/dt.
+
+    Parameters
+    ----------
+    position : Reference, optional
+        x, y, z of the base's origin, in a frame that stands still [m]: any motion of three numbers, a `MinimumJerk`.
+    orientation : Reference, optional
+        Roll, pitch and yaw of the base [rad]: R = Rz(yaw) Ry(pitch) Rx(roll). Gravity is the arm's where R = 1.
+    """
+
+    position: Reference | None = None
+    orientation: Reference | None = None
+
+    def __post_init__(self) -> None:
+        with refused("BaseMotion"):
+            for name in ("position", "orientation"):
+                if getattr(self, name) is not None:
+                    checked_reference(getattr(self, name), name)
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+class _Compiled(Input):
+    """A part that is a kernel of t, or of t, q, qd."""
+
+    def kernel(self, model: Model) -> LiftedKernel:
+        """For a model."""
+        raise NotImplementedError
+
+    def feed(self, plan: Any, model: Model, t: float, x: Array) -> None:
+        """Evaluate it from the buffer."""
+        plan.feed(*stage_of(self.kernel(model)))
+
+
+@final
+@dataclass(frozen=True)
+class _Moved(_Compiled):
+    motion: BaseMotion
+
+    def jumps(self) -> Array:
+        """Of the references."""
+        given = [each for each in (self.motion.position, self.motion.orientation) if each is not None]
+        return np.concatenate([np.empty(0), *map(jumps_of, given)])
+
+    def kernel(self, model: Model) -> LiftedKernel:
+        """(a, w, alpha) at t."""
+        parts = {"position": self.motion.position, "orientation": self.motion.orientation}
+        gravity = [float(g) for g in model.gravity]
+
+        def trace() -> "ca.Function":
+            import casadi as ca
+
+            from flexarm.mechanics.links import turned
+            from flexarm.mechanics.spatial import entries, matrix
+
+            t = ca.SX.sym("t")
+            p, angles = (ca.SX.zeros(3) if each is None else _three(name, each, t) for name, each in parts.items())
+            roll, pitch, yaw = entries(angles)
+            R, g = matrix(turned(yaw, -pitch, roll)), ca.DM(gravity)
+            R_dot = ca.reshape(ca.jacobian(ca.vec(R), t), 3, 3)
+            spin = ca.mtimes(R.T, R_dot)
+            w = ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
+            a = ca.mtimes(R.T, ca.jacobian(ca.jacobian(p, t), t) - g) + g
+            return ca.Function("base", [t], [ca.densify(ca.cse(ca.vertcat(a, w, ca.jacobian(w, t))))])
+
+        said = {name: None if each is None else each.described() for name, each in parts.items()}
+        return kernel_of(json.dumps(["motion of the base", said, gravity]), trace)
+
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+        """At times t."""
+        return self.kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
+
+    def described(self) -> str:
+        """With what moves it."""
+        given = (self.motion.position, self.motion.orientation)
+        return "base along " + ", ".join("nothing" if each is None else each.described() for each in given)
+
+
+def _three(name: str, reference: Reference, t: Any) -> Any:
+    found = positions(reference, t)
+    if found.numel() != 3:
+        raise DescriptionError(f"BaseMotion: {name} moves {found.numel()} numbers; it must move three")
+    return found
+
+
+@final
+@dataclass(frozen=True)
+class _ByLaw(_Compiled):
+    """What a law says: an expression in t, q and qd."""
+
+    law: Any
+    made: LiftedKernel
+
+    def kernel(self, model: Model) -> LiftedKernel:
+        """w at (t, q, qd)."""
+        return self.made
+
+    def jumps(self) -> Array:
+        """The law's."""
+        return self.law.jumps
+
+    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+        """At times t and states there."""
+        return self.made.many(np.ascontiguousarray(np.hstack([t[:, None], q, qd])))
+
+    def described(self) -> str:
+        """No more is known."""
+        return "a law"
+
+
+def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLaw:
+    import casadi as ca
+
+    law = law_of(where, value, model)
+    if law.memory or law.noise:
+        raise DescriptionError(f"{where}: a law of what comes from outside has no memory and no noise")
+    t, q, qd = (ca.SX.sym(name, k) for name, k in (("t", 1), ("q", model.nq), ("qd", model.nv)))
+    w, _ = law(t, localized(model.arm, q), qd, ca.SX(0, 1))
+    if w.numel() != len(names):
+        raise DescriptionError(f"{where}: its law gives {w.numel()} numbers; it must give {_listed(names)}")
+    return _ByLaw(law, lifted.kernel(ca.Function("outside", [ca.vertcat(t, q, qd)], [ca.densify(ca.cse(w))])))
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+
+@final
+class _Share:
+    """A plan as a part sees it: its share of w stands where an input finds u."""
+
+    def __init__(self, plan: Plan, first: int, count: int):
+        self._plan = plan
+        self.buffer, self.u = plan.buffer, plan.w[first : first + count]
+        self.stage: Address = 0
+        self.data: Address = 0
+        self.held: Any = None
+
+    def feed(self, stage: Address, data: Address = 0, held: Any = None) -> None:
+        """Remember the stage."""
+        self.stage, self.data, self.held = stage, data, held
+
+    def stop(self) -> None:
+        """Of the run."""
+        self._plan.stop()
+
+    @property
+    def stopped(self) -> bool:
+        """Of the run."""
+        return self._plan.stopped
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Of the run."""
+        return self._plan.failure
+
+    @failure.setter
+    def failure(self, error: BaseException | None) -> None:
+        self._plan.failure = error
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A model whose inputs are some of the exogenous ones."""
+
+    nq: int
+    nv: int
+    inputs: tuple[str, ...]
+    gravity: tuple[float, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Outside:
+    """The exogenous inputs of a run.
+
+    Attributes
+    ----------
+    names : tuple of str
+    parts : list of (first, count, Input)
+        What gives so many of them, from the first on; all others are zero.
+    """
+
+    names: tuple[str, ...]
+    parts: tuple[tuple[int, int, Input], ...]
+
+    @property
+    def constant(self) -> bool:
+        """Whether they never change."""
+        return all(isinstance(each, Piecewise) and np.isneginf(each.times).all() for _, _, each in self.parts)
+
+    @property
+    def native(self) -> bool:
+        """Whether no Python is called."""
+        return not any(isinstance(each, Computed) for _, _, each in self.parts)
+
+    def jumps(self) -> Array:
+        """Times at which they are discontinuous [s]."""
+        return np.unique(np.concatenate([np.empty(0), *(each.jumps() for _, _, each in self.parts)]))
+
+    def between(self, a: float, b: float) -> list[float]:
+        """The ends of the stretches from a to b without a jump inside."""
+        jumps = self.jumps()
+        return [a, *jumps[(jumps > a) & (jumps < b)].tolist(), b]
+
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
+        """Make the plan's w right from t, where the state is x, to the next jump."""
+        if not self.names:
+            return
+        plan.w[:] = 0.0
+        nothing, found = loops().addresses["nothing"], []
+        for first, count, part in self.parts:
+            share = _Share(plan, first, count)
+            part.feed(share, self._seen(model, first, count), t, x)  # type: ignore[arg-type]
+            if share.stage != nothing:
+                found.append((first, share))
+        if not found:
+            plan.feed_beside(0)
+            return
+        columns = zip(*((each.stage, each.data, first) for first, each in found), strict=True)
+        several = Placed(Several(len(found), *(np.array(column, dtype=np.int64) for column in columns)))
+        held = several, [each.held for _, each in found]
+        plan.feed_beside(loops().addresses["several"], several.address, held)
+
+    def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """w (times, exogenous) at times t and states there; from the right at a jump."""
+        found = np.zeros((len(t), len(self.names)))
+        for first, count, part in self.parts:
+            seen: Any = self._seen(model, first, count)
+            found[:, first : first + count] = part.values(seen, t, q, qd, np.empty((len(t), 0)))
+        return found
+
+    def described(self) -> str:
+        """One line."""
+        return "; ".join(
+            f"{self.names[i] if k == 1 else f'{self.names[i]} to {self.names[i + k - 1]}'}: {part.described()}"
+            for i, k, part in self.parts
+        )
+
+    def _seen(self, model: Model, first: int, count: int) -> Any:
+        return _Named(model.nq, model.nv, self.names[first : first + count], model.gravity)
+
+
+def as_outside(w: Any, model: Model) -> Outside:
+    """What w is for a model; raises `DescriptionError` where it does not fit it.
+
+    None is nothing; numbers are constant; a `Table`, a `Piecewise`, a function w(t) or w(t, q, qd) or an object with a
+    law gives all of them; a dict some of them by their names ("push.fx"), by what they begin with ("push", "base"), or
+    by a vector of three ("push.f", "base.a").
+    """
+    names = model.exogenous
+    if isinstance(w, Outside):
+        if w.names != names:
+            raise DescriptionError(f"w is for {_listed(w.names)}; the arm has {_listed(names)}")
+        return w
+    if w is None:
+        return Outside(names, ())
+    if not isinstance(w, Mapping):
+        return Outside(names, (_part("w", w, model, 0, names),))
+    found: list[tuple[int, int, Input]] = []
+    given: dict[str, str] = {}
+    for key, value in w.items():
+        these = _meant(key, names)
+        if not these:
+            there = f"{_listed(names)}{meant(key, names)}"
+            raise DescriptionError(f"w: no exogenous input {shown(key)}; the arm has {there}")
+        for name in these:
+            if name in given:
+                raise DescriptionError(f"w: {name} is given twice, by {given[name]!r} and by {key!r}")
+            given[name] = str(key)
+        found.append(_part(f"w[{key!r}]", value, model, names.index(these[0]), these))
+    return Outside(names, tuple(sorted(found, key=lambda part: part[0])))
+
+
+def _meant(key: Any, names: Sequence[str]) -> list[str]:
+    """The inputs that a key stands for."""
+    if not isinstance(key, str):
+        return []
+    if key in names:
+        return [key]
+    vector = [f"{key}{axis}" for axis in "xyz"]
+    return vector if {*vector} <= {*names} else [name for name in names if name.startswith(f"{key}.")]
+
+
+def _part(where: str, value: Any, model: Model, first: int, names: Sequence[str]) -> tuple[int, int, Input]:
+    """What gives some of the inputs."""
+    return first, len(names), _input(where, value, model, names)
+
+
+def _input(where: str, value: Any, model: Model, names: Sequence[str]) -> Input:
+    if isinstance(value, BaseMotion):
+        if tuple(names) != tuple(name for name in model.exogenous if name.startswith("base.")) or not names:
+            raise DescriptionError(f"{where} is a BaseMotion; it moves a MovingBase: w={{'base': BaseMotion(...)}}")
+        return _Moved(value)
+    if isinstance(value, Piecewise | Table):
+        if value.values_.shape[1] != len(names):
+            raise DescriptionError(f"{where} has {value.values_.shape[1]} columns; it must have {_listed(names)}")
+        return value
+    if callable(getattr(value, "law", None)) and not isinstance(value, type):
+        return _by_law(where, value, model, names)
+    if callable(value):
+        return Computed(value, where)
+    with refused():
+        numbers = checked_array(value, where)
+    if numbers.ndim == 0 and len(names) == 1:
+        numbers = numbers[None]
+    if numbers.shape != (len(names),):
+        raise DescriptionError(f"{where} has shape {numbers.shape}; it must have {_listed(names)}")
+    return Piecewise([-np.inf], numbers[None])
+
+
+def _listed(names: Sequence[str]) -> str:
+    count = f"{len(names)} number{'s' * (len(names) != 1)}"
+    return f"{count}: {', '.join(names)}" if names else f"{count}: nothing acts from outside"

@@ -1,0 +1,252 @@
+"""Pages of trees and of arms on a free base in a real browser: all stands where the mechanics has it."""
+
+import numpy as np
+import pytest
+from browser import SETTLED, until
+from free_arms import bus, state, torso
+
+import flexarm as fa
+from flexarm import attitude
+from flexarm.model.drawing import drawn
+from flexarm.pictures.play import played
+from flexarm.pictures.solids import solids
+from flexarm.pictures.view import viewed
+
+CLOSE = 5e-6
+"""[m]: a page has q in single precision, of arms of some metres."""
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fa.Model(bus())
+
+
+@pytest.fixture(scope="module")
+def result(model):
+    """Two seconds in which the bus drifts by some metres, turns, and is pushed."""
+    q, v = state(model)
+    v[:6] = [1.5, 0.3, -0.4, 0.2, 0.5, -0.3]
+    u = [0.02, 0.5, -0.3, 20.0, 0.5]
+    return fa.simulate(model, 2.0, u=u, q0=q, qd0=v, samples=41, name="drift", progress=False)
+
+
+@pytest.fixture(scope="module")
+def shown(result):
+    return viewed(result).html
+
+
+@pytest.fixture
+def tab(opened, shown):
+    return still(opened(shown))
+
+
+def still(tab):
+    tab.evaluate("flexarm.page.player.pause(), flexarm.page.player.seek(0)")
+    return tab
+
+
+def seek(tab, t):
+    tab.evaluate("(t) => flexarm.page.player.seek(t)", float(t))
+
+
+def matrix(tab, expression):
+    """Of an object in the scene, (4, 4)."""
+    return np.array(tab.evaluate(f"Array.from({expression}.elements)")).reshape(4, 4).T
+
+
+def strut(tab, arm, k):
+    """Its ends."""
+    m = matrix(tab, f"{arm}.struts[{k}].matrix")
+    return m[:3, 3] - m[:3, 2] / 2, m[:3, 3] + m[:3, 2] / 2
+
+
+RUN = "flexarm.page.runs[0]"
+
+
+def test_the_bus_stands_where_the_result_has_it(tab, result):
+    for k in (0, 17, 40):
+        seek(tab, result.time[k])
+        q = result.q.values[k]
+        pose = matrix(tab, f"{RUN}.main.bus.matrix")
+        np.testing.assert_allclose(pose[:3, :3], attitude.rotation(q[3:7]), atol=CLOSE)
+        np.testing.assert_allclose(pose[:3, 3], q[:3], atol=CLOSE)
+        np.testing.assert_allclose(tab.evaluate(f"{RUN}.main.base()"), q[:3], atol=CLOSE)
+        np.testing.assert_allclose(tab.evaluate(f"{RUN}.main.tip()"), result.tip.values[k], atol=CLOSE)
+
+
+def test_every_link_stands_on_what_carries_it(tab, result, model):
+    """Panels, wheel and arm: their mounts have the frames' places and axes, struts their ends."""
+    seek(tab, result.time[23])
+    q = result.q.values[23]
+    stations, frames = drawn(model, q)
+    for i in range(5):
+        np.testing.assert_allclose(matrix(tab, f"{RUN}.main.mounts[{i}].matrix")[:3], frames[i], atol=CLOSE)
+    # struts in the order of links, the hand's last: panel and wheel stand in the bus, the arm before it
+    assert tab.evaluate(f"{RUN}.main.ends") == [0, 1, 2, 3, 4, -1]
+    seen = tab.evaluate(f"{RUN}.main.struts.map((strut) => strut.visible)")
+    assert seen == [True, True, False, True, False, False]
+    start, end = strut(tab, f"{RUN}.main", 3)
+    np.testing.assert_allclose(end, frames[3, :, 3], atol=CLOSE)
+    box = solids(model)["base"]["box"]
+    R = attitude.rotation(q[3:7]) @ box["R"]
+    away = np.abs(R.T @ (start - q[:3] - attitude.rotation(q[3:7]) @ box["xyz"])) - np.array(box["size"]) / 2
+    assert abs(away.max()) < CLOSE, "from the surface of the box"
+    assert stations.shape[0] == 5
+
+
+def test_the_camera_stands_still_or_follows(tab, result):
+    eye = "flexarm.page.scene.camera.position.toArray().concat(flexarm.page.scene.controls.target.toArray())"
+    seek(tab, 0.0)
+    still_ = np.array(tab.evaluate(eye))
+    seek(tab, 2.0)
+    np.testing.assert_array_equal(tab.evaluate(eye), still_)
+    tab.evaluate("flexarm.page.setFollowing('base')")
+    assert tab.evaluate("flexarm.page.camera.value") == "base"
+    places = [np.array(tab.evaluate(eye)).reshape(2, 3) - result.q.values[40, :3]]
+    for k in (0, 11, 33):
+        seek(tab, result.time[k])
+        places.append(np.array(tab.evaluate(eye)).reshape(2, 3) - result.q.values[k, :3])
+    np.testing.assert_allclose(places, np.tile(places[0], (4, 1, 1)), atol=1e-5)
+    tab.keyboard.press("v")
+    assert tab.evaluate("flexarm.page.following") == "nothing"
+
+
+def test_all_of_the_way_is_in_view_and_near_where_the_camera_follows(opened, shown, result):
+    tab = still(opened(shown))
+    corners = """() => { const box = flexarm.page.scene.canvas.getBoundingClientRect();
+        const main = flexarm.page.runs[0].main;
+        return [main.base(), main.tip(), main.joint(0), main.joint(1)].map((p) => flexarm.page.scene.seen(p))
+            .map(([x, y]) => [(x - box.left) / box.width, (y - box.top) / box.height]); }"""
+    apart = {}
+    for following in ("nothing", "base"):
+        tab.evaluate("(what) => flexarm.page.setFollowing(what)", following)
+        sizes = []
+        for t in (0.0, 1.0, 2.0):
+            seek(tab, t)
+            tab.evaluate(SETTLED)
+            at = np.array(tab.evaluate(corners))
+            assert (at > 0).all() and (at < 1).all(), (following, t)
+            sizes.append(np.ptp(at, axis=0).max())
+        apart[following] = min(sizes)
+    assert apart["base"] > apart["nothing"], "what need not hold the whole way is nearer"
+
+
+def test_a_satellite_has_neither_foot_nor_shadow_and_the_grid_lies_below(tab, result):
+    assert tab.evaluate(f"[{RUN}.main.foot, flexarm.page.scene.flat.children.length]") == [None, 0]
+    lowest = tab.evaluate("flexarm.page.extent().flat().filter((_, i) => i % 3 === 2).reduce((a, b) => Math.min(a, b))")
+    assert tab.evaluate("flexarm.page.scene.level") < lowest
+
+
+def test_a_ghost_stands_on_the_bus_that_is_there(tab, result, model):
+    seek(tab, result.time[30])
+    tab.evaluate("flexarm.page.setHaunted('rigid')")
+    until(tab, "page.runs[0].ghosts.rigid && page.runs[0].ghosts.rigid.object.visible")
+    assert tab.evaluate(f"[{RUN}.ghosts.rigid.bus.visible, {RUN}.main.bus.visible]") == [False, True]
+    q = result.q.values[30]
+    np.testing.assert_allclose(tab.evaluate(f"{RUN}.ghosts.rigid.tip()"), drawn(model, q, 0.0)[1][-1, :, 3], atol=CLOSE)
+
+
+def test_the_base_has_a_path_of_its_own(tab, result):
+    tab.evaluate("flexarm.page.paths.value = true; flexarm.page.redraw()")
+    until(tab, "page.runs[0].way")
+    xyz = np.reshape(tab.evaluate(f"Array.from({RUN}.way.position.array)"), (-1, 4, 3)).mean(axis=1)
+    np.testing.assert_allclose(xyz, result.q.values[:, :3], atol=CLOSE)
+    tab.keyboard.press("p")
+    until(tab, "!page.runs[0].way.object.visible && !page.runs[0].path.object.visible")
+
+
+def test_a_box_is_seen_through_where_something_stands_in_it(tab, opened):
+    assert tab.evaluate(f"[{RUN}.main.shell.transparent, {RUN}.main.hard.transparent]") == [True, False]
+    links = [link for link in bus().links if link.name in ("upper", "fore")]
+    other = opened(viewed(fa.Model(bus(links=links))).html)
+    assert other.evaluate("flexarm.page.main.shell.transparent") is False
+    size = solids(fa.Model(bus()))["base"]["box"]["size"]
+    read = f"""() => {{ const g = {RUN}.main.bus.children[0].geometry; g.computeBoundingBox();
+        return [g.boundingBox.min.toArray(), g.boundingBox.max.toArray()]; }}"""
+    R = np.array(solids(fa.Model(bus()))["base"]["box"]["R"])
+    low, high = np.array(tab.evaluate(read))
+    np.testing.assert_allclose((low + high) / 2, [0.05, 0.0, 0.02], atol=1e-5)
+    np.testing.assert_allclose(high - low, np.abs(R) @ size, rtol=0.02)  # but for its bevels
+
+
+def test_modes_move_the_base_as_the_mechanics_does(opened, model):
+    q = state(model)[0]
+    tab = opened(viewed(model, modes=True, q=q).html)
+    rng = np.random.default_rng(7)
+    for scale in (0.0, 0.3, 2.0):
+        shape = scale * rng.normal(size=model.nv)
+        found = tab.evaluate(
+            "([shape, x]) => Array.from(flexarm.moved(flexarm.data(), shape, x))", [shape.tolist(), 0.7]
+        )
+        there = attitude.configuration(model.arm, attitude.local(model.arm, q, q) + 0.7 * shape, q)
+        np.testing.assert_allclose(found, there, atol=1e-12)
+    tab.evaluate("flexarm.page.playing = false; flexarm.page.choose(6); flexarm.page.phase = 0.25; flexarm.page.draw()")
+    shape = np.array(tab.evaluate("Array.from(flexarm.data().modes[6].shape)"))
+    there = attitude.configuration(model.arm, attitude.local(model.arm, q, q) + shape, q)
+    np.testing.assert_allclose(tab.evaluate("flexarm.page.main.base()"), there[:3], atol=1e-9)
+    np.testing.assert_allclose(tab.evaluate("flexarm.page.main.tip()"), drawn(model, there)[1][-1, :, 3], atol=1e-9)
+    np.testing.assert_allclose(tab.evaluate("flexarm.page.rest.base()"), q[:3], atol=1e-9)
+
+
+def test_a_tree_on_a_fixed_base_stands_on_its_feet(opened):
+    model = fa.Model(torso())
+    q = state(model)[0]
+    tab = opened(viewed(model, q=q).html)
+    stations, frames = drawn(model, q)
+    arm = "flexarm.page.main"
+    # struts of all that stand on links: left-fore, left, right, finger, and the hand
+    assert tab.evaluate(f"{arm}.ends") == [0, 2, 3, 4, -1] and tab.evaluate(f"{arm}.foot.length") == 1
+    start, end = strut(tab, arm, 3)
+    np.testing.assert_allclose(start, stations[3, 10, :3], atol=1e-9)  # half way along the right one
+    slid = q[model.coordinates.index("finger.joint")]
+    np.testing.assert_allclose(end, frames[4, :, 3] - slid * frames[4, :, 0], atol=1e-9)  # at its sleeve
+    start, end = strut(tab, arm, 1)
+    np.testing.assert_allclose(end, frames[2, :, 3], atol=1e-9)
+    size = np.array(solids(model)["links"][1]["box"]["size"])
+    local = frames[1, :, :3].T @ (start - frames[1, :, 3])
+    assert np.isclose(local[2], size[2] / 2) and np.isclose(local[1], size[1] / 2), "the nearest place of the trunk"
+    loads = tab.evaluate(f"{arm}.loads.map((load) => load && load.position.toArray())")
+    assert [load is not None for load in loads] == [False, False, True, False, False]
+    np.testing.assert_allclose(loads[2], stations[2, -1, :3], atol=1e-9)
+    np.testing.assert_allclose(tab.evaluate(f"{arm}.tip()"), frames[-1, :, 3], atol=1e-9)
+    assert tab.evaluate("flexarm.page.scene.flat.children.length") == 1
+    lowest = (frames[1, :, 3] + frames[1, :, :3] @ (np.array([0, 0, -0.5]) * size))[2]
+    assert tab.evaluate("flexarm.page.scene.level") < lowest, "the trunk does not reach into the ground"
+
+
+def test_feet_stand_below_every_place_on_the_base(opened):
+    links = [
+        fa.Link(name=name, parent="base", placement=fa.Pose(xyz=[x, 0, 0]), body=fa.Rigid(length=0.4, mass=1.0))
+        for name, x in (("a", 0.0), ("b", 1.0), ("c", 1.0))
+    ]
+    tab = opened(viewed(fa.Model(fa.Arm(name="three", links=links))).html)
+    feet = tab.evaluate("flexarm.page.main.foot.map((foot) => foot.position.toArray())")
+    np.testing.assert_allclose([foot[0] for foot in feet], [0.0, 1.0])
+
+
+def test_a_tree_is_alive_in_the_page(opened):
+    tab = opened(played(torso()).html)
+    until(tab, "live && live.time > 0.3")
+    assert tab.evaluate("flexarm.page.live.fault") == ""
+    tab.evaluate("flexarm.page.run(false)")
+    model = fa.Model(torso())
+    q = np.array(tab.evaluate("flexarm.page.draw(), Array.from(flexarm.page.live.q)"))
+    np.testing.assert_allclose(tab.evaluate("flexarm.page.solid.tip()"), drawn(model, q)[1][-1, :, 3], atol=1e-9)
+    front, *plots = (
+        tab.evaluate("""[...document.querySelectorAll(".front, .play .plot")].map((x) => x.getBoundingClientRect())
+        .map((box) => [box.left, box.right])""")
+    )
+    assert all(left >= front[0] and right <= front[1] for left, right in plots), "long names lie over nothing"
+
+
+def test_a_cursor_stands_where_the_address_says(opened, shown, tmp_path):
+    """Also where the plots get their width after it was put there."""
+    path = tmp_path / "page.html"
+    path.write_text(shown)
+    tab = opened(path)
+    tab.goto(f"{path.as_uri()}#t=1.5")
+    tab.reload()
+    until(tab, "page && page.player.time === 1.5")
+    tab.wait_for_timeout(300)
+    cursor, over = (tab.locator(f".plot:nth-child(1) {x}").bounding_box() for x in (".cursor", ".u-over"))
+    assert cursor["x"] - over["x"] == pytest.approx(0.75 * over["width"], abs=1.0)
