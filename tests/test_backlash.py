@@ -230,16 +230,18 @@ def test_a_load_hangs_in_its_play():
 
 
 def test_a_slow_run_that_looks_for_a_contact_is_not_taken_for_one_that_has_diverged():
-    """Trial states beyond a contact are NaN; what watches over a run looks at one every tenth of a second."""
+    """Trial states beyond a contact are NaN, and the last of them is there still when nothing is watched for."""
     model = fa.Model(two_inertias(sharp=True))
     plan, _ = methods.planned(model, as_input([0.0], model), Layout.of(model), "dop853")
-    plan.watch(model.compiled("none", lambda: model.function("mass_matrix")), 2)
     plan.buffer[2] = np.nan
     assert plan.strange
+    plan.watch(model.compiled("none", lambda: model.function("mass_matrix")), 2)
+    assert not plan.strange
     with plan.watching():
         assert not plan.strange
         plan.buffer[1] = 1e13
         assert plan.strange
+    assert plan.strange
 
 
 def test_contacts_without_end_do_not_stop_a_run_for_ever():

@@ -170,9 +170,9 @@ class Plan:
 
     @property
     def strange(self) -> bool:
-        """Whether the state last tried is none of a motion; where there is no rate beyond a contact, it may be NaN."""
+        """Whether the state last tried is none of a motion; where contacts are watched for, it may be NaN of a motion."""
         size = np.abs(self.buffer[: 1 + self.states])
-        return not (np.nanmax(size) if self.shared.watch else size.max()) < DIVERGED
+        return not (size.max() if self._watched is None else np.nanmax(size)) < DIVERGED
 
     @contextmanager
     def blind(self) -> Iterator[None]:
