@@ -170,7 +170,7 @@ class Plan:
 
     @property
     def strange(self) -> bool:
-        """Whether the state last tried is none of a motion; where contacts are watched for, it may be NaN of a motion."""
+        """Whether the state last tried is none of a motion; where contacts are watched for, NaN is no sign of that."""
         size = np.abs(self.buffer[: 1 + self.states])
         return not (size.max() if self._watched is None else np.nanmax(size)) < DIVERGED
 
