@@ -114,7 +114,8 @@ def test_the_solver_is_stopped_nowhere_where_nobody_asks():
 
 
 @pytest.mark.parametrize(
-    ("method", "u"), [("auto", lambda t: [30.0 * np.sin(9.0 * t)]), ("radau9", [3.0]), ("auto", lambda t, q, qd: [-q[1]])]
+    ("method", "u"),
+    [("auto", lambda t: [30.0 * np.sin(9.0 * t)]), ("radau9", [3.0]), ("auto", lambda t, q, qd: -q[1:])],
 )
 def test_runs_of_an_ensemble_that_do_not_go_in_lanes_stop_as_a_run_alone_does(method, u):
     model, given = fa.Model(two_inertias(sharp=True)), {"method": method, "samples": 21, "progress": False}

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from oracle import Lagrangian
 from random_arms import random_arm, random_state
+from scipy.integrate import simpson
 
 import flexarm as fa
 from flexarm.description.arm import Telescope
@@ -241,6 +242,16 @@ def test_prescribed_motions_take_what_acts_into_account(model):
     assert float(np.abs(led.u - alone.u).max()) > 0.1
     driven = fa.simulate(model, 0.5, u=fa.Table(led.time, led.u), w=push, **RUN)
     np.testing.assert_allclose(driven.q[-1], led.q[-1], atol=1e-5)
+
+
+def test_the_power_of_a_prescribed_motion_is_the_rate_of_its_work_whatever_acts(model):
+    given = {"u": fa.PrescribedMotion(fa.Quintic((0.0, 0.0), (0.4, -0.3), 0.5)), "w": {"push.fy": 0.4, "base.ax": 1.0}}
+    found = fa.simulate(model, 0.5, **given, **(RUN | {"samples": 401}))
+    t, P = found.time.values, found.power.values
+    done = np.array([simpson(P[: k + 1], x=t[: k + 1]) for k in range(0, 401, 40)])
+    np.testing.assert_allclose(found.work.values[::40], done, atol=1e-6)
+    together = fa.simulate_many(model, 0.5, runs=1, **given, **(RUN | {"samples": 401}))
+    np.testing.assert_allclose(together.power.values[0], P, rtol=1e-6, atol=1e-8)
 
 
 def test_a_scenario_says_them_by_name(tmp_path):

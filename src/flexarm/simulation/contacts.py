@@ -123,7 +123,9 @@ class Stopped:
         return min(near, default=0.0) + BEYOND * length
 
 
-def stopped(solve: Solve | Race, model: Model, drive: Input, plan: Plan, method: str, step: float) -> Solve | Race | Stopped:
+def stopped(
+    solve: Solve | Race, model: Model, drive: Input, plan: Plan, method: str, step: float
+) -> Solve | Race | Stopped:
     """The method that stops at sharp contacts, if the arm has some and the method can be stopped; else as it is."""
     able = model.arm.sharp and drive.period is None and step == 0.0 and method in METHODS
     return Stopped(solve, model, plan) if able else solve

@@ -164,8 +164,20 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | 
     return found
 
 
-def supplied(model: Model, layout: Layout, x: Array, u: Array, w: Array) -> Array:
-    """Power of the inputs (times,) where a motor, or what comes from outside, is more than a force; w (times, k)."""
+def supplied(model: Model, drive: Input, layout: Layout, x: Array, u: Array, w: Array, rates: Array) -> Array:
+    """Power of the inputs and of what comes from outside (times,): of u (times, m) at rates B' qd, and w (times, k).
+
+    Inputs of motors are more than forces. Where a motion is prescribed u are forces, and motors are away.
+    """
+    forces = np.einsum("ti,ti->t", u, rates)
+    if model.arm.plain:
+        return forces
+    if drive.quantity == "state_rate":
+        return _supplied(model, layout, x, u, w)
+    return forces + _supplied(model, layout, x, np.zeros_like(u), w)
+
+
+def _supplied(model: Model, layout: Layout, x: Array, u: Array, w: Array) -> Array:
     parts = layout.parts(x, w) | {"u": u}
     columns = [parts[name] for name in model.arguments("power")]
     width = sum(each.shape[1] for each in columns)
@@ -205,10 +217,8 @@ def variables(
             found["tip"] = seen["tip"]
         if "deflections" in seen:
             found |= {"deflection": seen["deflections"][..., :3], "tip_angle": seen["deflections"][..., 3:]}
-        if "power" in kept and not model.arm.plain and drive.quantity == "state_rate":
-            found["power"] = supplied(model, layout, x, found["u"], w)
-        elif "rates" in seen:
-            found["power"] = np.einsum("ti,ti->t", found["u"], seen["rates"])
+        if "rates" in seen:
+            found["power"] = supplied(model, drive, layout, x, found["u"], w, seen["rates"])
         if "energy" in seen:
             kinetic, potential, work, dissipated = *seen["energy"].T, found["work"], found["dissipated"]
             balance = kinetic + potential - work + dissipated

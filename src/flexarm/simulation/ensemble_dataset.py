@@ -109,10 +109,8 @@ def _variables(
         if "deflections" in seen:
             both = seen["deflections"].reshape(*shape, links, 6)
             found |= {"deflection": both[..., :3], "tip_angle": both[..., 3:]}
-        if "power" in kept and not runs.model.arm.plain:
-            found["power"] = _supplied(runs, group, x, found["u"], found.get("w"))
-        elif "rates" in seen:
-            found["power"] = np.einsum("rti,rti->rt", found["u"], seen["rates"].reshape(*shape, m))
+        if "rates" in seen:
+            found["power"] = _supplied(runs, group, x, found["u"], found.get("w"), seen["rates"].reshape(*shape, m))
         if "energy" in seen:
             energy, work, dissipated = seen["energy"].reshape(*shape, 2), found["work"], found["dissipated"]
             kinetic, potential = energy[..., 0], energy[..., 1]
@@ -166,11 +164,16 @@ def _acting(runs: Runs, group: Group, i: Any, t: Array) -> Array:
     return found
 
 
-def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None) -> Array:
-    """Power of the inputs (G, times), run by run."""
-    layout, none = group.layout, np.empty((x.shape[1], 0))
+def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None, rates: Array) -> Array:
+    """Power of the inputs and of what comes from outside (G, times)."""
+    if runs.model.arm.plain:
+        return np.einsum("rti,rti->rt", u, rates)  # type: ignore[no-any-return]
+    acting = np.empty((*x.shape[:2], 0)) if w is None else w
     return np.array(
-        [supplied(runs.at(r), layout, x[i], u[i], none if w is None else w[i]) for i, r in enumerate(group.indices)]
+        [
+            supplied(runs.at(r), runs.drive(r), group.layout, x[i], u[i], acting[i], rates[i])
+            for i, r in enumerate(group.indices)
+        ]
     )
 
 
