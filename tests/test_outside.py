@@ -329,13 +329,14 @@ def test_what_does_not_fit_is_refused_in_one_line(model, w, line):
     assert str(caught.value).startswith(line)
 
 
-def test_a_law_that_remembers_is_refused(model):
-    class Remembering:
+@pytest.mark.parametrize("more", [{"memory": (0.0,)}, {"noise": (0.1,)}, {"drives": True}])
+def test_a_law_that_knows_more_than_the_motion_is_refused(model, more):
+    class Knowing:
         def law(self, model, period=None):
-            return Law(lambda t, q, qd, z: ([z[0], 0, 0], [1.0]), memory=(0.0,))
+            return Law(lambda t, q, qd, z, s: ([0, 0, 0], []), **more)
 
-    with pytest.raises(fa.DescriptionError, match="a law of what comes from outside has no memory and no noise"):
-        fa.simulate(model, 0.1, w={"push": Remembering()}, progress=False)
+    with pytest.raises(fa.DescriptionError, match="has no memory and no noise, and does not see the drives' states"):
+        fa.simulate(model, 0.1, w={"push": Knowing()}, progress=False)
 
 
 def test_what_is_for_another_arm_is_refused(model):

@@ -153,8 +153,9 @@ def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLa
     import casadi as ca
 
     law = law_of(where, value, model)
-    if law.memory or law.noise:
-        raise DescriptionError(f"{where}: a law of what comes from outside has no memory and no noise")
+    if law.memory or law.noise or law.drives:
+        must = "a law of what comes from outside has no memory and no noise, and does not see the drives' states"
+        raise DescriptionError(f"{where}: {must}")
     t, q, qd = (ca.SX.sym(name, k) for name, k in (("t", 1), ("q", model.nq), ("qd", model.nv)))
     w, _ = law(t, localized(model.arm, q), qd, ca.SX(0, 1))
     if w.numel() != len(names):
