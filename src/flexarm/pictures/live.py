@@ -10,7 +10,6 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.closed_forms.formats.program import Program
 from flexarm.control import JointPD, lqr, pd
 from flexarm.control.gains import actuated, rigid_arm
@@ -25,6 +24,7 @@ from flexarm.mechanics.parameters import Parameter
 from flexarm.mechanics.quantities import acted
 from flexarm.mechanics.spatial import added, dot, entries
 from flexarm.model import Model
+from flexarm.model.local import moved_by_joints
 from flexarm.model.varied import variable
 from flexarm.native.program import operations
 from flexarm.pictures.drawing import drawing_program
@@ -309,7 +309,7 @@ class Live:
 
     def _standing(self, joints: Array) -> Array:
         """The coordinates with the joints there, and nothing bent."""
-        T = moved_by_joints(self.model)
+        T = moved_by_joints(self.model.arm)
         return np.where(T.any(axis=1), T @ joints, self.arm.rest)
 
     @property
@@ -410,7 +410,7 @@ class Live:
         u = pd.torque(ca.diag(Kp), ca.diag(Kd), r - y, rd - yd)
 
         K = ca.SX.sym("K", m * 2 * n)
-        T = moved_by_joints(model)
+        T = moved_by_joints(model.arm)
         e, ed = q - sym["q0"] - T @ (r - sym["at"]), qd - T @ rd
         held = lqr.torque(ca.reshape(K, 2 * n, m).T, sym["u0"], e, ed)
 

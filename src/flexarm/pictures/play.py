@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.checks import Fault, checked_flag, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
@@ -15,6 +14,7 @@ from flexarm.description.load import bundled, load, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.files import checked_path
 from flexarm.model import Model
+from flexarm.model.local import moved_by_joints
 from flexarm.pictures.live import KD_STOPS, KP_STOPS, LQR_STOPS, Live
 from flexarm.pictures.page import page
 from flexarm.pictures.solids import solids
@@ -162,7 +162,7 @@ def numbers(live: Live) -> dict[str, Any]:
         "high": high,
         "reach": float(sum(link.body.length for link in arm.links)),
         "rest": np.array(arm.rest),
-        "moved": moved_by_joints(live.model).ravel(),
+        "moved": moved_by_joints(live.model.arm).ravel(),
         "inputs": model.input_matrix(np.array(arm.rest)).T.tolist(),
         "limits": [list(x) for x in live.limits],
         "largest": LARGEST,
