@@ -228,8 +228,9 @@ def test_prescribed_motion_by_an_implicit_solver_with_its_own_jacobian():
 def test_only_a_joint_alone_can_be_prescribed():
     body = fa.Beam(length=1.0, mass=1.0, EI=10.0, modes={"y": 2}, shapes="pinned-pinned")
     model = fa.Model(fa.Arm(name="pinned", links=[fa.Link(name="link", joint=fa.Revolute(), body=body)]))
-    with pytest.raises(fa.DescriptionError, match=r"input 'link\.joint' moves its joint and the slopes"):
-        fa.simulate(model, 1.0, u=fa.PrescribedMotion(SpinUp(1.0, 1.0)))
+    for keep in (None, ["q"]):
+        with pytest.raises(fa.DescriptionError, match=r"input 'link\.joint' moves its joint and the slopes"):
+            fa.simulate(model, 1.0, u=fa.PrescribedMotion(SpinUp(1.0, 1.0)), keep=keep)
 
 
 @pytest.mark.parametrize("ratio", [1e3, 1e6, 1e9])
