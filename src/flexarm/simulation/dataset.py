@@ -14,6 +14,7 @@ from flexarm.model import Model
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.momenta import acting, quaternion_drift
 from flexarm.simulation.momenta import kept as kept_momenta
+from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.results import AUDIT, EVERY, MOMENTA, VARIABLES, dimensions
 from flexarm.trajectory import Reference
@@ -196,12 +197,10 @@ def variables(
     t: Array,
     x: Array,
     kept: tuple[str, ...],
-    w: Array,
+    outside: Outside,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
-    """The variables that are kept, of states x (times, layout.size) at times t; and the audit, where there is one.
-
-    w are the exogenous inputs (times, k).
-    """
+    """The variables that are kept, of states x (times, layout.size) at times t; and the audit, where there is one."""
+    w = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
     found: dict[str, Array] = {name: x[:, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
     audit: dict[str, Any] = {}
     motion = np.hstack([x[:, layout.motion], x[:, layout.s]]) if layout.own else x[:, layout.motion]
@@ -229,7 +228,7 @@ def variables(
             audit = {"energy_drift": drift, "energy_scale": float(scale)}
         if "momenta" in seen:
             found |= {"momentum": seen["momenta"][:, :3], "angular_momentum": seen["momenta"][:, 3:]}
-            if by := acting(model, found["u"], w):
+            if by := acting(model, drive, outside, float(t[-1]), found["u"], w):
                 audit["momentum_changed_by"] = by
             else:
                 audit |= kept_momenta(model, found["q"], found["qd"], seen["momenta"])
@@ -305,19 +304,14 @@ def dataset(
     t: Array,
     x: Array,
     statistics: dict,
-    keep: tuple[str, ...] | None = None,
-    w: Array | None = None,
+    keep: tuple[str, ...] | None,
+    outside: Outside,
 ) -> "Dataset":
-    """The result of a run: states x (times, layout.size) at times t, and what follows from them.
-
-    w are the exogenous inputs (times, k), zero by default.
-    """
+    """The result of a run: states x (times, layout.size) at times t, and what follows from them."""
     import xarray as xr
 
     arm, kept = model.arm, kept_of(keep, reference, layout.own, layout.exogenous, model.arm.free)
-    found, audit = variables(
-        model, drive, reference, layout, t, x, kept, np.zeros((len(t), layout.exogenous)) if w is None else w
-    )
+    found, audit = variables(model, drive, reference, layout, t, x, kept, outside)
     data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
     coords = coordinates(model, t, kept)
     attributes = {

@@ -125,7 +125,7 @@ def _variables(
                 drift[i] = np.max(np.abs(error[i, :n]))
             drift = np.where(scale > 0, drift / np.where(scale > 0, scale, 1.0), 0.0)
             found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
-    drifts = _drifts(runs, group, found, seen.get("momenta"))
+    drifts = _drifts(runs, group, t, found, seen.get("momenta"))
     if "q_ref" in kept:
         found["q_ref"] = _wanted(runs, group, asked, references)
     found = {name: found[name] for name in kept}
@@ -136,7 +136,7 @@ def _variables(
     return found, drift, drifts
 
 
-def _drifts(runs: Runs, group: Group, found: dict[str, Array], momenta: Array | None) -> dict[str, Array]:
+def _drifts(runs: Runs, group: Group, times: Array, found: dict[str, Array], momenta: Array | None) -> dict[str, Array]:
     """Of runs on a free base, how far momenta and the quaternion's length have drifted, (G,) each."""
     if not runs.model.arm.free:
         return {}
@@ -148,8 +148,9 @@ def _drifts(runs: Runs, group: Group, found: dict[str, Array], momenta: Array | 
     found |= {"momentum": both[..., :3], "angular_momentum": both[..., 3:]}
     drifts |= {f"{name}_drift": np.full(len(known), np.nan) for name in MOMENTA}
     for i, q in enumerate(known):
-        n, model = len(q), runs.at(group.indices[i])
-        if not acting(model, found["u"][i, :n], found["w"][i, :n] if "w" in found else np.empty((n, 0))):
+        r, n = group.indices[i], len(q)
+        model, w = runs.at(r), found["w"][i, :n] if "w" in found else np.empty((n, 0))
+        if not acting(model, runs.drive(r), runs.outside(r), float(times[n - 1]), found["u"][i, :n], w):
             own = kept_momenta(model, q, found["qd"][i, :n], both[i, :n])
             for name in MOMENTA:
                 drifts[f"{name}_drift"][i] = own[f"{name}_drift"]

@@ -67,6 +67,10 @@ class Piecewise(Input):
         """The value in force at each time."""
         return self._value(t, model)
 
+    def known(self, model: Model, until: float) -> Array:
+        """Every value that is in force for a while."""
+        return self._value(np.array(list(self.corners(until)))[:-1], model)
+
     def in_lanes(self, model: Model) -> InLanes:
         """Held from value to value."""
         _check_model(model)
@@ -174,6 +178,10 @@ class Table(Input):
         s = (t - breaks[interval])[:, None]
         c = coefficients[interval]
         return ((c[..., 0] * s + c[..., 1]) * s + c[..., 2]) * s + c[..., 3]
+
+    def known(self, model: Model, until: float) -> Array:
+        """Those of the table."""
+        return self.values_[(self.times >= 0.0) & (self.times <= until)]  # type: ignore[no-any-return]
 
     def described(self) -> str:
         """E.g. table of 101 times from 0 s to 1 s, cubic."""

@@ -271,6 +271,15 @@ class Outside:
             found[:, first : first + count] = part.values(seen, t, q, qd, np.empty((len(t), 0)))
         return found
 
+    def known(self, model: Model, until: float) -> Array:
+        """Values (k, exogenous) that some of w are known to take between 0 and `until`, with the others zero."""
+        found = [np.empty((0, len(self.names)))]
+        for first, count, part in self.parts:
+            values = part.known(self._seen(model, first, count), until)
+            behind = len(self.names) - first - count
+            found.append(np.pad(values, ((0, 0), (first, behind))))
+        return np.vstack(found)
+
     def described(self) -> str:
         """One line."""
         return "; ".join(

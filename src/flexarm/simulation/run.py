@@ -205,10 +205,9 @@ def simulate(
             "status": run.failure or ("completed" if run.completed else "interrupted"),
         }
         t, x = times[: run.reached], run.x[: run.reached]
-        acting = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
         if outside.parts:
             statistics["outside_description"] = outside.described()
-        result = dataset(model, drive, reference, layout, t, x, statistics, keep, acting)
+        result = dataset(model, drive, reference, layout, t, x, statistics, keep, outside)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is known to its end, but {fault}"
     if run.failure:
