@@ -205,6 +205,10 @@ def test_a_stepper_holds_them_for_a_period(model, method):
     whole = fa.simulate(model, 0.1, w=rows[3], **RUN)
     np.testing.assert_allclose(x[:n], whole.q[-1], atol=1e-7)
     many.reset()
+    for _ in range(10):
+        listed = many.step(np.zeros(2), rows.tolist())
+    np.testing.assert_array_equal(listed, all_)
+    many.reset()
     both = many.step(np.zeros(2), {"push.fy": 0.4})
     np.testing.assert_array_equal(both[0], both[8])
     one.reset()
@@ -216,6 +220,12 @@ def test_a_stepper_holds_them_for_a_period(model, method):
         with pytest.raises(fa.DescriptionError) as caught:
             one.step(np.zeros(2), w)
         assert str(caught.value) == line
+    plain = fa.Stepper(fa.Model(fa.load("subudhi-morris")), 0.01, np.zeros((3, 6)))
+    for w in (np.zeros((3, 2)), [[0.0, 1.0]] * 3):
+        with pytest.raises(
+            fa.DescriptionError, match=r"w has shape \(3, 2\); it must have 0 numbers: nothing acts from"
+        ):
+            plain.step(np.zeros(2), w)
 
 
 def test_linear_models_have_them_as_inputs_where_they_are_asked_for(model):
