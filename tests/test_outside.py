@@ -307,6 +307,8 @@ def test_a_scenario_says_them_by_name(tmp_path):
     same(fa.simulate(fa.Model(scenario.loaded_arm()), 0.5, w=w, samples=11, progress=False), result, 1e-12)
     for bad, line in (
         ({"push.fy": True}, "Scenario: outside.push.fy is True; it must be a number"),
+        ({"push": {}}, "Scenario: outside.push is an empty table; it must have what is given, or not be there"),
+        ({"push": {"fy": 1.0}, "push.fy": 2.0}, "Scenario: outside.push.fy is given twice"),
         ({"push": {"type": "tabel"}}, "Scenario: outside.push.type is 'tabel'; it must be 'constant', 'piecewise', "),
         ({"base": {"type": "base-motion", "times": [0, 1]}}, "Scenario: outside.base.positions is missing, and so is "),
         ({"push": {"type": "table", "times": [0, 1], "values": [[1]]}}, "Scenario: outside.push.times has 2 numbers "),
