@@ -351,6 +351,21 @@ def test_a_law_that_knows_more_than_the_motion_is_refused(model, more):
         fa.simulate(model, 0.1, w={"push": Knowing()}, progress=False)
 
 
+def test_an_arm_that_nothing_acts_on_takes_nothing():
+    bare = fa.Model(fa.load("subudhi-morris"))
+    for w in (None, [], np.zeros(0), {}, fa.Piecewise([0.0], np.zeros((1, 0)))):
+        assert fa.simulate(bare, 0.01, w=w, progress=False).status == "completed"
+        assert (fa.simulate_many(bare, 0.01, w=w, runs=1, progress=False).status == "completed").all()
+    for w, line in (
+        (lambda t: 1.0, "w is a function; the arm has 0 numbers: nothing acts from outside"),
+        (lambda t: [], "w is a function; the arm has 0 numbers: nothing acts from outside"),
+        (0.0, r"w has shape \(\); it must have 0 numbers: nothing acts from outside"),
+        (fa.Piecewise([0.0], [1.0]), "w has 1 columns; it must have 0 numbers: nothing acts from outside"),
+    ):
+        with pytest.raises(fa.DescriptionError, match=rf"\A{line}\Z"):
+            fa.simulate(bare, 0.01, w=w, progress=False)
+
+
 def test_what_is_for_another_arm_is_refused(model):
     with pytest.raises(fa.DescriptionError, match=r"^w is for 15 numbers: .*; the arm has 0 numbers: nothing acts"):
         fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, w=as_outside(None, model), progress=False)

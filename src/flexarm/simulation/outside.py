@@ -306,7 +306,10 @@ def as_outside(w: Any, model: Model) -> Outside:
     if w is None:
         return Outside(names, ())
     if not isinstance(w, Mapping):
-        return Outside(names, (_part("w", w, model, 0, names),))
+        part = _part("w", w, model, 0, names)
+        if not names and isinstance(part[2], Computed):
+            raise DescriptionError(f"w is a function; the arm has {_listed(names)}")
+        return Outside(names, (part,) if names else ())
     found: list[tuple[int, int, Input]] = []
     given: dict[str, str] = {}
     for key, value in w.items():
