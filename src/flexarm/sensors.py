@@ -766,7 +766,10 @@ class Outputs:
 
     @cached_property
     def function(self) -> "ca.Function":
-        """The CasADi Function y(q, qd, u), for optimisation and export."""
+        """The CasADi Function y(q, qd, u), for optimisation and export; states of drives and exogenous inputs are zero.
+
+        Raises `DescriptionError` where a motor is measured.
+        """
         import casadi as ca
 
         y = self.model.with_numbers(self.model.output_function(self.sensors))

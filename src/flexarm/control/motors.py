@@ -27,7 +27,7 @@ class Motors:
         0 where the current is no state.
     highest : [V], or [N m] of a torque
         Limit of the input; infinite where there is none.
-    currents : tuple of int
+    currents : list of int
         Places of those currents among the states of the arm's drives.
     """
 

@@ -108,7 +108,6 @@ def simulate(
     keep : list of str, optional
         The variables of the result that are wanted, as ["q", "tip"]; default all. Nothing else is computed, or
         compiled for it; `energy_drift` is there with kinetic, potential or energy_error.
-
     s0 : (states,), optional
         States of drives at t = 0, see `Model.states`; default zero.
     w : numbers, function, input or dict, optional
@@ -123,7 +122,8 @@ def simulate(
         deflection (time, link, axis) [m] and tip_angle (time, link, angle) [rad] of each link's tip in its own frame;
         kinetic, potential, work, dissipated [J], power [W] (time). energy_error = kinetic + potential - work +
         dissipated, less its value at the start: the integrator's error. Its largest relative size is the attribute
-        `energy_drift`. The arm, the method and the statistics are attributes too.
+        `energy_drift`. The arm, the method and the statistics are attributes too. Where the arm has states of drives,
+        or exogenous inputs, also drive_state (time, state) and w (time, exogenous).
 
         Of an arm on a free base also momentum [kg m/s] and angular_momentum [N m s] (time, axis), along the world's
         axes and about its origin. Where nothing acts from outside, the attributes `momentum_drift` and
