@@ -11,6 +11,9 @@ from typing import final
 import numpy as np
 
 from flexarm.model import Model
+from flexarm.native.kernel import Code
+from flexarm.simulation import methods
+from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
@@ -123,12 +126,27 @@ class Stopped:
         return min(near, default=0.0) + BEYOND * length
 
 
-def stopped(
-    solve: Solve | Race, model: Model, drive: Input, plan: Plan, method: str, step: float
+def solving(
+    method: str,
+    plan: Plan,
+    rate: Code,
+    model: Model,
+    drive: Input,
+    layout: Layout,
+    rtol: float,
+    atol: float,
+    step: float,
+    reason: str,
+    radius: float | None,
 ) -> Solve | Race | Stopped:
-    """The method that stops at sharp contacts, if the arm has some and the method can be stopped; else as it is."""
+    """How a run is solved, "auto" or by a method; stopped at sharp contacts where there are some and it can be."""
+    found: Solve | Race
+    if method == "auto":
+        found = methods.race(plan, rate, model, drive, layout, rtol, atol)
+    else:
+        found = methods.solver(method, plan, model, drive, layout, rtol, atol, step, reason, radius)
     able = model.arm.sharp and drive.period is None and step == 0.0 and method in METHODS
-    return Stopped(solve, model, plan) if able else solve
+    return Stopped(found, model, plan) if able else found
 
 
 class _Way:

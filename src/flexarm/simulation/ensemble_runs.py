@@ -21,11 +21,10 @@ from flexarm.simulation.lanes import DONE, GROWN, UNDER_WAY
 from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
 from flexarm.simulation.layout import RIDING, Layout
-from flexarm.simulation.methods import Solve
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import InLanes as How
 from flexarm.simulation.protocol import Input
-from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT, Race
+from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import DIVERGED, Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
 from flexarm.simulation.solvers import FIXED
@@ -432,15 +431,10 @@ class Alone:
         self._plan = plan
         if self._stopped:  # while the plan was made
             plan.stop()
-        plain: Solve | Race
-        if group.method == "auto":
-            plain = methods.race(plan, rate, model, drive, layout, asked.rtol, asked.atol)
-        else:
-            plain = methods.solver(
-                *(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
-                asked.radius,
-            )
-        solve = contacts.stopped(plain, model, drive, plan, group.method, group.step)
+        solve = contacts.solving(
+            *(group.method, plan, rate, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
+            asked.radius,
+        )
         run = Run(times, group.x[i, 0].copy())
         run.integrate(model, drive, runs.outside(r), plan, solve)
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):

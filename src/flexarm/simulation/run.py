@@ -169,12 +169,7 @@ def simulate(
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
     compiled = clock.perf_counter()
-    plain: Solve | Race
-    if chosen == "auto":
-        plain = methods.race(plan, rate, model, drive, layout, rtol, atol)
-    else:
-        plain = methods.solver(chosen, plan, model, drive, layout, rtol, atol, step, why, spectral_radius)
-    solve = contacts.stopped(plain, model, drive, plan, chosen, step)
+    solve = contacts.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, spectral_radius)
 
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)
