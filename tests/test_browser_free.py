@@ -260,7 +260,9 @@ def test_a_bundled_arm_on_a_free_base_is_alive(opened, name):
     """Pulled, it drifts: the camera goes with the base, the ghost too; targets of wheels turn it."""
     tab = opened(played(name).html)
     until(tab, "page && page.scene.frames > 2")
-    labels = tab.evaluate("[...document.querySelectorAll('.side .group:first-of-type label')].map((x) => x.textContent)")
+    labels = tab.evaluate(
+        "[...document.querySelectorAll('.side .group:first-of-type label')].map((x) => x.textContent)"
+    )
     wheels = [f"base (wheel-{axis})" for axis in "xyz"]
     assert labels[:3] == (wheels if name == "satellite" else ["upper", "fore", "hand"])
     found = tab.evaluate(
