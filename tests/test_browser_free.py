@@ -247,7 +247,7 @@ def test_a_cursor_stands_where_the_address_says(opened, shown, tmp_path):
     tab.goto(f"{path.as_uri()}#t=1.5")
     tab.reload()
     until(tab, "page && page.player.time === 1.5")
-    tab.wait_for_timeout(300)
+    tab.evaluate(SETTLED)
     cursor, over = (tab.locator(f".plot:nth-child(1) {x}").bounding_box() for x in (".cursor", ".u-over"))
     assert cursor["x"] - over["x"] == pytest.approx(0.75 * over["width"], abs=1.0)
 
