@@ -11,7 +11,7 @@ from typing import Any
 import flexarm as fa
 from benchmarks.report import Table, judged, spread
 
-PLAYED = ("subudhi-morris", "canadarm", "spatial-6r", "theodore-ghosal")
+PLAYED = ("subudhi-morris", "canadarm", "spatial-6r", "theodore-ghosal", "satellite", "canadarm-bus")
 LARGEST, LIVELY = 3e6, 60.0
 """Bytes of a page with 10 s of the six-joint arm in 1000 samples; pictures a second."""
 
@@ -108,7 +108,7 @@ def _in_a_browser(folder: Path, pages: list[Path], seconds: float) -> list[Table
             path = fa.play(name, folder / f"{name}-live.html", show=False)
             factor = asked(path, FACTOR, 0.2 * min(seconds, 1.0))
             step = asked(path, "() => flexarm.page.data.live.step", 0.0)
-            n, size = len(fa.load(name).coordinates), path.stat().st_size / 1e6
+            n, size = len(fa.load(name).velocities), path.stat().st_size / 1e6
             met = "yes" if factor >= 1.0 else "**no**"
             alive.add(name, n, f"{1e3 * step:.3g} ms", f"{size:.2f} MB", f"{factor:.3g}", ">= 1", met)
         browser.close()

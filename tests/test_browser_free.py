@@ -247,6 +247,44 @@ def test_a_cursor_stands_where_the_address_says(opened, shown, tmp_path):
     tab.goto(f"{path.as_uri()}#t=1.5")
     tab.reload()
     until(tab, "page && page.player.time === 1.5")
-    tab.wait_for_timeout(300)
+    tab.evaluate(SETTLED)
     cursor, over = (tab.locator(f".plot:nth-child(1) {x}").bounding_box() for x in (".cursor", ".u-over"))
     assert cursor["x"] - over["x"] == pytest.approx(0.75 * over["width"], abs=1.0)
+
+
+# -- alive -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["satellite", "canadarm-bus", "canadarm-free"])
+def test_a_bundled_arm_on_a_free_base_is_alive(opened, name):
+    """Pulled, it drifts: the camera goes with the base, the ghost too; targets of wheels turn it."""
+    tab = opened(played(name).html)
+    until(tab, "page && page.scene.frames > 2")
+    labels = tab.evaluate(
+        "[...document.querySelectorAll('.side .group:first-of-type label')].map((x) => x.textContent)"
+    )
+    wheels = [f"base (wheel-{axis})" for axis in "xyz"]
+    assert labels[:3] == (wheels if name == "satellite" else ["upper", "fore", "hand"])
+    found = tab.evaluate(
+        """() => {
+            const { page } = flexarm, { live, scene } = page;
+            page.run(false);
+            page.draw();
+            const before = [scene.camera.position.toArray(), Array.from(live.q.slice(0, 3))];
+            live.aim(live.goal.map((x) => x + 0.3));
+            live.force.set([0, 0.02 * live.given.push * live.given.reach, 0]);
+            live.advance(1.0);
+            page.draw();
+            page.record();
+            const { there } = live.aimed();
+            return [before, [scene.camera.position.toArray(), Array.from(live.q.slice(0, 3))], Array.from(there),
+                    page.ghost.tip(), Array.from(live.aimed().place), live.fault, live.drift().relative];
+        }"""
+    )
+    (camera, place), (camera_after, place_after), there, ghost, aimed, fault, drift = found
+    moved = np.array(place_after) - place
+    assert np.linalg.norm(moved) > 1e-5
+    np.testing.assert_allclose(np.array(camera_after) - camera, moved, atol=1e-9)
+    np.testing.assert_allclose(there[:3], place_after, atol=1e-9)
+    np.testing.assert_allclose(ghost, aimed, atol=1e-5 * max(1.0, np.linalg.norm(aimed)))
+    assert fault == "" and abs(drift) < 1e-6

@@ -125,6 +125,21 @@ def test_bristles_hold_as_a_spring_and_slide_with_mu():
     assert slid.energy_drift < 1e-7
 
 
+def test_inverse_dynamics_sees_bristles_as_in_steady_sliding():
+    """mu N against the motion in any direction of the plane, whatever the bristles' damping; at rest that alone."""
+    mu, m, k, sigma_1 = 0.4, 1.0, 1e5, 20.0
+    lugre = {"friction": mu, "model": "lugre", "bristle_stiffness": 2e3, "bristle_damping": sigma_1}
+    model = mass(m, [X, (0.0, 1.0, 0.0), Z], stiffness=k, **lugre)
+    q, N = np.array([0.0, 0.0, -m * G / k]), m * G
+    for qd in ([3e-5, 4e-5, 0.0], [-0.6, 0.8, 0.0]):
+        force = mu * N * np.array(qd) / np.linalg.norm(qd)
+        np.testing.assert_allclose(model.damping_force(q, np.array(qd)), force, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(model.inverse_dynamics(q, np.array(qd), 0 * q), force, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.damping_force(q, 0 * q), 0.0, atol=1e-12)
+    slope = np.array(model.slope("damping_force", 1)(q, 0 * q))
+    np.testing.assert_allclose(slope, sigma_1 * N * np.diag([1.0, 1.0, 0.0]), rtol=1e-9, atol=1e-9)
+
+
 def flexible(**contact):
     body = fa.Beam(length=1.0, mass=0.5, EI=30.0, modes={"y": 4}, shapes="hermite", damping=0.02)
     link = fa.Link(name="arm", joint=fa.Revolute(rotor_inertia=0.05, damping=0.5), body=body)

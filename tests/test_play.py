@@ -236,7 +236,7 @@ def test_the_tip_is_aimed_by_the_rigid_arm(name, tmp_path):
     script = f"""
         return {listed([*places, far])}.map((place) => {{
             const left = live.aimTip(place);
-            return [left, live.goal.slice(), rigid(live.goal).place];
+            return [left, live.goal.slice(), live.aimed().place.slice()];
         }});
     """
     *found, (left, r, place) = run(live, script, tmp_path)
@@ -347,8 +347,7 @@ def test_the_regulator_settles_in_the_packages_equilibrium(tmp_path):
         live.set("payload", 1.0);
         live.aim([0.8, -0.6]);
         live.step();
-        const { q, u } = live.standing;
-        const [q0, u0] = [q.slice(), u.slice()];
+        const [q0, u0] = [live.standing.x.slice(), live.standing.u.slice()];
         live.set("damping", 0.1);
         live.advance(40);
         return [q0, u0, live.q.slice(), live.u.slice(), live.known.slice()];
@@ -389,7 +388,7 @@ def test_a_telescope_that_leaves_its_range_stops(tmp_path):
     live = alive("theodore-ghosal")
     script = """
         live.use("none");
-        live.y[given.n + given.joints[2]] = 2.0;
+        live.qd[2] = 2.0;
         const went = live.advance(3.0);
         const word = live.fault, time = live.time;
         live.advance(1.0);
@@ -477,7 +476,7 @@ def test_the_fastest_corner_runs(tmp_path):
         live.gains(given.kpStops.length - 1, given.kdStops.length - 1);
         live.aim([1.0, 1.0]);
         live.advance(10);
-        return [live.fault, given.joints.map((c, j) => live.goal[j] - live.q[c]), live.drift().relative];
+        return [live.fault, Array.from(live.seen(), (y, j) => live.goal[j] - y), live.drift().relative];
     """
     fault, gap, drift = run(live, script, tmp_path)
     assert fault == "" and np.abs(gap).max() < 0.05 and abs(drift) < 1e-4

@@ -97,6 +97,7 @@ def test_the_description_says_what_segments_have():
 
 REFUSED = [
     ({"segments": 0}, "segments is 0; it must be an integer from 1 to 100"),
+    ({"segments": 2, "foreshortening": "no"}, "foreshortening is 'no'; it must be true or false"),
     ({"segments": 1.5}, "segments is 1.5; it must be an integer from 1 to 100"),
     ({"shapes": "clamped-free"}, "shapes is 'clamped-free'; with segments a moment must pass from one to the next"),
     ({"shapes": {"z": "hermite"}}, "shapes.y is 'clamped-mass'; with segments a moment must pass"),

@@ -56,10 +56,31 @@ def test_wrong_struts_are_refused_in_one_line():
         ({"link": "b"}, "struts[0].link is 'b'; the links are a"),
         ({"link": "a", "to": "c"}, "struts[0].to is 'c'; the links are a"),
         (
-            {"link": "a", "to": "a", "point": (1, 0, 0)},
+            {"link": "a", "to": "a", "to_at": 0.0, "point": (1, 0, 0)},
             "struts[0].point is (1.0, 0.0, 0.0); with `to` there is none: leave it out",
         ),
     ):
         with pytest.raises(fa.DescriptionError) as caught:
             one_link([fa.Strut(stiffness=1.0, **strut)])
         assert str(caught.value) == f"Arm: {said}"
+
+
+def test_a_strut_without_two_ends_is_refused_in_one_line():
+    for strut, said in (
+        ({"to_at": 0.5}, "to_at is 0.5; without `to` there is no such station: leave it out"),
+        ({"at": 0.5, "to": "a", "to_at": 0.5}, "to_at is 0.5, where the strut begins; its ends must be apart"),
+    ):
+        with pytest.raises(fa.DescriptionError) as caught:
+            fa.Strut(link="a", stiffness=1.0, **strut)
+        assert str(caught.value) == f"Strut: {said}"
+
+
+@pytest.mark.parametrize(("strut", "field"), [({"link": "a"}, "at"), ({"link": "b", "to": "a"}, "to_at")])
+def test_on_a_telescope_only_the_tip_carries_a_strut(strut, field):
+    """A station before it is no particle: what pulls there would not do the work of its energy."""
+    sliding = fa.Link(name="a", joint=fa.Telescope(free_length=0.5), body=fa.Beam(length=0.8, mass=0.5, modes={}))
+    arm = one_link([]).replace(links=[sliding, fa.Link(name="b", body=fa.Rigid(length=0.3, mass=1.0))])
+    arm.replace(struts=[fa.Strut(stiffness=1.0, **strut)])
+    with pytest.raises(fa.DescriptionError) as caught:
+        arm.replace(struts=[fa.Strut(stiffness=1.0, **strut, **{field: 0.5})])
+    assert str(caught.value) == f"Arm: struts[0].{field} is 0.5; on a telescope it must be 1, its tip"

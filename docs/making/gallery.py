@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 CATALOGUE = ROOT / "src" / "flexarm" / "catalogue"
 
-PLAYED = ("canadarm", "subudhi-morris", "spatial-6r", "theodore-ghosal")
+PLAYED = ("canadarm", "subudhi-morris", "spatial-6r", "theodore-ghosal", "satellite", "canadarm-bus")
 """Arms that have a page in which they are alive."""
 SEEN = 0.05
 """Of an arm's reach: how large deflections are in a picture, where they are magnified."""

@@ -343,7 +343,8 @@ class Arm(Described):
 
     @model_validator(mode="after")
     def _struts_fit(self) -> Self:
-        names = [link.name for link in self.links] + [BASE] * self.free
+        known = {link.name: link for link in self.links}
+        names = [*known, *[BASE] * self.free]
         for i, strut in enumerate(self.struts):
             ends = [("link", strut.link, "at", strut.at), ("to", strut.to, "to_at", strut.to_at)]
             for field, name, station, at in ends if strut.to else ends[:1]:
@@ -351,8 +352,10 @@ class Arm(Described):
                     raise Fault(
                         f"struts[{i}].{field}", f"is {name!r}; the links are {', '.join(names)}{meant(name, names)}"
                     )
-                if name == BASE and self.free and at != 1.0:
+                if name not in known and at != 1.0:
                     raise Fault(f"struts[{i}].{station}", f"is {at}; the base has no stations: leave it out")
+                if name in known and isinstance(known[name].joint, Telescope) and at != 1.0:
+                    raise Fault(f"struts[{i}].{station}", f"is {at}; on a telescope it must be 1, its tip")
             if strut.to and any(strut.point):
                 raise Fault(f"struts[{i}].point", f"is {strut.point}; with `to` there is none: leave it out")
         return self

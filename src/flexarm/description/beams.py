@@ -280,7 +280,8 @@ class Beam(Body):
             return data
         given = data.get("shapes", DEFAULTS["y"])
         shapes = "polynomial" if isinstance(given, str) and given == DEFAULTS["y"] else given
-        return {**data, "shapes": shapes, "foreshortening": True}
+        shortens = data.get("foreshortening", False)
+        return {**data, "shapes": shapes, "foreshortening": True if shortens is False else shortens}
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:

@@ -137,7 +137,8 @@ class FreeBase(Base):
         if not smallest > 0.0:
             raise Fault("inertia", f"is {shown(self.inertia)}; it must be positive about every axis of a free base")
         names = [thruster.name for thruster in self.thrusters]
+        taken = (*POSE, *TWIST, *(f"base.{state}" for state, _ in (self.orbit.states if self.orbit else ())))
         for i, name in enumerate(names):
-            if name in names[:i] or f"base.{name}" in POSE + TWIST:
+            if name in names[:i] or f"base.{name}" in taken:
                 raise Fault(f"thrusters[{i}].name", f"is {name!r}, which is taken; each thruster needs its own")
         return self

@@ -1,9 +1,11 @@
 """Springs between two points of an arm, or between one and the ground."""
 
-from typing import Annotated, final
+from typing import Annotated, Self, final
+
+from pydantic import model_validator
 
 from flexarm import checks
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, SHARE, Described, Vector, number, vector
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, SHARE, Described, Fault, Vector, number, vector
 
 
 @final
@@ -17,7 +19,7 @@ class Strut(Described):
     ----------
     link : str
     at : float
-        Station along the link, from 0 to 1 of its length.
+        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
     point : (3,)
         Where its other end is, in the world, which is the frame of a base that is not free [m].
     to : str, optional
@@ -37,3 +39,11 @@ class Strut(Described):
     to_at: Annotated[float, number("", SHARE)] = 1.0
     stiffness: Annotated[float, number("N/m", POSITIVE)]
     length: Annotated[float, number("m", NOT_NEGATIVE)] = 0.0
+
+    @model_validator(mode="after")
+    def _has_two_ends(self) -> Self:
+        if not self.to and self.to_at != 1.0:
+            raise Fault("to_at", f"is {self.to_at}; without `to` there is no such station: leave it out")
+        if (self.to, self.to_at) == (self.link, self.at):
+            raise Fault("to_at", f"is {self.to_at}, where the strut begins; its ends must be apart")
+        return self

@@ -333,7 +333,7 @@ def _assembled(
         if i < 0:
             return ground, []
         if isinstance(at, Pose):
-            return links[i][0], [Step(motion, axis, value) for motion, axis, value in _posed(at)]
+            return links[i][0], [Step(motion, axis, value) for motion, axis, value in _to_pose(at)]
         member, x = member_of(len(links[i]), at)
         return links[i][member], _outlet_steps(chained[links[i][member]], x, places[links[i][member]])
 
@@ -468,7 +468,7 @@ def _carried(some: list[Body], link: Link, hung: list[Hanging]) -> Matrix:
         beyond = [[float(own[r][c]) + outer[r][c] for c in range(6)] for r in range(6)]
         for at, I in hung:
             if isinstance(at, Pose):
-                on, steps = 0, _posed(at)
+                on, steps = 0, _to_pose(at)
             else:
                 on, x = member_of(len(some), at)
                 steps = _turned(body.section(x, rest))
@@ -504,7 +504,8 @@ def _placement(link: Link, name: Name) -> Motions:
     return _motions(where, roll, pitch, yaw)
 
 
-def _posed(pose: Pose) -> Motions:
+def _to_pose(pose: Pose) -> Motions:
+    """The motions to a pose."""
     return _motions([*pose.xyz], *pose.rpy)
 
 

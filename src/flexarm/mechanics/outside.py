@@ -191,8 +191,11 @@ def contact(chain: Chain, description: Contact, link: int) -> Element:
             force = added(force, scaled(-f, t))
         return Push(force, s_dot, lost=-dot(force, seen.v))
 
+    def sliding(seen: Seen) -> Vector:
+        return _bent(description, [dot(t, seen.v) for t in tangents]) if states else []
+
     states = len(description.states)
-    return Element(lambda q, qd: both(q, qd)[:3], push, potential=potential, states=states)
+    return Element(lambda q, qd: both(q, qd)[:3], push, potential=potential, steady=sliding, states=states)
 
 
 STANDING = 1e-12
@@ -206,9 +209,18 @@ def _bristles(description: Contact, N: Scalar, v: Vector, z: Vector) -> tuple[Ve
     hold depends on N, which others change: it counts as lost until it comes back.
     """
     sigma_0, sigma_1 = description.bristle_stiffness or 0.0, description.bristle_damping
-    speed = ca.sqrt(dot(v, v) + STANDING**2)
-    z_dot = [a - sigma_0 * speed * b / description.friction for a, b in zip(v, z, strict=True)]
+    z_dot = [a - sigma_0 * _speed(v) * b / description.friction for a, b in zip(v, z, strict=True)]
     return [N * (sigma_0 * b + sigma_1 * c) for b, c in zip(z, z_dot, strict=True)], z_dot
+
+
+def _bent(description: Contact, v: Vector) -> Vector:
+    """The bristles in steady sliding: along v by mu / sigma_0; of a contact that stands, straight."""
+    far = description.friction / (description.bristle_stiffness or 0.0)
+    return [ca.if_else(dot(v, v) > 0.0, far * x / _speed(v), 0.0) for x in v]
+
+
+def _speed(v: Vector) -> Scalar:
+    return ca.sqrt(dot(v, v) + STANDING**2)
 
 
 def in_plane(normal: list[float]) -> tuple[list[float], list[float]]:

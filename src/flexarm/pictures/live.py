@@ -10,25 +10,27 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.attitude import local_names
 from flexarm.closed_forms.formats.program import Program
-from flexarm.control import JointPD, lqr, pd
-from flexarm.control.gains import actuated, rigid_arm
+from flexarm.control import JointPD, lqr
+from flexarm.control.gains import rigid_arm
 from flexarm.control.shaping import controlled_vibrations
 from flexarm.description.arm import Arm
-from flexarm.description.joints import Telescope
+from flexarm.description.free import FreeBase
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.mechanics import dynamics as dy
-from flexarm.mechanics.chain import positions
+from flexarm.mechanics.chain import coordinate_rates, positions
 from flexarm.mechanics.lean import lean
 from flexarm.mechanics.parameters import Parameter
 from flexarm.mechanics.quantities import acted
 from flexarm.mechanics.spatial import added, dot, entries
 from flexarm.model import Model
-from flexarm.model.local import moved_by_joints
+from flexarm.model.local import configured, localized
 from flexarm.model.varied import variable
 from flexarm.native.program import operations
 from flexarm.pictures.drawing import drawing_program
 from flexarm.pictures.playable import unplayable
+from flexarm.pictures.targets import Targets, ToTargets, targets
 from flexarm.trajectory import ZVD, Shaper
 
 Array = np.ndarray
@@ -62,6 +64,9 @@ LONGEST_STEP = 1e-3
 BUDGET = 5e8
 """Operations a second of motion: a fifth of what V8 does on a laptop, all that it does on a slow phone."""
 
+CALMLY = 0.25
+"""Acceleration and speed of a base that wheels turn, of those of a joint: all that it carries swings."""
+
 WELL_DAMPED = 0.4
 """Damping ratio above which a mode needs no shaper."""
 
@@ -91,38 +96,40 @@ class Slider:
 
 @final
 class Live:
-    """An arm as a page runs it.
+    """An arm as a page runs it. On a free base its wheels are led by the turn of the base, and its thrusters are off.
 
     Parameters
     ----------
     arm : Arm
-    q : (n,)
+    q : (nq,)
         Where it starts, at rest.
     target : (m,)
-        Of the joints.
+        Of the joints; in a wheel's place of the base's turn about its axis, see `Targets`.
     gains : (Kp, Kd), optional
         Of the joints' controller, (m,) each.
 
     Raises
     ------
     DescriptionError
-        When the arm has no actuators, or not one a joint, a free base, or drives with states or inputs from outside.
+        When the arm has no actuated joints, or not one a joint, or drives with states or inputs from outside.
     """
 
     def __init__(self, arm: Arm, q: ArrayLike, target: ArrayLike, gains: tuple[Array, Array] | None = None):
-        if not arm.inputs:
-            raise DescriptionError(f"play: arm {arm.name!r} has no actuator")
+        if not arm.joints:
+            raise DescriptionError(f"play: arm {arm.name!r} has no actuated joint")
         if why := unplayable(arm):
             raise DescriptionError(f"play: arm {arm.name!r}{why}")
         self.described = arm
         self.target = np.array(target, dtype=float)
         self._gains = gains
         start = dict(zip(arm.coordinates, np.array(q, dtype=float).tolist(), strict=True))
-        self.arm = arm
+        base = arm.base
+        self.arm = arm.replace(base=base.replace(thrusters=())) if isinstance(base, FreeBase) else arm
         self._fewer_modes: dict[str, str] = {}
         while True:
             self.model = Model(self.arm, _varied(self.arm))
             self.rigid = rigid_arm(self.model)
+            self.led: Targets = targets(self.model)
             self.q = np.array([start[name] for name in self.arm.coordinates])
             self._forget()
             if self.bearable or not (less := self._fewer()):
@@ -188,7 +195,7 @@ class Live:
     @cached_property
     def pace(self) -> float:
         """Bandwidth of the controllers [rad/s]: that of the slowest mode with the drives held, if that is not fast."""
-        slow = [omega for omega in self.plain.frequencies(self._standing(self.target)) if omega > 0]
+        slow = [omega for omega in self.plain.frequencies(self.led.standing(self.target)) if omega > 0]
         return float(min([FASTEST_JOINTS, *slow[:1]]))
 
     @cached_property
@@ -203,15 +210,28 @@ class Live:
 
     @property
     def _inertia(self) -> Array:
-        return np.diag(self.rigid.mass_matrix(self.target)).copy()
+        """(m,): of the rigid arm at the target, along what each target alone moves."""
+        led = targets(self.rigid)
+        M = self.rigid.mass_matrix(led.standing(self.target))
+        return np.einsum("im,ij,jm->m", led.moved, M, led.moved)
 
     @cached_property
     def _designs(self) -> tuple[list[Array], str]:
         try:
-            laws = [lqr.LQR(joints=self.target, bandwidth=x * self.pace).law(self.plain) for x in LQR_STOPS]
+            joints, wheels = (self.led.moved @ self.target)[list(self.arm.joints)], self.led.wheels
+            designs = [lqr.LQR(joints=joints, bandwidth=x * self.pace, wheels=wheels) for x in LQR_STOPS]
+            facts = [design.law(self.plain).facts for design in designs]
         except FlexarmError as error:
             return [], str(error)
-        return [law.facts["K"] for law in laws], ""
+        return [self._of_all(x["K"], x["coordinates"]) for x in facts], ""
+
+    def _of_all(self, K: Array, names: tuple[str, ...]) -> Array:
+        """Gains (m, 2n) of gains of some coordinates."""
+        n, names_of_all = self.model.nv, local_names(self.arm)
+        own = [names_of_all.index(name) for name in names]
+        found = np.zeros((len(K), 2 * n))
+        found[:, own + [n + i for i in own]] = K
+        return found
 
     @property
     def regulators(self) -> list[Array]:
@@ -228,9 +248,13 @@ class Live:
         return [self._shaper(kp, kd) for kp in KP_STOPS for kd in KD_STOPS]
 
     def _shaper(self, kp: float, kd: float) -> Shaper | None:
-        controller = JointPD(tuple(self.target.tolist()), kp * self.Kp, kd * self.Kd)
+        target = tuple(self.target.tolist())
         try:
-            omega, zeta = controlled_vibrations(self.plain, controller)
+            if self.arm.free:  # which falls with all that it carries: no weight to be carried
+                controller = ToTargets(target, kp * self.Kp, kd * self.Kd)
+                omega, zeta = controlled_vibrations(self.plain, controller, self.led.standing(self.target))
+            else:
+                omega, zeta = controlled_vibrations(self.plain, JointPD(target, kp * self.Kp, kd * self.Kd))
         except FlexarmError:
             return None
         slow = [(w, z) for w, z in zip(omega.tolist(), zeta.tolist(), strict=True) if z < WELL_DAMPED]
@@ -241,31 +265,39 @@ class Live:
 
     @property
     def push(self) -> float:
-        """Of a push on the tip [N/m]: as stiff as the arm under its controller is there, where it is softest."""
-        q = self._standing(self.target)
-        B = self.plain.input_matrix(q)
-        K = np.array(self.plain.slope("restoring_force", 0)(q)) + B @ np.diag(self.Kp) @ B.T
+        """Of a push on the tip [N/m]: as stiff as the arm under its controller is there, where it is softest; a free
+        base is held meanwhile, and what turns nothing but itself is left out."""
+        q = self.led.standing(self.target)
+        K = np.array(self.plain.slope("restoring_force", 0)(q)) + self._fed_back(self.Kp)
         J = np.array(self.plain.slope("tip", 0)(q))[12:15]  # the last column of the pose
+        own = np.arange(self.led.base, len(K))
+        own = own[K[own][:, own].any(axis=1)]
+        K, J = K[np.ix_(own, own)], J[:, own]
         softest = float(np.linalg.eigvals(J @ np.linalg.solve(K, J.T)).real.max())
         return 1.0 / softest if softest > 0 else 1.0
+
+    def _fed_back(self, gains: Array) -> Array:
+        """The slope (n, n) of what the joints' controller does against local coordinates, or their rates."""
+        B = self.plain.input_matrix(np.array(self.arm.rest))
+        return np.asarray(B @ ((self.led.acting * gains)[:, None] * self.led.seen))
 
     # -- the step
 
     @cached_property
     def poles(self) -> Array:
         """Eigenvalues [1/s] of the arm, free and under controllers, at the ends of what can be changed."""
-        B, n = self.model.input_matrix(self.q), len(self.q)
-        kp, kd = KP_STOPS[-1] * self.Kp, KD_STOPS[-1] * self.Kd
-        feedback = [(0 * B.T, 0 * B.T), (kp[:, None] * B.T, kd[:, None] * B.T)]
-        feedback += [(K[:, :n], K[:, n:]) for K in self.regulators[-1:]]
+        B, n = self.model.input_matrix(self.q), self.model.nv
+        hardest = self._fed_back(KP_STOPS[-1] * self.Kp), self._fed_back(KD_STOPS[-1] * self.Kd)
+        feedback = [(np.zeros((n, n)), np.zeros((n, n))), hardest]
+        feedback += [(B @ K[:, :n], B @ K[:, n:]) for K in self.regulators[-1:]]
         found = []
         for p in self._corners():
             model = self.model.at(p)
             for q in self._configurations():
-                M, D = model.mass_matrix(q), np.array(model.slope("damping_force", 1)(q, 0 * q))
+                M, D = model.mass_matrix(q), np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
                 K = np.array(model.slope("restoring_force", 0)(q))
                 for Kq, Kqd in feedback:
-                    lower = -np.linalg.solve(M, np.hstack([K + B @ Kq, D + B @ Kqd]))
+                    lower = -np.linalg.solve(M, np.hstack([K + Kq, D + Kqd]))
                     found.append(np.linalg.eigvals(np.vstack([np.eye(n, 2 * n, n), lower])))
         return np.concatenate(found)
 
@@ -305,24 +337,12 @@ class Live:
         rng = np.random.default_rng(1)
         low, high = self.ranges
         joints = [self.target, *(rng.uniform(low, high, len(low)) for _ in range(3)), low]
-        return [self.q, *(self._standing(r) for r in joints)]
-
-    def _standing(self, joints: Array) -> Array:
-        """The coordinates with the joints there, and nothing bent."""
-        T = moved_by_joints(self.model.arm)
-        return np.where(T.any(axis=1), T @ joints, self.arm.rest)
+        return [self.q, *(self.led.standing(r) for r in joints)]
 
     @property
     def ranges(self) -> tuple[Array, Array]:
-        """Of the joints' targets, low and high, (m,) each: a turn each way, what a telescope can do, two reaches."""
-        reach = sum(link.body.length for link in self.arm.links)
-        bounds = []
-        for link in (link for link in self.arm.links if link.joint.moves):
-            if isinstance(link.joint, Telescope):
-                bounds.append((0.25 * link.body.length, 0.98 * link.body.length))
-            else:
-                bounds.append((-math.pi, math.pi) if link.joint.unit == "rad" else (-reach, reach))
-        low, high = np.array(bounds).T
+        """Of the targets, low and high, (m,) each; the first target is within."""
+        low, high = self.led.ranges
         return np.minimum(low, self.target), np.maximum(high, self.target)
 
     @property
@@ -333,7 +353,7 @@ class Live:
     def _fewer(self) -> tuple[Arm, str, str] | None:
         """The arm without its fastest mode, where that was, and what is left there; None where it has none left."""
         model = self.plain
-        q = self._standing(self.target)
+        q = self.led.standing(self.target)
         omega, shapes = model.modes(q, locked=False)
         K = np.array(model.slope("stiffness_force", 0)(q))
         if not len(omega) or not K.any():
@@ -356,18 +376,20 @@ class Live:
 
     @property
     def limits(self) -> list[tuple[int, float, float]]:
-        """Coordinates that have a range, and its ends: beyond it the equations of a telescope say nothing."""
-        found = []
+        """Places in q that have a range, and its ends: beyond it the equations of a telescope say nothing."""
+        found, before = [], self.model.nq - self.model.nv
         for body, own in zip(self.model.chain.bodies, self.model.chain.own, strict=True):
             eta = positions(own[1:])
-            found += [(eta[place], float(low), float(high)) for place, low, high in body.limits]
+            found += [(before + eta[place], float(low), float(high)) for place, low, high in body.limits]
         return found
 
     @property
     def path(self) -> tuple[Array, Array]:
         """Acceleration and speed at which a target is approached, (m,) each: the slowest mode is just seen to swing."""
         reach = sum(link.body.length for link in self.arm.links)
-        size = np.array([1.0 if link.joint.unit == "rad" else reach / 4 for link in self.arm.links if link.joint.moves])
+        moving = [link for link in self.arm.links if link.joint.moves]
+        size = np.array([1.0 if link.joint.unit == "rad" else reach / 4 for link in moving])
+        size[[link.name in self.led.wheels for link in moving]] = CALMLY
         a = min(4.0, self.pace**2 / 4)
         return a * size, 0.6 * math.sqrt(a) * size
 
@@ -375,71 +397,62 @@ class Live:
 
     @cached_property
     def motion(self) -> Program:
-        """(q, qd, u, f, p) -> qdd; power [W]: of the inputs, lost in dampers, of the push f on the tip [N]."""
+        """(q, qd, u, f, p) -> q', qdd; power [W]: of the inputs, lost in dampers, of the push f on the tip [N]."""
         model = self.model
-        q, qd = (ca.SX.sym(x, len(model.coordinates)) for x in ("q", "qd"))
+        q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
         u, f = ca.SX.sym("u", len(model.inputs)), ca.SX.sym("f", 3)
-        x, v = entries(q), entries(qd)
-        place = ca.vertcat(*dy.frames(model.chain, x)[-1].p)
-        pushed = entries(ca.densify(ca.jacobian(ca.dot(f, place), q)).T)
-        done = acted(model.chain, x, v, [], entries(u), [])
-        qdd = ca.vertcat(*dy.forward_dynamics(lean(model.chain), x, v, added(done.force, pushed)))
+        (chain, x), v = model.posed(entries(q)), entries(qd)
+        rates = ca.vertcat(*coordinate_rates(chain, v))
+        place = ca.vertcat(*dy.frames(chain, x)[-1].p)
+        work = ca.dot(f, ca.jtimes(place, q, rates))
+        pushed = entries(ca.densify(ca.gradient(work, qd)))
+        done = acted(chain, x, v, [], entries(u), [])
+        qdd = ca.vertcat(*dy.forward_dynamics(lean(chain), x, v, added(done.force, pushed)))
         power = ca.vertcat(done.supplied, done.lost, dot(pushed, v))
-        return self._program("motion", {"q": q, "qd": qd, "u": u, "f": f}, {"qdd": qdd, "power": power})
+        return self._program("motion", {"q": q, "qd": qd, "u": u, "f": f}, {"rates": rates, "qdd": qdd, "power": power})
 
     def programs(self) -> list[Program]:
-        """All that the page runs: motion, drawing, energy, rigid, joint_pd, regulator, statics."""
-        model, rigid, n, m = self.model, self.rigid, len(self.model.coordinates), len(self.model.inputs)
-        sym = {x: ca.SX.sym(x, n) for x in ("q", "qd", "q0")} | {x: ca.SX.sym(x, m) for x in ("r", "rd", "at", "u0")}
-        q, qd, r, rd = (sym[x] for x in ("q", "qd", "r", "rd"))
+        """All that the page runs: motion, drawing, energy, seen, rigid, joint_pd, regulator, statics."""
+        model, led, n, m = self.model, self.led, self.model.nv, len(self.model.inputs)
+        q, qd, x0 = ca.SX.sym("q", model.nq), ca.SX.sym("qd", n), ca.SX.sym("x0", n)
+        r, rd, at, u0 = (ca.SX.sym(name, m) for name in ("r", "rd", "at", "u0"))
         followed = {"q": q, "qd": qd, "r": r, "rd": rd}
+        x = localized(self.arm, q)
         p = model.symbols
         given = [] if p is None else [p]
 
         energy = ca.vec(model.function("energy")(q, qd, *given))
-        place = rigid.function("tip")(r)[:3, 3]
-        kinematics = Program(
-            "rigid",
-            "Where the tip of the rigid arm is, and its Jacobian",
-            ca.Function("rigid", [r], [place, ca.densify(ca.jacobian(place, r))], ["r"], ["place", "J"]),
-        )
+        aimed = led.aimed(q, r)
+        joints = aimed[[*range(led.base), *self.arm.joints]]
+        place = self.rigid.function("tip")(configured(self.rigid.arm, joints))[:3, 3]
+        rigid = {"there": configured(self.arm, aimed), "place": place, "J": ca.jacobian(place, r)}
 
         Kp, Kd = ca.SX.sym("Kp", m), ca.SX.sym("Kd", m)
-        y, yd = actuated(model) @ q, actuated(model) @ qd
-        carried = self._carried(y)
-        u = pd.torque(ca.diag(Kp), ca.diag(Kd), r - y, rd - yd)
+        pd = {"u": led.torque(x, qd, r, rd, Kp, Kd), "carried": self._carried(ca.DM(led.seen) @ x)}
 
         K = ca.SX.sym("K", m * 2 * n)
-        T = moved_by_joints(model.arm)
-        e, ed = q - sym["q0"] - T @ (r - sym["at"]), qd - T @ rd
-        held = lqr.torque(ca.reshape(K, 2 * n, m).T, sym["u0"], e, ed)
+        e, ed = x - x0 - ca.DM(led.moved) @ (r - at), qd - ca.DM(led.moved) @ rd
+        held = lqr.torque(ca.reshape(K, 2 * n, m).T, u0, e, ed)
 
-        restoring = model.function("restoring_force")(q, *given)
-        slope = ca.densify(ca.jacobian(restoring, q))
+        local = ca.SX.sym("x", n)
+        restoring = model.function("restoring_force")(configured(self.arm, local), *given)
         return [
             self.motion,
             drawing_program(model),
             self._program("energy", {"q": q, "qd": qd}, {"E": energy}),
-            kinematics,
-            self._program("joint_pd", followed | {"Kp": Kp, "Kd": Kd}, {"u": u, "carried": carried}),
-            Program(
-                "regulator",
-                "u of the LQR",
-                ca.Function(
-                    "regulator",
-                    [q, qd, r, rd, *(sym[x] for x in ("at", "q0", "u0")), K],
-                    [held],
-                    ["q", "qd", "r", "rd", "at", "q0", "u0", "K"],
-                    ["u"],
-                ),
-            ),
-            self._program("statics", {"q": q}, {"force": restoring, "slope": slope}),
+            _plain("seen", "Where what is led to a target stands", {"q": q}, {"y": ca.DM(led.shown) @ x}),
+            _plain("rigid", "The rigid arm at targets: its tip, and its Jacobian", {"q": q, "r": r}, rigid),
+            self._program("joint_pd", followed | {"Kp": Kp, "Kd": Kd}, pd),
+            _plain("regulator", "u of the LQR", followed | {"at": at, "x0": x0, "u0": u0, "K": K}, {"u": held}),
+            self._program("statics", {"x": local}, {"force": restoring, "slope": ca.jacobian(restoring, local)}),
         ]
 
     def _carried(self, y: Any) -> Any:
-        """The rigid arm's gravity torque at y, of the load and the gravity that the sliders say."""
+        """The rigid arm's gravity torque at y, of the load and gravity that the sliders say; on a free base none."""
         names = [x.name for x in self.model.varied if x.name in ("payload.mass", *GRAVITY)]
         p = self.model.symbols
+        if self.arm.free:
+            return ca.SX.zeros(y.numel())
         if p is None or not names:
             return self.rigid.function("gravity_force")(y)
         rigid = Model(self.rigid.arm, names)
@@ -452,6 +465,12 @@ class Live:
         return Program(name, f"{model.arm.name}: {name}", model.over_parameters(name, given, dense), model.varied)
 
 
+def _plain(name: str, title: str, given: dict[str, Any], results: dict[str, Any]) -> Program:
+    """A program without the arm's parameters."""
+    dense = [ca.cse(ca.densify(ca.SX(x))) for x in results.values()]
+    return Program(name, title, ca.Function(name, [*given.values()], dense, [*given], [*results]))
+
+
 def _varied(arm: Arm) -> list[str]:
     """Names of the parameters that the sliders change."""
     known = variable(arm)
@@ -460,7 +479,7 @@ def _varied(arm: Arm) -> list[str]:
     if any(arm.gravity):
         size = dict(zip(("gravity.x", "gravity.y", "gravity.z"), arm.gravity, strict=True))
         found += [x for x in pulls if size.get(x, 1.0)]
-    else:
+    elif not arm.free:  # which would fall out of sight
         found += [x for x in pulls if x == ("gravity.y" if _planar(arm) else "gravity.z")]
     return found
 

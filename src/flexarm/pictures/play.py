@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.attitude import local
 from flexarm.checks import Fault, checked_flag, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
@@ -14,7 +15,6 @@ from flexarm.description.load import bundled, load, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.files import checked_path
 from flexarm.model import Model
-from flexarm.model.local import moved_by_joints
 from flexarm.pictures.live import KD_STOPS, KP_STOPS, LQR_STOPS, Live
 from flexarm.pictures.page import page
 from flexarm.pictures.solids import solids
@@ -43,7 +43,8 @@ def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = 
     ----------
     what : Arm, Model, Scenario or str
         The arm; a scenario starts as it says, with its reference's end as target and the gains of its joint PD; a text
-        is the name of a bundled one, or the path of a .toml file.
+        is the name of a bundled one, or the path of a .toml file. In the place of a reaction wheel's angle the turn of
+        the free base about its axis is led to a target; thrusters are off.
     path : path, optional
         Of the file. Without one a `Page` is returned, which a notebook shows.
     show : bool
@@ -56,8 +57,8 @@ def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = 
     Raises
     ------
     DescriptionError
-        When there is no such arm or scenario, the arm has no actuator or not one a joint, its base is free, or the
-        file cannot be written.
+        When there is no such arm or scenario, the arm has no actuator or not one a joint, or the file cannot be
+        written.
     """
     with refused("play"):
         checked_flag(show, "show")
@@ -143,17 +144,19 @@ def _gains(scenario: Scenario, m: int) -> tuple[Array, Array] | None:
 
 def numbers(live: Live) -> dict[str, Any]:
     """What the page's engine is given; see assets/live.js."""
-    model, arm = live.model, live.arm
+    model, arm, led = live.model, live.arm, live.led
     low, high = live.ranges
     acceleration, speed = live.path
     moving = [link for link in arm.links if link.joint.moves]
     fastest, lasting = live.fastest
     return {
-        "n": len(model.coordinates),
+        "n": model.nv,
         "m": len(model.inputs),
         "coordinates": list(model.coordinates),
-        "joints": list(arm.joints),
-        "names": [link.name for link in moving],
+        "base": led.base,
+        "settling": [i for i in range(led.base, model.nv) if i not in arm.joints],
+        "names": list(led.names),
+        "off": [x.name for x in live.described.thrusters],
         "units": [link.joint.unit for link in moving],
         "efforts": [link.joint.effort_unit for link in moving],
         "q": np.asarray(live.q, dtype=float),
@@ -161,8 +164,9 @@ def numbers(live: Live) -> dict[str, Any]:
         "low": low,
         "high": high,
         "reach": float(sum(link.body.length for link in arm.links)),
-        "rest": np.array(arm.rest),
-        "moved": moved_by_joints(live.model.arm).ravel(),
+        "x": local(arm, live.q),
+        "start": led.at(live.q),
+        "moved": led.moved.ravel(),
         "inputs": model.input_matrix(np.array(arm.rest)).T.tolist(),
         "limits": [list(x) for x in live.limits],
         "largest": LARGEST,

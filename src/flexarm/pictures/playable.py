@@ -5,11 +5,10 @@ from flexarm.description.arm import Arm
 
 def unplayable(arm: Arm) -> str:
     """Why a page cannot follow what drives an arm, or what acts from outside; "" where it can."""
-    if arm.free:
-        return ": its base is free, which a page does not follow; look at a run of it, flexarm view, or give base=None"
     bare = arm.without_drives()
     if more := (*bare.states, *bare.exogenous):
-        how = "smooth friction of contacts, forces=() and base=None"
+        base = "a base without orbit" if arm.free else "base=None"
+        how = f"smooth friction of contacts, forces=() and {base}"
         return f" has {more[0]}, which a page does not follow; give {how}"
     if more := (*arm.states, *arm.exogenous):
         how = "give arm.without_drives(), or smooth friction"

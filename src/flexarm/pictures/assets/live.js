@@ -4,8 +4,9 @@
  * The arm alive: its equations integrated by the classical Runge-Kutta method with a fixed step, under a controller.
  * No element of the page is touched here; `play.js` shows what happens, and tests run this file in Node.
  *
- * The state y is (q, qd, work of the inputs, energy lost in dampers, work of the push). The programs are those that
- * Python has written: motion, energy, rigid, joint_pd, regulator, statics.
+ * The state y is (q, qd, work of the inputs, energy lost in dampers, work of the push); on a free base q has the seven
+ * numbers of its pose first, qd its six rates, and everything else is over as many local coordinates x. The programs are
+ * those that Python has written: motion, energy, seen, rigid, joint_pd, regulator, statics.
  */
 flexarm.Live = class {
   /**
@@ -16,11 +17,13 @@ flexarm.Live = class {
     this.given = given;
     this.programs = programs;
     const { n, m } = given;
-    this.y = new Float64Array(2 * n + 3);
+    this.nq = given.q.length;
+    const size = this.nq + n + 3;
+    this.y = new Float64Array(size);
     this.p = Float64Array.from(given.p);
     this.known = Float64Array.from(given.p); // the parameters as the controller knows them
-    this.force = new Float64Array(3); // of the push [N], in the base frame
-    this.goal = new Float64Array(m); // where the joints shall go,
+    this.force = new Float64Array(3); // of the push [N], in the base frame, or the world's of a free base
+    this.goal = new Float64Array(m); // where the joints shall go, and for wheels the base,
     this.r = new Float64Array(m); // and where their reference is on its way there
     this.rd = new Float64Array(m);
     this.u = new Float64Array(m);
@@ -31,18 +34,18 @@ flexarm.Live = class {
     this.values = Object.fromEntries(given.sliders.map((slider) => [slider.key, slider.value]));
 
     // what a step writes into, made once
-    this.stage = new Float64Array(2 * n + 3);
-    this.slopes = [0, 1, 2, 3].map(() => new Float64Array(2 * n + 3));
-    this.views = new Map([this.y, this.stage].map((y) => [y, [y.subarray(0, n), y.subarray(n, 2 * n)]]));
+    this.stage = new Float64Array(size);
+    this.slopes = [0, 1, 2, 3].map(() => new Float64Array(size));
+    this.views = new Map([this.y, this.stage].map((y) => [y, [y.subarray(0, this.nq), y.subarray(this.nq, this.nq + n)]]));
     this.rStage = new Float64Array(m);
     this.rShaped = new Float64Array(m);
     this.rdShaped = new Float64Array(m);
     this.zero = new Float64Array(m);
     this.out = Object.fromEntries(
-      ["motion", "energy", "rigid", "joint_pd", "regulator", "statics"].map((name) => [name, programs[name].out()]),
+      ["motion", "energy", "seen", "rigid", "joint_pd", "regulator", "statics"].map((name) => [name, programs[name].out()]),
     );
     this.eased = new Float64Array(m); // gravity torque is subtracted again where it is not wanted
-    this.standing = { q: new Float64Array(n), u: new Float64Array(m), stale: true };
+    this.standing = { x: new Float64Array(n), u: new Float64Array(m), goal: new Float64Array(m), stale: true };
     this.gains(given.kp, given.kd);
     this.bandwidth(given.lqr ? given.lqr.usual : 0);
     this.reset();
@@ -62,16 +65,17 @@ flexarm.Live = class {
 
   /** Back to the start, at rest; sliders, controller and gains stay as they are. */
   reset() {
-    const { n, target } = this.given;
+    const { n, target, start } = this.given;
     this.y.fill(0);
     this.y.set(this.given.q);
     this.steps = 0;
     this.force.fill(0);
     this.fault = "";
-    this.given.joints.forEach((c, j) => (this.r[j] = this.given.q[c]));
+    this.r.set(start);
     this.rd.fill(0);
     this.goal.set(target);
-    this.standing.q.set(this.given.q);
+    this.standing.x.set(this.given.x);
+    this.standing.goal.set(start);
     this.standing.u.fill(0);
     this.standing.stale = true;
     this.forgetPath();
@@ -123,6 +127,18 @@ flexarm.Live = class {
     this.standing.stale = true;
   }
 
+  /** Where what is led to a target stands (m). */
+  seen() {
+    this.programs.seen(this.q, this.out.seen);
+    return this.out.seen.y;
+  }
+
+  /** The rigid arm at the target: its coordinates, with a free base where it is now, and the place of its tip. */
+  aimed(goal = this.goal) {
+    this.programs.rigid(this.q, goal, this.out.rigid);
+    return this.out.rigid;
+  }
+
   /** Where the joints shall go. */
   aim(goal) {
     const { low, high } = this.given;
@@ -132,7 +148,7 @@ flexarm.Live = class {
 
   /**
    * Aims the tip of the rigid arm at a place: damped least squares with its Jacobian, joints within their ranges.
-   * @param {ArrayLike<number>} place (3), in the base frame
+   * @param {ArrayLike<number>} place (3), in the base frame, or the world's of a free base
    * @returns {number} how far from there it stays [m]
    */
   aimTip(place) {
@@ -142,7 +158,7 @@ flexarm.Live = class {
     const damping = (0.02 * reach) ** 2;
     let best = Infinity;
     for (let round = 0; round < 60; round++) {
-      this.programs.rigid(r, this.out.rigid);
+      this.aimed(r);
       const e = [0, 1, 2].map((i) => place[i] - x[i]);
       const left = Math.hypot(...e);
       if (left < best) this.aim(r);
@@ -236,8 +252,8 @@ flexarm.Live = class {
     const [r, rd] = this.reference;
     for (let j = 0; j < m; j++) this.rStage[j] = r[j] - (1 - part) * h * rd[j];
     if (controller === "lqr") {
-      const { q: q0, u: u0 } = this.standing;
-      programs.regulator(q, qd, this.rStage, rd, this.goal, q0, u0, this.K, out.regulator);
+      const { x, u } = this.standing;
+      programs.regulator(q, qd, this.rStage, rd, this.goal, x, u, this.K, out.regulator);
       this.u.set(out.regulator.u);
       return;
     }
@@ -247,23 +263,23 @@ flexarm.Live = class {
 
   /** Where the arm stands still at the goal, and the inputs for it: Newton's method from where it was last. */
   settle() {
-    const { n, m, joints, moved, inputs } = this.given;
-    const { q, u } = this.standing;
+    const { n, m, base, settling, moved, inputs } = this.given;
+    const { x, u, goal } = this.standing;
     this.standing.stale = false;
     if (this.controller !== "lqr") return;
-    const shift = joints.map((c, j) => this.goal[j] - q[c]);
-    for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) q[i] += moved[i * m + j] * shift[j];
-    const free = [...Array(n).keys()].filter((c) => !joints.includes(c));
+    for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) x[i] += moved[i * m + j] * (this.goal[j] - goal[j]);
+    goal.set(this.goal);
     const { force, slope } = this.out.statics;
+    const rows = Array.from({ length: n - base }, (_, k) => base + k); // nothing carries a free base
     for (let round = 0; round < 20; round++) {
-      this.programs.statics(q, this.known, this.out.statics);
-      const b = Array.from(force, (x, i) => inputs.reduce((sum, row, j) => sum + row[i] * u[j], -x));
-      const A = b.map((_, i) => [...free.map((c) => slope[i * n + c]), ...inputs.map((row) => -row[i])]);
-      const x = flexarm.solved(A, b);
-      if (!x || !x.every(Number.isFinite)) return;
-      free.forEach((c, k) => (q[c] += x[k]));
-      for (let j = 0; j < m; j++) u[j] += x[free.length + j];
-      if (Math.max(...free.map((_, k) => Math.abs(x[k])), 0) < 1e-12) return;
+      this.programs.statics(x, this.known, this.out.statics);
+      const b = rows.map((i) => inputs.reduce((sum, row, j) => sum + row[i] * u[j], -force[i]));
+      const A = rows.map((i) => [...settling.map((c) => slope[i * n + c]), ...inputs.map((row) => -row[i])]);
+      const dx = flexarm.solved(A, b);
+      if (!dx || !dx.every(Number.isFinite)) return;
+      settling.forEach((c, k) => (x[c] += dx[k]));
+      for (let j = 0; j < m; j++) u[j] += dx[settling.length + j];
+      if (Math.max(...settling.map((_, k) => Math.abs(dx[k])), 0) < 1e-12) return;
     }
   }
 
@@ -272,15 +288,14 @@ flexarm.Live = class {
   /** dy/dt at a state into dy. */
   rate(y, part, dy) {
     const { n } = this.given;
+    const { nq } = this;
     const [q, qd] = this.views.get(y);
     const out = this.out.motion;
     this.command(q, qd, part);
     this.programs.motion(q, qd, this.u, this.force, this.p, out);
-    for (let i = 0; i < n; i++) {
-      dy[i] = qd[i];
-      dy[n + i] = out.qdd[i];
-    }
-    for (let k = 0; k < 3; k++) dy[2 * n + k] = out.power[k];
+    for (let i = 0; i < nq; i++) dy[i] = out.rates[i];
+    for (let i = 0; i < n; i++) dy[nq + i] = out.qdd[i];
+    for (let k = 0; k < 3; k++) dy[nq + n + k] = out.power[k];
   }
 
   /** One step. Where the numbers run away, or a telescope leaves its range, the arm stops and `fault` says why. */
@@ -319,7 +334,7 @@ flexarm.Live = class {
     for (const [c, low, high] of limits) {
       if (!(y[c] > low && y[c] <= high)) return `${coordinates[c]} has left its range.`;
     }
-    for (let i = 0; i < 2 * n; i++) if (!(Math.abs(y[i]) < largest)) return "The motion ran away.";
+    for (let i = 0; i < this.nq + n; i++) if (!(Math.abs(y[i]) < largest)) return "The motion ran away.";
     return "";
   }
 
@@ -356,7 +371,7 @@ flexarm.Live = class {
   balance() {
     const { n } = this.given;
     const [kinetic, potential] = this.energies();
-    const [work, lost, pushed] = this.y.subarray(2 * n);
+    const [work, lost, pushed] = this.y.subarray(this.nq + n);
     this.moved = Math.max(this.moved || 0, kinetic, Math.abs(work), Math.abs(pushed), lost);
     return kinetic + potential - work - pushed + lost - (this.begin || 0);
   }

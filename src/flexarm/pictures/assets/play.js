@@ -158,9 +158,10 @@ flexarm.Play = class {
   about() {
     const { live } = this.data;
     const left = live.leftOut.length ? ` To run in real time it has fewer modes than its description: ${live.leftOut.join("; ")}.` : "";
+    const off = live.off.length ? " Its thrusters are off." : "";
     const text =
       `The arm's own equations, ${live.n} coordinates, run in this page: Runge-Kutta steps of ${flexarm.number(live.step, "s")}, ` +
-      `for modes up to ${flexarm.number(live.lasting, "rad/s")}.${left}`;
+      `for modes up to ${flexarm.number(live.lasting, "rad/s")}.${left}${off}`;
     const without = live.lqr ? "" : live.withoutRegulator;
     return this.group("How", flexarm.element("p.how", {}, text), ...(without ? [flexarm.element("p", {}, `No ${without}`)] : []));
   }
@@ -272,12 +273,7 @@ flexarm.Play = class {
   /** Ghost, ring and sliders to where the target is. */
   retarget() {
     const { live } = this;
-    const { n, m, rest, moved } = this.data.live;
-    const q = Float64Array.from(rest);
-    for (let i = 0; i < n; i++) {
-      for (let j = 0; j < m; j++) if (moved[i * m + j]) q[i] = moved[i * m + j] * live.goal[j];
-    }
-    this.ghost.update(q, 0);
+    this.ghost.update(live.aimed().there, 0);
     this.goals.forEach((slider, j) => {
       if (slider.value !== live.goal[j]) slider.value = live.goal[j];
     });
@@ -288,6 +284,7 @@ flexarm.Play = class {
   /** Whether the ground hides some of the target. */
   sunk() {
     const { up, level } = this.scene;
+    if (this.data.live.base) return false; // what floats has no ground
     const { frames } = this.ghost.out;
     for (let i = 0; i < frames.length; i += 12) {
       if (up.x * frames[i + 3] + up.y * frames[i + 7] + up.z * frames[i + 11] < level) return true;
@@ -295,21 +292,34 @@ flexarm.Play = class {
     return false;
   }
 
+  /** Where the arm begins: at the origin, or where its free base is. */
+  foot() {
+    return this.data.live.base ? Array.from(this.live.q.subarray(0, 3)) : [0, 0, 0];
+  }
+
+  /** The camera goes where a free base goes, and its target with it. */
+  follow() {
+    const foot = this.foot();
+    this.scene.carry(foot.map((x, i) => x - this.stood[i]));
+    this.stood = foot;
+    this.ghost.update(this.live.aimed().there, 0);
+  }
+
   /** The camera to where it sees the arm, its target, and where a turn of the first joint would take it. */
   fit() {
-    const { live, programs } = this;
+    const { live } = this;
     this.solid.update(live.q, 1);
-    const points = [0, 0, 0, ...this.solid.tip()];
+    const points = [...this.foot(), ...this.solid.tip()];
     for (const arm of [this.solid, this.ghost]) {
       for (let i = 0; i < arm.out.stations.length; i += 90) points.push(...arm.out.stations.subarray(i, i + 3));
     }
-    const out = programs.rigid.out();
     const turns = this.data.live.units[0] === "rad" ? [-0.8, 0, 0.8] : [0];
     for (const turn of turns) {
       const r = Float64Array.from(live.goal);
       r[0] += turn;
-      points.push(...programs.rigid(r, out).place);
+      points.push(...live.aimed(r).place);
     }
+    this.stood = this.foot();
     this.scene.fit(points);
   }
 
@@ -416,6 +426,7 @@ flexarm.Play = class {
   draw() {
     const { scene, live, drag } = this;
     this.solid.update(live.q, this.magnified);
+    if (this.data.live.base) this.follow();
     const tip = this.solid.tip();
     this.ball.position.set(...tip);
     this.ring.position.set(...this.ghost.tip());
@@ -435,10 +446,9 @@ flexarm.Play = class {
     const t = live.time;
     if (t >= this.drawn + 1 / 30 || t === 0) {
       this.drawn = t;
-      const { joints } = this.data.live;
       const [kinetic, potential] = live.energies();
       const [reference] = live.reference;
-      strips.joints.add(t, [...joints.map((c) => live.q[c]), ...reference]);
+      strips.joints.add(t, [...live.seen(), ...reference]);
       if (strips.bending) {
         const { stations } = this.solid.out;
         strips.bending.add(t, this.bent.map((i) => 1e3 * stations[(21 * i + 20) * 9 + 8]));
@@ -474,4 +484,4 @@ flexarm.Play = class {
   }
 };
 
-new flexarm.Play(flexarm.data(), { motion, drawing, energy, rigid, joint_pd, regulator, statics });
+new flexarm.Play(flexarm.data(), { motion, drawing, energy, seen, rigid, joint_pd, regulator, statics });
