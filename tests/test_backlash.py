@@ -113,6 +113,20 @@ def test_the_solver_is_stopped_nowhere_where_nobody_asks():
     assert "contacts" not in run(two_inertias(sharp=True), 0.1, method="gauss4", step=1e-3).method_reason
 
 
+@pytest.mark.parametrize(
+    ("method", "u"),
+    [("auto", lambda t: [30.0 * np.sin(9.0 * t)]), ("radau9", [3.0]), ("auto", lambda t, q, qd: -q[1:])],
+)
+def test_runs_of_an_ensemble_that_do_not_go_in_lanes_stop_as_a_run_alone_does(method, u):
+    model, given = fa.Model(two_inertias(sharp=True)), {"method": method, "samples": 21, "progress": False}
+    u = u if callable(u) else np.array(u)
+    alone = fa.simulate(model, 0.8, u=u, qd0=[0.0, 1.25], **given)
+    together = fa.simulate_many(model, 0.8, u=u, qd0=[0.0, 1.25], runs=2, **given)
+    assert "contacts" in alone.method_reason
+    assert together.method_reason.values.tolist() == [alone.method_reason] * 2
+    assert (together.q.values == alone.q.values).all()
+
+
 def test_a_run_that_begins_on_a_contact_and_one_that_grazes_it_go_on():
     """At rest at the edge; and with just the energy that leads to it."""
     rest = run(two_inertias(sharp=True), 1.0, q0=[0.0, WIDTH / 2])

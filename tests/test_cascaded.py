@@ -180,6 +180,40 @@ def test_a_limit_around_it_passes_currents_on():
     assert plain == pytest.approx(wide, abs=1e-12)
 
 
+def bending(motor=None):
+    joint = fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.05, drive=fa.Drive(motor=motor and fa.Motor(**motor)))
+    beam = fa.Beam(length=1.0, mass=1.0, EI=80.0, modes={"y": 2}, damping=0.002)
+    return fa.Model(fa.Arm(name="bends", links=[fa.Link(name="l", joint=joint, body=beam)], gravity=(0.0, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize("period", [None, T])
+def test_it_has_poles_with_and_without_a_reset_time(period):
+    """Without one it is a PD law with Kv Kp and Kv; a long one changes its vibrations by little."""
+    model = bending()
+    given = [control.JointPD(0.3, 60.0, 5.0), control.Cascaded(0.3, 12.0, 5.0), control.Cascaded(0.3, 12.0, 5.0, 100.0)]
+    shapers = [fa.shaper(model, controller=each if period is None else sampled(each, period)) for each in given]
+    for each, tolerance in zip(shapers[1:], (1e-9, 1e-2), strict=True):
+        assert each.times == pytest.approx(shapers[0].times, rel=tolerance)
+        assert each.amplitudes == pytest.approx(shapers[0].amplitudes, rel=tolerance)
+    assert control.Cascaded(0.3, 12.0, 5.0).law(model, period).memory == ()
+
+
+def test_the_vibrations_under_a_law_of_currents_are_refused_in_one_line():
+    model = bending(WINDING)
+    for law in (control.Cascaded(0.3, 12.0, 5.0), control.VoltageDrive(control.JointPD(0.3, 60.0, 5.0))):
+        with pytest.raises(DescriptionError, match=r"\Ashaper: arm 'bends': the currents .* out\Z"):
+            fa.shaper(model, controller=sampled(law))
+    resistive = {key: x for key, x in WINDING.items() if key != "inductance"}
+    plain, driven = (
+        fa.shaper(each, controller=law)
+        for each, law in (
+            (bending(), control.JointPD(0.3, 60.0, 5.0)),
+            (bending(resistive), control.VoltageDrive(control.JointPD(0.3, 60.0, 5.0))),
+        )
+    )
+    assert driven.times == pytest.approx(plain.times)
+
+
 def test_in_a_scenario_s_file(tmp_path):
     file = tmp_path / "s.toml"
     file.write_text(

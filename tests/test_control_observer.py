@@ -143,6 +143,19 @@ def test_the_payload_may_be_half_heavier_and_the_links_a_fifth_softer(model):
         assert filtered < 1.2 * alone
 
 
+def test_an_arm_whose_drives_have_states_is_refused():
+    rubs = fa.Friction(coulomb=0.5, model="lugre", bristle_stiffness=1e3)
+    joint = fa.Revolute(axis=(0, 0, 1), drive=fa.Drive(friction=rubs))
+    link = fa.Link(name="l", joint=joint, body=fa.Rigid(length=1.0, mass=1.0))
+    model = fa.Model(fa.Arm(name="rubs", links=[link]))
+    observed = Observed(JointPD(0.0, 5.0, 1.0), [Encoder(coordinate="l.drive", noise=1e-3)])
+    for given in (observed, Sampled(observed, PERIOD)):
+        with pytest.raises(
+            fa.DescriptionError, match=r"\AObserved: arm 'rubs': its drives have states, l.friction.br.*"
+        ):
+            fa.simulate(model, 0.1, u=given, progress=False)
+
+
 @pytest.mark.parametrize(
     ("given", "line"),
     [

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexarm as fa
+from flexarm.trajectory import reference_values
 
 PITCH_AND_ROLL = [[1.0, 1.0], [1.0, -1.0]]
 """Of a wrist whose two bevel wheels turn by the sum and by the difference of pitch and roll."""
@@ -51,6 +52,42 @@ def test_the_springs_of_a_differential_are_wound_by_what_its_wheels_turn():
     assert model.energy(q, qd)[1] - plain.energy(q[:2], qd[:2])[1] == pytest.approx(k * wound @ wound / 2, rel=1e-12)
     result = fa.simulate(model, 0.5, u=[0.5, -0.2], progress=False)
     assert result.energy_drift < 1e-7
+
+
+SLEW = fa.Quintic((0.2, -0.3), (0.9, 0.4), 0.8)
+OWN = [[1.0, 0.5], [2.0, -1.0]]
+SPRUNG = {"rotor_inertia": 0.02, "drive": fa.Drive(spring=fa.Spring(stiffness=300.0, damping=0.4))}
+
+
+def test_the_torques_of_the_rigid_arm_go_through_the_coupling():
+    model = fa.Model(wrist(OWN))
+    drive = fa.RigidInverseDynamics(SLEW)
+    result = fa.simulate(model, 1.0, u=drive, q0=[0.2, -0.3], rtol=1e-11, atol=1e-13, samples=11, progress=False)
+    assert np.allclose(result.q.values, reference_values(SLEW, result.time.values), atol=1e-8)
+    joints = fa.simulate(fa.Model(wrist(None)), 1.0, u=drive, samples=11, progress=False).u.values
+    assert np.allclose(result.u.values @ np.array(OWN), joints, rtol=1e-12, atol=1e-12)
+
+
+def test_a_loop_begins_where_no_spring_of_a_coupling_is_wound():
+    """Motors are where the joints of its reference turn them."""
+    model = fa.Model(wrist(OWN, **SPRUNG, gravity=(0, 0, 0)))
+
+    class Off:
+        def law(self, model, period=None):
+            return fa.control.Law(lambda t, q, qd, z: ([0.0, 0.0], []), reference=SLEW)
+
+    start = fa.simulate(model, 0.1, u=Off(), samples=2, progress=False)
+    assert np.allclose(start.q.values[0], [0.2, -0.3, *(np.array(OWN) @ (0.2, -0.3))], rtol=1e-12)
+    assert start.potential.values[0] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("keep", [None, ["q"]])
+@pytest.mark.parametrize("many", [False, True])
+def test_no_motion_is_prescribed_through_a_coupling(keep, many):
+    call = (lambda *a, **k: fa.simulate_many(*a, runs=2, **k)) if many else fa.simulate
+    for arm in (wrist(OWN), wrist(OWN, **SPRUNG)):
+        with pytest.raises(fa.DescriptionError, match=r"\Aarm 'wrist' has coupled joints; a joint alone .*\Z"):
+            call(fa.Model(arm), 0.1, u=fa.PrescribedMotion(SLEW), keep=keep, progress=False)
 
 
 def test_friction_of_a_motor_without_a_spring_acts_on_what_it_turns():

@@ -12,9 +12,10 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+from compared import ACCELERATIONS, DIFFERENCES, FORCES, assert_close, kinds, slope, values, vector
 from long_arms import long_arm
 from mpmath import mp
-from oracle import DIRECTIONS, Lagrangian
+from oracle import Lagrangian
 from pinocchio_arms import pinocchio_arm, symmetric
 from random_arms import PLAIN, random_arm, random_state
 from scipy.spatial.transform import Rotation
@@ -26,10 +27,6 @@ from flexarm.mechanics.chain import chain
 from flexarm.mechanics.spatial import entries, is_zero
 from flexarm.native.program import operations
 from flexarm.shapes import DEFAULTS
-
-FORCES = 5e-13  # relative: some thousand operations; entries of finite elements cancel by a digit
-ACCELERATIONS = 1e-10  # relative: the same, times the condition of the inertia matrix, up to 1e6 where bodies are small
-DIFFERENCES = 1e-8  # relative: sixth-order central differences with a step of 2e-3
 
 FAMILIES = [
     {"family": "clamped-mass", "mass": 0.3, "inertia": 0.02, "first_moment": 0.01},
@@ -69,34 +66,6 @@ ARMS = {
     ],
 }
 CASES = [pytest.param(options, id=f"{name}-{options['seed']}") for name, group in ARMS.items() for options in group]
-
-
-def assert_close(actual, expected, tolerance, scale=0.0):
-    """Equal to `tolerance` of the largest entry: small entries of a large vector carry its rounding."""
-    scale = max(scale, np.max(np.abs(expected), initial=0.0))
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * scale)
-
-
-def values(model, name, *arguments):
-    """A quantity without native code."""
-    return np.array(model.function(name)(*arguments))
-
-
-def vector(model, name, *arguments):
-    return values(model, name, *arguments).ravel()
-
-
-def slope(f, h=2e-3):
-    """df/ds at s = 0 by sixth-order central differences."""
-    return sum(c * (f(i * h) - f(-i * h)) for i, c in [(1, 3 / 4), (2, -3 / 20), (3, 1 / 60)]) / h
-
-
-def kinds(arm):
-    """Masks of the joint, the flexible and the motor coordinates: accelerations differ by orders between them."""
-    last = [name.split(".")[1] for name in arm.coordinates]
-    flexible = np.array([name.startswith(DIRECTIONS) for name in last])
-    motor = np.array([name == "motor" for name in last])
-    return [mask for mask in (~flexible & ~motor, flexible, motor) if mask.any()]
 
 
 @pytest.fixture(scope="module", params=CASES)

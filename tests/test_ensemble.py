@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import threading
+import time
 
 import casadi as ca
 import numpy as np
@@ -15,7 +16,7 @@ from flexarm.control import LQR, ComputedTorque, Integral, JointPD, Law, Observe
 from flexarm.errors import InterruptedRun
 from flexarm.native import lifted
 from flexarm.native.once import Recent
-from flexarm.simulation import ensemble, ensemble_runs
+from flexarm.simulation import ensemble, ensemble_runs, methods
 
 SLEW = fa.Quintic((0.0, 0.0), (0.5, 0.3), 0.3)
 PD = JointPD(SLEW, 5.0, 2.0)
@@ -405,6 +406,21 @@ def test_ctrl_c_keeps_the_runs_that_have_ended(name, planar):
     assert np.isfinite(many.q.values[status == "completed"]).all()
     cut = status == "interrupted"
     assert np.isnan(many.q.values[cut][:, -1]).all() and (many.time_reached.values[cut] < until).all()
+
+
+def test_ctrl_c_while_a_run_is_being_laid_out_ends_it(planar, monkeypatch):
+    laid_out = methods.planned
+
+    def planned(*given):
+        found = laid_out(*given)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.5)
+        return found
+
+    monkeypatch.setattr(methods, "planned", planned)
+    with pytest.warns(InterruptedRun, match="0 of 1 runs have ended"):
+        many = fa.simulate_many(planar, 0.1, runs=1, method="gauss4", step=1e-5, samples=5, progress=False)
+    assert many.status.values.tolist() == ["interrupted"]
 
 
 def test_progress_is_the_number_of_runs_that_have_ended(planar):

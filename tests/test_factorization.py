@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from compared import in_order
 from random_arms import random_arm, random_state
 
 import flexarm as fa
@@ -16,13 +17,7 @@ CASES = [(seed, {"links": 2 + seed % 2, **KINDS[seed % len(KINDS)]}) for seed in
 def case(request):
     """A model, a configuration, and M there in the recursion's order, with what its entries are measured by."""
     seed, options = request.param
-    arm = random_arm(seed, **options)
-    model = fa.Model(arm)
-    q = random_state(arm, seed)[0]
-    P = list(order(model))
-    M = np.array(model.function("mass_matrix")(q))[np.ix_(P, P)]
-    d = np.sqrt(np.diag(M))
-    return model, q, M, np.outer(d, d)
+    return in_order(random_arm(seed, **options), seed)
 
 
 def test_the_order_is_link_by_link_a_joint_before_what_bends_a_motor_last(case):

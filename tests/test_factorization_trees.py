@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from compared import in_order
 from random_arms import random_state
 from random_trees import random_tree
 
-import flexarm as fa
 from flexarm.analysis.factorization import body_inertia, columns, denoc, order, rows, udu
 from flexarm.attitude import configuration, local
 
@@ -25,13 +25,8 @@ CASES = [
 @pytest.fixture(scope="module", params=CASES)
 def case(request):
     """A model, a configuration, and M there in the recursion's order, with what its entries are measured by."""
-    arm = random_tree(request.param[0], **request.param[1])
-    model = fa.Model(arm)
-    q = random_state(arm, request.param[0])[0]
-    P = list(order(model))
-    M = np.array(model.function("mass_matrix")(q))[np.ix_(P, P)]
-    d = np.sqrt(np.diag(M))
-    return model, q, M, np.outer(d, d)
+    seed, options = request.param
+    return in_order(random_tree(seed, **options), seed)
 
 
 def test_the_order_is_outward_the_base_first(case):

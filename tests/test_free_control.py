@@ -438,6 +438,7 @@ TAKES = "the base of arm 'sat' is free, and the law takes it to stand"
             "AttitudePD: actuators has 'fore'; the inputs are upper.joint, fore.joint",
         ),
         (control.AttitudePD(1, 1, ["fore.joint"]), "'fore.joint', which is no wheel"),
+        (control.AttitudePD(1, 1, ["upper.joint"] * 2), "actuators has 'upper.joint' twice; each must be there once"),
         (
             control.AttitudePD(1, 1, ["upper.joint"], attitude=(1, 1, 0, 0)),
             "attitude is .* it must be a unit quaternion",

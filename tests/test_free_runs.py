@@ -316,6 +316,26 @@ def test_the_audit_says_what_acts(acts: dict[str, Any]) -> None:
     assert attrs["momentum_changed_by"] == next(iter(acts)) and "momentum_drift" not in attrs
 
 
+def test_what_acts_between_two_samples_alone_is_no_drift() -> None:
+    """A thruster, or a push, for a millisecond; one after the run's end is none."""
+    model, off = fa.Model(satellite(forces=[fa.Force(name="pull", link="upper")])), np.zeros(3)
+    pulse = ([0.0125, 0.0135], [[0.0, 0.0, 90.0], off])
+    table = fa.Table([0.012, 0.013, 0.014], [off, [0.0, 0.0, 90.0], off], kind="linear")
+    later = fa.Piecewise([0.5], [[0.0, 0.0, 1.0]])
+    for u, w, by in (
+        (fa.Piecewise(*pulse), None, "thrusters"),
+        (table, None, "thrusters"),
+        (off, {"pull.fx": fa.Piecewise(pulse[0], [9.0, 0.0])}, "forces"),
+        (later, None, None),
+    ):
+        given = {"samples": 11, "keep": ["momentum"], "progress": False}
+        found, many = fa.simulate(model, 0.1, u, w=w, **given), fa.simulate_many(model, 0.1, u=u, w=w, runs=1, **given)
+        assert found.attrs.get("momentum_changed_by") == by
+        assert np.isnan(many.momentum_drift.values[0]) == (by is not None)
+        assert ("momentum_drift" in found.attrs) == (by is None)
+        assert (np.abs(found.momentum.values[-1]).max() > 1e-3) == (by is not None)
+
+
 def test_gravity_gives_all_the_momentum_that_a_falling_satellite_gains() -> None:
     model = fa.Model(satellite(gravity=(0.3, 0, -1.0)))
     found = run(model, 2.0, rtol=1e-11, method="dop853")

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from oracle import Lagrangian
 from random_arms import random_arm, random_state
+from scipy.integrate import simpson
 
 import flexarm as fa
 from flexarm.description.arm import Telescope
@@ -204,6 +205,10 @@ def test_a_stepper_holds_them_for_a_period(model, method):
     whole = fa.simulate(model, 0.1, w=rows[3], **RUN)
     np.testing.assert_allclose(x[:n], whole.q[-1], atol=1e-7)
     many.reset()
+    for _ in range(10):
+        listed = many.step(np.zeros(2), rows.tolist())
+    np.testing.assert_array_equal(listed, all_)
+    many.reset()
     both = many.step(np.zeros(2), {"push.fy": 0.4})
     np.testing.assert_array_equal(both[0], both[8])
     one.reset()
@@ -215,6 +220,12 @@ def test_a_stepper_holds_them_for_a_period(model, method):
         with pytest.raises(fa.DescriptionError) as caught:
             one.step(np.zeros(2), w)
         assert str(caught.value) == line
+    plain = fa.Stepper(fa.Model(fa.load("subudhi-morris")), 0.01, np.zeros((3, 6)))
+    for w in (np.zeros((3, 2)), [[0.0, 1.0]] * 3):
+        with pytest.raises(
+            fa.DescriptionError, match=r"w has shape \(3, 2\); it must have 0 numbers: nothing acts from"
+        ):
+            plain.step(np.zeros(2), w)
 
 
 def test_linear_models_have_them_as_inputs_where_they_are_asked_for(model):
@@ -241,6 +252,16 @@ def test_prescribed_motions_take_what_acts_into_account(model):
     assert float(np.abs(led.u - alone.u).max()) > 0.1
     driven = fa.simulate(model, 0.5, u=fa.Table(led.time, led.u), w=push, **RUN)
     np.testing.assert_allclose(driven.q[-1], led.q[-1], atol=1e-5)
+
+
+def test_the_power_of_a_prescribed_motion_is_the_rate_of_its_work_whatever_acts(model):
+    given = {"u": fa.PrescribedMotion(fa.Quintic((0.0, 0.0), (0.4, -0.3), 0.5)), "w": {"push.fy": 0.4, "base.ax": 1.0}}
+    found = fa.simulate(model, 0.5, **given, **(RUN | {"samples": 401}))
+    t, P = found.time.values, found.power.values
+    done = np.array([simpson(P[: k + 1], x=t[: k + 1]) for k in range(0, 401, 40)])
+    np.testing.assert_allclose(found.work.values[::40], done, atol=1e-6)
+    together = fa.simulate_many(model, 0.5, runs=1, **given, **(RUN | {"samples": 401}))
+    np.testing.assert_allclose(together.power.values[0], P, rtol=1e-6, atol=1e-8)
 
 
 def test_a_scenario_says_them_by_name(tmp_path):
@@ -286,6 +307,8 @@ def test_a_scenario_says_them_by_name(tmp_path):
     same(fa.simulate(fa.Model(scenario.loaded_arm()), 0.5, w=w, samples=11, progress=False), result, 1e-12)
     for bad, line in (
         ({"push.fy": True}, "Scenario: outside.push.fy is True; it must be a number"),
+        ({"push": {}}, "Scenario: outside.push is an empty table; it must have what is given, or not be there"),
+        ({"push": {"fy": 1.0}, "push.fy": 2.0}, "Scenario: outside.push.fy is given twice"),
         ({"push": {"type": "tabel"}}, "Scenario: outside.push.type is 'tabel'; it must be 'constant', 'piecewise', "),
         ({"base": {"type": "base-motion", "times": [0, 1]}}, "Scenario: outside.base.positions is missing, and so is "),
         ({"push": {"type": "table", "times": [0, 1], "values": [[1]]}}, "Scenario: outside.push.times has 2 numbers "),
@@ -318,13 +341,29 @@ def test_what_does_not_fit_is_refused_in_one_line(model, w, line):
     assert str(caught.value).startswith(line)
 
 
-def test_a_law_that_remembers_is_refused(model):
-    class Remembering:
+@pytest.mark.parametrize("more", [{"memory": (0.0,)}, {"noise": (0.1,)}, {"drives": True}])
+def test_a_law_that_knows_more_than_the_motion_is_refused(model, more):
+    class Knowing:
         def law(self, model, period=None):
-            return Law(lambda t, q, qd, z: ([z[0], 0, 0], [1.0]), memory=(0.0,))
+            return Law(lambda t, q, qd, z, s: ([0, 0, 0], []), **more)
 
-    with pytest.raises(fa.DescriptionError, match="a law of what comes from outside has no memory and no noise"):
-        fa.simulate(model, 0.1, w={"push": Remembering()}, progress=False)
+    with pytest.raises(fa.DescriptionError, match="has no memory and no noise, and does not see the drives' states"):
+        fa.simulate(model, 0.1, w={"push": Knowing()}, progress=False)
+
+
+def test_an_arm_that_nothing_acts_on_takes_nothing():
+    bare = fa.Model(fa.load("subudhi-morris"))
+    for w in (None, [], np.zeros(0), {}, fa.Piecewise([0.0], np.zeros((1, 0)))):
+        assert fa.simulate(bare, 0.01, w=w, progress=False).status == "completed"
+        assert (fa.simulate_many(bare, 0.01, w=w, runs=1, progress=False).status == "completed").all()
+    for w, line in (
+        (lambda t: 1.0, "w is a function; the arm has 0 numbers: nothing acts from outside"),
+        (lambda t: [], "w is a function; the arm has 0 numbers: nothing acts from outside"),
+        (0.0, r"w has shape \(\); it must have 0 numbers: nothing acts from outside"),
+        (fa.Piecewise([0.0], [1.0]), "w has 1 columns; it must have 0 numbers: nothing acts from outside"),
+    ):
+        with pytest.raises(fa.DescriptionError, match=rf"\A{line}\Z"):
+            fa.simulate(bare, 0.01, w=w, progress=False)
 
 
 def test_what_is_for_another_arm_is_refused(model):

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_arms import random_state
-from real_beams import FULL, ROUNDING, agrees, arm_of, frequencies, spatial
+from real_beams import FULL, ROUNDING, agrees, arm_of, frequencies, lowest_roots, spatial
 from scipy.linalg import expm
-from scipy.optimize import brentq
 
 import flexarm as fa
 from flexarm import shapes
@@ -111,13 +110,7 @@ def stepped(L, pieces, count):
         one, other = end[2:, 2:]
         return one[0] * other[1] - one[1] * other[0]
 
-    step, found, low = 0.02, [], 1e-3
-    while len(found) < count:
-        high = low + step
-        if determinant(low) * determinant(high) < 0:
-            found.append(brentq(determinant, low, high, xtol=1e-13 * high, rtol=1e-13))
-        low = high
-    return np.array(found)
+    return lowest_roots(determinant, count, 0.02)
 
 
 @pytest.mark.parametrize("thick", [False, True])

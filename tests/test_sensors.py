@@ -490,6 +490,26 @@ def test_a_result_of_another_arm(result):
         sampled([TipPosition()], beam(modes={"y": 1}), result, seed=1)
 
 
+def test_what_a_sensor_depends_on_must_have_been_kept():
+    """Bristles and a push have their part in an acceleration, and none in an angle."""
+    rubs = fa.Friction(coulomb=0.5, model="lugre", bristle_stiffness=1e3, bristle_damping=1.0)
+    arm = beam(joint=fa.Revolute(axis=(0, 0, 1), drive=fa.Drive(friction=rubs)), modes={"y": 1}).arm
+    model = fa.Model(arm.replace(forces=[fa.Force(name="push", link="upper")]))
+    whole, *parts = (
+        fa.simulate(model, 0.1, w={"push.fy": 1.0}, keep=keep, samples=11, progress=False)
+        for keep in (None, ["q", "qd", "u"], ["q", "qd", "u", "drive_state"])
+    )
+    both = sampled([Accelerometer(), Encoder(coordinate="upper.joint")], model, whole, seed=1)
+    state = whole.q.values, whole.qd.values, whole.u.values
+    expected = outputs(model, [Accelerometer()]).values(*state, s=whole.drive_state.values, w=whole.w.values)
+    assert_close(both.tip_acceleration_y.values, expected[:, 1])
+    for part, lacking in zip(parts, ("drive_state", "w"), strict=True):
+        with refused(f"sampled: result has no '{lacking}'; simulate with it in keep, or without keep"):
+            sampled([Accelerometer()], model, part, seed=1)
+        angle = sampled([Encoder(coordinate="upper.joint")], model, part, seed=1)
+        assert (angle.upper_joint.values == both.upper_joint.values).all()
+
+
 NO_ARM = [1j, {None: None}, "upper", np.eye(2), None]
 
 

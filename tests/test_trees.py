@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
-from oracle import DIRECTIONS, Lagrangian, load_beyond
+from compared import ACCELERATIONS, DIFFERENCES, assert_close, check_loads, kinds, slope, values, vector
+from oracle import Lagrangian, load_beyond
 from part_files import solid_of, solid_part
 from random_arms import numbers, random_arm, random_state, unit
 from random_trees import laced, random_tree
@@ -15,13 +16,7 @@ from scipy.spatial.transform import Rotation
 import flexarm as fa
 from flexarm.analysis.factorization import body_inertia, denoc, order, udu
 from flexarm.attitude import configuration, local
-from flexarm.mechanics import chain as chain_module
-from flexarm.mechanics.drive import bodies
 from flexarm.model.drawing import STATIONS, drawing
-
-FORCES = 5e-13  # relative: some thousand operations, as in test_dynamics.py
-ACCELERATIONS = 1e-10  # relative: the same, times the condition of the inertia matrix
-DIFFERENCES = 1e-8  # relative: sixth-order central differences with a step of 2e-3
 
 AUTO = ["clamped-loaded", "clamped-mass", {"y": "craig-bampton", "z": "clamped-loaded", "torsion": "fixed-loaded"}]
 FAMILIES = ["clamped-pinned", "polynomial", "hermite", "pinned-pinned", {"family": "clamped-mass", "mass": 0.3}]
@@ -44,35 +39,6 @@ CASES = [
     for name, group in TREES.items()
     for options in group
 ]
-
-
-def assert_close(actual, expected, tolerance=FORCES, scale=0.0):
-    """Equal to `tolerance` of the largest entry: small entries of a large vector carry its rounding."""
-    scale = max(scale, np.max(np.abs(expected), initial=0.0))
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * scale)
-
-
-def values(model, name, *arguments):
-    """A quantity without native code."""
-    return np.array(model.function(name)(*arguments))
-
-
-def vector(model, name, *arguments):
-    return values(model, name, *arguments).ravel()
-
-
-def slope(f, h=2e-3):
-    """df/ds at s = 0 by sixth-order central differences."""
-    return sum(c * (f(i * h) - f(-i * h)) for i, c in [(1, 3 / 4), (2, -3 / 20), (3, 1 / 60)]) / h
-
-
-def kinds(arm):
-    """Masks of the base's, the joints', the flexible and the motors' accelerations, which differ by orders."""
-    last = [name.split(".")[1] for name in arm.velocities]
-    flexible = np.array([name.startswith(DIRECTIONS) for name in last])
-    motor = np.array([name == "motor" for name in last])
-    base = np.array([name.startswith("base.") for name in arm.velocities])
-    return [mask for mask in (base, ~flexible & ~motor & ~base, flexible, motor) if mask.any()]
 
 
 def same_accelerations(arm, found, expected, tolerance=ACCELERATIONS):
@@ -424,21 +390,7 @@ def test_branches_of_a_finite_element_part(tmp_path, free, shapes):
 @pytest.mark.parametrize("seed", range(4))
 def test_loads_for_shapes_are_what_lies_beyond(seed, monkeypatch):
     """All that hangs on a tip; of what hangs half-way, its share. Against point masses placed by the oracle."""
-    arm = random_tree(seed, links=5, telescope=seed % 2 == 0, stations=(0.5, 1.0), free=seed > 1)
-    found = {}
-    monkeypatch.setattr(
-        chain_module, "bodies", lambda link, loads: found.update({link.name: loads}) or bodies(link, loads)
-    )
-    chain_module.chain(arm)
-    for i, link in enumerate(arm.links):
-        mass, first, inertia = load_beyond(arm, i)
-        loads = found[link.name]
-        for direction, axis in (("y", 2), ("z", 1)):
-            load = loads[direction]
-            expected = [mass, inertia[axis, axis], first[0]]
-            np.testing.assert_allclose([load.mass, load.inertia, load.first_moment], expected, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(loads["axial"].mass, mass, rtol=1e-9)
-        np.testing.assert_allclose(loads["torsion"].inertia, inertia[0, 0], rtol=1e-9, atol=1e-12)
+    check_loads(random_tree(seed, links=5, telescope=seed % 2 == 0, stations=(0.5, 1.0), free=seed > 1), monkeypatch)
 
 
 def test_the_share_of_a_load_half_way():
@@ -532,13 +484,13 @@ def test_every_number_of_a_tree_may_vary(seed, free, options):
 def test_numbers_of_a_base_and_of_payloads_keep_their_rules():
     links = [link("a", payload=fa.Payload(mass=0.5, inertia=0.1)), link("b", "a")]
     arm = fa.Arm(name="two", links=links, base=fa.FreeBase(mass=2.0, inertia=(1.0, 2.0, 3.0)))
-    for values, said in (
+    for given, said in (
         ({"base.mass": 0.0}, "base.mass is 0.0 kg; it must be positive"),
         ({"a.payload.mass": -1.0}, "a.payload.mass is -1.0 kg; it must be positive"),
         ({"base.inertia.xx": -1.0}, "base.inertia.xx is -1.0 kg m^2; it must be positive"),
     ):
         with pytest.raises(fa.DescriptionError) as caught:
-            fa.Model(arm, vary=[*values]).at(values)
+            fa.Model(arm, vary=[*given]).at(given)
         assert said in str(caught.value) and "\n" not in str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""Serial manipulators whose links and joints bend: described in a few lines, derived once, compiled, simulated."""
+"""Manipulators whose links and joints bend: described in a few lines, derived once, compiled, simulated."""
 
 from importlib import import_module  # noqa: TID251  (names of the package's own)
 from typing import TYPE_CHECKING, Any

@@ -37,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
-    help="Serial manipulators whose links and joints bend: described in a file, derived, compiled, simulated.",
+    help="Manipulators whose links and joints bend: described in a file, derived, compiled, simulated.",
     epilog="Errors are one line. Exit status: 0 done; 1 a run failed, its part is kept; 2 refused; 130 Ctrl-C.",
 )
 app.command("list")(list_)

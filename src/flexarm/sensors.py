@@ -726,7 +726,7 @@ class Outputs:
         model that varies, s and w states of drives and exogenous inputs, by default zero. Raises `DescriptionError` for
         arguments that do not fit the arm.
         """
-        if u is None and (self._accelerates or self._motors):
+        if u is None and self.driven:
             what = "an acceleration" if self._accelerates else "a motor"
             raise DescriptionError(f"outputs: u is missing; {what} is measured")
         if self._motors:
@@ -748,6 +748,11 @@ class Outputs:
     def _evaluation(self) -> Evaluation:
         kernel = self.model.output_kernel(self.sensors)
         return self.model.evaluation("outputs", kernel, ("q", "qd", "qdd"), (len(self.names),))
+
+    @property
+    def driven(self) -> bool:
+        """Whether what is measured may depend on what moves the arm: on u, and on s and w where it has some."""
+        return self._accelerates or self._motors
 
     @property
     def _accelerates(self) -> bool:
@@ -795,8 +800,9 @@ def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) 
     model : Model
         The one that moved.
     result : xarray.Dataset
-        Of `simulate`. Its times must include those of every sensor: between them nothing is known of vibrations that
-        are faster, and of inputs that jump.
+        Of `simulate`, with q, qd and u, and with `drive_state` and `w` where a sensor depends on them. Its times must
+        include those of every sensor: between them nothing is known of vibrations that are faster, and of inputs that
+        jump.
     seed : int
         Not negative.
 
@@ -820,17 +826,20 @@ def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) 
     if tuple(map(str, result.coordinate.values)) != model.coordinates:
         raise DescriptionError(f"sampled: the result is not of arm {model.arm.name!r}: its coordinates differ")
     model.output_names(sensors)
+    beside = {"s": ("drive_state", model.states), "w": ("w", model.exogenous)}
+    more = {argument: name for argument, (name, signals) in beside.items() if signals}
     t = result.time.values
     readings, coords = {}, {}
     for sensor in sensors:
         measured = outputs(model, [sensor])
+        also = more if measured.driven else {}
+        with refused("sampled"):
+            checked_result(result, tuple(also.values()))
         dimension = "time" if sensor.sample_time is None else signal(f"time_{sensor.sample_time:g}")
         rows = _rows(sensor, t)
         coords[dimension] = (dimension, t[rows], {"units": "s"})
         states = (result[name].values[rows] for name in ("q", "qd", "u"))
-        beside = {"s": "drive_state", "w": "w"}
-        more = {a: result[name].values[rows] for a, name in beside.items() if name in result.variables}
-        y = measured.values(*states, **more)
+        y = measured.values(*states, **{argument: result[name].values[rows] for argument, name in also.items()})
         for k, (name, unit) in enumerate(zip(measured.names, measured.units, strict=True)):
             rng = np.random.default_rng([int(seed), *name.encode()])
             value = y[:, k] + sensor.noise * rng.standard_normal(len(rows))

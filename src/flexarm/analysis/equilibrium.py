@@ -13,6 +13,7 @@ from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.model.attitudes import checked_unit
 from flexarm.model.linear import held as free_motions
+from flexarm.model.local import moved_by_joints
 
 Array = np.ndarray
 
@@ -163,16 +164,5 @@ def configuration(model: Model, q: ArrayLike) -> Array:
     if given.shape == (n,):
         checked_unit("q", given, model.arm)
         return given
-    T, arm = moved_by_joints(model), model.arm
+    T, arm = moved_by_joints(model.arm), model.arm
     return attitude.configuration(arm, np.where(T.any(axis=1), T @ given, attitude.local(arm, np.array(arm.rest))))
-
-
-def moved_by_joints(model: Model) -> Array:
-    """How the local coordinates go along with the joints, (n, m), nothing being bent: 1 for a joint and its motor."""
-    T = np.zeros((model.nv, len(model.arm.joints)))
-    T[list(model.arm.joints), range(len(model.arm.joints))] = 1.0
-    place = {joint: i for i, joint in enumerate(model.arm.joints)}
-    transmission = model.arm.transmission
-    for joint, motor in model.arm.springs:
-        T[motor] = transmission[place[joint]]
-    return T

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.analysis.equilibrium import configuration, moved_by_joints
+from flexarm.analysis.equilibrium import configuration
 from flexarm.checks import Fault, checked_names, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.local import moved_by_joints
 
 Array = np.ndarray
 
@@ -39,7 +40,7 @@ def base_rates(model: Model, q: ArrayLike) -> Array:
     if not model.arm.free:
         raise DescriptionError(f"base_rates: the base of arm {model.arm.name!r} is not free, and does not move")
     M = model.mass_matrix(x)[:BASE]
-    return -np.linalg.solve(M[:, :BASE], M @ moved_by_joints(model))
+    return -np.linalg.solve(M[:, :BASE], M @ moved_by_joints(model.arm))
 
 
 def generalized_jacobian(model: Model, q: ArrayLike) -> Array:
@@ -55,7 +56,7 @@ def generalized_jacobian(model: Model, q: ArrayLike) -> Array:
         A configuration, or the joints alone, see `configuration`.
     """
     J = tip_jacobian(model, q)
-    J_q = J @ moved_by_joints(model)
+    J_q = J @ moved_by_joints(model.arm)
     return J_q + J[:, :BASE] @ base_rates(model, q) if model.arm.free else J_q
 
 

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from flexarm import attitude
-from flexarm.analysis.equilibrium import configuration, moved_by_joints
+from flexarm.analysis.equilibrium import configuration
 from flexarm.analysis.floating import base_rates, generalized_jacobian, reaction_null
 from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, checked_numbers, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.local import moved_by_joints
 from flexarm.trajectory.reference import share
 
 Array = np.ndarray
@@ -84,7 +85,7 @@ class ReactionlessLine:
         from scipy.integrate import solve_ivp
 
         model, arm = self.model, self.model.arm
-        T, m, tried = moved_by_joints(model), len(arm.joints), count()
+        T, m, tried = moved_by_joints(model.arm), len(arm.joints), count()
 
         def rates(s: float, x: Array) -> Array:
             """Of the local coordinates, over the share of the line."""

@@ -104,6 +104,8 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
         for name in given:
             if name not in model.inputs:
                 raise Fault("actuators", f"has {shown(name)}; the inputs are {', '.join(model.inputs)}")
+            if given.count(name) > 1:
+                raise Fault("actuators", f"has {name!r} twice; each must be there once")
         if not given:
             raise Fault("actuators", "is missing, and there is no thruster; name the wheels' inputs")
     torques("AttitudePD", model)

@@ -66,7 +66,7 @@ class Cascaded:
     current_bandwidth: ArrayLike | None = None
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its memory is w of each joint, then v of each motor with a current."""
+        """The law for a model; its memory is w of joints whose Ti is finite, then v of motors with a current."""
         import casadi as ca
 
         m = actuators("Cascaded", model, period)
@@ -82,26 +82,26 @@ class Cascaded:
         currents, gain, decay = motors.currents, motors.resistance, np.ones(m)
         if slow.any():
             gain, decay = _current_loops(motors, period, self._bandwidth(m, period))
-        own = np.eye(m)[slow]
+        own, integrates = np.eye(m)[slow], np.eye(m)[np.isfinite(Ti)]
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
             y, yd = B_T @ q, B_T @ qd
             r, rd, _ = motion(reference, t)
-            w, v = parted(z, m)
+            w, v = parted(z, len(integrates))
             i = own.T @ more[-1][currents] if slow.any() else ca.DM.zeros(m)
             error = Kp * (r - y) - yd + (rd if self.rate else 0.0)
-            wanted = Kv * error + w + forward(t, y)
+            wanted = Kv * error + integrates.T @ w + forward(t, y)
             torque = clipped(wanted, limit)
             off = torque / motors.per_ampere - i
             full = gain * off + own.T @ v + motors.emf * yd
             u = clipped(full, motors.highest)
             off = off + (u - full) / gain  # what would have asked for u
             given = motors.per_ampere * (off + i)
-            rates = Kv / Ti * (error + (given - wanted) / Kv)
+            rates = integrates @ (Kv / Ti * (error + (given - wanted) / Kv))
             following = w + period * rates if period is not None else rates
             return of_all(model, u), ca.vertcat(following, v + own @ ((1.0 - decay) * gain * off))
 
-        memory, jumps = (0.0,) * (m + len(own)), jumps_of(reference)
+        memory, jumps = (0.0,) * (len(integrates) + len(own)), jumps_of(reference)
         facts = {"Kc": gain[slow], "windings": decay[slow]} if slow.any() else {}
         return Law(expression, memory, jumps=jumps, reference=reference, facts=facts, drives=bool(slow.any()))
 

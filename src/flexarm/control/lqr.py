@@ -7,7 +7,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.attitude import local
 from flexarm.checks import POSITIVE, checked_number, refused
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
@@ -16,6 +15,7 @@ from flexarm.control.gains import actuators, designing, followed, motion, torque
 from flexarm.control.riccati import effort, energy, linear, optimal, weights
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.local import moved_by_joints
 from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Reference, jumps_of
 
@@ -75,7 +75,7 @@ class LQR:
         q0, u0 = equilibrium(model, at)
         seen = kept("LQR", model, q0, self.wheels)
         K, poles = regulator("LQR", model, q0, u0, self.Q, self.R, self.bandwidth, period, seen)
-        moved, x0, own = moved_by_joints(model), local(model.arm, q0), list(seen.places)
+        moved, x0, own = moved_by_joints(model.arm), local(model.arm, q0), list(seen.places)
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             import casadi as ca

@@ -76,6 +76,11 @@ class Observed:
             sampled_at = checked_number(self.sampled_at, "s", POSITIVE, "sampled_at")
         instead = "its place and its turn would have to be seen too; give the controller the state"
         fixed_base("Observed", model, instead)
+        if model.states:
+            why = f"its drives have states, {model.states[0]} for one, which the filter does not estimate"
+            raise DescriptionError(
+                f"Observed: arm {model.arm.name!r}: {why}; design it for an arm without (DesignedFor)"
+            )
         names = model.output_names(self.sensors)
         sensors = tuple(self.sensors)
         sigma = self._noise(model, sensors, period)

@@ -9,6 +9,7 @@ from flexarm.checks import checked_flag, checked_instance, refused, shown
 from flexarm.control.closed_loop import ClosedLoop
 from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.control.gains import designing
+from flexarm.control.motors import Motors
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Controller, law_of
@@ -51,7 +52,7 @@ def shaper(
     ------
     DescriptionError
         When the kind is unknown, fewer modes oscillate, q is missing, or the controller is a Python function or rounds
-        what it reads, so that it has no poles.
+        what it reads, so that it has no poles; and for a controller of motors with inductance.
     """
     with refused("shaper"):
         checked_instance(model, Model, "model")
@@ -106,6 +107,9 @@ def controlled_vibrations(
         law, period = given.law, float(given.period)
     else:
         law, period = law_of("shaper: controller", controller, model), None
+    if law.drives or Motors.of(model).currents:
+        why = "the currents of its motors' windings are states, whose part under a controller is not known"
+        raise DescriptionError(f"shaper: arm {model.arm.name!r}: {why}; leave their inductance out")
     end = rest(law.reference) if law.reference is not None else None
     if q is None:
         if end is None:

@@ -15,11 +15,11 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.analysis.equilibrium import moved_by_joints
 from flexarm.control.equilibrium import Array, equilibrium
 from flexarm.control.gains import motion
 from flexarm.model import Model
 from flexarm.model.adrift import solved
+from flexarm.model.local import moved_by_joints
 from flexarm.simulation.law import Column, parted
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import share
@@ -175,7 +175,7 @@ def time_scales(model: Model) -> TimeScales:
     """The time scales of a model."""
     elastic = (*model.arm.flexible, *model.arm.motors)
     # at an elastic joint theta = q_r + sigma: the column of its motor is that of sigma
-    T = np.hstack([moved_by_joints(model), np.eye(len(model.coordinates))[:, list(elastic)]])
+    T = np.hstack([moved_by_joints(model.arm), np.eye(len(model.coordinates))[:, list(elastic)]])
     springs = {i: f"{model.arm.links[model.arm.layout[i].link].name}.spring" for i in model.arm.motors}
     names = [springs.get(i, model.coordinates[i]) for i in elastic]
     return TimeScales(model, T, tuple(names))

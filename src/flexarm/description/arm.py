@@ -522,8 +522,8 @@ class Arm(Described):
 
     @property
     def touches(self) -> bool:
-        """Whether something makes contact and loses it: a play, an end stop."""
-        return any(link.joint.touches for link in self.links)
+        """Whether something makes contact and loses it: a play, an end stop, a wall."""
+        return bool(self.contacts) or any(link.joint.touches for link in self.links)
 
     @property
     def sharp(self) -> bool:

@@ -39,6 +39,16 @@ def configured(arm: Arm, x: "ca.SX") -> "ca.SX":
     return ca.vertcat(x[:3], ca.cos(half), 0.5 * ca.sin(half) / half * x[3:6], x[6:])
 
 
+def moved_by_joints(arm: Arm) -> np.ndarray:
+    """How the local coordinates go along with the joints, (n, m), nothing being bent: 1 for a joint and its motor."""
+    T = np.zeros((len(arm.layout), len(arm.joints)))
+    T[list(arm.joints), range(len(arm.joints))] = 1.0
+    place, transmission = {joint: i for i, joint in enumerate(arm.joints)}, arm.transmission
+    for joint, motor in arm.springs:
+        T[motor] = transmission[place[joint]]
+    return T
+
+
 def multiplying(e: np.ndarray) -> "ca.DM":
     """The matrix (4, 4) by which a quaternion multiplies others, from the left."""
     import casadi as ca

@@ -9,13 +9,13 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.analysis.equilibrium import moved_by_joints
+
 from flexarm.attitude import configuration, local
 from flexarm.control import pd
 from flexarm.control.gains import actuated, actuators
 from flexarm.description.joints import Telescope
 from flexarm.model import Model
-from flexarm.model.local import localized
+from flexarm.model.local import localized, moved_by_joints
 from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Still
 
@@ -127,7 +127,7 @@ def targets(model: Model) -> Targets:
     links = [arm.links[arm.layout[i].link] for i in arm.joints]
     wheels = [i for i in range(m) if _is_wheel(model, i)]
     names = tuple(f"base ({x.name})" if i in wheels else x.name for i, x in enumerate(links))
-    seen, shown, moved = actuated(model).copy(), np.eye(model.nv)[list(arm.joints)], moved_by_joints(model)
+    seen, shown, moved = actuated(model).copy(), np.eye(model.nv)[list(arm.joints)], moved_by_joints(model.arm)
     if wheels:
         axes = np.array([_axis(model, i) for i in wheels])
         for given in (seen, shown):

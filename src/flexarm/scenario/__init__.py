@@ -11,7 +11,7 @@ from flexarm.description.arm import Arm
 from flexarm.description.load import catalogued, load, located, printable, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.scenario.controllers import ControllerTable, follows, made
+from flexarm.scenario.controllers import ControllerTable, follower, made
 from flexarm.scenario.forces import (
     AnyInput,
     BangBangInput,
@@ -177,8 +177,8 @@ class Scenario(Described):
             raise Fault("reference", f"is missing; the input {self.input.type!r} follows it")
         if self.controller is not None and self.input is not None:
             raise Fault("controller", "is given beside an input; give one of them")
-        if self.controller is not None and self.reference is None and follows(self.controller):
-            raise Fault("reference", f"is missing; the controller {self.controller['type']!r} follows it")
+        if self.controller is not None and self.reference is None and (kind := follower(self.controller)):
+            raise Fault("reference", f"is missing; the controller {kind!r} follows it")
         if self.reference is None and "q_ref" in (self.keep or ()):
             raise Fault("reference", "is missing; keep has 'q_ref'")
         if self.solver.step is not None and self.solver.step > self.until:

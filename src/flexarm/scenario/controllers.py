@@ -35,12 +35,12 @@ def kinds() -> dict[str, Any]:
     return dict(sorted((_kebab(c.__name__), c) for c in found))
 
 
-def follows(table: Mapping[str, Any]) -> bool:
-    """Whether a controller, or the one within it, must have a reference."""
+def follower(table: Mapping[str, Any]) -> str:
+    """The type of the controller, or of the one within it, that must have a reference; "" where none must."""
     field = _fields(kinds()[table["type"]]).get("reference")
     if field is None:
-        return "controller" in table and follows(table["controller"])
-    return field.default is dataclasses.MISSING or "joints" not in table
+        return follower(table["controller"]) if "controller" in table else ""
+    return table["type"] if field.default is dataclasses.MISSING or "joints" not in table else ""
 
 
 def _fields(kind: Any) -> dict[str, dataclasses.Field]:

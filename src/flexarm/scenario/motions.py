@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from flexarm import checks, trajectory
-from flexarm.attitude import configuration, local
+from flexarm.analysis.equilibrium import configuration
 from flexarm.checks import POSITIVE, Described, Fault, number, numbers, one_of
 from flexarm.description.arm import Arm
 from flexarm.model import Model
@@ -55,13 +55,8 @@ class ShaperTable(Described):
         """The shaper itself."""
         from flexarm.control import shaper  # late: it needs CasADi and SciPy
 
-        arm = model.arm
-        rest = local(arm, np.array(arm.rest))
-        ends = trajectory.reference_values(reference, np.array([until]))[0].tolist()
-        rest[list(arm.joints)] = ends
-        for joint, motor in arm.springs:
-            rest[motor] = rest[joint]
-        q = dict(zip(model.coordinates, configuration(arm, rest).tolist(), strict=True))
+        ends = configuration(model, trajectory.reference_values(reference, np.array([until]))[0])
+        q = dict(zip(model.coordinates, ends.tolist(), strict=True))
         q |= self.at if isinstance(self.at, Mapping) else dict(zip(q, self.at, strict=False))
         where = np.array(list(q.values()))
         return shaper(model, where, self.kind, self.modes, self.locked, self.tolerance)

@@ -68,7 +68,13 @@ def _flat(table: Mapping, before: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in table.items():
         name = f"{before}{key}"
-        found |= _flat(value, f"{name}.") if isinstance(value, Mapping) and "type" not in value else {name: value}
+        nested = isinstance(value, Mapping) and "type" not in value
+        own = _flat(value, f"{name}.") if nested else {name: value}
+        if not own:
+            raise Fault(called(name), "is an empty table; it must have what is given, or not be there")
+        if twice := [each for each in own if each in found]:
+            raise Fault(called(twice[0]), "is given twice")
+        found |= own
     return found
 
 

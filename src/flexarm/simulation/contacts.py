@@ -12,6 +12,7 @@ import numpy as np
 
 from flexarm.model import Model
 from flexarm.simulation.methods import Solve
+from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.solvers import Stretch, python_rate
@@ -120,6 +121,14 @@ class Stopped:
         left = [-g / v for g, side, v in ahead if g * side > 0 > v * side]
         near = [dt for dt in left if dt < LEAST * length]
         return min(near, default=0.0) + BEYOND * length
+
+
+def stopped(
+    solve: Solve | Race, model: Model, drive: Input, plan: Plan, method: str, step: float
+) -> Solve | Race | Stopped:
+    """The method that stops at sharp contacts, if the arm has some and the method can be stopped; else as it is."""
+    able = model.arm.sharp and drive.period is None and step == 0.0 and method in METHODS
+    return Stopped(solve, model, plan) if able else solve
 
 
 class _Way:

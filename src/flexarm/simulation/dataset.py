@@ -14,6 +14,7 @@ from flexarm.model import Model
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.momenta import acting, quaternion_drift
 from flexarm.simulation.momenta import kept as kept_momenta
+from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.results import AUDIT, EVERY, MOMENTA, VARIABLES, dimensions
 from flexarm.trajectory import Reference
@@ -164,8 +165,20 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | 
     return found
 
 
-def supplied(model: Model, layout: Layout, x: Array, u: Array, w: Array) -> Array:
-    """Power of the inputs (times,) where a motor, or what comes from outside, is more than a force; w (times, k)."""
+def supplied(model: Model, drive: Input, layout: Layout, x: Array, u: Array, w: Array, rates: Array) -> Array:
+    """Power of the inputs and of what comes from outside (times,): of u (times, m) at rates B' qd, and w (times, k).
+
+    Inputs of motors are more than forces. Where a motion is prescribed u are forces, and motors are away.
+    """
+    forces = np.einsum("ti,ti->t", u, rates)
+    if model.arm.plain:
+        return forces
+    if drive.quantity == "state_rate":
+        return _supplied(model, layout, x, u, w)
+    return forces + _supplied(model, layout, x, np.zeros_like(u), w)
+
+
+def _supplied(model: Model, layout: Layout, x: Array, u: Array, w: Array) -> Array:
     parts = layout.parts(x, w) | {"u": u}
     columns = [parts[name] for name in model.arguments("power")]
     width = sum(each.shape[1] for each in columns)
@@ -184,12 +197,10 @@ def variables(
     t: Array,
     x: Array,
     kept: tuple[str, ...],
-    w: Array,
+    outside: Outside,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
-    """The variables that are kept, of states x (times, layout.size) at times t; and the audit, where there is one.
-
-    w are the exogenous inputs (times, k).
-    """
+    """The variables that are kept, of states x (times, layout.size) at times t; and the audit, where there is one."""
+    w = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
     found: dict[str, Array] = {name: x[:, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
     audit: dict[str, Any] = {}
     motion = np.hstack([x[:, layout.motion], x[:, layout.s]]) if layout.own else x[:, layout.motion]
@@ -205,10 +216,8 @@ def variables(
             found["tip"] = seen["tip"]
         if "deflections" in seen:
             found |= {"deflection": seen["deflections"][..., :3], "tip_angle": seen["deflections"][..., 3:]}
-        if "power" in kept and not model.arm.plain and drive.quantity == "state_rate":
-            found["power"] = supplied(model, layout, x, found["u"], w)
-        elif "rates" in seen:
-            found["power"] = np.einsum("ti,ti->t", found["u"], seen["rates"])
+        if "rates" in seen:
+            found["power"] = supplied(model, drive, layout, x, found["u"], w, seen["rates"])
         if "energy" in seen:
             kinetic, potential, work, dissipated = *seen["energy"].T, found["work"], found["dissipated"]
             balance = kinetic + potential - work + dissipated
@@ -219,7 +228,7 @@ def variables(
             audit = {"energy_drift": drift, "energy_scale": float(scale)}
         if "momenta" in seen:
             found |= {"momentum": seen["momenta"][:, :3], "angular_momentum": seen["momenta"][:, 3:]}
-            if by := acting(model, found["u"], w):
+            if by := acting(model, drive, outside, float(t[-1]), found["u"], w):
                 audit["momentum_changed_by"] = by
             else:
                 audit |= kept_momenta(model, found["q"], found["qd"], seen["momenta"])
@@ -295,19 +304,14 @@ def dataset(
     t: Array,
     x: Array,
     statistics: dict,
-    keep: tuple[str, ...] | None = None,
-    w: Array | None = None,
+    keep: tuple[str, ...] | None,
+    outside: Outside,
 ) -> "Dataset":
-    """The result of a run: states x (times, layout.size) at times t, and what follows from them.
-
-    w are the exogenous inputs (times, k), zero by default.
-    """
+    """The result of a run: states x (times, layout.size) at times t, and what follows from them."""
     import xarray as xr
 
     arm, kept = model.arm, kept_of(keep, reference, layout.own, layout.exogenous, model.arm.free)
-    found, audit = variables(
-        model, drive, reference, layout, t, x, kept, np.zeros((len(t), layout.exogenous)) if w is None else w
-    )
+    found, audit = variables(model, drive, reference, layout, t, x, kept, outside)
     data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
     coords = coordinates(model, t, kept)
     attributes = {

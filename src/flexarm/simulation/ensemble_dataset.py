@@ -109,10 +109,8 @@ def _variables(
         if "deflections" in seen:
             both = seen["deflections"].reshape(*shape, links, 6)
             found |= {"deflection": both[..., :3], "tip_angle": both[..., 3:]}
-        if "power" in kept and not runs.model.arm.plain:
-            found["power"] = _supplied(runs, group, x, found["u"], found.get("w"))
-        elif "rates" in seen:
-            found["power"] = np.einsum("rti,rti->rt", found["u"], seen["rates"].reshape(*shape, m))
+        if "rates" in seen:
+            found["power"] = _supplied(runs, group, x, found["u"], found.get("w"), seen["rates"].reshape(*shape, m))
         if "energy" in seen:
             energy, work, dissipated = seen["energy"].reshape(*shape, 2), found["work"], found["dissipated"]
             kinetic, potential = energy[..., 0], energy[..., 1]
@@ -127,7 +125,7 @@ def _variables(
                 drift[i] = np.max(np.abs(error[i, :n]))
             drift = np.where(scale > 0, drift / np.where(scale > 0, scale, 1.0), 0.0)
             found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
-    drifts = _drifts(runs, group, found, seen.get("momenta"))
+    drifts = _drifts(runs, group, t, found, seen.get("momenta"))
     if "q_ref" in kept:
         found["q_ref"] = _wanted(runs, group, asked, references)
     found = {name: found[name] for name in kept}
@@ -138,7 +136,7 @@ def _variables(
     return found, drift, drifts
 
 
-def _drifts(runs: Runs, group: Group, found: dict[str, Array], momenta: Array | None) -> dict[str, Array]:
+def _drifts(runs: Runs, group: Group, times: Array, found: dict[str, Array], momenta: Array | None) -> dict[str, Array]:
     """Of runs on a free base, how far momenta and the quaternion's length have drifted, (G,) each."""
     if not runs.model.arm.free:
         return {}
@@ -150,8 +148,9 @@ def _drifts(runs: Runs, group: Group, found: dict[str, Array], momenta: Array | 
     found |= {"momentum": both[..., :3], "angular_momentum": both[..., 3:]}
     drifts |= {f"{name}_drift": np.full(len(known), np.nan) for name in MOMENTA}
     for i, q in enumerate(known):
-        n, model = len(q), runs.at(group.indices[i])
-        if not acting(model, found["u"][i, :n], found["w"][i, :n] if "w" in found else np.empty((n, 0))):
+        r, n = group.indices[i], len(q)
+        model, w = runs.at(r), found["w"][i, :n] if "w" in found else np.empty((n, 0))
+        if not acting(model, runs.drive(r), runs.outside(r), float(times[n - 1]), found["u"][i, :n], w):
             own = kept_momenta(model, q, found["qd"][i, :n], both[i, :n])
             for name in MOMENTA:
                 drifts[f"{name}_drift"][i] = own[f"{name}_drift"]
@@ -166,11 +165,16 @@ def _acting(runs: Runs, group: Group, i: Any, t: Array) -> Array:
     return found
 
 
-def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None) -> Array:
-    """Power of the inputs (G, times), run by run."""
-    layout, none = group.layout, np.empty((x.shape[1], 0))
+def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None, rates: Array) -> Array:
+    """Power of the inputs and of what comes from outside (G, times)."""
+    if runs.model.arm.plain:
+        return np.einsum("rti,rti->rt", u, rates)  # type: ignore[no-any-return]
+    acting = np.empty((*x.shape[:2], 0)) if w is None else w
     return np.array(
-        [supplied(runs.at(r), layout, x[i], u[i], none if w is None else w[i]) for i, r in enumerate(group.indices)]
+        [
+            supplied(runs.at(r), runs.drive(r), group.layout, x[i], u[i], acting[i], rates[i])
+            for i, r in enumerate(group.indices)
+        ]
     )
 
 

@@ -14,7 +14,7 @@ from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.varying import At
-from flexarm.simulation import methods, solvers
+from flexarm.simulation import contacts, methods, solvers
 from flexarm.simulation.diagnosis import diagnosis, motion_names
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.lanes import DONE, GROWN, UNDER_WAY
@@ -430,14 +430,17 @@ class Alone:
         drive = runs.drive(r).begun(model, times)
         plan, rate = methods.planned(model, drive, layout, group.method)
         self._plan = plan
-        solve: Solve | Race
+        if self._stopped:  # while the plan was made
+            plan.stop()
+        plain: Solve | Race
         if group.method == "auto":
-            solve = methods.race(plan, rate, model, drive, layout, asked.rtol, asked.atol)
+            plain = methods.race(plan, rate, model, drive, layout, asked.rtol, asked.atol)
         else:
-            solve = methods.solver(
+            plain = methods.solver(
                 *(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
                 asked.radius,
             )
+        solve = contacts.stopped(plain, model, drive, plan, group.method, group.step)
         run = Run(times, group.x[i, 0].copy())
         run.integrate(model, drive, runs.outside(r), plan, solve)
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):

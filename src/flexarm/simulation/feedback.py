@@ -14,7 +14,7 @@ import numpy as np
 from flexarm.attitude import configuration, local
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.model.local import localized
+from flexarm.model.local import localized, moved_by_joints
 from flexarm.model.tracing import PARTNERS, RESIDUALS
 from flexarm.model.varied import Traces
 from flexarm.native import lifted
@@ -154,7 +154,10 @@ def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: int 
 
 
 def check_drives(model: Model, before: str, must: str) -> None:
-    """Refuse an arm one of whose actuators moves a sum of coordinates, as a hub that turns with its shapes has."""
+    """Refuse an arm one of whose actuators moves a sum of coordinates, as a hub that turns with its shapes has, or one
+    whose joints are coupled."""
+    if model.arm.couplings:
+        raise DescriptionError(f"{before}arm {model.arm.name!r} has coupled joints; {must}")
     joints = len(model.arm.joints)  # a thruster moves what it likes
     B = model.input_matrix(np.array(model.arm.rest))[:, :joints]
     for name, moved in zip(model.inputs[:joints], np.count_nonzero(B, axis=0), strict=True):
@@ -219,11 +222,10 @@ def on_reference(model: Model, reference: Reference) -> tuple[Array, Array]:
     arm = model.arm
     q, qd = local(arm, np.array(arm.rest)), np.zeros(model.nv)
     start, rate, _ = reference_motion(reference, 0.0)
-    joints = list(arm.joints)
-    if len(start) != len(joints):
-        names = ", ".join(model.velocities[i] for i in joints)
-        raise DescriptionError(f"reference moves {len(start)} joints; the arm has {len(joints)}: {names}")
-    q[joints], qd[joints] = start, rate
-    for joint, motor in arm.springs:
-        q[motor], qd[motor] = q[joint], qd[joint]
+    if len(start) != len(arm.joints):
+        names = ", ".join(model.velocities[i] for i in arm.joints)
+        raise DescriptionError(f"reference moves {len(start)} joints; the arm has {len(arm.joints)}: {names}")
+    T = moved_by_joints(arm)
+    moved = T.any(axis=1)
+    q[moved], qd[moved] = (T @ start)[moved], (T @ rate)[moved]
     return configuration(arm, q), qd

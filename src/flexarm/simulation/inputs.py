@@ -67,6 +67,10 @@ class Piecewise(Input):
         """The value in force at each time."""
         return self._value(t, model)
 
+    def known(self, model: Model, until: float) -> Array:
+        """Every value that is in force for a while."""
+        return self._value(np.array(list(self.corners(until)))[:-1], model)
+
     def in_lanes(self, model: Model) -> InLanes:
         """Held from value to value."""
         _check_model(model)
@@ -174,6 +178,10 @@ class Table(Input):
         s = (t - breaks[interval])[:, None]
         c = coefficients[interval]
         return ((c[..., 0] * s + c[..., 1]) * s + c[..., 2]) * s + c[..., 3]
+
+    def known(self, model: Model, until: float) -> Array:
+        """Those of the table."""
+        return self.values_[(self.times >= 0.0) & (self.times <= until)]  # type: ignore[no-any-return]
 
     def described(self) -> str:
         """E.g. table of 101 times from 0 s to 1 s, cubic."""
@@ -305,6 +313,8 @@ class RigidInverseDynamics(Input):
             theta_d = ca.jacobian(theta, t)
             q = with_pose(rigid, theta)
             force = joint_forces(rigid)(q, without_momentum(rigid)(q, theta_d), ca.jacobian(theta_d, t))
+            if arm.couplings:  # u_i acts on joint j as T_ij u_i
+                force = ca.mtimes(np.linalg.inv(arm.transmission).T, force)
             torque = ca.vertcat(force, ca.SX.zeros(len(arm.thrusters)))
             return ca.Function("torque", [t], [ca.densify(ca.cse(torque))])
 
@@ -360,9 +370,10 @@ class PrescribedMotion(Input):
         """Coordinates and rates at t = 0: rest, but joints and motors on the reference."""
         return on_reference(model, self.reference)
 
-    def _driven(self, model: Model) -> list[int]:
+    def begun(self, model: Model, times: Array) -> "PrescribedMotion":
+        """Itself, which keeps nothing."""
         check_drives(model, "", "a joint alone can be prescribed")
-        return list(model.arm.actuated)
+        return self
 
     def _kernel(self, model: Model) -> LiftedKernel:
         thrusters = len(model.arm.thrusters)
@@ -393,13 +404,12 @@ class PrescribedMotion(Input):
         """The forces that the motion takes."""
         a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
         rates = model.kernel("prescribed_rate").many(np.ascontiguousarray(np.hstack([q, qd, a])))
-        return model.inverse_dynamics(q, qd, rates[:, Layout.of(model).qd])[:, self._driven(model)]
+        return model.inverse_dynamics(q, qd, rates[:, Layout.of(model).qd])[:, list(model.arm.actuated)]
 
     def at(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
         """The forces that the motion takes beside what acts from outside, and friction that has states."""
         if not (model.states or model.exogenous or model.arm.free):
             return self.values(model, t, parts["q"], parts["qd"], parts["z"])
-        self._driven(model)
         a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
         columns = [{**parts, "u": a}[name] for name in model.arguments("prescribed_force")]
         return model.kernel("prescribed_force").many(np.ascontiguousarray(np.hstack(columns)))

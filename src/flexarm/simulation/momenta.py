@@ -3,6 +3,8 @@
 import numpy as np
 
 from flexarm.model import Model
+from flexarm.simulation.outside import Outside
+from flexarm.simulation.protocol import Input
 
 Array = np.ndarray
 
@@ -10,12 +12,14 @@ LOOKS = 33
 """Times of a run at which it is seen how much momentum there is to be exchanged."""
 
 
-def acting(model: Model, u: Array, w: Array) -> str:
+def acting(model: Model, drive: Input, outside: Outside, until: float, u: Array, w: Array) -> str:
     """What acts on an arm on a free base from outside, in words; "" where nothing does, and momenta stay.
 
-    u (times, m) and w (times, k) are seen at the times of the result alone.
+    u (times, m) and w (times, k) are those at the times of the result, up to `until`; of what comes and goes between
+    two of them no more is seen than drive and outside know.
     """
     arm = model.arm
+    u, w = np.vstack([u, drive.known(model, until)]), np.vstack([w, outside.known(model, until)])
     first = sum(len(link.joint.exogenous) for link in arm.links)  # what drives take does not come from outside
     count = sum(len(force.exogenous) for force in arm.forces)
     found = {

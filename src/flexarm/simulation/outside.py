@@ -153,8 +153,9 @@ def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLa
     import casadi as ca
 
     law = law_of(where, value, model)
-    if law.memory or law.noise:
-        raise DescriptionError(f"{where}: a law of what comes from outside has no memory and no noise")
+    if law.memory or law.noise or law.drives:
+        must = "a law of what comes from outside has no memory and no noise, and does not see the drives' states"
+        raise DescriptionError(f"{where}: {must}")
     t, q, qd = (ca.SX.sym(name, k) for name, k in (("t", 1), ("q", model.nq), ("qd", model.nv)))
     w, _ = law(t, localized(model.arm, q), qd, ca.SX(0, 1))
     if w.numel() != len(names):
@@ -270,6 +271,15 @@ class Outside:
             found[:, first : first + count] = part.values(seen, t, q, qd, np.empty((len(t), 0)))
         return found
 
+    def known(self, model: Model, until: float) -> Array:
+        """Values (k, exogenous) that some of w are known to take between 0 and `until`, with the others zero."""
+        found = [np.empty((0, len(self.names)))]
+        for first, count, part in self.parts:
+            values = part.known(self._seen(model, first, count), until)
+            behind = len(self.names) - first - count
+            found.append(np.pad(values, ((0, 0), (first, behind))))
+        return np.vstack(found)
+
     def described(self) -> str:
         """One line."""
         return "; ".join(
@@ -296,7 +306,10 @@ def as_outside(w: Any, model: Model) -> Outside:
     if w is None:
         return Outside(names, ())
     if not isinstance(w, Mapping):
-        return Outside(names, (_part("w", w, model, 0, names),))
+        part = _part("w", w, model, 0, names)
+        if not names and isinstance(part[2], Computed):
+            raise DescriptionError(f"w is a function; the arm has {_listed(names)}")
+        return Outside(names, (part,) if names else ())
     found: list[tuple[int, int, Input]] = []
     given: dict[str, str] = {}
     for key, value in w.items():

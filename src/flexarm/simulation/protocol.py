@@ -112,6 +112,10 @@ class Input(ABC):
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """u (times, m) at times t and states there, after the run; from the right at a jump."""
 
+    def known(self, model: Model, until: float) -> Array:
+        """Values (k, m) that u is known to take between 0 and `until`, wherever the arm is; none where nobody knows."""
+        return np.empty((0, len(model.inputs)))
+
     def at(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
         """u (times, m) as `values` gives it, of the state's parts by name: q, qd, z, s, and exogenous inputs w."""
         return self.values(model, t, parts["q"], parts["qd"], parts["z"])

@@ -169,13 +169,12 @@ def simulate(
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
     compiled = clock.perf_counter()
-    solve: Solving
+    plain: Solve | Race
     if chosen == "auto":
-        solve = methods.race(plan, rate, model, drive, layout, rtol, atol)
+        plain = methods.race(plan, rate, model, drive, layout, rtol, atol)
     else:
-        solve = methods.solver(chosen, plan, model, drive, layout, rtol, atol, step, why, spectral_radius)
-    if model.arm.sharp and drive.period is None and step == 0.0 and chosen in contacts.METHODS:
-        solve = contacts.Stopped(solve, model, plan)
+        plain = methods.solver(chosen, plan, model, drive, layout, rtol, atol, step, why, spectral_radius)
+    solve = contacts.stopped(plain, model, drive, plan, chosen, step)
 
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)
@@ -206,10 +205,9 @@ def simulate(
             "status": run.failure or ("completed" if run.completed else "interrupted"),
         }
         t, x = times[: run.reached], run.x[: run.reached]
-        acting = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
         if outside.parts:
             statistics["outside_description"] = outside.described()
-        result = dataset(model, drive, reference, layout, t, x, statistics, keep, acting)
+        result = dataset(model, drive, reference, layout, t, x, statistics, keep, outside)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is known to its end, but {fault}"
     if run.failure:

@@ -184,7 +184,8 @@ class Stepper:
     def step(self, u: Any, w: Any = None) -> Array:
         """The state (q, qd) a period later, u and w being held: (2n,), or (N, 2n) of N plants; an array of its own.
 
-        States of drives, where the arm has some, stand behind qd; they begin at zero.
+        On a free base it has nq + nv numbers. States of drives, where the arm has some, stand behind qd; they begin at
+        zero.
 
         Parameters
         ----------
@@ -240,7 +241,7 @@ class Stepper:
 
     @property
     def state(self) -> Array:
-        """(q, qd): (2n,), or (N, 2n) of N plants."""
+        """(q, qd), and states of drives: (2n,), or (N, 2n) of N plants, as `step` gives it."""
         return self._x.copy()
 
     @property
@@ -296,7 +297,7 @@ class Stepper:
 
     def _outside(self, w: Any) -> Array:
         """What acts from outside: (k,) or (N, k)."""
-        if isinstance(w, np.ndarray) and w.ndim == 2:
+        if self._model.exogenous and isinstance(w, np.ndarray | list | tuple):
             return self._rows("w", w, self._model.argument("w", w), self._plants.count)
         found = as_outside(w, self._model)
         if not found.constant:
