@@ -9,7 +9,6 @@ from typing import Any, final
 
 import numpy as np
 
-
 from flexarm.attitude import configuration, local
 from flexarm.control import pd
 from flexarm.control.gains import actuated, actuators
