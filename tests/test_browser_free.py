@@ -288,3 +288,83 @@ def test_a_bundled_arm_on_a_free_base_is_alive(opened, name):
     np.testing.assert_allclose(there[:3], place_after, atol=1e-9)
     np.testing.assert_allclose(ghost, aimed, atol=1e-5 * max(1.0, np.linalg.norm(aimed)))
     assert fault == "" and abs(drift) < 1e-6
+
+
+PHONE = (390, 844)
+DRIFT = """() => {
+    const { page } = flexarm, { live } = page;
+    page.run(false);
+    live.use("none");
+    live.y.set([3.0, -4.0, 5.0]);
+    page.draw();
+    page.scene.home();
+    page.scene.render(0);
+}"""
+
+
+def apart(tab):
+    """How far the camera looks from the base [m]."""
+    target, base = tab.evaluate("[flexarm.page.scene.controls.target.toArray(), flexarm.page.solid.base()]")
+    return np.array(target) - base
+
+
+@pytest.mark.parametrize("size", [PHONE, (1280, 720)])
+def test_all_of_the_base_is_in_view(opened, size):
+    tab = opened(played("canadarm-bus").html, size=size)
+    until(tab, "page && page.scene.frames > 2")
+    found, box = tab.evaluate(
+        """() => {
+            const { page } = flexarm, all = flexarm.corners(page.data.solids.base.box, page.solid.ground, 0);
+            const { left, right, top, bottom } = page.scene.canvas.getBoundingClientRect();
+            const seen = Array.from({ length: 8 }, (_, i) => page.scene.seen(all.slice(3 * i, 3 * i + 3)));
+            return [seen, [left, right, top, bottom]];
+        }"""
+    )
+    x, y = np.transpose(found)
+    assert box[0] < x.min() and x.max() < box[1] and box[2] < y.min() and y.max() < box[3]
+
+
+def test_the_camera_comes_home_to_a_base_that_drifted(opened):
+    """And gravity's arrow falls with it."""
+    arm = fa.load("canadarm-bus").replace(gravity=(0.0, 0.0, -1.0))
+    tab = opened(played(arm).html)
+    until(tab, "page && page.scene.frames > 2")
+    tab.evaluate("flexarm.page.run(false), flexarm.page.reset(), flexarm.page.run(false), flexarm.page.draw()")
+    tab.evaluate("flexarm.page.fit()")
+    before, arrow = apart(tab), tab.evaluate("flexarm.page.scene.pull.position.toArray()")
+    tab.evaluate(DRIFT)
+    np.testing.assert_allclose(apart(tab), before, atol=1e-9)
+    moved = np.array(tab.evaluate("flexarm.page.scene.pull.position.toArray()")) - arrow
+    np.testing.assert_allclose(moved, [3.0, -4.0, 5.0], atol=1e-9)
+
+
+def test_a_pull_is_that_of_the_hand_wherever_the_base_drifts(opened):
+    """The camera goes along: a hand that stands still on the screen pulls as before."""
+    tab = opened(played("canadarm-bus").html)
+    until(tab, "page && page.scene.frames > 2")
+    tab.evaluate("flexarm.page.run(false), flexarm.page.reset(), flexarm.page.run(false), flexarm.page.draw()")
+    x, y = tab.evaluate("flexarm.page.scene.seen(flexarm.page.solid.tip())")
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    tab.mouse.move(x + 30, y + 40)
+    first = tab.evaluate("Array.from(flexarm.page.live.force)")
+    assert np.linalg.norm(first) > 0
+    tab.evaluate("flexarm.page.live.y.set([3.0, -4.0, 5.0]), flexarm.page.draw(), flexarm.page.scene.draw()")
+    tab.mouse.move(x + 31, y + 40)
+    tab.mouse.move(x + 30, y + 40)
+    np.testing.assert_allclose(tab.evaluate("Array.from(flexarm.page.live.force)"), first, rtol=1e-6)
+    tab.mouse.up()
+
+
+def test_the_words_of_a_free_base(opened):
+    """Nothing weighs there, so no controller carries anything; wheels turn the base."""
+    tab = opened(played(fa.load("canadarm-bus").replace(gravity=(0.0, 0.0, -1.0))).html)
+    until(tab, "page && page.scene.frames > 2")
+    side = tab.inner_text(".side")
+    assert "weight" not in side and "knows" not in side and "No LQR: arm 'canadarm-bus': nothing holds" in side
+    assert tab.locator("[title='Target of the joint of upper']").count() == 1
+    tab = opened(played("satellite").html)
+    until(tab, "page && page.scene.frames > 2")
+    text = tab.inner_text("body")
+    assert "joint PD" not in text and "PD of joints and base" in text and "a wheel's turns the base" in text
+    assert tab.locator("[title='Target of the turn of base (wheel-x)']").count() == 1

@@ -212,3 +212,16 @@ def test_couplings_of_joints_that_are_not_there_are_refused_in_one_line():
         with pytest.raises(fa.DescriptionError) as caught:
             fa.Arm(name="wrist", links=links, couplings=couplings)
         assert str(caught.value) == f"Arm: couplings{said}"
+
+
+def test_frequencies_with_a_belt_over_a_joint():
+    """Both actuators move the second joint; with the motors held nothing moves but the beam, as with T = 1."""
+
+    def first(matrix):
+        beam = fa.Beam(length=1.0, mass=1.0, EI=10.0, modes={"y": 2})
+        links = [fa.Link(name=name, joint=fa.Revolute(), body=beam, hub_inertia=0.01) for name in ("upper", "fore")]
+        couplings = [] if matrix is None else [fa.Coupling(links=["upper", "fore"], matrix=matrix)]
+        return fa.Model(fa.Arm(name="belt", links=links, couplings=couplings)).frequencies([0.3, 0.5, 0, 0, 0, 0])
+
+    for matrix in ([[1, 0], [1, 1]], [[1, 2], [0, 1]], PITCH_AND_ROLL):
+        assert first(matrix) == pytest.approx(first(None), rel=1e-9)

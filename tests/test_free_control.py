@@ -459,6 +459,17 @@ def test_what_cannot_be_is_refused_in_one_line(controller, message):
     assert "\n" not in str(refusal.value)
 
 
+def test_lqr_takes_no_wheel_behind_a_spring():
+    """Its motor's angle matters as little as its own, and would be held at zero: the base would stand elsewhere."""
+    model = satellite(wheels=True)
+    spring = fa.Revolute(stiffness=50.0, rotor_inertia=1e-3, gear_ratio=10.0)
+    links = [x.replace(joint=spring) if x.name == WHEELS[0] else x for x in model.arm.links]
+    with pytest.raises(
+        DescriptionError, match=f"LQR: wheels has '{WHEELS[0]}', whose joint is elastic; a wheel's must"
+    ):
+        control.LQR(joints=np.zeros(len(model.arm.joints)), wheels=WHEELS).law(fa.Model(model.arm.replace(links=links)))
+
+
 def test_a_base_that_is_not_free_has_no_attitude_and_no_wheels():
     fixed = satellite(mass=None)
     with pytest.raises(DescriptionError, match="AttitudePD: the base of arm 'sat' is not free, so it does not turn"):

@@ -251,3 +251,97 @@ def test_a_scenario_says_start_target_and_gains():
     assert live.target == pytest.approx([0, 0, 0])
     slew = _live("canadarm-bus")[2]
     assert slew.led.wheels == () and slew.target.shape == (3,)
+
+
+THRUSTER = fa.Thruster(name="push", direction=(1, 0, 0), at=(0, 0.5, 0))
+
+
+def booms(*more, **given):
+    """Two links, and what else stands on the bus."""
+    z = (0, 0, 1)
+    links = [fa.Link(name=n, joint=fa.Revolute(axis=z), body=fa.Rigid(length=1.0, mass=5.0)) for n in ("upper", "fore")]
+    return bus(links[0].replace(parent="base"), links[1].replace(parent="upper"), *more, tip="fore", **given)
+
+
+def lived(arm, **given):
+    return _live(fa.Scenario(name="s", arm=arm, until=5.0, **given))[2]
+
+
+def test_without_a_reference_the_joints_stay_where_the_scenario_starts():
+    """They stand one further on in q than in qd; a turned base shall come to rest, and a wheel's angle is nothing."""
+    turned = {"base.qw": 0.8, "base.qz": 0.6}
+    live = lived(booms(), initial={"q": {"upper.joint": 0.3, "fore.joint": 0.9, **turned}})
+    assert live.target.tolist() == [0.3, 0.9]
+    with_wheel = booms(rotor("w", (0, 0, 1)))
+    live = lived(with_wheel, initial={"q": {"upper.joint": 0.3, "fore.joint": 0.9, "w.joint": 50.0, **turned}})
+    assert live.target.tolist() == [0.3, 0.9, 0.0]
+    assert live.led.at(live.q) == pytest.approx([0.3, 0.9, 2 * np.arctan2(0.6, 0.8)])
+
+
+def test_what_a_controller_holds_is_the_target():
+    """The attitude that it is to have, seen by the wheels; the joints of an LQR. A wrong one is a line."""
+    wheel = booms(rotor("w", (0, 0.6, 0.8)), rotor("x", (1, 0, 0)))
+    pd = {"type": "attitude-pd", "Kp": 8.0, "Kd": 50.0, "actuators": ["w.joint", "x.joint"]}
+    live = lived(wheel, controller=pd | {"attitude": quaternion(np.array([0.1, 0.2, 0.3])).tolist()})
+    assert live.target == pytest.approx([0.0, 0.0, 0.6 * 0.2 + 0.8 * 0.3, 0.1])
+    with pytest.raises(fa.DescriptionError, match=r"^AttitudePD: attitude is \[1\.0, 1\.0\]; it must be a unit"):
+        lived(wheel, controller=pd | {"attitude": [1.0, 1.0]})
+    held = {"type": "lqr", "joints": [0.4, -0.2, 0.0, 0.0], "wheels": ["w", "x"]}
+    assert lived(wheel, controller=held).target.tolist() == [0.4, -0.2, 0.0, 0.0]
+    with pytest.raises(fa.DescriptionError, match=r"^play: controller\.joints has 1 numbers"):
+        lived(wheel, controller=held | {"joints": [0.4]})
+
+
+def test_gains_are_those_of_joints():
+    """Thrusters, which are off, have none; for a wheel's angle they are not those of the base's turn."""
+    move = {"type": "quintic", "start": [0.0, 0.0], "end": [0.6, 0.3], "duration": 2.0}
+    pd = {"type": "joint-pd", "Kp": 100.0, "Kd": 30.0}
+    live = lived(booms(base=booms().base.replace(thrusters=(THRUSTER,))), reference=move, controller=pd)
+    assert live.Kp.tolist() == [100.0, 100.0] and live.Kd.tolist() == [30.0, 30.0]
+    more = {**move, "start": [0.0, 0.0, 0.0], "end": [0.6, 0.3, 300.0]}
+    live, usual = (lived(booms(rotor("w", (0, 0, 1))), reference=more, **given) for given in ({"controller": pd}, {}))
+    assert live.target.tolist() == [0.6, 0.3, 0.0] and live.Kp.tolist() == usual.Kp.tolist() and live.Kp[2] > 1000
+
+
+def test_a_joint_behind_a_telescope_is_turned_aside_from_rest():
+    slide = fa.load("theodore-ghosal").links[2].replace(parent=None, name="slide")
+    hand = fa.Link(name="hand", joint=fa.Revolute(), body=fa.Rigid(length=0.3, mass=1.0))
+    live = _live(bus(slide, hand, gravity=(0, 0, 0)))[2]
+    assert live.target == pytest.approx([0.6 * 1.3, 0.4])
+
+
+@needs_node
+def test_a_wheel_behind_a_spring_is_a_joint(tmp_path):
+    """Through the spring a base's turn cannot be held by gains of a rigid body: its motor's angle is led."""
+    spring = fa.Revolute(axis=(0, 0, 1), stiffness=50.0, rotor_inertia=1e-3, gear_ratio=10.0)
+    live = made(booms(rotor("w", (0, 0, 1)).replace(joint=spring)), target=np.zeros(3))
+    assert live.led.wheels == () and live.led.names == ("upper", "fore", "w")
+    script = "live.use('pd'); live.aim([0.4, 0.3, 0.2]); live.advance(60); return [live.seen(), live.fault];"
+    seen, fault = run(live, script, tmp_path)
+    assert fault == "" and seen == pytest.approx([0.4, 0.3, 0.2], abs=0.01)
+
+
+def test_wheels_cannot_be_told_to_turn_the_base_by_half_a_turn():
+    """Two that stand 11 degrees apart would: told opposite things they make ten times as much of them."""
+    axes = [(1.0, 0.0, 0.0), (np.cos(0.2), np.sin(0.2), 0.0)]
+    for wheels in (axes, np.eye(3).tolist(), [(0, 0, 1)]):
+        led = targets(fa.Model(bus(*(rotor(f"w{i}", tuple(a)) for i, a in enumerate(wheels)))))
+        low, high = led.ranges
+        corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(len(wheels), -1)
+        assert np.linalg.norm(led.moved[3:6] @ corners, axis=0).max() <= np.pi
+        assert high.max() == (pytest.approx(np.pi / 3) if wheels is not axes else pytest.approx(0.313, abs=1e-3))
+
+
+@needs_node
+def test_a_wheel_may_turn_and_a_base_drift_as_far_as_they_like(tmp_path):
+    live = alive("satellite")
+    wheel = live.model.coordinates.index("wheel-x.joint")
+    script = f"live.y[{wheel}] = 1e8; live.y[0] = 1e7; live.step(); const fault = live.fault; live.y[{{}}] = 1e7;"
+    script = script.format(live.model.nq) + " live.step(); return [fault, live.fault];"
+    assert run(live, script, tmp_path) == ["", "The motion ran away."]
+
+
+def test_coupled_joints_are_refused_in_a_line():
+    coupling = fa.Coupling(links=["upper", "fore"], matrix=[[1, 0], [1, 1]])
+    with pytest.raises(fa.DescriptionError, match=r"^play: arm 'bus' has coupled joints, .*; give couplings=\(\)$"):
+        played(booms(couplings=[coupling]))

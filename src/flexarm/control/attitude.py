@@ -63,10 +63,7 @@ class AttitudePD:
         """
         actuators("AttitudePD", model, period)
         Kp, Kd = gain("AttitudePD: Kp", self.Kp, 3), gain("AttitudePD: Kd", self.Kd, 3)
-        with refused("AttitudePD"):
-            wanted = checked_array(self.attitude, "attitude")
-            if wanted.shape != (4,) or not abs(np.linalg.norm(wanted) - 1.0) <= 1e-3:
-                raise Fault("attitude", f"is {shown(self.attitude)}; it must be a unit quaternion (w, x, y, z)")
+        wanted = checked_attitude(self.attitude)
         if not model.arm.free:
             raise DescriptionError(f"AttitudePD: the base of arm {model.arm.name!r} is not free, so it does not turn")
         share = allocation(model, self.actuators)
@@ -84,6 +81,15 @@ class AttitudePD:
             return u + share @ (-(Kp @ error) - Kd @ qd[3:6]), after
 
         return replace(inner, expression=expression, facts={**inner.facts, "allocation": share})
+
+
+def checked_attitude(given: ArrayLike) -> Array:
+    """The unit quaternion (4,) of an attitude that is wanted; raises `DescriptionError`."""
+    with refused("AttitudePD"):
+        wanted = checked_array(given, "attitude")
+        if wanted.shape != (4,) or not abs(np.linalg.norm(wanted) - 1.0) <= 1e-3:
+            raise Fault("attitude", f"is {shown(given)}; it must be a unit quaternion (w, x, y, z)")
+    return wanted
 
 
 def _nothing(model: Model) -> Any:

@@ -95,6 +95,10 @@ def loose_joints(what: str, model: Model, links: Sequence[str], field: str = "wh
         for name in given:
             if not isinstance(name, str) or name not in place:
                 raise Fault(field, f"has {shown(name)}; links whose joints move are {', '.join(place)}")
+        elastic = {arm.links[arm.layout[joint].link].name for joint, _ in arm.springs}
+        for name in given:
+            if name in elastic:
+                raise Fault(field, f"has {shown(name)}, whose joint is elastic; a wheel's must be without a spring")
         if given and not arm.free:
             raise Fault(field, f"is given; the base of arm {arm.name!r} is not free")
     return [place[name] for name in given]

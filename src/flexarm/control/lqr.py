@@ -45,8 +45,8 @@ class LQR:
     R : float, (m,) or (m, m), optional
         Of u. Default: B' M^-1 B / bandwidth^2, an energy too (see `riccati.effort`).
     wheels : list of str, optional
-        Links of reaction wheels: their angles do not matter, and in their place the base is held in the attitude of
-        rest. Without, a wheel is a joint like any other.
+        Links of reaction wheels, on joints without springs: their angles do not matter, and in their place the base is
+        held in the attitude of rest. Without, a wheel is a joint like any other.
     bandwidth : float, optional
         For the defaults: about that of the joints' motion [rad/s]. Default: the slowest natural frequency with the
         drives held; a rigid arm has none, so there it must be given, or Q and R.

@@ -29,11 +29,14 @@ def signal(name: str) -> str:
 def held(B: Array) -> Array:
     """The deviations (n, n - m) that leave alone what the drives turn, B' dq = 0, in terms of the other coordinates.
 
-    Each drive holds the coordinate that it moves most; where the hub turns with the shapes, that coordinate undoes the
-    others' slopes there.
+    Each drive holds the coordinate that it moves most when those before it hold theirs; where the hub turns with the
+    shapes, that coordinate undoes the others' slopes there.
     """
     n, m = B.shape
-    taken = [int(np.argmax(np.abs(column))) for column in B.T]
+    taken, left = [], B.copy()
+    for j in range(m):
+        taken.append(int(np.argmax(np.abs(left[:, j]))))
+        left -= np.outer(left[:, j], left[taken[j]] / left[taken[j], j])
     free = [i for i in range(n) if i not in taken]
     N = np.zeros((n, n - m))
     N[free] = np.eye(n - m)

@@ -222,7 +222,7 @@ class Live:
             designs = [lqr.LQR(joints=joints, bandwidth=x * self.pace, wheels=wheels) for x in LQR_STOPS]
             facts = [design.law(self.plain).facts for design in designs]
         except FlexarmError as error:
-            return [], str(error)
+            return [], str(error).removeprefix("LQR: ")
         return [self._of_all(x["K"], x["coordinates"]) for x in facts], ""
 
     def _of_all(self, K: Array, names: tuple[str, ...]) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.attitude import local
+from flexarm.attitude import local, turn
 from flexarm.checks import Fault, checked_flag, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
@@ -18,6 +18,7 @@ from flexarm.model import Model
 from flexarm.pictures.live import KD_STOPS, KP_STOPS, LQR_STOPS, Live
 from flexarm.pictures.page import page
 from flexarm.pictures.solids import solids
+from flexarm.pictures.targets import TURN, targets
 from flexarm.pictures.view import Page, check_suffix
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.scenario.tables import state
@@ -30,7 +31,10 @@ ASIDE = 0.4
 """Of an arm that is played without a scenario: how far the first target is from rest [rad]."""
 
 LARGEST = 1e6
-"""Of a coordinate or a rate that is gone on with, in SI units."""
+"""Of a rate that is gone on with, in SI units: a wheel's angle, and the way of a base, may be as large as they like."""
+
+AT_REST = (1.0, 0.0, 0.0, 0.0)
+"""The attitude of a free base at rest."""
 
 
 def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = None, *, show: bool = True) -> Any:
@@ -42,9 +46,9 @@ def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = 
     Parameters
     ----------
     what : Arm, Model, Scenario or str
-        The arm; a scenario starts as it says, with its reference's end as target and the gains of its joint PD; a text
-        is the name of a bundled one, or the path of a .toml file. In the place of a reaction wheel's angle the turn of
-        the free base about its axis is led to a target; thrusters are off.
+        The arm; a scenario starts as it says, with its reference's end, or what its controller holds, as target and
+        the gains of its joint PD; a text is the name of a bundled one, or the path of a .toml file. In the place of a
+        reaction wheel's angle the turn of the free base about its axis is led to a target; thrusters are off.
     path : path, optional
         Of the file. Without one a `Page` is returned, which a notebook shows.
     show : bool
@@ -95,8 +99,7 @@ def _live(what: Any) -> tuple[str, str, Live]:
         model = Model(arm)
         given = state("initial.q", what.initial.q, model.coordinates, arm.rest)
         q = np.array(arm.rest if given is None else given)
-        reference = what.motion(model)
-        return what.name, what.description, Live(arm, q, _target(arm, q, reference), _gains(what, len(arm.inputs)))
+        return what.name, what.description, Live(arm, q, _target(what, model, q), _gains(what, model))
     with refused("play"):
         raise Fault("", f"what shall be played is {shown(what)}; it must be an Arm, a Model, a Scenario or a name")
 
@@ -117,24 +120,40 @@ def _aside(arm: Arm) -> Array:
     """Somewhere else than at rest, that there is something to see: joints turned, telescopes further out or in."""
     found = []
     moving = [link for link in arm.links if link.joint.moves]
-    for link, joint in zip(moving, arm.joints, strict=True):
-        at, length = arm.rest[joint], link.body.length
+    for link, at in zip(moving, _joints(arm, np.array(arm.rest)), strict=True):
+        length = link.body.length
         turned = at + (ASIDE if link.joint.unit == "rad" else 0.2 * length)
         found.append(0.6 * length if isinstance(link.joint, Telescope) else turned)
     return np.array(found)
 
 
-def _target(arm: Arm, q: Array, reference: Any) -> Array:
-    from flexarm.control.equilibrium import rest
+def _joints(arm: Arm, q: Array) -> Array:
+    """Where the joints are at a configuration, (m,)."""
+    return local(arm, q)[list(arm.joints)]
 
+
+def _target(scenario: Scenario, model: Model, q: Array) -> Array:
+    """Where the joints end, are held, or begin; in a wheel's place the attitude that is held, default that of rest."""
+    from flexarm.control.attitude import checked_attitude
+    from flexarm.control.equilibrium import checked_joints, rest
+
+    given, reference, led = scenario.controller or {}, scenario.motion(model), targets(model)
     end = rest(reference) if reference is not None else None
-    return q[list(arm.joints)] if end is None else end[1]
+    if end is not None:
+        found = end[1]
+    elif "joints" in given:
+        found = checked_joints("play: controller.joints", given["joints"], model)
+    else:
+        found = _joints(model.arm, q)
+    if not led.wheels:
+        return found
+    return np.where(led.turning, led.shown[:, TURN] @ turn(checked_attitude(given.get("attitude", AT_REST))), found)
 
 
-def _gains(scenario: Scenario, m: int) -> tuple[Array, Array] | None:
-    """Of a scenario's joint PD, where each is a number or one a joint."""
-    given = scenario.controller or {}
-    if given.get("type") != "joint-pd":
+def _gains(scenario: Scenario, model: Model) -> tuple[Array, Array] | None:
+    """Of a scenario's joint PD, where each is a number or one a joint, and no joint is a wheel's."""
+    given, m = scenario.controller or {}, len(model.arm.joints)
+    if given.get("type") != "joint-pd" or targets(model).wheels:
         return None
     found = [np.asarray(given[name], dtype=float) for name in ("Kp", "Kd")]
     if any(x.shape not in ((), (m,)) or not (x > 0).all() for x in found):
@@ -156,6 +175,7 @@ def numbers(live: Live) -> dict[str, Any]:
         "base": led.base,
         "settling": [i for i in range(led.base, model.nv) if i not in arm.joints],
         "names": list(led.names),
+        "wheels": led.turning.tolist(),
         "off": [x.name for x in live.described.thrusters],
         "units": [link.joint.unit for link in moving],
         "efforts": [link.joint.effort_unit for link in moving],

@@ -5,6 +5,8 @@ from flexarm.description.arm import Arm
 
 def unplayable(arm: Arm) -> str:
     """Why a page cannot follow what drives an arm, or what acts from outside; "" where it can."""
+    if arm.couplings:
+        return " has coupled joints, through which a page's controllers do not lead; give couplings=()"
     bare = arm.without_drives()
     if more := (*bare.states, *bare.exogenous):
         base = "a base without orbit" if arm.free else "base=None"

@@ -23,11 +23,13 @@ Array = np.ndarray
 BASE = 6
 """Local coordinates of a free base: they stand first, its turn behind its shift."""
 
+TURN = slice(3, BASE)
+
 SAME = 1e-12
 """Of the largest: what a wheel's angle changes of an inertia matrix."""
 
 MOST_TURNED = math.pi / 3
-"""By which wheels are told to turn a base, about each axis [rad]: three such turns together are no half turn yet."""
+"""By which a wheel is told to turn a base [rad], and less where all wheels together could make it a half turn."""
 
 
 @final
@@ -66,16 +68,23 @@ class Targets:
         return BASE * self.model.arm.free
 
     @property
+    def turning(self) -> Array:
+        """Which are wheels, (m,)."""
+        return self.acting < 0.0
+
+    @property
     def ranges(self) -> tuple[Array, Array]:
         """Low and high, (m,) each: a turn each way, what a telescope can do, two reaches; of a base less."""
         arm = self.model.arm
         reach = sum(link.body.length for link in arm.links)
+        together = np.linalg.norm(self.moved[TURN], axis=0).sum() if self.wheels else 0.0
+        turned = min(MOST_TURNED, math.pi / max(together, 1.0))
         bounds = []
         for link in (link for link in arm.links if link.joint.moves):
             if isinstance(link.joint, Telescope):
                 bounds.append((0.25 * link.body.length, 0.98 * link.body.length))
             elif link.name in self.wheels:
-                bounds.append((-MOST_TURNED, MOST_TURNED))
+                bounds.append((-turned, turned))
             else:
                 bounds.append((-math.pi, math.pi) if link.joint.unit == "rad" else (-reach, reach))
         low, high = np.array(bounds).T
@@ -131,18 +140,19 @@ def targets(model: Model) -> Targets:
         axes = np.array([_axis(model, i) for i in wheels])
         for given in (seen, shown):
             given[wheels] = 0.0
-            given[wheels, 3:BASE] = axes
+            given[wheels, TURN] = axes
         moved[:, wheels] = 0.0
-        moved[3:BASE, wheels] = np.linalg.pinv(axes)
+        moved[TURN, wheels] = np.linalg.pinv(axes)
     acting = np.where(np.isin(range(m), wheels), -1.0, 1.0)
     return Targets(model, names, tuple(links[i].name for i in wheels), seen, shown, moved, acting)
 
 
 def _is_wheel(model: Model, i: int) -> bool:
-    """Whether a joint turns a link on a free base, and the turn changes nothing."""
+    """Whether a joint without a spring turns a link on a free base, and the turn changes nothing."""
     arm, place = model.arm, model.arm.joints[i]
     number = arm.layout[place].link
-    if not (arm.free and arm.parents[number] < 0 and arm.links[number].joint.turns):
+    elastic = place in (joint for joint, _ in arm.springs)
+    if elastic or not (arm.free and arm.parents[number] < 0 and arm.links[number].joint.turns):
         return False
     q = np.array(arm.rest)
     turned = q + 0.7 * (np.arange(len(q)) == place + len(q) - model.nv)

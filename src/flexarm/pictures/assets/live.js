@@ -334,7 +334,8 @@ flexarm.Live = class {
     for (const [c, low, high] of limits) {
       if (!(y[c] > low && y[c] <= high)) return `${coordinates[c]} has left its range.`;
     }
-    for (let i = 0; i < this.nq + n; i++) if (!(Math.abs(y[i]) < largest)) return "The motion ran away.";
+    // of rates alone: a wheel may turn, and a base drift, as far as it likes
+    for (let i = this.nq; i < this.nq + n; i++) if (!(Math.abs(y[i]) < largest)) return "The motion ran away.";
     return "";
   }
 

@@ -104,12 +104,13 @@ flexarm.Play = class {
 
   /** Where the joints shall go. */
   targets() {
-    const { names, units, low, high } = this.data.live;
+    const { names, units, low, high, wheels } = this.data.live;
     this.goals = names.map((name, j) => {
       const turns = units[j] === "rad";
       const said = (x) => (turns ? `${((x * 180) / Math.PI).toFixed(1)}\u00b0`.replace("-", "\u2212") : flexarm.number(x, "m"));
       const range = { min: low[j], max: high[j], value: this.live.goal[j] };
-      return new flexarm.Slider(name, range, said, (x) => this.aim(j, x), `Target of the joint of ${name}`);
+      const what = wheels[j] ? "turn" : "joint";
+      return new flexarm.Slider(name, range, said, (x) => this.aim(j, x), `Target of the ${what} of ${name}`);
     });
     const pace = new flexarm.Slider("Pace", { min: -2, max: 2, value: 0 }, (x) => `${flexarm.number(2 ** x)}\u00d7`, (x) => (this.live.pace = 2 ** x), "How fast a target is approached");
     return this.group("Target", ...this.goals, pace);
@@ -120,6 +121,7 @@ flexarm.Play = class {
     const { live } = this.data;
     const { Play, Slider, Check } = flexarm;
     const kinds = Object.fromEntries(Object.entries(Play.CONTROLLERS).filter(([key]) => key !== "lqr" || live.lqr));
+    if (live.wheels.includes(true)) kinds.pd = "PD of joints and base";
     this.chosen = new flexarm.Choice("Controller", kinds, "pd", (x) => this.use(x));
     const times = (stops) => (i) => `${flexarm.number(stops[Math.round(i)])}\u00d7`;
     const stops = (list, at) => ({ min: 0, max: list.length - 1, step: 1, value: at });
@@ -134,10 +136,9 @@ flexarm.Play = class {
     );
     this.informed = new Check("knows payload and gravity", true, (x) => this.live.inform(x), "Otherwise those of the description");
     this.word = flexarm.element("p");
-    const parts = [this.chosen, this.kp, this.kd, this.bandwidth];
-    if (live.sliders.some((slider) => slider.key === "gravity")) parts.push(this.carry);
-    parts.push(this.informed, this.word);
-    return this.group("Controller", ...parts);
+    const weighs = live.sliders.some((slider) => slider.key === "gravity");
+    const known = live.base ? [] : [...(weighs ? [this.carry] : []), this.informed]; // on a free base nothing weighs
+    return this.group("Controller", this.chosen, this.kp, this.kd, this.bandwidth, ...known, this.word);
   }
 
   /** What the arm is: the numbers that may be changed. */
@@ -159,21 +160,22 @@ flexarm.Play = class {
     const { live } = this.data;
     const left = live.leftOut.length ? ` To run in real time it has fewer modes than its description: ${live.leftOut.join("; ")}.` : "";
     const off = live.off.length ? " Its thrusters are off." : "";
+    const modes = live.lasting > 0 ? `, for modes up to ${flexarm.number(live.lasting, "rad/s")}` : "";
     const text =
-      `The arm's own equations, ${live.n} coordinates, run in this page: Runge-Kutta steps of ${flexarm.number(live.step, "s")}, ` +
-      `for modes up to ${flexarm.number(live.lasting, "rad/s")}.${left}${off}`;
+      `The arm's own equations, ${live.n} coordinates, run in this page: Runge-Kutta steps of ` +
+      `${flexarm.number(live.step, "s")}${modes}.${left}${off}`;
     const without = live.lqr ? "" : live.withoutRegulator;
-    return this.group("How", flexarm.element("p.how", {}, text), ...(without ? [flexarm.element("p", {}, `No ${without}`)] : []));
+    return this.group("How", flexarm.element("p.how", {}, text), ...(without ? [flexarm.element("p", {}, `No LQR: ${without}`)] : []));
   }
 
   strip() {
-    const { names, units, efforts } = this.data.live;
+    const { names, units, efforts, wheels } = this.data.live;
     const { Strip, Play } = flexarm;
     const bends = this.data.solids.links.map((link, i) => [link, i]).filter(([link]) => link.flexible);
     this.bent = bends.map(([, i]) => i);
     const angle = units.every((unit) => unit === "rad");
     this.strips = {
-      joints: new Strip("Joints", angle ? "rad" : "rad, m", [
+      joints: new Strip(wheels.includes(true) ? "Joints, base" : "Joints", angle ? "rad" : "rad, m", [
         ...names.map((name, i) => ({ name, i })),
         ...names.map((name, i) => ({ name, i, reference: true })),
       ], Play.SPAN),
@@ -262,7 +264,9 @@ flexarm.Play = class {
     const times = shaper ? shaper.times : [];
     this.word.textContent = {
       none: "The drives are free.",
-      pd: "Torques by the errors of the joints and their rates.",
+      pd: this.data.live.wheels.includes(true)
+        ? "Torques by the errors of joints and base and their rates; a wheel's turns the base."
+        : "Torques by the errors of the joints and their rates.",
       shaped: shaper
         ? `The reference is split into ${times.length} parts over ${flexarm.number(times[times.length - 1], "s")}, so that the slow modes of the arm as described come to rest.`
         : "With these gains no slow mode swings: the reference stays as it is.",
@@ -309,7 +313,9 @@ flexarm.Play = class {
   fit() {
     const { live } = this;
     this.solid.update(live.q, 1);
-    const points = [...this.foot(), ...this.solid.tip()];
+    const { base } = this.data.solids;
+    const points = base.free ? flexarm.corners(base.box, this.solid.ground, 0) : [0, 0, 0];
+    points.push(...this.solid.tip());
     for (const arm of [this.solid, this.ghost]) {
       for (let i = 0; i < arm.out.stations.length; i += 90) points.push(...arm.out.stations.subarray(i, i + 3));
     }
@@ -354,7 +360,7 @@ flexarm.Play = class {
     const from = what === "tip" ? this.solid.tip() : this.ghost.tip();
     const start = this.over(event, from);
     if (!start) return;
-    this.drag = { what, from, start, pointer: event.pointerId };
+    this.drag = { what, from, start, stood: this.foot(), pointer: event.pointerId };
     this.scene.canvas.setPointerCapture(event.pointerId);
     this.scene.controls.enabled = false;
     this.scene.canvas.classList.add("grabbing");
@@ -370,15 +376,17 @@ flexarm.Play = class {
     }
     if (event.pointerId !== drag.pointer) return;
     event.stopImmediatePropagation();
-    const now = this.over(event, drag.from);
+    const gone = this.foot().map((x, i) => x - drag.stood[i]); // with the base, and so with the camera
+    const from = drag.from.map((x, i) => x + gone[i]);
+    const now = this.over(event, from);
     if (!now) return;
-    const moved = now.sub(drag.start);
+    const moved = now.sub(drag.start).sub(new THREE.Vector3(...gone));
     if (drag.what === "tip") {
       const k = this.data.live.push;
       live.force.set([moved.x * k, moved.y * k, moved.z * k]);
       drag.moved = moved;
     } else {
-      live.aimTip([drag.from[0] + moved.x, drag.from[1] + moved.y, drag.from[2] + moved.z]);
+      live.aimTip([from[0] + moved.x, from[1] + moved.y, from[2] + moved.z]);
       this.retarget();
     }
     this.scene.invalidate();

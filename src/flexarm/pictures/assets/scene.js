@@ -329,11 +329,13 @@
       return points;
     }
 
-    /** Moves the camera, and what it looks at, along. @param {number[]} by [m] */
+    /** Moves the camera along, what it looks at and comes home to, and gravity's arrow. @param {number[]} by [m] */
     carry(by) {
       const moved = new Vector3(...by);
       this.camera.position.add(moved);
       this.controls.target.add(moved);
+      this.points = this.points.map((x, i) => x + by[i % 3]);
+      if (this.pull) this.pull.position.add(moved);
       this.invalidate();
     }
 

@@ -923,6 +923,17 @@
     return out;
   };
 
+  /** Corners of a box that stands in the frame that begins at `at`: x, y, z of each. */
+  flexarm.corners = ({ size, xyz, R }, frame, at) => {
+    const found = [];
+    for (let corner = 0; corner < 8; corner++) {
+      const half = size.map((x, c) => ((corner >> c) & 1 ? x : -x) / 2);
+      const p = xyz.map((x, k) => x + R[k][0] * half[0] + R[k][1] * half[1] + R[k][2] * half[2]);
+      for (let r = at; r < at + 12; r += 4) found.push(frame[r + 3] + frame[r] * p[0] + frame[r + 1] * p[1] + frame[r + 2] * p[2]);
+    }
+    return found;
+  };
+
   /** The place of a box nearest to a point, where the box stands in a frame that begins at `at`; (3) into `out`. */
   flexarm.onto = ({ size, xyz, R }, frame, at, point, out) => {
     const away = [0, 0, 0]; // from the box's centre, in the frame's axes

@@ -43,17 +43,6 @@ flexarm.View = class {
     return { draw, out: made.out(), base, links };
   }
 
-  /** Corners of a box that stands in the frame at a place. */
-  corners({ size, xyz, R }, frame, at) {
-    const found = [];
-    for (let corner = 0; corner < 8; corner++) {
-      const half = size.map((x, c) => ((corner >> c) & 1 ? x : -x) / 2);
-      const p = xyz.map((x, k) => x + R[k][0] * half[0] + R[k][1] * half[1] + R[k][2] * half[2]);
-      for (let r = at; r < at + 12; r += 4) found.push(frame[r + 3] + frame[r] * p[0] + frame[r + 1] * p[1] + frame[r + 2] * p[2]);
-    }
-    return found;
-  }
-
   /** An arm in the scene, drawn at a configuration. */
   arm(k, look, q) {
     const arm = new flexarm.Arm(this.data.arms[k].description, this.program(k).draw, look);
@@ -66,9 +55,9 @@ flexarm.View = class {
   points(program, q, s = 1) {
     program.draw(q, [s], program.out);
     const { frames, stations } = program.out, found = [0, 0, 0];
-    if (program.base.free) found.splice(0, 3, ...this.corners(program.base.box, flexarm.pose(q, new Float64Array(12)), 0));
+    if (program.base.free) found.splice(0, 3, ...flexarm.corners(program.base.box, flexarm.pose(q, new Float64Array(12)), 0));
     program.links.forEach(({ box, panel, base: [width, thickness] }, i) => {
-      if (box) found.push(...this.corners(box, frames, 12 * i));
+      if (box) found.push(...flexarm.corners(box, frames, 12 * i));
       if (!panel) return;
       for (const at of [189 * i, 189 * i + 180]) {
         const half = [width / 2, -width / 2, thickness / 2, -thickness / 2];
