@@ -349,7 +349,7 @@ def test_coupled_joints_are_refused_in_a_line():
 
 @needs_node
 def test_one_axis_is_held_where_the_wheels_turn_it(tmp_path):
-    """Two about x, beside a boom that stands askew: the LQR keeps the turn about x, not the little that comes with it."""
+    """Two about x, beside a boom that stands askew: the LQR keeps the turn about x, not what comes with it."""
     z, x = (0, 0, 1), (1, 0, 0)
     boom = fa.Link(name="boom", joint=fa.Revolute(axis=z), body=fa.Rigid(length=2.0, mass=4.0))
     live = made(bus(boom, *(rotor(n, x).replace(parent="base") for n in "ab"), tip="boom"), target=np.full(3, 0.4))
