@@ -345,3 +345,13 @@ def test_coupled_joints_are_refused_in_a_line():
     coupling = fa.Coupling(links=["upper", "fore"], matrix=[[1, 0], [1, 1]])
     with pytest.raises(fa.DescriptionError, match=r"^play: arm 'bus' has coupled joints, .*; give couplings=\(\)$"):
         played(booms(couplings=[coupling]))
+
+
+@needs_node
+def test_one_axis_is_held_where_the_wheels_turn_it(tmp_path):
+    """Two about x, beside a boom that stands askew: the LQR keeps the turn about x, not what comes with it."""
+    z, x = (0, 0, 1), (1, 0, 0)
+    boom = fa.Link(name="boom", joint=fa.Revolute(axis=z), body=fa.Rigid(length=2.0, mass=4.0))
+    live = made(bus(boom, *(rotor(n, x).replace(parent="base") for n in "ab"), tip="boom"), target=np.full(3, 0.4))
+    script = "live.use('lqr'); live.aim([0.3, 0.2, 0.2]); live.advance(60); return live.seen();"
+    assert run(live, script, tmp_path) == pytest.approx([0.3, 0.2, 0.2], abs=1e-3)

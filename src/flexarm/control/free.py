@@ -14,6 +14,8 @@ from flexarm.model.adrift import BASE
 
 Array = np.ndarray
 
+TURN = 3
+"""Where among a free base's local coordinates its turn begins."""
 NOTHING = 1e-9
 """Of the largest of its kind: what pushes the base by less does not push it."""
 ALONG = 1e-6
@@ -34,7 +36,7 @@ class Kept:
 
     Momentum that nothing acts on stays what it is. Where it is zero as many coordinates follow from the others,
     dx = Z z: those are left out. They are the loose ones, such as the angles of reaction wheels, then a free base's
-    shift, then its turn, as many as are needed.
+    shift, then its turn, beginning with that which the loose ones turn least, as many as are needed.
 
     Attributes
     ----------
@@ -70,7 +72,7 @@ def kept(what: str, model: Model, q: Array, loose: Sequence[str] = ()) -> Kept:
     momentum = U[:, (size > NOTHING).sum() :].T @ M[:BASE] / np.sqrt(np.diag(M))
     out: list[int] = []
     rest = momentum.copy()
-    for i in [*first, *range(BASE)]:
+    for i in [*first, *range(TURN), *(TURN + i for i in _least_turned(M, first))]:
         if len(out) == len(momentum):
             break
         if np.linalg.norm(rest[:, i]) > ALONG * np.linalg.norm(momentum[:, i]) > 0.0:
@@ -84,6 +86,13 @@ def kept(what: str, model: Model, q: Array, loose: Sequence[str] = ()) -> Kept:
         per_root = -np.linalg.solve(momentum[:, out], momentum[:, places])
         Z[out] = per_root * np.sqrt(np.diag(M))[places] / np.sqrt(np.diag(M))[out][:, None]
     return Kept(tuple(places), Z, tuple(names[i] for i in places), tuple(names[i] for i in out))
+
+
+def _least_turned(M: Array, wheels: Sequence[int]) -> list[int]:
+    """The axes of a free base, beginning with that about which wheels turn it least."""
+    U, size, _ = np.linalg.svd(np.linalg.solve(M[:BASE, :BASE], M[:BASE, list(wheels)])[TURN:])
+    along = U[:, : int((size > ALONG * size.max(initial=0.0)).sum())]
+    return np.argsort(np.round((along**2).sum(axis=1), 6), kind="stable").tolist()
 
 
 def loose_joints(what: str, model: Model, links: Sequence[str], field: str = "wheels") -> list[int]:
