@@ -298,6 +298,28 @@ def test_static_shapes_carry_a_force_exactly(written):
     assert np.abs(stiffer - exact).max() > 1e-3 * np.abs(exact).max()
 
 
+def test_static_shapes_of_a_very_stiff_part_are_not_taken_for_rounding(written):
+    """Forces of 1 N do a millionth of the work there that they do in the soft one; the shapes are the same."""
+    part = block()
+    stiff = {key: 1e6 * np.asarray(x) for key, x in part.items() if key in ("K", "K_data")}
+    soft, hard = (
+        fa.FiniteElement(file=written(part, name, **more), modes=8, shapes="craig-bampton")
+        for name, more in (("soft.npz", {}), ("hard.npz", stiff))
+    )
+    np.testing.assert_allclose(frequencies(hard), 1e3 * frequencies(soft), rtol=1e-9)
+    np.testing.assert_allclose(hard.part.tip, soft.part.tip, rtol=0, atol=1e-6 * np.abs(soft.part.tip).max())
+
+
+def test_a_shape_without_inertia_has_a_stiffness_of_its_own(written):
+    """Torsion of a beam without polar inertia: 1 N/m, and the tip turns under a moment by L / GJ."""
+    part = beam_part(**(SLENDER | {"polar": 0.0}), elements=2)
+    body = fa.FiniteElement(file=written(part), modes=6, shapes="craig-bampton")
+    inert, stiff = np.diag(body.part.M), np.diag(body.part.K)
+    assert abs(inert[-1]) < 1e-12 and stiff[-1] == pytest.approx(1.0, rel=1e-9)
+    np.testing.assert_allclose(inert[:-1], 0.8, rtol=1e-9)
+    assert body.part.tip[3, -1] ** 2 == pytest.approx(SLENDER["length"] / SLENDER["GJ"], rel=1e-9)
+
+
 def test_static_shapes_and_held_modes_converge_to_the_free_ones(written):
     part = block()
     free = fa.FiniteElement(file=written(part), modes=6, shapes="clamped-free")

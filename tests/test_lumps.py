@@ -49,6 +49,16 @@ def test_frequencies_with_a_body_anywhere_are_those_of_two_pieces(at, inertia, a
     np.testing.assert_allclose(frequencies(arm_of(body)), expected, rtol=FINE)
 
 
+@pytest.mark.parametrize(("plane", "about", "across"), [("y", 2, 1), ("z", 1, 2)])
+def test_shapes_know_a_lump_that_is_not_round_and_lies_beside_the_axis(plane, about, across):
+    """Of its inertia that about the axis of bending counts, of its offset what lies ahead and across in the plane."""
+    L, m, EI, mass, inertia, offset = 1.2, 0.8, 3.0, 0.6, (0.01, 0.02, 0.05), (0.1, 0.2, -0.3)
+    lump = {"at": 0.5, "mass": mass, "inertia": inertia, "offset": offset}
+    body = fa.Beam(length=L, mass_per_length=m, EI=EI, modes={plane: 3}, lumps=[lump])
+    expected = exact(L, m, EI, 3, 0.5, mass, inertia[about] + mass * offset[across] ** 2, offset[0])
+    np.testing.assert_allclose(frequencies(arm_of(body)), expected, rtol=FINE)
+
+
 def test_shapes_without_lumps_come_from_above():
     L, m, EI = 1.2, 0.8, 3.0
     body = fa.Beam(length=L, mass_per_length=m, EI=EI, modes={"y": 8}, shapes="polynomial", lumps=[POINT])
@@ -117,7 +127,7 @@ def test_a_flexible_arm_is_lagranges(foreshortening, shapes):
 
 
 def test_rigid_links_are_lagranges():
-    body = fa.Rigid(length=1.0, mass=2.0, lumps=[POINT, {**BODY, "inertia": TWISTED}])
+    body = fa.Rigid(length=0.8, mass=2.0, lumps=[POINT, {**BODY, "inertia": TWISTED}])
     agrees(spatial(body, body))
 
 
@@ -164,12 +174,12 @@ def test_energy_is_kept():
 def test_what_varies_is_the_rebuilt_arm(kind):
     lumps = [POINT, {**BODY, "inertia": TWISTED}]
     if kind == "rigid":
-        body = fa.Rigid(length=1.0, mass=2.0, lumps=lumps)
+        body = fa.Rigid(length=0.8, mass=2.0, lumps=lumps)
     else:
         body = fa.Beam(**SOFT, modes=FULL, shapes="polynomial", lumps=lumps, tau=0.01)
     arm = spatial(body)
     values = {
-        "link0.lumps.1.mass": 0.9, "link0.lumps.1.offset.y": 0.2, "link0.lumps.2.mass": 0.1,
+        "link0.length": 0.9, "link0.lumps.1.mass": 0.9, "link0.lumps.1.offset.y": 0.2, "link0.lumps.2.mass": 0.1,
         "link0.lumps.2.offset.x": -0.1, "link0.lumps.2.inertia.xx": 0.05, "link0.lumps.2.inertia.xy": -0.001,
     }  # fmt: skip
     model = fa.Model(arm, vary=list(values))
@@ -180,7 +190,7 @@ def test_what_varies_is_the_rebuilt_arm(kind):
         {"at": 0.5, "mass": 0.9, "offset": (0.0, 0.2, 0.0)},
         {"at": 0.7, "mass": 0.1, "offset": (-0.1, -0.1, 0.07), "inertia": changed},
     ]
-    rebuilt = fa.Model(spatial(body.replace(lumps=other)))
+    rebuilt = fa.Model(spatial(body.replace(length=0.9, lumps=other)))
     q, qd, u = random_state(arm, 4)
     for name, arguments in (
         ("mass_matrix", (q,)), ("bias", (q, qd)), ("gravity_force", (q,)), ("forward_dynamics", (q, qd, u)),

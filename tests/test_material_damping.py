@@ -77,6 +77,18 @@ def test_torsion_and_stretch_are_damped_as_bending_is():
 # -- against an assembled finite element solution ----------------------------------------------------------------------
 
 
+def test_what_has_no_inertia_has_no_damping_of_its_mode():
+    """Critical is 2 sqrt(K M): of torsion without polar inertia zero, and so is its share; others keep theirs."""
+    plain = fa.Beam(**(SOFT | {"polar_inertia": 0.0}), modes=FULL)
+    q, qd = np.zeros(7), np.arange(1.0, 8.0)
+    forces = [
+        fa.Model(arm_of(plain.replace(damping=d))).damping_force(q, qd)
+        for d in (0.1, {"y": 0.1, "z": 0.1, "axial": 0.1})
+    ]
+    np.testing.assert_allclose(*forces, rtol=1e-12)
+    assert np.all(forces[0][4:6] == 0.0) and np.all(np.delete(forces[0], [4, 5]) > 0.0)
+
+
 def test_a_step_of_torque_moves_the_tip_as_finite_elements_do():
     """A link on a hub turns by a small angle: 24 elements with D = tau K, solved by a matrix exponential."""
     L, m, EI, hub, mp, tau, torque, until = 0.5, 0.2, 1.0, 0.01, 0.05, 5e-3, 1e-4, 0.6
@@ -124,7 +136,7 @@ def test_the_tip_is_exudyns():
 
 def telescope(**more):
     hub = fa.Link(name="hub", joint=fa.Revolute(axis=(0, 0, 1)), body=fa.Rigid(length=0.0, mass=1.0, inertia=0.2))
-    body = fa.Beam(length=1.0, mass=1.0, EI=30.0, GJ=9.0, EA=900.0, polar_inertia=0.02, **{"modes": FULL, **more})
+    body = fa.Beam(length=0.8, mass=1.0, EI=30.0, GJ=9.0, EA=900.0, polar_inertia=0.02, **{"modes": FULL, **more})
     slide = fa.Link(name="boom", joint=fa.Telescope(stiffness=900.0, rotor_inertia=0.1, gear_ratio=3.0), body=body)
     return fa.Arm(
         name="telescope", links=[hub, slide], payload=fa.Payload(mass=0.3, inertia=0.01), gravity=(0, -9.81, 0)
@@ -136,7 +148,7 @@ ARMS = {
     "foreshortening": lambda: spatial(fa.Beam(**SOFT, modes=FULL, foreshortening=True, **ALL)),
     "tapered": lambda: spatial(
         fa.Beam(
-            length=1.0, material=fa.Material(E=7e9, density=2700.0, G=2e9), section=fa.Box(width=0.05, height=0.03),
+            length=0.8, material=fa.Material(E=7e9, density=2700.0, G=2e9), section=fa.Box(width=0.05, height=0.03),
             section_tip=fa.Box(width=0.02, height=0.02), modes=FULL, **ALL,
         )
     ),

@@ -175,8 +175,9 @@ def test_a_tapered_beam_of_a_material_shears():
 def test_a_rigid_beam_keeps_its_rotary_inertia():
     body = fa.Beam(**SOFT, rotary_inertia={"y": 0.02, "z": 0.01}, modes={})
     agrees(spatial(body, body))
-    rigid = np.diag(body.rigid().inertia_tensor)
-    np.testing.assert_allclose(rigid, [0.01, 0.1 + 0.01, 0.1 + 0.02], rtol=ROUNDING)
+    rigid, L = np.diag(body.rigid().inertia_tensor), body.length
+    rod = 1.2 * L**2 / 12
+    np.testing.assert_allclose(rigid, [0.01 * L, rod + 0.01 * L, rod + 0.02 * L], rtol=ROUNDING)
     model, other = fa.Model(spatial(body, body)), fa.Model(spatial(body.rigid(), body.rigid()))
     q = np.array([0.3, -0.4])
     np.testing.assert_allclose(model.mass_matrix(q), other.mass_matrix(q), rtol=ROUNDING)
@@ -214,6 +215,23 @@ def test_stiffness_against_shear_varies():
     np.testing.assert_allclose(model.stiffness_force(q, p=more), 0.5 * (
         model.stiffness_force(q, p=p) + model.stiffness_force(q, p=p + 2 * (more - p))
     ), atol=ROUNDING)  # fmt: skip
+
+
+def test_rotary_inertia_follows_the_length():
+    """It is given per length: a beam that is made longer is the rebuilt one, where its shapes do not follow it."""
+    body = fa.Beam(**SOFT, rotary_inertia={"y": 0.02, "z": 0.01}, modes=FULL, shapes="polynomial", tau=0.01)
+    arm, values = spatial(body), {"link0.length": 0.9, "link0.rotary_inertia.z": 0.03}
+    q, qd, _ = random_state(arm, 3)
+    for varied in (["link0.length"], list(values)):
+        model = fa.Model(arm, vary=varied)
+        given = {"y": 0.02, "z": 0.01 if len(varied) == 1 else 0.03 / 0.9}
+        rebuilt = fa.Model(spatial(body.replace(length=0.9, rotary_inertia=given)))
+        p = [values[parameter.name] for parameter in model.parameters]
+        for name, arguments in (("mass_matrix", (q,)), ("bias", (q, qd)), ("damping_force", (q, qd))):
+            found, expected = (
+                getattr(each, name)(*arguments, **more) for each, more in ((model, {"p": p}), (rebuilt, {}))
+            )
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * max(1.0, np.abs(expected).max()))
 
 
 def test_modes_that_follow_many_numbers_keep_them():

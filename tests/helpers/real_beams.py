@@ -11,7 +11,7 @@ import flexarm as fa
 ROUNDING = 1e-10
 
 FULL = {"y": 2, "z": 2, "torsion": 2, "axial": 1}
-SOFT = {"length": 1.0, "mass": 1.2, "EI": {"y": 30.0, "z": 40.0}, "GJ": 20.0, "EA": 5e3, "polar_inertia": 0.01}
+SOFT = {"length": 0.7, "mass": 1.2, "EI": {"y": 30.0, "z": 40.0}, "GJ": 20.0, "EA": 5e3, "polar_inertia": 0.01}
 
 
 def spatial(*bodies, payload=None):

@@ -424,7 +424,7 @@ def _scaled(part: Reduced) -> Reduced:
 
     A mode's modal mass is the mass of the part: eta is then the root of the mean square of what it moves [m]. Among
     modes of one frequency, as a round part has, all but the first leave the tip's first motion (y, z, x, about them) as
-    it is, and so on. A shape without inertia is as large as the stiffest one.
+    it is, and so on. A shape without inertia has a stiffness of 1 N/m.
     """
     k = part.size
     if not k:
