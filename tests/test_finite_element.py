@@ -662,6 +662,16 @@ def test_a_section_turns_with_the_part_wherever_that_points(written, rpy, points
         close(np.array(body.section(1.0, eta)), np.array(body.tip(eta)))
 
 
+def test_the_centre_line_between_points_that_lie_unevenly_is_that_of_their_line():
+    """What moves the points in proportion to their place moves a station in proportion to its own."""
+    x, masses = np.sort(np.random.default_rng(2).uniform(0.0, 2.0, 60)), np.random.default_rng(3).uniform(0.5, 2.0, 60)
+    points = finite_shapes.MassPoints(np.outer(x, [1.0, 0.0, 0.0]), sparse.diags_array(masses), ())
+    s = np.linspace(0.0, 1.0, finite_shapes.STATIONS)
+    near = finite_shapes._near(points, np.array([1.0, 0.0, 0.0]), 2.0, s)
+    for i, weights in near.items():
+        np.testing.assert_allclose([weights.sum(), weights @ x / 2.0], [1.0, s[i]], rtol=1e-12)
+
+
 def test_a_part_whose_tip_is_at_its_root_turns_there(written):
     body = fa.FiniteElement(file=written(beam(2)), modes=3, origin=(1.0, 0.0, 0.0))
     assert body.length == 0.0
@@ -744,6 +754,12 @@ def test_a_table_of_a_part_that_is_none(written):
     coupled[0, 1] = coupled[1, 0] = 2 * np.sqrt(coupled[0, 0] * coupled[1, 1])
     assert "holds a part that can move without force" in said(K=coupled)
     assert "finite ones are needed" in said(first=[np.nan, 0.0, 0.0])
+
+
+def test_a_table_with_fewer_shapes_than_modes_is_refused(written):
+    table = fa.FiniteElement(file=written(beam()), modes=2, shapes="clamped-free").part.written()
+    with pytest.raises(fa.DescriptionError, match="holds 2 shapes; 3 modes need as many"):
+        fa.FiniteElement(part=table | {"modes": 3}, modes=3, shapes="clamped-free")
 
 
 def test_another_file_is_another_arm(written):

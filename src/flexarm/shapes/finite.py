@@ -223,8 +223,10 @@ def read_back(modes: int, size: int, inertia: str, choice: str, numbers: str) ->
     stiff, inert = np.diag(arrays["K"]), np.diag(arrays["M"])
     if not (arrays["mass"] > 0).all() or not (stiff > 0).all() or not (inert >= 0).all():
         raise ValueError("holds a part whose mass or stiffness is not positive")
+    if size < modes:
+        raise ValueError(f"holds {size} shapes; {modes} modes need as many")
     d = 1 / np.sqrt(stiff)
-    if size < modes or not (np.linalg.eigvalsh(arrays["K"] * np.outer(d, d)) > 0).all():
+    if not (np.linalg.eigvalsh(arrays["K"] * np.outer(d, d)) > 0).all():
         raise ValueError("holds a part that can move without force")
     return Reduced(modes, choice, inertia, **arrays)
 
