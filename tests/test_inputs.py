@@ -1,11 +1,14 @@
 """Inputs: what a rotor does under each is known in closed form; the solver starts anew at every jump."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
 import flexarm as fa
 from flexarm.simulation import inputs, solvers
+from flexarm.simulation.rhs import cubic_table
 
 EXACT = 1e-12  # polynomials of low degree: a solver of order five and higher makes no error but rounding
 GLOBAL = 1e-6  # a local tolerance of 1e-8 over a second or two
@@ -123,6 +126,19 @@ def test_a_cubic_table_reproduces_a_cubic(rotor):
     t = result.time.values
     assert result.q[:, 0].values == pytest.approx((t**5 / 20 - t**3 / 6) / INERTIA, abs=1e-11)
     assert result.u[:, 0].values == pytest.approx(t**3 - t, abs=1e-13)
+
+
+def test_a_table_is_laid_out_once_for_all_its_corners(rotor, monkeypatch):
+    """A record of a thousand rows, linear, has as many stretches; each would copy all of it."""
+    made = []
+    monkeypatch.setattr(inputs, "cubic_table", lambda *table: made.append(table) or cubic_table(*table))
+    t = np.linspace(0.0, 1.0, 101)
+    table = fa.Table(t, t, "linear")
+    for again in (table, pickle.loads(pickle.dumps(table))):
+        made.clear()
+        result = run(rotor, 1.0, u=again)
+        assert result.q.values[-1, 0] == pytest.approx(1.0 / 6.0 / INERTIA, abs=GLOBAL)
+        assert len(made) == 1
 
 
 def test_a_linear_table_is_integrated_from_corner_to_corner(rotor):

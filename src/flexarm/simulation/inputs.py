@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -17,6 +18,7 @@ from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model, fingerprint
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
+from flexarm.native.language import Placed
 from flexarm.native.lifted import LiftedKernel, kernel_of
 from flexarm.simulation.feedback import check_drives, on_reference
 from flexarm.simulation.law import is_linear_system, what_it_is
@@ -135,9 +137,13 @@ class Table(Input):
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values_", values)
         object.__setattr__(self, "kind", kind)
-        if not np.isfinite(self._cubics()[1]).all():
+        if not np.isfinite(self._cubics[1]).all():
             raise DescriptionError("Table: values change too much between two of its times to be interpolated")
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: vars(self)[name] for name in ("times", "values_", "kind")}
+
+    @cached_property
     def _cubics(self) -> tuple[Array, Array]:
         """Breaks (intervals + 1,) and coefficients (intervals, m, 4), with a constant interval on either side."""
         if self.kind == "cubic":
@@ -155,6 +161,10 @@ class Table(Input):
         breaks = np.concatenate([[self.times[0] - 1.0], self.times, [self.times[-1] + 1.0]])
         return breaks, np.concatenate([flat[:1], inner, flat[1:]])
 
+    @cached_property
+    def _placed(self) -> Placed:
+        return cubic_table(*self._cubics)
+
     def jumps(self) -> Array:
         """Where the slope jumps: the ends of a spline, every time of straight lines."""
         return self.times if self.kind == "linear" else self.times[[0, -1]]
@@ -162,18 +172,17 @@ class Table(Input):
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Interpolate natively."""
         _width("values", self.values_.shape[1], model)
-        cubics = cubic_table(*self._cubics())
-        plan.feed(loops().addresses["table"], cubics.address, cubics)
+        plan.feed(loops().addresses["table"], self._placed.address, self._placed)
 
     def in_lanes(self, model: Model) -> InLanes:
         """Interpolated natively."""
         _check_model(model)
         _width("values", self.values_.shape[1], model)
-        return InLanes(cubics=self._cubics())
+        return InLanes(cubics=self._cubics)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The interpolated values."""
-        breaks, coefficients = self._cubics()
+        breaks, coefficients = self._cubics
         interval = np.clip(np.searchsorted(breaks, t, side="right") - 1, 0, len(coefficients) - 1)
         s = (t - breaks[interval])[:, None]
         c = coefficients[interval]
