@@ -208,7 +208,7 @@ def variables(
     if {"u", "power", *MOMENTA} & {*kept}:
         m = len(model.inputs)
         found["u"] = by_pieces(
-            lambda i: drive.at(model, t[i], layout.parts(x[i], w[i])), len(t), m, 8 * (layout.size + layout.exogenous)
+            lambda i: drive.seen(model, t[i], layout.parts(x[i], w[i])), len(t), m, 8 * (layout.size + layout.exogenous)
         )
     seen = observed(model, motion, kept)
     with np.errstate(over="ignore", invalid="ignore"):  # `faulty` looks at all of it

@@ -217,7 +217,7 @@ def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:
                 continue
             own, rows = runs.at(group.indices[i]), x[i, :known]
             parts = layout.parts(rows, _acting(runs, group, int(i), t)[:known])
-            u[i, :known] = drive.at(own, t[:known], parts)
+            u[i, :known] = drive.seen(own, t[:known], parts)
     assert u is not None
     return u
 

@@ -447,7 +447,7 @@ class Alone:
             if group.u is None:
                 group.u = np.full((len(group.indices), len(times), len(model.inputs)), np.nan)
             acting = runs.acting(r, times[:known], x[:, layout.q], x[:, layout.qd])
-            group.u[i, :known] = drive.at(model, times[:known], layout.parts(x, acting))
+            group.u[i, :known] = drive.seen(model, times[:known], layout.parts(x, acting))
         group.evaluations[i], group.methods[i], group.reasons[i] = plan.evaluations, solve.method, solve.reason
         group.status[i] = run.failure or ("completed" if run.completed else INTERRUPTED)
 

@@ -415,7 +415,7 @@ class PrescribedMotion(Input):
         rates = model.kernel("prescribed_rate").many(np.ascontiguousarray(np.hstack([q, qd, a])))
         return model.inverse_dynamics(q, qd, rates[:, Layout.of(model).qd])[:, list(model.arm.actuated)]
 
-    def at(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
+    def seen(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
         """The forces that the motion takes beside what acts from outside, and friction that has states."""
         if not (model.states or model.exogenous or model.arm.free):
             return self.values(model, t, parts["q"], parts["qd"], parts["z"])

@@ -116,7 +116,7 @@ class Input(ABC):
         """Values (k, m) that u is known to take between 0 and `until`, wherever the arm is; none where nobody knows."""
         return np.empty((0, len(model.inputs)))
 
-    def at(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
+    def seen(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
         """u (times, m) as `values` gives it, of the state's parts by name: q, qd, z, s, and exogenous inputs w."""
         return self.values(model, t, parts["q"], parts["qd"], parts["z"])
 
