@@ -471,7 +471,7 @@ def test_closed_forms_and_pages_say_what_they_do_not_follow():
         Live(bristles, [0.0], [0.5])
     assert Live(bristles.without_drives(), [0.0], [0.5]).bearable
     live = Live(smooth, [0.0], [0.5])
-    qdd, power = live.motion.function([0.3], [1.2], [0.7], [0, 0, 0], live.model.p)
+    _, qdd, power = live.motion.function([0.3], [1.2], [0.7], [0, 0, 0], live.model.p)
     assert float(qdd) == pytest.approx(fa.Model(smooth).forward_dynamics([0.3], [1.2], [0.7])[0], rel=1e-12)
     np.testing.assert_allclose(np.array(power).ravel(), [0.7 * 1.2, 0.1 * 1.2, 0.0], rtol=1e-9)
 

@@ -166,7 +166,7 @@ def test_an_arm_is_lagranges(name):
 def test_what_is_lost_is_in_the_account(name):
     arm = ARMS[name]().replace(gravity=(0.0, 0.0, 0.0))
     q = np.array(arm.rest)
-    q[list(arm.flexible)] = 0.02
+    q[list(arm.flexible)] = 0.01
     q[list(arm.joints)[-1]] *= 0.8
     q[list(arm.motors)] *= 0.8
     run = fa.simulate(fa.Model(arm), 0.5, None, q0=q, samples=51, progress=False)
