@@ -11,14 +11,13 @@ from flexarm.checks import checked_array, checked_instance, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
+from flexarm.model.adrift import BASE
 from flexarm.model.attitudes import checked_unit
 from flexarm.model.linear import held as free_motions
 from flexarm.model.local import moved_by_joints
 
 Array = np.ndarray
 
-BASE = 6
-"""Rates of a free base: they stand first, and so do the motions that it is free for."""
 UNHELD = 1e-9
 """Of the largest force on the way: what is left of it beside what holds an arm on a free base is nothing."""
 

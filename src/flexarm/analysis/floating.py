@@ -9,11 +9,11 @@ from flexarm.analysis.equilibrium import configuration
 from flexarm.checks import Fault, checked_names, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.adrift import BASE
 from flexarm.model.local import moved_by_joints
 
 Array = np.ndarray
 
-BASE = 6
 NONE = 1e-10
 """Of the largest: a turn of the base that is this small is none."""
 

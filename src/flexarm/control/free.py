@@ -10,12 +10,10 @@ from flexarm import attitude
 from flexarm.checks import Fault, checked_names, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.model.adrift import BASE
+from flexarm.model.adrift import BASE, TURN
 
 Array = np.ndarray
 
-TURN = 3
-"""Where among a free base's local coordinates its turn begins."""
 NOTHING = 1e-9
 """Of the largest of its kind: what pushes the base by less does not push it."""
 ALONG = 1e-6
@@ -72,7 +70,7 @@ def kept(what: str, model: Model, q: Array, loose: Sequence[str] = ()) -> Kept:
     momentum = U[:, (size > NOTHING).sum() :].T @ M[:BASE] / np.sqrt(np.diag(M))
     out: list[int] = []
     rest = momentum.copy()
-    for i in [*first, *range(TURN), *(TURN + i for i in _least_turned(M, first))]:
+    for i in [*first, *range(TURN.start), *(TURN.start + i for i in _least_turned(M, first))]:
         if len(out) == len(momentum):
             break
         if np.linalg.norm(rest[:, i]) > ALONG * np.linalg.norm(momentum[:, i]) > 0.0:
@@ -90,7 +88,7 @@ def kept(what: str, model: Model, q: Array, loose: Sequence[str] = ()) -> Kept:
 
 def _least_turned(M: Array, wheels: Sequence[int]) -> list[int]:
     """The axes of a free base, beginning with that about which wheels turn it least."""
-    U, size, _ = np.linalg.svd(np.linalg.solve(M[:BASE, :BASE], M[:BASE, list(wheels)])[TURN:])
+    U, size, _ = np.linalg.svd(np.linalg.solve(M[:BASE, :BASE], M[:BASE, list(wheels)])[TURN])
     along = U[:, : int((size > ALONG * size.max(initial=0.0)).sum())]
     return np.argsort(np.round((along**2).sum(axis=1), 6), kind="stable").tolist()
 

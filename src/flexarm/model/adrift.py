@@ -13,7 +13,10 @@ Column = Any
 """Of CasADi's expressions."""
 
 BASE = len(TWIST)
-"""Rates of a free base: they stand first."""
+"""Rates of a free base, and as many local coordinates: they stand first."""
+
+TURN = slice(3, BASE)
+"""Its angular velocity among them, and its turn."""
 
 
 def solved(A: Column, b: Column) -> Column:

@@ -15,10 +15,11 @@ from flexarm.description.load import bundled, load, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.files import checked_path
 from flexarm.model import Model
+from flexarm.model.adrift import TURN
 from flexarm.pictures.live import KD_STOPS, KP_STOPS, LQR_STOPS, Live
 from flexarm.pictures.page import page
 from flexarm.pictures.solids import solids
-from flexarm.pictures.targets import TURN, targets
+from flexarm.pictures.targets import targets
 from flexarm.pictures.view import Page, check_suffix
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.scenario.tables import state

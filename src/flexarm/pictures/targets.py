@@ -14,16 +14,12 @@ from flexarm.control import pd
 from flexarm.control.gains import actuated, actuators
 from flexarm.description.joints import Telescope
 from flexarm.model import Model
+from flexarm.model.adrift import BASE, TURN
 from flexarm.model.local import localized, moved_by_joints
 from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Still
 
 Array = np.ndarray
-
-BASE = 6
-"""Local coordinates of a free base: they stand first, its turn behind its shift."""
-
-TURN = slice(3, BASE)
 
 SAME = 1e-12
 """Of the largest: what a wheel's angle changes of an inertia matrix."""
