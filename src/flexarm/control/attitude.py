@@ -92,6 +92,12 @@ def checked_attitude(given: ArrayLike) -> Array:
     return wanted
 
 
+def axis_on_base(model: Model, number: int) -> Array:
+    """The axis (3,) about which the joint of a link on the base turns, along the base's axes."""
+    R = model.frames(np.array(model.arm.rest))[number, :3, :3]
+    return np.asarray(R @ np.array(model.arm.links[number].joint.direction))
+
+
 def _nothing(model: Model) -> Any:
     """The law of no input at all."""
     m = len(model.inputs)
@@ -117,7 +123,6 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
     torques("AttitudePD", model)
     wrenches = np.zeros((6, m))
     wrenches[:, len(arm.joints) :] = model.input_matrix(np.array(arm.rest))[:6, len(arm.joints) :]
-    frames = model.frames(np.array(arm.rest))
     for i, place in enumerate(arm.joints):
         number = arm.layout[place].link
         link = arm.links[number]
@@ -126,7 +131,7 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
         if arm.parents[number] >= 0 or not link.joint.turns:
             must = "a wheel turns about an axis that the base carries"
             raise DescriptionError(f"AttitudePD: actuators has {model.inputs[i]!r}, which is no wheel: {must}")
-        wrenches[3:, i] = -frames[number, :3, :3] @ np.array(link.joint.direction)
+        wrenches[3:, i] = -axis_on_base(model, number)
     own = [model.inputs.index(name) for name in given]
     share = np.zeros((m, 3))
     wanted = np.vstack([np.zeros((3, 3)), np.eye(3)])

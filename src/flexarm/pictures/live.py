@@ -208,7 +208,7 @@ class Live:
         """(m,): a damping ratio of 0.7."""
         return self._gains[1] if self._gains else 1.4 * self._inertia * self.pace
 
-    @property
+    @cached_property
     def _inertia(self) -> Array:
         """(m,): of the rigid arm at the target, along what each target alone moves."""
         led = targets(self.rigid)

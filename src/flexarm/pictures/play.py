@@ -19,7 +19,7 @@ from flexarm.model.adrift import TURN
 from flexarm.pictures.live import KD_STOPS, KP_STOPS, LQR_STOPS, Live
 from flexarm.pictures.page import page
 from flexarm.pictures.solids import solids
-from flexarm.pictures.targets import targets
+from flexarm.pictures.targets import Targets, targets
 from flexarm.pictures.view import Page, check_suffix
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.scenario.tables import state
@@ -97,10 +97,10 @@ def _live(what: Any) -> tuple[str, str, Live]:
     if isinstance(what, Scenario):
         arm = what.loaded_arm()
         what.check(arm)
-        model = Model(arm)
-        given = state("initial.q", what.initial.q, model.coordinates, arm.rest)
+        led = targets(Model(arm))
+        given = state("initial.q", what.initial.q, arm.coordinates, arm.rest)
         q = np.array(arm.rest if given is None else given)
-        return what.name, what.description, Live(arm, q, _target(what, model, q), _gains(what, model))
+        return what.name, what.description, Live(arm, q, _target(what, led, q), _gains(what, led))
     with refused("play"):
         raise Fault("", f"what shall be played is {shown(what)}; it must be an Arm, a Model, a Scenario or a name")
 
@@ -133,28 +133,28 @@ def _joints(arm: Arm, q: Array) -> Array:
     return local(arm, q)[list(arm.joints)]
 
 
-def _target(scenario: Scenario, model: Model, q: Array) -> Array:
+def _target(scenario: Scenario, led: Targets, q: Array) -> Array:
     """Where the joints end, are held, or begin; in a wheel's place the attitude that is held, default that of rest."""
     from flexarm.control.attitude import checked_attitude
     from flexarm.control.equilibrium import checked_joints, rest
 
-    given, reference, led = scenario.controller or {}, scenario.motion(model), targets(model)
+    given, reference = scenario.controller or {}, scenario.motion(led.model)
     end = rest(reference) if reference is not None else None
     if end is not None:
         found = end[1]
     elif "joints" in given:
-        found = checked_joints("play: controller.joints", given["joints"], model)
+        found = checked_joints("play: controller.joints", given["joints"], led.model)
     else:
-        found = _joints(model.arm, q)
+        found = _joints(led.model.arm, q)
     if not led.wheels:
         return found
     return np.where(led.turning, led.shown[:, TURN] @ turn(checked_attitude(given.get("attitude", AT_REST))), found)
 
 
-def _gains(scenario: Scenario, model: Model) -> tuple[Array, Array] | None:
+def _gains(scenario: Scenario, led: Targets) -> tuple[Array, Array] | None:
     """Of a scenario's joint PD, where each is a number or one a joint, and no joint is a wheel's."""
-    given, m = scenario.controller or {}, len(model.arm.joints)
-    if given.get("type") != "joint-pd" or targets(model).wheels:
+    given, m = scenario.controller or {}, len(led.names)
+    if given.get("type") != "joint-pd" or led.wheels:
         return None
     found = [np.asarray(given[name], dtype=float) for name in ("Kp", "Kd")]
     if any(x.shape not in ((), (m,)) or not (x > 0).all() for x in found):

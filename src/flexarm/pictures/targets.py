@@ -11,7 +11,8 @@ import numpy as np
 
 from flexarm.attitude import configuration, local
 from flexarm.control import pd
-from flexarm.control.gains import actuated, actuators
+from flexarm.control.attitude import axis_on_base
+from flexarm.control.gains import actuated
 from flexarm.description.joints import Telescope
 from flexarm.model import Model
 from flexarm.model.adrift import BASE, TURN
@@ -110,30 +111,25 @@ class Targets:
             x[:b] += ca.DM(left) @ localized(self.model.arm, q)[:b]
         return x
 
-    def errors(self, x: Column, v: Column, r: Column, rd: Column) -> tuple[Column, Column]:
-        """How far the targets are from what is fed back, and their rates: of local coordinates, (m,) each."""
+    def torque(self, x: Column, v: Column, r: Column, rd: Column, Kp: Column, Kd: Column) -> Column:
+        """u (m,) of the joints' PD at local coordinates and rates, gains (m,)."""
         import casadi as ca
 
         seen, told = ca.DM(self.seen), ca.DM(self.seen @ self.moved)
-        return told @ r - seen @ x, told @ rd - seen @ v
-
-    def torque(self, x: Column, v: Column, r: Column, rd: Column, Kp: Column, Kd: Column) -> Column:
-        """u (m,) of the joints' PD, gains (m,)."""
-        import casadi as ca
-
-        e, ed = self.errors(x, v, r, rd)
+        e, ed = told @ r - seen @ x, told @ rd - seen @ v
         return ca.DM(self.acting) * pd.torque(ca.diag(Kp), ca.diag(Kd), e, ed)
 
 
 def targets(model: Model) -> Targets:
     """Of an arm with an actuator for each joint."""
     arm, m = model.arm, len(model.arm.joints)
-    links = [arm.links[arm.layout[i].link] for i in arm.joints]
+    numbers = [arm.layout[i].link for i in arm.joints]
+    links = [arm.links[i] for i in numbers]
     wheels = [i for i in range(m) if _is_wheel(model, i)]
     names = tuple(f"base ({x.name})" if i in wheels else x.name for i, x in enumerate(links))
     seen, shown, moved = actuated(model).copy(), np.eye(model.nv)[list(arm.joints)], moved_by_joints(model.arm)
     if wheels:
-        axes = np.array([_axis(model, i) for i in wheels])
+        axes = np.array([axis_on_base(model, numbers[i]) for i in wheels])
         for given in (seen, shown):
             given[wheels] = 0.0
             given[wheels, TURN] = axes
@@ -156,13 +152,6 @@ def _is_wheel(model: Model, i: int) -> bool:
     return bool(np.abs(model.mass_matrix(turned) - M).max() <= SAME * np.abs(M).max())
 
 
-def _axis(model: Model, i: int) -> Array:
-    """Of a joint on the base, in its axes."""
-    number = model.arm.layout[model.arm.joints[i]].link
-    frame = model.frames(np.array(model.arm.rest))[number]
-    return np.asarray(frame[:3, :3] @ np.array(model.arm.links[number].joint.direction))
-
-
 @final
 @dataclass(frozen=True)
 class ToTargets:
@@ -180,7 +169,6 @@ class ToTargets:
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model."""
-        actuators("play", model, period)
         led = targets(model)
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
