@@ -255,6 +255,19 @@ def test_a_cursor_stands_where_the_address_says(opened, shown, tmp_path):
 # -- alive -------------------------------------------------------------------------------------------------------------
 
 
+def drawn_at_rest(tab):
+    """Pictures of a paused page that nobody touches, in the time of twenty."""
+    return tab.evaluate(
+        """async () => {
+            const next = () => new Promise((done) => requestAnimationFrame(done));
+            for (let i = 0; i < 5; i++) await next(); // what was asked for before
+            const before = flexarm.page.scene.frames;
+            for (let i = 0; i < 20; i++) await next();
+            return flexarm.page.scene.frames - before;
+        }"""
+    )
+
+
 @pytest.mark.parametrize("name", ["satellite", "canadarm-bus", "canadarm-free"])
 def test_a_bundled_arm_on_a_free_base_is_alive(opened, name):
     """Pulled, it drifts: the camera goes with the base, the ghost too; targets of wheels turn it."""
@@ -281,6 +294,7 @@ def test_a_bundled_arm_on_a_free_base_is_alive(opened, name):
                     page.ghost.tip(), Array.from(live.aimed().place), live.fault, live.drift().relative];
         }"""
     )
+    assert drawn_at_rest(tab) <= 2
     (camera, place), (camera_after, place_after), there, ghost, aimed, fault, drift = found
     moved = np.array(place_after) - place
     assert np.linalg.norm(moved) > 1e-5

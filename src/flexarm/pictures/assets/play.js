@@ -304,7 +304,8 @@ flexarm.Play = class {
   /** The camera goes where a free base goes, and its target with it. */
   follow() {
     const foot = this.foot();
-    this.scene.carry(foot.map((x, i) => x - this.stood[i]));
+    const gone = foot.map((x, i) => x - this.stood[i]);
+    if (gone.some((x) => x !== 0)) this.scene.carry(gone); // which asks for another picture
     this.stood = foot;
     this.ghost.update(this.live.aimed().there, 0);
   }
