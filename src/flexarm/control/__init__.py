@@ -8,6 +8,7 @@ from flexarm.control.decoupling import Decoupling
 from flexarm.control.designed_for import DesignedFor
 from flexarm.control.equilibrium import equilibrium
 from flexarm.control.integral import Integral
+from flexarm.control.linear import Linear
 from flexarm.control.lqr import LQR
 from flexarm.control.observer import Observed
 from flexarm.control.on_links import OnLinks
@@ -31,6 +32,7 @@ __all__ = [
     "Integral",
     "JointPD",
     "Law",
+    "Linear",
     "Observed",
     "OnLinks",
     "Sampled",
