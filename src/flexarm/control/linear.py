@@ -12,7 +12,7 @@ from flexarm.control.gains import actuators, followed
 from flexarm.control.readings import Readings, wanted_readings
 from flexarm.control.systems import System, checked_method, order, system_of
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, signal
 from flexarm.simulation.law import Column, Law, parted
 from flexarm.trajectory import Reference, jumps_of
 
@@ -36,8 +36,9 @@ class Linear:
     ----------
     system : StateSpace, TransferFunction, or a matrix of gains
         Of python-control. Inputs and outputs go in order, or by name where they have names: those of the signals
-        (`<signal>_ref` for r where r comes apart), and of the arm's inputs. A discrete one must have the loop's
-        period, one whose period is True has any; a continuous one in a sampled loop is made discrete by `method`.
+        (`<signal>_ref` for r where r comes apart), and `u_upper_joint` for an input, as `Model.linearize` has them. A
+        discrete one must have the loop's period, one whose period is True has any; a continuous one in a sampled loop
+        is made discrete by `method`.
     sensors : list of sensors
         Their noise and resolution act where the loop is sampled. Accelerometers are allowed where no reading of theirs
         goes straight to u (continuous); sampled, they are read just before u changes.
@@ -64,6 +65,9 @@ class Linear:
     method: str = "tustin"
     prewarp: float | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "system": system_of("Linear", self.system)}  # python-control's own do not travel
+
     def discretised(self, method: str) -> "Linear":
         """The same, made discrete in another way."""
         checked_method("Linear", method)
@@ -89,9 +93,9 @@ class Linear:
         n, late = len(start), bool(readings.late.any())
         straight = system.D[:, np.tile(readings.late, system.D.shape[1] // len(readings.late))]
         if late and period is None and straight.any():
-            signal = readings.names[int(np.argmax(readings.late))]
+            name = readings.names[int(np.argmax(readings.late))]
             must = "make the system strictly proper in it, or sample the loop"
-            raise DescriptionError(f"{where}: u depends on {signal}, which depends on u, at once; {must}")
+            raise DescriptionError(f"{where}: u depends on {name}, which depends on u, at once; {must}")
         remembered = late and period is not None
 
         def errors(t: Any, y: Column) -> Column:
@@ -150,7 +154,8 @@ class Linear:
                 if name not in model.inputs:
                     known = ", ".join(model.inputs)
                     raise DescriptionError(f"{where}: actuators has {shown(name)}; the arm's inputs are {known}")
-        rows = order(where, system.outputs, driven, "output", "the actuators")
+        names = [f"u_{signal(name)}" for name in driven]
+        rows = order(where, system.outputs, names, "output", "the actuators")
         onto = np.zeros((len(model.inputs), len(driven)))
         onto[[model.inputs.index(name) for name in driven], range(len(driven))] = 1.0
         B, D = system.B[:, columns], system.D[:, columns]

@@ -72,6 +72,8 @@ class System:
 
 def system_of(where: str, given: Any) -> System:
     """A StateSpace, a TransferFunction, or a matrix of gains; raises `DescriptionError` for anything else."""
+    if isinstance(given, System):
+        return given
     if not is_linear_system(given):
         must = "it must be a StateSpace or a TransferFunction of python-control, or a matrix of gains"
         if given is None or isinstance(given, str | type) or callable(given):
