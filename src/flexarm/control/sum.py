@@ -15,7 +15,7 @@ from flexarm.model import Model
 from flexarm.simulation.expressed import function_of_time
 from flexarm.simulation.feedback import check_width, named
 from flexarm.simulation.inputs import constant
-from flexarm.simulation.law import Column, Law, what_it_is
+from flexarm.simulation.law import Column, Law, is_linear_system, what_it_is
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference
@@ -119,6 +119,8 @@ def _law(term: Any, model: Model, period: float | None) -> Law:
         raise DescriptionError(f"{where}, which is Python; the terms of a Sum are compiled: add it up in its stepper")
     if isinstance(term, type):
         raise DescriptionError(f"{where}; it must be an object, as {term.__name__}(...) makes it")
+    if is_linear_system(term):
+        raise DescriptionError(f"{where}; control.Linear(system, sensors=[...]) makes it a controller")
     if hasattr(term, "law"):
         return inner_law("Sum", term, model, period)
     given = getattr(term, "torques", term)

@@ -46,11 +46,15 @@ def function_of_time(where: str, function: Any) -> Callable[[Any], Any]:
         pass
 
     def at(t: Any) -> Any:
+        must = "write it in CasADi's operations, or give its values in a Table"
         try:
-            return column(function(t))
+            found = column(function(t))
         except Exception as error:
             why = " ".join(str(error).split()) or type(error).__name__
-            must = "write it in CasADi's operations, or give its values in a Table"
             raise DescriptionError(f"{where}: {name} is no expression of t: {why}; {must}") from error
+        for each in found.elements():  # float(t) is NaN, and nothing says so
+            if each.is_constant() and not each.is_regular():
+                raise DescriptionError(f"{where}: {name} is no expression of t: it gives {float(each)}; {must}")
+        return found
 
     return at
