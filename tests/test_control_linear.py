@@ -263,6 +263,19 @@ def test_what_sensors_shall_read_is_of_the_arm_that_does_not_bend():
     assert u.law(model, 0.01).reference == reference
 
 
+def test_where_a_joint_rests_is_not_where_it_shall_be():
+    """A telescope rests at its full length, and shall be where the reference has it."""
+    model = fa.Model(fa.load("theodore-ghosal"))
+    place = np.array(model.arm.rest)[list(model.arm.joints)] * 0.7 + 0.1
+    sensors = [Encoder(coordinate=f"{model.arm.coordinates[i]}") for i in model.arm.joints]
+    q = np.array(model.arm.rest)
+    found = kernel(Linear(np.eye(len(place)), sensors, reference=place).law(model), model).one(
+        np.concatenate([[0.0], q, np.zeros(model.nv)])
+    )
+    assert q[list(model.arm.joints)].any()
+    np.testing.assert_allclose(found, place - q[list(model.arm.joints)], atol=1e-14)
+
+
 def test_a_free_base_is_read_by_its_place_and_turn():
     model = fa.Model(fa.load("satellite"))
     names = model.inputs
