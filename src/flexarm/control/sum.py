@@ -33,7 +33,7 @@ class Sum:
 
     Parameters
     ----------
-    *terms
+    terms : controllers and inputs, one after the other
         Controllers; and inputs that depend on time alone: numbers, `Piecewise`, `Table`, `RigidInverseDynamics`, a
         function of the symbolic time that gives CasADi expressions, or an object whose attribute `torques` is one of
         these, as an optimal motion has it.
