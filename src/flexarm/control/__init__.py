@@ -12,6 +12,7 @@ from flexarm.control.lqr import LQR
 from flexarm.control.observer import Observed
 from flexarm.control.on_links import OnLinks
 from flexarm.control.pd import JointPD
+from flexarm.control.predictive import Predictive
 from flexarm.control.saturated import Saturated
 from flexarm.control.scheduled import ScheduledLQR
 from flexarm.control.shaping import shaper, vibrations
@@ -33,6 +34,7 @@ __all__ = [
     "Law",
     "Observed",
     "OnLinks",
+    "Predictive",
     "Sampled",
     "Saturated",
     "ScheduledLQR",

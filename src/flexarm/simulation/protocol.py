@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
@@ -123,6 +123,10 @@ class Input(ABC):
     def fault(self, plan: Plan, model: Model, t: float, x: Array) -> str:
         """What in it is not finite near t and the state x, where a run has stopped; "" if all is."""
         return ""
+
+    def report(self) -> dict[str, Any]:
+        """What there is to say after a run, for the result's attributes: numbers and texts by names."""
+        return {}
 
     @abstractmethod
     def described(self) -> str:

@@ -198,6 +198,7 @@ def simulate(
             "compile_seconds": compiled - began,
             "solve_seconds": finished - compiled,
             "status": run.failure or ("completed" if run.completed else "interrupted"),
+            **drive.report(),
         }
         t, x = times[: run.reached], run.x[: run.reached]
         if outside.parts:

@@ -32,7 +32,16 @@ from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes, Input
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.samples import Ahead
-from flexarm.simulation.stepped import Seen, Step, Stepped, check_seen, reference_of, stepped
+from flexarm.simulation.stepped import (
+    Seen,
+    Step,
+    Stepped,
+    check_seen,
+    reckoning_with,
+    reference_of,
+    report_of,
+    stepped,
+)
 from flexarm.trajectory import Reference
 
 Array = np.ndarray
@@ -86,6 +95,7 @@ class Sampled:
         function = stepped(self.controller, self.sensors)
         if function:
             check_seen(function.sensors, model, period)
+            function = reckoning_with(function, float(self.delay))
             # behind Python the command stands in the place of q
             inner = Law(lambda t, u, *_: (u, []), reference=reference_of(function))
         else:
@@ -232,6 +242,10 @@ class SampledFeedback(Input):
             )
         return u
 
+    def report(self) -> dict[str, Any]:
+        """What a controller in Python says."""
+        return self.held.law.report() if self.held else {}
+
     def described(self) -> str:
         """Its name and period."""
         return f"{self.name}, sampled every {self.period:g} s"
@@ -291,6 +305,10 @@ class Called:
     def memory_now(self) -> Array:
         """z, (memory,)."""
         return self._z
+
+    def report(self) -> dict[str, Any]:
+        """What the controller says of the run."""
+        return report_of(self._step) if self.law.function else {}
 
     def drawn(self, count: int) -> Array:
         """Noise for so many samples, (count, noises)."""

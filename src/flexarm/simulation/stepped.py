@@ -28,7 +28,9 @@ class Stepped(Protocol):
     """A controller that is Python, as `Sampled` takes it.
 
     One that follows a motion of the joints may say so by a further attribute `wanted`, a Reference: the run begins on
-    it, and it is shown beside the result.
+    it, and it is shown beside the result. One that reckons with the time until its commands reach the arm may have a
+    method `delayed(delay)`, which gives the controller for a delay [s], that of `Sampled`. The function that a stepper
+    gives may have a method `report()`, a dict of what there is to say after a run, for the result's attributes.
     """
 
     @property
@@ -188,6 +190,16 @@ def _every(sensor: Any, period: float) -> int:
 def _said(sensor: Any, name: str) -> float | None:
     """How it samples; one of the user's need not say that, and is read exactly at every sample."""
     return getattr(sensor, name, None)
+
+
+def reckoning_with(controller: Stepped, delay: float) -> Stepped:
+    """The controller for commands that reach the arm so late [s], if it cares."""
+    return controller.delayed(delay) if hasattr(controller, "delayed") else controller
+
+
+def report_of(step: Step) -> dict[str, Any]:
+    """What the function says after a run."""
+    return dict(step.report()) if hasattr(step, "report") else {}
 
 
 def reference_of(controller: Stepped) -> Reference | None:
