@@ -1,6 +1,5 @@
 """Predictive control: the optimum of a problem written a second time, Karush, Kuhn and Tucker's conditions, limits."""
 
-import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -343,8 +342,8 @@ def test_real_time_iteration_comes_to_rest_at_the_nonlinear_optimum():
 
 @pytest.mark.parametrize(("about", "over"), [("reference", 0.005), ("state", 1e-4), ("prediction", 1e-4)])
 def test_limits_hold_on_the_arm_itself(beam, about, over):
-    """A swing of a radian, which the limits make late. At the samples the deflection keeps to its limit: the closer, the
-    nearer to the motion the arm is linearised; between them the second mode adds a little."""
+    """A swing of a radian, which the limits make late. At the samples the deflection keeps to its limit: the
+    closer, the nearer to the motion the arm is linearised; between them the second mode adds a little."""
     reference, bound = fa.Quintic((0.0,), (1.0,), 1.2), 0.01
     free = Predictive(reference, **WEAK, horizon=30, about=about)
     held = replace(free, limit=0.45, rate_limit=20.0, deflection=bound)
@@ -496,13 +495,13 @@ def test_wrong_numbers_are_refused_at_once(given, message):
         ({"limit": -1.0}, "Predictive: limit is -1.0; it must be one positive number, or 1, one an actuator"),
         (
             {"rate_limit": [1, 2]},
-            r"Predictive: rate_limit is \[1, 2\]; it must be one positive number, or 1, one an .*",
+            r"Predictive: rate_limit is \[1, 2\]; it must be one positive .*",
         ),
         ({"outputs": 3}, "Predictive: outputs is 3; it must be a list of sensors"),
         ({"outputs": TIPS}, "Predictive: outputs are given, and no bounds; give both"),
         (
             {"outputs": TIPS, "bounds": [1, 2, 3]},
-            r"Predictive: bounds has shape \(3,\); it must be one number, 1, or .*",
+            r"Predictive: bounds has shape \(3,\); it must be one .*",
         ),
         ({"outputs": TIPS, "bounds": -1.0}, "Predictive: bounds is -1.0; each must leave room between, .*"),
         ({"bounds": [1.0]}, r"Predictive: bounds has shape \(1,\); it must be one number, 0, or \(0, 2\), .*"),
@@ -526,7 +525,7 @@ def test_wrong_numbers_are_refused_at_once(given, message):
         ({"delay": 0.03}, "Predictive: delay is 0.03 s; it must be a whole number of periods of 0.02 s, 10000 at most"),
         (
             {"reference": (0.0, 1.0)},
-            r"Predictive: reference is \(0.0, 1.0\); it must be a reference, one number, or 1.*",
+            r"Predictive: reference is \(0.0, 1.0\); it must be a reference, .*",
         ),
         ({"reference": SimpleNamespace(times=[0, 1], q=[[0]], qd=[[0]], u=[[0]])}, "Predictive: q has shape .*"),
     ],
@@ -552,5 +551,5 @@ def test_a_free_base_and_drives_with_states():
     bristles = fa.Friction(coulomb=0.1, model="lugre", bristle_stiffness=1e3, bristle_damping=1.0)
     joint = fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.02, drive=fa.Drive(friction=bristles))
     link = fa.Link(name="l", joint=joint, body=fa.Rigid(length=0.5, mass=1.0))
-    with refused("Predictive: arm 'rubs': its drives have states, l.friction.bristles for one, .*"):
+    with refused("Predictive: arm 'rubs': its drives have states, l.friction.bristle for one, .*"):
         Predictive(0.0, **FREE).stepper(fa.Model(fa.Arm(name="rubs", links=[link])), T)

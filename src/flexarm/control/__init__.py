@@ -17,6 +17,7 @@ from flexarm.control.saturated import Saturated
 from flexarm.control.scheduled import ScheduledLQR
 from flexarm.control.shaping import shaper, vibrations
 from flexarm.control.strain import StrainRate
+from flexarm.control.tracking import Tracking
 from flexarm.control.voltage import VoltageDrive
 from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import Sampled
@@ -39,6 +40,7 @@ __all__ = [
     "Saturated",
     "ScheduledLQR",
     "StrainRate",
+    "Tracking",
     "VoltageDrive",
     "equilibrium",
     "shaper",

@@ -162,13 +162,15 @@ class Steps:
         rest = self._moved(x, u) - Phi @ x - Gamma @ u
         rows = course.at(first, count + 1)
         after = course.r[rows[:-1]] @ Phi.T + course.v[rows[:-1]] @ Gamma.T + rest
-        stage = course.staged(rows[:-1], np.broadcast_to(Phi, (count, *Phi.shape)), np.broadcast_to(Gamma, (count, *Gamma.shape)), after)
+        stage = course.staged(
+            rows[:-1], np.broadcast_to(Phi, (count, *Phi.shape)), np.broadcast_to(Gamma, (count, *Gamma.shape)), after
+        )
         (C,), (y,), ends = self._slopes_at(x[None]), self._outputs_at(x[None]), rows[self.edges[1:]]
         program = self._program(stage, None, np.broadcast_to(C, (len(ends), *C.shape)), course.best.P[rows[-1]])
         return Prediction(program, y + (course.S * (course.r[ends] - x)) @ C[:, :-1].T, Phi)
 
     def _predicted(self, first: int, x: Array, u: Array) -> Prediction:
-        """About the motion that the arm itself makes from the present state under the last plan's inputs (periods, m)."""
+        """About the motion the arm itself makes under the last plan's inputs (periods, m), from now on."""
         course, n, count = self.course, self.course.model.nv, int(self.edges[-1])
         motion = np.empty((count + 1, 2 * n))
         motion[0] = self._plant.reset(x[:n], x[n:])
