@@ -61,12 +61,12 @@ class Solver:
             "lam_a0": np.zeros(k),
         }
         self._found = {"x": np.zeros(n), "lam_a": np.zeros(k)}
-        buffer: Any
-        buffer, self._run = self._solver.buffer()
+        self._buffer: Any  # lives as long as what it runs
+        self._buffer, self._run = self._solver.buffer()
         for name, value in self._given.items():
-            buffer.set_arg(self._solver.index_in(name), memoryview(value))
+            self._buffer.set_arg(self._solver.index_in(name), memoryview(value))
         for name, value in self._found.items():
-            buffer.set_res(self._solver.index_out(name), memoryview(value))
+            self._buffer.set_res(self._solver.index_out(name), memoryview(value))
 
     def __call__(self, D: Array, g: Array, A: Array, low: Array, high: Array) -> tuple[Array, Array, bool]:
         """s, the multipliers (rows,), and whether both are optimal; multipliers are positive at `high`."""
