@@ -545,6 +545,52 @@ def test_arms_it_does_not_know(rotor, beam):
         fa.simulate(rotor, 1.0, u=Predictive(0.0, **FREE), progress=False)
 
 
+@pytest.mark.parametrize(
+    ("period", "message"),
+    [
+        (None, "period is None; it must be a number in s"),
+        (0.0, "period is 0.0 s; it must be positive"),
+        (1e-6, r"period is 1e-06 s; the motion of .* s has 1e\+06 of them; at most 100000 are possible"),
+    ],
+)
+def test_wrong_periods(rotor, period, message):
+    with refused(f"Predictive: {message}"):
+        Predictive(fa.Quintic((0.0,), (1.0,), 1.0), **FREE).stepper(rotor, period)
+
+
+SLEW = """
+name = "swing"
+arm = "rigid-two-link"
+until = 0.4
+samples = 41
+[reference]
+type = "quintic"
+start = [0.0, 0.3]
+end = [0.2, 0.5]
+duration = 0.3
+[controller]
+type = "predictive"
+bandwidth = 8.0
+limit = 30.0
+horizon = 10
+"""
+
+
+def test_in_a_file(tmp_path):
+    """The limits are the controller's and its actuators', the nominal arm and the delay its own."""
+    path = tmp_path / "swing.toml"
+    path.write_text(SLEW + 'period = 0.02\ndelay = 0.02\nnominal = "rigid-two-link"\n', encoding="utf-8")
+    by_file = fa.load_scenario(path).run(progress=False)
+    model = fa.Model(fa.load("rigid-two-link"))
+    given = Predictive(fa.Quintic((0.0, 0.3), (0.2, 0.5), 0.3), limit=30.0, bandwidth=8.0, horizon=10, nominal=model)
+    wanted = fa.simulate(model, 0.4, u=Sampled(given, 0.02, delay=0.02), samples=41, progress=False)
+    np.testing.assert_allclose(by_file.u, wanted.u, atol=1e-9)
+    assert np.abs(by_file.u.values).max() == pytest.approx(30.0, rel=1e-9)
+    path.write_text(SLEW, encoding="utf-8")
+    with refused(r".*controller.period is missing; a predictive controller is called once a period"):
+        fa.load_scenario(path)
+
+
 def test_a_free_base_and_drives_with_states():
     with refused("Predictive: the base of arm 'canadarm-free' is free, and the law takes it to stand; use LQR"):
         Predictive(0.0).stepper(fa.Model(fa.load("canadarm-free")), T)

@@ -44,6 +44,9 @@ from flexarm.trajectory import Reference, Still
 MOST_STEPS, MOST_PERIODS = 500, 10_000
 """Of a horizon: a step is as many numbers of the quadratic program as there are inputs."""
 
+MOST_SAMPLES = 100_000
+"""Of a motion: each has a linear model."""
+
 
 @final
 @dataclass(frozen=True)
@@ -159,6 +162,8 @@ class Predictive:
         It has `seconds`, the time of each call, and what it counts: see `report`. Raises `DescriptionError` for parts
         that do not fit the arm; see `LQR.law` too.
         """
+        with refused("Predictive"):
+            period = checked_number(period, "s", POSITIVE, "period")
         actuators("Predictive", model, period)
         nominal = model if self.nominal is None else self.nominal
         places = _places(nominal, model)
@@ -178,6 +183,11 @@ class Predictive:
     def _course(self, model: Model, period: float) -> Course:
         n, m = model.nv, len(model.inputs)
         motion, joints = self._motion(model)
+        if motion is not None and motion.end > MOST_SAMPLES * period:
+            message = f"the motion of {motion.end:g} s has {motion.end / period:.3g} of them"
+            raise DescriptionError(
+                f"Predictive: period is {period:g} s; {message}; at most {MOST_SAMPLES} are possible"
+            )
         q_e, u_e = equilibrium(model, joints)
         both = (np.eye(2 * n) if self.Q is None else self.Q, np.eye(m) if self.R is None else self.R)
         Q, R = weights("Predictive", *both, 2 * n, m)

@@ -34,6 +34,8 @@ class Plan:
     ----------
     first : int
         The sample at which it begins.
+    x0 : (s + 1,)
+        The state there, as `Stage` has it.
     u : (periods, m)
         Inputs, period by period.
     program, s, multipliers : of the quadratic program, where one was solved; see `Program`
@@ -42,6 +44,7 @@ class Plan:
     """
 
     first: int
+    x0: Array
     u: Array
     program: Program
     s: Array
@@ -85,6 +88,8 @@ class Steps:
         When that was, and what; "" if there is none.
     plan : Plan or None
         The last one.
+    y, C : (samples, p), (samples, p, s + 1)
+        The outputs of the course, and their slopes to what stages are given in.
     """
 
     course: Course
@@ -114,11 +119,11 @@ class Steps:
         self.lengths, self.edges = self.limits.lengths, self.limits.edges
         self._uniform = bool((self.lengths == 1).all())
         self._slopes = Slopes(model, self.outputs.sensors) if self.outputs else None
-        self._y, self._C = self._outputs_along()
+        self.y, self.C = self._outputs_along()
         self._weight = 1.0
         self._tail = self._along(len(course.r) - 1)
         if self.penalty is not None and len(self.limits.low):
-            C = self._C[np.full(len(self.lengths), -1)]
+            C = self.C[np.full(len(self.lengths), -1)]
             self._weight = self.penalty * typical(self._tail.program.c, C, self.limits)
             self._tail = self._along(len(course.r) - 1)
         rows, columns = self._tail.program.A.shape
@@ -152,8 +157,8 @@ class Steps:
         course = self.course
         rows, ends = course.at(first, self.edges[-1]), course.at(first, self.edges[-1] + 1)[self.edges[1:]]
         best = course.best.rows(rows) if self._uniform else None
-        program = self._program(course.stage.rows(rows), best, self._C[ends], course.best.P[ends[-1]])
-        return Prediction(program, self._y[ends], course.Phi[rows[0]])
+        program = self._program(course.stage.rows(rows), best, self.C[ends], course.best.P[ends[-1]])
+        return Prediction(program, self.y[ends], course.Phi[rows[0]])
 
     def _about(self, first: int, x: Array, u: Array) -> Prediction:
         """About the present state and inputs, the arm's models at which last over the horizon."""
@@ -254,7 +259,7 @@ class Steps:
         c = program.c
         k, m, moves = c.u_of_moves.shape
         u = np.repeat(c.u_of_moves @ s[:moves] + c.u_of_x0 @ x0, self.lengths, axis=0) + v
-        self.plan = Plan(first, u, program, s, multipliers, low, high, active)
+        self.plan = Plan(first, x0, u, program, s, multipliers, low, high, active)
         return self._within(u[0])
 
     def _within(self, u: Array) -> Array:

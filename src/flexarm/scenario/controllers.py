@@ -56,6 +56,8 @@ def _checked(value: object) -> Any:
     if not isinstance(name, str) or name not in known:
         given = "is missing" if name is None else f"is {shown(name)}"
         raise Fault("type", f"{given}; known are {', '.join(known)}{meant(name, known)}")
+    if hasattr(known[name], "stepper") and "period" not in value:
+        raise Fault("period", f"is missing; a {name} controller is called once a period")
     sampling = SAMPLING if "period" in value else ("period",)
     _check_keys(value, known[name], ("reference",), ("type", "nominal", *sampling, *ADDED))
     if "controller" in value:
@@ -98,6 +100,9 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
     own = {k: v for k, v in table.items() if k not in ("type", "nominal", *SAMPLING, *ADDED)}
     kind = kinds()[table["type"]]
     try:
+        if hasattr(kind, "stepper"):  # it plans within the limits that Sampled then enforces, and knows its nominal arm
+            own |= {k: table[k] for k in ("limit", "rate_limit") if k in table}
+            own |= {"nominal": Model(load(table["nominal"]))} if "nominal" in table else {}
         if "controller" in own:
             own["controller"] = made(own["controller"], reference)
         if reference is not None and "reference" in _fields(kind):
@@ -106,7 +111,7 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
         for key, kind in ADDED.items():
             if key in table:
                 controller = getattr(control, kind)(controller=controller, **table[key])
-        if "nominal" in table:
+        if "nominal" in table and "nominal" not in own:
             controller = control.DesignedFor(controller, Model(load(table["nominal"])))
         sampling = {k: table[k] for k in SAMPLING if k in table}
         return control.Sampled(controller, **sampling) if sampling else controller
