@@ -376,6 +376,33 @@ def test_a_delay_is_predicted_over(rotor):
     assert np.abs(other.q.values[d:] - now.q.values).max() > 0.05
 
 
+def test_what_is_late_follows_the_reference_of_its_time(rotor):
+    """Two periods later, where the arm will have drifted."""
+    given = Predictive(fa.Quintic((0.0,), (2.0,), 1.5), limit=30.0, horizon=8, **WEIGHTS)
+    late, _ = plan_of(replace(given, delay=2 * T), rotor, (0.1, 0.5), t=3 * T)
+    drifted = (0.1 + 2 * T * 0.5, 0.5)
+    now, _ = plan_of(given, rotor, drifted, t=5 * T)
+    before, _ = plan_of(given, rotor, drifted, t=3 * T)
+    assert abs(now - before) > 0.1
+    np.testing.assert_allclose(late, now, atol=1e-9)
+
+
+def test_longer_steps_keep_to_the_limits_in_each_period(rotor):
+    """Along a motion whose torques change over a step; the jump into a step may be that of its periods together."""
+    t = np.linspace(0.0, 3.0, 601)
+    wave = SimpleNamespace(times=t, q=1.0 - np.cos(t)[:, None], qd=np.sin(t)[:, None], u=J * np.cos(t)[:, None])
+    lengths = [1, 2, 3, 4, 5]
+    for start in ((-2.0, 0.0), (3.0, 2.0)):
+        _, steps = plan_of(Predictive(wave, limit=0.6, horizon=lengths, **WEIGHTS), rotor, start)
+        assert np.abs(steps.plan.u).max() == pytest.approx(0.6, abs=1e-9)
+        _, steps = plan_of(Predictive(wave, rate_limit=2.0, horizon=lengths, **WEIGHTS), rotor, start)
+        u, ends = steps.plan.u[:, 0], np.cumsum(lengths)[:-1]
+        into = np.abs(np.diff(u))[ends - 1] / (2.0 * T * np.array(lengths[1:]))
+        first = abs(u[0] - steps.course.v[0, 0]) / (2.0 * T)
+        assert max(first, *into) == pytest.approx(1.0, abs=1e-9)
+        assert max(into) > 0.5
+
+
 def test_what_it_reports(rotor):
     steps = Predictive(0.0, limit=1.0, horizon=15, **WEIGHTS).stepper(rotor, T)
     assert steps.report()["predictive_steps"] == 0

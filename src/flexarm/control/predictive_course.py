@@ -51,7 +51,7 @@ class Stage:
         return cls(wide, below, paid, R, np.zeros((k, s + 1, m)))
 
     def joined(self, lengths: Array) -> "Stage":
-        """Steps of so many of these each, over which u is held: what is paid is the same sum."""
+        """Steps of so many of these each, over which u is held: what is paid is the same sum. In these, N = 0."""
         s, m = self.G.shape[1:]
         found = []
         first = 0
@@ -59,11 +59,8 @@ class Stage:
             # of (x, u) at the step's beginning
             now, paid = np.hstack([np.eye(s), np.zeros((s, m))]), np.zeros((s + m, s + m))
             for i in range(first, first + length):
-                cross = now.T @ self.N[i]
                 paid += now.T @ self.Q[i] @ now
                 paid[s:, s:] += self.R[i]
-                paid[:, s:] += cross
-                paid[s:] += cross.T
                 now = self.F[i] @ now
                 now[:, s:] += self.G[i]
             found.append((now[:, :s], now[:, s:], paid[:s, :s], paid[s:, s:], paid[:s, s:]))
