@@ -123,8 +123,8 @@ def slow_motion(what: str, model: Model, given: Any) -> Motion:
     times = np.linspace(0.0, found[0], POINTS)
     u, x = (np.array(part).T for part in along(times[None]))
     nodes = np.linspace(0.0, found[0], NODES)
-    more = [np.concatenate(scales.beyond_first_order(at)) for at in reference_values(reference, nodes)]
-    more = np.stack([np.interp(times, nodes, row) for row in np.array(more).T], axis=1)
+    found_there = [np.concatenate(scales.beyond_first_order(at)) for at in reference_values(reference, nodes)]
+    more = np.stack([np.interp(times, nodes, row) for row in np.array(found_there).T], axis=1)
     return Motion(times, x[:, :n] + more[:, m:] @ scales.T[:, m:].T, x[:, n:], u + more[:, :m], False)
 
 

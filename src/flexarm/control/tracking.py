@@ -23,7 +23,7 @@ JOINTS = 1e-5
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recorded:
     """The joints of a motion, as a reference: on cubics from knot to knot.
 
@@ -55,8 +55,8 @@ class Tracking:
 
     K is the time-varying linear-quadratic gain: it minimises the integral of x' Q x + u' R u of the linear model along
     the motion, by Riccati's differential equation back from the motion's end; with a period by the difference equation
-    of the arm driven through a zero-order hold. After the end the arm is held in the equilibrium of the joints there, by
-    the gain of `LQR`. The whole state must be known: else put `Observed` around it.
+    of the arm driven through a zero-order hold. After the end the arm is held in the equilibrium of the joints there,
+    by the gain of `LQR`. The whole state must be known: else put `Observed` around it.
 
     Parameters
     ----------

@@ -160,7 +160,8 @@ def gains_along(model: Model, motion: Motion, q: Array, u: Array, weighed: Weigh
     _, after, poles = stays(A, B, q)
     last = np.array([motion.end])
     # where the motion does not end at rest, the equation of the equilibrium would begin with a jump, and ring
-    P_end = stays(*(part[0] for part in models(last)), motion.q[-1])[0]
+    (A,), (B,) = models(last)
+    P_end = stays(A, B, motion.q[-1])[0]
     if period is None:
         corners = np.unique(np.concatenate([[0.0], motion.jumps[motion.jumps < motion.end], last]))
         found, until = horizon.continuous("Tracking", problem, corners, P_end), motion.end
