@@ -65,7 +65,7 @@ flexarm.Live = class {
 
   /** Back to the start, at rest; sliders, controller and gains stay as they are. */
   reset() {
-    const { n, target, start } = this.given;
+    const { target, start } = this.given;
     this.y.fill(0);
     this.y.set(this.given.q);
     this.steps = 0;
@@ -82,7 +82,6 @@ flexarm.Live = class {
     this.begin = 0;
     this.begin = this.balance();
     this.moved = 0;
-    return n;
   }
 
   /* -- what can be changed -------------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ flexarm.Play = class {
     this.data = data;
     this.programs = programs;
     this.live = new flexarm.Live(data.live, programs);
+    this.wheeled = data.live.wheels.includes(true); // whether wheels turn the base
     this.running = true;
     this.drag = null;
     this.magnified = 1;
@@ -121,7 +122,7 @@ flexarm.Play = class {
     const { live } = this.data;
     const { Play, Slider, Check } = flexarm;
     const kinds = Object.fromEntries(Object.entries(Play.CONTROLLERS).filter(([key]) => key !== "lqr" || live.lqr));
-    if (live.wheels.includes(true)) kinds.pd = "PD of joints and base";
+    if (this.wheeled) kinds.pd = "PD of joints and base";
     this.chosen = new flexarm.Choice("Controller", kinds, "pd", (x) => this.use(x));
     const times = (stops) => (i) => `${flexarm.number(stops[Math.round(i)])}\u00d7`;
     const stops = (list, at) => ({ min: 0, max: list.length - 1, step: 1, value: at });
@@ -169,13 +170,13 @@ flexarm.Play = class {
   }
 
   strip() {
-    const { names, units, efforts, wheels } = this.data.live;
+    const { names, units, efforts } = this.data.live;
     const { Strip, Play } = flexarm;
     const bends = this.data.solids.links.map((link, i) => [link, i]).filter(([link]) => link.flexible);
     this.bent = bends.map(([, i]) => i);
     const angle = units.every((unit) => unit === "rad");
     this.strips = {
-      joints: new Strip(wheels.includes(true) ? "Joints, base" : "Joints", angle ? "rad" : "rad, m", [
+      joints: new Strip(this.wheeled ? "Joints, base" : "Joints", angle ? "rad" : "rad, m", [
         ...names.map((name, i) => ({ name, i })),
         ...names.map((name, i) => ({ name, i, reference: true })),
       ], Play.SPAN),
@@ -264,7 +265,7 @@ flexarm.Play = class {
     const times = shaper ? shaper.times : [];
     this.word.textContent = {
       none: "The drives are free.",
-      pd: this.data.live.wheels.includes(true)
+      pd: this.wheeled
         ? "Torques by the errors of joints and base and their rates; a wheel's turns the base."
         : "Torques by the errors of the joints and their rates.",
       shaped: shaper
