@@ -61,8 +61,13 @@ def at_once(law, model, t, x, z=()):
 # -- Riccati's equation ------------------------------------------------------------------------------------------------
 
 
+def problem_of(parts):
+    """As a horizon wants it, of a function from times to A, B, Q and R."""
+    return SimpleNamespace(models=lambda t: parts(t)[:2], weights=lambda t: parts(t)[2:])
+
+
 def constant(A, B, Q, R):
-    return lambda t: tuple(np.broadcast_to(X, (len(t), *X.shape)) for X in (A, B, Q, R))
+    return problem_of(lambda t: tuple(np.broadcast_to(X, (len(t), *X.shape)) for X in (A, B, Q, R)))
 
 
 def test_a_double_integrator_has_its_closed_form():
@@ -93,7 +98,7 @@ def test_scipy_integrates_to_the_same():
         A, B, Q, R = (X[0] for X in changing(np.array([t])))
         return -(A.T @ P + P @ A - P @ B @ np.linalg.solve(R, B.T @ P) + Q).ravel()
 
-    found = horizon.continuous("test", changing, np.array([0.0, 0.5, 1.0]), P_end)
+    found = horizon.continuous("test", problem_of(changing), np.array([0.0, 0.5, 1.0]), P_end)
     options = {"method": "DOP853", "rtol": 1e-11, "atol": 1e-11}
     half = solve_ivp(rate, (1.0, 0.5), P_end.ravel(), **options).y[:, -1]
     start = solve_ivp(rate, (0.5 - 1e-14, 0.0), half, **options).y[:, -1].reshape(4, 4)
@@ -113,7 +118,7 @@ def test_a_sampled_gain_is_the_minimum_of_all_inputs_at_once():
 
     more = np.zeros((4, 4))
     more[0, 2] = 0.05
-    found = horizon.sampled(smooth, period, count, P_end, more)
+    found = horizon.sampled(problem_of(smooth), period, count, P_end, more)
 
     def step(k):
         def rate(t, y):
@@ -260,7 +265,7 @@ def test_the_arm_makes_the_motion_again(soft, bent, period):
     law = Tracking(t, x, u) if period is None else Sampled(Tracking(t, x, u), period)
     run = fa.simulate(soft, 2.0, u=law, samples=1001, progress=False, method="auto" if period else "dop853")
     assert np.abs(run.q.values - x[:1001, : soft.nv]).max() < 5e-4
-    assert np.abs(run.q_ref.values - x[:1001, :2]).max() < 2e-5
+    assert np.abs(run.q_ref.values - x[:1001, :2]).max() < 5e-5
 
 
 def test_torques_that_were_held_are_held_again(rigid, motion):
@@ -500,7 +505,7 @@ def test_tables_keep_what_they_are_asked_to():
 
     def value(pieces):
         s = ca.SX.sym("t")
-        return np.array(ca.Function("f", [s], [ca.vertcat(*tables.on_pieces(s, pieces))])(t[None])).T
+        return np.array(ca.Function("f", [s], [tables.on_pieces(s, pieces)])(t[None])).T
 
     pieces = tables.through(t, rows, np.array([1e-4, 1e-4]))
     assert len(pieces[0]) < 30

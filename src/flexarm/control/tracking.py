@@ -18,7 +18,7 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, clipped, limits
 
-JOINTS = 1e-5
+JOINTS = 3e-5, 1e-2
 """Of the way of a joint, and of the span of its rate: what the reference's knots may miss."""
 
 
@@ -36,7 +36,9 @@ class Recorded:
 
     def expression(self, t: Any) -> list[Any]:
         """Joint coordinates at the symbolic time t."""
-        return on_pieces(t, self.pieces)
+        import casadi as ca
+
+        return ca.vertsplit(on_pieces(t, self.pieces))  # type: ignore[no-any-return]
 
     def jumps(self) -> Array:
         """Its ends."""
@@ -191,5 +193,5 @@ def _beyond(part: Column, rate: Column, limit: Array) -> Column:
 def _reference(model: Model, motion: Motion) -> Recorded:
     own = list(model.arm.joints)
     q, qd = motion.q[:, own], motion.qd[:, own]
-    error = [JOINTS * np.maximum(np.ptp(x, axis=0), TINY) for x in (q, qd)]
+    error = [share * np.ptp(x, axis=0) + TINY for share, x in zip(JOINTS, (q, qd), strict=True)]
     return Recorded(of_motion(motion.times, q, qd, (error[0], error[1])))
