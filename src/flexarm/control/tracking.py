@@ -1,7 +1,8 @@
 """Feedback along a motion that is known with its torques."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,9 @@ from flexarm.control.tracking_table import TINY, Table
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, clipped, limits
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 JOINTS = 3e-5, 1e-2
 """Of the way of a joint, and of the span of its rate: what the reference's knots may miss."""
@@ -38,7 +42,17 @@ class Recorded:
         """Joint coordinates at the symbolic time t."""
         import casadi as ca
 
-        return ca.vertsplit(on_pieces(t, self.pieces))  # type: ignore[no-any-return]
+        return ca.vertsplit(self._at(ca.SX(t)))  # type: ignore[no-any-return]
+
+    @cached_property
+    def _at(self) -> "ca.Function":
+        import casadi as ca
+
+        t = ca.SX.sym("t")
+        return ca.Function("joints", [t], [on_pieces(t, self.pieces)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"pieces": self.pieces}
 
     def jumps(self) -> Array:
         """Its ends."""
