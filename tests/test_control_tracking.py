@@ -11,6 +11,7 @@ from scipy.linalg import expm
 
 import flexarm as fa
 from flexarm.control import LQR, DesignedFor, Integral, Observed, Sampled, Tracking, equilibrium, horizon, tables
+from flexarm.control.along import Motion
 from flexarm.control.closed_loop import ClosedLoop
 from flexarm.scenario import Scenario
 from flexarm.simulation.feedback import Feedback
@@ -313,11 +314,12 @@ def through_states(t, x):
     return lambda at: np.append(path(at), path(at, 1))
 
 
-def test_after_the_end_the_arm_is_held_where_its_joints_are(rigid):
+@pytest.mark.parametrize("hold", [False, True])
+def test_after_the_end_the_arm_is_held_where_its_joints_are(rigid, hold):
     """Also where the motion does not end at rest."""
     t, x, u = (part[:250] for part in driven(rigid, SLEW, 1.2))
     assert np.abs(x[-1, 2:]).max() > 0.5
-    law = Tracking(t, x, u, bandwidth=6.0)
+    law = Tracking(t, x, u, bandwidth=6.0, hold=hold)
     q, held = equilibrium(rigid, x[-1, :2])
     found, _ = at_once(law.law(rigid), rigid, t[-1] + 1e-6, np.append(q, [0.0, 0.0]))
     np.testing.assert_allclose(found, held, atol=1e-6 * np.abs(held).max())
@@ -448,6 +450,8 @@ def test_what_is_integrated_has_a_limit_and_does_not_wind_up(rigid, motion):
     ahead = np.append(2 * x[-1, :2] - x[0, :2], [0.0, 0.0])
     _, back = at_once(law, rigid, 0.5, ahead, (-9.0, -9.0))
     assert np.abs(back).min() > 0.01
+    assert (at_once(law, rigid, 0.5, ahead, (9.0, 9.0))[1] == 0.0).all()
+    assert np.abs(at_once(law, rigid, 0.5, x[0], (9.0, 9.0))[1]).min() > 0.1
 
 
 def test_given_gains_may_have_columns_for_integrals(rigid, motion):
@@ -489,6 +493,23 @@ def test_others_stand_around_it(rigid, motion):
         made = law.law(rigid, period)
         found = ClosedLoop(rigid, made, period).poles(3.0, np.append(q, 0 * q))
         np.testing.assert_allclose(np.sort(found.real), np.sort(made.facts["poles"].real), rtol=1e-5)
+
+
+def test_a_motion_between_its_times():
+    """Held torques from the right at a jump; means over any stretch, what follows on the motion among it."""
+    t, u = np.array([0.0, 1.0, 3.0, 4.0]), np.array([[1.0], [5.0], [2.0], [9.0]])
+    q = np.array([[0.0], [1.0], [9.0], [16.0]])
+    held, lines = (Motion(t, q, 2 * np.sqrt(q), u, hold) for hold in (True, False))
+    at = np.array([0.0, 0.999, 1.0, 2.0, 3.5])
+    assert held.inputs(at).ravel().tolist() == [1.0, 1.0, 5.0, 5.0, 2.0]
+    np.testing.assert_allclose(lines.inputs(at).ravel(), [1.0, 4.996, 5.0, 3.5, 5.5])
+    edges, after = np.array([0.5, 2.0, 3.5, 6.0]), np.array([10.0])
+    np.testing.assert_allclose(held.means(edges, after).ravel(), [5.5 / 1.5, 6.0 / 1.5, 21.0 / 2.5])
+    np.testing.assert_allclose(lines.means(edges, after).ravel(), [6.25 / 1.5, 4.625 / 1.5, 23.625 / 2.5])
+    assert held.jumps.tolist() == [1.0, 3.0, 4.0] and not len(lines.jumps)
+    place, rate = held.states(at)
+    np.testing.assert_allclose(place.ravel(), at**2, atol=1e-12)
+    np.testing.assert_allclose(rate.ravel(), 2 * at, atol=1e-12)
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
