@@ -1,4 +1,4 @@
-"""Time-varying linear-quadratic control about a motion: closed forms, SciPy, batch least squares, costs of nonlinear runs."""
+"""Time-varying linear-quadratic control about a motion: closed forms, SciPy, least squares, costs of nonlinear runs."""
 
 from types import SimpleNamespace
 
@@ -11,6 +11,7 @@ from scipy.linalg import expm
 
 import flexarm as fa
 from flexarm.control import LQR, DesignedFor, Integral, Observed, Sampled, Tracking, equilibrium, horizon, tables
+from flexarm.control.along import Motion
 from flexarm.control.closed_loop import ClosedLoop
 from flexarm.scenario import Scenario
 from flexarm.simulation.feedback import Feedback
@@ -44,6 +45,14 @@ def motion(rigid):
     return driven(rigid, SLEW, 1.2)
 
 
+@pytest.fixture(scope="module")
+def bent(soft):
+    """A motion of the soft arm that ends at rest nearly: it was tracked once."""
+    law = Tracking(fa.Quintic((0.0, 0.0), (0.8, 0.4), 1.5), bandwidth=8.0)
+    run = fa.simulate(soft, 2.4, u=law, samples=1201, progress=False, method="dop853")
+    return run.time.values, np.hstack([run.q, run.qd]), run.u.values
+
+
 def at_once(law, model, t, x, z=()):
     """u of a law at one state, and what follows for its memory."""
     found = Feedback(law, model, "test").kernel.one(np.concatenate([[t], x, z]))
@@ -53,8 +62,13 @@ def at_once(law, model, t, x, z=()):
 # -- Riccati's equation ------------------------------------------------------------------------------------------------
 
 
+def problem_of(parts):
+    """As a horizon wants it, of a function from times to A, B, Q and R."""
+    return SimpleNamespace(models=lambda t: parts(t)[:2], weights=lambda t: parts(t)[2:])
+
+
 def constant(A, B, Q, R):
-    return lambda t: tuple(np.broadcast_to(X, (len(t), *X.shape)) for X in (A, B, Q, R))
+    return problem_of(lambda t: tuple(np.broadcast_to(X, (len(t), *X.shape)) for X in (A, B, Q, R)))
 
 
 def test_a_double_integrator_has_its_closed_form():
@@ -85,7 +99,7 @@ def test_scipy_integrates_to_the_same():
         A, B, Q, R = (X[0] for X in changing(np.array([t])))
         return -(A.T @ P + P @ A - P @ B @ np.linalg.solve(R, B.T @ P) + Q).ravel()
 
-    found = horizon.continuous("test", changing, np.array([0.0, 0.5, 1.0]), P_end)
+    found = horizon.continuous("test", problem_of(changing), np.array([0.0, 0.5, 1.0]), P_end)
     options = {"method": "DOP853", "rtol": 1e-11, "atol": 1e-11}
     half = solve_ivp(rate, (1.0, 0.5), P_end.ravel(), **options).y[:, -1]
     start = solve_ivp(rate, (0.5 - 1e-14, 0.0), half, **options).y[:, -1].reshape(4, 4)
@@ -105,7 +119,7 @@ def test_a_sampled_gain_is_the_minimum_of_all_inputs_at_once():
 
     more = np.zeros((4, 4))
     more[0, 2] = 0.05
-    found = horizon.sampled(smooth, period, count, P_end, more)
+    found = horizon.sampled(problem_of(smooth), period, count, P_end, more)
 
     def step(k):
         def rate(t, y):
@@ -146,26 +160,23 @@ def test_what_changes_too_fast_is_refused():
 # -- along a motion ----------------------------------------------------------------------------------------------------
 
 
-def test_the_cost_to_go_solves_riccati_s_equation_along_the_arm(soft):
+def test_the_cost_to_go_solves_riccati_s_equation_along_the_arm(rigid, motion):
     """Residual by differences, the linear models being those of `linearize`, at the motion's own states."""
-    t, x, u = driven(soft, fa.Quintic((0.0, 0.0), (0.8, 0.4), 1.5), 1.6, 1601)
-    facts = Tracking(t, x, u).law(soft).facts
-    times, P, K, n = facts["times"], facts["P"], facts["K"], soft.nv
-    omega = soft.frequencies(facts["q"])[0]
+    t, x, u = motion
+    facts, omega = Tracking(t, x, u, bandwidth=6.0).law(rigid).facts, 6.0
+    times, P, K, n = facts["times"], facts["P"], facts["K"], rigid.nv
+    path = through_states(t, x)
     for k in (len(times) // 4, len(times) // 2, 3 * len(times) // 4):
-        h = times[k + 1] - times[k - 1]
-        at = [np.interp(times[k], t, row) for row in np.hstack([x, u]).T]
-        q, qd, v = np.split(np.array(at), [n, 2 * n])
-        system = soft.linearize(q, qd, v)
-        A, B, M = np.asarray(system.A), np.asarray(system.B), soft.mass_matrix(q)
-        stiff = np.array(soft.slope("stiffness_force", 0)(q))
-        zero = np.zeros((n, n))
-        Q = np.block([[stiff + omega**2 * M, zero], [zero, M]]) / 2
-        R = soft.input_matrix(q).T @ np.linalg.solve(M, soft.input_matrix(q)) / omega**2
-        np.testing.assert_allclose(K[k], np.linalg.solve(R, B.T @ P[k]), atol=1e-3 * np.abs(K[k]).max())
-        left = (P[k + 1] - P[k - 1]) / h
+        q, qd = np.split(path(times[k]), 2)
+        system = rigid.linearize(q, qd, [np.interp(times[k], t, row) for row in u.T])
+        A, B, M, zero = np.asarray(system.A), np.asarray(system.B), rigid.mass_matrix(q), np.zeros((n, n))
+        Q = np.block([[omega**2 * M, zero], [zero, M]]) / 2
+        R = np.linalg.inv(M) / omega**2
+        np.testing.assert_allclose(K[k], np.linalg.solve(R, B.T @ P[k]), atol=1e-6 * np.abs(K[k]).max())
+        left = (P[k + 1] - P[k - 1]) / (times[k + 1] - times[k - 1])
         right = -(A.T @ P[k] + P[k] @ A - P[k] @ B @ K[k] + Q)
-        assert np.abs(left - right).max() < 2e-3 * np.abs(A.T @ P[k]).max()
+        assert np.abs(left - right).max() < 5e-3 * np.abs(left).max()
+        assert np.abs(left).max() > 0.01 * np.abs(A.T @ P[k]).max(), "it changes along the motion"
 
 
 def test_an_arm_that_stands_has_the_gain_of_lqr(soft):
@@ -249,20 +260,36 @@ def test_other_gains_cost_more(rigid, motion):
 
 
 @pytest.mark.parametrize("period", [None, 2e-3])
-def test_the_arm_makes_the_motion_again(soft, period):
-    """On the motion the law gives its torques: nothing of them is left out, held or not, sampled or not."""
-    t, x, u = driven(soft, fa.Quintic((0.0, 0.0), (0.8, 0.4), 1.5), 1.6, 801)
-    law = Tracking(t, x, u)
-    law = law if period is None else Sampled(law, period)
-    run = fa.simulate(soft, 1.6, u=law, samples=801, progress=False, method="auto" if period else "dop853")
-    assert np.abs(run.q.values - x[:, : soft.nv]).max() < 5e-5
-    assert np.abs(run.q_ref.values - x[:, :2]).max() < 2e-5
+def test_the_arm_makes_the_motion_again(soft, bent, period):
+    """Nothing of the torques is left out, sampled or not."""
+    t, x, u = bent
+    law = Tracking(t, x, u) if period is None else Sampled(Tracking(t, x, u), period)
+    run = fa.simulate(soft, 2.0, u=law, samples=1001, progress=False, method="auto" if period else "dop853")
+    assert np.abs(run.q.values - x[:1001, : soft.nv]).max() < 5e-4
+    assert np.abs(run.q_ref.values - x[:1001, :2]).max() < 5e-5
+
+
+def test_torques_that_were_held_are_held_again(rigid, motion):
+    """The motion of a sampled law, by its samples: so few that lines between them are another motion."""
+    start, period = motion[1][0, :2], 0.03
+    first = Sampled(fa.control.ComputedTorque(SLEW, 60.0, 15.0), period)
+    given = {"q0": start, "samples": 41, "progress": False, "method": "auto"}
+    run = fa.simulate(rigid, 1.2, u=first, **given)
+    t, x, u = run.time.values, np.hstack([run.q, run.qd]), run.u.values
+    away = [
+        np.abs(fa.simulate(rigid, 1.2, u=law, **given).q.values - x[:, :2]).max()
+        for each in (Tracking(t, x, u, bandwidth=6.0, hold=hold) for hold in (True, False))
+        for law in (each, Sampled(each, period))
+    ]
+    assert away[1] < 1e-4  # what a period of the sampled law takes is what was held
+    assert away[0] < 3e-3 < away[2]  # between samples cubics: the acceleration jumps at them, and there alone
+    assert away[3] > 5e-3
 
 
 def test_the_law_gives_the_torques_of_the_motion_on_it(rigid, motion):
     """u = u_ref where x = x_ref, and du/dx = -K there: held, on lines, and their means from sample to sample."""
     t, x, u = (part[::8] for part in motion)
-    hermite = solve_hermite(t, x)
+    hermite = through_states(t, x)
     for hold in (False, True):
         law = Tracking(t, x, u, bandwidth=6.0, hold=hold)
         for at in (0.0, 0.1117, 0.5, 0.9999):
@@ -279,7 +306,7 @@ def test_the_law_gives_the_torques_of_the_motion_on_it(rigid, motion):
         np.testing.assert_allclose(found, expected, atol=3e-4 * np.ptp(u))
 
 
-def solve_hermite(t, x):
+def through_states(t, x):
     from scipy.interpolate import CubicHermiteSpline
 
     n = x.shape[1] // 2
@@ -287,11 +314,12 @@ def solve_hermite(t, x):
     return lambda at: np.append(path(at), path(at, 1))
 
 
-def test_after_the_end_the_arm_is_held_where_its_joints_are(rigid):
+@pytest.mark.parametrize("hold", [False, True])
+def test_after_the_end_the_arm_is_held_where_its_joints_are(rigid, hold):
     """Also where the motion does not end at rest."""
     t, x, u = (part[:250] for part in driven(rigid, SLEW, 1.2))
     assert np.abs(x[-1, 2:]).max() > 0.5
-    law = Tracking(t, x, u, bandwidth=6.0)
+    law = Tracking(t, x, u, bandwidth=6.0, hold=hold)
     q, held = equilibrium(rigid, x[-1, :2])
     found, _ = at_once(law.law(rigid), rigid, t[-1] + 1e-6, np.append(q, [0.0, 0.0]))
     np.testing.assert_allclose(found, held, atol=1e-6 * np.abs(held).max())
@@ -307,7 +335,7 @@ def test_gains_may_be_given(rigid, motion):
     t, x, u = (part[::40] for part in motion)
     rng = np.random.default_rng(1)
     K = rng.uniform(1.0, 9.0, (len(t), 2, 4))
-    hermite, away = solve_hermite(t, x), np.array([0.1, -0.2, 0.3, 0.4])
+    hermite, away = through_states(t, x), np.array([0.1, -0.2, 0.3, 0.4])
     many, one = Tracking(t, x, u, K=K).law(rigid), Tracking(t, x, u, K=K[3]).law(rigid)
     for at in (0.0, 0.333, 1.1):
         mean = np.array([np.interp(at, t, row) for row in K.reshape(len(t), -1).T]).reshape(2, 4)
@@ -341,7 +369,7 @@ def test_a_reference_of_the_joints_alone(soft):
         np.testing.assert_allclose(at_once(law, soft, t, x)[0], u, atol=1e-3 * np.abs(u).max())
         np.testing.assert_allclose(at_once(like, soft, t, x)[0], u, atol=1e-3 * np.abs(u).max())
     run = fa.simulate(soft, 3.0, u=Sampled(Tracking(slew), 2e-3), method="auto", progress=False)
-    assert np.abs(run.q_ref.values - run.q.values[:, :2])[-1].max() < 2e-3
+    assert np.abs(run.q_ref.values - run.q.values[:, :2])[-1].max() < 5e-3
 
 
 def test_a_scenario_follows_its_reference():
@@ -400,17 +428,17 @@ def test_an_integral_carries_a_load_that_the_law_does_not_know(rigid, motion, pe
         run = fa.simulate(heavy, 8.0, u=law, q0=motion[1][0, :2], progress=False, method="auto" if period else "dop853")
         off.append(np.abs(run.q_ref.values - run.q.values)[-1].max())
     assert off[0] > 0.02
-    assert off[1] < 1e-4
+    assert off[1] < 0.01 * off[0]
 
 
 def test_what_is_integrated_has_a_limit_and_does_not_wind_up(rigid, motion):
-    """Torques that saturate for the way: with the limit the arm overshoots less, and the integral's part stays in it."""
+    """Torques that saturate on the way: with the limit the arm overshoots less, and the part stays within it."""
     t, x, u = motion
     far = x[0, :2] - [0.6, 0.0]
     beyond = []
     for limit in (None, 1.0):
         law = Tracking(t, x, u, bandwidth=6.0, integral_rate=6.0, integral_limit=limit)
-        run = fa.simulate(rigid, 5.0, u=fa.control.Saturated(law, 30.0), q0=far, progress=False, method="dop853")
+        run = fa.simulate(rigid, 5.0, u=Sampled(law, 2e-3, limit=30.0), q0=far, progress=False, method="auto")
         late = run.q.values[run.time.values > 1.0] - x[-1, :2]
         beyond.append(late.max())
     assert beyond[1] < 0.5 * beyond[0]
@@ -422,6 +450,8 @@ def test_what_is_integrated_has_a_limit_and_does_not_wind_up(rigid, motion):
     ahead = np.append(2 * x[-1, :2] - x[0, :2], [0.0, 0.0])
     _, back = at_once(law, rigid, 0.5, ahead, (-9.0, -9.0))
     assert np.abs(back).min() > 0.01
+    assert (at_once(law, rigid, 0.5, ahead, (9.0, 9.0))[1] == 0.0).all()
+    assert np.abs(at_once(law, rigid, 0.5, x[0], (9.0, 9.0))[1]).min() > 0.1
 
 
 def test_given_gains_may_have_columns_for_integrals(rigid, motion):
@@ -437,22 +467,21 @@ def test_given_gains_may_have_columns_for_integrals(rigid, motion):
 # -- with others -------------------------------------------------------------------------------------------------------
 
 
-def test_it_tracks_through_a_kalman_filter(soft):
+def test_it_tracks_through_a_kalman_filter(soft, bent):
     """Encoders at the motors and strain gauges at the roots, with noise; from beside the motion."""
-    t, x, u = driven(soft, fa.Quintic((0.0, 0.0), (0.8, 0.4), 1.5), 1.6, 801)
-    sensors = [
-        fa.Encoder(coordinate=f"{link}.{part}", noise=1e-5) for link in ("upper", "fore") for part in ("motor", "joint")
-    ]
-    sensors += [fa.StrainGauge(link=link, noise=1e-4) for link in ("upper", "fore")]
+    t, x, u = bent
+    ends = [f"{link}.{part}" for link in ("upper", "fore") for part in ("motor", "joint")]
+    sensors = [fa.Encoder(coordinate=end, noise=1e-4) for end in ends]
+    sensors += [fa.StrainGauge(link=link, noise=1e-3) for link in ("upper", "fore")]
     law = Tracking(t, x, u, bandwidth=8.0, integral_rate=1.0)
     away = np.zeros(soft.nv)
     away[[0, 1, 6, 7]] = 0.01
     runs = [
-        fa.simulate(soft, 3.0, u=Sampled(each, 2e-3), q0=away, method="auto", progress=False)
+        fa.simulate(soft, 3.0, u=Sampled(each, 2e-3), q0=away, method="auto", samples=301, progress=False)
         for each in (law, Observed(law, sensors))
     ]
-    assert np.abs(runs[1].q.values - runs[0].q.values).max() < 3e-3
-    assert np.abs(runs[1].q.values[-1, :2] - x[-1, :2]).max() < 1e-3
+    assert np.abs(runs[1].q.values - runs[0].q.values)[200:].max() < 3e-3
+    assert np.abs(runs[1].q.values[-1, :2] - x[-1, :2]).max() < 3e-3
 
 
 def test_others_stand_around_it(rigid, motion):
@@ -464,6 +493,23 @@ def test_others_stand_around_it(rigid, motion):
         made = law.law(rigid, period)
         found = ClosedLoop(rigid, made, period).poles(3.0, np.append(q, 0 * q))
         np.testing.assert_allclose(np.sort(found.real), np.sort(made.facts["poles"].real), rtol=1e-5)
+
+
+def test_a_motion_between_its_times():
+    """Held torques from the right at a jump; means over any stretch, what follows on the motion among it."""
+    t, u = np.array([0.0, 1.0, 3.0, 4.0]), np.array([[1.0], [5.0], [2.0], [9.0]])
+    q = np.array([[0.0], [1.0], [9.0], [16.0]])
+    held, lines = (Motion(t, q, 2 * np.sqrt(q), u, hold) for hold in (True, False))
+    at = np.array([0.0, 0.999, 1.0, 2.0, 3.5])
+    assert held.inputs(at).ravel().tolist() == [1.0, 1.0, 5.0, 5.0, 2.0]
+    np.testing.assert_allclose(lines.inputs(at).ravel(), [1.0, 4.996, 5.0, 3.5, 5.5])
+    edges, after = np.array([0.5, 2.0, 3.5, 6.0]), np.array([10.0])
+    np.testing.assert_allclose(held.means(edges, after).ravel(), [5.5 / 1.5, 6.0 / 1.5, 21.0 / 2.5])
+    np.testing.assert_allclose(lines.means(edges, after).ravel(), [6.25 / 1.5, 4.625 / 1.5, 23.625 / 2.5])
+    assert held.jumps.tolist() == [1.0, 3.0, 4.0] and not len(lines.jumps)
+    place, rate = held.states(at)
+    np.testing.assert_allclose(place.ravel(), at**2, atol=1e-12)
+    np.testing.assert_allclose(rate.ravel(), 2 * at, atol=1e-12)
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
@@ -480,7 +526,7 @@ def test_tables_keep_what_they_are_asked_to():
 
     def value(pieces):
         s = ca.SX.sym("t")
-        return np.array(ca.Function("f", [s], [ca.vertcat(*tables.on_pieces(s, pieces))])(t[None])).T
+        return np.array(ca.Function("f", [s], [tables.on_pieces(s, pieces)])(t[None])).T
 
     pieces = tables.through(t, rows, np.array([1e-4, 1e-4]))
     assert len(pieces[0]) < 30
@@ -491,7 +537,9 @@ def test_tables_keep_what_they_are_asked_to():
     assert np.abs(value(pieces) - smooth).max() <= 1e-4 * (1 + 1e-9)
     nodes, heights = tables.smoothed(t, rows[:, None], 1e-2, 40)
     assert len(nodes) <= 40
-    assert max(np.abs(np.interp(t, nodes, heights[:, 0, i]) - rows[:, i]).max() for i in range(2)) < 0.35
+    assert (
+        max(np.abs(np.interp(t, nodes, heights[:, 0, i]) - rows[:, i]).max() for i in range(2)) < 0.7
+    )  # half of the jump
     assert (heights[-1, 0] == rows[-1]).all()
 
 

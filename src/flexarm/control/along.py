@@ -1,6 +1,5 @@
 """A motion of the whole arm: its states and inputs between the given times, and the arm's linear models along it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -123,28 +122,19 @@ def slow_motion(what: str, model: Model, given: Any) -> Motion:
     times = np.linspace(0.0, found[0], POINTS)
     u, x = (np.array(part).T for part in along(times[None]))
     nodes = np.linspace(0.0, found[0], NODES)
-    more = [np.concatenate(scales.beyond_first_order(at)) for at in reference_values(reference, nodes)]
-    more = np.stack([np.interp(times, nodes, row) for row in np.array(more).T], axis=1)
+    found_there = [np.concatenate(scales.beyond_first_order(at)) for at in reference_values(reference, nodes)]
+    more = np.stack([np.interp(times, nodes, row) for row in np.array(found_there).T], axis=1)
     return Motion(times, x[:, :n] + more[:, m:] @ scales.T[:, m:].T, x[:, n:], u + more[:, :m], False)
 
 
-Models = Callable[[Array], tuple[Array, Array]]
-"""From times (k,) to A (k, s, s) and B (k, s, m)."""
-
-
-def linear_models(model: Model, motion: Motion) -> Models:
-    """A and B of small deviations x = (q, qd) from a motion, dx/dt = A(t) x + B(t) u: exact derivatives."""
-    slopes = [model.slope("forward_dynamics", to) for to in ("q", "qd", "u")]
-    n = model.nv
-
-    def models(t: Array) -> tuple[Array, Array]:
-        (q, qd), u = motion.states(t), motion.inputs(t)
-        to_q, to_qd, to_u = (stacked(slope, q, qd, u) for slope in slopes)
-        zero, one = np.zeros((len(t), n, n)), np.broadcast_to(np.eye(n), (len(t), n, n))
-        A = np.concatenate([np.concatenate([zero, one], axis=2), np.concatenate([to_q, to_qd], axis=2)], axis=1)
-        return A, np.concatenate([np.zeros_like(to_u), to_u], axis=1)
-
-    return models
+def linear_models(model: Model, motion: Motion, t: Array) -> tuple[Array, Array]:
+    """A (k, 2n, 2n) and B (k, 2n, m) at times (k,) of small deviations x = (q, qd) from a motion, dx/dt = A x + B u, by
+    exact derivatives."""
+    (q, qd), u, n = motion.states(t), motion.inputs(t), model.nv
+    to_q, to_qd, to_u = (stacked(model.slope("forward_dynamics", to), q, qd, u) for to in ("q", "qd", "u"))
+    zero, one = np.zeros((len(t), n, n)), np.broadcast_to(np.eye(n), (len(t), n, n))
+    A = np.concatenate([np.concatenate([zero, one], axis=2), np.concatenate([to_q, to_qd], axis=2)], axis=1)
+    return A, np.concatenate([np.zeros_like(to_u), to_u], axis=1)
 
 
 def stacked(function: Any, *rows: Array) -> Array:

@@ -23,9 +23,13 @@ GAUSS = np.array([0.5 - np.sqrt(3) / 6, 0.5 + np.sqrt(3) / 6])
 
 
 class Problem(Protocol):
-    """A linear-quadratic problem along a motion, in scaled coordinates: at times (k,) A, B, Q and R, (k, ...) each."""
+    """A linear-quadratic problem along a motion, in scaled coordinates: (k, ...) each at times (k,)."""
 
-    def __call__(self, t: Array) -> tuple[Array, Array, Array, Array]: ...
+    def models(self, t: Array) -> tuple[Array, Array]:
+        """A and B."""
+
+    def weights(self, t: Array) -> tuple[Array, Array]:
+        """Q and R."""
 
 
 @final
@@ -63,7 +67,7 @@ def continuous(what: str, problem: Problem, corners: Array, P_end: Array) -> Sol
     """
 
     def hamiltonian(t: Array) -> Array:
-        A, B, Q, R = problem(t)
+        (A, B), (Q, R) = problem.models(t), problem.weights(t)
         G = B @ np.linalg.solve(R, np.swapaxes(B, 1, 2))
         return np.concatenate(
             [np.concatenate([A, -G], axis=2), np.concatenate([-Q, -np.swapaxes(A, 1, 2)], axis=2)], axis=1
@@ -82,7 +86,7 @@ def continuous(what: str, problem: Problem, corners: Array, P_end: Array) -> Sol
         if not np.isfinite(P).all():
             raise DescriptionError(f"{what}: no solution of Riccati's equation along the motion was found")
         if coarse is not None and np.abs(P[::2] - coarse).max() <= ACCURACY * np.abs(P).max():
-            _, B, _, R = problem(times)
+            B, R = problem.models(times)[1], problem.weights(times)[1]
             return Solution(times, P, np.linalg.solve(R, np.swapaxes(B, 1, 2) @ P))
         coarse, counts = P, 2 * counts
     why = "the motion, or what is weighed along it, changes too fast"
@@ -111,11 +115,11 @@ def sampled(problem: Problem, period: float, count: int, P_end: Array, more: Arr
     times, s = period * np.arange(count), len(P_end)
 
     def generator(t: Array) -> Array:
-        A, B, _, _ = problem(t)
+        A, B = problem.models(t)
         top = np.concatenate([A, B], axis=2)
         return np.concatenate([top, np.zeros((len(t), B.shape[2], top.shape[2]))], axis=1)
 
-    _, _, Q, R = problem(times)
+    Q, R = problem.weights(times)
     P, K = np.empty((count, s, s)), np.empty((count, len(R[0]), s))
     last = P_end
     for part, steps in _exponentials(generator, times, np.full(count, period), 1.0):

@@ -103,14 +103,15 @@ def of_motion(times: Array, q: Array, qd: Array, error: tuple[Array, Array]) -> 
     return times[knots], q[knots], np.array([cubic(i, j) for i, j in pairwise(knots)])
 
 
-def on_pieces(t: Any, pieces: Pieces) -> list[Any]:
+def on_pieces(t: Any, pieces: Pieces) -> Column:
     """What pieces give (m,) at the symbolic time t; before and after them their ends."""
+    import casadi as ca
+
     times, values, coefficients = pieces
-    found: list[Any] = values[0].tolist()
-    for begin, end, c in zip(times[:-1].tolist(), times[1:].tolist(), coefficients, strict=True):
+    found = ca.SX(values[0])
+    for begin, end, (c1, c2, c3) in zip(times[:-1].tolist(), times[1:].tolist(), coefficients, strict=True):
         s = share(t, begin, end)
-        for i, (c1, c2, c3) in enumerate(c.T.tolist()):
-            found[i] = found[i] + s * (c1 + s * (c2 + s * c3))
+        found = found + s * (ca.DM(c1) + s * (ca.DM(c2) + s * ca.DM(c3)))
     return found
 
 

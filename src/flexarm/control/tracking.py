@@ -1,7 +1,8 @@
 """Feedback along a motion that is known with its torques."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +19,15 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, clipped, limits
 
-JOINTS = 1e-5
+if TYPE_CHECKING:
+    import casadi as ca
+
+JOINTS = 3e-5, 1e-2
 """Of the way of a joint, and of the span of its rate: what the reference's knots may miss."""
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recorded:
     """The joints of a motion, as a reference: on cubics from knot to knot.
 
@@ -36,7 +40,19 @@ class Recorded:
 
     def expression(self, t: Any) -> list[Any]:
         """Joint coordinates at the symbolic time t."""
-        return on_pieces(t, self.pieces)
+        import casadi as ca
+
+        return ca.vertsplit(self._at(ca.SX(t)))  # type: ignore[no-any-return]
+
+    @cached_property
+    def _at(self) -> "ca.Function":
+        import casadi as ca
+
+        t = ca.SX.sym("t")
+        return ca.Function("joints", [t], [on_pieces(t, self.pieces)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"pieces": self.pieces}
 
     def jumps(self) -> Array:
         """Its ends."""
@@ -55,8 +71,8 @@ class Tracking:
 
     K is the time-varying linear-quadratic gain: it minimises the integral of x' Q x + u' R u of the linear model along
     the motion, by Riccati's differential equation back from the motion's end; with a period by the difference equation
-    of the arm driven through a zero-order hold. After the end the arm is held in the equilibrium of the joints there, by
-    the gain of `LQR`. The whole state must be known: else put `Observed` around it.
+    of the arm driven through a zero-order hold. After the end the arm is held in the equilibrium of the joints there,
+    by the gain of `LQR`. The whole state must be known: else put `Observed` around it.
 
     Parameters
     ----------
@@ -191,5 +207,5 @@ def _beyond(part: Column, rate: Column, limit: Array) -> Column:
 def _reference(model: Model, motion: Motion) -> Recorded:
     own = list(model.arm.joints)
     q, qd = motion.q[:, own], motion.qd[:, own]
-    error = [JOINTS * np.maximum(np.ptp(x, axis=0), TINY) for x in (q, qd)]
+    error = [share * np.ptp(x, axis=0) + TINY for share, x in zip(JOINTS, (q, qd), strict=True)]
     return Recorded(of_motion(motion.times, q, qd, (error[0], error[1])))

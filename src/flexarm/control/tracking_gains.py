@@ -11,7 +11,7 @@ from flexarm.control import horizon
 from flexarm.control.along import Motion, linear_models, stacked
 from flexarm.control.gains import actuated, gain
 from flexarm.control.lqr import pace
-from flexarm.control.riccati import check_modes, energy, held, linear, scales, stationary, weights
+from flexarm.control.riccati import check_modes, held, linear, scales, stationary, weights
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
@@ -74,8 +74,9 @@ class Weights:
         M, B = model.mass_matrix(q), model.input_matrix(q)
         Q = np.zeros((k, 2 * n + w, 2 * n + w))
         if self.Q is None:
-            stiff = stacked(model.slope("stiffness_force", 0), q) + self.omega**2 * M
-            Q[:, : 2 * n, : 2 * n] = [energy(M[i], stiff[i]) for i in range(k)]
+            stiff = stacked(model.slope("stiffness_force", 0), q)
+            Q[:, :n, :n] = (stiff + np.swapaxes(stiff, 1, 2)) / 4 + self.omega**2 * M / 2  # `energy` of each
+            Q[:, n : 2 * n, n : 2 * n] = M / 2
         else:
             Q[:, : 2 * n, : 2 * n] = self.Q
         if w:
@@ -124,6 +125,56 @@ class Gains:
     sizes: tuple[Array, Array] | None = None
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is minimised along a motion, in scaled coordinates S x.
+
+    Attributes
+    ----------
+    errors : (s, s)
+        From x to the rates of the integrals.
+    period : float, optional
+        Where there is one the integrals are sums of samples, and no part of A.
+    """
+
+    model: Model
+    motion: Motion
+    weighed: Weights
+    S: Array
+    errors: Array
+    period: float | None
+
+    def models(self, t: Array) -> tuple[Array, Array]:
+        """A and B at times (k,); after the motion those of its end."""
+        return self.scaled(*linear_models(self.model, self.motion, np.minimum(t, self.motion.end)))
+
+    def weights(self, t: Array) -> tuple[Array, Array]:
+        """Q and R at times (k,)."""
+        return self.weighed_at(self.motion.states(np.minimum(t, self.motion.end))[0])
+
+    def scaled(self, A: Array, B: Array) -> tuple[Array, Array]:
+        """A and B (k, ...) of (q, qd), with the integrals."""
+        w = len(self.weighed.integral)
+        A, B = np.pad(A, ((0, 0), (0, w), (0, w))), np.pad(B, ((0, 0), (0, w), (0, 0)))
+        A, B = self.S[:, None] * A / self.S, self.S[:, None] * B
+        return (A + self.errors if self.period is None else A), B
+
+    def weighed_at(self, q: Array) -> tuple[Array, Array]:
+        """Q and R at configurations (k, n)."""
+        Q, R = self.weighed.at(self.model, q)
+        return Q / np.outer(self.S, self.S), R
+
+    def staying(self, A: Array, B: Array, q: Array) -> tuple[Array, Array, Array]:
+        """P, K and poles [1/s] where the arm stays as it is."""
+        (A,), (B,) = self.scaled(A[None], B[None])
+        (Q,), (R,) = self.weighed_at(q[None])
+        if self.period is None:
+            return stationary("Tracking", A, B, Q, R, None)
+        F, G = held(A, B, self.period)
+        return stationary("Tracking", F + self.period * self.errors, G, Q, R, self.period)
+
+
 def gains_along(model: Model, motion: Motion, q: Array, u: Array, weighed: Weights, period: float | None) -> Gains:
     """Those that minimise the integral of x' Q x + u' R u from any time on, forever: along the motion, and at the
     equilibrium q, u after it; with a period the sum of the same over the samples."""
@@ -132,44 +183,23 @@ def gains_along(model: Model, motion: Motion, q: Array, u: Array, weighed: Weigh
     M, T = model.mass_matrix(q), along_encoders(model)
     S = scales(A, M)
     check_modes("Tracking", S[:, None] * A / S, S[:, None] * B, M, model.velocities, period)
-    errors = np.zeros((2 * n + w, 2 * n + w))  # of which w is the integral, or the sum
+    errors = np.zeros((2 * n + w, 2 * n + w))
     if w:
         S = np.append(S, S[0] / np.sqrt(M[0, 0]) * np.sqrt(np.diag(T.T @ M @ T)) * weighed.integral)
         errors[2 * n :, :n] = actuated(model)
-    errors = S[:, None] * errors / S
-    models = linear_models(model, motion)
-
-    def scaled(A: Array, B: Array, Q: Array) -> tuple[Array, Array, Array]:
-        A, B = np.pad(A, ((0, 0), (0, w), (0, w))), np.pad(B, ((0, 0), (0, w), (0, 0)))
-        A, B = S[:, None] * A / S, S[:, None] * B
-        return A + errors if period is None else A, B, Q / np.outer(S, S)
-
-    def problem(t: Array) -> tuple[Array, Array, Array, Array]:
-        t = np.minimum(t, motion.end)
-        Q, R = weighed.at(model, motion.states(t)[0])
-        A, B, Q = scaled(*models(t), Q)
-        return A, B, Q, R
-
-    def stays(A: Array, B: Array, q: Array) -> tuple[Array, Array, Array]:
-        """P, K and poles where the arm stays as it is."""
-        Q, R = weighed.at(model, q[None])
-        A, B, Q = (part[0] for part in scaled(A[None], B[None], Q))
-        F, G = (A, B) if period is None else held(A, B, period)
-        return stationary("Tracking", F if period is None else F + period * errors, G, Q, R[0], period)
-
-    _, after, poles = stays(A, B, q)
-    last = np.array([motion.end])
+    problem = Problem(model, motion, weighed, S, S[:, None] * errors / S, period)
+    _, after, poles = problem.staying(A, B, q)
     # where the motion does not end at rest, the equation of the equilibrium would begin with a jump, and ring
-    P_end = stays(*(part[0] for part in models(last)), motion.q[-1])[0]
+    (A,), (B,) = linear_models(model, motion, np.array([motion.end]))
+    P_end = problem.staying(A, B, motion.q[-1])[0]
     if period is None:
-        corners = np.unique(np.concatenate([[0.0], motion.jumps[motion.jumps < motion.end], last]))
+        corners = np.unique(np.concatenate([[0.0], motion.jumps[motion.jumps < motion.end], [motion.end]]))
         found, until = horizon.continuous("Tracking", problem, corners, P_end), motion.end
     else:
         count = samples(motion.end, period)
-        found, until = horizon.sampled(problem, period, count, P_end, period * errors), count * period
-    Q, R = weighed.at(model, q[None])
-    L = np.linalg.cholesky(Q[0] / np.outer(S, S) + LEAST * np.eye(len(S)))
-    sizes = S[:, None] * L, np.linalg.cholesky(R[0])
+        found, until = horizon.sampled(problem, period, count, P_end, period * problem.errors), count * period
+    (Q,), (R,) = problem.weighed_at(q[None])
+    sizes = S[:, None] * np.linalg.cholesky(Q + LEAST * np.eye(len(S))), np.linalg.cholesky(R)
     return Gains(found.times, found.K * S, until, after * S, S[:, None] * found.P * S, poles, sizes)
 
 

@@ -83,9 +83,7 @@ class Table:
 
     def wanted(self, t: Any) -> Column:
         """v (m,)."""
-        import casadi as ca
-
-        return ca.vertcat(*on_pieces(t, self._v[0])) + on_steps(t, *self._v[1])
+        return on_pieces(t, self._v[0]) + on_steps(t, *self._v[1])
 
     def feedback(self, t: Any, x: Column) -> Column:
         """K x of x = (q, qd)."""
@@ -97,9 +95,7 @@ class Table:
 
     def encoders(self, t: Any) -> Column:
         """What the actuators' encoders shall see (m,)."""
-        import casadi as ca
-
-        return ca.vertcat(*on_pieces(t, self._y[0])) + on_steps(t, *self._y[1])
+        return on_pieces(t, self._y[0]) + on_steps(t, *self._y[1])
 
     def _times(self, t: Any, x: Column) -> Column:
         return np.linalg.inv(self._L[1]).T @ times_column(t, self.nodes, self._K, x)
