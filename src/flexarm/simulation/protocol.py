@@ -112,6 +112,13 @@ class Input(ABC):
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """u (times, m) at times t and states there, after the run; from the right at a jump."""
 
+    def expressed(self, model: Model, late: float = 0.0) -> "Callable[[Any], Any] | None":
+        """u (m,) as a function from the symbolic time t to expressions; None where it depends on more, or is computed.
+
+        What begins up to `late` after a time counts there [s]. Raises `DescriptionError` where it does not fit the arm.
+        """
+        return None
+
     def known(self, model: Model, until: float) -> Array:
         """Values (k, m) that u is known to take between 0 and `until`, wherever the arm is; none where nobody knows."""
         return np.empty((0, len(model.inputs)))
