@@ -606,13 +606,18 @@ horizon = 10
 def test_in_a_file(tmp_path):
     """The limits are the controller's and its actuators', the nominal arm and the delay its own."""
     path = tmp_path / "swing.toml"
-    path.write_text(SLEW + 'period = 0.02\ndelay = 0.02\nnominal = "rigid-two-link"\n', encoding="utf-8")
+    seen = 'outputs = [{ type = "tachometer", coordinate = "upper.joint" }]\nbounds = 0.9\n'
+    path.write_text(SLEW + seen + 'period = 0.02\ndelay = 0.02\nnominal = "rigid-two-link"\n', encoding="utf-8")
     by_file = fa.load_scenario(path).run(progress=False)
     model = fa.Model(fa.load("rigid-two-link"))
     given = Predictive(fa.Quintic((0.0, 0.3), (0.2, 0.5), 0.3), limit=30.0, bandwidth=8.0, horizon=10, nominal=model)
+    given = replace(given, outputs=[fa.Tachometer(coordinate="upper.joint")], bounds=0.9)
     wanted = fa.simulate(model, 0.4, u=Sampled(given, 0.02, delay=0.02), samples=41, progress=False)
     np.testing.assert_allclose(by_file.u, wanted.u, atol=1e-9)
     assert np.abs(by_file.u.values).max() == pytest.approx(30.0, rel=1e-9)
+    path.write_text(SLEW + "period = 0.02\noutputs = [3]\n", encoding="utf-8")
+    with refused(r".*controller.outputs\[0\] is 3; it must be a table with a type"):
+        fa.load_scenario(path)
     path.write_text(SLEW, encoding="utf-8")
     with refused(r".*controller.period is missing; a predictive controller is called once a period"):
         fa.load_scenario(path)

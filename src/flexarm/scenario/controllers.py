@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module  # noqa: TID251  (names of the package's own)
 from typing import Annotated, Any
 
@@ -35,9 +36,8 @@ def kinds() -> dict[str, Any]:
     control = _control()
     classes: list[Any] = [getattr(control, name) for name in control.__all__]
     told = {"reference", "attitude", "periods"}
-    found: list[Any] = [
-        c for c in classes if dataclasses.is_dataclass(c) and hasattr(c, "law") and told & {*_fields(c)}
-    ]
+    own: list[Any] = [c for c in classes if hasattr(c, "law") or hasattr(c, "stepper")]
+    found: list[Any] = [c for c in own if dataclasses.is_dataclass(c) and told & {*_fields(c)}]
     return dict(sorted((_kebab(c.__name__), c) for c in found))
 
 
@@ -115,7 +115,11 @@ def _term(table: Mapping[str, Any], reference: Reference | None) -> Any:
     return made(table, reference)
 
 
-PARTS: dict[str, Callable[[Any], Any]] = {"system": system_of, "sensors": sensors_of}
+PARTS: dict[str, Callable[[Any], Any]] = {
+    "system": system_of,
+    "sensors": sensors_of,
+    "outputs": partial(sensors_of, part="outputs"),
+}
 """Keys whose values are made of tables."""
 
 ControllerTable = Annotated[Any, BeforeValidator(_checked)]
