@@ -151,7 +151,7 @@ def test_a_sampled_gain_is_the_minimum_of_all_inputs_at_once():
 
 
 def test_what_changes_too_fast_is_refused():
-    with refused(r"test: Riccati's equation along the motion takes more than 400000 steps; .* changes too fast"):
+    with refused(r"test: Riccati's equation along the motion takes more than 100000 steps; .* changes too fast"):
         horizon.continuous(
             "test", constant(1e9 * np.eye(1), np.eye(1), np.eye(1), np.eye(1)), np.array([0.0, 1.0]), np.eye(1)
         )
@@ -581,6 +581,12 @@ WRONG = {
         "bandwidth": 1.0,
         "integral_rate": -1.0,
     },
+    r"Tracking: integral_rate is not an array of numbers": {
+        "x_ref": X,
+        "u_ref": U,
+        "bandwidth": 1.0,
+        "integral_rate": "fast",
+    },
     r"Tracking: integral_limit is given, and no integral; give both": {
         "x_ref": X,
         "u_ref": U,
@@ -599,6 +605,11 @@ WRONG = {
 def test_wrong_arguments_are_told(rigid, message):
     with refused(message):
         Tracking(**({"reference": T} | WRONG[message])).law(rigid)
+
+
+def test_too_many_samples_are_refused(rigid):
+    with refused(r"Tracking: a motion of 1 s has 1e\+06 periods of 1e-06 s; at most 100000 are possible"):
+        Tracking(T, X, U, bandwidth=1.0).law(rigid, 1e-6)
 
 
 def test_arms_it_does_not_know():

@@ -15,8 +15,8 @@ ACCURACY = 1e-4
 used, whose error is a sixteenth of that."""
 FIRST = 64
 """Steps of the first attempt, at least."""
-MOST_STEPS = 400_000
-"""Each takes some tens of microseconds."""
+MOST_STEPS = 100_000
+"""Each takes some tens of microseconds, and its P is kept."""
 AT_ONCE = 1000
 """Matrices that are exponentiated together: a few times 10 MB."""
 GAUSS = np.array([0.5 - np.sqrt(3) / 6, 0.5 + np.sqrt(3) / 6])

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import refused, shown
+from flexarm.checks import shown
 from flexarm.control import horizon
 from flexarm.control.along import Motion, linear_models, stacked
 from flexarm.control.gains import actuated, gain
@@ -18,6 +18,8 @@ from flexarm.model.local import moved_by_joints
 
 Array = np.ndarray
 
+MOST_SAMPLES = 100_000
+"""Of a motion: of each the gains and the cost to go are kept."""
 LEAST = 1e-9
 """Added to Q in scaled coordinates where it measures deviations: what does not count counts so much."""
 
@@ -60,8 +62,7 @@ class Weights:
         given = weights("Tracking", *both, 2 * n, m)
         rates = np.empty(0)
         if integral is not None:
-            with refused("Tracking"):
-                found = np.diag(gain("integral_rate", integral, m)).copy()
+            found = np.diag(gain("Tracking: integral_rate", integral, m)).copy()
             if np.ndim(integral) > 1 or not (found > 0).all():
                 must = f"it must be one positive number, or {m}, one a joint"
                 raise DescriptionError(f"Tracking: integral_rate is {shown(integral)}; {must}")
@@ -204,5 +205,9 @@ def gains_along(model: Model, motion: Motion, q: Array, u: Array, weighed: Weigh
 
 
 def samples(end: float, period: float) -> int:
-    """Periods until a motion has ended."""
-    return max(1, int(np.ceil(end / period - 1e-9)))
+    """Periods until a motion has ended; raises `DescriptionError` where they are very many."""
+    count = np.ceil(end / period - 1e-9)
+    if count > MOST_SAMPLES:
+        most = f"at most {MOST_SAMPLES} are possible"
+        raise DescriptionError(f"Tracking: a motion of {end:g} s has {count:.3g} periods of {period:g} s; {most}")
+    return max(1, int(count))
