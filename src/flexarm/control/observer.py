@@ -16,6 +16,7 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.law import Column, Controller, Law, parted
+from flexarm.simulation.shown import show
 
 Array = np.ndarray
 
@@ -92,6 +93,7 @@ class Observed:
         L, fastest, poles = _gain(model, sensors, q0, W, unmodelled, sigma, period, sampled_at)
         steps = 0 if period is None else _steps(period, fastest)
         output, motion = model.with_numbers(model.output_function(sensors)), model.fixed("forward_dynamics")
+        states = (*model.coordinates, *(f"{name}.rate" for name in model.velocities))
         resolution = [float(each.resolution) for each in sensors for _ in each.names(model.arm)]
 
         def h(q: Column, qd: Column) -> Column:
@@ -103,9 +105,13 @@ class Observed:
                 others, own_noise = parted(noise[0], len(inner.noise))
                 y, noise = y + own_noise, (others, *noise[1:])
                 y = ca.vertcat(*(_rounded(y[i], r) for i, r in enumerate(resolution)))
-            mended = L @ (y - h(x[:n], x[n:]))
+            innovation = y - h(x[:n], x[n:])
+            mended = L @ innovation
+            show("measured", y, names, "as the sensors'")
+            show("innovation", innovation, names, "as the sensors'")
             if period is not None:
                 x = x + mended
+            show("estimate", x, states, "as q and qd")
             u, after = inner(t, x[:n], x[n:], own, *noise)
 
             def following(applied: Column) -> Column:

@@ -4,7 +4,7 @@ Its output is held until the next sample, after delay, saturation and rate limit
 """
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -26,12 +26,13 @@ from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.lifted import LiftedKernel
 from flexarm.simulation.advance import Advance
-from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named
+from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named, recording
 from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import InLanes, Input
+from flexarm.simulation.protocol import InLanes, Input, Recorded
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.samples import Ahead
+from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference
 
 Array = np.ndarray
@@ -95,6 +96,7 @@ class Sampled:
             own, under_way = parted(z, len(inner.memory))
             u, after = inner(t, q, qd, own, *noise)
             check_width(model, u, named(self.controller))
+            show("command", u, model.inputs, "as that of u", once=True)
             u, under_way = actuators.apply(u, under_way, period)
             return u, ca.vertcat(after(u), under_way)
 
@@ -130,6 +132,8 @@ class SampledFeedback(Input):
     """What the law was designed by, if it was; the law itself is functions, which no other process has."""
     held: "Held | None" = None
     """What the arm got in one run; only `begun` has it."""
+    records: tuple[Recorded, ...] = ()  # type: ignore[assignment]
+    """What is kept of the law beside: its last memory."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.controller is None:
@@ -151,6 +155,16 @@ class SampledFeedback(Input):
         """At rest, on the reference if there is one."""
         return initial(model, self.reference)
 
+    def recording(self, names: tuple[str, ...], model: Model) -> Self:
+        """The law with what it shows as further memory, which nothing reads but the result."""
+        law, records = recording(self.law, model, names, behind=len(model.inputs) if self.function else 0)
+        return replace(self, law=law, records=records)
+
+    def recorded(self, t: Array, parts: Mapping[str, Array]) -> Array:
+        """What was kept at the last sample."""
+        assert self.held is not None
+        return self.held.at(t)[:, len(self.model.inputs) :]
+
     def begun(self, model: Model, times: Array) -> Self:
         """The same law with what it will hold in this run."""
         check_model(self.name, self.model, model)
@@ -158,7 +172,7 @@ class SampledFeedback(Input):
         if not count <= MOST_SAMPLES:
             message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
-        return replace(self, held=Held(self.started(), times, len(model.inputs)))
+        return replace(self, held=Held(self.started(), times, len(model.inputs), sum(len(x.signals) for x in self.records)))
 
     def corners(self, until: float) -> Iterable[float]:
         """The samples, and the end."""
@@ -178,7 +192,7 @@ class SampledFeedback(Input):
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """What was held; NaN where the law was never called."""
         assert self.held is not None
-        return self.held.at(t)
+        return self.held.at(t)[:, : len(self.model.inputs)]
 
     @cached_property
     def kernel(self) -> LiftedKernel:
@@ -305,28 +319,29 @@ class Held:
 
     Attributes
     ----------
-    given : (times, m)
+    given : (times, m + recorded)
         Up to the time `next`; NaN from there on.
-    u : (m,)
-        Held now.
+    u : (m + recorded,)
+        Held now; behind u what is recorded, the last numbers of the law's memory.
     late : float
         As that of `Called`.
     """
 
-    def __init__(self, law: Called, times: Array, count: int):
-        self.law, self._times, self.late = law, times, law.late
-        self.given = np.full((len(times), count), np.nan)
+    def __init__(self, law: Called, times: Array, count: int, recorded: int):
+        self.law, self._times, self.late, self.recorded = law, times, law.late, recorded
+        self.given = np.full((len(times), count + recorded), np.nan)
         self.u = self.given[0].copy()
         self.next = 0
 
     def sample(self, t: float, x: Array) -> Array:
         """u from t on."""
         self._hold(t - self.late)
-        self.u[:] = self.law(t, x)
-        return self.u
+        u = self.law(t, x)
+        self.u[:] = np.concatenate([u, self.law.memory_now[len(self.law.memory_now) - self.recorded :]])
+        return u
 
     def at(self, times: Array) -> Array:
-        """What was held at some of the times, ascending."""
+        """What was held, and recorded, at some of the times, ascending."""
         self._hold(times[-1] + self.late)
         first = int(np.searchsorted(self._times, times[0]))
         return self.given[first : first + len(times)]

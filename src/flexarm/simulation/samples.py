@@ -43,10 +43,10 @@ class Samples:
         What the law is given, z among it and its constants last, and what it gives.
     edges, upto : (count + 1,)
         Where stretches end; how many of the times come up to each.
-    times, held, rows : (total,), (total, inputs), (total, size)
-        Of the result: u and the state. `next` is the first that does not know its u.
+    times, held, rows : (total,), (total, inputs + recorded), (total, size)
+        Of the result: u with what is recorded, and the state. `next` is the first that does not know its u.
     u, x
-        Held now; the state now.
+        Held now, with what is recorded, which are the last numbers of the memory; the state now.
     ends, out, reached
         Of one stretch: its times, states there, and how many.
     """
@@ -58,6 +58,7 @@ class Samples:
     states: int
     inputs: int
     memory: int
+    recorded: int
     noises: int
     size: int
     total: int
@@ -104,14 +105,15 @@ class Ahead:
                 solver=self._solver.record,
                 law=law.code.addresses["evaluate"],
                 states=law.states,
-                inputs=len(held.u),
+                inputs=len(held.u) - held.recorded,
                 memory=law.memory,
+                recorded=held.recorded,
                 noises=law.noises,
                 size=size,
                 total=len(times),
                 late=held.late,
                 given=law.given,
-                found=np.empty(len(held.u) + law.memory),
+                found=np.empty(len(held.u) - held.recorded + law.memory),
                 noise=law.drawn(count),
                 edges=edges,
                 upto=upto.astype(np.int64),
@@ -142,10 +144,11 @@ def sampled(s: Samples, count: int) -> int:
     """As many of so many samples as can be taken."""
     shared = s.shared[0]
     u, z = shared.buffer[1 + shared.states :], s.given[1 + s.states :]
+    kept = s.inputs + s.recorded
     for k in range(count):
         t, end = s.edges[k], s.edges[k + 1]
         while s.next < s.total and s.times[s.next] < t - s.late:
-            copied(s.u, s.held[s.next * s.inputs :], s.inputs)
+            copied(s.u, s.held[s.next * kept :], kept)
             s.next += 1
         s.given[0] = t
         copied(s.x, s.given[1:], s.states)
@@ -169,6 +172,7 @@ def sampled(s: Samples, count: int) -> int:
         copied(s.out, s.rows[first * s.size :], wanted * s.size)
         copied(s.out[(ends - 1) * s.size :], s.x, s.size)
         copied(s.found, s.u, s.inputs)
+        copied(s.found[s.inputs + s.memory - s.recorded :], s.u[s.inputs :], s.recorded)
         copied(s.found[s.inputs :], z, s.memory)
         s.steps += s.reached[1]
     return count
