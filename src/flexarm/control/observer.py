@@ -11,7 +11,7 @@ from scipy import linalg
 from flexarm.analysis import configuration, equilibrium
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, refused
 from flexarm.control.free import fixed_base
-from flexarm.control.gains import actuators, designing, gain, inner_law
+from flexarm.control.gains import actuators, designing, gain, inner_law, rounded
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import initial
@@ -104,7 +104,7 @@ class Observed:
             if period is not None:
                 others, own_noise = parted(noise[0], len(inner.noise))
                 y, noise = y + own_noise, (others, *noise[1:])
-                y = ca.vertcat(*(_rounded(y[i], r) for i, r in enumerate(resolution)))
+                y = rounded(y, resolution)
             innovation = y - h(x[:n], x[n:])
             mended = L @ innovation
             show("measured", y, names, "as the sensors'")
@@ -205,12 +205,6 @@ def _steps(period: float, fastest: float) -> int:
             f"at most {MOST_STEPS} are possible: sample faster, or design for an arm with fewer modes (DesignedFor)"
         )
     return steps
-
-
-def _rounded(y: Column, resolution: float) -> Column:
-    import casadi as ca
-
-    return resolution * ca.floor(y / resolution + 0.5) if resolution else y
 
 
 def _runge_kutta(rate: Callable[[Column], Column], x: Column, h: float) -> Column:
