@@ -441,10 +441,12 @@ def as_input(u: Any, model: Model) -> Input:
     if isinstance(u, Input):
         return u
     if is_linear_system(u):
-        must = "write a controller, whose law has the system's states as memory, or a function u(t, q, qd)"
+        must = "control.Linear(system, sensors=[...]) makes it a controller"
         raise DescriptionError(f"u is {what_it_is(u)} of python-control, which does not say what it measures; {must}")
     if hasattr(u, "law") or isinstance(u, Sampled):
         return feedback(u, model)
+    if hasattr(u, "stepper"):
+        raise DescriptionError(f"u is {what_it_is(u)}, which is called once a period; put Sampled around it")
     if callable(u):
         return Computed(u)
     if hasattr(u, "expression"):
