@@ -57,9 +57,11 @@ class OnLinks:
         given[mine, range(len(mine))] = 1.0
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
+            felt = [more[-1][seen]] if inner.accelerates else []
+            more = more[: len(more) - len(felt)]
             if inner.drives:
                 more = (*more[:-1], more[-1][states])
-            u, after = inner(t, q[seen], qd[seen], z, *more)
+            u, after = inner(t, q[seen], qd[seen], z, *more, *felt)
             return given @ u, lambda applied: after(applied[mine])
 
         reference = inner.reference

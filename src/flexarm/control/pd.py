@@ -12,7 +12,7 @@ from flexarm.control.gains import actuated, actuators, followed, gain, motion, o
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import initial
-from flexarm.simulation.law import Column, Law
+from flexarm.simulation.law import Column, Law, parted
 from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference, jumps_of
 
@@ -60,10 +60,10 @@ class JointPD:
                 name: checked_number(getattr(self, name), "rad or m", NOT_NEGATIVE, name)
                 for name in ("resolution", "noise")
             }
-        if given := next((name for name, value in encoder.items() if value), None):
-            if omega is None or period is None:
-                needs = "a filter, without which the rate is measured" if omega is None else "Sampled around it"
-                raise DescriptionError(f"JointPD: {given} is {encoder[given]:g}; it needs {needs}")
+        given = next((name for name, value in encoder.items() if value), None)
+        if given and (omega is None or period is None):
+            needs = "a filter, without which the rate is measured" if omega is None else "Sampled around it"
+            raise DescriptionError(f"JointPD: {given} is {encoder[given]:g}; it needs {needs}")
         weighs = self.gravity and any(model.gravity) and not model.arm.free
         if weighs:
             torques("JointPD", model)
@@ -88,12 +88,14 @@ class JointPD:
             rate = omega * (B_T @ q - z)
             return pushed(t, B_T @ q, rate), rate
 
+        a = 0.0 if period is None else float(np.exp(-omega * period))
+
         def sampled(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
             import casadi as ca
 
-            y, (before, rate, begun) = B_T @ q, ca.vertsplit(z, [0, m, 2 * m, 2 * m + 1])
+            y, (before, more) = B_T @ q, parted(z, m)
+            rate, begun = parted(more, m)
             y = rounded(y + noise[0] if noise else y, [encoder["resolution"]] * m)
-            a = np.exp(-omega * period)
             rate = a * rate + (1 - a) * begun * (y - before) / period
             return pushed(t, y, rate), ca.vertcat(y, rate, 1.0)
 

@@ -305,11 +305,11 @@ class Arm(Described):
         allowed = [*known, BASE] if self.free else [*known]
         taken = {*known, BASE, "payload", "gravity"}
         signals: set[str] = set()
-        for each in (*self.forces, *self.contacts):
-            is_force = isinstance(each, Force)
-            where = f"{'force' if is_force else 'contact'} {each.name!r}"
-            mine = {f"{each.name}.{name}" for name, _ in (each.exogenous if is_force else ())}
-            if (each.name in taken and not (is_force and each.name == each.link)) or mine & signals:
+        acting: tuple[Force | Contact, ...] = (*self.forces, *self.contacts)
+        for each in acting:
+            where = f"{'force' if isinstance(each, Force) else 'contact'} {each.name!r}"
+            mine = {f"{each.name}.{name}" for name, _ in (each.exogenous if isinstance(each, Force) else ())}
+            if (each.name in taken and not (mine and each.name == each.link)) or mine & signals:
                 raise Fault("name", "is taken; links, forces and contacts need names of their own", where=where)
             taken.add(each.name)
             signals |= mine
@@ -321,7 +321,11 @@ class Arm(Described):
                     raise Fault("at", f"is {each.at}; the base has no stations: leave it out", where=where)
             elif isinstance(known[each.link].joint, Telescope) and each.at != 1.0:
                 raise Fault("at", f"is {each.at}; on a telescope it must be 1, its tip", where=where)
-            if is_force and each.kind == "drive" and not (each.link in known and known[each.link].joint.moves):
+            if (
+                isinstance(each, Force)
+                and each.kind == "drive"
+                and not (each.link in known and known[each.link].joint.moves)
+            ):
                 drives = ", ".join(link.name for link in self.links if link.joint.moves)
                 raise Fault("link", f"is {each.link!r}, which has no drive; there are those of {drives}", where=where)
         return self
@@ -559,7 +563,9 @@ class Arm(Described):
     def _exogenous(self) -> tuple[tuple[str, str], ...]:
         owners = [*((link.name, link.joint.exogenous) for link in self.links)]
         efforts = {link.name: "N m" if link.joint.turns else "N" for link in self.links}
-        owners += [(x.name, [(c, efforts[x.link] if c == "drive" else unit) for c, unit in x.exogenous]) for x in self.forces]
+        for force in self.forces:
+            effort = (("drive", efforts[force.link]),) if force.kind == "drive" else ()
+            owners.append((force.name, effort or force.exogenous))
         owners += [("base", self.base.exogenous)] if self.base is not None else []
         return tuple((f"{owner}.{name}", unit) for owner, given in owners for name, unit in given)
 

@@ -329,9 +329,9 @@ def dataset(
         sizes = np.cumsum([len(each.signals) for each in drive.records])
         w = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
         columns = np.split(drive.recorded(t, layout.parts(x, w)), sizes[:-1], axis=1)
-        for each, values in zip(drive.records, columns, strict=True):
+        for each, seen in zip(drive.records, columns, strict=True):
             over = f"{each.name}_signal"
-            data[each.name] = (("time", over), values, {"units": each.unit})
+            data[each.name] = (("time", over), seen, {"units": each.unit})
             coords[over] = list(each.signals)
     attributes = {
         "title": f"{arm.name}: simulated motion",

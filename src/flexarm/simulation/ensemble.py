@@ -16,10 +16,10 @@ from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
 from flexarm.simulation import memory, methods
 from flexarm.simulation.dataset import checked_keep, kept_of, numbers
+from flexarm.simulation.disturbance import disturbed_many
 from flexarm.simulation.ensemble_dataset import dataset
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, groups, tasks
-from flexarm.simulation.disturbance import disturbed_many
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside, as_outside
@@ -314,7 +314,9 @@ def _rows(name: str, value: Any, signals: tuple[str, ...]) -> Array | None:
 def _count(runs: int | None, given: dict[str, Array | None]) -> int:
     """How many runs there are; raises `DescriptionError` where two say different things, or nobody says it."""
     said = {} if runs is None else {"runs": runs}
-    said |= {key: len(x) for key, x in given.items() if x is not None and (x.ndim == 2 or key in ("u", "w", "disturbance"))}
+    said |= {
+        key: len(x) for key, x in given.items() if x is not None and (x.ndim == 2 or key in ("u", "w", "disturbance"))
+    }
     if not said:
         raise DescriptionError("simulate_many: give q0, qd0, u or p for each run, or say how many there are: runs=N")
     if len(set(said.values())) > 1:

@@ -84,7 +84,9 @@ class Feedback(Input):
         """What the law shows at times t and states there."""
         names, memory = tuple(x.name for x in self.records), len(self.law.memory)
         law, _ = recording(self.law, self.model, names)
-        rows = np.hstack([t[:, None], parts["q"], parts["qd"], parts["z"], np.zeros((len(t), len(law.memory) - memory))])
+        rows = np.hstack(
+            [t[:, None], parts["q"], parts["qd"], parts["z"], np.zeros((len(t), len(law.memory) - memory))]
+        )
         found = kernel(law, self.model, self.name).many(np.ascontiguousarray(rows))
         return found[:, len(self.model.inputs) + memory :]
 
@@ -136,8 +138,9 @@ class Feedback(Input):
 def continuous(controller: Any, model: Model) -> Feedback:
     """The input of a controller that works all the time."""
     law = law_of("u", controller, model)
-    if law.drives:
-        raise DescriptionError(f"{named(controller)}: it measures currents and must be sampled; put Sampled around it")
+    if law.drives or law.accelerates:
+        what = "currents" if law.drives else "accelerations"
+        raise DescriptionError(f"{named(controller)}: it measures {what} and must be sampled; put Sampled around it")
     return Feedback(law, model, named(controller), law.reference, controller)
 
 
@@ -148,19 +151,20 @@ def check_model(name: str, own: Model, model: Model) -> None:
         raise DescriptionError(f"controller {name} was designed for {other}")
 
 
-def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: int = 0) -> LiftedKernel:
-    """The law compiled: t, q, qd, `own` states of drives, memory and noise laid end to end, to u and memory's.
+def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: tuple[int, ...] = ()) -> LiftedKernel:
+    """The law compiled: t, q, qd, `own` states of drives, memory, noise, and qdd where it measures accelerations, laid
+    end to end, to u and memory's.
 
     The law sees local coordinates in the place of q, see `attitude.local`. One that stands behind a function gets, in
-    the places of q and qd, `behind` numbers each. It is found on disk by the structure of the traced function, so a law
-    need not say what it depends on, and one with other gains is there already.
+    the places of q and qd, `behind` numbers: its u, and what it has seen. It is found on disk by the structure of the
+    traced function, so a law need not say what it depends on, and one with other gains is there already.
     """
     import casadi as ca
 
-    sizes = (1, behind or model.nq, behind or model.nv, own, len(law.memory), len(law.noise))
-    symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "s", "z", "noise"), sizes, strict=True)]
-    t, q, qd, s, z, noise = symbols
-    u, after = law(t, q if behind else localized(model.arm, q), qd, z, noise, *([s] if law.drives else []))
+    sizes = (1, *(behind or (model.nq, model.nv)), own, len(law.memory), len(law.noise), model.nv * law.accelerates)
+    symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "s", "z", "noise", "qdd"), sizes, strict=True)]
+    t, q, qd, s, z, noise, qdd = symbols
+    u, after = law(t, q if behind else localized(model.arm, q), qd, z, noise, *([s] if law.drives else []), qdd)
     check_width(model, u, name)
     following = after(u)
     if following.numel() != len(law.memory):
@@ -170,7 +174,9 @@ def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: int 
     return lifted.kernel(traced)
 
 
-def recording(law: Law, model: Model, names: tuple[str, ...], behind: int = 0) -> tuple[Law, tuple[Recorded, ...]]:
+def recording(
+    law: Law, model: Model, names: tuple[str, ...], behind: tuple[int, ...] = ()
+) -> tuple[Law, tuple[Recorded, ...]]:
     """The law with what it shows by some names as its last memory, or that memory's rates; and what that is.
 
     Any law shows its "command", and its "memory" if it has one. Raises `DescriptionError` for a name that it does not
@@ -193,7 +199,8 @@ def recording(law: Law, model: Model, names: tuple[str, ...], behind: int = 0) -
         u, following, found = seen(t, q, qd, parted(z, memory)[0], *more)
         return u, ca.vertcat(following, *(found[name].values for name in names))
 
-    sizes = (1, behind or model.nv, behind or model.nv, memory, len(law.noise), len(model.states) * law.drives)
+    sizes = (1, *(behind or (model.nv, model.nv)), memory, len(law.noise))
+    sizes += (len(model.states) * law.drives, model.nv * law.accelerates)
     there = seen(*(ca.SX.sym("x", k) for k in sizes))[2]
     if unknown := next((name for name in names if name not in there), None):
         raise DescriptionError(f"record has {shown(unknown)}; the controller shows {', '.join(there)}")

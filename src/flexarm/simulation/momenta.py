@@ -25,8 +25,8 @@ def acting(model: Model, drive: Input, outside: Outside, until: float, u: Array,
     found: dict[str, bool] = {
         "gravity": any(model.gravity),
         "gravity's gradient": arm.orbit is not None,
-        "thrusters": u[:, len(arm.joints) :].any(),
-        "forces": w[:, first : first + len(pushing)][:, pushing].any(),
+        "thrusters": bool(u[:, len(arm.joints) :].any()),
+        "forces": bool(w[:, first : first + len(pushing)][:, pushing].any()),
         "contacts": bool(arm.contacts),
         "struts": any(not strut.to for strut in arm.struts),
     }

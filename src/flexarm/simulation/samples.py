@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.model import Model
 from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, call
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, is_finite
+from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan, Shared, loops
 from flexarm.simulation.steps import copied
 
@@ -24,7 +26,61 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
-CODE = Once(lambda: translated(sampled))
+FELT = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+CODE = Once(lambda: translated(sampled, felt))
+
+
+@dataclass
+class Before:
+    """An arm just before a sample, and what native code needs for its accelerations there.
+
+    Attributes
+    ----------
+    rate : address
+        Of the kernel (x, u, w) -> (dx, powers); 0 where nobody asks.
+    first, accelerations
+        Where in dx these stand, and how many.
+    t, x, dx
+        At which time and state, and the state's rates there under the u that is held.
+    """
+
+    shared: Sequence[Shared]
+    rate: int
+    states: int
+    first: int
+    accelerations: int
+    t: float
+    x: Floats
+    dx: Floats
+
+
+@final
+class Feeling:
+    """What is felt in a run just before a sample: accelerations, and what acts from outside."""
+
+    def __init__(self, plan: Plan, model: Model):
+        layout, self.code = Layout.of(model), model.kernel("state_rate").code
+        self.w = plan.w
+        self.record = Placed(
+            Before(
+                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
+                rate=self.code.addresses["evaluate"],
+                states=layout.states,
+                first=layout.qd.start,
+                accelerations=model.nv,
+                t=0.0,
+                x=np.zeros(layout.states),
+                dx=np.zeros(layout.size),
+            )
+        )
+
+    def __call__(self, t: float, x: Array) -> Array:
+        """qdd (nv,); what acts from outside stands in w then."""
+        record = self.record
+        record.t = t
+        record.x[:] = x[: record.states]
+        FELT(CODE().addresses["felt"])(record.address)
+        return record.dx[record.first : record.first + record.accelerations]
 
 
 @dataclass
@@ -36,7 +92,9 @@ class Samples:
     advance, solver : addresses
         Of a solver as the module `advance` has them, and of its record.
     law : address
-        Of the kernel (t, q, qd, z, noise, constants) -> (u, next z).
+        Of the kernel (t, q, qd, z, noise, qdd, constants) -> (u, next z).
+    before, feels
+        What gives qdd, and whether the law measures it.
     late : float
         A sample may come so much after a time at which u is shown, and count from there on [s].
     given, found
@@ -55,6 +113,8 @@ class Samples:
     advance: int
     solver: int
     law: int
+    before: Sequence[Before]
+    feels: int
     states: int
     inputs: int
     memory: int
@@ -104,6 +164,8 @@ class Ahead:
                 advance=self._solver.code,
                 solver=self._solver.record,
                 law=law.code.addresses["evaluate"],
+                before=np.array([held.feeling.record.address if held.feeling else 0]),  # type: ignore[arg-type]
+                feels=held.feeling is not None,
                 states=law.states,
                 inputs=len(held.u) - held.recorded,
                 memory=law.memory,
@@ -153,6 +215,12 @@ def sampled(s: Samples, count: int) -> int:
         s.given[0] = t
         copied(s.x, s.given[1:], s.states)
         copied(s.noise[k * s.noises :], z[s.memory :], s.noises)
+        if s.feels != 0:
+            before = s.before[0]
+            before.t = t
+            copied(s.x, before.x, s.states)
+            felt(before)
+            copied(before.dx[before.first :], z[s.memory + s.noises :], before.accelerations)
         call(s.law, s.given, s.found)
         if is_finite(s.found, s.inputs + s.memory) == 0:
             return k
@@ -176,3 +244,13 @@ def sampled(s: Samples, count: int) -> int:
         copied(s.found[s.inputs :], z, s.memory)
         s.steps += s.reached[1]
     return count
+
+
+def felt(s: Before) -> None:
+    """The rates of a state just before a sample: the input is that held until then."""
+    shared = s.shared[0]
+    shared.buffer[0] = min(s.t, shared.last)
+    copied(s.x, shared.buffer[1:], s.states)
+    if shared.outside != 0:
+        call(shared.outside, shared.buffer, shared.buffer[shared.place :], shared.given)
+    call(s.rate, shared.buffer[1:], s.dx)

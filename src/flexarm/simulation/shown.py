@@ -87,7 +87,9 @@ def show(name: str, values: Any, signals: Sequence[str] | None = None, unit: str
     column = ca.densify(ca.SX(ca.vertcat(*values) if isinstance(values, list | tuple) else values))
     names = tuple(f"{name}_{i + 1}" for i in range(column.numel())) if signals is None else tuple(signals)
     if len(names) != column.numel():
-        raise DescriptionError(f"show: {name} has {column.numel()} numbers and {len(names)} signals; it must be as many")
+        raise DescriptionError(
+            f"show: {name} has {column.numel()} numbers and {len(names)} signals; it must be as many"
+        )
     called, number = name, 1
     while called in collected.found:
         number += 1

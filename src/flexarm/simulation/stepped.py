@@ -141,8 +141,14 @@ class Seen:
         self._every = np.repeat([_every(one, period) for one, _ in each], [count for _, count in each])
         self._y, self._count = np.zeros(len(self._every)), 0
 
-    def __call__(self, x: Array, u: Array) -> Array:
-        """y at a sample, where the run's state is x and u is what has been held up to now; an array of its own.
+    @property
+    def driven(self) -> bool:
+        """Whether what is seen may depend on what acts from outside."""
+        return self._sensors is not None and self._outputs.driven and bool(self.model.exogenous)
+
+    def __call__(self, x: Array, u: Array, w: Array | None = None) -> Array:
+        """y at a sample, where the run's state is x, u is what has been held up to now, and w acts from outside; an
+        array of its own.
 
         A sensor whose time has not come gives what it read last; noise is drawn for those that are read, in order.
         """
@@ -151,6 +157,7 @@ class Seen:
         if self._sensors is None:
             return np.concatenate([q, qd])
         given = {"u": u} | ({"s": x[layout.s]} if self.model.states else {}) if self._outputs.driven else {}
+        given |= {} if w is None or not self.driven else {"w": w}
         y = self._outputs.values(q, qd, **given)
         due = np.flatnonzero(self._count % self._every == 0)
         self._count += 1
