@@ -19,6 +19,7 @@ from flexarm.control.strain import StrainRate
 from flexarm.control.voltage import VoltageDrive
 from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import Sampled
+from flexarm.simulation.shown import show
 
 __all__ = [
     "LQR",
@@ -40,5 +41,6 @@ __all__ = [
     "VoltageDrive",
     "equilibrium",
     "shaper",
+    "show",
     "vibrations",
 ]

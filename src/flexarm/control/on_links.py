@@ -77,7 +77,8 @@ def _held(arm: Any, names: Sequence[str]) -> Any:
     return arm.replace(
         links=[
             link.replace(joint=Fixed()) if link.joint.moves and link.name not in names else link for link in arm.links
-        ]
+        ],
+        forces=[each for each in arm.forces if each.kind != "drive" or each.link in names],
     )
 
 

@@ -321,13 +321,11 @@ class Arm(Described):
                     raise Fault("at", f"is {each.at}; the base has no stations: leave it out", where=where)
             elif isinstance(known[each.link].joint, Telescope) and each.at != 1.0:
                 raise Fault("at", f"is {each.at}; on a telescope it must be 1, its tip", where=where)
-            if (
-                isinstance(each, Force)
-                and each.kind == "drive"
-                and not (each.link in known and known[each.link].joint.moves)
-            ):
-                drives = ", ".join(link.name for link in self.links if link.joint.moves)
-                raise Fault("link", f"is {each.link!r}, which has no drive; there are those of {drives}", where=where)
+        drives = [link.name for link in self.links if link.joint.moves]
+        for force in self.forces:
+            if force.kind == "drive" and force.link not in drives:
+                fault = f"is {force.link!r}, which has no drive; there are those of {', '.join(drives)}"
+                raise Fault("link", fault, where=f"force {force.name!r}")
         return self
 
     @model_validator(mode="after")

@@ -231,6 +231,11 @@ class Outside:
         return all(isinstance(each, Piecewise) and np.isneginf(each.times).all() for _, _, each in self.parts)
 
     @property
+    def swings(self) -> bool:
+        """Whether they change between two jumps."""
+        return not all(isinstance(each, Piecewise) for _, _, each in self.parts)
+
+    @property
     def native(self) -> bool:
         """Whether no Python is called."""
         return not any(isinstance(each, Computed) for _, _, each in self.parts)

@@ -96,10 +96,7 @@ class Input(ABC):
 
     def recording(self, names: tuple[str, ...], model: Model) -> Self:
         """This input such that it keeps what it shows by these names; raises `DescriptionError` for others."""
-        if names:
-            must = "there is nothing of an input that is no controller"
-            raise DescriptionError(f"record has {shown(names[0])}; {must}")
-        return self
+        raise DescriptionError(f"record has {shown(names[0])}; there is nothing of an input that is no controller")
 
     @property
     def records(self) -> tuple[Recorded, ...]:

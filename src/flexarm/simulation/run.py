@@ -161,7 +161,7 @@ def simulate(
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the time")
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
     drive = as_input(u, model)  # what is designed for a model is designed for this one
-    drive = drive.recording(recorded, model)
+    drive = drive.recording(recorded, model) if recorded else drive
     if p is not None:
         model = model.at(p)
     model, outside = disturbed(model, w, disturbance)
@@ -178,7 +178,7 @@ def simulate(
     _check_size(int(samples), numbers(model, layout, kept, sum(len(each.signals) for each in drive.records)))
     times = np.linspace(0.0, float(until), int(samples))
     drive = drive.begun(model, times)
-    chosen, step, why = methods.chosen(method, step, model, drive, q, until, rtol)
+    chosen, step, why = methods.chosen(method, step, model, drive, q, until, rtol, outside.swings)
 
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
