@@ -128,16 +128,16 @@ def _at(key: Any, arm: Arm, links: Sequence[str]) -> tuple[Force, tuple[str, ...
     """The force that a key stands for, and which of its exogenous inputs."""
     if isinstance(key, Force):
         return key, tuple(f"{key.name}.{name}" for name, _ in key.exogenous)
-    place, _, component = key.rpartition(".") if isinstance(key, str) else ("", "", "")
     drives = dict(zip(arm.inputs, links, strict=False)) | {f"{link}.drive": link for link in links}
-    if key in drives:
+    if isinstance(key, str) and key in drives:
         return _drive(drives[key]), (f"{drives[key]}.drive",)
     places = {"tip": arm.links[arm.tip_link].name, **{link.name: link.name for link in arm.links}}
     places |= {"base": "base"} if arm.free else {}
-    if place not in places or component not in COMPONENTS:
-        known = [*(f"{link}.drive" for link in links), *(f"{name}.fx" for name in places)]
-        there = f"{', '.join(known)} (fx to mz, or f and m for three){meant(key, known)}"
+    known = {f"{place}.{component}": (place, component) for place in places for component in COMPONENTS}
+    if not isinstance(key, str) or key not in known:
+        names = [*(f"{link}.drive" for link in links), *(f"{name}.fx" for name in places)]
+        there = f"{', '.join(names)} (fx to mz, or f and m for three){meant(key, names)}"
         raise DescriptionError(f"disturbance: there is no {shown(key)}; the arm has {there}, or a Force of your own")
+    place, component = known[key]
     force = Force(name=place, link=places[place], kind=COMPONENTS[component])
-    several = component in ("f", "m")
-    return force, tuple(f"{place}.{component}{axis}" for axis in ("xyz" if several else ("",)))
+    return force, tuple(f"{place}.{component}{axis}" for axis in ("xyz" if component in ("f", "m") else ("",)))
