@@ -42,7 +42,7 @@ def disturbed_many(
         return model, list(outsides)
     forces: list[Force] = []
     asked = [_asked(each, model.arm, forces) for each in disturbances]
-    whole = _with(model, _merged(forces))
+    whole = _with(model, _merged(forces)) if forces else model
     return whole, [_together(model, whole, *each) for each in zip(outsides, asked, strict=True)]
 
 
