@@ -79,10 +79,11 @@ class JointPD:
             u = torque(Kp, Kd, r - y, rd - yd)
             return of_all(model, u if carried is None else u + carried(y))
 
+        def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
+            return pushed(t, B_T @ q, B_T @ qd), []
+
         if omega is None:
-            return Law(
-                lambda t, q, qd, z: (pushed(t, B_T @ q, B_T @ qd), []), jumps=jumps_of(reference), reference=reference
-            )
+            return Law(expression, jumps=jumps_of(reference), reference=reference)
 
         def continuous(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             rate = omega * (B_T @ q - z)
