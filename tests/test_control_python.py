@@ -67,12 +67,16 @@ def test_readings_are_those_of_the_result(single):
 
 def test_readings_have_noise_and_are_rounded(single):
     fine, step, noise = 1e-9, 0.25, 0.03
-    sensors = [DRIVE.replace(noise=noise), GAUGE.replace(resolution=step), RATE.replace(noise=noise, resolution=fine)]
+    sensors = [
+        DRIVE.replace(noise=noise),
+        GAUGE.replace(resolution=step),
+        RATE.replace(noise=2 * noise, resolution=fine),
+    ]
     seen, result = kept(sensors, single, until=4.0, seed=3)
     q, qd = result.q.values[:-1], result.qd.values[:-1]
     true = fa.outputs(single, [DRIVE, GAUGE, RATE]).values(q, qd)
     errors = seen[:, 1:] - true
-    assert errors[:, [0, 2]].std(axis=0) == pytest.approx(noise, rel=0.15)
+    assert errors[:, [0, 2]].std(axis=0) == pytest.approx([noise, 2 * noise], rel=0.15)
     assert abs(np.corrcoef(errors[:, 0], errors[:, 2])[0, 1]) < 0.15
     counts = seen[:, 2] / step
     np.testing.assert_array_equal(counts, np.round(counts))
@@ -84,9 +88,9 @@ def test_readings_have_noise_and_are_rounded(single):
 
 
 def test_a_slow_sensor_gives_what_it_read_last(single):
-    seen, result = kept([DRIVE.replace(sample_time=3 * T), RATE], single)
+    seen, result = kept([DRIVE.replace(sample_time=4 * T), RATE], single)
     q = result.q.values[:-1, 0]
-    np.testing.assert_allclose(seen[:, 1], q[np.arange(len(q)) // 3 * 3], atol=1e-12)
+    np.testing.assert_allclose(seen[:, 1], q[np.arange(len(q)) // 4 * 4], atol=1e-12)
     np.testing.assert_allclose(seen[:, 2], result.qd.values[:-1, 0], atol=1e-12)
 
 

@@ -27,7 +27,7 @@ from flexarm.model import Model
 from flexarm.native.lifted import LiftedKernel
 from flexarm.simulation.advance import Advance
 from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named, recording
-from flexarm.simulation.law import Actuators, Column, Law, law_of, parted
+from flexarm.simulation.law import Actuators, Column, Law, law_of, parted, what_it_is
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes, Input, Recorded
 from flexarm.simulation.rhs import Plan, loops
@@ -61,6 +61,8 @@ class Sampled:
         What a Python function is given as y: what they read at the sample, with their noise and resolution, one number
         a signal in the order of `fa.outputs(model, sensors).names`. One with a `sample_time`, a whole number of
         periods, gives what it read last. Accelerometers and motors are read just before u changes.
+    method : str, optional
+        How a continuous `control.Linear` becomes discrete: "tustin", "zoh", "euler" or "backward_diff".
     """
 
     controller: Any
@@ -70,6 +72,7 @@ class Sampled:
     rate_limit: ArrayLike | None = None
     seed: int = 0
     sensors: Sequence[Any] | None = None
+    method: str | None = None
 
     def __post_init__(self) -> None:
         with refused("Sampled"):
@@ -77,6 +80,16 @@ class Sampled:
             checked_number(self.delay, "s", NOT_NEGATIVE, "delay")
             checked_whole(self.seed, 0, "seed")
         stepped(self.controller, self.sensors)
+        self._designed()
+
+    def _designed(self) -> Any:
+        """The controller, made discrete as it is asked for here."""
+        if self.method is None:
+            return self.controller
+        if not hasattr(self.controller, "discretised"):
+            must = "method is for a control.Linear, or a control.Sum with one in it; leave it out"
+            raise DescriptionError(f"Sampled: controller is {what_it_is(self.controller)}; {must}")
+        return self.controller.discretised(self.method)
 
     def feedback(self, model: Model) -> "SampledFeedback":
         """The input that a run needs."""
@@ -97,7 +110,7 @@ class Sampled:
 
             inner = Law(passed, reference=reference_of(function))
         else:
-            inner = law_of("Sampled: controller", self.controller, model, period)
+            inner = law_of("Sampled: controller", self._designed(), model, period)
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Column]:
             import casadi as ca
