@@ -417,6 +417,10 @@ WRONG = {
         r"Linear: u depends on tip_acceleration_x, which depends on u, at once; make the system strictly proper .*",
     ),
     "actuator": ({"actuators": ["b.joint"]}, r"Linear: actuators has 'b\.joint'; the arm's inputs are a\.joint"),
+    "no name": (
+        {"actuators": np.zeros((1, 2))},
+        r"Linear: actuators has array\(\[0\., 0\.\]\); the arm's inputs are .*",
+    ),
     "actuators": ({"actuators": "a.joint"}, r"Linear: actuators is 'a\.joint'; it must be names of inputs"),
     "wanted": ({"wanted": 3.0}, r"Linear: wanted is 3\.0; it must be numbers by the names of signals"),
     "wanted of none": ({"wanted": {"b": 0.0}}, r"Linear: wanted has 'b'; signals of the sensors are a_drive"),

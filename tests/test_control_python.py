@@ -94,6 +94,17 @@ def test_a_slow_sensor_gives_what_it_read_last(single):
     np.testing.assert_allclose(seen[:, 2], result.qd.values[:-1, 0], atol=1e-12)
 
 
+def test_what_it_does_to_its_readings_changes_no_later_one(single):
+    def spoil(t, y):
+        y[:] = 9.0
+        return [0.3]
+
+    slow = [DRIVE.replace(sample_time=4 * T), RATE]
+    seen, _ = kept(slow, single, give=spoil)
+    wanted, _ = kept(slow, single, give=lambda t, y: [0.3])
+    np.testing.assert_array_equal(seen, wanted)
+
+
 def test_an_accelerometer_is_read_before_the_force_changes():
     """A slide alone: qdd is the force over its mass, after limit and delay."""
     slide = fa.Link(name="a", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(length=1.0, mass=0.5, inertia=0.1))

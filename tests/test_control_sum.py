@@ -302,5 +302,8 @@ def test_other_faults_of_sums_and_rates(model):
     for periods, says in ((0, "at least 1"), (2.5, "a whole number")):
         with refused(rf"Every: periods is {periods}; it must be .*{says}.*"):
             run(model, Sampled(Every(PD, periods), T))
+    several = Sampled(Integral(Sum(Every(PD, 2), 0.0), 1.0), T)
+    with refused(r"shaper: the controller has several rates, so it has no poles of one sample; .*"):
+        fa.control.shaper(model, controller=several)
     with refused(r"Every: controller is a Sampled; it must be a controller, not yet sampled"):
         run(model, Sampled(Every(Sampled(PD, T), 2), T))

@@ -34,6 +34,7 @@ MODULES = (
 
 INSIDE = {
     "begun": "what a run asks of its input",
+    "expressed": "what a sum asks of its input",
     "expression": "of CasADi's symbols",
     "corners": "what a run asks of its input",
     "fault": "what a run asks of its input",
@@ -43,7 +44,6 @@ INSIDE = {
     "known": "what a run asks of its input",
     "seen": "what a run asks of its input",
     "values": "what a run asks of its input",
-    "expressed": "what a sum asks of its input",
     "recording": "what a run asks of its input",
     "recorded": "what a run asks of its input",
     "compiled": "of a kernel",

@@ -11,6 +11,9 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law, parted
 
+SEVERAL_RATES = "several_rates"
+"""Among a law's facts: it is not the same at each sample, so a loop with it has no poles of one sample."""
+
 
 @final
 @dataclass(frozen=True)
@@ -65,4 +68,5 @@ class Every:
 
             return u, following
 
-        return replace(inner, expression=expression, memory=(*inner.memory, *np.zeros(m + 1).tolist()))
+        memory = (*inner.memory, *np.zeros(m + 1).tolist())
+        return replace(inner, expression=expression, memory=memory, facts={**inner.facts, SEVERAL_RATES: True})

@@ -13,7 +13,7 @@ from flexarm.control.readings import Readings, wanted_readings
 from flexarm.control.systems import System, checked_method, order, system_of
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, signal
-from flexarm.simulation.law import Column, Law
+from flexarm.simulation.law import Column, Law, is_linear_system
 from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference, jumps_of
 
@@ -67,6 +67,8 @@ class Linear:
     prewarp: float | None = None
 
     def __getstate__(self) -> dict[str, Any]:
+        if not is_linear_system(self.system):
+            return vars(self)
         return {**vars(self), "system": system_of("Linear", self.system)}  # python-control's own do not travel
 
     def discretised(self, method: str) -> "Linear":
@@ -153,7 +155,7 @@ class Linear:
             with refused(where):
                 driven = checked_names(self.actuators, "names of inputs", "actuators")
             for name in driven:
-                if name not in model.inputs:
+                if not isinstance(name, str) or name not in model.inputs:
                     known = ", ".join(model.inputs)
                     raise DescriptionError(f"{where}: actuators has {shown(name)}; the arm's inputs are {known}")
         names = [f"u_{signal(name)}" for name in driven]

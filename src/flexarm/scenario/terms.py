@@ -1,7 +1,6 @@
 """What stands in tables within a controller's in a scenario's file: linear systems, sensors, inputs beside feedback."""
 
 from collections.abc import Mapping
-from importlib import import_module  # noqa: TID251  (names of the package's own)
 from typing import Any
 
 from flexarm import sensors
@@ -57,7 +56,8 @@ def system_of(value: Any) -> Any:
     if form is None:
         must = "it must have num and den, or A, B, C and D; and dt [s], if it is discrete"
         raise Fault("system", f"has the keys {', '.join(map(called, value)) or 'of nothing'}; {must}")
-    control = import_module("control")  # late: it takes a while
+    import control
+
     made = control.tf if form[0] == "num" else control.ss
     try:
         return made(*(value[key] for key in form), value.get("dt", 0))

@@ -140,32 +140,36 @@ class Seen:
         )
         self._every = np.repeat([_every(one, period) for one, _ in each], [count for _, count in each])
         self._y, self._count = np.zeros(len(self._every)), 0
+        self._all, self._driven = bool((self._every == 1).all()), self._outputs.driven
+        self._noisy, self._rounded = np.flatnonzero(self._noise), np.flatnonzero(self._resolution)
 
     @property
     def driven(self) -> bool:
         """Whether what is seen may depend on what acts from outside."""
-        return self._sensors is not None and self._outputs.driven and bool(self.model.exogenous)
+        return self._sensors is not None and self._driven and bool(self.model.exogenous)
 
     def __call__(self, x: Array, u: Array, w: Array | None = None) -> Array:
         """y at a sample, where the run's state is x, u is what has been held up to now, and w acts from outside; an
         array of its own.
 
-        A sensor whose time has not come gives what it read last; noise is drawn for those that are read, in order.
+        A sensor whose time has not come gives what it read last.
         """
         layout = self._layout
         q, qd = x[layout.q], x[layout.qd]
         if self._sensors is None:
             return np.concatenate([q, qd])
-        given = {"u": u} | ({"s": x[layout.s]} if self.model.states else {}) if self._outputs.driven else {}
+        given = {"u": u} | ({"s": x[layout.s]} if self.model.states else {}) if self._driven else {}
         given |= {} if w is None or not self.driven else {"w": w}
-        y = self._outputs.values(q, qd, **given)
-        due = np.flatnonzero(self._count % self._every == 0)
-        self._count += 1
-        read = y[due] + self._noise[due] * self._rng.standard_normal(len(due))
-        step = self._resolution[due]
-        fine = step == 0.0
-        self._y[due] = np.where(fine, read, step * np.floor(read / np.where(fine, 1.0, step) + 0.5))
-        return self._y.copy()
+        y = np.array(self._outputs.values(q, qd, **given))
+        if len(self._noisy):
+            y[self._noisy] += self._noise[self._noisy] * self._rng.standard_normal(len(self._noisy))
+        if len(self._rounded):
+            step = self._resolution[self._rounded]
+            y[self._rounded] = step * np.floor(y[self._rounded] / step + 0.5)
+        if not self._all:
+            y = np.where(self._count % self._every == 0, y, self._y)
+        self._y, self._count = y, self._count + 1
+        return y.copy()
 
 
 def check_seen(sensors: Sequence[Any] | None, model: Model, period: float) -> None:
