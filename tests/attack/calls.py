@@ -45,6 +45,8 @@ INSIDE = {
     "known": "what a run asks of its input",
     "seen": "what a run asks of its input",
     "values": "what a run asks of its input",
+    "recording": "what a run asks of its input",
+    "recorded": "what a run asks of its input",
     "compiled": "of a kernel",
     "derived": "of a trace",
     "traced": "of a trace",

@@ -24,6 +24,7 @@ from flexarm.control.tracking import Tracking
 from flexarm.control.voltage import VoltageDrive
 from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import Sampled
+from flexarm.simulation.shown import show
 
 __all__ = [
     "LQR",
@@ -50,5 +51,6 @@ __all__ = [
     "VoltageDrive",
     "equilibrium",
     "shaper",
+    "show",
     "vibrations",
 ]
