@@ -788,3 +788,86 @@ def test_decoupling_of_elastic_joints_knows_springs_and_motors_alone(changed, el
     real = fa.Model(NEAR[changed](elastic.arm))
     result = run(real, 2.0, DesignedFor(Decoupling(MOTION, 100.0, 20.0), elastic))
     assert np.abs(errors(real, result)).max() < 1e-8
+
+
+# -- the rate from an encoder ------------------------------------------------------------------------------------------
+
+ROD = fa.Link(name="rod", joint=fa.Revolute(), body=fa.Rigid(length=1.0, mass=3.0))  # 1 kg m^2 about the joint
+OMEGA, SAMPLE = 200.0, 1e-3
+
+
+def rod():
+    return fa.Model(fa.Arm(name="rod", links=[ROD]))
+
+
+def watched(until, u, samples, **more):
+    return fa.simulate(rod(), until, u=u, record=["rate", "measured"], samples=samples, progress=False, **more)
+
+
+def test_the_noise_of_a_filtered_rate_is_that_of_the_filter():
+    """White noise s in y gives a rate of variance ((1 - a) s / T)^2 2 / (1 + a): the sum of the squared response."""
+    s, a = 1e-3, np.exp(-OMEGA * SAMPLE)
+    idle = JointPD([0.0], 0.0, 0.0, filter=OMEGA, noise=s)
+    run = watched(4.0, Sampled(idle, SAMPLE, seed=5), 4001).isel(time=slice(100, -1))
+    assert run.measured.values.std() == pytest.approx(s, rel=0.05)
+    assert run.rate.values.std() == pytest.approx((1 - a) * s / SAMPLE * np.sqrt(2 / (1 + a)), rel=0.05)
+
+
+def test_a_slow_motion_is_seen_as_the_steps_of_its_encoder():
+    """A rod that turns at v crosses a line each r / v: then the rate is r (1 - a) / T, and dies out until the next."""
+    v, r, a = 0.01, 1e-3, np.exp(-OMEGA * SAMPLE)
+    idle = JointPD([0.0], 0.0, 0.0, filter=OMEGA, resolution=r)
+    run = watched(0.5, Sampled(idle, SAMPLE), 501, q0=[2.3e-6], qd0=[v])
+    rate = run.rate.values[:-1, 0]
+    peaks = np.flatnonzero(rate[1:] > rate[:-1]) + 1
+    assert np.diff(peaks).tolist() == [100] * (len(peaks) - 1)
+    assert rate[peaks] == pytest.approx(r * (1 - a) / SAMPLE, rel=1e-6)
+    assert rate[peaks[0] + 10] == pytest.approx(rate[peaks[0]] * a**10, rel=1e-9)
+    assert np.array_equal(run.measured.values[:-1], r * np.floor(run.q.values[:-1] / r + 0.5))
+
+
+def test_the_sampled_filter_is_exact_for_a_motion_on_a_straight_line():
+    """y = v t: the rate of s / (1 + s / omega) is v (1 - exp(-omega t)), at any period; so is the continuous one's."""
+    idle = JointPD([0.0], 0.0, 0.0, filter=OMEGA)
+    for u in (idle, Sampled(idle, 1e-3), Sampled(idle, 1e-2)):
+        run = watched(0.1, u, 11, qd0=[0.7]).isel(time=slice(0, -1))
+        expected = 0.7 * (1 - np.exp(-OMEGA * run.time.values))
+        assert np.abs(run.rate.values[:, 0] - expected).max() < 1e-7
+
+
+def test_a_fast_filter_is_the_rate_itself_and_the_sampled_loop_comes_to_the_continuous_one():
+    slew = fa.Quintic((0.0,), (0.5,), 0.5)
+    exact = fa.simulate(rod(), 0.5, u=JointPD(slew, 40.0, 8.0), samples=51, progress=False)
+    gaps = [
+        np.abs(watched(0.5, JointPD(slew, 40.0, 8.0, filter=w), 51).q.values - exact.q.values).max()
+        for w in (200.0, 400.0, 800.0)
+    ]
+    assert gaps[0] > 1.8 * gaps[1] > 3.2 * gaps[2] > 0  # first order in 1 / filter
+    filtered = JointPD(slew, 40.0, 8.0, filter=100.0)
+    whole = watched(0.5, filtered, 51)
+    later = [np.abs(watched(0.5, Sampled(filtered, T), 51).q.values - whole.q.values).max() for T in (2e-3, 1e-3)]
+    assert later[0] > 1.8 * later[1] > 0
+
+
+def test_the_filter_begins_where_the_arm_stands():
+    """Sampled, the first reading makes no rate; and gravity is that of the angle that was read."""
+    arm = fa.Arm(name="rod", links=[ROD], gravity=(0.0, -9.81, 0.0))
+    law = JointPD([0.3], 0.0, 5.0, filter=OMEGA, resolution=0.25)
+    run = fa.simulate(fa.Model(arm), 0.01, u=Sampled(law, SAMPLE), q0=[0.7], samples=2, progress=False)
+    assert run.u.values[0, 0] == pytest.approx(3.0 * 9.81 * 0.5 * np.cos(0.75))
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"filter": 0.0}, "JointPD: filter is 0.0 rad/s; it must be positive"),
+        ({"filter": "fast"}, "JointPD: filter is 'fast'; it must be a number in rad/s"),
+        ({"resolution": -1.0}, "JointPD: resolution is -1.0 rad or m; it must be zero or positive"),
+        ({"resolution": 0.1}, "JointPD: resolution is 0.1; it needs a filter, without which the rate is measured"),
+        ({"noise": 0.1, "filter": 10.0}, "JointPD: noise is 0.1; it needs Sampled around it"),
+    ],
+)
+def test_an_encoder_without_filter_or_samples_is_refused(given, line):
+    with pytest.raises(fa.DescriptionError) as caught:
+        fa.simulate(rod(), 0.1, u=JointPD([0.0], 1.0, 1.0, **given), progress=False)
+    assert str(caught.value) == line

@@ -10,7 +10,7 @@ from controlled import refused
 from scipy.integrate import solve_ivp
 
 import flexarm as fa
-from flexarm.control import JointPD, Linear, Sampled, Saturated
+from flexarm.control import JointPD, Linear, Sampled, Saturated, Sum
 from flexarm.sensors import Accelerometer, Encoder, MotorTorque, StrainGauge, Tachometer, TipPosition
 from flexarm.simulation.feedback import kernel
 
@@ -255,10 +255,10 @@ def test_what_sensors_shall_read_is_of_the_arm_that_does_not_bend():
         gains = np.zeros((2, 2 * p))
         gains[[0, 1], rows] = 1.0
         law = Linear(gains, sensors, reference=reference).law(model, 0.01)
-        found = kernel(law, model).one(np.concatenate([state, np.zeros(2)]))
+        found = kernel(law, model).one(np.concatenate([state, np.zeros(n)]))
         np.testing.assert_allclose(found[:2], y[rows], rtol=1e-12, atol=1e-13)
     law = Linear(np.eye(2, 2 * p), sensors, reference=reference, wanted={"tip_y": 0.123}).law(model, 0.01)
-    found = kernel(law, model).one(np.concatenate([state, np.zeros(2)]))
+    found = kernel(law, model).one(np.concatenate([state, np.zeros(n)]))
     np.testing.assert_allclose(found[:2], [y[0], 0.123], rtol=1e-12)
     assert u.law(model, 0.01).reference == reference
 
@@ -444,11 +444,19 @@ def test_what_is_refused(name, single):
 
 
 def test_accelerations_beside_what_acts_from_outside():
+    """Sampled, they are those of the arm that runs, with all that pushes it; a continuous law does not know that."""
     pushed = slide(forces=[fa.Force(name="push", link="a", at=1.0)])
+    for u in (Linear([[0.5]], [FELT]), Sum(Linear([[0.2]], [FELT]), 0.0, Linear([[0.3]], [FELT]))):
+        for model, push in ((pushed, {"w": [0.3, 0.0, 0.0]}), (slide(), {"disturbance": {"a.drive": 0.3}})):
+            result = run(model, Sampled(u, T), record=["measured"], until=20 * T, **push)
+            x, v, last = result.q.values[1:-1, 0], result.qd.values[1:-1, 0], result.u.values[:-2, 0]
+            felt = (0.3 + last - D * v - K * x) / M
+            np.testing.assert_allclose(result.measured.values[1:-1, 0], felt, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(result.u.values[1:-1, 0], 0.5 * felt, rtol=0, atol=1e-12)
     with refused(
         r"Linear: arm 'slide': tip_acceleration_x sees accelerations, which depend on what acts from outside; .*"
     ):
-        run(pushed, Sampled(Linear([[1.0]], [FELT]), T))
+        run(pushed, Linear([[1.0]], [FELT]))
 
 
 def test_a_method_for_what_is_not_linear(single):

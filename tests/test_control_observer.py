@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 import flexarm as fa
 from flexarm.control import DesignedFor, JointPD, Observed, Sampled
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge
+from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import feedback
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sampled. period is")  # the fastest mode needs no control here
@@ -160,7 +162,7 @@ def test_an_arm_whose_drives_have_states_is_refused():
     ("given", "line"),
     [
         ([Encoder(coordinate="upper.motor")], "Encoder has neither noise nor resolution"),
-        ([Accelerometer(noise=1e-3)], "an Accelerometer is among the sensors"),
+        ([Accelerometer(noise=1e-3)], "no steady filter"),  # it cannot tell where the arm stands
         ([StrainGauge(link="upper", noise=1e-3)], "no steady filter"),
         ([Encoder(coordinate="upper.motor", noise=1e-3, sample_time=0.1)], "samples every 0.1 s, the controller every"),
         ([], "must be a list of sensors"),
@@ -169,3 +171,130 @@ def test_an_arm_whose_drives_have_states_is_refused():
 def test_what_no_filter_can_do_is_refused(model, given, line):
     with pytest.raises(fa.DescriptionError, match=line):
         Sampled(Observed(JointPD(REFERENCE, 5.0, 1.0), given), PERIOD).feedback(model)
+
+
+# -- accelerometers ----------------------------------------------------------------------------------------------------
+
+BODY = fa.Beam(length=1.0, mass=0.5, EI=8.0, modes={"y": 1}, damping=0.02)
+LINK = fa.Link(name="arm", joint=fa.Revolute(rotor_inertia=0.1, damping=0.2), body=BODY)
+HOLD = JointPD([0.0], 30.0, 4.0)
+
+
+def one_link(**more):
+    return fa.Model(fa.Arm(name="one link", links=[LINK], **more))
+
+
+def readings(noise=0.5, axes="y"):
+    return [Encoder(coordinate="arm.joint", noise=1e-2), Accelerometer(axes=axes, noise=noise)]
+
+
+def test_accelerometers_make_the_estimate_better_by_as_much_as_riccati_s_equation_says():
+    """Monte Carlo: a random torque at the drive, another each period, as the filter reckons with; delayed and limited
+    torques, which the arm gets and the filter knows. The errors' sizes are those of the steady covariance."""
+    model, T, count, torque = one_link(), 2e-3, 2500, 2.0
+    white = np.random.default_rng(0).standard_normal((count, 1))
+    pushed = {"arm.drive": fa.Piecewise(T * np.arange(count), torque * white)}
+    said = []
+    for sensors in (readings()[:1], readings()):
+        law = Observed(HOLD, sensors, process=torque, unmodelled=0.0)
+        u = Sampled(law, T, seed=3, limit=5.0, delay=T)
+        run = fa.simulate(
+            model, count * T, u=u, disturbance=pushed, record=["estimate"], samples=count + 1, progress=False
+        )
+        error = run.estimate.values - np.hstack([run.q.values, run.qd.values])
+        found, expected = np.sqrt((error[100:-1] ** 2).mean(axis=0)), feedback(u, model).law.facts["deviation"]
+        assert found == pytest.approx(expected, rel=0.15)  # some hundred independent errors
+        said.append(np.array(expected))
+    assert (said[1] < 0.9 * said[0]).all()
+
+
+def test_the_filter_with_an_accelerometer_is_that_of_a_larger_system():
+    """The disturbance as a state of its own, which a sensor sees: its covariance by iteration, not by cross terms."""
+    model, T, W = one_link(), 2e-3, 2.0
+    facts = feedback(Sampled(Observed(HOLD, readings(), process=W, unmodelled=0.3), T), model).law.facts
+    n = len(model.coordinates)
+    system = model.linearize(np.zeros(n), np.zeros(n), [0.0], outputs=readings())
+    y_qdd = model.output_slopes(readings(), np.zeros(n), np.zeros(n), np.zeros(n))[2]
+    acting = np.hstack([system.B * W, np.vstack([np.zeros((n, n)), 0.3 * np.eye(n)])])
+    felt = np.hstack([system.D * W, 0.3 * y_qdd])
+    k = acting.shape[1]
+    whole = linalg.expm(T * np.block([[system.A, acting], [np.zeros((k, 2 * n + k))]]))
+    F = np.block([[whole[: 2 * n]], [np.zeros((k, 2 * n + k))]])  # (x, d) a period on; then a new d is drawn
+    C = np.hstack([system.C, felt])  # the d of the last period is still felt
+    R, P = np.diag([1e-2**2, 0.5**2]), np.eye(2 * n)
+    for _ in range(3000):
+        before = linalg.block_diag(P, np.eye(k))  # x and the d that begins
+        x = whole[: 2 * n]
+        joint = np.vstack([x, np.hstack([np.zeros((k, 2 * n)), np.eye(k)])])  # (x after, the d that acted)
+        S = joint @ before @ joint.T
+        L = S @ C.T @ np.linalg.inv(C @ S @ C.T + R)
+        P = (S - L @ C @ S)[: 2 * n, : 2 * n]
+    assert np.sqrt(np.diag(P)) == pytest.approx(facts["deviation"], rel=1e-6)
+    poles = np.linalg.eigvals((np.eye(2 * n) - L[: 2 * n] @ system.C) @ F[: 2 * n, : 2 * n])
+    assert np.sort(np.abs(poles)) == pytest.approx(np.sort(np.abs(facts["observer_poles"])), rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["rk4", "radau5", "dop853"])
+def test_an_accelerometer_is_read_just_before_u_changes_with_all_that_acts(method):
+    """In native code and through Python, whatever is integrated: what the sensor says of the arm that declares it."""
+    tip = fa.Force(name="tip", link="arm")
+    model, declared = one_link(gravity=(0.0, -9.81, 0.0)), one_link(gravity=(0.0, -9.81, 0.0), forces=[tip])
+    sensors = readings(noise=1e-5, axes="xy")
+    more = {"record": ["measured"], "progress": False, "samples": 21, "method": method, "q0": [0.1, 0.0]}
+    more |= {"step": 1e-3} if method == "rk4" else {}
+    u = Sampled(Observed(HOLD, sensors, process=1.0), 0.01, limit=2.0)
+    seen = fa.outputs(declared, sensors)
+    jumps = fa.Piecewise([0.0, 0.052, 0.1], [[2.0], [-1.0], [4.0]])
+    for push in (2.0, lambda t: 2.0 + np.sin(20 * t), jumps):
+        run = fa.simulate(model, 0.2, u=u, disturbance={"tip.fy": push}, **more)
+        w = run.w.values[1:-1].copy()
+        if push is jumps:
+            w[9] = run.w.values[9]  # at 0.1 s it jumps, and what is read comes before
+        y = seen.values(run.q.values[1:-1], run.qd.values[1:-1], run.u.values[:-2], w=w)
+        assert np.abs(run.measured.values[1:-1, 1:] - y[:, 1:]).max() < 1e-4  # the noise
+        first = seen.values(run.q.values[0], run.qd.values[0], [0.0], w=run.w.values[0])
+        assert run.measured.values[0, 1:] == pytest.approx(first[1:], abs=1e-4)
+
+
+def test_a_filter_that_knows_the_arm_expects_what_its_accelerometer_reads():
+    """Without noise to speak of and without what disturbs, the innovation is that of the filter's own steps: far below
+    what a jump of u makes of an acceleration."""
+    model = one_link(gravity=(0.0, -9.81, 0.0))
+    slew = JointPD(fa.Quintic((0.0,), (0.6,), 0.4), 30.0, 4.0)
+    sensors = [Encoder(coordinate="arm.joint", noise=1e-6), Accelerometer(axes="y", noise=1e-6)]
+    u = Sampled(Observed(slew, sensors, process=1.0), 2e-3, delay=2e-3, limit=3.0)
+    run = fa.simulate(model, 0.4, u=u, record=["innovation", "measured"], progress=False, samples=201)
+    jump = np.abs(np.diff(run.measured.values[1:-1, 1])).max()
+    assert np.abs(run.innovation.values[5:-1, 1]).max() < 1e-2 * jump
+
+
+def test_through_another_model_the_filter_is_given_the_accelerations_of_its_own_coordinates():
+    """The nominal arm has one mode, the real one two."""
+    nominal = one_link()
+    real = fa.Model(nominal.arm.replace(links=[LINK.replace(body=BODY.replace(modes={"y": 2}))]))
+    law = DesignedFor(Observed(HOLD, readings(0.05), process=1.0), nominal)
+    run = fa.simulate(
+        real, 0.1, u=Sampled(law, 2e-3), q0=[0.1, 0.0, 0.0], record=["measured"], progress=False, samples=51
+    )
+    rows = slice(1, -1)
+    qdd = real.forward_dynamics(run.q.values[rows], run.qd.values[rows], run.u.values[:-2])
+    seen = nominal.output_kernel(readings(0.05)).many(
+        np.ascontiguousarray(np.hstack([run.q.values[rows, :2], run.qd.values[rows, :2], qdd[:, :2]]))
+    )
+    assert (run.measured.values[rows, 1] - seen[:, 1]).std() == pytest.approx(0.05, rel=0.3)
+
+
+def test_an_accelerometer_needs_a_sampled_loop():
+    with pytest.raises(fa.DescriptionError, match="sees an acceleration, which jumps with u; put Sampled"):
+        fa.simulate(one_link(), 0.1, u=Observed(HOLD, readings()), progress=False)
+
+    class Felt:
+        def law(self, model, period=None):
+            return Law(lambda t, q, qd, z, qdd: (qdd[:1], []), accelerates=True)
+
+    with pytest.raises(fa.DescriptionError, match="Felt: it measures accelerations and must be sampled; put Sampled"):
+        fa.simulate(one_link(), 0.1, u=Felt(), progress=False)
+    many = fa.simulate_many(one_link(), 0.05, u=Sampled(Felt(), 0.01), disturbance=[[0.5], [0.7]], samples=6)
+    alone = fa.simulate(one_link(), 0.05, u=Sampled(Felt(), 0.01), disturbance=0.7, samples=6, progress=False)
+    assert np.abs(many.q.values[1] - alone.q.values).max() < 1e-12
+    assert np.abs(alone.u.values).max() > 0.1

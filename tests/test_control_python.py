@@ -295,11 +295,16 @@ def test_sensors_that_do_not_fit_are_refused_before_the_run(sensors, line, singl
         run(single, Sampled(zero, T, sensors=sensors))
 
 
-def test_accelerometers_beside_what_acts_from_outside(single):
-    pushed = one_link(forces=[fa.Force(name="push", link="a", at=1.0)])
-    with refused(r"Sampled: its sensors see what acts from outside, push\.fx for one, which .*"):
-        run(pushed, Sampled(zero, T, sensors=[Accelerometer(axes="y")]))
-    run(pushed, Sampled(zero, T, sensors=[DRIVE]))
+def test_accelerometers_feel_what_acts_from_outside(single):
+    """Declared, or as a disturbance: what is read is what the sensor says of the run's states and pushes."""
+    pushed, felt = one_link(forces=[fa.Force(name="push", link="a", at=1.0)]), Accelerometer(axes="xy")
+    read = fa.outputs(pushed, [felt]).values
+    for model, push in ((pushed, {"w": {"push.fy": 0.4}}), (single, {"disturbance": {"tip.fy": 0.4}})):
+        u = Sampled(lambda t, y: [0.3 * np.cos(40 * t)], T, sensors=[felt])
+        result = run(model, u, record=["measured"], **push)
+        rows = slice(1, -1)
+        y = read(result.q.values[rows], result.qd.values[rows], result.u.values[:-2], w=result.w.values[rows])
+        np.testing.assert_allclose(result.measured.values[rows], y, rtol=0, atol=1e-10)
 
 
 def test_what_a_function_of_readings_gives_must_fit(single):

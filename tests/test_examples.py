@@ -70,6 +70,13 @@ EXPECTED = {
     "docs/do/simulation": ["t = 0.500 s, rk4 with steps of 0.0005 s: 0.0"],
     "docs/do/control/lqr": ["nominal: error at 8 s 2", "EI -20 %: error at 8 s 4.1e-02 rad"],
     "docs/do/control/scheduled-lqr": ["nominal: error at 2 s 0.0059 rad", "payload +50 %: error at 2 s 0.0111 rad"],
+    "docs/do/control/tracking": [
+        "torques and PD: nominal 0.1",
+        "payload +50 % 47.",
+        "Tracking: nominal 0.1",
+        "payload +50 % 27.",
+        "1 ms late: 0.3",
+    ],
     "docs/do/control/composite": [
         "separation 6.07, Kp_limit 18.5",
         "Kp 4, Kd 4: error at 2 s 0.0062",

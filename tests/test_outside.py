@@ -394,9 +394,9 @@ def test_a_function_that_fails_says_when(model):
     [
         ({"at": 2.0}, "force 'push': at is 2.0; it must be from 0 to 1"),
         ({"name": "a b"}, "force 'a b': name is 'a b'; it must have no dots and no spaces"),
-        ({"name": "beam"}, "force 'beam': name is taken; links, forces and contacts need names of their own"),
+        ({"name": "payload"}, "force 'payload': name is taken; links, forces and contacts need names of their own"),
         ({"link": "other"}, "force 'push': link is 'other'; the arm has beam"),
-        ({"kind": "torque"}, "force 'push': kind is 'torque'; it must be 'force', 'moment' or 'wrench'"),
+        ({"kind": "torque"}, "force 'push': kind is 'torque'; it must be 'force', 'moment', 'wrench' or 'drive'"),
         ({"much": 1.0}, "force 'push': unknown key 'much'; allowed are name, link, at, axes, kind"),
     ],
 )

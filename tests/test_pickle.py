@@ -30,6 +30,7 @@ from flexarm.control import (
     Saturated,
     ScheduledLQR,
     StrainRate,
+    Tracking,
 )
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.simulation import watch
@@ -73,6 +74,7 @@ INPUTS = {
     "strain rate": lambda: StrainRate(PD, 0.01, "fore"),
     "lqr": lambda: LQR(joints=(0.1, 0.2), bandwidth=20.0),
     "scheduled": lambda: ScheduledLQR(SLEW, bandwidth=20.0),
+    "tracking": lambda: Tracking(SLEW, bandwidth=20.0, integral_rate=2.0),
     "composite": lambda: Composite(SLEW, Kp=5.0, Kd=2.0),
     "observed": lambda: Observed(Composite(SLEW, Kp=5.0, Kd=2.0), SENSORS),
     "designed for": lambda: DesignedFor(PD, fa.Model(fa.load(ELASTIC))),

@@ -33,6 +33,7 @@ from flexarm.control import (
     Saturated,
     ScheduledLQR,
     StrainRate,
+    Tracking,
 )
 from flexarm.control.riccati import continuous
 from flexarm.errors import FlexarmError, InterruptedRun
@@ -202,6 +203,11 @@ def places(soft, result):
             law(ScheduledLQR),
             {"reference": SLEW, "points": 2, "Q": None, "R": None, "bandwidth": None, "until": None},
         ),
+        "Tracking": (
+            law(Tracking),
+            {"reference": SLEW, "x_ref": None, "u_ref": None, "K": "lqr", "Q": None, "R": None, "bandwidth": None}
+            | {"integral_rate": None, "integral_limit": None, "hold": False},
+        ),
         "Composite": (
             law(Composite),
             follows | {"Q": None, "R": None, "gains": None, "configuration": None, "corrected": True},
@@ -268,7 +274,7 @@ def places(soft, result):
         found[f"{type(each).__name__}.law"] = each.law, {"model": soft, "period": None}
     for each in (Integral(PD, 1.0), Saturated(PD, 1.0), Observed(PD, encoder), StrainRate(PD, 0.1, "a")):
         found[f"{type(each).__name__}.law"] = each.law, {"model": soft, "period": None}
-    for each in (DesignedFor(PD, soft), Composite(SLEW, 4.0, 4.0), ScheduledLQR(SLEW, 2)):
+    for each in (DesignedFor(PD, soft), Composite(SLEW, 4.0, 4.0), ScheduledLQR(SLEW, 2), Tracking(SLEW)):
         found[f"{type(each).__name__}.law"] = each.law, {"model": soft, "period": None}
     return found
 
@@ -350,6 +356,7 @@ MESSAGES = [
     (lambda m, r: fa.performance(r, band=0), "performance: band is 0.0; it must be positive"),
     (lambda m, r: fa.sampled([], m, r.drop_vars("q"), 0), "sampled: result has no 'q'; it must be a Dataset, as sim"),
     (lambda m, r: plots.draw(r.assign_attrs(name=1).drop_attrs()), "draw: result has no 'name'; it must be a Dataset"),
+    (lambda m, r: plots.thrusters(np), "thrusters: result is a module; it must be a Dataset, as simulate gives it"),
     (lambda m, r: plots.draw_modes(m, np.zeros(3), count=0), "draw_modes: count is 0; it must be a whole number, at"),
     (lambda m, r: plots.draw_frequencies(m, "a.joint", []), "draw_frequencies: values is empty, or q is not one conf"),
     (lambda m, r: plots.save_figure(None, "x.png"), "save_figure: figure is None; it must be a Figure"),
@@ -737,6 +744,7 @@ NO_DESIGN = {
     "a time": lambda soft: Composite(fa.Quintic((0.0,), (1.0,), 1e-14), 20.0, 5.0).law(soft),
     "a matrix that is not finite": lambda soft: Composite(fa.Quintic((0.0,), (1.0,), 1e-14), 20.0, 5.0).law(soft, 0.01),
     "a weight": lambda soft: LQR((0.0,), Q=1e300, R=1.0).law(soft),
+    "a weight along a motion": lambda soft: Tracking(SLEW, Q=1e300).law(soft),
     "a weight at points": lambda soft: ScheduledLQR(SLEW, 3, Q=1e300).law(soft),
     "an observer's weight": lambda soft: Observed(PD, [Encoder(coordinate="a.joint", noise=1e-30)], process=1e200).law(
         soft
@@ -751,7 +759,7 @@ NO_DESIGN = {
 def test_a_design_whose_numbers_overflow_is_refused(made, soft):
     with pytest.raises(fa.DescriptionError) as caught:
         made(soft)
-    line = r"(Composite|LQR|ScheduledLQR|Observed|shaper): no design: a gain, a weight, a place or a time is too "
+    line = r"(Composite|LQR|\w+LQR|Tracking|Observed|shaper): no design: a gain, a weight, a place or a time is too "
     assert re.match(line, one_line(caught.value))
     assert np.geterr()["over"] == "warn"  # of the caller, as it was
 

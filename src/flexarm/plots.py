@@ -83,6 +83,8 @@ def draw(result: "Dataset") -> "Figure":
 
 def thrusters(result: "Dataset") -> dict[str, str]:
     """Which inputs of a result are a free base's thrusters, by name, and whether each is a "force" or a "torque"."""
+    with refused("thrusters"):
+        checked_result(result, (), ("arm",))
     if "velocity" not in result.dims:
         return {}
     base = json.loads(str(result.attrs["arm"]))["base"]

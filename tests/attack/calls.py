@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import flexarm as fa
+from flexarm import control
 from flexarm.checks import Described
 
 from . import right, values
@@ -44,6 +45,8 @@ INSIDE = {
     "known": "what a run asks of its input",
     "seen": "what a run asks of its input",
     "values": "what a run asks of its input",
+    "recording": "what a run asks of its input",
+    "recorded": "what a run asks of its input",
     "compiled": "of a kernel",
     "derived": "of a trace",
     "traced": "of a trace",
@@ -155,6 +158,10 @@ def used(came, context, note):
         note("used as the controller of a run")
         came.law(context.model)
         whole(run(context, u=came))
+        return "accepted, used"
+    if hasattr(came, "stepper"):
+        note("used as the controller of a run")
+        whole(run(context, u=control.Sampled(came, 1e-3)))
         return "accepted, used"
     if type(came).__module__.startswith("flexarm.trajectory") and hasattr(came, "expression"):
         note("used as a reference")

@@ -14,14 +14,17 @@ from flexarm.control.lqr import LQR
 from flexarm.control.observer import Observed
 from flexarm.control.on_links import OnLinks
 from flexarm.control.pd import JointPD
+from flexarm.control.predictive import Predictive
 from flexarm.control.saturated import Saturated
 from flexarm.control.scheduled import ScheduledLQR
 from flexarm.control.shaping import shaper, vibrations
 from flexarm.control.strain import StrainRate
 from flexarm.control.sum import Sum
+from flexarm.control.tracking import Tracking
 from flexarm.control.voltage import VoltageDrive
 from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import Sampled
+from flexarm.simulation.shown import show
 
 __all__ = [
     "LQR",
@@ -38,13 +41,16 @@ __all__ = [
     "Linear",
     "Observed",
     "OnLinks",
+    "Predictive",
     "Sampled",
     "Saturated",
     "ScheduledLQR",
     "StrainRate",
     "Sum",
+    "Tracking",
     "VoltageDrive",
     "equilibrium",
     "shaper",
+    "show",
     "vibrations",
 ]

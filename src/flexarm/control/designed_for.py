@@ -53,6 +53,8 @@ class DesignedFor:
             raise DescriptionError(f"DesignedFor: {where}; the law measures {', '.join(nominal.states)}")
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
+            if inner.accelerates:
+                noise = (*noise[:-1], noise[-1][seen])
             return inner(t, q[seen], qd[seen], z, *noise)
 
         return replace(inner, expression=expression)

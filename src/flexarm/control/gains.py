@@ -1,6 +1,6 @@
 """Gains and references, checked against an arm before anything runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -141,3 +141,10 @@ def inner_law(outer: str, controller: Any, model: Model, period: float | None) -
     if isinstance(controller, Sampled):
         raise DescriptionError(f"{outer}: controller is a Sampled; it must be a controller, not yet sampled")
     return law_of(f"{outer}: controller", controller, model, period)
+
+
+def rounded(y: Column, resolution: Sequence[float]) -> Column:
+    """Signals as sensors read them that know multiples of their resolution alone; 0 is as fine as you like."""
+    import casadi as ca
+
+    return ca.vertcat(*(r * ca.floor(y[i] / r + 0.5) if r else y[i] for i, r in enumerate(resolution)))

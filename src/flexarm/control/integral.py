@@ -9,6 +9,7 @@ from flexarm.control.gains import Array, actuated, actuators, gain, inner_law, m
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law, clipped, limits, parted
+from flexarm.simulation.shown import show
 
 
 @final
@@ -52,6 +53,7 @@ class Integral:
                 following, w = _stopped(w, wd, limit), clipped(w, limit)  # a solver may step a little beyond
             else:
                 following = wd
+            show("integral", w, [model.velocities[i] for i in model.arm.joints], "as that of u")
             return u + of_all(model, w), lambda applied: ca.vertcat(after(applied), following)
 
         return replace(inner, expression=expression, memory=(*inner.memory, *[0.0] * m))

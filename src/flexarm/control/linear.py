@@ -13,7 +13,8 @@ from flexarm.control.readings import Readings, wanted_readings
 from flexarm.control.systems import System, checked_method, order, system_of
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, signal
-from flexarm.simulation.law import Column, Law, is_linear_system, parted
+from flexarm.simulation.law import Column, Law, is_linear_system
+from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference, jumps_of
 
 Array = np.ndarray
@@ -76,7 +77,7 @@ class Linear:
         return replace(self, method=method)
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its memory is the system's state, and u where a sampled accelerometer needs it."""
+        """The law for a model; its memory is the system's state."""
         import casadi as ca
 
         where = "Linear"
@@ -92,34 +93,35 @@ class Linear:
         start = self._start(given)
         system = self._fitted(given.at(where, period, self.method, self.prewarp), model, readings, r is not None)
         A, B, C, D = (ca.sparsify(ca.DM(each)) for each in (system.A, system.B, system.C, system.D))
-        n, late = len(start), bool(readings.late.any())
+        late = bool(readings.late.any())
         straight = system.D[:, np.tile(readings.late, system.D.shape[1] // len(readings.late))]
         if late and period is None and straight.any():
             name = readings.names[int(np.argmax(readings.late))]
             must = "make the system strictly proper in it, or sample the loop"
             raise DescriptionError(f"{where}: u depends on {name}, which depends on u, at once; {must}")
-        remembered = late and period is not None
+        felt = late and period is not None
 
         def errors(t: Any, y: Column) -> Column:
             if r is None:
                 return y
             return ca.vertcat(r(t), y) if system.D.shape[1] > len(readings.names) else r(t) - y
 
-        def expression(t: Any, q: Column, qd: Column, z: Column, noise: Column | None = None) -> tuple[Column, Any]:
-            x, last = parted(z, n)
-            y = readings.read(readings.of_state(q, qd, last if remembered else None), noise)
+        def expression(t: Any, q: Column, qd: Column, x: Column, *more: Column) -> tuple[Column, Any]:
+            noise = more[0] if readings.noise else None
+            y = readings.read(readings.of_motion(q, qd, more[-1] if felt else ca.SX.zeros(model.nv)), noise)
+            show("measured", y, readings.names, "as the sensors'")
             e = errors(t, y)
             u = C @ x + D @ e
 
             def following(applied: Column) -> Column:
-                seen = errors(t, readings.of_state(q, qd, applied)) if late and not remembered else e
-                return ca.vertcat(A @ x + B @ seen, *([applied] if remembered else []))
+                seen = errors(t, readings.of_state(q, qd, applied)) if late and not felt else e
+                return A @ x + B @ seen
 
             return u, following
 
-        memory = (*start, *[0.0] * (len(model.inputs) if remembered else 0))
         jumps = np.empty(0) if reference is None else jumps_of(reference)
-        return Law(expression, memory, readings.noise, jumps, reference, {"signals": list(readings.names)})
+        facts = {"signals": list(readings.names)}
+        return Law(expression, start, readings.noise, jumps, reference, facts, accelerates=felt)
 
     def _start(self, given: System) -> tuple[float, ...]:
         """The state at the start."""

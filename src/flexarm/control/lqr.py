@@ -127,7 +127,7 @@ def regulator(
     Z, own = seen.Z, [*seen.places, *(model.nv + i for i in seen.places)]
     M = Z.T @ model.mass_matrix(q) @ Z
     if Q is None or R is None:
-        omega = _bandwidth(what, bandwidth, model, q)
+        omega = pace(what, bandwidth, model, q)
         if Q is None:
             Q = energy(M, Z.T @ np.array(model.slope("stiffness_force", 0)(q)) @ Z + omega**2 * M)
         if R is None:
@@ -139,7 +139,8 @@ def regulator(
     return optimal(what, A, B, M, Q, R, seen.names, period)
 
 
-def _bandwidth(what: str, given: float | None, model: Model, q: Array) -> float:
+def pace(what: str, given: float | None, model: Model, q: Array) -> float:
+    """The bandwidth of the default weights [rad/s], as given or from the slowest frequency at q."""
     if given is not None:
         with refused(what):
             return checked_number(given, "rad/s", POSITIVE, "bandwidth")

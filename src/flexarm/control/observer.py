@@ -11,11 +11,12 @@ from scipy import linalg
 from flexarm.analysis import configuration, equilibrium
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, refused
 from flexarm.control.free import fixed_base
-from flexarm.control.gains import actuators, designing, gain, inner_law
+from flexarm.control.gains import actuators, designing, gain, inner_law, rounded
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.law import Column, Controller, Law, parted
+from flexarm.simulation.shown import show
 
 Array = np.ndarray
 
@@ -35,13 +36,17 @@ class Observed:
     steps of Runge and Kutta's method that its fastest mode can bear. (One step with the exponential of the linearised
     arm would be cheaper, but is unstable as soon as the arm leaves the configuration.)
 
+    What an accelerometer reads depends on u: a sample is taken just before u changes, so the filter expects
+    h(x^, f(x^, u)) with the u that has reached the arm since the last one. What disturbs the arm is in the reading and
+    in the motion; the gain knows that both are the same.
+
     Parameters
     ----------
     controller : Controller
         Of the whole state.
     sensors : list of sensors
-        Encoders, tachometers, strain gauges, tip positions; with their `noise` and `resolution`. Accelerometers are
-        refused: what they see jumps with u.
+        Encoders, tachometers, strain gauges, tip positions; with their `noise` and `resolution`. Accelerometers too,
+        where the loop is sampled.
     process : float, (m,) or (m, m)
         Standard deviation of the random torque that the filter reckons with at each actuator [N m].
     unmodelled : float
@@ -55,8 +60,9 @@ class Observed:
     Raises
     ------
     DescriptionError
-        When a sensor has neither noise nor resolution, samples at another period than the controller, or measures an
-        acceleration; when the sensors cannot tell a motion that does not die out by itself.
+        When a sensor has neither noise nor resolution, samples at another period than the controller, or measures what
+        a motor does, or an acceleration where the loop is continuous; when the sensors cannot tell a motion that does
+        not die out by itself.
     """
 
     controller: Controller
@@ -89,23 +95,36 @@ class Observed:
         W = gain("Observed: process", self.process, m)
         start = np.concatenate(initial(model, inner.reference))
         q0 = start[:n] if self.configuration is None else configuration(model, self.configuration)
-        L, fastest, poles = _gain(model, sensors, q0, W, unmodelled, sigma, period, sampled_at)
+        function = model.output_function(sensors)
+        x = function.sx_in()
+        felt = ca.depends_on(function(*x), x[function.index_in("qdd")])
+        if felt and period is None:
+            what = f"{names[0]} or another of the sensors sees an acceleration, which jumps with u"
+            raise DescriptionError(f"Observed: {what}; put Sampled around it")
+        L, fastest, poles, deviation = _gain(model, sensors, q0, W, unmodelled, sigma, period, sampled_at, felt)
         steps = 0 if period is None else _steps(period, fastest)
-        output, motion = model.with_numbers(model.output_function(sensors)), model.fixed("forward_dynamics")
+        output, motion = model.with_numbers(function), model.fixed("forward_dynamics")
+        states = (*model.coordinates, *(f"{name}.rate" for name in model.velocities))
         resolution = [float(each.resolution) for each in sensors for _ in each.names(model.arm)]
 
-        def h(q: Column, qd: Column) -> Column:
-            return output(q, qd, ca.DM.zeros(n))
-
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
-            (own, x), y = parted(z, len(inner.memory)), h(q, qd)
+            own, more = parted(z, len(inner.memory))
+            x, u_before = parted(more, 2 * n)
+            qdd, expected = ca.SX.zeros(n), ca.SX.zeros(n)
+            if felt:
+                noise, qdd, expected = noise[:-1], noise[-1], motion(x[:n], x[n:], u_before)
+            y, y_hat = output(q, qd, qdd), output(x[:n], x[n:], expected)
             if period is not None:
                 others, own_noise = parted(noise[0], len(inner.noise))
                 y, noise = y + own_noise, (others, *noise[1:])
-                y = ca.vertcat(*(_rounded(y[i], r) for i, r in enumerate(resolution)))
-            mended = L @ (y - h(x[:n], x[n:]))
+                y = rounded(y, resolution)
+            innovation = y - y_hat
+            mended = L @ innovation
+            show("measured", y, names, "as the sensors'")
+            show("innovation", innovation, names, "as the sensors'")
             if period is not None:
                 x = x + mended
+            show("estimate", x, states, "as q and qd")
             u, after = inner(t, x[:n], x[n:], own, *noise)
 
             def following(applied: Column) -> Column:
@@ -119,22 +138,20 @@ class Observed:
                 state = x
                 for _ in range(steps):
                     state = _runge_kutta(rate, state, period / steps)
-                return ca.vertcat(after(applied), state)
+                return ca.vertcat(after(applied), state, applied if felt else [])
 
             return u, following
 
         noise = (*inner.noise, *sigma["noise"]) if period is not None else inner.noise
-        facts = {**inner.facts, "observer_poles": poles, "measured": list(names)}
-        memory = (*inner.memory, *start.tolist())
-        return Law(expression, memory, noise, inner.jumps, inner.reference, facts, inner.drives)
+        facts = {**inner.facts, "observer_poles": poles, "measured": list(names), "deviation": deviation}
+        memory = (*inner.memory, *start.tolist(), *[0.0] * (m * felt))
+        return Law(expression, memory, noise, inner.jumps, inner.reference, facts, inner.drives, felt)
 
     def _noise(self, model: Model, sensors: Sequence[Any], period: float | None) -> dict[str, Array]:
         """Standard deviations: of the noise, and with the rounding, of each signal."""
         noise, all_ = [], []
         for each in sensors:
             kind = type(each).__name__
-            if kind == "Accelerometer":
-                raise DescriptionError("Observed: an Accelerometer is among the sensors; what it sees jumps with u")
             if each.sample_time is not None and each.sample_time != period:
                 when = "continuously" if period is None else f"every {float(period):g} s"
                 raise DescriptionError(f"Observed: {kind} samples every {each.sample_time:g} s, the controller {when}")
@@ -157,8 +174,14 @@ def _gain(
     sigma: dict[str, Array],
     period: float | None,
     sampled_at: float,
-) -> tuple[Array, float, list[complex]]:
-    """The steady Kalman gain, the arm's fastest eigenvalue, and the estimate's poles (of z where sampled)."""
+    felt: bool,
+) -> tuple[Array, float, list[complex], list[float]]:
+    """The steady Kalman gain, the arm's fastest eigenvalue, the estimate's poles (of z where sampled), and the standard
+    deviations of its errors that the filter reckons with.
+
+    Sampled, with a disturbance d held over a period: x_k = Phi x_k-1 + G d, and accelerometers feel the same d,
+    y_k = C x_k + E d + v. In terms of x_k-1 these are noises with a covariance S between them.
+    """
     n = len(model.coordinates)
     q, u = equilibrium(model, q)
     system = model.linearize(q, np.zeros(n), u, outputs=sensors)
@@ -175,18 +198,31 @@ def _gain(
             L = P @ C.T @ np.linalg.inv(R * T)
             poles = np.linalg.eigvals(A - L @ C)
         else:
-            # van Loan: the noise that a period gathers
-            gathered = linalg.expm(T * np.block([[-A, Q], [np.zeros_like(A), A.T]]))
-            Qd = gathered[2 * n :, 2 * n :].T @ gathered[: 2 * n, 2 * n :]
-            P = linalg.solve_discrete_are(Phi.T, C.T, (Qd + Qd.T) / 2, R)
-            L = P @ C.T @ np.linalg.inv(C @ P @ C.T + R)
-            poles = np.linalg.eigvals(Phi - Phi @ L @ C)
+            if felt:
+                acting = np.hstack([B @ W, pushed])
+                held = linalg.expm(T * np.block([[A, acting], [np.zeros((n + len(W), 3 * n + len(W)))]]))
+                G = held[: 2 * n, 2 * n :]
+                y_qdd = model.output_slopes(sensors, q, np.zeros(n), np.zeros(n))[2]
+                E = np.hstack([np.asarray(system.D) @ W, unmodelled * y_qdd])
+                Qd, S, R = G @ G.T, G @ (C @ G + E).T, (C @ G + E) @ (C @ G + E).T + R
+            else:
+                # van Loan: the noise that a period gathers
+                gathered = linalg.expm(T * np.block([[-A, Q], [np.zeros_like(A), A.T]]))
+                Qd = gathered[2 * n :, 2 * n :].T @ gathered[: 2 * n, 2 * n :]
+                Qd = (Qd + Qd.T) / 2
+                S, R = Qd @ C.T, C @ Qd @ C.T + R
+            ahead = C @ Phi
+            P = linalg.solve_discrete_are(Phi.T, ahead.T, Qd, R, s=S)
+            L = (Phi @ P @ ahead.T + S) @ np.linalg.inv(ahead @ P @ ahead.T + R)
+            poles = np.linalg.eigvals(Phi - L @ ahead)
     except (np.linalg.LinAlgError, ValueError) as error:
         raise _no_filter(" ".join(str(error).split())) from None
     decay = np.abs(poles) - 1 if period is not None else poles.real / np.abs(poles).max()
     if not (decay < -1e-8).all():
         raise _no_filter("an estimate would not settle")
-    return L, float(np.abs(np.linalg.eigvals(A)).max()), sorted(poles.tolist(), key=lambda s: (abs(s), s.imag))
+    deviation = np.sqrt(np.maximum(np.diag(P), 0.0)).tolist()
+    fastest = float(np.abs(np.linalg.eigvals(A)).max())
+    return L, fastest, sorted(poles.tolist(), key=lambda s: (abs(s), s.imag)), deviation
 
 
 def _steps(period: float, fastest: float) -> int:
@@ -199,12 +235,6 @@ def _steps(period: float, fastest: float) -> int:
             f"at most {MOST_STEPS} are possible: sample faster, or design for an arm with fewer modes (DesignedFor)"
         )
     return steps
-
-
-def _rounded(y: Column, resolution: float) -> Column:
-    import casadi as ca
-
-    return resolution * ca.floor(y / resolution + 0.5) if resolution else y
 
 
 def _runge_kutta(rate: Callable[[Column], Column], x: Column, h: float) -> Column:

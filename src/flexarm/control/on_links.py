@@ -57,9 +57,11 @@ class OnLinks:
         given[mine, range(len(mine))] = 1.0
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
+            felt = [more[-1][seen]] if inner.accelerates else []
+            more = more[: len(more) - len(felt)]
             if inner.drives:
                 more = (*more[:-1], more[-1][states])
-            u, after = inner(t, q[seen], qd[seen], z, *more)
+            u, after = inner(t, q[seen], qd[seen], z, *more, *felt)
             return given @ u, lambda applied: after(applied[mine])
 
         reference = inner.reference
@@ -75,7 +77,8 @@ def _held(arm: Any, names: Sequence[str]) -> Any:
     return arm.replace(
         links=[
             link.replace(joint=Fixed()) if link.joint.moves and link.name not in names else link for link in arm.links
-        ]
+        ],
+        forces=[each for each in arm.forces if each.kind != "drive" or each.link in names],
     )
 
 

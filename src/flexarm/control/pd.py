@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import checked_flag, refused
-from flexarm.control.gains import actuated, actuators, followed, gain, motion, of_all, rigid_arm, torques
+from flexarm.attitude import local
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_flag, checked_number, refused
+from flexarm.control.gains import actuated, actuators, followed, gain, motion, of_all, rigid_arm, rounded, torques
+from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.law import Column, Law
+from flexarm.simulation.feedback import initial
+from flexarm.simulation.law import Column, Law, parted
+from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference, jumps_of
 
 
@@ -28,32 +33,78 @@ class JointPD:
         [N m/rad], [N m s/rad].
     gravity : bool
         Whether to add the rigid arm's gravity torque at y. An arm on a free base falls with it, and has none.
+    filter : float, optional
+        With it yd is not measured but found from y by s / (1 + s / filter) [rad/s]. Sampled, that is exact for a y that
+        goes straight from sample to sample: yd <- a yd + (1 - a) (y - y before) / period, a = exp(-filter period).
+    resolution, noise : float
+        Of the encoders, where there is a filter and the loop is sampled: y is rounded to multiples of the one [rad or
+        m], and has normal noise of the standard deviation of the other before. One that counts on the motor's shaft has
+        the resolution 2 pi / (counts gear_ratio) here.
     """
 
     reference: Reference | ArrayLike
     Kp: ArrayLike
     Kd: ArrayLike
     gravity: bool = True
+    filter: float | None = None
+    resolution: float = 0.0
+    noise: float = 0.0
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """The law for a model."""
         m = actuators("JointPD", model, period)
         with refused("JointPD"):
             checked_flag(self.gravity, "gravity")
+            omega = None if self.filter is None else checked_number(self.filter, "rad/s", POSITIVE, "filter")
+            encoder = {
+                name: checked_number(getattr(self, name), "rad or m", NOT_NEGATIVE, name)
+                for name in ("resolution", "noise")
+            }
+        given = next((name for name, value in encoder.items() if value), None)
+        if given and (omega is None or period is None):
+            needs = "a filter, without which the rate is measured" if omega is None else "Sampled around it"
+            raise DescriptionError(f"JointPD: {given} is {encoder[given]:g}; it needs {needs}")
         weighs = self.gravity and any(model.gravity) and not model.arm.free
         if weighs:
             torques("JointPD", model)
         Kp, Kd = gain("JointPD: Kp", self.Kp, m), gain("JointPD: Kd", self.Kd, m)
         reference, B_T = followed("JointPD", self.reference, model), actuated(model)
         carried = rigid_arm(model).fixed("gravity_force") if weighs else None
+        names = [model.velocities[i] for i in model.arm.actuated]
+
+        def pushed(t: Any, y: Column, yd: Column) -> Column:
+            r, rd, _ = motion(reference, t)
+            show("measured", y, names, "rad or m")
+            show("rate", yd, names, "rad/s or m/s")
+            u = torque(Kp, Kd, r - y, rd - yd)
+            return of_all(model, u if carried is None else u + carried(y))
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
-            y, yd = B_T @ q, B_T @ qd
-            r, rd, _ = motion(reference, t)
-            u = torque(Kp, Kd, r - y, rd - yd)
-            return of_all(model, u if carried is None else u + carried(y)), []
+            return pushed(t, B_T @ q, B_T @ qd), []
 
-        return Law(expression, jumps=jumps_of(reference), reference=reference)
+        if omega is None:
+            return Law(expression, jumps=jumps_of(reference), reference=reference)
+
+        def continuous(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
+            rate = omega * (B_T @ q - z)
+            return pushed(t, B_T @ q, rate), rate
+
+        a = 0.0 if period is None else float(np.exp(-omega * period))
+
+        def sampled(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
+            import casadi as ca
+
+            y, (before, more) = B_T @ q, parted(z, m)
+            rate, begun = parted(more, m)
+            y = rounded(y + noise[0] if noise else y, [encoder["resolution"]] * m)
+            rate = a * rate + (1 - a) * begun * (y - before) / period
+            return pushed(t, y, rate), ca.vertcat(y, rate, 1.0)
+
+        if period is None:
+            start = B_T @ local(model.arm, initial(model, reference)[0])
+            return Law(continuous, tuple(start.tolist()), jumps=jumps_of(reference), reference=reference)
+        noise = (encoder["noise"],) * m if encoder["noise"] else ()
+        return Law(sampled, (0.0,) * (2 * m + 1), noise, jumps=jumps_of(reference), reference=reference)
 
 
 def torque(Kp: Any, Kd: Any, e: Column, ed: Column) -> Column:

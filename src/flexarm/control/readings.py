@@ -58,7 +58,7 @@ class Readings:
         noise, resolution = (np.array(values) * (period is not None) for values in said.values())
         noisy = np.eye(len(names))[:, noise > 0]
         late = _accelerates(model, sensors)
-        if late.any() and (model.states or model.exogenous):
+        if period is None and late.any() and (model.states or model.exogenous):
             signal = names[int(np.argmax(late))]
             why = "states of the drives" if model.states else "what acts from outside"
             message = f"{signal} sees accelerations, which depend on {why}"
@@ -69,12 +69,8 @@ class Readings:
         """Without noise, (p,)."""
         return self.model.with_numbers(self.model.output_function(self.sensors))(configured(self.model.arm, q), qd, qdd)
 
-    def of_state(self, q: Column, qd: Column, u: Column | None) -> Column:
-        """The same where the arm gets u, which may be left out where no signal depends on accelerations."""
-        import casadi as ca
-
-        if not self.late.any() or u is None:
-            return self.of_motion(q, qd, ca.SX.zeros(self.model.nv))
+    def of_state(self, q: Column, qd: Column, u: Column) -> Column:
+        """The same where the arm gets u."""
         x = configured(self.model.arm, q)
         return self.of_motion(q, qd, self.model.fixed("forward_dynamics")(x, qd, u))
 

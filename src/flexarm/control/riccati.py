@@ -74,24 +74,35 @@ def optimal(
 
     Raises `DescriptionError` where a mode that is not stable cannot be reached, or no stabilising solution is found.
     """
-    from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
+    S = scales(A, M)
+    A, B = S[:, None] * A / S, S[:, None] * B
+    check_modes(what, A, B, M, names, period)
+    F, G = (A, B) if period is None else held(A, B, period)
+    _, K, poles = stationary(what, F, G, Q / np.outer(S, S), R, period)
+    return K * S, poles
 
+
+def scales(A: Array, M: Array) -> Array:
+    """S (2k,) of coordinates and rates: entries of S x are of one size, of x' S^2 x the half is about an energy."""
     root = np.sqrt(np.diag(M))
     omega = float(np.abs(np.linalg.eigvals(A)).max()) or 1.0
-    S = np.concatenate([root * omega, root])  # of x' x then the half is about an energy
-    A, B = S[:, None] * A / S, S[:, None] * B
-    _check_modes(what, A, B, M / np.outer(root, root), names, period)
-    F, G = (A, B) if period is None else held(A, B, period)
-    scaled = Q / np.outer(S, S)
+    return np.concatenate([root * omega, root])
+
+
+def stationary(what: str, F: Array, G: Array, Q: Array, R: Array, period: float | None) -> tuple[Array, Array, Array]:
+    """P and K of Riccati's algebraic equation in scaled coordinates, and the closed loop's poles [1/s]; with a period F
+    and G lead from sample to sample. Raises `DescriptionError` where there is no stabilising solution."""
+    from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
+
     try:
-        P = (solve_continuous_are if period is None else solve_discrete_are)(F, G, scaled, R)
+        P = (solve_continuous_are if period is None else solve_discrete_are)(F, G, Q, R)
         K = np.linalg.solve(R, G.T @ P) if period is None else np.linalg.solve(R + G.T @ P @ G, G.T @ P @ F)
     except (LinAlgError, ValueError) as error:
         raise _unsolved(what, " ".join(str(error).split())) from None
     poles = np.linalg.eigvals(F - G @ K)
     if not np.isfinite(poles).all() or not is_stable(poles, period):
         raise _unsolved(what, "its solution does not stabilise; weigh what is not damped in Q")
-    return K * S, poles if period is None else continuous(poles, period)
+    return P, K, poles if period is None else continuous(poles, period)
 
 
 def _unsolved(what: str, why: str) -> DescriptionError:
@@ -119,11 +130,12 @@ def is_stable(poles: Array, period: float | None = None) -> bool:
     return bool((poles.real < 0).all() if period is None else (np.abs(poles) < 1).all())
 
 
-def _check_modes(what: str, A: Array, B: Array, M: Array, names: tuple[str, ...], period: float | None) -> None:
+def check_modes(what: str, A: Array, B: Array, M: Array, names: tuple[str, ...], period: float | None) -> None:
     """Refuse a mode that is not stable and that the inputs do not reach (Popov, Belevitch, Hautus).
 
-    Warn where the period is too long for the fastest one that they do reach. Everything is scaled.
+    Warn where the period is too long for the fastest one that they do reach. A and B are scaled, see `scales`.
     """
+    M = M / np.sqrt(np.outer(np.diag(M), np.diag(M)))
     size = float(np.linalg.norm(A, 2)) or 1.0
     sizes = np.linalg.norm(B, axis=0)
     B = B * size / np.where(sizes > 0, sizes, 1.0)  # each actuator by itself: newtons and newton metres

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from flexarm.control.gains import actuators, inner_law
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law, clipped, limits
+from flexarm.simulation.shown import show
 
 
 @final
@@ -33,6 +34,7 @@ class Saturated:
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
             u, after = inner(t, q, qd, z, *noise)
+            show("command", u, model.inputs, "as that of u", once=True)
             return clipped(u, limit), after
 
         return replace(inner, expression=expression)

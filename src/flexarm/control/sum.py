@@ -73,16 +73,17 @@ class Sum:
         actuators("Sum", model, period)
         laws = [_law(term, model, period) for term in self.terms]
         memory, noises = ([len(getattr(law, name)) for law in laws] for name in ("memory", "noise"))
-        drives = any(law.drives for law in laws)
+        drives, accelerates = any(law.drives for law in laws), any(law.accelerates for law in laws)
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
             import casadi as ca
 
-            noise, states = _noise_and_states(more, sum(noises), drives)
+            noise, states, qdd = _given(more, sum(noises), drives, accelerates)
             total, afters = ca.SX.zeros(len(model.inputs)), []
             parts = zip(laws, self.terms, _parts(z, memory), _parts(noise, noises), strict=True)
             for law, term, own, drawn in parts:
-                u, after = law(t, q, qd, own, drawn, *([states] if law.drives else []))
+                beside = [*([states] if law.drives else []), *([qdd] if law.accelerates else [])]
+                u, after = law(t, q, qd, own, drawn, *beside)
                 check_width(model, u, f"{named(term)} in a Sum")
                 total += u
                 afters.append(after)
@@ -96,6 +97,7 @@ class Sum:
             self._followed(laws, model),
             reduce(lambda found, law: {**law.facts, **found}, laws, dict[str, Any]()),
             drives,
+            accelerates,
         )
 
     def _followed(self, laws: list[Law], model: Model) -> Reference | None:
@@ -146,13 +148,13 @@ def _alone(of_time: Callable[[Any], Column]) -> Callable[..., tuple[Column, Any]
     return lambda t, *_: (of_time(t), [])
 
 
-def _noise_and_states(more: tuple[Column, ...], noises: int, drives: bool) -> tuple[Column, Column]:
-    """What a law is given behind its memory; what is empty is left out there."""
+def _given(more: tuple[Column, ...], noises: int, drives: bool, accelerates: bool) -> list[Column]:
+    """Noise, states of the drives and accelerations, of what a law is given behind its memory; what is empty was left
+    out."""
     import casadi as ca
 
-    noise = more[0] if noises else ca.SX(0, 1)
-    rest = more[1:] if noises else more
-    return noise, rest[0] if drives and rest else ca.SX(0, 1)
+    given = iter(more)
+    return [next(given, ca.SX(0, 1)) if there else ca.SX(0, 1) for there in (noises > 0, drives, accelerates)]
 
 
 def _parts(x: Column, sizes: list[int]) -> list[Column]:

@@ -304,12 +304,15 @@ class Arm(Described):
         known = {link.name: link for link in self.links}
         allowed = [*known, BASE] if self.free else [*known]
         taken = {*known, BASE, "payload", "gravity"}
-        acting: list[tuple[str, Force | Contact]] = [("force", x) for x in self.forces]
-        for what, each in [*acting, *(("contact", x) for x in self.contacts)]:
-            where = f"{what} {each.name!r}"
-            if each.name in taken:
+        signals: set[str] = set()
+        acting: tuple[Force | Contact, ...] = (*self.forces, *self.contacts)
+        for each in acting:
+            where = f"{'force' if isinstance(each, Force) else 'contact'} {each.name!r}"
+            mine = {f"{each.name}.{name}" for name, _ in (each.exogenous if isinstance(each, Force) else ())}
+            if (each.name in taken and not (mine and each.name == each.link)) or mine & signals:
                 raise Fault("name", "is taken; links, forces and contacts need names of their own", where=where)
             taken.add(each.name)
+            signals |= mine
             if each.link not in allowed:
                 there = f"{', '.join(allowed)}{checks.meant(each.link, allowed)}"
                 raise Fault("link", f"is {shown(each.link)}; the arm has {there}", where=where)
@@ -318,6 +321,11 @@ class Arm(Described):
                     raise Fault("at", f"is {each.at}; the base has no stations: leave it out", where=where)
             elif isinstance(known[each.link].joint, Telescope) and each.at != 1.0:
                 raise Fault("at", f"is {each.at}; on a telescope it must be 1, its tip", where=where)
+        drives = [link.name for link in self.links if link.joint.moves]
+        for force in self.forces:
+            if force.kind == "drive" and force.link not in drives:
+                fault = f"is {force.link!r}, which has no drive; there are those of {', '.join(drives)}"
+                raise Fault("link", fault, where=f"force {force.name!r}")
         return self
 
     @model_validator(mode="after")
@@ -552,7 +560,10 @@ class Arm(Described):
     @property
     def _exogenous(self) -> tuple[tuple[str, str], ...]:
         owners = [*((link.name, link.joint.exogenous) for link in self.links)]
-        owners += [(force.name, force.exogenous) for force in self.forces]
+        efforts = {link.name: "N m" if link.joint.turns else "N" for link in self.links}
+        for force in self.forces:
+            effort = (("drive", efforts[force.link]),) if force.kind == "drive" else ()
+            owners.append((force.name, effort or force.exogenous))
         owners += [("base", self.base.exogenous)] if self.base is not None else []
         return tuple((f"{owner}.{name}", unit) for owner, given in owners for name, unit in given)
 

@@ -10,6 +10,7 @@ from flexarm.checks import NOT_NEGATIVE, POSITIVE, SHARE, Described, Fault, Rule
 EXPONENT: Rule = ("from 1 to 3", lambda x: 1.0 <= x <= 3.0)
 FORCES = tuple((f"f{axis}", "N") for axis in "xyz")
 MOMENTS = tuple((f"m{axis}", "N m") for axis in "xyz")
+DRIVE = (("drive", "N m or N"),)
 
 
 @final
@@ -19,7 +20,7 @@ class Force(Described):
     Parameters
     ----------
     name : str
-        Of its inputs; no dots, no spaces.
+        Of its inputs; no dots, no spaces. It may be that of the link.
     link : str
         Its name; "base" is a free base, at its origin.
     at : float
@@ -27,20 +28,27 @@ class Force(Described):
     axes : "base" or "link"
         Along whose axes it is given: those of the base, of a free one those of the world, or those of the link's
         section at the station, which turn with it. Where the link is not deformed these are the link's own.
-    kind : "force", "moment" or "wrench"
-        A wrench is both, the force first: fx, fy, fz [N], mx, my, mz [N m].
+    kind : "force", "moment", "wrench" or "drive"
+        A wrench is both, the force first: fx, fy, fz [N], mx, my, mz [N m]. At the drive of the link's joint it is one
+        number, "push.drive" [N m or N]: what is added to the actuator's torque or force, behind its motor's limits.
     """
 
     name: Annotated[str, checks.label]
     link: Annotated[str, checks.text]
     at: Annotated[float, number("", SHARE)] = 1.0
     axes: Literal["base", "link"] = "base"
-    kind: Literal["force", "moment", "wrench"] = "force"
+    kind: Literal["force", "moment", "wrench", "drive"] = "force"
+
+    @model_validator(mode="after")
+    def _is_somewhere(self) -> Self:
+        if self.kind == "drive" and (self.at != 1.0 or self.axes != "base"):
+            raise Fault("kind", 'is "drive", which has no station and no axes: leave out at and axes')
+        return self
 
     @property
     def exogenous(self) -> tuple[tuple[str, str], ...]:
         """Name and unit of each of its inputs."""
-        return {"force": FORCES, "moment": MOMENTS, "wrench": FORCES + MOMENTS}[self.kind]
+        return {"force": FORCES, "moment": MOMENTS, "wrench": FORCES + MOMENTS, "drive": DRIVE}[self.kind]
 
 
 @final

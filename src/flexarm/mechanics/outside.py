@@ -19,13 +19,14 @@ from flexarm.mechanics.dynamics import (
     Root,
     base_frame,
     first_moment,
+    input_matrix,
     kinetic_energy,
     outward,
     placed,
     twist_of_base,
     twists,
 )
-from flexarm.mechanics.elements import Along, Element, Push, Seen
+from flexarm.mechanics.elements import Along, Element, Push, Seen, along
 from flexarm.mechanics.links import located
 from flexarm.mechanics.moving import at
 from flexarm.mechanics.orbit import gravity_gradient
@@ -95,7 +96,7 @@ def with_outside(chain: Chain, arm: Arm) -> Chain:
         return chain
 
     def elements(chain: Chain) -> tuple[Element, ...]:
-        acting = [force(chain, each, arm.number(each.link)) for each in arm.forces]
+        acting = [(drive if each.kind == "drive" else force)(chain, each, arm.number(each.link)) for each in arm.forces]
         acting += [contact(chain, each, arm.number(each.link)) for each in arm.contacts]
         acting += [strut(chain, each, arm.number) for each in arm.struts]
         acting += [gravity_gradient(chain, arm.orbit)] if arm.orbit else []
@@ -121,6 +122,17 @@ def force(chain: Chain, description: Force, link: int) -> Element:
         return Push(seen.w, supplied=dot(seen.w, seen.v))
 
     return Element(lambda q, qd: both(q, qd)[first : first + given], push, exogenous=given)
+
+
+def drive(chain: Chain, description: Force, link: int) -> Element:
+    """The element of a force at a drive, of which w is what it adds to the actuator's: along the rate B' qd."""
+    place = chain.driven.index(chain.links[link][0])
+    turned = [row[place] for row in input_matrix(chain)]
+
+    def push(seen: Seen) -> Push:
+        return Push(seen.w, supplied=dot(seen.w, seen.v))
+
+    return Element(along(turned), push, exogenous=len(description.exogenous))
 
 
 # -- springs between points --------------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ from flexarm.scenario.outside import BaseMotionInput, OutsideTable
 from flexarm.scenario.outside import made as made_outside
 from flexarm.scenario.tables import listed, state, values
 from flexarm.simulation import solvers
-from flexarm.simulation.dataset import checked_keep
+from flexarm.simulation.dataset import checked_keep, checked_record
+from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.outside import as_outside
 from flexarm.simulation.run import simulate
 from flexarm.simulation.watch import Progress
@@ -124,6 +125,13 @@ def _keep(value: object) -> tuple[str, ...] | None:
         raise Fault("", fault.message) from None
 
 
+def _record(value: object) -> tuple[str, ...] | None:
+    try:
+        return None if value is None else checked_record(value)
+    except Fault as fault:
+        raise Fault("", fault.message) from None
+
+
 @final
 class Scenario(Described):
     """An arm in motion.
@@ -147,6 +155,10 @@ class Scenario(Described):
     outside : dict, optional
         Exogenous inputs by their names, as {"push.fx" = 2.0}: numbers, or tables whose `type` is "constant",
         "piecewise", "table" or, of a base, "base-motion".
+    disturbance : dict, optional
+        What acts at the drives or anywhere, as {"upper.drive" = 0.2, "tip.fy" = 1.0}; values as those of `outside`.
+    record : list of str, optional
+        What the controller saw and meant; see `simulate`.
     samples : int
         Times in the result.
     keep : list of str, optional
@@ -165,6 +177,8 @@ class Scenario(Described):
     reference: AnyMotion | None = None
     controller: ControllerTable | None = None
     outside: OutsideTable | None = None
+    disturbance: OutsideTable | None = None
+    record: Annotated[Any, BeforeValidator(_record)] = None
     solver: Solver = Field(default_factory=Solver)
     initial: Initial = Field(default_factory=Initial)
     keep: Annotated[Any, BeforeValidator(_keep)] = None
@@ -214,6 +228,8 @@ class Scenario(Described):
                 as_outside(made_outside(self.outside), Model(arm))
             except DescriptionError as error:
                 raise DescriptionError(f"outside: {error}") from None
+        if self.disturbance is not None:
+            disturbed(Model(arm), None, made_outside(self.disturbance))
 
     def motion(self, model: Model) -> trajectory.Reference | None:
         """The reference itself, shaped if it is to be; it must have passed `check`."""
@@ -254,6 +270,8 @@ class Scenario(Described):
             "name": self.name,
             "keep": self.keep,
             "w": None if self.outside is None else made_outside(self.outside),
+            "disturbance": None if self.disturbance is None else made_outside(self.disturbance),
+            "record": self.record,
         }
 
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":

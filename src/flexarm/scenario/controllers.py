@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module  # noqa: TID251  (names of the package's own)
 from typing import Annotated, Any
 
@@ -35,9 +36,8 @@ def kinds() -> dict[str, Any]:
     control = _control()
     classes: list[Any] = [getattr(control, name) for name in control.__all__]
     told = {"reference", "attitude", "periods"}
-    found: list[Any] = [
-        c for c in classes if dataclasses.is_dataclass(c) and hasattr(c, "law") and told & {*_fields(c)}
-    ]
+    own: list[Any] = [c for c in classes if hasattr(c, "law") or hasattr(c, "stepper")]
+    found: list[Any] = [c for c in own if dataclasses.is_dataclass(c) and told & {*_fields(c)}]
     return dict(sorted((_kebab(c.__name__), c) for c in found))
 
 
@@ -66,6 +66,8 @@ def _checked(value: object) -> Any:
     if not isinstance(name, str) or name not in known:
         given = "is missing" if name is None else f"is {shown(name)}"
         raise Fault("type", f"{given}; known are {', '.join(known)}{meant(name, known)}")
+    if hasattr(known[name], "stepper") and "period" not in value:
+        raise Fault("period", f"is missing; a {name} controller is called once a period")
     sampling = SAMPLING if "period" in value else ("period",)
     _check_keys(value, known[name], ("reference",), ("type", "nominal", *sampling, *ADDED))
     for part, check, given in _inside(value):
@@ -113,7 +115,11 @@ def _term(table: Mapping[str, Any], reference: Reference | None) -> Any:
     return made(table, reference)
 
 
-PARTS: dict[str, Callable[[Any], Any]] = {"system": system_of, "sensors": sensors_of}
+PARTS: dict[str, Callable[[Any], Any]] = {
+    "system": system_of,
+    "sensors": sensors_of,
+    "outputs": partial(sensors_of, part="outputs"),
+}
 """Keys whose values are made of tables."""
 
 ControllerTable = Annotated[Any, BeforeValidator(_checked)]
@@ -131,6 +137,9 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
     own = {k: v for k, v in table.items() if k not in ("type", "nominal", *SAMPLING, *ADDED)}
     kind = kinds()[table["type"]]
     try:
+        if hasattr(kind, "stepper"):  # it plans within the limits that Sampled then enforces, and knows its nominal arm
+            own |= {k: table[k] for k in ("limit", "rate_limit") if k in table}
+            own |= {"nominal": Model(load(table["nominal"]))} if "nominal" in table else {}
         if "controller" in own:
             own["controller"] = made(own["controller"], reference)
         for key in own.keys() & PARTS.keys():
@@ -142,7 +151,7 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
         for key, kind in ADDED.items():
             if key in table:
                 controller = getattr(control, kind)(controller=controller, **table[key])
-        if "nominal" in table:
+        if "nominal" in table and "nominal" not in own:
             controller = control.DesignedFor(controller, Model(load(table["nominal"])))
         sampling = {k: table[k] for k in SAMPLING if k in table}
         return control.Sampled(controller, **sampling) if sampling else controller

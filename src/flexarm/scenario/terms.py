@@ -41,10 +41,10 @@ def described(table: Any, kinds: Mapping[str, Any], part: str) -> Any:
         raise Fault(part, f"is no {name}: {error}") from None
 
 
-def sensors_of(value: Any) -> list[Any]:
+def sensors_of(value: Any, part: str = "sensors") -> list[Any]:
     """Those of a list of tables; raises `Fault`."""
-    tables = checked_list(value, "a list of tables of sensors", "sensors")
-    return [described(table, SENSORS, f"sensors[{i}]") for i, table in enumerate(tables)]
+    tables = checked_list(value, "a list of tables of sensors", part)
+    return [described(table, SENSORS, f"{part}[{i}]") for i, table in enumerate(tables)]
 
 
 def system_of(value: Any) -> Any:

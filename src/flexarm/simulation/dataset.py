@@ -65,17 +65,28 @@ def kept_of(
     return keep
 
 
+def checked_record(record: Any) -> tuple[str, ...]:
+    """Names of what a controller shows, each once; None is none. Raises `Fault`."""
+    if record is None:
+        return ()
+    names = tuple(checked_names(record, "names of what the controller shows", "record"))
+    for name in names:
+        if not isinstance(name, str):
+            raise Fault("record", f"has {shown(name)}; it must be names of what the controller shows")
+    return tuple(dict.fromkeys(names))
+
+
 FAR = 0.5
 """Share of its length that the tip of a link in one piece may be deflected by."""
 
 
-def numbers(model: Model, layout: Layout, kept: tuple[str, ...]) -> int:
+def numbers(model: Model, layout: Layout, kept: tuple[str, ...], recorded: int = 0) -> int:
     """How many numbers a result takes for each of its times, and while it is made."""
     links, m, joints = len(model.arm.links), len(model.inputs), len(model.arm.joints)
     takes = {"tip": 3, "deflection": 3 * links, "tip_angle": 3 * links, "u": m, "power": 1 + 2 * m}
     takes |= {"q_ref": joints, "drive_state": layout.own, "w": layout.exogenous, **dict.fromkeys(MOMENTA, 3)}
     energies = 5 if {*AUDIT} & {*kept} else 0  # with the balance, its error, and one on the way
-    return 1 + layout.size + energies + sum(takes.get(name, 0) for name in kept)
+    return 1 + layout.size + energies + 2 * recorded + sum(takes.get(name, 0) for name in kept)
 
 
 def by_pieces(function: Callable[[slice], Array], count: int, columns: int, needed: int) -> Array:
@@ -314,6 +325,14 @@ def dataset(
     found, audit = variables(model, drive, reference, layout, t, x, kept, outside)
     data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
     coords = coordinates(model, t, kept)
+    if drive.records:
+        sizes = np.cumsum([len(each.signals) for each in drive.records])
+        w = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
+        columns = np.split(drive.recorded(t, layout.parts(x, w)), sizes[:-1], axis=1)
+        for each, seen in zip(drive.records, columns, strict=True):
+            over = f"{each.name}_signal"
+            data[each.name] = (("time", over), seen, {"units": each.unit})
+            coords[over] = list(each.signals)
     attributes = {
         "title": f"{arm.name}: simulated motion",
         "arm": arm.canonical(),
@@ -327,6 +346,8 @@ def dataset(
     if model.varied:
         values = zip((each.name for each in model.varied), model.p.tolist(), strict=True)
         attributes["parameters"] = json.dumps(dict(values))
+    if drive.records:
+        attributes["recorded"] = " ".join(each.name for each in drive.records)
     if keep is not None:
         attributes["kept"] = " ".join(kept)
     attributes = {key: escape.attribute(x) if isinstance(x, str) else x for key, x in attributes.items()}

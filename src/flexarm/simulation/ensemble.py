@@ -16,6 +16,7 @@ from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
 from flexarm.simulation import memory, methods
 from flexarm.simulation.dataset import checked_keep, kept_of, numbers
+from flexarm.simulation.disturbance import disturbed_many
 from flexarm.simulation.ensemble_dataset import dataset
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, groups, tasks
@@ -58,6 +59,7 @@ def simulate_many(
     progress: Progress | bool = True,
     name: str = "",
     w: Any = None,
+    disturbance: Any = None,
 ) -> "Dataset":
     """N motions of an arm, as an `xarray.Dataset` with the dimension `run`; each is what `simulate` gives.
 
@@ -76,6 +78,8 @@ def simulate_many(
         Parameters of the arms that move, where the model varies. Controllers are designed for the model as it is given.
     w : exogenous inputs of `simulate`, a list of N of them, or numbers (N, k)
         What comes from outside. Runs in which it is constant go in lanes.
+    disturbance : disturbance of `simulate`, a list of N of them, or numbers (N, m)
+        What acts at the drives or anywhere beside all this.
     runs : int, optional
         N, where nothing else says it.
     method, rtol, atol, samples, step, spectral_radius, reference, name
@@ -116,10 +120,12 @@ def simulate_many(
     if values is not None and values.ndim > 2:
         raise DescriptionError(f"p has shape {values.shape}; it must be ({len(model.p)},) or (N, {len(model.p)})")
     outsides, around = _outsides(w, model)
-    told = {"p": values, "u": which, "w": around}
+    disturbances, by = _disturbances(disturbance)
+    told = {"p": values, "u": which, "w": around, "disturbance": by}
     count = _count(runs, {**{k: x for k, x in given.items() if x is not None}, **told})
     if values is not None and values.ndim == 1:
         model, values = model.at(values), None
+    model, outsides, around = _disturbed(model, outsides, around, disturbances, by)
     references = [drive.wanted if reference is None else reference for drive in drives]
     for each in references:
         if each is not None:
@@ -238,6 +244,30 @@ def _outsides(w: Any, model: Model) -> tuple[list[Outside], Array | None]:
     return found, around
 
 
+def _disturbances(given: Any) -> tuple[list[Any], Array | None]:
+    """Each, and which of them in each run; None where it is the same in all."""
+    if isinstance(given, np.ndarray) and given.ndim == 2:
+        return list(given), np.arange(len(given))
+    if not isinstance(given, list | tuple) or all(isinstance(each, Real) for each in given):
+        return [given], None
+    unique = {id(each): each for each in given}
+    return list(unique.values()), np.array([[*unique].index(id(each)) for each in given], dtype=np.int64)
+
+
+def _disturbed(
+    model: Model, outsides: list[Outside], around: Array | None, disturbances: list[Any], by: Array | None
+) -> tuple[Model, list[Outside], Array | None]:
+    """The model of all runs, what comes from outside with the disturbances, and which of it in each run."""
+    if all(each is None for each in disturbances):
+        return model, outsides, around
+    given = next((each for each in (around, by) if each is not None), None)
+    alike = np.zeros(1 if given is None else len(given), dtype=np.int64)
+    both = np.stack([alike if each is None else each for each in (around, by)], axis=1)
+    pairs, which = np.unique(both, axis=0, return_inverse=True)
+    model, found = disturbed_many(model, [outsides[i] for i in pairs[:, 0]], [disturbances[j] for j in pairs[:, 1]])
+    return model, found, None if given is None else which.ravel()
+
+
 def _designed(each: Any, model: Model, designed: dict[Any, Input]) -> Input:
     """An input; sampled controllers that differ in their seeds alone are designed once."""
     if not isinstance(each, Sampled):
@@ -284,7 +314,9 @@ def _rows(name: str, value: Any, signals: tuple[str, ...]) -> Array | None:
 def _count(runs: int | None, given: dict[str, Array | None]) -> int:
     """How many runs there are; raises `DescriptionError` where two say different things, or nobody says it."""
     said = {} if runs is None else {"runs": runs}
-    said |= {key: len(x) for key, x in given.items() if x is not None and (x.ndim == 2 or key in ("u", "w"))}
+    said |= {
+        key: len(x) for key, x in given.items() if x is not None and (x.ndim == 2 or key in ("u", "w", "disturbance"))
+    }
     if not said:
         raise DescriptionError("simulate_many: give q0, qd0, u or p for each run, or say how many there are: runs=N")
     if len(set(said.values())) > 1:

@@ -218,7 +218,8 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
         return asked.method, float(asked.step or 0.0), "as asked"
     if asked.method != "auto" or drive.period is not None:
         given = runs.at(r) if drive.period is not None else model
-        return methods.chosen(asked.method, asked.step, given, drive, runs.q[r], asked.until, asked.rtol)
+        swings = runs.outside(r).swings
+        return methods.chosen(asked.method, asked.step, given, drive, runs.q[r], asked.until, asked.rtol, swings)
     rest = np.array(model.arm.rest)
     fastest = methods.fastest_of(model, rest)
     rate = integrand(model, drive.quantity, len(drive.memory))

@@ -5,13 +5,15 @@ an input like any other: continuous, it is evaluated with every right-hand side 
 arm. Sampled laws stand in the module `sampled`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
 from flexarm.attitude import configuration, local
+from flexarm.checks import shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import localized, moved_by_joints
@@ -21,10 +23,11 @@ from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
 from flexarm.native.lifted import LiftedKernel
 from flexarm.native.varying import At
-from flexarm.simulation.law import Column, Law, law_of
+from flexarm.simulation.law import Column, Law, law_of, parted
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import InLanes, Input
+from flexarm.simulation.protocol import InLanes, Input, Recorded
 from flexarm.simulation.rhs import Plan
+from flexarm.simulation.shown import Shown, collecting, show
 from flexarm.trajectory import Reference, reference_motion
 
 if TYPE_CHECKING:
@@ -44,6 +47,8 @@ class Feedback(Input):
     reference: Reference | None = None
     controller: Any = None
     """What the law was designed by, if it was; the law itself is functions, which no other process has."""
+    records: tuple[Recorded, ...] = ()  # type: ignore[assignment]
+    """What the result shows of the law."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.controller is None:
@@ -70,6 +75,20 @@ class Feedback(Input):
     def kernel(self) -> LiftedKernel:
         """(t, q, qd, z) -> (u, dz/dt)."""
         return kernel(self.law, self.model, self.name)
+
+    def recording(self, names: tuple[str, ...], model: Model) -> Self:
+        """Itself: what it shows follows from the states of the run."""
+        return replace(self, records=recording(self.law, model, names)[1])
+
+    def recorded(self, t: Array, parts: Mapping[str, Array]) -> Array:
+        """What the law shows at times t and states there."""
+        names, memory = tuple(x.name for x in self.records), len(self.law.memory)
+        law, _ = recording(self.law, self.model, names)
+        rows = np.hstack(
+            [t[:, None], parts["q"], parts["qd"], parts["z"], np.zeros((len(t), len(law.memory) - memory))]
+        )
+        found = kernel(law, self.model, self.name).many(np.ascontiguousarray(rows))
+        return found[:, len(self.model.inputs) + memory :]
 
     def begun(self, model: Model, times: Array) -> Self:
         """Itself, which keeps nothing."""
@@ -119,8 +138,9 @@ class Feedback(Input):
 def continuous(controller: Any, model: Model) -> Feedback:
     """The input of a controller that works all the time."""
     law = law_of("u", controller, model)
-    if law.drives:
-        raise DescriptionError(f"{named(controller)}: it measures currents and must be sampled; put Sampled around it")
+    if law.drives or law.accelerates:
+        what = "currents" if law.drives else "accelerations"
+        raise DescriptionError(f"{named(controller)}: it measures {what} and must be sampled; put Sampled around it")
     return Feedback(law, model, named(controller), law.reference, controller)
 
 
@@ -131,19 +151,20 @@ def check_model(name: str, own: Model, model: Model) -> None:
         raise DescriptionError(f"controller {name} was designed for {other}")
 
 
-def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: int = 0) -> LiftedKernel:
-    """The law compiled: t, q, qd, `own` states of drives, memory and noise laid end to end, to u and memory's.
+def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: tuple[int, ...] = ()) -> LiftedKernel:
+    """The law compiled: t, q, qd, `own` states of drives, memory, noise, and qdd where it measures accelerations, laid
+    end to end, to u and memory's.
 
     The law sees local coordinates in the place of q, see `attitude.local`. One that stands behind a function gets, in
-    the places of q and qd, `behind` numbers each. It is found on disk by the structure of the traced function, so a law
-    need not say what it depends on, and one with other gains is there already.
+    the places of q and qd, `behind` numbers: its u, and what it has seen. It is found on disk by the structure of the
+    traced function, so a law need not say what it depends on, and one with other gains is there already.
     """
     import casadi as ca
 
-    sizes = (1, behind or model.nq, behind or model.nv, own, len(law.memory), len(law.noise))
-    symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "s", "z", "noise"), sizes, strict=True)]
-    t, q, qd, s, z, noise = symbols
-    u, after = law(t, q if behind else localized(model.arm, q), qd, z, noise, *([s] if law.drives else []))
+    sizes = (1, *(behind or (model.nq, model.nv)), own, len(law.memory), len(law.noise), model.nv * law.accelerates)
+    symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "s", "z", "noise", "qdd"), sizes, strict=True)]
+    t, q, qd, s, z, noise, qdd = symbols
+    u, after = law(t, q if behind else localized(model.arm, q), qd, z, noise, *([s] if law.drives else []), qdd)
     check_width(model, u, name)
     following = after(u)
     if following.numel() != len(law.memory):
@@ -151,6 +172,41 @@ def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: int 
         raise DescriptionError(f"controller {name}: {message}")
     traced = ca.Function("law", [ca.vertcat(*symbols)], ca.cse([ca.densify(ca.vertcat(u, following))]))
     return lifted.kernel(traced)
+
+
+def recording(
+    law: Law, model: Model, names: tuple[str, ...], behind: tuple[int, ...] = ()
+) -> tuple[Law, tuple[Recorded, ...]]:
+    """The law with what it shows by some names as its last memory, or that memory's rates; and what that is.
+
+    Any law shows its "command", and its "memory" if it has one. Raises `DescriptionError` for a name that it does not
+    show.
+    """
+    import casadi as ca
+
+    memory = len(law.memory)
+
+    def seen(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Column, dict[str, Shown]]:
+        with collecting() as found:
+            u, after = law(t, q, qd, z, *more)
+            following = after(u)
+            show("command", u, model.inputs, "as that of u", once=True)
+            if memory:
+                show("memory", z, unit="as in the law", once=True)
+        return u, following, found
+
+    def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Column]:
+        u, following, found = seen(t, q, qd, parted(z, memory)[0], *more)
+        return u, ca.vertcat(following, *(found[name].values for name in names))
+
+    sizes = (1, *(behind or (model.nv, model.nv)), memory, len(law.noise))
+    sizes += (len(model.states) * law.drives, model.nv * law.accelerates)
+    there = seen(*(ca.SX.sym("x", k) for k in sizes))[2]
+    if unknown := next((name for name in names if name not in there), None):
+        raise DescriptionError(f"record has {shown(unknown)}; the controller shows {', '.join(there)}")
+    records = tuple(Recorded(name, there[name].signals, there[name].unit) for name in names)
+    beside = (0.0,) * sum(len(each.signals) for each in records)
+    return replace(law, expression=expression, memory=(*law.memory, *beside)), records
 
 
 def check_drives(model: Model, before: str, must: str) -> None:

@@ -43,6 +43,8 @@ class Law:
     reference : the motion of the joints that the law follows, if any
     facts : what the design found: gains, poles, ratios
     drives : whether the law, which must be sampled, measures the states of the arm's drives: currents
+    accelerates : whether the law, which must be sampled, measures accelerations. Its last argument is then qdd just
+        before the sample, under the u held until then and all that acts from outside
     """
 
     expression: Callable[..., tuple[Any, Any]]
@@ -52,6 +54,7 @@ class Law:
     reference: Reference | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     drives: bool = False
+    accelerates: bool = False
 
     def __post_init__(self) -> None:
         with refused("Law"):
@@ -65,7 +68,7 @@ class Law:
             checked_instance(self.facts, Mapping, "facts")
 
     def __call__(self, t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, After]:
-        """u, and what follows for the memory from the u that reaches the arm; more is the noise, then s."""
+        """u, and what follows for the memory from the u that reaches the arm; more is the noise, s, then qdd."""
         given = self.expression(t, q, qd, z, *(each for each in more if each.numel()))
         if not isinstance(given, list | tuple) or len(given) != 2:
             raise DescriptionError(f"a law gives {shown(given)}; it must give u and what follows for its memory")

@@ -91,13 +91,16 @@ def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any
 
 
 def chosen(
-    method: str, step: float | None, model: Model, drive: Input, q: Array, until: float, rtol: float
+    method: str, step: float | None, model: Model, drive: Input, q: Array, until: float, rtol: float, swings: bool
 ) -> tuple[str, float, str]:
-    """The method, its step (0 where it chooses its own) and the reason."""
+    """The method, its step (0 where it chooses its own) and the reason; `swings` says whether what comes from outside
+    changes between its jumps, faster than the arm for all we know."""
     if method != "auto":
         found, reason = method, "as asked"
     elif drive.period is not None:
         found, step, reason = between_samples(model, q, drive.period)
+        if swings and found in solvers.FIXED:
+            found, step, reason = "dop853", 0.0, "what comes from outside changes between samples"
     else:
         return "auto", 0.0, ""
     found, missing = solvers.available(found)

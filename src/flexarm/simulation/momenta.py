@@ -21,12 +21,12 @@ def acting(model: Model, drive: Input, outside: Outside, until: float, u: Array,
     arm = model.arm
     u, w = np.vstack([u, drive.known(model, until)]), np.vstack([w, outside.known(model, until)])
     first = sum(len(link.joint.exogenous) for link in arm.links)  # what drives take does not come from outside
-    count = sum(len(force.exogenous) for force in arm.forces)
-    found = {
+    pushing = [force.kind != "drive" for force in arm.forces for _ in force.exogenous]
+    found: dict[str, bool] = {
         "gravity": any(model.gravity),
         "gravity's gradient": arm.orbit is not None,
-        "thrusters": u[:, len(arm.joints) :].any(),
-        "forces": w[:, first : first + count].any(),
+        "thrusters": bool(u[:, len(arm.joints) :].any()),
+        "forces": bool(w[:, first : first + len(pushing)][:, pushing].any()),
         "contacts": bool(arm.contacts),
         "struts": any(not strut.to for strut in arm.struts),
     }

@@ -231,6 +231,11 @@ class Outside:
         return all(isinstance(each, Piecewise) and np.isneginf(each.times).all() for _, _, each in self.parts)
 
     @property
+    def swings(self) -> bool:
+        """Whether they change between two jumps."""
+        return not all(isinstance(each, Piecewise) for _, _, each in self.parts)
+
+    @property
     def native(self) -> bool:
         """Whether no Python is called."""
         return not any(isinstance(each, Computed) for _, _, each in self.parts)
@@ -337,10 +342,14 @@ def _meant(key: Any, names: Sequence[str]) -> list[str]:
 
 def _part(where: str, value: Any, model: Model, first: int, names: Sequence[str]) -> tuple[int, int, Input]:
     """What gives some of the inputs."""
-    return first, len(names), _input(where, value, model, names)
+    return first, len(names), given_by(where, value, model, names)
 
 
-def _input(where: str, value: Any, model: Model, names: Sequence[str]) -> Input:
+def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Input:
+    """What gives some of the exogenous inputs of a model, those of these names.
+
+    Raises `DescriptionError`, which begins with `where`, where the value gives none.
+    """
     if isinstance(value, BaseMotion):
         if tuple(names) != tuple(name for name in model.exogenous if name.startswith("base.")) or not names:
             raise DescriptionError(f"{where} is a BaseMotion; it moves a MovingBase: w={{'base': BaseMotion(...)}}")

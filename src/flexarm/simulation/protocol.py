@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
+from flexarm.checks import shown
+from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.rhs import Plan
 from flexarm.trajectory import Reference
@@ -20,6 +22,16 @@ Array = np.ndarray
 Ahead = Callable[[Array, Array], tuple[int, Array, int, int]]
 """Of the edges of stretches and the state at the first: how many of them it took, the state after these, of how many of
 the run's times the state is known, and steps."""
+
+
+@final
+@dataclass(frozen=True)
+class Recorded:
+    """A variable of a result that shows what a controller saw or meant: its name, those of its signals, its unit."""
+
+    name: str
+    signals: tuple[str, ...]
+    unit: str
 
 
 @final
@@ -82,6 +94,19 @@ class Input(ABC):
         """
         return self
 
+    def recording(self, names: tuple[str, ...], model: Model) -> Self:
+        """This input such that it keeps what it shows by these names; raises `DescriptionError` for others."""
+        raise DescriptionError(f"record has {shown(names[0])}; there is nothing of an input that is no controller")
+
+    @property
+    def records(self) -> tuple[Recorded, ...]:
+        """What it keeps."""
+        return ()
+
+    def recorded(self, t: Array, parts: Mapping[str, Array]) -> Array:
+        """What it keeps, side by side (times, k), at times t and states' parts by name, after the run."""
+        return np.empty((len(t), 0))
+
     def corners(self, until: float) -> Iterable[float]:
         """The ends of the stretches of a run, ascending, from 0 to `until` [s]."""
         jumps = self.jumps()
@@ -130,6 +155,10 @@ class Input(ABC):
     def fault(self, plan: Plan, model: Model, t: float, x: Array) -> str:
         """What in it is not finite near t and the state x, where a run has stopped; "" if all is."""
         return ""
+
+    def report(self) -> dict[str, Any]:
+        """What there is to say after a run, for the result's attributes: numbers and texts by names."""
+        return {}
 
     @abstractmethod
     def described(self) -> str:

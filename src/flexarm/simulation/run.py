@@ -16,12 +16,13 @@ from flexarm.interrupts import heard_by
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
 from flexarm.simulation import contacts, memory, methods
-from flexarm.simulation.dataset import bent_far, checked_keep, dataset, faulty, kept_of, numbers
+from flexarm.simulation.dataset import bent_far, checked_keep, checked_record, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
+from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
-from flexarm.simulation.outside import Outside, as_outside
+from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
@@ -67,6 +68,8 @@ def simulate(
     keep: Any = None,
     s0: Any = None,
     w: Any = None,
+    disturbance: Any = None,
+    record: Any = None,
 ) -> "Dataset":
     """The motion of an arm from t = 0, as an `xarray.Dataset` on a uniform grid of times.
 
@@ -114,6 +117,16 @@ def simulate(
         Exogenous inputs, see `Model.exogenous`; default zero. (exogenous,) constant; `Piecewise`, `Table`; a Python
         function w(t) or w(t, q, qd); an object with a law; or a dict of such by names: {"push.fx": 2.0, "base": ...},
         a `BaseMotion` among them.
+    disturbance : numbers, function, input or dict, optional
+        What acts on the arm beside all this, wherever it need not be declared: (m,) at the drives, added to what u
+        gives behind its limits [N m or N]; or a dict by names, {"upper.drive": 0.2, "tip.fy": fa.Piecewise(...)}:
+        "tip", a link (its tip) or a free "base" with fx to mz, f or m [N, N m], along the base's axes; or a `Force`.
+        Values are as those of w. It acts in continuous time, under a sampled controller too, which does not know it.
+        The result is that of the arm with these forces added; `w` has them.
+    record : list of str, optional
+        What the result shows of the controller at its times, held from sample to sample: "command", u before limits and
+        delay; "memory", where it has one; and what the controller shows beside, as "measured" and "estimate" of an
+        `Observed`. A variable `measured (time, measured_signal)` each.
 
     Returns
     -------
@@ -143,28 +156,29 @@ def simulate(
     with refused("simulate"):
         checked_instance(model, Model, "model")
         checked_instance(name, str, "name")
-        keep = checked_keep(keep)
+        keep, recorded = checked_keep(keep), checked_record(record)
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the time")
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
     drive = as_input(u, model)  # what is designed for a model is designed for this one
+    drive = drive.recording(recorded, model) if recorded else drive
     if p is not None:
         model = model.at(p)
+    model, outside = disturbed(model, w, disturbance)
     layout = Layout.of(model, len(drive.memory))
     rest = drive.initial(model)
     q, qd = _initial("q0", q0, rest[0], model.coordinates), _initial("qd0", qd0, rest[1], model.velocities)
     q = unit_pose("q0", q, model.arm)
     s = _initial("s0", s0, np.zeros(len(model.states)), model.states)
-    outside = as_outside(w, model)
     reference = drive.wanted if reference is None else reference
     if reference is not None:
         checked_wanted(reference, model)
     with refused("simulate"):
         kept = kept_of(keep, reference, layout.own, layout.exogenous, model.arm.free)
-    _check_size(int(samples), numbers(model, layout, kept))
+    _check_size(int(samples), numbers(model, layout, kept, sum(len(each.signals) for each in drive.records)))
     times = np.linspace(0.0, float(until), int(samples))
     drive = drive.begun(model, times)
-    chosen, step, why = methods.chosen(method, step, model, drive, q, until, rtol)
+    chosen, step, why = methods.chosen(method, step, model, drive, q, until, rtol, outside.swings)
 
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
@@ -198,6 +212,7 @@ def simulate(
             "compile_seconds": compiled - began,
             "solve_seconds": finished - compiled,
             "status": run.failure or ("completed" if run.completed else "interrupted"),
+            **drive.report(),
         }
         t, x = times[: run.reached], run.x[: run.reached]
         if outside.parts:

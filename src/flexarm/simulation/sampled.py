@@ -4,7 +4,7 @@ Its output is held until the next sample, after delay, saturation and rate limit
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -26,13 +26,23 @@ from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.lifted import LiftedKernel
 from flexarm.simulation.advance import Advance
-from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named
+from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named, recording
 from flexarm.simulation.law import Actuators, Column, Law, law_of, parted, what_it_is
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import InLanes, Input
+from flexarm.simulation.protocol import InLanes, Input, Recorded
 from flexarm.simulation.rhs import Plan, loops
-from flexarm.simulation.samples import Ahead
-from flexarm.simulation.stepped import Seen, Step, Stepped, check_seen, reference_of, stepped
+from flexarm.simulation.samples import Ahead, Feeling
+from flexarm.simulation.shown import show
+from flexarm.simulation.stepped import (
+    Seen,
+    Step,
+    Stepped,
+    check_seen,
+    reckoning_with,
+    reference_of,
+    report_of,
+    stepped,
+)
 from flexarm.trajectory import Reference
 
 Array = np.ndarray
@@ -99,8 +109,16 @@ class Sampled:
         function = stepped(self.controller, self.sensors)
         if function:
             check_seen(function.sensors, model, period)
-            # behind Python the command stands in the place of q
-            inner = Law(lambda t, u, *_: (u, []), reference=reference_of(function))
+            function = reckoning_with(function, float(self.delay))
+            seen = () if function.sensors is None else model.output_names(function.sensors)
+
+            def passed(t: Any, u: Column, y: Column, *_: Column) -> tuple[Column, list[Column]]:
+                """What stands behind Python has the command in the place of q, and in that of qd what was read."""
+                if seen:
+                    show("measured", y, seen, "as the sensors'")
+                return u, []
+
+            inner = Law(passed, reference=reference_of(function))
         else:
             inner = law_of("Sampled: controller", self._designed(), model, period)
 
@@ -110,6 +128,7 @@ class Sampled:
             own, under_way = parted(z, len(inner.memory))
             u, after = inner(t, q, qd, own, *noise)
             check_width(model, u, named(self.controller))
+            show("command", u, model.inputs, "as that of u", once=True)
             u, under_way = actuators.apply(u, under_way, period)
             return u, ca.vertcat(after(u), under_way)
 
@@ -145,6 +164,8 @@ class SampledFeedback(Input):
     """What the law was designed by, if it was; the law itself is functions, which no other process has."""
     held: "Held | None" = None
     """What the arm got in one run; only `begun` has it."""
+    records: tuple[Recorded, ...] = ()  # type: ignore[assignment]
+    """What is kept of the law beside: its last memory."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.controller is None:
@@ -166,6 +187,16 @@ class SampledFeedback(Input):
         """At rest, on the reference if there is one."""
         return initial(model, self.reference)
 
+    def recording(self, names: tuple[str, ...], model: Model) -> Self:
+        """The law with what it shows as further memory, which nothing reads but the result."""
+        law, records = recording(self.law, model, names, self.behind)
+        return replace(self, law=law, records=records)
+
+    def recorded(self, t: Array, parts: Mapping[str, Array]) -> Array:
+        """What was kept at the last sample."""
+        assert self.held is not None
+        return self.held.at(t)[:, len(self.model.inputs) :]
+
     def begun(self, model: Model, times: Array) -> Self:
         """The same law with what it will hold in this run."""
         check_model(self.name, self.model, model)
@@ -173,7 +204,8 @@ class SampledFeedback(Input):
         if not count <= MOST_SAMPLES:
             message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
-        return replace(self, held=Held(self.started(model), times, len(model.inputs)))
+        recorded = sum(len(each.signals) for each in self.records)
+        return replace(self, held=Held(self.started(model), model, times, recorded))
 
     def corners(self, until: float) -> Iterable[float]:
         """The samples, and the end."""
@@ -188,18 +220,27 @@ class SampledFeedback(Input):
         assert self.held is not None
         if t == 0.0:
             plan.feed(loops().addresses["nothing"])
+            self.held.begin(plan)
         plan.u[:] = self.held.sample(t, x)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """What was held; NaN where the law was never called."""
         assert self.held is not None
-        return self.held.at(t)
+        return self.held.at(t)[:, : len(self.model.inputs)]
+
+    @property
+    def behind(self) -> tuple[int, ...]:
+        """How many numbers stand behind Python: of u, and of what its sensors have read."""
+        if self.function is None:
+            return ()
+        sensors = self.function.sensors
+        return len(self.model.inputs), 0 if sensors is None else len(self.model.output_names(sensors))
 
     @cached_property
     def kernel(self) -> LiftedKernel:
-        """(t, q, qd, s, z, noise) -> (u, next z); behind a Python function its u stands for q, and there is no s."""
+        """(t, q, qd, s, z, noise, qdd) -> (u, next z); behind Python its u stands for q, and there is no s."""
         if self.function:
-            return kernel(self.law, self.model, self.name, behind=len(self.model.inputs))
+            return kernel(self.law, self.model, self.name, behind=self.behind)
         return kernel(self.law, self.model, self.name, len(self.model.states))
 
     def started(self, model: Model | None = None) -> "Called":
@@ -209,11 +250,14 @@ class SampledFeedback(Input):
     def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> Ahead | None:
         """From sample to sample, where the law is compiled."""
         assert self.held is not None
-        return None if self.function else Ahead(self.held, plan, solver, times, x)
+        if self.function:
+            return None
+        self.held.begin(plan)
+        return Ahead(self.held, plan, solver, times, x)
 
     def in_lanes(self, model: Model) -> InLanes | None:
-        """The law, called for all lanes at each sample; not where it is a Python function."""
-        if self.function:
+        """The law, called for all lanes at each sample; not where it is Python, or feels accelerations."""
+        if self.function or self.law.accelerates:
             return None
         return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False)
 
@@ -245,6 +289,10 @@ class SampledFeedback(Input):
             )
         return u
 
+    def report(self) -> dict[str, Any]:
+        """What a controller in Python says."""
+        return self.held.law.report() if self.held else {}
+
     def described(self) -> str:
         """Its name and period."""
         return f"{self.name}, sampled every {self.period:g} s"
@@ -256,9 +304,10 @@ class Called:
 
     Attributes
     ----------
-    given : (1 + nq + nv + states of drives + memory + noises + constants,)
-        What the kernel is given: t, q, qd, the drives' states s, the memory z, which lives on, noise, and the law's
-        constants; behind a Python function its u stands in the place of q, and there is no s.
+    given : (1 + nq + nv + states of drives + memory + noises + accelerations + constants,)
+        What the kernel is given: t, q, qd, the drives' states s, the memory z, which lives on, noise, qdd where the law
+        measures it, and the law's constants; behind a Python function its u stands in the place of q, and there is no
+        s.
     states, memory, noises : int
     late : float
         A sample may come so much after a time of the result, and count from there on [s].
@@ -267,12 +316,12 @@ class Called:
     def __init__(self, law: SampledFeedback, model: Model):
         self.law, self._m = law, len(law.model.inputs)
         self.memory, self.noises = len(law.law.memory), len(law.law.noise)
-        self.states = 2 * self._m if law.function else Layout.of(law.model).states
+        self.states = sum(law.behind) if law.function else Layout.of(law.model).states
         self.late = 1e-9 * law.period
-        ends = np.cumsum([1 + self.states, self.memory, self.noises])
+        ends = np.cumsum([1 + self.states, self.memory, self.noises, law.model.nv * law.law.accelerates])
         self.given = np.concatenate([np.zeros(ends[-1]), law.kernel.constants])
         self._known = self.given[: ends[-1]]
-        _, self._z, self._noise, _ = np.split(self.given, ends)
+        _, self._z, self._noise, self._qdd, _ = np.split(self.given, ends)
         self._z[:] = law.law.memory
         self._rng, self._sigma = np.random.default_rng(law.seed), np.array(law.law.noise)
         self.code = law.kernel.code  # what does not fit is refused before the run
@@ -281,14 +330,22 @@ class Called:
             self._seen = Seen(law.function.sensors, model, law.period, self._rng)
             self._step = law.function.stepper(law.model, law.period)
 
-    def __call__(self, t: float, x: Array) -> Array:
-        """u (m,)."""
+    @property
+    def feels(self) -> bool:
+        """Whether accelerations just before a sample are measured, or what depends on what acts from outside."""
+        return self.law.law.accelerates or (self.law.function is not None and self._seen.driven)
+
+    def __call__(self, t: float, x: Array, qdd: Array | None = None, w: Array | None = None) -> Array:
+        """u (m,); where the law `feels`, of accelerations and what acts from outside just before."""
         m = self._m
         self.given[0] = t
+        self._qdd[:] = qdd if self.law.law.accelerates else 0.0
         if self.law.function is None:
             self.given[1 : 1 + self.states] = x[: self.states]
         else:
-            self.given[1 : 1 + m] = self.law.called(self._step, t, self._seen(x, self._u))
+            y = self._seen(x, self._u, w)
+            self.given[1 : 1 + m] = self.law.called(self._step, t, y)
+            self.given[1 + m : 1 + self.states] = y[: self.states - m]
         if self.noises:
             self._noise[:] = self.drawn(1)[0]
         found = self.law.kernel.one(self._known)
@@ -304,6 +361,10 @@ class Called:
     def memory_now(self) -> Array:
         """z, (memory,)."""
         return self._z
+
+    def report(self) -> dict[str, Any]:
+        """What the controller says of the run."""
+        return report_of(self._step) if self.law.function else {}
 
     def drawn(self, count: int) -> Array:
         """Noise for so many samples, (count, noises)."""
@@ -325,28 +386,35 @@ class Held:
 
     Attributes
     ----------
-    given : (times, m)
+    given : (times, m + recorded)
         Up to the time `next`; NaN from there on.
-    u : (m,)
-        Held now.
+    u : (m + recorded,)
+        Held now; behind u what is recorded, the last numbers of the law's memory.
     late : float
         As that of `Called`.
     """
 
-    def __init__(self, law: Called, times: Array, count: int):
-        self.law, self._times, self.late = law, times, law.late
-        self.given = np.full((len(times), count), np.nan)
+    def __init__(self, law: Called, model: Model, times: Array, recorded: int):
+        self.law, self._model, self._times, self.late, self.recorded = law, model, times, law.late, recorded
+        self.given = np.full((len(times), len(model.inputs) + recorded), np.nan)
         self.u = self.given[0].copy()
         self.next = 0
+        self.feeling: Feeling | None = None
+
+    def begin(self, plan: Plan) -> None:
+        """Before the first sample."""
+        self.feeling = Feeling(plan, self._model) if self.law.feels else None
 
     def sample(self, t: float, x: Array) -> Array:
         """u from t on."""
         self._hold(t - self.late)
-        self.u[:] = self.law(t, x)
-        return self.u
+        felt = () if self.feeling is None else (self.feeling(t, x), self.feeling.w)
+        u = self.law(t, x, *felt)
+        self.u[:] = np.concatenate([u, self.law.memory_now[len(self.law.memory_now) - self.recorded :]])
+        return u
 
     def at(self, times: Array) -> Array:
-        """What was held at some of the times, ascending."""
+        """What was held, and recorded, at some of the times, ascending."""
         self._hold(times[-1] + self.late)
         first = int(np.searchsorted(self._times, times[0]))
         return self.given[first : first + len(times)]

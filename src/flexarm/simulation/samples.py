@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.model import Model
 from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, call
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, is_finite
+from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan, Shared, loops
 from flexarm.simulation.steps import copied
 
@@ -24,7 +26,61 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
-CODE = Once(lambda: translated(sampled))
+FELT = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+CODE = Once(lambda: translated(sampled, felt))
+
+
+@dataclass
+class Before:
+    """An arm just before a sample, and what native code needs for its accelerations there.
+
+    Attributes
+    ----------
+    rate : address
+        Of the kernel (x, u, w) -> (dx, powers); 0 where nobody asks.
+    first, accelerations
+        Where in dx these stand, and how many.
+    t, x, dx
+        At which time and state, and the state's rates there under the u that is held.
+    """
+
+    shared: Sequence[Shared]
+    rate: int
+    states: int
+    first: int
+    accelerations: int
+    t: float
+    x: Floats
+    dx: Floats
+
+
+@final
+class Feeling:
+    """What is felt in a run just before a sample: accelerations, and what acts from outside."""
+
+    def __init__(self, plan: Plan, model: Model):
+        layout, self.code = Layout.of(model), model.kernel("state_rate").code
+        self.w = plan.w
+        self.record = Placed(
+            Before(
+                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
+                rate=self.code.addresses["evaluate"],
+                states=layout.states,
+                first=layout.qd.start,
+                accelerations=model.nv,
+                t=0.0,
+                x=np.zeros(layout.states),
+                dx=np.zeros(layout.size),
+            )
+        )
+
+    def __call__(self, t: float, x: Array) -> Array:
+        """qdd (nv,); what acts from outside stands in w then."""
+        record = self.record
+        record.t = t
+        record.x[:] = x[: record.states]
+        FELT(CODE().addresses["felt"])(record.address)
+        return record.dx[record.first : record.first + record.accelerations]
 
 
 @dataclass
@@ -36,17 +92,19 @@ class Samples:
     advance, solver : addresses
         Of a solver as the module `advance` has them, and of its record.
     law : address
-        Of the kernel (t, q, qd, z, noise, constants) -> (u, next z).
+        Of the kernel (t, q, qd, z, noise, qdd, constants) -> (u, next z).
+    before, feels
+        What gives qdd, and whether the law measures it.
     late : float
         A sample may come so much after a time at which u is shown, and count from there on [s].
     given, found
         What the law is given, z among it and its constants last, and what it gives.
     edges, upto : (count + 1,)
         Where stretches end; how many of the times come up to each.
-    times, held, rows : (total,), (total, inputs), (total, size)
-        Of the result: u and the state. `next` is the first that does not know its u.
+    times, held, rows : (total,), (total, inputs + recorded), (total, size)
+        Of the result: u with what is recorded, and the state. `next` is the first that does not know its u.
     u, x
-        Held now; the state now.
+        Held now, with what is recorded, which are the last numbers of the memory; the state now.
     ends, out, reached
         Of one stretch: its times, states there, and how many.
     """
@@ -55,9 +113,12 @@ class Samples:
     advance: int
     solver: int
     law: int
+    before: Sequence[Before]
+    feels: int
     states: int
     inputs: int
     memory: int
+    recorded: int
     noises: int
     size: int
     total: int
@@ -103,15 +164,18 @@ class Ahead:
                 advance=self._solver.code,
                 solver=self._solver.record,
                 law=law.code.addresses["evaluate"],
+                before=np.array([held.feeling.record.address if held.feeling else 0]),  # type: ignore[arg-type]
+                feels=held.feeling is not None,
                 states=law.states,
-                inputs=len(held.u),
+                inputs=len(held.u) - held.recorded,
                 memory=law.memory,
+                recorded=held.recorded,
                 noises=law.noises,
                 size=size,
                 total=len(times),
                 late=held.late,
                 given=law.given,
-                found=np.empty(len(held.u) + law.memory),
+                found=np.empty(len(held.u) - held.recorded + law.memory),
                 noise=law.drawn(count),
                 edges=edges,
                 upto=upto.astype(np.int64),
@@ -142,14 +206,21 @@ def sampled(s: Samples, count: int) -> int:
     """As many of so many samples as can be taken."""
     shared = s.shared[0]
     u, z = shared.buffer[1 + shared.states :], s.given[1 + s.states :]
+    kept = s.inputs + s.recorded
     for k in range(count):
         t, end = s.edges[k], s.edges[k + 1]
         while s.next < s.total and s.times[s.next] < t - s.late:
-            copied(s.u, s.held[s.next * s.inputs :], s.inputs)
+            copied(s.u, s.held[s.next * kept :], kept)
             s.next += 1
         s.given[0] = t
         copied(s.x, s.given[1:], s.states)
         copied(s.noise[k * s.noises :], z[s.memory :], s.noises)
+        if s.feels != 0:
+            before = s.before[0]
+            before.t = t
+            copied(s.x, before.x, s.states)
+            felt(before)
+            copied(before.dx[before.first :], z[s.memory + s.noises :], before.accelerations)
         call(s.law, s.given, s.found)
         if is_finite(s.found, s.inputs + s.memory) == 0:
             return k
@@ -169,6 +240,17 @@ def sampled(s: Samples, count: int) -> int:
         copied(s.out, s.rows[first * s.size :], wanted * s.size)
         copied(s.out[(ends - 1) * s.size :], s.x, s.size)
         copied(s.found, s.u, s.inputs)
+        copied(s.found[s.inputs + s.memory - s.recorded :], s.u[s.inputs :], s.recorded)
         copied(s.found[s.inputs :], z, s.memory)
         s.steps += s.reached[1]
     return count
+
+
+def felt(s: Before) -> None:
+    """The rates of a state just before a sample: the input is that held until then."""
+    shared = s.shared[0]
+    shared.buffer[0] = min(s.t, shared.last)
+    copied(s.x, shared.buffer[1:], s.states)
+    if shared.outside != 0:
+        call(shared.outside, shared.buffer, shared.buffer[shared.place :], shared.given)
+    call(s.rate, shared.buffer[1:], s.dx)

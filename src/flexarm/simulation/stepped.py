@@ -28,7 +28,9 @@ class Stepped(Protocol):
     """A controller that is Python, as `Sampled` takes it.
 
     One that follows a motion of the joints may say so by a further attribute `wanted`, a Reference: the run begins on
-    it, and it is shown beside the result.
+    it, and it is shown beside the result. One that reckons with the time until its commands reach the arm may have a
+    method `delayed(delay)`, which gives the controller for a delay [s], that of `Sampled`. The function that a stepper
+    gives may have a method `report()`, a dict of what there is to say after a run, for the result's attributes.
     """
 
     @property
@@ -143,8 +145,14 @@ class Seen:
         self._all, self._driven = bool((self._every == 1).all()), self._outputs.driven
         self._noisy, self._rounded = np.flatnonzero(self._noise), np.flatnonzero(self._resolution)
 
-    def __call__(self, x: Array, u: Array) -> Array:
-        """y at a sample, where the run's state is x and u is what has been held up to now; an array of its own.
+    @property
+    def driven(self) -> bool:
+        """Whether what is seen may depend on what acts from outside."""
+        return self._sensors is not None and self._driven and bool(self.model.exogenous)
+
+    def __call__(self, x: Array, u: Array, w: Array | None = None) -> Array:
+        """y at a sample, where the run's state is x, u is what has been held up to now, and w acts from outside; an
+        array of its own.
 
         A sensor whose time has not come gives what it read last.
         """
@@ -153,6 +161,7 @@ class Seen:
         if self._sensors is None:
             return np.concatenate([q, qd])
         given = {"u": u} | ({"s": x[layout.s]} if self.model.states else {}) if self._driven else {}
+        given |= {} if w is None or not self.driven else {"w": w}
         y = np.array(self._outputs.values(q, qd, **given))
         if len(self._noisy):
             y[self._noisy] += self._noise[self._noisy] * self._rng.standard_normal(len(self._noisy))
@@ -169,12 +178,9 @@ def check_seen(sensors: Sequence[Any] | None, model: Model, period: float) -> No
     """Refuse sensors that do not fit the arm, or the period."""
     if sensors is None:
         return
-    found = outputs(model, sensors)
+    outputs(model, sensors)
     for each in sensors:
         _every(each, period)
-    if found.driven and model.exogenous:
-        what = f"its sensors see what acts from outside, {model.exogenous[0]} for one"
-        raise DescriptionError(f"Sampled: {what}, which a controller does not know; leave out accelerometers")
 
 
 def _every(sensor: Any, period: float) -> int:
@@ -192,6 +198,16 @@ def _every(sensor: Any, period: float) -> int:
 def _said(sensor: Any, name: str) -> float | None:
     """How it samples; one of the user's need not say that, and is read exactly at every sample."""
     return getattr(sensor, name, None)
+
+
+def reckoning_with(controller: Stepped, delay: float) -> Stepped:
+    """The controller for commands that reach the arm so late [s], if it cares."""
+    return controller.delayed(delay) if hasattr(controller, "delayed") else controller
+
+
+def report_of(step: Step) -> dict[str, Any]:
+    """What the function says after a run."""
+    return dict(step.report()) if hasattr(step, "report") else {}
 
 
 def reference_of(controller: Stepped) -> Reference | None:

@@ -173,7 +173,8 @@ class ScenarioTask:
         return self.knows == "nominal" or self.scenario.reference is None
 
     def _arguments(self, model: Model, samples: Samples, i: int) -> dict[str, Any]:
-        return self._at(samples, i).arguments(model) | {"keep": self.keep.needs()}
+        asked = self._at(samples, i).arguments(model) | {"keep": self.keep.needs()}
+        return {name: value for name, value in asked.items() if name != "record"}  # an outcome is of the arm
 
     def _designed(self, model: Model) -> dict[str, Any]:
         """The arguments of runs that differ in their arms alone, what is designed for the nominal one ready."""

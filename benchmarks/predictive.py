@@ -1,0 +1,255 @@
+"""Predictive control: time of a step, and what solves its quadratic programs, condensed or with states between."""
+
+import os
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+from time import thread_time
+from typing import Any
+
+import numpy as np
+
+import flexarm as fa
+from benchmarks.report import Table, time
+from flexarm.control import Predictive
+from flexarm.control.predictive_solver import OPTIONS, Solver, miss
+from flexarm.control.predictive_steps import ABOUT, Steps
+
+Array = np.ndarray
+
+ARMS: dict[str, tuple[str, float, dict[str, Any]]] = {
+    "planar, 2 + 2 modes": (
+        "subudhi-morris",
+        0.01,
+        {
+            "reference": fa.Quintic((0.0, 0.0), (np.pi / 2, np.pi / 6), 2.0),
+            "limit": 0.25,
+            "deflection": 0.03,
+            "bandwidth": 4.0,
+        },
+    ),
+    "Canadarm, 3 x 2 modes": (
+        "canadarm",
+        0.02,
+        {
+            "reference": fa.Quintic((0.0, 0.0, 0.0), (0.75, 0.5, 1.0), 10.0),
+            "limit": [1100.0, 800.0, 300.0],
+            "deflection": 0.25,
+        },
+    ),
+}
+"""Torques and deflections are below what the motion would take."""
+WEIGHTS: dict[str, Any] = {"Q": [30.0, 10.0, 10.0, 1.0, 0.1, 0.1], "R": 0.5}
+HORIZONS = (20, 40, 80, [1] * 10 + [5] * 14)
+CONDENSED: dict[str, dict[str, Any]] = {
+    **OPTIONS,
+    "proxqp": {"error_on_fail": False, "proxqp": {"backend": "dense", "max_iter": 10000.0, "eps_abs": 1e-9}},
+    "qpoases": {"error_on_fail": False, "printLevel": "none"},
+}
+SPARSE: dict[str, dict[str, Any]] = {
+    "hpipm": {"error_on_fail": False, "hpipm": {"mode": "balance"}},
+    "osqp": OPTIONS["osqp"],
+    "piqp": OPTIONS["piqp"],
+}
+
+
+@contextmanager
+def quiet() -> Any:
+    """What solvers print goes nowhere."""
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def moved(
+    model: fa.Model,
+    given: Predictive,
+    period: float,
+    steps: int,
+    seen: Callable[[Steps], None],
+    bent: list[float] | None = None,
+) -> Steps:
+    """A run of the controller on the arm, and the largest deflection of a tip at each sample."""
+    controller = given.stepper(model, period)
+    course = controller.course
+    plant = fa.Stepper(model, period, course.r[0, : model.nv], 0 * course.r[0, model.nv :])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in range(steps):
+            began = thread_time()
+            u = controller(k * period, plant.state)
+            controller.seconds[-1] = thread_time() - began
+            plant.step(u)
+            seen(controller)
+            if bent is not None:
+                bent.append(float(np.abs(model.deflections(plant.q)[:, 1]).max()))
+    return controller
+
+
+def measure(quick: bool) -> list[Table]:
+    """Steps, and their programs."""
+    count = 60 if quick else 250
+    return [_steps(count), _swings(), *(_solvers(name, 10 if quick else 60) for name in ARMS)]
+
+
+def _steps(count: int) -> Table:
+    table = Table(
+        "Predictive control: a step, from the state to the torques",
+        (
+            "arm",
+            "horizon",
+            "linearised about",
+            "median",
+            "99th percentile",
+            "with active limits",
+            "rate it allows [Hz]",
+        ),
+    )
+    for name, (arm, period, given) in ARMS.items():
+        model = fa.Model(fa.load(arm))
+        for horizon in HORIZONS:
+            for about in ("reference", "state", "prediction"):
+                if about != "reference" and horizon != 40:
+                    continue
+                found = moved(model, Predictive(**given, horizon=horizon, about=about), period, count, lambda _: None)
+                median, slow = np.percentile(found.seconds[5:], [50, 99])
+                text = f"{sum(horizon)} in {len(horizon)} steps" if isinstance(horizon, list) else str(horizon)
+                table.add(name, text, about, time(median), time(slow), f"{found.active} of {count}", f"{1 / slow:.0f}")
+    table.notes.append(
+        "While the reference moves: its models change from sample to sample. One thread, its processor time."
+    )
+    return table
+
+
+def _swings() -> Table:
+    """A hub and a beam, 12 and 90 rad/s: by how much the deflection passes its limit on the arm itself."""
+    table = Table(
+        "Predictive control: a beam swings by a radian, its deflection limited to 6 mm",
+        ("swing in [s]", *(f"about the {about}" for about in ABOUT)),
+    )
+    body = fa.Beam(length=1.0, mass=0.3, EI=8.0, modes={"y": 2}, damping=0.005)
+    link = fa.Link(name="beam", joint=fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.05), body=body)
+    model = fa.Model(fa.Arm(name="beam", links=[link], payload=fa.Payload(mass=0.1)))
+    for duration in (1.2, 0.8, 0.5):
+        row = []
+        for about in ABOUT:
+            bent: list[float] = []
+            reference = fa.Quintic((0.0,), (1.0,), duration)
+            given = Predictive(reference, limit=2.0, deflection=6e-3, horizon=30, about=about, **WEIGHTS)
+            moved(model, given, 0.02, 75, lambda _: None, bent)
+            row.append(f"{100 * (max(bent) / 6e-3 - 1):.2g} %")
+        table.add(f"{duration:g}", *row)
+    table.notes.append("By how much the limit is passed at the samples; without limits it is 33 mm in 1.2 s.")
+    return table
+
+
+def _solvers(name: str, count: int) -> Table:
+    arm, period, given = ARMS[name]
+    model = fa.Model(fa.load(arm))
+    table = Table(
+        f"Quadratic programs of predictive control: {name}, 40 periods",
+        ("solver", "form", "median", "99th percentile", "optimal to 1e-5", "worst miss"),
+    )
+    kept: list[tuple[Any, ...]] = []
+
+    def keep(controller: Steps) -> None:
+        plan = controller.plan
+        if controller.solved > len(kept) and plan is not None and plan.active:
+            p, stage = plan.program, controller.course.stage.rows(controller.course.at(plan.first, 40))
+            kept.append((p.D, p.g, p.A, plan.low, plan.high, plan, stage, controller))
+
+    moved(model, Predictive(**given, horizon=40, penalty=None), period, 3 * count, keep)
+    kept = kept[:count]
+    for solver, options in CONDENSED.items():
+        OPTIONS.setdefault(solver, options)
+        with quiet():
+            rows, columns = kept[0][2].shape
+            program, seconds, misses = Solver(solver, rows, columns), [], []
+            for D, g, A, low, high, *_ in kept:
+                began = thread_time()
+                s, multipliers, _ = program(D, g, A, low, high)
+                seconds.append(thread_time() - began)
+                misses.append(miss(D, g, A, low, high, s, multipliers))
+        _add(table, solver, "condensed", seconds, misses)
+    for solver in SPARSE:
+        with quiet():
+            seconds, misses = _sparse(solver, kept)
+        _add(table, solver, "sparse", seconds, misses)
+    table.notes.append(
+        f"{len(kept)} programs of a run with limits of torque and hard ones of deflection, {columns} moves and {rows} "
+        "limits condensed. One thread, its processor time. A miss is that of the optimality conditions; of the "
+        "sparse form, that of the first inputs "
+        "from DAQP's, a share of the limit."
+    )
+    return table
+
+
+def _add(table: Table, solver: str, form: str, seconds: list[float], misses: list[float]) -> None:
+    median, slow = np.percentile(seconds, [50, 99])
+    good = int((np.array(misses) <= 1e-5).sum())
+    table.add(solver, form, time(median), time(slow), f"{good} of {len(misses)}", f"{np.nanmax(misses):.0e}")
+
+
+def _sparse(solver: str, kept: list[tuple[Any, ...]]) -> tuple[list[float], list[float]]:
+    """The same problems over all states and inputs: x0, u0, x1, ..., rows F x + G u - x' = 0 and those of outputs."""
+    import casadi as ca
+
+    *_, plan, stage, controller = kept[0]
+    k, s, m = stage.G.shape
+    p = len(controller.limits.low)
+    width = s + m
+    columns = k * width + s
+    H = ca.diagcat(*[ca.Sparsity.dense(s, s), ca.Sparsity.dense(m, m)] * k, ca.Sparsity.dense(s, s))
+    pattern = np.zeros((k * (s + p) + p, columns))
+    for i in range(k):
+        row, at = i * (s + p), i * width
+        pattern[row : row + s, at : at + width] = 1.0
+        pattern[row : row + s, at + width : at + width + s] = np.eye(s)
+        pattern[row + s : row + s + p, at : at + s] = 1.0
+    pattern[k * (s + p) :, k * width :] = 1.0
+    A_ = ca.sparsify(ca.DM(pattern)).sparsity()
+    options = dict(SPARSE[solver])
+    if solver == "hpipm":
+        options |= {"N": k, "nx": [s] * (k + 1), "nu": [*[m] * k, 0], "ng": [p] * (k + 1)}
+    program = ca.conic("sparse", solver, {"h": H, "a": A_}, options)
+    seconds, misses = [], []
+    for *_, plan, stage, controller in kept:
+        course, limits = controller.course, controller.limits
+        rows = course.at(plan.first, k + 1)
+        Hd = np.zeros((columns, columns))
+        Ad = np.zeros(pattern.shape)
+        lba, uba = np.zeros(len(pattern)), np.zeros(len(pattern))
+        lbx, ubx = np.full(columns, -np.inf), np.full(columns, np.inf)
+        for i in range(k + 1):
+            at, row = i * width, i * (s + p)
+            Hd[at : at + s, at : at + s] = stage.Q[i] if i < k else course.best.P[rows[-1]]
+            C, y = controller.C[rows[i]], controller.y[rows[i]]
+            of = row + s if i < k else row
+            Ad[of : of + p, at : at + s] = C
+            lba[of : of + p], uba[of : of + p] = limits.low - y, limits.high - y
+            if i == 0:
+                lba[of : of + p], uba[of : of + p] = -1e6, 1e6
+            if i < k:
+                Hd[at + s : at + width, at + s : at + width] = stage.R[i]
+                Ad[row : row + s, at : at + width] = np.hstack([stage.F[i], stage.G[i]])
+                Ad[row : row + s, at + width : at + width + s] = -np.eye(s)
+                v = course.v[rows[i]]
+                lbx[at + s : at + width], ubx[at + s : at + width] = -limits.u - v, limits.u - v
+        lbx[:s] = ubx[:s] = plan.x0
+        h, a = ca.project(ca.DM(Hd), H), ca.project(ca.DM(Ad), A_)
+        began = thread_time()
+        try:
+            found = program(h=h, a=a, lba=lba, uba=uba, lbx=lbx, ubx=ubx)
+        except RuntimeError:
+            seconds.append(thread_time() - began)
+            misses.append(np.inf)
+            continue
+        seconds.append(thread_time() - began)
+        u = np.array(found["x"]).ravel()[s:width] + course.v[rows[0]]
+        misses.append(float(np.abs((u - plan.u[0]) / limits.u).max()))
+    return seconds, misses

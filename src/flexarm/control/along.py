@@ -1,0 +1,143 @@
+"""A motion of the whole arm: its states and inputs between the given times, and the arm's linear models along it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm.checks import Fault, checked_array, checked_flag, refused, shown
+from flexarm.control.equilibrium import rest
+from flexarm.control.gains import followed
+from flexarm.control.timescales import time_scales
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.trajectory import reference_values
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicHermiteSpline
+
+Array = np.ndarray
+
+POINTS = 401
+"""Times of the motion of a reference."""
+NODES = 17
+"""Of those at which the equilibrium is found."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A motion that an arm makes under torques known with it.
+
+    Attributes
+    ----------
+    times : (k,)
+        From 0 on [s].
+    q, qd : (k, n)
+        Between the times cubics with these places and rates.
+    u : (k, m)
+    held : bool
+        Whether each u lasts until the next; else they are joined by straight lines.
+    """
+
+    times: Array
+    q: Array
+    qd: Array
+    u: Array
+    held: bool
+
+    @property
+    def end(self) -> float:
+        """Its last time [s]."""
+        return float(self.times[-1])
+
+    @property
+    def jumps(self) -> Array:
+        """Where u jumps."""
+        return self.times[1:][(np.diff(self.u, axis=0) != 0).any(axis=1)] if self.held else np.empty(0)
+
+    @cached_property
+    def _path(self) -> "CubicHermiteSpline":
+        from scipy.interpolate import CubicHermiteSpline
+
+        return CubicHermiteSpline(self.times, self.q, self.qd)
+
+    def states(self, t: Array) -> tuple[Array, Array]:
+        """q and qd (times, n) at times within it."""
+        return self._path(t), self._path(t, 1)
+
+    def inputs(self, t: Array) -> Array:
+        """u (times, m) at times within it, from the right at a jump."""
+        if self.held:
+            return self.u[np.searchsorted(self.times, t, side="right") - 1]
+        return np.stack([np.interp(t, self.times, row) for row in self.u.T], axis=1)
+
+    def means(self, edges: Array, after: Array) -> Array:
+        """The mean of u from each of the edges to the next (k - 1, m); `after` (m,) follows on the motion."""
+        if self.held:
+            gathered = np.cumsum(np.diff(self.times)[:, None] * self.u[:-1], axis=0)
+        else:
+            gathered = np.cumsum(np.diff(self.times)[:, None] * (self.u[:-1] + self.u[1:]) / 2, axis=0)
+        gathered = np.vstack([np.zeros((1, self.u.shape[1])), gathered])
+        inside = np.minimum(edges, self.end)
+        k = np.clip(np.searchsorted(self.times, inside, side="right") - 1, 0, len(self.times) - 2)
+        passed = (inside - self.times[k])[:, None]
+        slope = 0.0 if self.held else np.diff(self.u, axis=0)[k] / np.diff(self.times)[k][:, None]
+        total = gathered[k] + passed * (self.u[k] + passed * slope / 2) + (edges - inside)[:, None] * after
+        return np.diff(total, axis=0) / np.diff(edges)[:, None]
+
+
+def motion_of(what: str, model: Model, times: Any, q: Any, qd: Any, u: Any, held: Any) -> Motion:
+    """A motion of a model's arm; raises `DescriptionError` where the parts do not fit."""
+    n, m = model.nv, len(model.inputs)
+    with refused(what):
+        t, q, qd, u = (checked_array(x, name) for x, name in ((times, "times"), (q, "q"), (qd, "qd"), (u, "u_ref")))
+        held = checked_flag(held, "hold")
+        if t.ndim != 1 or len(t) < 2:
+            raise Fault("times", f"has shape {t.shape}; it must be two or more numbers in a row")
+        u = u[:, None] if u.ndim == 1 and m == 1 else u
+        for x, name, columns in ((q, "q", n), (qd, "qd", n), (u, "u_ref", m)):
+            if x.shape != (len(t), columns):
+                arm = f"arm {model.arm.name!r} has {columns} {'inputs' if name == 'u_ref' else 'coordinates'}"
+                raise Fault(name, f"has shape {x.shape}; it must be {(len(t), columns)}: {len(t)} times, {arm}")
+        if t[0] != 0.0 or not (np.diff(t) > 0).all():
+            raise Fault("times", f"go from {shown(float(t[0]))} s; they must begin at 0 and increase")
+    return Motion(t, q, qd, u, held)
+
+
+def slow_motion(what: str, model: Model, given: Any) -> Motion:
+    """The motion of an arm that follows a reference of its joints slowly: see `TimeScales.along`."""
+    import casadi as ca
+
+    reference = followed(what, given, model)
+    found = rest(reference)
+    if found is None:
+        raise DescriptionError(f"{what}: the reference never comes to rest; give a motion that ends")
+    if found[0] == 0.0:
+        raise DescriptionError(f"{what}: the reference does not move; use LQR")
+    scales, n, m = time_scales(model), model.nv, len(model.inputs)
+    t = ca.SX.sym("t")
+    along = ca.Function("along", [t], list(scales.along(reference, t)))
+    times = np.linspace(0.0, found[0], POINTS)
+    u, x = (np.array(part).T for part in along(times[None]))
+    nodes = np.linspace(0.0, found[0], NODES)
+    found_there = [np.concatenate(scales.beyond_first_order(at)) for at in reference_values(reference, nodes)]
+    more = np.stack([np.interp(times, nodes, row) for row in np.array(found_there).T], axis=1)
+    return Motion(times, x[:, :n] + more[:, m:] @ scales.T[:, m:].T, x[:, n:], u + more[:, :m], False)
+
+
+def linear_models(model: Model, motion: Motion, t: Array) -> tuple[Array, Array]:
+    """A (k, 2n, 2n) and B (k, 2n, m) at times (k,) of small deviations x = (q, qd) from a motion, dx/dt = A x + B u, by
+    exact derivatives."""
+    (q, qd), u, n = motion.states(t), motion.inputs(t), model.nv
+    to_q, to_qd, to_u = (stacked(model.slope("forward_dynamics", to), q, qd, u) for to in ("q", "qd", "u"))
+    zero, one = np.zeros((len(t), n, n)), np.broadcast_to(np.eye(n), (len(t), n, n))
+    A = np.concatenate([np.concatenate([zero, one], axis=2), np.concatenate([to_q, to_qd], axis=2)], axis=1)
+    return A, np.concatenate([np.zeros_like(to_u), to_u], axis=1)
+
+
+def stacked(function: Any, *rows: Array) -> Array:
+    """A CasADi Function's matrix for each of the rows of its arguments: (k, rows, columns)."""
+    found = np.array(function.map(len(rows[0]))(*(row.T for row in rows)))
+    return np.moveaxis(found.reshape(len(found), len(rows[0]), -1), 1, 0)

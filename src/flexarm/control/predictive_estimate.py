@@ -1,0 +1,77 @@
+"""The state of a predictive controller from what sensors read: a Kalman filter along the motion of the arm itself."""
+
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+
+from flexarm.control.predictive_course import Array, Course, Slopes
+from flexarm.errors import DescriptionError
+from flexarm.sensors import Outputs
+from flexarm.simulation.stepper import Stepper
+
+
+@final
+@dataclass(eq=False)
+class Estimate:
+    """x^ (2n,), sample by sample:
+
+        x^ <- x^ + L (y - h(x^)),    L = P C' (C P C' + R)^-1,    P <- P - L C P
+        x^ <- where the arm goes in a period from x^,    P <- Phi P Phi' + W
+
+    C is the slope of h at x^, Phi that of the controller's model. It begins with the P of the steady filter for the arm
+    linearised where the course begins.
+
+    Attributes
+    ----------
+    x : (2n,)
+        x^, at first where the arm is taken to begin.
+    noise : (p,)
+        Variances of the readings.
+    W : (2n, 2n)
+        Of what a period adds.
+    """
+
+    course: Course
+    sensors: Outputs
+    x: Array
+    noise: Array
+    W: Array
+    P: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        from scipy.linalg import LinAlgError, solve_discrete_are
+
+        model = self.course.model
+        n = model.nv
+        self._plant = Stepper(model, self.course.period, self.x[:n], self.x[n:])
+        self._slopes = Slopes(model, self.sensors.sensors)
+        Phi, C = self.course.Phi[0], self._slopes(self.course.r[:1])[0]
+        S = self.course.S
+        F, H, W = S[:, None] * Phi / S, C / S, S[:, None] * self.W * S
+        root = np.sqrt(self.noise)
+        try:
+            P = solve_discrete_are(F.T, (H / root[:, None]).T, (W + W.T) / 2, np.eye(len(root)))
+        except (LinAlgError, ValueError) as error:
+            why = " ".join(str(error).split())
+            must = "the sensors must see every motion that does not die out"
+            raise DescriptionError(f"Predictive: no steady filter: {why}; {must}") from None
+        self.P = P / np.outer(S, S)
+
+    def corrected(self, y: Array) -> Array:
+        """x^ once y has been read."""
+        n = self.course.model.nv
+        C = self._slopes(self.x[None])[0]
+        PC = self.P @ C.T
+        L = np.linalg.solve(C @ PC + np.diag(self.noise), PC.T).T
+        self.x = self.x + L @ (y - self.sensors.values(self.x[:n], self.x[n:]))
+        self.P = self.P - L @ PC.T
+        return self.x
+
+    def moved(self, u: Array, Phi: Array) -> None:
+        """A period on, in which u reached the arm."""
+        n = self.course.model.nv
+        self._plant.reset(self.x[:n], self.x[n:])
+        self.x = self._plant.step(u)
+        P = Phi @ self.P @ Phi.T + self.W
+        self.P = (P + P.T) / 2

@@ -1,0 +1,200 @@
+"""A prediction over a horizon as a function of its free moves alone: what the limits see of them.
+
+The inputs are u = -K x + c, K the optimum without limits. Whatever the steps, what is paid is then that optimum's and
+the sum of c' H c: with s = L' c, H = L L', the moves are the nearest to none, min |s|^2, that keep to the limits. The
+problem is as well conditioned as the limits, however long the horizon and however little damped the arm.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from flexarm.control.predictive_course import Array, Optimum, Stage
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Condensed:
+    """States and inputs over k steps, of the state x0 (s + 1,) and of moves (k m,).
+
+    Attributes
+    ----------
+    x_of_moves, x_of_x0 : (k + 1, s + 1, k m), (k + 1, s + 1, s + 1)
+        From the beginning to the end.
+    u_of_moves, u_of_x0 : (k, m, k m), (k, m, s + 1)
+        Deviations of the inputs.
+    """
+
+    x_of_moves: Array
+    x_of_x0: Array
+    u_of_moves: Array
+    u_of_x0: Array
+
+
+def condensed(stage: Stage, best: Optimum) -> Condensed:
+    """The steps one after another, under u = -K x + c."""
+    k, s, m = stage.G.shape
+    x = np.zeros((k + 1, s, k * m + s))  # of the moves, then of x0
+    u = np.empty((k, m, k * m + s))
+    x[0, :, k * m :] = np.eye(s)
+    moves = np.linalg.inv(np.swapaxes(best.L, 1, 2))  # c = L'^-1 s
+    for i in range(k):
+        u[i] = -best.K[i] @ x[i]
+        u[i, :, i * m : (i + 1) * m] += moves[i]
+        x[i + 1] = stage.F[i] @ x[i] + stage.G[i] @ u[i]
+    return Condensed(x[..., : k * m], x[..., k * m :], u[..., : k * m], u[..., k * m :])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What is limited.
+
+    Attributes
+    ----------
+    lengths : (k,)
+        Periods of each step.
+    u, rate : (m,)
+        Sizes of the inputs, and of their change in a period; infinite where there is no limit.
+    low, high : (p,)
+        Of the outputs; soft where `soft`.
+    names : of the inputs, then of the outputs
+    """
+
+    lengths: Array
+    u: Array
+    rate: Array
+    low: Array
+    high: Array
+    soft: bool
+    names: tuple[str, ...]
+
+    @property
+    def edges(self) -> Array:
+        """Samples at which steps begin, and at which the last one ends (k + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.lengths)])
+
+    @property
+    def units(self) -> Array:
+        """Sizes of the outputs' limits (p,)."""
+        ends = np.abs(np.stack([self.low, self.high]))
+        return np.where(np.isfinite(ends), ends, 0.0).max(axis=0, initial=0.0)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The quadratic program of a horizon: min |s|^2 / 2 + what soft limits cost, over low <= A (s, e) + B x0 <= high.
+
+    The rows are those of the inputs, of their changes, of the outputs from above, then from below, and e >= 0, e being
+    by how much each output passes its limits at most; all in shares of the limits. Those without a limit are left out.
+
+    Attributes
+    ----------
+    c : Condensed
+    D, g : (k m + p,)
+    A, B : (rows, k m + p), (rows, s + 1)
+    used : (all rows,) of bool
+    """
+
+    limits: Limits
+    c: Condensed
+    D: Array
+    g: Array
+    A: Array
+    B: Array
+    used: Array
+
+    @classmethod
+    def of(cls, limits: Limits, c: Condensed, C: Array, weight: float) -> "Program":
+        """C (k, p, s + 1) are the outputs' slopes at the ends of the steps; `weight` is that of soft limits."""
+        k, m, moves = c.u_of_moves.shape
+        p, s = C.shape[1], C.shape[2]
+        soft = p if limits.soft else 0
+        first = np.zeros_like(c.u_of_moves[:1]), np.zeros_like(c.u_of_x0[:1])
+        changes = (np.diff(x, axis=0, prepend=x0) for x, x0 in zip((c.u_of_moves, c.u_of_x0), first, strict=True))
+        outputs = [(C @ x[1:]).reshape(k * p, x.shape[2]) for x in (c.x_of_moves, c.x_of_x0)]
+        slack = np.tile(np.eye(p)[:, :soft], (k, 1))
+        units = np.concatenate([np.tile(x, k) for x in (limits.u, limits.rate)])
+        units[k * m :] *= np.repeat(limits.lengths, m)
+        units = np.where(np.isfinite(units), units, 1.0)
+        inputs = [
+            np.concatenate([x.reshape(k * m, -1), y.reshape(k * m, -1)]) / units[:, None]
+            for x, y in zip((c.u_of_moves, c.u_of_x0), changes, strict=True)
+        ]
+        per = np.tile(limits.units, k)[:, None]
+        moved, carried = outputs[0] / per, outputs[1] / per
+        A = np.block(
+            [
+                [inputs[0], np.zeros((2 * k * m, soft))],
+                [moved, -slack],
+                [moved, slack],
+                [np.zeros((soft, moves)), np.eye(soft)],
+            ]
+        )
+        B = np.concatenate([inputs[1], carried, carried, np.zeros((soft, s))])
+        D, g = np.ones(moves + soft), np.zeros(moves + soft)
+        D[moves:] = g[moves:] = weight
+        used = np.concatenate(
+            [
+                np.isfinite(np.tile(limits.u, k)),
+                np.isfinite(np.tile(limits.rate, k)),
+                np.isfinite(np.tile(limits.high, k)),
+                np.isfinite(np.tile(limits.low, k)),
+                np.full(soft, True),
+            ]
+        )
+        return cls(limits, c, D, g, A[used], B[used], used)
+
+    def bounds(self, x0: Array, v: Array, last: Array, y: Array) -> tuple[Array, Array]:
+        """`low` and `high` for a state x0 (s + 1,), the course's inputs v (periods, m), those that were given last, and
+        the outputs y (k, p) that go with no deviation."""
+        limits, edges = self.limits, self.limits.edges
+        first, final_ = v[edges[:-1]], v[edges[1:] - 1]
+        lowest, highest = (f.reduceat(v, edges[:-1], axis=0) for f in (np.minimum, np.maximum))
+        step = first - np.vstack([last, final_[:-1]])
+        rate = limits.rate * limits.lengths[:, None]
+        none = np.full(y.shape, np.inf)
+        soft = y.shape[1] if limits.soft else 0
+        with np.errstate(invalid="ignore"):
+            u, change = np.where(np.isfinite(limits.u), limits.u, 1.0), np.where(np.isfinite(rate), rate, 1.0)
+            low = [(-limits.u - lowest) / u, (-rate - step) / change, -none, (limits.low - y) / limits.units]
+            high = [(limits.u - highest) / u, (rate - step) / change, (limits.high - y) / limits.units, none]
+        parts = ([*(x.ravel() for x in side), np.full(soft, end)] for side, end in ((low, 0.0), (high, np.inf)))
+        moved = self.B @ x0
+        low_, high_ = (np.concatenate(x)[self.used] - moved for x in parts)
+        return np.minimum(low_, high_), high_
+
+    @property
+    def of_outputs(self) -> Array:
+        """Which rows limit outputs (rows,)."""
+        k, m = self.c.u_of_moves.shape[:2]
+        return np.flatnonzero(self.used) >= 2 * k * m
+
+    @property
+    def of_slack(self) -> Array:
+        """Which rows are those of e >= 0 (rows,)."""
+        return np.arange(len(self.A)) >= len(self.A) - (len(self.limits.low) if self.limits.soft else 0)
+
+    def where(self, row: int) -> tuple[str, int]:
+        """What a row limits, in words, and the number of its step."""
+        limits, (k, m) = self.limits, self.c.u_of_moves.shape[:2]
+        i, p = int(np.flatnonzero(self.used)[row]), len(limits.low)
+        kind = ["torque", "torque rate"][min(i // (k * m), 1)]
+        if i < 2 * k * m:
+            return f"{kind} of {limits.names[i % m]}", i % (k * m) // m
+        i -= 2 * k * m
+        return limits.names[m + i % p], min(i % (k * p) // p, k - 1)
+
+
+def typical(c: Condensed, C: Array, limits: Limits) -> float:
+    """What a program's moves cost (see `Program`) that change an output by its limit where that is easiest, or all
+    inputs by theirs, if that is more."""
+    rows = C @ c.x_of_moves[1:] / limits.units[None, :, None]
+    easiest = (rows**2).sum(axis=-1).max(initial=0.0)
+    found = 1.0 / easiest if easiest > 0 else 1.0
+    if np.isfinite(limits.u).all():
+        s = np.linalg.lstsq(c.u_of_moves.reshape(-1, c.u_of_moves.shape[2]), np.tile(limits.u, len(limits.lengths)))[0]
+        found = max(found, float(s @ s))
+    return float(found)

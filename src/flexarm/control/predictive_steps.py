@@ -1,0 +1,301 @@
+"""A predictive controller at work: the state, the program of each sample, what is done where it has no solution."""
+
+import warnings
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.control.predictive_course import Array, Course, Optimum, Slopes, Stage, models, optimum
+from flexarm.control.predictive_estimate import Estimate
+from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
+from flexarm.control.predictive_solver import Solver
+from flexarm.errors import FlexarmError
+from flexarm.sensors import Outputs
+from flexarm.simulation.stepper import Stepper
+
+ABOUT = ("reference", "state", "prediction")
+OTHERWISE = ("plan", "lqr", "raise")
+
+PASSED = 1e-9
+"""Share of a limit that is nothing."""
+
+SLIGHT = 1e-6
+"""Share of the largest multiplier that is none, where a solver leaves some at every limit."""
+
+
+@final
+@dataclass(eq=False)
+class Plan:
+    """What was found at a sample.
+
+    Attributes
+    ----------
+    first : int
+        The sample at which it begins.
+    x0 : (s + 1,)
+        The state there, as `Stage` has it.
+    u : (periods, m)
+        Inputs, period by period.
+    program, s, multipliers : of the quadratic program, where one was solved; see `Program`
+    low, high : (rows,)
+    active : whether a limit pushed
+    """
+
+    first: int
+    x0: Array
+    u: Array
+    program: Program
+    s: Array
+    multipliers: Array
+    low: Array
+    high: Array
+    active: bool
+
+
+@final
+@dataclass(eq=False)
+class Prediction:
+    """A linear model over the horizon, with its program.
+
+    Attributes
+    ----------
+    program : Program
+    y : (k, p)
+        Outputs that go with no deviation, at the ends of the steps.
+    Phi : (2n, 2n)
+        Of the first period.
+    """
+
+    program: Program
+    y: Array
+    Phi: Array
+
+
+@final
+@dataclass(eq=False)
+class Steps:
+    """One run's controller: u (m,) of t and the state (2n,), or of what sensors read.
+
+    Attributes
+    ----------
+    seconds : list of float
+        Each call's time [s].
+    solved, active, failed : int
+        Calls with a quadratic program, with a limit that pushed, and without a solution.
+    first_failure : str
+        When that was, and what; "" if there is none.
+    plan : Plan or None
+        The last one.
+    y, C : (samples, p), (samples, p, s + 1)
+        The outputs of the course, and their slopes to what stages are given in.
+    """
+
+    course: Course
+    limits: Limits
+    outputs: Outputs | None
+    about: str
+    otherwise: str
+    solver: str
+    penalty: float | None
+    late: int
+    places: Array
+    estimate: Estimate | None
+    seconds: list[float] = field(default_factory=list)
+    solved: int = 0
+    active: int = 0
+    failed: int = 0
+    first_failure: str = ""
+    plan: Plan | None = None
+
+    def __post_init__(self) -> None:
+        course, model = self.course, self.course.model
+        self._plant = Stepper(model, course.period, course.r[0, : model.nv], course.r[0, model.nv :])
+        self._last = course.v[0].copy()
+        # reaching the arm over the last period, over the next, ...: nothing has been given before the run
+        self._under_way = [np.zeros_like(self._last)] * (self.late + 1)
+        self._Phi = course.Phi[0]
+        self.lengths, self.edges = self.limits.lengths, self.limits.edges
+        self._uniform = bool((self.lengths == 1).all())
+        self._slopes = Slopes(model, self.outputs.sensors) if self.outputs else None
+        self.y, self.C = self._outputs_along()
+        self._weight = 1.0
+        self._tail = self._along(len(course.r) - 1)
+        if self.penalty is not None and len(self.limits.low):
+            C = self.C[np.full(len(self.lengths), -1)]
+            self._weight = self.penalty * typical(self._tail.program.c, C, self.limits)
+            self._tail = self._along(len(course.r) - 1)
+        rows, columns = self._tail.program.A.shape
+        self._solver = Solver(self.solver, rows, columns) if rows else None
+
+    # -- the arm as it is predicted
+
+    def _outputs_along(self) -> tuple[Array, Array]:
+        """Outputs (k, p) of the course, and their slopes (k, p, 2n + 1) to what stages are given in."""
+        return self._outputs_at(self.course.r), self._slopes_at(self.course.r)
+
+    def _outputs_at(self, x: Array) -> Array:
+        n = self.course.model.nv
+        return self.outputs.values(x[:, :n], x[:, n:]) if self.outputs else np.zeros((len(x), 0))
+
+    def _slopes_at(self, x: Array) -> Array:
+        k, s = x.shape
+        if self._slopes is None:
+            return np.zeros((k, 0, s + 1))
+        C = self._slopes(x) / self.course.S
+        return np.concatenate([C, np.zeros((*C.shape[:2], 1))], axis=2)
+
+    def _program(self, stage: Stage, best: Optimum | None, C: Array, P: Array) -> Program:
+        if not self._uniform:
+            stage, best = stage.joined(self.lengths), None
+        c = condensed(stage, optimum(stage, P) if best is None else best)
+        return Program.of(self.limits, c, C, self._weight)
+
+    def _along(self, first: int) -> Prediction:
+        """About the course from a sample on."""
+        course = self.course
+        rows, ends = course.at(first, self.edges[-1]), course.at(first, self.edges[-1] + 1)[self.edges[1:]]
+        best = course.best.rows(rows) if self._uniform else None
+        program = self._program(course.stage.rows(rows), best, self.C[ends], course.best.P[ends[-1]])
+        return Prediction(program, self.y[ends], course.Phi[rows[0]])
+
+    def _about(self, first: int, x: Array, u: Array) -> Prediction:
+        """About the present state and inputs, the arm's models at which last over the horizon."""
+        course, n, count = self.course, self.course.model.nv, int(self.edges[-1])
+        Phi, Gamma = (X[0] for X in models(course.model, x[None, :n], x[None, n:], u[None], course.period))
+        rest = self._moved(x, u) - Phi @ x - Gamma @ u
+        rows = course.at(first, count + 1)
+        after = course.r[rows[:-1]] @ Phi.T + course.v[rows[:-1]] @ Gamma.T + rest
+        stage = course.staged(
+            rows[:-1], np.broadcast_to(Phi, (count, *Phi.shape)), np.broadcast_to(Gamma, (count, *Gamma.shape)), after
+        )
+        (C,), (y,), ends = self._slopes_at(x[None]), self._outputs_at(x[None]), rows[self.edges[1:]]
+        program = self._program(stage, None, np.broadcast_to(C, (len(ends), *C.shape)), course.best.P[rows[-1]])
+        return Prediction(program, y + (course.S * (course.r[ends] - x)) @ C[:, :-1].T, Phi)
+
+    def _predicted(self, first: int, x: Array, u: Array) -> Prediction:
+        """About the motion the arm itself makes under the last plan's inputs (periods, m), from now on."""
+        course, n, count = self.course, self.course.model.nv, int(self.edges[-1])
+        motion = np.empty((count + 1, 2 * n))
+        motion[0] = self._plant.reset(x[:n], x[n:])
+        for i in range(count):
+            motion[i + 1] = self._plant.step(u[i])
+        # one model a step, that of its middle
+        begin, end = self.edges[:-1], self.edges[1:]
+        middle, mean = (motion[begin] + motion[end]) / 2, np.add.reduceat(u, begin) / self.lengths[:, None]
+        Phi, Gamma = models(course.model, middle[:, :n], middle[:, n:], mean, course.period)
+        Phi, Gamma = np.repeat(Phi, self.lengths, axis=0), np.repeat(Gamma, self.lengths, axis=0)
+        rows = course.at(first, count + 1)
+        beside, inputs = course.r[rows[:-1]] - motion[:-1], course.v[rows[:-1]] - u
+        after = motion[1:] + (Phi @ beside[..., None] + Gamma @ inputs[..., None])[..., 0]
+        stage = course.staged(rows[:-1], Phi, Gamma, after)
+        C = self._slopes_at(motion[end])
+        shift = course.S * (course.r[rows[end]] - motion[end])
+        y = self._outputs_at(motion[end]) + (C[..., :-1] @ shift[..., None])[..., 0]
+        return Prediction(self._program(stage, None, C, course.best.P[rows[-1]]), y, Phi[0])
+
+    def _moved(self, x: Array, u: Array) -> Array:
+        """The state a period later."""
+        n = self.course.model.nv
+        self._plant.reset(x[:n], x[n:])
+        return self._plant.step(u)
+
+    # -- a sample
+
+    def __call__(self, t: float, seen: Array) -> Array:
+        """u (m,)."""
+        began = perf_counter()
+        first = round(t / self.course.period)
+        x = self._state(seen)
+        for u in self._under_way[1:]:  # what reaches the arm before this sample's inputs do
+            x = self._moved(x, u)
+        first += self.late
+        prediction = self._prediction(first, x)
+        u = self._last = self._planned(first, x, prediction)
+        self._Phi, self._under_way = prediction.Phi, [*self._under_way[1:], u]
+        self.seconds.append(perf_counter() - began)
+        return u
+
+    def _state(self, seen: Array) -> Array:
+        """The state now (2n,)."""
+        if self.estimate is None:
+            return seen[self.places]
+        if self.seconds:
+            self.estimate.moved(self._under_way[0], self._Phi)
+        return self.estimate.corrected(seen)
+
+    def _prediction(self, first: int, x: Array) -> Prediction:
+        if self.about == "state":
+            return self._about(first, x, self._last)
+        if self.about == "prediction" and self.plan is not None:
+            return self._predicted(first, x, self._shifted(first))
+        return self._tail if first >= len(self.course.r) - 1 else self._along(first)
+
+    def _shifted(self, first: int) -> Array:
+        """The inputs of the last plan from a sample on, and then those of the course, (periods, m)."""
+        assert self.plan is not None
+        planned = self.plan.u[first - self.plan.first :]
+        more = self.edges[-1] - len(planned)
+        return np.vstack([planned, self.course.v[self.course.at(first + len(planned), more)]])
+
+    def _planned(self, first: int, x: Array, prediction: Prediction) -> Array:
+        """The inputs from now on, of the program, or of what is done otherwise."""
+        course, program = self.course, prediction.program
+        rows = course.at(first, int(self.edges[-1]))
+        x0, v = np.append(course.S * (x - course.r[rows[0]]), 1.0), course.v[rows]
+        low, high = program.bounds(x0, v, self._last, prediction.y)
+        s, good = np.zeros(program.A.shape[1]), True
+        multipliers = np.where(program.of_slack, -program.A @ program.g, 0.0)
+        if ((low > PASSED) | (high < -PASSED)).any():  # what has no limits passes one
+            assert self._solver is not None
+            self.solved += 1
+            s, multipliers, good = self._solver(program.D, program.g, program.A, low, high)
+        if not good:
+            return self._otherwise(first, x0, v, program, low, high)
+        pushing = np.abs(multipliers[~program.of_slack])
+        active = bool((pushing > SLIGHT * pushing.max(initial=0.0)).any())
+        self.active += active
+        c = program.c
+        k, m, moves = c.u_of_moves.shape
+        u = np.repeat(c.u_of_moves @ s[:moves] + c.u_of_x0 @ x0, self.lengths, axis=0) + v
+        self.plan = Plan(first, x0, u, program, s, multipliers, low, high, active)
+        return self._within(u[0])
+
+    def _within(self, u: Array) -> Array:
+        """u, within the limits of torque and its rate but for rounding."""
+        last, limits = self._last, self.limits
+        u = np.clip(u, last - limits.rate, last + limits.rate)
+        return np.clip(u, -limits.u, limits.u)
+
+    def _otherwise(self, first: int, x0: Array, v: Array, program: Program, low: Array, high: Array) -> Array:
+        """The last plan goes on, or the optimum without limits is cut off."""
+        self.failed += 1
+        if not self.first_failure:
+            # within limits of torque alone there is always a solution
+            passed = np.where(program.of_outputs, np.maximum(low, -high), -np.inf)
+            worst, step = program.where(int(np.argmax(passed)))
+            when = f"t = {(first - self.late) * self.course.period:.6g} s"
+            ahead = (self.edges[step] + (worst in self.limits.names)) * self.course.period
+            self.first_failure = f"{when}: no solution; {worst} passes its limit most, {ahead:.3g} s ahead"
+            if self.otherwise == "raise":
+                raise FlexarmError(f"Predictive at {self.first_failure}")
+            does = "the last plan goes on" if self.otherwise == "plan" else "LQR is cut off"
+            warnings.warn(f"Predictive at {self.first_failure}: {does}", stacklevel=2)
+        if self.otherwise == "plan" and self.plan is not None and first - self.plan.first < len(self.plan.u):
+            return self._within(self.plan.u[first - self.plan.first])
+        return self._within(program.c.u_of_x0[0] @ x0 + v[0])
+
+    def report(self) -> dict[str, Any]:
+        """For a result's attributes: how many steps there were, and how long they took."""
+        steps = len(self.seconds)
+        median, slow = np.percentile(self.seconds, [50, 99]) if steps else (0.0, 0.0)
+        return {
+            "predictive_steps": steps,
+            "predictive_programs": self.solved,
+            "predictive_active": self.active,
+            "predictive_failed": self.failed,
+            "predictive_first_failure": self.first_failure,
+            "predictive_step_seconds_median": float(median),
+            "predictive_step_seconds_99_percent": float(slow),
+        }

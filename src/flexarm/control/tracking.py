@@ -1,0 +1,211 @@
+"""Feedback along a motion that is known with its torques."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.checks import checked_array, checked_flag, refused, shown
+from flexarm.control.along import Motion, motion_of, slow_motion
+from flexarm.control.equilibrium import Array, equilibrium
+from flexarm.control.free import fixed_base
+from flexarm.control.gains import actuated, actuators, designing, torques
+from flexarm.control.tables import Pieces, of_motion, on_pieces
+from flexarm.control.tracking_gains import Gains, Weights, gains_along
+from flexarm.control.tracking_table import TINY, Table
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.simulation.law import Column, Law, clipped, limits
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+JOINTS = 3e-5, 1e-2
+"""Of the way of a joint, and of the span of its rate: what the reference's knots may miss."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """The joints of a motion, as a reference: on cubics from knot to knot.
+
+    Attributes
+    ----------
+    pieces : of the joints
+    """
+
+    pieces: Pieces
+
+    def expression(self, t: Any) -> list[Any]:
+        """Joint coordinates at the symbolic time t."""
+        import casadi as ca
+
+        return ca.vertsplit(self._at(ca.SX(t)))  # type: ignore[no-any-return]
+
+    @cached_property
+    def _at(self) -> "ca.Function":
+        import casadi as ca
+
+        t = ca.SX.sym("t")
+        return ca.Function("joints", [t], [on_pieces(t, self.pieces)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"pieces": self.pieces}
+
+    def jumps(self) -> Array:
+        """Its ends."""
+        return self.pieces[0][[0, -1]]
+
+    def described(self) -> str:
+        """Every knot."""
+        times, q, coefficients = (part.tolist() for part in self.pieces)
+        return f"a motion through {q} at {times} s by {coefficients}"
+
+
+@final
+@dataclass(frozen=True)
+class Tracking:
+    """u = u_ref(t) - K(t) (x - x_ref(t)), x = (q, qd): about a motion that the arm makes under torques known with it.
+
+    K is the time-varying linear-quadratic gain: it minimises the integral of x' Q x + u' R u of the linear model along
+    the motion, by Riccati's differential equation back from the motion's end; with a period by the difference equation
+    of the arm driven through a zero-order hold. After the end the arm is held in the equilibrium of the joints there,
+    by the gain of `LQR`. The whole state must be known: else put `Observed` around it.
+
+    Parameters
+    ----------
+    reference : motion, Reference, or (k,)
+        An object with `times` (k,), `q`, `qd` (k, n), `u` (k, m), such as an optimal motion; or the times alone, from 0
+        on [s]; or a reference of the joints, of which x_ref and u_ref are then those of `ScheduledLQR`.
+    x_ref : (k, 2n), optional
+        With times: coordinates, then rates. Between the times cubics of both.
+    u_ref : (k, m), optional
+        With times.
+    K : "lqr", (m, 2n) or (k, m, 2n)
+        Or gains at the motion's times, on straight lines between them, the last of which lasts. With m columns more,
+        for the integrals of the encoders' errors.
+    Q, R, bandwidth
+        See `LQR`; the defaults are energies at each time's configuration, the bandwidth's default that of the end.
+    integral_rate : float or (m,), optional
+        Integral action: u has a part -K_w int (y - y_ref) dt, y what the actuators' encoders see, of the same Riccati
+        equation; the integral counts this rate squared times what the joint's error counts [1/s].
+    integral_limit : float or (m,), optional
+        Of the size of that part [N m or N]. While it is there, and would grow, nothing is integrated: it does not wind
+        up when the actuators saturate.
+    hold : bool
+        Whether each row of u_ref lasts until the next time; else they are joined by straight lines. Sampled, the law
+        gives the mean of u_ref over the coming period.
+    """
+
+    reference: Any
+    x_ref: ArrayLike | None = None
+    u_ref: ArrayLike | None = None
+    K: Any = "lqr"
+    Q: ArrayLike | None = None
+    R: ArrayLike | None = None
+    bandwidth: float | None = None
+    integral_rate: ArrayLike | None = None
+    integral_limit: ArrayLike | None = None
+    hold: bool = False
+
+    @designing("Tracking")
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model; its memory are the integrals, if any.
+
+        Facts: `times` (k,), `K` (k, m, s) and `P` (k, s, s) along the motion (s is 2n, and m for integrals; P of "lqr"
+        alone), `poles` after it [1/s], the equilibrium `q`, `u`, and the `knots` of the law's tables.
+
+        Raises `DescriptionError` for parts that do not fit the arm, see `LQR.law` too.
+        """
+        actuators("Tracking", model, period)
+        fixed_base("Tracking", model, "use LQR with a reference")
+        torques("Tracking", model)
+        motion = self._motion(model)
+        q0, u0 = equilibrium(model, motion.q[-1, list(model.arm.joints)])
+        gains = self._gains(model, motion, q0, u0, period)
+        table = Table(model, motion, gains, q0, u0, period)
+        integrals = gains.K.shape[2] - 2 * model.nv
+        limit = (
+            None
+            if self.integral_limit is None
+            else limits("Tracking: integral_limit", self.integral_limit, len(model.inputs))
+        )
+        if limit is not None and not integrals:
+            raise DescriptionError("Tracking: integral_limit is given, and no integral; give both")
+        C, reference = actuated(model), _reference(model, motion)
+
+        def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
+            import casadi as ca
+
+            u = table.wanted(t) - table.feedback(t, ca.vertcat(q, qd))
+            if not integrals:
+                return u, []
+            wd = C @ q - table.encoders(t)
+            part, growing = (-table.integral(t, x) for x in (z, wd))
+            if limit is not None:
+                part, wd = clipped(part, limit), ca.if_else(_beyond(part, growing, limit), 0.0, wd)
+            return u + part, wd if period is None else z + period * wd
+
+        facts = {"times": gains.times, "K": gains.K, "K_after": gains.after, "q": q0, "u": u0, "knots": table.knots}
+        if gains.P is not None:
+            facts |= {"P": gains.P, "poles": gains.poles}
+        memory = (0.0,) * integrals
+        return Law(expression, memory, jumps=table.jumps, reference=reference, facts=facts)
+
+    def _motion(self, model: Model) -> Motion:
+        """The motion, of whatever it is given by."""
+        given = self.reference
+        with refused("Tracking"):
+            hold = checked_flag(self.hold, "hold")
+        if self.x_ref is not None or self.u_ref is not None:
+            if self.x_ref is None or self.u_ref is None:
+                missing = "x_ref" if self.x_ref is None else "u_ref"
+                raise DescriptionError(f"Tracking: {missing} is missing; times need both x_ref and u_ref")
+            with refused("Tracking"):
+                x = checked_array(self.x_ref, "x_ref")
+            if x.ndim != 2 or x.shape[1] != 2 * model.nv:
+                must = f"(times, {2 * model.nv}): {model.nv} coordinates, then their rates"
+                raise DescriptionError(f"Tracking: x_ref has shape {x.shape}; it must be {must}")
+            return motion_of("Tracking", model, given, x[:, : model.nv], x[:, model.nv :], self.u_ref, hold)
+        if all(hasattr(given, name) for name in ("times", "q", "qd", "u")) and not isinstance(given, type):
+            return motion_of("Tracking", model, given.times, given.q, given.qd, given.u, hold)
+        if hasattr(given, "expression") and not isinstance(given, type):
+            return slow_motion("Tracking", model, given)
+        must = "a motion with times, q, qd and u, a reference, or times with x_ref and u_ref"
+        raise DescriptionError(f"Tracking: reference is {shown(given)}; it must be {must}")
+
+    def _gains(self, model: Model, motion: Motion, q: Array, u: Array, period: float | None) -> Gains:
+        if isinstance(self.K, str):
+            if self.K != "lqr":
+                raise DescriptionError(f"Tracking: K is {shown(self.K)}; it must be 'lqr' or numbers")
+            weighed = Weights.of(model, q, self.Q, self.R, self.bandwidth, self.integral_rate)
+            return gains_along(model, motion, q, u, weighed, period)
+        for name in ("Q", "R", "bandwidth", "integral_rate"):
+            if getattr(self, name) is not None:
+                raise DescriptionError(f"Tracking: {name} is given, and K too; {name} is for K = 'lqr'")
+        with refused("Tracking"):
+            K = checked_array(self.K, "K")
+        m, n, k = len(model.inputs), model.nv, len(motion.times)
+        if K.shape[-2:] not in ((m, 2 * n), (m, 2 * n + m)) or K.shape[:-2] not in ((), (k,)):
+            allowed = f"({m}, {2 * n}) or ({k}, {m}, {2 * n}), with {m} columns more for integrals"
+            raise DescriptionError(f"Tracking: K has shape {K.shape}; it must be {allowed}")
+        if K.ndim == 2:
+            return Gains(motion.times[:1], K[None], motion.end, K)
+        return Gains(motion.times, K, motion.end, K[-1])
+
+
+def _beyond(part: Column, rate: Column, limit: Array) -> Column:
+    """Whether any input's part is at its limit and on its way beyond."""
+    import casadi as ca
+
+    out = ca.logic_or(ca.logic_and(part >= limit, rate > 0), ca.logic_and(part <= -limit, rate < 0))
+    return ca.sum1(out) > 0
+
+
+def _reference(model: Model, motion: Motion) -> Recorded:
+    own = list(model.arm.joints)
+    q, qd = motion.q[:, own], motion.qd[:, own]
+    error = [share * np.ptp(x, axis=0) + TINY for share, x in zip(JOINTS, (q, qd), strict=True)]
+    return Recorded(of_motion(motion.times, q, qd, (error[0], error[1])))

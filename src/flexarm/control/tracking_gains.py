@@ -1,0 +1,213 @@
+"""Gains along a motion: what is weighed along it, with the integral of the encoders' errors or without, and the end."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.checks import shown
+from flexarm.control import horizon
+from flexarm.control.along import Motion, linear_models, stacked
+from flexarm.control.gains import actuated, gain
+from flexarm.control.lqr import pace
+from flexarm.control.riccati import check_modes, held, linear, scales, stationary, weights
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.model.local import moved_by_joints
+
+Array = np.ndarray
+
+MOST_SAMPLES = 100_000
+"""Of a motion: of each the gains and the cost to go are kept."""
+LEAST = 1e-9
+"""Added to Q in scaled coordinates where it measures deviations: what does not count counts so much."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """What a deviation from the motion costs.
+
+    Attributes
+    ----------
+    Q, R : (2n, 2n), (m, m), optional
+        As given, at all times.
+    omega : float
+        For the defaults, the energies at each time's configuration [rad/s].
+    integral : (m,)
+        Rates of the integrals of the encoders' errors [1/s]; none where there is no integral. What an integral counts
+        in Q is the square of its rate times what the joint's error counts, all of the arm moving along.
+    """
+
+    Q: Array | None
+    R: Array | None
+    omega: float
+    integral: Array
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        q: Array,
+        Q: ArrayLike | None,
+        R: ArrayLike | None,
+        bandwidth: float | None,
+        integral: ArrayLike | None,
+    ) -> "Weights":
+        """Those of a model, q being the end's; raises `DescriptionError`."""
+        n, m = model.nv, len(model.inputs)
+        omega = pace("Tracking", bandwidth, model, q) if Q is None or R is None else 0.0
+        both = (np.eye(2 * n) if Q is None else Q, np.eye(m) if R is None else R)
+        given = weights("Tracking", *both, 2 * n, m)
+        rates = np.empty(0)
+        if integral is not None:
+            found = np.diag(gain("Tracking: integral_rate", integral, m)).copy()
+            if np.ndim(integral) > 1 or not (found > 0).all():
+                must = f"it must be one positive number, or {m}, one a joint"
+                raise DescriptionError(f"Tracking: integral_rate is {shown(integral)}; {must}")
+            rates = found
+        return cls(None if Q is None else given[0], None if R is None else given[1], omega, rates)
+
+    def at(self, model: Model, q: Array) -> tuple[Array, Array]:
+        """Q (k, s, s) and R (k, m, m) at configurations (k, n)."""
+        k, n, w = len(q), model.nv, len(self.integral)
+        M, B = model.mass_matrix(q), model.input_matrix(q)
+        Q = np.zeros((k, 2 * n + w, 2 * n + w))
+        if self.Q is None:
+            stiff = stacked(model.slope("stiffness_force", 0), q)
+            Q[:, :n, :n] = (stiff + np.swapaxes(stiff, 1, 2)) / 4 + self.omega**2 * M / 2  # `energy` of each
+            Q[:, n : 2 * n, n : 2 * n] = M / 2
+        else:
+            Q[:, : 2 * n, : 2 * n] = self.Q
+        if w:
+            T = along_encoders(model) * self.integral
+            Q[:, 2 * n :, 2 * n :] = T.T @ Q[:, :n, :n] @ T
+        if self.R is not None:
+            return Q, np.broadcast_to(self.R, (k, *self.R.shape))
+        R = np.swapaxes(B, 1, 2) @ np.linalg.solve(M, B) / self.omega**2
+        return Q, (R + np.swapaxes(R, 1, 2)) / 2
+
+
+def along_encoders(model: Model) -> Array:
+    """How the coordinates go along with what the encoders read, (n, m), nothing being bent."""
+    T = moved_by_joints(model.arm)
+    return T @ np.linalg.inv(actuated(model) @ T)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """Of u = u_ref - K (x - x_ref, w), w the encoders' errors summed over time, if they are.
+
+    Attributes
+    ----------
+    times : (k,)
+        From 0 to the end of the motion, or to the last sample before it [s].
+    K : (k, m, s)
+    until : float
+        When the motion is over [s].
+    after : (m, s)
+        From then on.
+    P : (k, s, s)
+        Of "lqr": x' P(t) x is what a deviation x at t will have cost in the end.
+    poles : (s,)
+        Of "lqr": of the arm and the law after the end [1/s].
+    sizes : (s, s), (m, m), optional
+        L and L_u: entries of L' x, and of L_u' u, count alike.
+    """
+
+    times: Array
+    K: Array
+    until: float
+    after: Array
+    P: Array | None = None
+    poles: Array | None = None
+    sizes: tuple[Array, Array] | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is minimised along a motion, in scaled coordinates S x.
+
+    Attributes
+    ----------
+    errors : (s, s)
+        From x to the rates of the integrals.
+    period : float, optional
+        Where there is one the integrals are sums of samples, and no part of A.
+    """
+
+    model: Model
+    motion: Motion
+    weighed: Weights
+    S: Array
+    errors: Array
+    period: float | None
+
+    def models(self, t: Array) -> tuple[Array, Array]:
+        """A and B at times (k,); after the motion those of its end."""
+        return self.scaled(*linear_models(self.model, self.motion, np.minimum(t, self.motion.end)))
+
+    def weights(self, t: Array) -> tuple[Array, Array]:
+        """Q and R at times (k,)."""
+        return self.weighed_at(self.motion.states(np.minimum(t, self.motion.end))[0])
+
+    def scaled(self, A: Array, B: Array) -> tuple[Array, Array]:
+        """A and B (k, ...) of (q, qd), with the integrals."""
+        w = len(self.weighed.integral)
+        A, B = np.pad(A, ((0, 0), (0, w), (0, w))), np.pad(B, ((0, 0), (0, w), (0, 0)))
+        A, B = self.S[:, None] * A / self.S, self.S[:, None] * B
+        return (A + self.errors if self.period is None else A), B
+
+    def weighed_at(self, q: Array) -> tuple[Array, Array]:
+        """Q and R at configurations (k, n)."""
+        Q, R = self.weighed.at(self.model, q)
+        return Q / np.outer(self.S, self.S), R
+
+    def staying(self, A: Array, B: Array, q: Array) -> tuple[Array, Array, Array]:
+        """P, K and poles [1/s] where the arm stays as it is."""
+        (A,), (B,) = self.scaled(A[None], B[None])
+        (Q,), (R,) = self.weighed_at(q[None])
+        if self.period is None:
+            return stationary("Tracking", A, B, Q, R, None)
+        F, G = held(A, B, self.period)
+        return stationary("Tracking", F + self.period * self.errors, G, Q, R, self.period)
+
+
+def gains_along(model: Model, motion: Motion, q: Array, u: Array, weighed: Weights, period: float | None) -> Gains:
+    """Those that minimise the integral of x' Q x + u' R u from any time on, forever: along the motion, and at the
+    equilibrium q, u after it; with a period the sum of the same over the samples."""
+    n, w = model.nv, len(weighed.integral)
+    A, B = linear(model, q, u)
+    M, T = model.mass_matrix(q), along_encoders(model)
+    S = scales(A, M)
+    check_modes("Tracking", S[:, None] * A / S, S[:, None] * B, M, model.velocities, period)
+    errors = np.zeros((2 * n + w, 2 * n + w))
+    if w:
+        S = np.append(S, S[0] / np.sqrt(M[0, 0]) * np.sqrt(np.diag(T.T @ M @ T)) * weighed.integral)
+        errors[2 * n :, :n] = actuated(model)
+    problem = Problem(model, motion, weighed, S, S[:, None] * errors / S, period)
+    _, after, poles = problem.staying(A, B, q)
+    # where the motion does not end at rest, the equation of the equilibrium would begin with a jump, and ring
+    (A,), (B,) = linear_models(model, motion, np.array([motion.end]))
+    P_end = problem.staying(A, B, motion.q[-1])[0]
+    if period is None:
+        corners = np.unique(np.concatenate([[0.0], motion.jumps[motion.jumps < motion.end], [motion.end]]))
+        found, until = horizon.continuous("Tracking", problem, corners, P_end), motion.end
+    else:
+        count = samples(motion.end, period)
+        found, until = horizon.sampled(problem, period, count, P_end, period * problem.errors), count * period
+    (Q,), (R,) = problem.weighed_at(q[None])
+    sizes = S[:, None] * np.linalg.cholesky(Q + LEAST * np.eye(len(S))), np.linalg.cholesky(R)
+    return Gains(found.times, found.K * S, until, after * S, S[:, None] * found.P * S, poles, sizes)
+
+
+def samples(end: float, period: float) -> int:
+    """Periods until a motion has ended; raises `DescriptionError` where they are very many."""
+    count = np.ceil(end / period - 1e-9)
+    if count > MOST_SAMPLES:
+        most = f"at most {MOST_SAMPLES} are possible"
+        raise DescriptionError(f"Tracking: a motion of {end:g} s has {count:.3g} periods of {period:g} s; {most}")
+    return max(1, int(count))

@@ -1,0 +1,143 @@
+"""Disturbances: forces at drives, and forces anywhere, on an arm that does not declare them.
+
+Nothing is integrated by other rules: the arm that runs is the given one with `forces` added to its description, and
+what disturbs it is some of its exogenous inputs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flexarm.checks import Fault, checked_array, meant, shown
+from flexarm.description.arm import Arm
+from flexarm.description.outside import FORCES, MOMENTS, Force
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.simulation.outside import Outside, as_outside, given_by
+from flexarm.simulation.protocol import Input
+
+COMPONENTS = {"f": "force", "m": "moment"}
+COMPONENTS |= {name: "force" for name, _ in FORCES} | {name: "moment" for name, _ in MOMENTS}
+"""Of a force at a place, and the kind that has it."""
+
+Found = list[tuple[tuple[str, ...], str, Any]]
+"""Names of some exogenous inputs, what the user calls them, and what gives them."""
+
+
+def disturbed(model: Model, w: Any, disturbance: Any) -> tuple[Model, Outside]:
+    """The model of the arm that runs, and all that comes from outside; see `simulate`."""
+    more, (found,) = disturbed_many(model, [as_outside(w, model)], [disturbance])
+    return more, found
+
+
+def disturbed_many(
+    model: Model, outsides: Sequence[Outside], disturbances: Sequence[Any]
+) -> tuple[Model, list[Outside]]:
+    """One model for several runs, and what comes from outside in each: of as many exogenous inputs and disturbances.
+
+    Raises `DescriptionError` where a disturbance has no place on the arm, or no number where one should be.
+    """
+    if all(each is None for each in disturbances):
+        return model, list(outsides)
+    forces: list[Force] = []
+    asked = [_asked(each, model.arm, forces) for each in disturbances]
+    whole = _with(model, _merged(forces)) if forces else model
+    return whole, [_together(model, whole, *each) for each in zip(outsides, asked, strict=True)]
+
+
+def _with(model: Model, forces: tuple[Force, ...]) -> Model:
+    """The model with these forces; kept, as its other functions are."""
+    arm = model.arm
+
+    def made() -> Model:
+        found = Model(arm.replace(forces=(*arm.forces, *forces)), [x.name for x in model.varied])
+        return found.at(model.p) if model.varied else found
+
+    return model.derived(f"disturbed by {forces}", made)  # type: ignore[no-any-return]
+
+
+def _merged(forces: Sequence[Force]) -> tuple[Force, ...]:
+    """Each once; forces and moments at one place as one."""
+    found: dict[tuple[str, bool], Force] = {}
+    for each in forces:
+        known = found.setdefault((each.name, each.kind == "drive"), each)
+        if known.replace(kind=each.kind) != each:
+            raise DescriptionError(f"disturbance: two forces are called {each.name!r}; each needs a name of its own")
+        if known.kind != each.kind:
+            found[each.name, False] = known.replace(kind="wrench")
+    return tuple(found.values())
+
+
+def _together(model: Model, whole: Model, own: Outside, asked: Found) -> Outside:
+    """Exogenous inputs of the arm itself, and disturbances, as those of the whole."""
+    names = whole.exogenous
+    parts: list[tuple[int, int, Input]] = []
+    for first, count, part in own.parts:
+        moved = [names.index(name) for name in own.names[first : first + count]]
+        if moved != [*range(moved[0], moved[0] + count)]:
+            raise DescriptionError("w: give it by names, {'base': ...}, where there is a disturbance too")
+        parts.append((moved[0], count, part))
+    parts += [
+        (names.index(mine[0]), len(mine), given_by(f"disturbance{called}", value, whole, mine))
+        for mine, called, value in asked
+    ]
+    return Outside(names, tuple(sorted(parts, key=lambda part: part[0])))
+
+
+def _asked(disturbance: Any, arm: Arm, forces: list[Force]) -> Found:
+    """What is asked for; the forces that it needs are added to those there are."""
+    if disturbance is None:
+        return []
+    links = [arm.links[arm.layout[i].link].name for i in arm.joints]
+    if not isinstance(disturbance, Mapping):
+        if not links:
+            raise DescriptionError(f"disturbance: arm {arm.name!r} has no drive; give it by names, {{'tip.fy': ...}}")
+        forces += map(_drive, links)
+        return [(tuple(f"{link}.drive" for link in links), "", _for_all(disturbance, len(links)))]
+    found: Found = []
+    given: dict[str, str] = {}
+    for key, value in disturbance.items():
+        force, names = _at(key, arm, links)
+        if taken := next((name for name in names if name in arm.exogenous), None):
+            message = f"{taken!r} is an exogenous input of the arm; give it by w"
+            raise DescriptionError(f"disturbance: {message}")
+        for name in names:
+            if name in given:
+                raise DescriptionError(f"disturbance: {name} is given twice, by {given[name]} and by {shown(key)}")
+            given[name] = shown(key)
+        forces.append(force)
+        found.append((names, f"[{shown(key)}]", value))
+    return found
+
+
+def _for_all(value: Any, count: int) -> Any:
+    """One number is that of every drive."""
+    try:
+        number = checked_array(value, "")
+    except Fault:
+        return value  # no number
+    return np.full(count, float(number)) if number.ndim == 0 else value
+
+
+def _drive(link: str) -> Force:
+    return Force(name=link, link=link, kind="drive")
+
+
+def _at(key: Any, arm: Arm, links: Sequence[str]) -> tuple[Force, tuple[str, ...]]:
+    """The force that a key stands for, and which of its exogenous inputs."""
+    if isinstance(key, Force):
+        return key, tuple(f"{key.name}.{name}" for name, _ in key.exogenous)
+    drives = dict(zip(arm.inputs, links, strict=False)) | {f"{link}.drive": link for link in links}
+    if isinstance(key, str) and key in drives:
+        return _drive(drives[key]), (f"{drives[key]}.drive",)
+    places = {"tip": arm.links[arm.tip_link].name, **{link.name: link.name for link in arm.links}}
+    places |= {"base": "base"} if arm.free else {}
+    known = {f"{place}.{component}": (place, component) for place in places for component in COMPONENTS}
+    if not isinstance(key, str) or key not in known:
+        names = [*(f"{link}.drive" for link in links), *(f"{name}.fx" for name in places)]
+        there = f"{', '.join(names)} (fx to mz, or f and m for three){meant(key, names)}"
+        raise DescriptionError(f"disturbance: there is no {shown(key)}; the arm has {there}, or a Force of your own")
+    place, component = known[key]
+    force = Force(name=place, link=places[place], kind=COMPONENTS[component])
+    return force, tuple(f"{place}.{component}{axis}" for axis in ("xyz" if component in ("f", "m") else ("",)))
