@@ -157,6 +157,12 @@ def test_what_changes_too_fast_is_refused():
         )
 
 
+def test_no_solution_is_told():
+    one = np.eye(1)
+    with refused(r"test: no solution of Riccati's equation along the motion was found"):
+        horizon.continuous("test", constant(one, one, one, one), np.array([0.0, 1.0]), np.nan * one)
+
+
 # -- along a motion ----------------------------------------------------------------------------------------------------
 
 
