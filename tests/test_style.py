@@ -16,8 +16,8 @@ from flexarm.identification.comparison import InTime
 from flexarm.papers import panels
 from flexarm.papers.lin_lewis import figures as lin_lewis
 from flexarm.pictures.animate import Options, Stage, film, strip
-from flexarm.pictures.recorded import motions
 from flexarm.plots import draw, draw_frequencies, draw_modes, save_figure
+from flexarm.plots.recorded import motions
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(path for room in ("src", "benchmarks", "examples") for path in (ROOT / room).rglob("*.py"))
