@@ -54,6 +54,13 @@ def space_camera(up: Array, azimuth: float = -1.0, elevation: float = 0.42) -> C
     return Camera(right, np.cross(toward, right), toward)
 
 
+def upright(gravity: Any) -> Array:
+    """What is upright in space: against gravity [unit vector], the base's z axis where there is none."""
+    g = np.asarray(gravity, dtype=float)
+    size = float(np.linalg.norm(g))
+    return -g / size if size > 0 else np.array([0.0, 0.0, 1.0])
+
+
 def chosen_camera(view: Any, across: Array, size: float, up: Array) -> Camera:
     """The camera for a `view`: a plane's name, "space", two angles [rad], or None for what suits; raises `Fault`.
 

@@ -7,6 +7,8 @@ import numpy as np
 
 from flexarm import attitude, escape, style
 from flexarm.checks import checked_result, refused
+from flexarm.description.arm import Arm
+from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,9 +126,9 @@ def _draw_inputs(axes: Any, result: Any) -> None:
     looks = _looks(result)
     for i, name in enumerate(names):
         axes.plot(result.time.values, values[:, i], **looks[name], label=escape.label(name))
-    unit = _units(result, names)
-    forces = {"rad": "N m", "m": "N"}.get(unit, "N m or N")
-    axes.set_ylabel(f"joint rates [{unit}/s]" if idle else f"inputs [{forces}]")
+    known = input_units(result)
+    forces = " or ".join(dict.fromkeys(known.get(name, "") for name in names))
+    axes.set_ylabel(f"joint rates [{_units(result, names)}/s]" if idle else f"inputs [{forces}]")
 
 
 def _draw_tips(axes: Any, result: Any) -> None:
@@ -158,6 +160,16 @@ def _draw_energies(axes: Any, result: Any) -> None:
             axes.plot(result.time.values, values, **style.curve(i), label=name)
     axes.set_ylabel("energy [J]")
     axes.set_title(f"audit: largest drift {result.attrs['energy_drift']:.1e}", fontsize=style.TINY)
+
+
+def input_units(result: Any) -> dict[str, str]:
+    """Unit of each input of a result: N m, N, or V of a motor with a voltage; of links of one's own "N m or N"."""
+    names = list(map(str, result.input.values))
+    try:
+        units = Arm.from_json(str(result.attrs["arm"])).input_units
+    except (KeyError, ValueError, FlexarmError):
+        units = ("N m or N",) * len(names)
+    return dict(zip(names, units, strict=True))
 
 
 def _units(result: Any, names: list[str]) -> str:
