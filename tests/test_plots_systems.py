@@ -216,6 +216,11 @@ def test_discrete_poles_lie_beside_the_unit_circle_and_on_their_lines_of_damping
     for name in systems:
         for z in marks(table, f"{name}: poles"):
             assert min(np.abs(spiral - z).min() for spiral in spirals) < 0.02
+    for spiral in spirals:
+        log = np.log(spiral[1:-1].astype(complex))
+        noted = [text for text in axes.texts if np.abs(spiral - complex(*text.xy)).min() < 1e-12]
+        ratio = float(noted[0].get_text()) if noted else -(log.real / np.abs(log))[0]  # those below have no text
+        np.testing.assert_allclose(-log.real / np.abs(log), ratio, rtol=1e-9)
     assert axes.get_aspect() == 1.0 and table["x"] == "real part"
 
 
