@@ -74,7 +74,7 @@ def draw_runs(
         middle = np.full(len(t), np.nan)
         middle[known] = np.nanmedian(y[:, known], axis=0)
         for i, r in enumerate(alone):
-            each.plot(t, y[r], **style.curve(i + 1, linewidth=style.THIN), label=f"run {labels[r]}")
+            each.plot(t, y[r], **style.curve(i + 1, linewidth=style.THIN), label=escape.label(f"run {labels[r]}"))
         each.plot(t, middle, **style.curve(0), label="median")
         each.set_ylabel(escape.label(label))
         each.margins(x=0.02)
