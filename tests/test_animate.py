@@ -17,9 +17,10 @@ from flexarm import style
 from flexarm.model.drawing import drawn
 from flexarm.pictures import animate as module
 from flexarm.pictures.animate import Options, Stage, film, strip
-from flexarm.pictures.recorded import motions
-from flexarm.pictures.sketch import THINNEST, picture, plane_camera, round_outline, space_camera, tube
+from flexarm.pictures.sketch import THINNEST, picture, round_outline, tube
 from flexarm.pictures.solids import solids
+from flexarm.plots.camera import plane_camera, space_camera
+from flexarm.plots.recorded import motions
 
 SMALL = (200, 140)
 FFMPEG = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")

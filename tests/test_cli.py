@@ -189,6 +189,21 @@ def test_simulate_writes_three_files_and_a_summary(files):
     assert f"{result.attrs['energy_drift']:.2e}" in done.stdout
 
 
+def test_more_figures_of_a_run_are_drawn(call, files):
+    reference = '[reference]\ntype = "quintic"\nstart = [0, 0]\nend = [0.1, 0.1]\nduration = 0.1\n'
+    (files / "push.toml").write_text(f"{SCENARIO}\n{reference}")
+    options = ("--no-plot", "--no-view", "--until", "0.05", "--samples", 3)
+    status, out, _ = call("simulate", "push.toml", *options, *("--figure", "stroboscope", "--figure", "path"))
+    assert status == 0
+    for kind in ("stroboscope", "path"):
+        assert (files / f"push-{kind}.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and f"push-{kind}.png" in out
+
+
+def test_a_figure_wants_what_the_scenario_keeps(call, files):
+    (files / "push.toml").write_text(SCENARIO.replace("samples", 'keep = ["tip"]\nsamples'))
+    said_no(*call("simulate", "push.toml", "--figure", "stroboscope"), "--figure stroboscope: the scenario's keep has")
+
+
 def test_options_take_the_place_of_the_scenarios(call, files):
     status, out, _ = call(
         "simulate",
@@ -555,6 +570,8 @@ def test_bad_input_in_a_process_of_its_own(spoilt, files):
         (["modes", "arm.toml", "--at", "fore.joint=nan"], ["q contains NaN"]),
         (["simulate", "push.toml", "--until", "0"], ["--until is 0.0 s; it must be positive"]),
         (["simulate", "push.toml", "--until", "x"], ["--until", "valid"]),
+        (["simulate", "push.toml", "--figure", "pth"], ["--figure is 'pth'; it must be stroboscope or path; did you"]),
+        (["simulate", "push.toml", "--figure", "path"], ["--figure path: the scenario has no reference"]),
         (["simulate", "push.toml", "--samples", "0"], ["--samples is 0; it must be an integer from 2"]),
         (["simulate", "push.toml", "--rtol", "0"], ["--rtol is 0.0; it must be positive"]),
         (["simulate", "push.toml", "--method", "euler"], ["--method is 'euler'; it must be one of auto, "]),

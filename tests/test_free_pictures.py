@@ -18,11 +18,12 @@ from flexarm.model.drawing import drawn
 from flexarm.pictures.animate import Options, Stage
 from flexarm.pictures.curves import panels
 from flexarm.pictures.notebook import of_arm, rest
-from flexarm.pictures.recorded import motions
 from flexarm.pictures.sketch import body, held, pose, skeleton, solid
 from flexarm.pictures.solids import solids
 from flexarm.pictures.view import viewed
-from flexarm.plots import base_motion, draw, draw_frequencies, draw_modes, thrusters
+from flexarm.plots import draw, draw_frequencies, draw_modes
+from flexarm.plots.recorded import motions
+from flexarm.plots.run import base_motion, thrusters
 
 EXACT = 1e-12
 CLOSE = 2e-6

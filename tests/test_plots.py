@@ -99,6 +99,15 @@ def test_slides_are_in_metres_and_a_run_that_stops_says_when():
     assert draw(result).get_suptitle().endswith(f"stopped at {float(result.time[-1]):.6g} s)")
 
 
+def test_the_input_of_a_motor_with_a_voltage_is_in_volts():
+    motor = fa.Motor(torque_constant=0.05, resistance=1.0, input="voltage")
+    body = fa.Rigid(length=1.0, mass=1.0)
+    links = [fa.Link(name="a", joint=fa.Revolute(rotor_inertia=1e-3, drive=fa.Drive(motor=motor)), body=body)]
+    model = fa.Model(fa.Arm(name="driven", gravity=(0, 0, 0), links=[*links, fa.Link(name="b", body=body)]))
+    _, forces, _, _ = by_place(fa.simulate(model, 0.01, u=[1.0, 0.0], samples=3, progress=False))
+    assert forces["y"] == "inputs [V or N m]"
+
+
 def test_a_mast_has_no_joints():
     body = fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": 1, "z": 1})
     mast = fa.Model(fa.Arm(name="mast", links=[fa.Link(name="mast", joint=fa.Fixed(), body=body)]))

@@ -4,9 +4,11 @@ import ast
 import re
 from pathlib import Path
 
+import control
 import matplotlib.style
 import numpy as np
 import pytest
+import xarray as xr
 from figures import style_faults
 from matplotlib.colors import to_rgb
 
@@ -16,8 +18,18 @@ from flexarm.identification.comparison import InTime
 from flexarm.papers import panels
 from flexarm.papers.lin_lewis import figures as lin_lewis
 from flexarm.pictures.animate import Options, Stage, film, strip
-from flexarm.pictures.recorded import motions
-from flexarm.plots import draw, draw_frequencies, draw_modes, save_figure
+from flexarm.plots import (
+    draw,
+    draw_bode,
+    draw_frequencies,
+    draw_modes,
+    draw_path,
+    draw_poles,
+    draw_runs,
+    draw_stroboscope,
+    save_figure,
+)
+from flexarm.plots.recorded import motions
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(path for room in ("src", "benchmarks", "examples") for path in (ROOT / room).rglob("*.py"))
@@ -113,6 +125,16 @@ def compared():
     )
 
 
+SYSTEM = control.tf([1.0, 3.0], [1.0, 0.2, 4.0])
+
+
+def measured():
+    """The system's response at a few lines."""
+    f, shares = np.linspace(0.1, 2.0, 12), np.linspace(1.0, 0.3, 12)
+    data = {"response": ("frequency", SYSTEM(2j * np.pi * f)), "coherence": ("frequency", shares)}
+    return xr.Dataset(data, coords={"frequency": f})
+
+
 def panelled(monkeypatch):
     t = np.linspace(0.0, 1.0, 50)
     curves = [panels.Curve(t, t**i, style.curve(i), f"curve {i}") for i in range(4)]
@@ -139,6 +161,13 @@ def figures(driven, spatial, monkeypatch):
         "a rigid arm": lambda: draw(rigid()),
         "modes": lambda: draw_modes(fa.Model(fa.load("canadarm")), np.zeros(9), count=4),
         "frequencies": lambda: draw_frequencies(model, "slide.joint", [0.4, 0.8], count=9),
+        "a Bode diagram": lambda: draw_bode([SYSTEM, SYSTEM * 2], measured()),
+        "poles": lambda: draw_poles({"one": SYSTEM, "two": SYSTEM * SYSTEM}),
+        "discrete poles": lambda: draw_poles(control.sample_system(SYSTEM, 0.1)),
+        "runs": lambda: draw_runs(driven.tip.expand_dims(run=3)),
+        "a stroboscope": lambda: draw_stroboscope(driven, 3, magnified=2.0),
+        "a stroboscope in space": lambda: draw_stroboscope(spatial, 3, view="space"),
+        "a path": lambda: draw_path(driven),
         "a comparison": lambda: compared().plot("title"),
         "panels": lambda: panelled(monkeypatch),
         "Lin & Lewis": lin_lewis.influence,
@@ -151,7 +180,8 @@ def figures(driven, spatial, monkeypatch):
 
 
 NAMES = (
-    "a driven arm|six joints|a rigid arm|modes|frequencies|a comparison|panels|Lin & Lewis|a strip|a strip in space|"
+    "a driven arm|six joints|a rigid arm|modes|frequencies|a Bode diagram|poles|discrete poles|runs|a stroboscope|"
+    "a stroboscope in space|a path|a comparison|panels|Lin & Lewis|a strip|a strip in space|"
     "a film|a dark film|a dark strip"
 ).split("|")
 

@@ -32,6 +32,7 @@ DASHES: tuple[Any, ...] = (
     (0, (2.4, 1.3)),
 )
 HATCHES = ("", "///", "...", "xxx", "---")
+POLES, ZEROS = ("x", "+", "1", "2", "3", "4"), ("o", "s", "D", "^", "v", "p")
 MARKS = ("", "o", "s", "^", "D", "v", "X", "P", "<", ">", "p", "h")
 
 CURVE, THIN, BROAD, FINE = 1.6, 0.9, 3.2, 0.6
@@ -91,6 +92,16 @@ def points(i: int, **more: Any) -> dict[str, Any]:
     """How the i-th of several sets of points is drawn."""
     look: dict[str, Any] = {"color": colour(i), "linestyle": "", "markersize": DOT}
     return look | {"marker": MARKS[1 + i % (len(MARKS) - 1)], "markerfacecolor": "none"} | more
+
+
+def pole(i: int) -> dict[str, Any]:
+    """How the poles of the i-th of several systems are drawn."""
+    return points(i) | {"marker": POLES[i % len(POLES)], "markersize": 1.6 * DOT}
+
+
+def zero(i: int) -> dict[str, Any]:
+    """How the zeros of the i-th of several systems are drawn."""
+    return points(i) | {"marker": ZEROS[i % len(ZEROS)], "markersize": 1.4 * DOT}
 
 
 def cloud(i: int, count: int) -> dict[str, Any]:

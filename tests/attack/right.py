@@ -56,6 +56,25 @@ def result(name):
 
 
 @cache
+def many(name):
+    """Two runs of an arm."""
+    return fa.simulate_many(_model(name), 0.02, q0=[_model(name).arm.rest] * 2, samples=3, progress=False)
+
+
+@cache
+def response():
+    """A frequency response of four lines."""
+    t = np.arange(800) / 100.0
+    u = sum(np.sin(2 * np.pi * k * t) for k in (1, 2, 3, 5))
+    return fa.frequency_response({"u": u, "y": 2 * u}, "u", "y", 1.0, sample_rate=100.0)
+
+
+def linear(c):
+    """An arm's linear model."""
+    return c.model.linearize(c.q, c.qd, c.u)
+
+
+@cache
 def _equations():
     return fa.equations(fa.load("rigid-two-link"))
 
@@ -64,6 +83,7 @@ def warm():
     """Whatever takes long is made once, before workers are forked."""
     for name in ARMS:
         result(name)
+        many(name)
         context = Context(name, _model(name), Path())
         context.model.linearize(context.q, context.qd, context.u)
         context.model.frequencies(context.q)
@@ -349,6 +369,16 @@ PARTICULAR = {
     "Model.argument.value": lambda c: c.q,
     "Model.slope.name": lambda c: "mass_matrix",
     "Model.slope.argument": lambda c: 0,
+    "draw_bode.systems": lambda c: linear(c),
+    "draw_bode.measured": lambda c: response(),
+    "draw_bode.output": lambda c: 0,
+    "draw_bode.input": lambda c: 0,
+    "draw_poles.systems": lambda c: {"a": linear(c), "b": c.model},
+    "draw_runs.result": lambda c: many(c.name),
+    "draw_runs.variable": lambda c: "tip",
+    "draw_stroboscope.poses": lambda c: 3,
+    "draw_path.results": lambda c: result(c.name),
+    "draw_path.wanted": lambda c: result(c.name).tip.values,
     "draw_frequencies.values": lambda c: np.array([0.0, 0.1]),
     "FreeForm.x": lambda c: np.linspace(0.0, 1.0, 9).tolist(),
     "FreeForm.values": lambda c: [(np.linspace(0.0, 1.0, 9) ** 2).tolist()],

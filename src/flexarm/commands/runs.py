@@ -32,6 +32,12 @@ def simulate(
     samples: Annotated[int | None, typer.Option(help="Times in the result, both ends included.")] = None,
     plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
     view: Annotated[bool, typer.Option(help="Write a page .html in which the arm moves.")] = True,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND", help="Draw also a stroboscope, or the tip's path, into NAME-KIND.png; repeatable."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run a scenario, write its result, and sum it up.
@@ -54,9 +60,10 @@ def simulate(
         chosen = chosen.replace(**whole, solver=chosen.solver.replace(**solver))
     except DescriptionError as error:  # the scenario was right, so it is an option
         raise DescriptionError(error.message, field=f"--{error.field.removeprefix('solver.')}") from None
+    kinds = _kinds(figure or [], chosen)
     stem = out / escape.file_name(chosen.name)
     check_folder(out)
-    for suffix in (".nc", ".png", ".html"):
+    for suffix in (".nc", ".png", ".html", *(f"-{kind}.png" for kind in kinds)):
         check_file(stem.with_name(stem.name + suffix), "--out")
     failure: SimulationError | None = None
     pressed: list[str] = []
@@ -71,7 +78,7 @@ def simulate(
         except SimulationError as error:
             failure, result = error, error.result
     stopped = pressed[0] if pressed else str(failure or "")
-    written, fault = _written(result, stem, plot, view)
+    written, fault = _written(result, stem, plot, view, kinds)
     found = _summary(result, time.perf_counter() - began, written)
     found["next"] = [] if stopped or fault else _next(scenario, chosen, result, written[0])
     if json:
@@ -139,9 +146,29 @@ def _show_comparison(rows: list[dict[str, Any]]) -> None:
     say(drawn)
 
 
-def _written(result: Any, stem: Path, plot: bool, view: bool) -> tuple[list[Path], str]:
+FIGURES = ("stroboscope", "path")
+"""What `--figure` draws."""
+
+
+def _kinds(asked: list[str], scenario: Any) -> list[str]:
+    """The figures that are asked for, each once; raises `DescriptionError` for one that cannot be drawn."""
+    from flexarm.checks import choices, meant, shown
+
+    for kind in asked:
+        if kind not in FIGURES:
+            raise DescriptionError(f"--figure is {shown(kind)}; it must be {choices(*FIGURES)}{meant(kind, FIGURES)}")
+        kept = ("q", "q_ref") if scenario.keep is None else scenario.keep
+        if "q" not in kept:
+            raise DescriptionError(f"--figure {kind}: the scenario's keep has no 'q', which is drawn")
+        if kind == "path" and (scenario.reference is None or "q_ref" not in kept):
+            raise DescriptionError("--figure path: the scenario has no reference, or does not keep it, to compare with")
+    return list(dict.fromkeys(asked))
+
+
+def _written(result: Any, stem: Path, plot: bool, view: bool, kinds: list[str]) -> tuple[list[Path], str]:
     """Where result, figure and page are, and what was wrong with the place meant for them where they are not there."""
-    from flexarm.plots import VARIABLES, draw, save_figure
+    from flexarm.plots import draw, save_figure
+    from flexarm.plots.run import VARIABLES
     from flexarm.simulation.results import save_result
 
     fault = ""
@@ -158,6 +185,14 @@ def _written(result: Any, stem: Path, plot: bool, view: bool) -> tuple[list[Path
     if plot and {*VARIABLES} <= {*result.variables}:  # a scenario may keep less than a figure shows
         try:
             written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))
+        except DescriptionError as error:
+            fault = fault or str(error)
+    for kind in kinds:
+        from flexarm import plots
+
+        drawn = plots.draw_stroboscope if kind == "stroboscope" else plots.draw_path
+        try:
+            written.append(save_figure(drawn(result), stem.with_name(f"{stem.name}-{kind}.png")))
         except DescriptionError as error:
             fault = fault or str(error)
     if view and "q" in result:
@@ -238,7 +273,7 @@ def _base(result: Any) -> dict[str, float]:
     """How far a free base was from its start at most and at the end, and how far turned."""
     import numpy as np
 
-    from flexarm.plots import base_motion
+    from flexarm.plots.run import base_motion
 
     place, turn = base_motion(result.q.values)
     away, turned = np.linalg.norm(place - place[0], axis=1), np.linalg.norm(turn, axis=1)

@@ -29,9 +29,10 @@ from flexarm.files import check_writable, checked_path, write_whole
 from flexarm.model import Model
 from flexarm.model.drawing import drawn
 from flexarm.pictures import sketch
-from flexarm.pictures.recorded import Motion, motions
-from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, skeleton, solid, space_camera
+from flexarm.pictures.sketch import picture, skeleton, solid
 from flexarm.pictures.solids import solids
+from flexarm.plots.camera import chosen_camera, floor
+from flexarm.plots.recorded import Motion, motions
 from flexarm.progress import said
 
 if TYPE_CHECKING:
@@ -50,9 +51,6 @@ LONGEST = 600.0
 MOST_RUNS = len(style.COLOURS)
 
 DOTS_PER_INCH = 100.0
-FLAT = 1e-6
-"""Of the arm's size: by how much less it may leave a plane and still be drawn in it."""
-
 NARROWER = 0.7
 """How thick an arm is drawn beside the one before, on which it lies."""
 
@@ -228,7 +226,7 @@ class Stage:
             [self._extent(run, look) for run, look in zip(runs, self.looks, strict=True)]
         )  # (runs, 2, 3)
         self.low, self.high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
-        self.camera = self._camera(view)
+        self.camera = chosen_camera(view, self.high - self.low, self.size, self.up)
         self.paths = [self._path(run) for run in runs]
 
     def _samples(self, run: Motion) -> Array:
@@ -261,21 +259,6 @@ class Stage:
                     flat = points.reshape(-1, 3)
                     found += [flat.min(axis=0), flat.max(axis=0)]
         return np.array([np.min(found, axis=0), np.max(found, axis=0)])
-
-    def _camera(self, view: Any) -> Camera:
-        across = self.high - self.low
-        if view is None:
-            flat = [plane for plane, (_, _, k) in PLANES.items() if across[k] <= FLAT * self.size]
-            return plane_camera(flat[0]) if flat else space_camera(self.up)
-        if isinstance(view, str) and view in PLANES:
-            return plane_camera(view)
-        if isinstance(view, str) and view == "space":
-            return space_camera(self.up)
-        if not isinstance(view, list | tuple) or len(view) != 2:
-            must = f"{choices(*PLANES, 'space')}, or an azimuth and an elevation in rad"
-            raise Fault("view", f"is {shown(view)}; it must be {must}")
-        azimuth, elevation = (checked_number(x, "rad", part=f"view[{i}]") for i, x in enumerate(view))
-        return space_camera(self.up, azimuth, elevation)
 
     @property
     def up(self) -> Array:
@@ -354,7 +337,7 @@ def draw_on(axes: Any, stage: Stage) -> Callable[[float], None]:
     axes.set_xlim(left, right)
     axes.set_ylim(low, high)
     axes.set_aspect("equal")
-    _floor(axes, stage)
+    floor(axes, stage.camera, stage.up, np.array([stage.low, stage.high]), stage.box, stage.size, ink)
     paths = []
     for i in range(len(stage.runs)):
         look = style.curve(i if len(stage.runs) > 1 else 0, linewidth=style.THIN, alpha=0.8)
@@ -388,50 +371,6 @@ def draw_on(axes: Any, stage: Stage) -> Callable[[float], None]:
 def _card(dark: bool) -> tuple[str, str]:
     """Colours of the card and of what is written on it."""
     return (style.DARK_PAPER, style.DARK_INK) if dark else (style.PAPER, style.INK)
-
-
-def _floor(axes: Any, stage: Stage) -> None:
-    """A scale in metres: in a plane the axes, in space a grid below the arm and the base axes in its corner."""
-    if stage.camera.axes:
-        axes.set_xlabel(f"{stage.camera.axes[0]} [m]")
-        axes.set_ylabel(f"{stage.camera.axes[1]} [m]")
-        axes.locator_params(nbins=7)
-        return
-    from matplotlib.collections import LineCollection
-
-    axes.set_axis_off()
-    _, ink = _card(stage.options.dark)
-    up = stage.up
-    k = int(np.argmax(np.abs(up)))
-    step = _round_number(0.2 * stage.size)
-    low, high = step * np.floor(stage.low / step), step * np.ceil(stage.high / step)
-    level = (low if up[k] > 0 else high)[k]
-    a, b = (k + 1) % 3, (k + 2) % 3
-    lines = []
-    for i, j in ((a, b), (b, a)):
-        for x in np.arange(round(low[i] / step), round(high[i] / step) + 1) * step:
-            ends = np.zeros((2, 3))
-            ends[:, i], ends[:, j], ends[:, k] = x, (low[j], high[j]), level
-            lines.append(stage.camera.seen(ends))
-    axes.add_collection(LineCollection(lines, colors=style.SOFT, linewidths=style.FINE, alpha=0.45, zorder=1))
-    seen, room = np.concatenate(lines), 0.02 * stage.size
-    (left, lower), (right, upper) = stage.box
-    left, lower = min(left, seen[:, 0].min() - room), min(lower, seen[:, 1].min() - room)
-    axes.set_xlim(left, max(right, seen[:, 0].max() + room))
-    axes.set_ylim(lower, max(upper, seen[:, 1].max() + room))
-    reach = 0.055 * (axes.get_xlim()[1] - left)
-    middle = np.array([left + 1.8 * reach, lower + 1.8 * reach])
-    for n in range(3):
-        way = reach * stage.camera.seen(np.eye(3)[n])
-        axes.plot(*np.array([middle, middle + way]).T, color=ink, linewidth=style.THIN, zorder=1.2)
-        axes.text(*(middle + 1.3 * way), "xyz"[n], color=ink, fontsize=style.TINY, ha="center", va="center")
-    axes.text(0.988, 0.015, f"grid {step:g} m", transform=axes.transAxes, ha="right", color=ink, fontsize=style.TINY)
-
-
-def _round_number(x: float) -> float:
-    """1, 2 or 5 times a power of ten, at most x."""
-    power = 10.0 ** np.floor(np.log10(x))
-    return float(power * max(n for n in (1, 2, 5) if n * power <= x * (1 + 1e-9)))
 
 
 def _explained(axes: Any, stage: Stage) -> None:

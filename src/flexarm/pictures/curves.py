@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.plots import base_motion, thrusters
+from flexarm.plots.run import base_motion, thrusters
 
 if TYPE_CHECKING:
     from xarray import Dataset

@@ -15,8 +15,9 @@ from flexarm.description.free import FreeBase
 from flexarm.description.tree import carriers
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.pictures.sketch import PLANES, Camera, picture, plane_camera, skeleton, solid, space_camera
+from flexarm.pictures.sketch import picture, skeleton, solid
 from flexarm.pictures.solids import solids
+from flexarm.plots.camera import PLANES, Camera, plane_camera, space_camera
 
 if TYPE_CHECKING:
     from xarray import Dataset

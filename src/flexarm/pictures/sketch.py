@@ -11,6 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm import attitude
+from flexarm.plots.camera import Camera
 
 Array = np.ndarray
 
@@ -19,47 +20,6 @@ SIDES = 20
 
 THINNEST = 0.013
 """Of the arm's reach: what is thinner would not be seen on paper."""
-
-
-@final
-@dataclass(frozen=True)
-class Camera:
-    """From where points are seen: unit vectors to the right, upwards, and towards whoever looks."""
-
-    right: Array
-    up: Array
-    toward: Array
-    axes: str = ""
-    """The base axes that lie in the picture, "xy"; "" in space."""
-
-    def seen(self, points: Array) -> Array:
-        """Places on the paper (..., 2) of points (..., 3) [m]."""
-        return np.stack([points @ self.right, points @ self.up], axis=-1)
-
-
-PLANES = {"xy": (0, 1, 2), "xz": (0, 2, 1), "yz": (1, 2, 0)}
-"""Base axes to the right, upwards, and across."""
-
-
-def plane_camera(plane: str) -> Camera:
-    """Across one of the base planes."""
-    i, j, _ = PLANES[plane]
-    right, up = np.eye(3)[i], np.eye(3)[j]
-    return Camera(right, up, np.cross(right, up), plane)
-
-
-def space_camera(up: Array, azimuth: float = -1.0, elevation: float = 0.42) -> Camera:
-    """From all around: `up` [unit vector] is upright in the picture; angles [rad]."""
-    k = int(np.argmax(np.abs(up)))
-    across = np.eye(3)[(k + 1) % 3]
-    a = across - (across @ up) * up
-    a /= np.linalg.norm(a)
-    b = np.cross(up, a)
-    flat = np.cos(azimuth) * a + np.sin(azimuth) * b
-    toward = np.cos(elevation) * flat + np.sin(elevation) * up
-    right = np.cross(up, flat)
-    return Camera(right, np.cross(toward, right), toward)
-
 
 STILL = np.eye(3), np.zeros(3)
 """Axes and place of a base that is not free."""

@@ -23,6 +23,7 @@ from flexarm.description.free import FreeBase
 from flexarm.description.sections import Box, Rod, Tube
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.plots.camera import upright
 
 DENSITY = 2700.0
 """Of hubs and payloads, to have a size by their mass: aluminium's [kg/m^3]."""
@@ -413,8 +414,4 @@ def _directions(arm: Arm) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 def _up(arm: Arm, plane: Sequence[float] | None) -> list[float]:
-    gravity = np.array(arm.gravity)
-    size = float(np.linalg.norm(gravity))
-    if size > 0:
-        return (-gravity / size + 0.0).tolist()
-    return [0.0, 0.0, 1.0] if plane is None else list(plane)
+    return list(plane) if plane is not None and not any(arm.gravity) else (upright(arm.gravity) + 0.0).tolist()

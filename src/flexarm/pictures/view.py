@@ -26,8 +26,8 @@ from flexarm.pictures import sketch
 from flexarm.pictures.curves import panels
 from flexarm.pictures.drawing import drawing_program, drawn
 from flexarm.pictures.page import page
-from flexarm.pictures.recorded import Motion, motions
 from flexarm.pictures.solids import solids
+from flexarm.plots.recorded import Motion, motions
 
 if TYPE_CHECKING:
     from xarray import Dataset

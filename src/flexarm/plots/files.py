@@ -1,0 +1,25 @@
+"""Figures as files."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from flexarm import style
+from flexarm.checks import Fault, checked_instance, refused, shown
+from flexarm.errors import DescriptionError
+from flexarm.files import write_whole
+
+
+def save_figure(figure: Any, path: str | PathLike[str]) -> Path:
+    """Write a figure, whole or not at all; raises `DescriptionError` where it cannot be written."""
+    from matplotlib.figure import Figure
+
+    with refused("save_figure"):
+        checked_instance(figure, Figure, "figure")
+        if not isinstance(path, str | PathLike):
+            raise Fault("path", f"is {shown(path)}; it must be the name of a file")
+    try:
+        content = style.rendered(figure, Path(path).suffix.lstrip(".").lower() or "png")
+    except ValueError as error:
+        raise DescriptionError(f"{path}: {' '.join(str(error).split())}") from None
+    return write_whole(path, content)

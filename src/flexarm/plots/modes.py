@@ -1,0 +1,143 @@
+"""Figures of an arm about a configuration: its lowest modes, and its frequencies as a coordinate moves."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm import escape, style
+from flexarm.attitude import configuration, local
+from flexarm.checks import checked_array, checked_flag, checked_instance, checked_whole, refused, shown
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.model.attitudes import unit_pose
+from flexarm.model.drawing import drawn
+from flexarm.sensors import coordinate_unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
+    """The neutral axis of every link, deformed, in the base frame: (stations, 3) each [m].
+
+    Raises `DescriptionError` for a q that does not fit the arm.
+    """
+    with refused("neutral_axes"):
+        checked_instance(model, Model, "model")
+    q = model.single("neutral_axes", "q", q)
+    return list(drawn(model, q)[0][..., :3])
+
+
+def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Figure":
+    """A figure of an arm's lowest modes about a configuration: neutral axes at rest and at either end of the swing.
+
+    Each mode is seen along the base axis in whose plane it moves most; the swing is a tenth of the arm's size. Modes
+    without restoring force are left out. Raises `DescriptionError` where there are none.
+
+    Parameters
+    ----------
+    q : (n,)
+    count : int
+        At most so many.
+    locked : bool
+        Whether the drives are held, as in `Model.frequencies`.
+    """
+    count = _count("draw_modes", model, count, locked)
+    q = unit_pose("draw_modes: q", model.single("draw_modes", "q", q), model.arm)
+    omega, phi = model.modes(q, locked)
+    chosen = np.flatnonzero(omega > 0)[:count]
+    if not len(chosen):
+        raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates" + " with the drives held" * locked)
+    arm = model.arm
+    still, at = drawn(model, q)[0][..., :3], local(arm, q, q)  # (links, STATIONS, 3)
+    size = float(np.ptp(np.vstack([*still, q[:3] if arm.free else np.zeros(3)]), axis=0).max())
+    columns = min(3, len(chosen))
+    rows = -(-len(chosen) // columns)
+    figure = style.figure(3.4 * columns, 2.9 * rows + 0.4, layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, k in zip(panels, chosen, strict=False):
+        step = 1e-4 * phi[:, k]
+        above, below = drawn(model, configuration(arm, np.array([at + step, at - step]), q))[0][..., :3]
+        moved = above - below  # displacements, so no link turns
+        moved *= 0.1 * size / max(float(np.linalg.norm(moved, axis=-1).max()), 1e-300)
+        a, b = _plane(moved.reshape(-1, 3), still.reshape(-1, 3))
+        rest = style.MEASURED | {"linewidth": style.CURVE}
+        there, back = style.curve(0), style.curve(0, linewidth=style.THIN, linestyle=style.DASHES[2])
+        for side, look in ((0, rest), (-1, back), (1, there)):
+            for line in still + side * moved:
+                axes.plot(line[:, a], line[:, b], **look)
+        axes.plot(still[:, 0, a], still[:, 0, b], **style.points(0, color=style.INK))
+        axes.set_title(f"mode {k + 1}: {omega[k]:.4g} rad/s")
+        axes.set_xlabel(f"{'xyz'[a]} [m]")
+        axes.set_ylabel(f"{'xyz'[b]} [m]")
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.margins(0.08)
+    for axes in panels[len(chosen) :]:
+        axes.set_axis_off()
+    figure.suptitle(escape.label(f"{model.arm.name}: modes, drives {'held' if locked else 'free'}"))
+    return style.finished(figure)
+
+
+def _count(where: str, model: Any, count: Any, locked: Any) -> int:
+    with refused(where):
+        checked_instance(model, Model, "model")
+        checked_flag(locked, "locked")
+        return checked_whole(count, 1, "count")
+
+
+def _plane(moved: np.ndarray, still: np.ndarray) -> tuple[int, int]:
+    """The base plane in which points move most; where several are alike, the one that shows most of the arm."""
+    way = (moved**2).sum(axis=0)
+    extent = np.ptp(still, axis=0)
+    planes = [(0, 1), (0, 2), (1, 2)]
+    scores = [(round((way[a] + way[b]) / way.sum(), 2), extent[a] + extent[b]) for a, b in planes]
+    return planes[scores.index(max(scores))]
+
+
+def draw_frequencies(
+    model: Model, coordinate: str, values: Any, q: Any = None, count: int = 6, locked: bool = True
+) -> "Figure":
+    """A figure of an arm's lowest frequencies as one of its coordinates takes values, the others as in q.
+
+    Parameters
+    ----------
+    coordinate : str
+        Of the arm, as "fore.joint" or a telescope's "slide.joint".
+    values : (k,)
+        [rad] or [m].
+    q : (n,), optional
+        Default: at rest.
+    count, locked
+        As in `draw_modes`.
+
+    Raises
+    ------
+    DescriptionError
+        For an unknown coordinate, or values that are not numbers.
+    """
+    count = _count("draw_frequencies", model, count, locked)
+    if not isinstance(coordinate, str) or coordinate not in model.coordinates:
+        raise DescriptionError(f"unknown coordinate {shown(coordinate)}; known are {', '.join(model.coordinates)}")
+    q = model.argument("q", model.arm.rest if q is None else q).copy()
+    with refused():
+        x = checked_array(values, "values").ravel()
+    if not len(x) or q.ndim != 1:
+        raise DescriptionError("draw_frequencies: values is empty, or q is not one configuration")
+    rows = []
+    for value in x:
+        q[model.coordinates.index(coordinate)] = value
+        rows.append(model.frequencies(q, locked))
+    omega = np.array(rows)[:, :count]
+    figure = style.figure(6, 4, layout="constrained")
+    axes = figure.subplots()
+    for k, line in enumerate(omega.T):
+        look = style.points(k) if len(x) == 1 else style.curve(k)
+        axes.plot(x, line, **look, label=f"mode {k + 1}")
+    axes.set_xlabel(escape.label(f"{coordinate} [{coordinate_unit(model.arm, coordinate)}]"))
+    axes.set_ylabel("frequency [rad/s]")
+    if omega.size and omega.min() > 0 and omega.max() > 20 * omega.min():
+        axes.set_yscale("log")
+    if omega.size:
+        axes.legend()
+    axes.set_title(escape.label(f"{model.arm.name}: drives {'held' if locked else 'free'}"))
+    return style.finished(figure)

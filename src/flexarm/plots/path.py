@@ -1,0 +1,103 @@
+"""The path of an arm's tip beside the one that is wanted."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm import escape, style
+from flexarm.checks import Fault, checked_array, refused
+from flexarm.model import Model
+from flexarm.model.drawing import drawn
+from flexarm.plots.axes import checked_axes, ended
+from flexarm.plots.camera import chosen_camera, floor, upright
+from flexarm.plots.recorded import Motion, motions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+Array = np.ndarray
+
+SMALL = 0.1
+"""Distances below are in millimetres [m]."""
+
+
+def draw_path(
+    results: Any,
+    wanted: Any = None,
+    *,
+    names: "Sequence[str] | None" = None,
+    view: Any = None,
+    model: Model | None = None,
+    ax: Any = None,
+) -> "Figure":
+    """A figure of the tip's path beside the wanted one, in equal scales, and of the distance between them over time.
+
+    Parameters
+    ----------
+    results : Dataset, list of them, or dict of them by name
+        As `simulate` gives them.
+    wanted : (N, 3) or function of time, optional
+        Where the tip should be at each sample [m], or a function from a time [s] to that place. Default: where each
+        result's reference has the tip when nothing bends.
+    names : list of str, optional
+        Of several results; default their own.
+    view : "xy", "xz", "yz", "space" or (azimuth, elevation), optional
+        Across a plane, or from all around [rad]. Default: the plane in which the tips stay, else from all around.
+    model : Model, optional
+        Of the results, where links of your own keep their arm from being built again.
+    ax : two Axes, optional
+        For the path and for the distance; default a new figure.
+
+    Raises
+    ------
+    DescriptionError
+        For what is no result, for one without a reference where `wanted` is not given, and a `wanted` of another shape.
+    """
+    with refused("draw_path"):
+        axes = checked_axes(ax, (2,))
+        runs = motions(results, names, model)
+        tips = [run.model.tip(run.q)[:, :3, 3] for run in runs]
+        goals = [_wanted(run, wanted) for run in runs]
+        seen = np.concatenate([*tips, *goals])
+        extent = np.array([seen.min(axis=0), seen.max(axis=0)])
+        across = extent[1] - extent[0]
+        size = float(np.linalg.norm(across)) or 1.0
+        up = upright(runs[0].model.arm.gravity)
+        camera = chosen_camera(view, across, size, up)
+    if axes is None:
+        figure = style.figure(9, 4, layout="constrained")
+        plane, beside = figure.subplots(1, 2)
+    else:
+        figure, (plane, beside) = axes[0].figure, axes
+    low, high = camera.seen(seen).min(axis=0), camera.seen(seen).max(axis=0)
+    room = 0.08 * size
+    plane.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room))
+    floor(plane, camera, up, extent, np.array([low - room, high + room]), size)
+    plane.set_aspect("equal")
+    off = [np.linalg.norm(tip - goal, axis=1) for tip, goal in zip(tips, goals, strict=True)]
+    small = max(each.max() for each in off) < SMALL
+    for i, (run, tip, distance) in enumerate(zip(runs, tips, off, strict=True)):
+        look = style.curve(i, len(run.t))
+        plane.plot(*camera.seen(tip).T, **look, label=escape.label(run.name))
+        beside.plot(run.t, (1e3 if small else 1.0) * distance, **look, label=escape.label(run.name))
+    for i, goal in enumerate(goals if wanted is None else goals[:1]):
+        plane.plot(*camera.seen(goal).T, **style.WANTED, label="wanted" if i == 0 else None)
+    beside.set(xlabel="time [s]", ylabel=f"distance from the wanted place [{'mm' if small else 'm'}]")
+    beside.set_ylim(bottom=0.0)
+    plane.legend(loc="best")
+    return ended(figure, axes)
+
+
+def _wanted(run: Motion, wanted: Any) -> Array:
+    """Places (N, 3) of the tip at the run's samples [m]; raises `Fault`."""
+    if wanted is None:
+        if run.wanted is None:
+            raise Fault("results", f"has {run.name!r}, which has no reference; give wanted, the tip's places")
+        return drawn(run.model, run.wanted, 0.0)[1][:, -1, :, 3]
+    places = [wanted(float(t)) for t in run.t] if callable(wanted) else wanted
+    found = checked_array(places, "wanted")
+    if found.shape != (len(run.t), 3):
+        raise Fault("wanted", f"has shape {found.shape}; it must be {(len(run.t), 3)}, a place at each sample")
+    return found

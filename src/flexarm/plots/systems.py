@@ -1,0 +1,77 @@
+"""Linear systems by name, as figures of them are given them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.analysis import equilibrium
+from flexarm.checks import Fault, checked_list, shown
+from flexarm.model import Model
+
+if TYPE_CHECKING:
+    from control.lti import LTI
+
+MOST = 6
+"""Systems that can be told apart in one figure."""
+
+
+def named_systems(systems: Any, sensors: Any = None, q: Any = None) -> dict[str, "LTI"]:
+    """By name; raises `Fault`.
+
+    Parameters
+    ----------
+    systems : StateSpace, TransferFunction, Model, list of them or dict of them by name
+    sensors : list of Sensor, optional
+        What is measured of a model; default all of its coordinates and rates.
+    q : (n,), optional
+        About which equilibrium a model is linearised; default the one near its rest.
+    """
+    if isinstance(systems, Mapping):
+        given = dict(systems)
+        if not all(isinstance(name, str) for name in given):
+            raise Fault("systems", f"is {shown(systems)}; the names of systems must be texts")
+    elif isinstance(systems, list | tuple):
+        given = {_name(each, f"system {i + 1}"): each for i, each in enumerate(systems)}
+        if len(given) < len(systems):
+            given = {f"system {i + 1}": each for i, each in enumerate(systems)}
+    else:
+        given = {_name(systems, "model"): systems}
+    if not 0 < len(given) <= MOST:
+        raise Fault("systems", f"has {len(given)} systems; there must be one to {MOST}")
+    return {name: _linear(each, sensors, q) for name, each in given.items()}
+
+
+def _name(system: Any, otherwise: str) -> str:
+    return system.arm.name if isinstance(system, Model) else otherwise
+
+
+def _linear(system: Any, sensors: Any, q: Any) -> "LTI":
+    import control
+
+    if isinstance(system, Model):
+        x, u = equilibrium(system, np.array(system.arm.rest) if q is None else q)
+        listed = None if sensors is None else checked_list(sensors, "a list of sensors", "sensors")
+        return system.linearize(x, np.zeros(system.nv), u, listed)
+    if isinstance(system, control.TransferFunction):
+        coefficients = [c for each in (system.num_array, system.den_array) for c in np.ravel(each)]
+        numbers = np.concatenate([np.atleast_1d(np.asarray(c, dtype=float)) for c in coefficients])
+    elif isinstance(system, control.StateSpace):
+        numbers = np.concatenate([np.ravel(each) for each in (system.A, system.B, system.C, system.D)])
+    else:
+        must = "a StateSpace or a TransferFunction of python-control, or a Model; or a list or dict of these"
+        raise Fault("systems", f"has {shown(system)}; it must be {must}")
+    if not np.isfinite(numbers).all():
+        raise Fault("systems", "has a system with NaN or infinity in its matrices or coefficients")
+    return system
+
+
+def channel(labels: list[str], wanted: Any, part: str, whose: str) -> int:
+    """Which output or input: the one there is, or the one of that name or number. Raises `Fault`."""
+    if len(labels) == 1:
+        return 0
+    if isinstance(wanted, str) and wanted in labels:
+        return labels.index(wanted)
+    if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool) and 0 <= wanted < len(labels):
+        return int(wanted)
+    raise Fault(part, f"is {shown(wanted)}; {whose} has {', '.join(labels)}, of which one must be named")
