@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from controlled import refused
 from scipy.integrate import solve_ivp
+from scipy.linalg import expm
 
 import flexarm as fa
 from flexarm.control import JointPD, Linear, Sampled, Saturated, Sum
@@ -180,6 +181,26 @@ def test_a_state_at_the_start_and_no_reference(single):
     )
     assert loop.nstates == 4
     np.testing.assert_allclose(result.u.values[:, 0], wanted.outputs, rtol=0, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("method", ["tustin", "zoh", "euler", "backward_diff"])
+def test_a_state_at_the_start_is_the_system_s_however_it_is_made_discrete(method, single):
+    """Nothing being read, u is C x at the start, and then falls as the method has x' = A x."""
+    A, C = np.array([[-20.0, 4.0], [-4.0, -9.0]]), np.array([[3.0, 1.0]])
+    given = control.ss(A, [[1.0], [0.5]], C, 2.0)
+    law = Linear(given, [DRIVE], initial=[1.0, -0.4], method=method).law(single, T)
+    step, z, x, found, wanted = kernel(law, single), np.array(law.memory), np.array([1.0, -0.4]), [], []
+    one = np.eye(2)
+    after = {
+        "tustin": np.linalg.solve(one - A * T / 2, one + A * T / 2),
+        "zoh": expm(A * T),
+        "euler": one + A * T,
+        "backward_diff": np.linalg.inv(one - A * T),
+    }[method]
+    for _ in range(5):
+        u, z = np.split(step.one(np.concatenate([[0.0, 0.0, 0.0], z])), [1])
+        found, wanted, x = [*found, u], [*wanted, C @ x], after @ x
+    np.testing.assert_allclose(found, wanted, rtol=1e-10)
 
 
 def test_an_accelerometer_in_a_continuous_loop(single):
@@ -417,6 +438,10 @@ WRONG = {
         r"Linear: u depends on tip_acceleration_x, which depends on u, at once; make the system strictly proper .*",
     ),
     "actuator": ({"actuators": ["b.joint"]}, r"Linear: actuators has 'b\.joint'; the arm's inputs are a\.joint"),
+    "actuators twice": (
+        {"system": [[1.0], [2.0]], "actuators": ["a.joint", "a.joint"]},
+        r"Linear: actuators has 'a\.joint' twice; each must stand there once",
+    ),
     "no name": (
         {"actuators": np.zeros((1, 2))},
         r"Linear: actuators has array\(\[0\., 0\.\]\); the arm's inputs are .*",

@@ -50,7 +50,7 @@ class Linear:
     actuators : list of str, optional
         Which of the model's inputs its outputs drive; the others get nothing. Default: all.
     initial : (states,), optional
-        The state at the start, of a StateSpace; default 0.
+        The state at the start, of a StateSpace; default 0. However it is made discrete, what it gives there is C x.
     method : "tustin", "zoh", "euler", "backward_diff"
         As python-control names them. `Sampled(method=...)` stands in its place.
     prewarp : float, optional
@@ -158,6 +158,8 @@ class Linear:
                 if not isinstance(name, str) or name not in model.inputs:
                     known = ", ".join(model.inputs)
                     raise DescriptionError(f"{where}: actuators has {shown(name)}; the arm's inputs are {known}")
+            if twice := next((name for name in driven if driven.count(name) > 1), None):
+                raise DescriptionError(f"{where}: actuators has {twice!r} twice; each must stand there once")
         names = [f"u_{signal(name)}" for name in driven]
         rows = order(where, system.outputs, names, "output", "the actuators")
         onto = np.zeros((len(model.inputs), len(driven)))

@@ -15,6 +15,8 @@ from flexarm.simulation.law import is_linear_system, what_it_is
 Array = np.ndarray
 Method = Literal["tustin", "zoh", "euler", "backward_diff"]
 METHODS = get_args(Method)
+IMPLICIT = {"tustin": 0.5, "backward_diff": 1.0}
+"""The share a that the next derivative has in a step h."""
 OWN = re.compile(r"[uy]\[\d+\]")
 """Labels that python-control gives where nobody does."""
 
@@ -66,8 +68,10 @@ class System:
             step = 2.0 * np.tan(prewarp * period / 2.0) / prewarp
         with designing(where):
             named = "bilinear" if method == "tustin" else method
-            A, B, C, D, _ = cont2discrete((self.A, self.B, self.C, self.D), step, named)
-        return replace(self, A=A, B=B, C=C, D=D, dt=period)
+            A, B, _, D, _ = cont2discrete((self.A, self.B, self.C, self.D), step, named)
+            if method in IMPLICIT:  # back from SciPy's states, (1 - a h A) x: a state at the start stays what it is
+                B = np.linalg.solve(np.eye(len(A)) - IMPLICIT[method] * step * self.A, B)
+        return replace(self, A=A, B=B, D=D, dt=period)
 
 
 def system_of(where: str, given: Any) -> System:
