@@ -8,6 +8,7 @@ from flexarm.attitude import local
 from flexarm.checks import checked_flag, checked_instance, refused, shown
 from flexarm.control.closed_loop import ClosedLoop
 from flexarm.control.equilibrium import equilibrium, rest
+from flexarm.control.every import SEVERAL_RATES
 from flexarm.control.gains import designing
 from flexarm.control.motors import Motors
 from flexarm.errors import DescriptionError
@@ -110,6 +111,9 @@ def controlled_vibrations(
     if law.drives or Motors.of(model).currents:
         why = "the currents of its motors' windings are states, whose part under a controller is not known"
         raise DescriptionError(f"shaper: arm {model.arm.name!r}: {why}; leave their inductance out")
+    if SEVERAL_RATES in law.facts:
+        message = "the controller has several rates, so it has no poles of one sample; give it one (leave Every out)"
+        raise DescriptionError(f"shaper: {message}")
     end = rest(law.reference) if law.reference is not None else None
     if q is None:
         if end is None:
