@@ -160,7 +160,9 @@ def test_limits_hold_and_say_where_they_press(masses):
 
 def test_a_deflection_is_kept_within_its_limit():
     model = fa.Model(fa.load("lin-lewis-beam"))
-    free = optimal_motion(model, [0.0], [0.6], {"torque": 40.0}, "effort", 3.0, intervals=30, most_intervals=30, tolerance=1)
+    free = optimal_motion(
+        model, [0.0], [0.6], {"torque": 40.0}, "effort", 3.0, intervals=30, most_intervals=30, tolerance=1
+    )
     most = 0.6 * np.abs(model.deflections(free.q)[:, 0, 1:3]).max()
     limits = {"torque": 40.0, "deflection": most}
     kept = optimal_motion(model, [0.0], [0.6], limits, "effort", 3.0, intervals=30, most_intervals=30, tolerance=1)
@@ -183,7 +185,9 @@ def test_an_arm_under_gravity_starts_and_ends_with_what_holds_it():
 def test_a_finer_grid_is_taken_where_the_simulation_does_not_agree(masses):
     coarse = Grid(masses, 5)
     assert coarse.size == 1 + 5 * (1 + 3 * 6) + 4 + 1
-    with pytest.warns(UserWarning, match=r"with 10 intervals the tip ends .* m off and swings .* m; tolerance is 1e-12 m"):
+    with pytest.warns(
+        UserWarning, match=r"with 10 intervals the tip ends .* m off and swings .* m; tolerance is 1e-12 m"
+    ):
         found = optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, intervals=5, most_intervals=10, tolerance=1e-12)
     assert found.report["intervals"] == 10
 
@@ -222,7 +226,9 @@ def test_what_does_not_fit_is_refused_in_one_line(masses, options, message):
 
 def test_an_arm_that_cannot_stand_within_its_limits_is_told_so():
     model = fa.Model(fa.load("rigid-two-link"))
-    with pytest.raises(fa.DescriptionError, match=r"to stand at the start takes 19.62 N m at 'upper.joint'; limits.torque"):
+    with pytest.raises(
+        fa.DescriptionError, match=r"to stand at the start takes 19.62 N m at 'upper.joint'; limits.torque"
+    ):
         optimal_motion(model, [0.0, 0.0], [1.0, 0.5], limits={"torque": 10.0})
 
 

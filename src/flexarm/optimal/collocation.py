@@ -1,7 +1,7 @@
 """Direct collocation: the equations of motion at the points of Gauss or Radau of every interval of a grid.
 
-Unknowns are the state x = (q, qd, s) at the points, the rates that the coordinates do not say by themselves, z = (a free
-base's pose rates, qdd, rates of s), the inputs, and the duration T. With the polynomial through an interval's points,
+Unknowns are the state x = (q, qd, s) at the points, the rates that the state does not say by itself, z = (a free base's
+pose rates, qdd, rates of s), the inputs, and the duration T. With the polynomial through an interval's points,
 of slopes C at them, and h its share of T,
 
     h T x_dot_j = sum_k C_kj x_k,        0 = residual(q_j, qd_j, s_j, u, z_j),
@@ -139,7 +139,7 @@ class Grid:
 
     def motion(self) -> list[Block]:
         """The equations of motion."""
-        N, K = self.intervals, self.points
+        N = self.intervals
         T = np.full((N, 1), self.duration)
         u, share = self.inputs_at_points
         own = np.concatenate([self.x, self.z], axis=2).reshape(N, -1)
@@ -169,9 +169,7 @@ class Grid:
         T, h, begin = ca.SX.sym("T"), ca.SX.sym("h"), ca.SX.sym("x0", nx)
         x = [begin, *(ca.SX.sym(f"x{j}", nx) for j in range(K))]
         z = [ca.SX.sym(f"z{j}", nz) for j in range(K)]
-        rows = [
-            h * T * self._rates(x[j + 1], z[j]) - sum(C[k, j] * x[k] for k in range(K + 1)) for j in range(K)
-        ]
+        rows = [h * T * self._rates(x[j + 1], z[j]) - sum(C[k, j] * x[k] for k in range(K + 1)) for j in range(K)]
         own = [part for pair in zip(x[1:], z, strict=True) for part in pair]
         return ca.Function("collocation", [ca.vertcat(T, begin, *own), h], [ca.vertcat(*rows)])
 
@@ -184,7 +182,7 @@ class Grid:
         x, z, (own, share, u) = ca.SX.sym("x", nx), ca.SX.sym("z", nz), self.input_symbols()
         q, qd, s = ca.vertsplit(x, [0, model.nq, model.nq + n, nx])
         pose_rates, qdd, s_dot = ca.vertsplit(z, [0, pose, pose + n, nz])
-        residual = model.fixed("state_residual")
+        residual: ca.Function = model.fixed("state_residual")  # type: ignore[assignment]
         given = {"q": q, "qd": qd, "s": s, "u": u, "w": ca.SX.zeros(len(model.exogenous)), "qdd": qdd}
         left, of_s, of_pose = ca.vertsplit(
             ca.densify(residual(*(given[name] for name in residual.name_in()))[: n + states + pose]),
@@ -208,7 +206,7 @@ class Grid:
         import casadi as ca
 
         N, m = self.intervals, self.widths[2]
-        T, share = ca.SX.sym("T"), ca.SX.sym("share")
+        T = ca.SX.sym("T")
         begin, end = ca.SX.sym("u", m), ca.SX.sym("u_end", m)
         h = T / N
         if self.linear:  # exact for squares: Simpson's rule
@@ -226,7 +224,8 @@ class Grid:
         import casadi as ca
 
         T = ca.SX.sym("T")
-        return block("time", ca.Function("time", [T, ca.SX.sym("c", 0)], [T]), np.array([[self.duration]]), weights=weight)
+        function = ca.Function("time", [T, ca.SX.sym("c", 0)], [T])
+        return block("time", function, np.array([[self.duration]]), weights=weight)
 
     def slopes(self, most: Array) -> Block:
         """|du/dt| <= most, (m,), of inputs that are straight lines."""

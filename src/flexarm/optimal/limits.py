@@ -67,7 +67,7 @@ class Limits(Described):
         for name, count in counts.items():
             given = getattr(self, name)
             if isinstance(given, tuple) and len(given) != count:
-                raise DescriptionError(f"limits.{name} has {len(given)} entries; it must have {count}, or be one number")
+                raise DescriptionError(f"limits.{name} has {len(given)} entries; it must have {count}, or one")
 
     def sizes(self, name: str, count: int) -> Array:
         """A limit for each, (count,), infinite where there is none."""

@@ -36,10 +36,10 @@ class OptimalMotion:
     on_limits : dict
         Of the other limits, by name: the largest multiplier of each at every point of the grid.
     report : dict
-        `duration` [s]; `cost`; `end_error` [m], by which the tip misses its place at the end; `residual` [m], how far it
-        then swings from there with the drives held; `end_rate`, the largest rate left; `intervals`, `steps` of the
-        solver, `status`; `rigid_duration` [s], the fastest motion's of the same arm without flexibility, where the time
-        is minimised.
+        `duration` [s]; `cost`; `end_error` [m], by which the tip misses its place at the end; `residual` [m], how far
+        it then swings with the drives held; `end_rate`, the largest rate left; `intervals`; `steps` of the solver;
+        `status`; `rigid_duration` [s], the fastest motion's of the same arm without flexibility, where the time is
+        minimised.
     """
 
     times: Array
@@ -90,6 +90,4 @@ def hermite(h: Array, q: Array, qd: Array, after: Array, before: Array) -> Array
     h = h[:, None]
     begin, way, bend = q[:-1], qd[:-1] * h, after * h**2
     D, V, A = q[1:] - begin - way - bend / 2, qd[1:] * h - way - bend, before * h**2 - bend
-    return np.stack(
-        [6 * D - 3 * V + A / 2, -15 * D + 7 * V - A, 10 * D - 4 * V + A / 2, bend / 2, way, begin], axis=1
-    )
+    return np.stack([6 * D - 3 * V + A / 2, -15 * D + 7 * V - A, 10 * D - 4 * V + A / 2, bend / 2, way, begin], axis=1)

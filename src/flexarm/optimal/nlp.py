@@ -82,7 +82,7 @@ def block(
     given = np.zeros((N, 0)) if constants is None else constants
     rows = [np.array(np.broadcast_to(np.asarray(x, dtype=float), (N, m))) for x in (lower, upper)]
     each = None if weights is None else np.array(np.broadcast_to(np.asarray(weights, dtype=float), (N, m)))
-    return Block(name, function, places, np.broadcast_to(given, (N, function.numel_in(1))), *rows, each)
+    return Block(name, function, places, np.broadcast_to(given, (N, function.numel_in(1))), rows[0], rows[1], each)
 
 
 @final
@@ -145,7 +145,9 @@ class Program:
             f += ca.dot(ca.DM(W), each.function.map(N)(X, c))
             bent.append(_curved(each.curvature.map(N)(X, c, lam_f * ca.DM(W)), each))
             values, rows, columns = _entries(each.slope.map(N)(X, c), each, 0)
-            gradient += ca.mtimes(_sums(columns, size, each.weights.ravel()[rows] * self.scale[columns]), ca.vec(values))
+            gradient += ca.mtimes(
+                _sums(columns, size, each.weights.ravel()[rows] * self.scale[columns]), ca.vec(values)
+            )
         J = _assembled((count, size), slopes, self.row_scale, self.scale)
         H = _assembled((size, size), bent, self.scale, self.scale)
         g = ca.DM(self.row_scale) * ca.vertcat(*g)
@@ -158,9 +160,7 @@ class Program:
             ),
         }
 
-    def solved(
-        self, lower: Array, upper: Array, options: Mapping[str, Any], size: float, stop: Any = None
-    ) -> "Solved":
+    def solved(self, lower: Array, upper: Array, options: Mapping[str, Any], size: float, stop: Any = None) -> "Solved":
         """By IPOPT, with lower <= x <= upper; `size` is what the cost at the start is made to be, and `stop.came` tells
         that the search is to end."""
         import casadi as ca
@@ -168,7 +168,7 @@ class Program:
         functions = self.functions
         begin = self.start / self.scale
         cost = abs(float(functions["nlp"](begin, [])[0])) or 1.0
-        given = {name: f for name, f in functions.items() if name != "nlp"}
+        given: dict[str, Any] = {name: f for name, f in functions.items() if name != "nlp"}
         given |= {"print_time": False, "ipopt": {**options, "obj_scaling_factor": size / cost}}
         watch = _watch(len(begin), len(self.lower), stop) if stop is not None else None
         if watch is not None:
@@ -220,8 +220,8 @@ def _watch(size: int, rows: int, stop: Any) -> Any:
 @final
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Where a solver has stopped: x, the cost, the multipliers of the variables' bounds and of the rows, what the solver
-    says of itself, and its steps."""
+    """Where a solver has stopped: x, the cost, the multipliers of the bounds and of the rows, what it says of itself, and
+    its steps."""
 
     x: Array
     cost: float

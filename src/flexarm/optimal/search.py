@@ -1,32 +1,29 @@
-"""The search for an optimal motion: collocation, a finer grid where simulation does not agree, and what is said of it."""
+"""The search for an optimal motion: collocation, and a finer grid where simulation does not agree."""
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm import progress as shown_progress
-from flexarm.analysis.equilibrium import configuration, equilibrium
-from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, checked_whole, choices, refused, shown
-from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
+from flexarm import progress
+from flexarm.checks import Fault, checked_whole, choices, refused, shown
+from flexarm.errors import FlexarmError, InterruptedRun
 from flexarm.interrupts import heard_by
 from flexarm.model import Model
 from flexarm.model.adrift import BASE
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.limits import Limits
-from flexarm.optimal.motion import OptimalMotion, hermite
+from flexarm.optimal.motion import OptimalMotion
 from flexarm.optimal.nlp import Block, Program, Solved, block
+from flexarm.optimal.outcome import motion
 from flexarm.optimal.start import Known, prescribed
-from flexarm.simulation.inputs import Piecewise, PrescribedMotion, Table
-from flexarm.simulation.run import simulate
-from flexarm.trajectory import Still
+from flexarm.optimal.task import Task, asked
 
 Array = np.ndarray
 
-COSTS = ("time", "effort", "smoothness")
 SCHEMES = ("radau", "legendre")
 MOST_INTERVALS = 2000
 SCALED_COST = 500.0
@@ -37,9 +34,6 @@ FARTHEST = 3.0
 
 LEFT = 0.3
 """Of the tolerance, for the vibrations that the search leaves at the end; the rest is the simulation's."""
-
-SETTLING = 2.0
-"""Periods of the slowest mode for which what is left of vibrations is looked at."""
 
 
 def optimal_motion(
@@ -59,8 +53,8 @@ def optimal_motion(
     """The best motion of an arm that bends, from rest to rest with nothing left ringing, and the torques for it.
 
     Direct collocation of the equations of motion (see `collocation`) with the duration as one unknown, solved by IPOPT
-    with exact sparse derivatives. The torques found are then simulated natively, and the grid is made twice as fine until
-    that run ends where it should.
+    with exact sparse derivatives. The torques found are then simulated natively, and the grid is made twice as fine
+    until that run ends where it should.
 
     Parameters
     ----------
@@ -97,104 +91,21 @@ def optimal_motion(
         simulation does not end within the tolerance, a warning says so and the motion is given. Ctrl-C gives the best
         that there is, with a warning, or nothing.
     """
-    task = _task(model, start, end, limits, objective, duration, tolerance)
+    task = asked(model, start, end, limits, objective, duration, tolerance)
     with refused("optimal_motion"):
         checked_whole(intervals, 2, "intervals")
         checked_whole(most_intervals, intervals, "most_intervals")
-        if checked_whole(points, 1, "points") > 9 or most_intervals > MOST_INTERVALS:
-            raise Fault("points" if points > 9 else "most_intervals", f"must be at most {9 if points > 9 else MOST_INTERVALS}")
+        for name, value, most in (("points", points, 9), ("most_intervals", most_intervals, MOST_INTERVALS)):
+            if checked_whole(value, 1, name) > most:
+                raise Fault(name, f"must be at most {most}")
         checked_whole(steps, 1, "steps")
         if scheme not in SCHEMES:
             raise Fault("scheme", f"is {shown(scheme)}; it must be {choices(*SCHEMES)}")
-    grids = []
+    grids: list[Grid] = []
     while not grids or 2 * grids[-1].intervals <= most_intervals:
         count = 2 * grids[-1].intervals if grids else int(intervals)
         grids.append(Grid(model, count, int(points), scheme, task.linear))
     return _refined(task, grids, int(steps))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What is asked: all of it checked."""
-
-    model: Model
-    start: Array
-    end: Array
-    held: tuple[Array, Array]
-    """Inputs that hold the arm at the start and at the end, (m,)."""
-    limits: Limits
-    weights: Mapping[str, float]
-    duration: float | None
-    tolerance: float
-
-    @property
-    def linear(self) -> bool:
-        """Whether inputs are straight lines: where their slopes are limited, or cost."""
-        return self.limits.torque_rate is not None or self.weights["smoothness"] > 0
-
-    @property
-    def torque(self) -> Array:
-        """Limits, (m,)."""
-        return self.limits.sizes("torque", len(self.model.inputs))
-
-    @property
-    def joints(self) -> list[int]:
-        """Places of the joints among the coordinates."""
-        return [i + self.model.nq - self.model.nv for i in self.model.arm.joints]
-
-
-def _task(
-    model: Model, start: Any, end: Any, limits: Any, objective: Any, duration: Any, tolerance: Any
-) -> Task:
-    with refused("optimal_motion"):
-        checked_instance(model, Model, "model")
-        checked_number(tolerance, "m", POSITIVE, "tolerance")
-        if not model.inputs:
-            raise Fault("model", f"has no input: nothing moves arm {model.arm.name!r}")
-        if limits is not None and not isinstance(limits, Limits | Mapping):
-            raise Fault("limits", f"is {shown(limits)}; it must be Limits, or a dict of them")
-        weights = _weights(objective)
-        if duration is not None:
-            checked_number(duration, "s", POSITIVE, "duration")
-        if duration is not None and weights["time"]:
-            raise Fault("duration", f"is {duration} s; leave it out where the time is part of the objective")
-        if duration is None and not weights["time"]:
-            raise Fault("duration", "is missing; the objective does not find one, so give it")
-    given = limits if isinstance(limits, Limits) else Limits(**(limits or {}))
-    given.check(model)
-    if weights["time"] and not np.isfinite(given.sizes("torque", len(model.inputs))).all():
-        raise DescriptionError("optimal_motion: limits.torque is missing; without limits nothing is the fastest")
-    ends, held = [], []
-    for name, q in (("start", start), ("end", end)):
-        try:
-            q, u = equilibrium(model, configuration(model, q), held="joints")
-        except DescriptionError as error:
-            raise DescriptionError(f"optimal_motion: {name}: {error}") from None
-        _check_held(name, model, u, given)
-        ends.append(q)
-        held.append(u)
-    return Task(model, *ends, (held[0], held[1]), given, weights, duration, float(tolerance))
-
-
-def _weights(objective: Any) -> dict[str, float]:
-    """A weight for each part of the cost."""
-    if isinstance(objective, str):
-        objective = {objective: 1.0}
-    if not isinstance(objective, Mapping) or not objective or not set(objective) <= set(COSTS):
-        raise Fault("objective", f"is {shown(objective)}; it must be {choices(*COSTS)}, or weights of them in a dict")
-    found = dict.fromkeys(COSTS, 0.0)
-    for name, weight in objective.items():
-        found[name] = checked_number(weight, "", POSITIVE, f"objective.{name}")
-    return found
-
-
-def _check_held(name: str, model: Model, u: Array, limits: Limits) -> None:
-    most = limits.sizes("torque", len(u))
-    for i in np.flatnonzero(np.abs(u) > most):
-        unit = model.arm.input_units[i]
-        needs = f"to stand at the {name} takes {abs(u[i]):.4g} {unit} at {model.inputs[i]!r}"
-        raise DescriptionError(f"optimal_motion: {needs}; limits.torque allows {most[i]:.4g} {unit}")
 
 
 def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
@@ -207,13 +118,13 @@ def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
     stopped = Stopped()
     with heard_by(stopped):
         for grid in grids:
-            with shown_progress.said(f"optimal motion, {grid.intervals} intervals"):
+            with progress.said(f"optimal motion, {grid.intervals} intervals"):
                 program, solved = _solved(task, grid, known, steps, stopped)
             taken += solved.steps
             if not solved.found:
                 break
             known = _unpacked(grid, solved.x)
-            best = _motion(task, grid, program, solved, {"steps": taken, "rigid_duration": rigid})
+            best = motion(task, grid, program, solved, {"steps": taken, "rigid_duration": rigid})
             if max(best.report["end_error"], best.report["residual"]) <= task.tolerance:
                 return best
     if best is None:
@@ -339,9 +250,7 @@ def _bounds(task: Task, grid: Grid, known: Known) -> tuple[Array, Array]:
     return lower, upper
 
 
-def _solved(
-    task: Task, grid: Grid, known: Known, steps: int, stopped: Stopped | None = None
-) -> tuple[Program, Solved]:
+def _solved(task: Task, grid: Grid, known: Known, steps: int, stopped: Stopped | None = None) -> tuple[Program, Solved]:
     program = _program(task, grid, known)
     lower, upper = _bounds(task, grid, known)
     options = {"max_iter": steps, "print_level": 0, "sb": "yes"}
@@ -350,7 +259,7 @@ def _solved(
 
 def _unpacked(grid: Grid, x: Array) -> Known:
     """The motion on a grid, for the next."""
-    N, m = grid.intervals, grid.widths[2]
+    N = grid.intervals
     shares = np.append(0.0, grid.shares.ravel())
     at_points = grid.x.reshape(-1, grid.widths[0]), grid.z.reshape(-1, grid.widths[1])
     states = np.vstack([x[grid.nodes[:1]], x[at_points[0]]])
@@ -371,74 +280,12 @@ def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
             return None
         joints = [i + rigid.nq - rigid.nv for i in rigid.arm.joints]
         limits = task.limits.replace(deflection=None)
-        own = _task(rigid, task.start[task.joints], task.end[task.joints], limits, "time", None, task.tolerance)
+        own = asked(rigid, task.start[task.joints], task.end[task.joints], limits, "time", None, task.tolerance)
         known = prescribed(rigid, own.start[joints], own.end[joints], own.torque, None)
         solved = _solved(own, replace(grid, model=rigid), known, steps)[1]
     except FlexarmError:
         return None
     return float(solved.x[0]) if solved.found else None
-
-
-def _motion(task: Task, grid: Grid, program: Program, solved: Solved, more: Mapping[str, Any]) -> OptimalMotion:
-    """What is found, with the native simulation of its torques."""
-    model, x, N = task.model, solved.x, grid.intervals
-    T, u = float(x[0]), x[grid.inputs]
-    times = T * np.arange(N + 1) / N
-    torques = Table(times, u, "linear") if grid.linear else Piecewise(times, u)
-    names = ["q", "qd", "drive_state"] if model.states else ["q", "qd"]
-    exact = {"progress": False, "rtol": 1e-10, "atol": 1e-12}
-    run = simulate(model, T, torques, q0=task.start, samples=N + 1, keep=names, **exact)
-    q, qd = run.q.values, run.qd.values
-    s = run.drive_state.values if model.states else np.zeros((N + 1, 0))
-    before, after = (u[1:], u[:-1]) if grid.linear else (u[:-1], u[:-1])
-    states = {"s": s} if model.states else {}
-    qdd = [
-        model.forward_dynamics(q[part], qd[part], given, **{name: value[part] for name, value in states.items()})
-        for part, given in ((slice(0, -1), u[:-1] if not grid.linear else after), (slice(1, None), before))
-    ]
-    joints, moved = task.joints, list(model.arm.joints)
-    pieces = hermite(np.diff(times), q[:, joints], qd[:, moved], *(each[:, moved] for each in qdd))
-    report = {
-        "duration": T,
-        "cost": solved.cost,
-        **_ending(task, q[-1], qd[-1], exact),
-        "intervals": N,
-        "status": solved.said,
-        **more,
-    }
-    on_limits = {
-        name: np.abs(solved.on_rows[rows]).reshape(N, -1).max(axis=1)
-        for name, rows in program.rows.items()
-        if name in ("torque_rate", "deflection")
-    }
-    return OptimalMotion(times, q, qd, u, grid.linear, pieces, solved.on_bounds[grid.inputs], on_limits, report)
-
-
-def _ending(task: Task, q: Array, qd: Array, exact: Mapping[str, Any]) -> dict[str, float]:
-    """By how much the tip misses its place, how far it swings from there with the drives held, and the largest rate."""
-    model, moved = task.model, list(model_driven(task.model))
-    wanted = model.tip(task.end)[:3, 3]
-    if model.arm.free:
-        wanted = model.tip(np.concatenate([q[:7], task.end[7:]]))[:3, 3]
-    error = float(np.linalg.norm(model.tip(q)[:3, 3] - wanted))
-    slow = [omega for omega in model.frequencies(task.end) if omega > 1e-6]
-    residual = 0.0
-    if slow and not model.arm.free:
-        held, still = q.copy(), qd.copy()
-        held[moved], still[moved] = task.end[moved], 0.0
-        drives = PrescribedMotion(Still(tuple(task.end[moved].tolist())))
-        window = SETTLING * 2 * np.pi / min(slow)
-        try:
-            run = simulate(model, window, drives, q0=held, qd0=still, keep=["tip"], samples=401, **exact)
-            residual = float(np.linalg.norm(run.tip.values - wanted, axis=1).max())
-        except SimulationError:
-            residual = np.inf
-    return {"end_error": error, "residual": residual, "end_rate": float(np.abs(qd).max())}
-
-
-def model_driven(model: Model) -> tuple[int, ...]:
-    """Places of what the drives move."""
-    return tuple(model.arm.actuated)
 
 
 def _why_not(task: Task, grid: Grid, solved: Solved) -> str:

@@ -1,0 +1,77 @@
+"""What a search has found: the motion that the torques make natively, and where it ends."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flexarm.errors import SimulationError
+from flexarm.optimal.collocation import Grid
+from flexarm.optimal.motion import OptimalMotion, hermite
+from flexarm.optimal.nlp import Program, Solved
+from flexarm.optimal.task import Task
+from flexarm.simulation.inputs import Piecewise, PrescribedMotion, Table
+from flexarm.simulation.run import simulate
+from flexarm.trajectory import Still
+
+Array = np.ndarray
+
+EXACT: dict[str, Any] = {"progress": False, "rtol": 1e-10, "atol": 1e-12}
+
+SETTLING = 2.0
+"""Periods of the slowest mode for which what is left of vibrations is looked at."""
+
+
+def motion(task: Task, grid: Grid, program: Program, solved: Solved, more: Mapping[str, Any]) -> OptimalMotion:
+    """What is found, with the native simulation of its torques."""
+    model, x, N = task.model, solved.x, grid.intervals
+    T, u = float(x[0]), x[grid.inputs]
+    times = T * np.arange(N + 1) / N
+    torques = Table(times, u, "linear") if grid.linear else Piecewise(times, u)
+    names = ["q", "qd", "drive_state"] if model.states else ["q", "qd"]
+    run = simulate(model, T, torques, q0=task.start, samples=N + 1, keep=names, **EXACT)
+    q, qd = run.q.values, run.qd.values
+    s = run.drive_state.values if model.states else np.zeros((N + 1, 0))
+    ends = ((slice(0, -1), u[:-1]), (slice(1, None), u[1:] if grid.linear else u[:-1]))
+    states = [{"s": s[part]} if model.states else {} for part, _ in ends]
+    qdd = [
+        model.forward_dynamics(q[part], qd[part], given, **own) for (part, given), own in zip(ends, states, strict=True)
+    ]
+    joints, moved = task.joints, list(model.arm.joints)
+    pieces = hermite(np.diff(times), q[:, joints], qd[:, moved], *(each[:, moved] for each in qdd))
+    report = {
+        "duration": T,
+        "cost": solved.cost,
+        **_ending(task, q[-1], qd[-1]),
+        "intervals": N,
+        "status": solved.said,
+        **more,
+    }
+    on_limits = {
+        name: np.abs(solved.on_rows[rows]).reshape(N, -1).max(axis=1)
+        for name, rows in program.rows.items()
+        if name in ("torque_rate", "deflection")
+    }
+    return OptimalMotion(times, q, qd, u, grid.linear, pieces, solved.on_bounds[grid.inputs], on_limits, report)
+
+
+def _ending(task: Task, q: Array, qd: Array) -> dict[str, float]:
+    """By how much the tip misses its place, how far it swings from there with the drives held, and the largest rate."""
+    model, moved = task.model, list(task.model.arm.actuated)
+    wanted = model.tip(task.end)[:3, 3]
+    if model.arm.free:
+        wanted = model.tip(np.concatenate([q[:7], task.end[7:]]))[:3, 3]
+    error = float(np.linalg.norm(model.tip(q)[:3, 3] - wanted))
+    slow = [omega for omega in model.frequencies(task.end) if omega > 1e-6]
+    residual = 0.0
+    if slow and not model.arm.free:
+        held, still = q.copy(), qd.copy()
+        held[moved], still[moved] = task.end[moved], 0.0
+        drives = PrescribedMotion(Still(tuple(task.end[moved].tolist())))
+        window = SETTLING * 2 * np.pi / min(slow)
+        try:
+            run = simulate(model, window, drives, q0=held, qd0=still, keep=["tip"], samples=401, **EXACT)
+            residual = float(np.linalg.norm(run.tip.values - wanted, axis=1).max())
+        except SimulationError:
+            residual = np.inf
+    return {"end_error": error, "residual": residual, "end_rate": float(np.abs(qd).max())}

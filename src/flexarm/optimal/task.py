@@ -1,0 +1,99 @@
+"""What is asked of an optimal motion, checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.analysis.equilibrium import configuration, equilibrium
+from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, choices, refused, shown
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.optimal.limits import Limits
+
+Array = np.ndarray
+
+COSTS = ("time", "effort", "smoothness")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is asked: all of it checked."""
+
+    model: Model
+    start: Array
+    end: Array
+    held: tuple[Array, Array]
+    """Inputs that hold the arm at the start and at the end, (m,)."""
+    limits: Limits
+    weights: Mapping[str, float]
+    duration: float | None
+    tolerance: float
+
+    @property
+    def linear(self) -> bool:
+        """Whether inputs are straight lines: where their slopes are limited, or cost."""
+        return self.limits.torque_rate is not None or self.weights["smoothness"] > 0
+
+    @property
+    def torque(self) -> Array:
+        """Limits, (m,)."""
+        return self.limits.sizes("torque", len(self.model.inputs))
+
+    @property
+    def joints(self) -> list[int]:
+        """Places of the joints among the coordinates."""
+        return [i + self.model.nq - self.model.nv for i in self.model.arm.joints]
+
+
+def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, duration: Any, tolerance: Any) -> Task:
+    with refused("optimal_motion"):
+        checked_instance(model, Model, "model")
+        checked_number(tolerance, "m", POSITIVE, "tolerance")
+        if not model.inputs:
+            raise Fault("model", f"has no input: nothing moves arm {model.arm.name!r}")
+        if limits is not None and not isinstance(limits, Limits | Mapping):
+            raise Fault("limits", f"is {shown(limits)}; it must be Limits, or a dict of them")
+        weights = _weights(objective)
+        if duration is not None:
+            checked_number(duration, "s", POSITIVE, "duration")
+        if duration is not None and weights["time"]:
+            raise Fault("duration", f"is {duration} s; leave it out where the time is part of the objective")
+        if duration is None and not weights["time"]:
+            raise Fault("duration", "is missing; the objective does not find one, so give it")
+    given = limits if isinstance(limits, Limits) else Limits(**(limits or {}))
+    given.check(model)
+    if weights["time"] and not np.isfinite(given.sizes("torque", len(model.inputs))).all():
+        raise DescriptionError("optimal_motion: limits.torque is missing; without limits nothing is the fastest")
+    ends, held = [], []
+    for name, q in (("start", start), ("end", end)):
+        try:
+            q, u = equilibrium(model, configuration(model, q), held="joints")
+        except DescriptionError as error:
+            raise DescriptionError(f"optimal_motion: {name}: {error}") from None
+        _check_held(name, model, u, given)
+        ends.append(q)
+        held.append(u)
+    return Task(model, ends[0], ends[1], (held[0], held[1]), given, weights, duration, float(tolerance))
+
+
+def _weights(objective: Any) -> dict[str, float]:
+    """A weight for each part of the cost."""
+    if isinstance(objective, str):
+        objective = {objective: 1.0}
+    if not isinstance(objective, Mapping) or not objective or not set(objective) <= set(COSTS):
+        raise Fault("objective", f"is {shown(objective)}; it must be {choices(*COSTS)}, or weights of them in a dict")
+    found = dict.fromkeys(COSTS, 0.0)
+    for name, weight in objective.items():
+        found[name] = checked_number(weight, "", POSITIVE, f"objective.{name}")
+    return found
+
+
+def _check_held(name: str, model: Model, u: Array, limits: Limits) -> None:
+    most = limits.sizes("torque", len(u))
+    for i in np.flatnonzero(np.abs(u) > most):
+        unit = model.arm.input_units[i]
+        needs = f"to stand at the {name} takes {abs(u[i]):.4g} {unit} at {model.inputs[i]!r}"
+        raise DescriptionError(f"optimal_motion: {needs}; limits.torque allows {most[i]:.4g} {unit}")
