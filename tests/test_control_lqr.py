@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from controlled import DOWN, elastic, operations, refused, slope, spatial
 from random_arms import random_arm
-from scipy.linalg import expm
+from scipy.linalg import expm, solve_discrete_are, solve_discrete_lyapunov
 
 import flexarm as fa
 from flexarm.control import LQR, ScheduledLQR, equilibrium, shaper
 from flexarm.control.equilibrium import rest
-from flexarm.control.riccati import optimal, weights
+from flexarm.control.lqr import pace
+from flexarm.control.riccati import doubling, effort, energy, held, linear, optimal, weights
 from flexarm.simulation.feedback import Feedback
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import MinimumJerk, Quintic, shaped
@@ -376,6 +377,47 @@ def test_weights_that_do_not_fit():
         LQR(at, bandwidth=-2.0).law(model)
     tiny = np.concatenate([np.full(8, 1e-9), np.full(8, 1e3)])  # units do not matter: this is positive
     np.testing.assert_array_equal(weights("LQR", tiny, [1e-14, 1e3], 16, 2)[0], np.diag(tiny))
+
+
+def test_doubling_solves_riccati_s_equation():
+    """One state by hand, p = f^2 p r / (r + g^2 p) + q; many beside SciPy; none where the inputs reach nothing."""
+    f, g, q, r = 1.3, 0.7, 2.0, 0.5
+    b = r - f**2 * r - q * g**2
+    p = (-b + np.sqrt(b**2 + 4 * g**2 * q * r)) / (2 * g**2)
+    found = doubling(*(np.array([[x]]) for x in (f, g, q, r)))
+    np.testing.assert_allclose(found, p, rtol=1e-13)
+    rng = np.random.default_rng(3)
+    for n in (2, 5, 12):
+        F, G = rng.normal(size=(n, n)), rng.normal(size=(n, 2))
+        Q, R = (X @ X.T for X in (rng.normal(size=(n, n)), rng.normal(size=(2, 2))))
+        np.testing.assert_allclose(doubling(F, G, Q, R), solve_discrete_are(F, G, Q, R), rtol=1e-8, atol=1e-8)
+    reached, sees = np.array([[1.0], [0.0]]), np.diag([0.0, 1.0])
+    assert doubling(np.diag([2.0, 3.0]), reached, np.eye(2), np.eye(1)) is None
+    assert doubling(np.array([[1.0, 0.1], [0.0, 1.0]]), reached[::-1], sees, np.eye(1)) is None
+
+
+@pytest.mark.parametrize("joints, period", [((-0.4, 0.55), 0.01), ((-0.2, 0.41), 0.01), ((0.4, -0.01), 0.02)])
+def test_a_pencil_that_scipy_does_not_reorder(joints, period):
+    """Some ordinary arms: the poles are still those of the arm under the gain, and the gain that of the least cost."""
+    model = elastic()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*period is")
+        facts = LQR(joints).law(model, period).facts
+    A, B = linear(model, facts["q"], facts["u"])
+    F, G = held(A, B, period)
+    assert np.abs(np.linalg.eigvals(F - G @ facts["K"])).max() < 1
+    M = model.mass_matrix(facts["q"])
+    stiff = np.array(model.slope("stiffness_force", 0)(facts["q"]))
+    omega = pace("LQR", None, model, facts["q"])
+    Q, R = energy(M, stiff + omega**2 * M), effort(model, facts["q"], omega)
+
+    def cost(K):
+        closed = F - G @ K
+        return np.trace(solve_discrete_lyapunov(closed.T, Q + K.T @ R @ K) @ np.diag(1 / np.diag(Q)))
+
+    least = cost(facts["K"])
+    for share in (0.97, 1.03):
+        assert cost(share * facts["K"]) > least
 
 
 def test_a_cost_that_does_not_see_what_drifts():
