@@ -28,6 +28,8 @@ ABOUT = np.concatenate([[0.0], *(np.array([-1.0, 1.0]) * 2.0**k for k in range(-
 """In half-widths of a resonance, where it is looked at."""
 STILL = 1e-7
 """Of the fastest pole: a slower one is at zero, but for the rounding of a double one."""
+ROUNDING = 1e-9
+"""A factor of gain below is 0: of a loop with a pole at zero."""
 ACCURACY = 1e-6
 """Relative, of a peak."""
 
@@ -288,7 +290,7 @@ def _gain_margin(L: Response, omega: Array) -> tuple[float, float]:
         x = _value(L, w)
         if np.isfinite(x) and x.real < 0.0 and (end or abs(x.imag) < 1e-4 * abs(x)):
             passed.append(-1.0 / x.real)
-    factors = np.array(passed)
+    factors = np.array([x for x in passed if x > ROUNDING])
     return float(factors[factors < 1.0].max(initial=0.0)), float(factors[factors >= 1.0].min(initial=np.inf))
 
 

@@ -49,7 +49,7 @@ def unstable_start(model: Model, drive: Input, q: Array, s: Array, until: float)
         return ""
     if model.arm.touches or _moves(drive.wanted):
         return ""
-    loop = ClosedLoop(model, drive.law, drive.period, slopes_of_law=_by_differences(model, drive))
+    loop = ClosedLoop(model, drive.law, drive.period, slopes_of_law=by_differences(model, drive))
     x = loop.start(q, s=s)
     try:
         with np.errstate(all="ignore"):
@@ -67,7 +67,7 @@ def _moves(reference: Reference | None) -> bool:
     return reference is not None and bool(np.abs(reference_motion(reference, 0.0)[1]).max(initial=0.0) > 1e-9)
 
 
-def _by_differences(model: Model, drive: Feedback | SampledFeedback) -> LawSlopes:
+def by_differences(model: Model, drive: Feedback | SampledFeedback) -> LawSlopes:
     """u, what follows for the memory, and their slopes, from the law's compiled code."""
     n, m, k = model.nv, len(model.inputs), len(model.states)
     sampled = isinstance(drive, SampledFeedback)
