@@ -45,7 +45,7 @@ def test_a_worst_inside_the_ranges_is_descended_to():
     law, name = Sampled(JointPD(0.2, 20.0, 2.0), T, delay=T), "bar.stiffness"
     arm = fa.Model(elastic_bar().arm, vary=[name])
     disks = [analysis.stability(arm.at({name: k}), law).end.together.disk for k in np.linspace(2.0, 80.0, 40)]
-    assert 3 < int(np.argmin(disks)) < 30, "the case is one"
+    assert 1 < int(np.argmin(disks)) < 30, "the case is one"
     found = analysis.stability(elastic_bar(), law, vary={name: (2.0, 80.0)}, samples=6).worst
     assert found.point.together.disk <= min(disks) * (1 + 1e-3)
 
