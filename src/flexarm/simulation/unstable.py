@@ -98,7 +98,8 @@ def _worst(loop: ClosedLoop, x: Array, until: float) -> tuple[complex, str, Devi
     at = loop.deviations(0.0, x)
     s, shapes = _poles(loop, at, 1.0)
     i = int(np.argmax(s.real))
-    if not at.to_u.any() or not _grows(s, until):  # a law that reads nothing holds nothing
+    reads = any(slopes[:, : len(at.A)].any() for slopes in (at.to_u, at.to_z))
+    if not reads or not _grows(s, until):  # a law that reads nothing of the arm holds nothing
         return None
     M = loop.model.fixed("mass_matrix")(configuration(loop.model.arm, x[: loop.model.nv]))
     sizes = np.abs(shapes[: loop.model.nv, i]) * np.sqrt(np.diag(np.array(M)))
