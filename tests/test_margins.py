@@ -211,3 +211,21 @@ def test_what_is_refused():
     with refused(r"margins: the loop has 1 inputs and 2 outputs; it must have as many"):
         together(ct.ss([[-1.0]], [[1.0]], [[1.0], [1.0]], 0))
     assert fa.analysis.margins is margins
+
+
+@pytest.mark.parametrize("hidden", ["not reached", "not seen"])
+@pytest.mark.parametrize("period", [None, 0.05])
+def test_drift_is_left_out_exactly(hidden, period):
+    """Of a loop that also has poles at zero which are not reached, or not seen, in mixed coordinates."""
+    rng = np.random.default_rng(4)
+    system = random_loop(3, m=2, period=period)
+    n = len(system.A)
+    own = np.zeros((2, 2)) if period is None else np.eye(2)
+    A = np.block([[system.A, np.zeros((n, 2))], [np.zeros((2, n)), own]])
+    B = np.vstack([system.B, np.zeros((2, 2)) if hidden == "not reached" else rng.standard_normal((2, 2))])
+    C = np.hstack([system.C, np.zeros((2, 2)) if hidden == "not seen" else rng.standard_normal((2, 2))])
+    T = rng.standard_normal((n + 2, n + 2))
+    whole = ct.ss(np.linalg.solve(T, A @ T), np.linalg.solve(T, B), C @ T, 0, dt=period or 0)
+    found, plain = together(whole, drift=1e-5), together(system)
+    for name in ("disk", "sensitivity", "complementary"):
+        assert getattr(found, name) == pytest.approx(getattr(plain, name), rel=1e-5), name
