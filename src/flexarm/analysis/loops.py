@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 
 from flexarm.analysis.equilibrium import configuration, equilibrium
 from flexarm.attitude import configuration as posed
-from flexarm.checks import checked_instance, checked_number, refused, shown
+from flexarm.checks import checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import signal, state_names
 from flexarm.model.outputs import Sensor
-from flexarm.simulation.closed_loop import ClosedLoop, Deviations
+from flexarm.simulation.closed_loop import ClosedLoop, Deviations, continuous, multipliers
 from flexarm.simulation.law import Law, law_of
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference, Still
@@ -134,41 +134,41 @@ class LinearLoop:
 
     Attributes
     ----------
+    model, period, w : the arm, the law's period, exogenous inputs
     t, x : time [s], and (q, qd, s, z) there, q in local coordinates
     at : what small deviations do
     from_r : (m + memory, 3 joints), slopes of u and of what follows for the memory to the reference, its rate and its
         acceleration; None where the law follows none
     """
 
-    loop: ClosedLoop
+    model: Model
+    period: float | None
+    w: Array | None
     t: float
     x: Array
+    at: Deviations
     from_r: Array | None = None
 
-    @property
-    def model(self) -> Model:
-        """The arm's."""
-        return self.loop.model
-
-    @cached_property
-    def at(self) -> Deviations:
-        """What small deviations do."""
-        return self.loop.deviations(self.t, self.x)
+    @classmethod
+    def of(cls, loop: ClosedLoop, t: float, x: Array) -> "LinearLoop":
+        """That of a closed loop near x at t."""
+        return cls(loop.model, loop.period, loop.w, t, x, loop.deviations(t, x))
 
     @cached_property
     def poles(self) -> Array:
         """Of the closed loop [1/s], those farthest to the right first; see `ClosedLoop.poles`."""
-        s = self.loop.poles(self.t, self.x)
+        s = multipliers(self.model, self.at, self.period)
+        s = s if self.period is None else continuous(s, self.period)
         return s[np.lexsort((s.imag, -s.real))]
 
     def closed(self, outputs: Sequence[Sensor] | None = None) -> "control.StateSpace":
         """See `closed_loop`."""
         import control
 
-        model, at, period = self.model, self.at, self.loop.period
+        model, at, period = self.model, self.at, self.period
         n, k, m = model.nv, len(at.A), len(model.inputs)
         q, qd, s = posed(model.arm, self.x[:n]), self.x[n : 2 * n], self.x[2 * n : k]
-        arm = model.linearize(q, qd, at.u, outputs, s=s if len(s) else None, w=self.loop.w)
+        arm = model.linearize(q, qd, at.u, outputs, s=s if len(s) else None, w=self.w)
         A, B = at.closed(period)
         seen, through = np.asarray(arm.C), np.asarray(arm.D)[:, :m]
         C = np.vstack([np.hstack([seen, np.zeros((len(seen), len(at.to_z)))]) + through @ at.to_u, at.to_u])
@@ -187,7 +187,7 @@ class LinearLoop:
         """See `loop`."""
         import control
 
-        at, period, m = self.at, self.loop.period, len(self.model.inputs)
+        at, period, m = self.at, self.period, len(self.model.inputs)
         chosen = range(m) if input is None else [self._place(input)]
         others = [i for i in range(m) if i not in chosen]
         F, G = at.plant(period)
@@ -229,11 +229,11 @@ def linear_loop(
     memory = None if z is None else _memory(where, z, law)
     if qd is None:
         x = loop.start(_standing(where, model, q, end), None, states, memory)
-        return LinearLoop(loop, time, loop.standing(time, x))
+        return LinearLoop.of(loop, time, loop.standing(time, x))
     if q is None:
         raise DescriptionError(f"{where}: qd is given without q")
     x = loop.start(model.single(where, "q", q), model.single(where, "qd", qd), states, memory)
-    return LinearLoop(loop, time, x)
+    return LinearLoop.of(loop, time, x)
 
 
 def looped(where: str, model: Model, controller: Any, w: Any = None, p: Any = None) -> ClosedLoop:
@@ -263,7 +263,8 @@ def designed(where: str, controller: Any, model: Model) -> tuple[Law, float | No
 
 
 def _memory(where: str, z: Any, law: Law) -> Array:
-    found = np.asarray(z, dtype=float)
+    with refused(where):
+        found = checked_array(z, "z")
     if found.shape != (len(law.memory),):
         raise DescriptionError(f"{where}: z has shape {found.shape}; the law's memory has {len(law.memory)} numbers")
     return found

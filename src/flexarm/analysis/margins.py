@@ -7,12 +7,13 @@ go up to half the sampling rate.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.analysis.linear import zeros
+from flexarm.analysis.linear import state_space, zeros
 from flexarm.analysis.response import Response
+from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
 from flexarm.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -129,6 +130,9 @@ def margins(loop: "control.StateSpace", name: str = "", drift: float = 0.0) -> M
 
     Poles of the closed loop of at most the size `drift` [1/s] are left out: a free base's momentum, and where it is.
     """
+    loop = _checked(loop, drift)
+    with refused("margins"):
+        checked_instance(name, str, "name")
     if loop.ninputs != 1 or loop.noutputs != 1:
         raise DescriptionError(
             f"margins: the loop has {loop.ninputs} inputs and {loop.noutputs} outputs; it must have one of each"
@@ -163,6 +167,7 @@ def margins(loop: "control.StateSpace", name: str = "", drift: float = 0.0) -> M
 
 def together(loop: "control.StateSpace", drift: float = 0.0) -> Together:
     """Of all loops at once, as many inputs as outputs, the closed loop being stable; see `margins`."""
+    loop = _checked(loop, drift)
     period = loop.dt or None
     A, B, C = (np.asarray(x, dtype=float) for x in (loop.A, loop.B, loop.C))
     if len(C) != B.shape[1]:
@@ -171,6 +176,16 @@ def together(loop: "control.StateSpace", drift: float = 0.0) -> Together:
     S, T, both = _sensitivities(A, B, C, period, drift)
     worst, frequency = _structured(both, omega)
     return Together(2.0 / worst, frequency, peak(S, omega)[0], peak(T, omega)[0])
+
+
+def _checked(loop: Any, drift: Any) -> "control.StateSpace":
+    """The loop, of finite numbers and without a way straight through; raises `DescriptionError`."""
+    state_space("margins", loop)
+    with refused("margins"):
+        checked_number(drift, "1/s", NOT_NEGATIVE, "drift")
+    if np.any(loop.D):
+        raise DescriptionError("margins: the loop has a way straight through, D; it must have none, as an arm's loops")
+    return loop
 
 
 def peak(system: Response, omega: Array) -> tuple[float, float]:

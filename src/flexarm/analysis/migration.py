@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from flexarm import style
 from flexarm.analysis.loops import linear_loop, looped
-from flexarm.checks import Fault, checked_array, refused, shown
+from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.closed_loop import continuous
+from flexarm.simulation.closed_loop import continuous, multipliers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,9 +77,9 @@ def pole_migration(
     values: ArrayLike,
     q: ArrayLike | None = None,
     *,
-    name: str = "",
+    t: float | None = None,
     w: ArrayLike | None = None,
-    **at: Any,
+    name: str = "",
 ) -> PoleMigration:
     """The poles of a closed loop, each followed from value to value.
 
@@ -92,7 +92,7 @@ def pole_migration(
         It gives the controller or, where the arm changes, (controller, p) with values of its parameters, see `Model`.
     values : (k,)
         In the order in which the poles are followed.
-    q, w, at
+    q, t, w
         Where the loop is looked at: those of `closed_loop`, with the same errors.
     name : str
         What the values are, for the figure.
@@ -100,6 +100,7 @@ def pole_migration(
     with refused("pole_migration"):
         if not callable(make):
             raise Fault("make", f"is {shown(make)}; it must be a function of a value that gives a controller")
+        checked_instance(name, str, "name")
         given = checked_array(values, "values")
         if given.ndim != 1 or not len(given):
             raise Fault("values", f"has shape {given.shape}; it must be numbers in a row")
@@ -109,8 +110,8 @@ def pole_migration(
         made = make(value)
         controller, p = made if isinstance(made, tuple) else (made, None)
         near = looped("pole_migration", model, controller, w, p)
-        found = linear_loop("pole_migration", near, q, **at)
-        z, period = found.loop.multipliers(found.t, found.x), found.loop.period
+        found = linear_loop("pole_migration", near, q, t)
+        z, period = multipliers(found.model, found.at, found.period), found.period
         if ways and len(z) != len(ways[0]):
             raise DescriptionError(
                 f"pole_migration: {len(z)} poles at {value:g}, and {len(ways[0])} before; there must be as many"

@@ -241,6 +241,7 @@ def stability(
     """
     with refused("stability"):
         checked_instance(model, Model, "model")
+        checked_instance(name, str, "name")
         checked_whole(along, 0, "along")
         checked_whole(samples, 0, "samples")
         checked_whole(seed, 0, "seed")
@@ -267,7 +268,7 @@ def _end(loop: ClosedLoop, states: Passed | None, q: Any) -> LinearLoop:
     if states is not None and q is None:
         t, x = float(states.t[-1]), loop.start(states.q[-1], None, states.s[-1], states.z[-1])
         try:
-            return LinearLoop(loop, t, loop.standing(t, x))
+            return LinearLoop.of(loop, t, loop.standing(t, x))
         except FlexarmError:
             pass
     return linear_loop("stability", loop, q=q)
@@ -288,14 +289,14 @@ def _moving(linear: LinearLoop) -> Array:
 
 
 def _places(states: Passed, along: int) -> list[int]:
-    return [int(i) for i in np.linspace(0, len(states.t) - 1, along + 1)[:along]]
+    return [int(i) for i in np.linspace(0, len(states.t) - 1, min(along, len(states.t)) + 1)[:-1]]
 
 
 def _frozen(loop: ClosedLoop, states: Passed, i: int) -> Point:
     x = loop.start(states.q[i], states.qd[i], states.s[i], states.z[i])
     if states.w is not None:
         loop = replace(loop, w=states.w[i], slopes_of_law=loop.law_slopes)
-    return Point(LinearLoop(loop, float(states.t[i]), x), False)
+    return Point(LinearLoop.of(loop, float(states.t[i]), x), False)
 
 
 def _worst(
@@ -307,14 +308,14 @@ def _worst(
     names, low, high = _ranges(vary)
     varied = Model(arm.arm_at(), vary=list(names))
     _check_names(varied, names)
-    law = end.linear.loop.slopes_of_law or loop.law_slopes
+    law = loop.law_slopes
     scores: list[tuple[float, Array]] = []
 
     def at(x: Array) -> LinearLoop | None:
         p = dict(zip(names, (low + x * (high - low)).tolist(), strict=True))
         near = ClosedLoop(varied.at(p), loop.law, loop.period, loop.w, law)
         try:
-            return LinearLoop(near, end.time, near.standing(end.time, end.linear.x))
+            return LinearLoop.of(near, end.time, near.standing(end.time, end.linear.x))
         except FlexarmError:
             return None
 

@@ -99,19 +99,8 @@ class ClosedLoop:
 
     def poles(self, t: float, x: Array) -> Array:
         """Eigenvalues of A [1/s]; where the base is free, without those of coordinates that nothing depends on."""
-        s = self.multipliers(t, x)
+        s = multipliers(self.model, self.deviations(t, x), self.period)
         return s if self.period is None else continuous(s, self.period)
-
-    def multipliers(self, t: float, x: Array) -> Array:
-        """The same as they are: with a period, of one period."""
-        A = self.matrix(t, x)
-        return np.linalg.eigvals(self.felt(A) if self.model.arm.free else A)
-
-    def felt(self, A: Array) -> Array:
-        """Without the coordinates that nothing depends on."""
-        moved = np.abs(A - np.eye(len(A)) * (self.period is not None))
-        felt = np.flatnonzero(moved.max(axis=0) > FELT * moved.max())
-        return A[np.ix_(felt, felt)]
 
     def standing(self, t: float, x: Array) -> Array:
         """The state near x in which arm and law stand still, by Newton's method; raises `FlexarmError`."""
@@ -189,6 +178,17 @@ class ClosedLoop:
         """Exact ones, see `LawSlopes`."""
         u, following, to_u, to_z = (np.array(y) for y in self._with_slopes(t, q, x))
         return u.ravel(), following.ravel(), to_u, to_z
+
+
+def multipliers(model: Model, at: Deviations, period: float | None) -> Array:
+    """Eigenvalues of the closed loop's matrix: poles [1/s] or, with a period, what a mode becomes in one; where the
+    base is free, without those of coordinates that nothing depends on."""
+    A = at.closed(period)[0]
+    if model.arm.free:
+        moved = np.abs(A - np.eye(len(A)) * (period is not None))
+        felt = np.flatnonzero(moved.max(axis=0) > FELT * moved.max())
+        A = A[np.ix_(felt, felt)]
+    return np.linalg.eigvals(A)
 
 
 def displaced(arm: Arm, q: Array, dx: Array) -> Array:
