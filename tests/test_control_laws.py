@@ -190,14 +190,15 @@ def test_what_is_no_input(name, single):
 
 
 SAMPLED = "it must be a controller or a function of t, q, qd"
+LINEAR = r"control\.Linear\(system, sensors=\[\.\.\.\]\) makes it a controller"
 
 
 @pytest.mark.parametrize(
     ("given", "line"),
     [
         (JointPD, f"Sampled: controller is the class JointPD; {SAMPLED}"),
-        (control.ss([[0.0]], [[1.0]], [[1.0]], [[0.0]]), f"Sampled: controller is a StateSpace; {SAMPLED}"),
-        (control.tf([1.0], [1.0, 2.0]), f"Sampled: controller is a TransferFunction; {SAMPLED}"),
+        (control.ss([[0.0]], [[1.0]], [[1.0]], [[0.0]]), f"Sampled: controller is a StateSpace; {LINEAR}"),
+        (control.tf([1.0], [1.0, 2.0]), f"Sampled: controller is a TransferFunction; {LINEAR}"),
         (3.0, f"Sampled: controller is a float; {SAMPLED}"),
     ],
 )

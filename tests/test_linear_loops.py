@@ -9,7 +9,7 @@ from scipy.linalg import expm
 
 import flexarm as fa
 from flexarm import analysis
-from flexarm.control import Integral, JointPD, Law, Observed, Sampled, Saturated
+from flexarm.control import Every, Integral, JointPD, Law, Observed, Sampled, Saturated, Sum
 from flexarm.sensors import Accelerometer, Encoder
 from flexarm.simulation.closed_loop import ClosedLoop, displaced
 from flexarm.simulation.inputs import as_input
@@ -280,6 +280,8 @@ def test_what_is_refused():
         analysis.loop(model, law, qd=[0.0])
     with refused(r"closed_loop: the controller is a Python function, which cannot be differentiated"):
         analysis.closed_loop(model, Sampled(lambda t, q, qd: [0.0], T))
+    with refused(r"closed_loop: the controller has several rates, so it has no linear system of one period; .*"):
+        analysis.closed_loop(model, Sampled(Sum(Every(law, 4), law), T))
     with refused(r"loop: input is 'motor'; the arm has bar.joint"):
         analysis.loop(model, law, input="motor")
     with refused(r"closed_loop: z has shape \(2,\); the law's memory has 0 numbers"):

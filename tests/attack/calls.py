@@ -34,6 +34,7 @@ MODULES = (
 
 INSIDE = {
     "begun": "what a run asks of its input",
+    "expressed": "what a sum asks of its input",
     "expression": "of CasADi's symbols",
     "corners": "what a run asks of its input",
     "fault": "what a run asks of its input",

@@ -298,6 +298,12 @@ PARTICULAR = {
     "Sampled.delay": lambda c: 0.0,
     "Observed.sensors": lambda c: [fa.Encoder(coordinate=c.arm.coordinates[i], noise=1e-4) for i in c.arm.joints],
     "Observed.configuration": lambda c: LEFT_OUT,
+    "Linear.system": lambda c: 0.1 * np.ones((c.joints, 3)),
+    "Every.periods": lambda c: 2,
+    "Every.discretised.method": lambda c: "zoh",
+    "Linear.discretised.method": lambda c: "zoh",
+    "Sum.discretised.method": lambda c: "zoh",
+    "Sum.terms": lambda c: (pd(c), 0.1),
     "Model.function.name": lambda c: "mass_matrix",
     "Model.kernel.name": lambda c: "mass_matrix",
     "Model.evaluate.name": lambda c: "mass_matrix",
@@ -376,6 +382,8 @@ def made(cls, c):
     if cls.__name__ == "Equations":
         return _equations()
     given = {k: v for k, v in arguments(cls.__name__, cls, c).items() if v is not LEFT_OUT}
+    if cls is control.Sum:
+        return cls(*given.pop("terms"), **given)
     return cls(**given)
 
 

@@ -21,7 +21,7 @@ from flexarm.model import Model
 from flexarm.model.linear import signal, state_names
 from flexarm.model.outputs import Sensor
 from flexarm.simulation.closed_loop import ClosedLoop, Deviations, continuous, multipliers
-from flexarm.simulation.law import Law, law_of
+from flexarm.simulation.law import SEVERAL_RATES, Law, law_of
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference, Still
 from flexarm.trajectory.reference import rest
@@ -259,6 +259,9 @@ def designed(where: str, controller: Any, model: Model) -> tuple[Law, float | No
     given = replace(controller, limit=None, rate_limit=None).feedback(model)
     if given.function is not None:
         raise DescriptionError(f"{where}: the controller is a Python function, which cannot be differentiated")
+    if SEVERAL_RATES in given.law.facts:
+        why = "it has no linear system of one period; give it one (leave Every out)"
+        raise DescriptionError(f"{where}: the controller has several rates, so {why}")
     return given.law, float(given.period)
 
 

@@ -1,21 +1,24 @@
 """The controller in a scenario's file: its type, its gains by their names in Python, and how it is sampled."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module  # noqa: TID251  (names of the package's own)
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexarm.checks import Fault, called, meant, shown
+from flexarm.checks import Fault, called, checked_list, meant, shown
 from flexarm.description.load import load
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.scenario.terms import INPUTS, described, sensors_of, system_of
 from flexarm.trajectory import Reference
 
 SAMPLING = ("period", "delay", "limit", "rate_limit", "seed")
 ADDED = {"integral": "Integral", "strain_rate": "StrainRate"}
 """Tables within a controller's, and what they put around it."""
+FOLLOWS = "rigid-inverse-dynamics"
+"""The input that follows the reference."""
 
 
 def _control() -> Any:
@@ -31,16 +34,23 @@ def kinds() -> dict[str, Any]:
     """Controllers that follow a reference or hold an attitude, by the name of their type in a file: "joint-pd"."""
     control = _control()
     classes: list[Any] = [getattr(control, name) for name in control.__all__]
-    found: list[Any] = [c for c in classes if dataclasses.is_dataclass(c) and {"reference", "attitude"} & {*_fields(c)}]
+    told = {"reference", "attitude", "periods"}
+    found: list[Any] = [
+        c for c in classes if dataclasses.is_dataclass(c) and hasattr(c, "law") and told & {*_fields(c)}
+    ]
     return dict(sorted((_kebab(c.__name__), c) for c in found))
 
 
 def follower(table: Mapping[str, Any]) -> str:
     """The type of the controller, or of the one within it, that must have a reference; "" where none must."""
-    field = _fields(kinds()[table["type"]]).get("reference")
-    if field is None:
-        return follower(table["controller"]) if "controller" in table else ""
-    return table["type"] if field.default is dataclasses.MISSING or "joints" not in table else ""
+    if table["type"] in INPUTS:
+        return table["type"] if table["type"] == FOLLOWS else ""
+    fields = _fields(kinds()[table["type"]])
+    inner = [*table.get("terms", ()), *([table["controller"]] if "controller" in table else ())]
+    if "reference" not in fields or "terms" in fields:
+        return next(filter(None, map(follower, inner)), "")
+    free = fields["reference"].default is not dataclasses.MISSING
+    return "" if free and ("joints" in table or "joints" not in fields) else table["type"]
 
 
 def _fields(kind: Any) -> dict[str, dataclasses.Field]:
@@ -58,17 +68,30 @@ def _checked(value: object) -> Any:
         raise Fault("type", f"{given}; known are {', '.join(known)}{meant(name, known)}")
     sampling = SAMPLING if "period" in value else ("period",)
     _check_keys(value, known[name], ("reference",), ("type", "nominal", *sampling, *ADDED))
-    if "controller" in value:
+    for part, check, given in _inside(value):
         try:
-            _checked(value["controller"])
+            check(given)
         except Fault as fault:
-            raise Fault(f"controller.{fault.part}" if fault.part else "controller", fault.message) from None
+            raise Fault(f"{part}.{fault.part}" if fault.part else part, fault.message) from None
+    for key, made_of in PARTS.items():
+        if key in value:
+            made_of(value[key])
     for key, kind in ADDED.items():
         if key in value:
             if not isinstance(value[key], Mapping):
                 raise Fault(key, f"is {shown(value[key])}; it must be a table")
             _check_keys(value[key], getattr(_control(), kind), ("controller",), (), f"{key}.")
     return dict(value)
+
+
+def _inside(value: Mapping) -> Iterator[tuple[str, Callable[[Any], Any], Any]]:
+    """Controllers within one: where, what checks each, and its table."""
+    if "controller" in value:
+        yield "controller", _checked, value["controller"]
+    if "terms" in value:
+        for i, term in enumerate(checked_list(value["terms"], "a list of tables", "terms")):
+            known = isinstance(term, Mapping) and isinstance(term.get("type"), str) and term["type"] in INPUTS
+            yield f"terms[{i}]", (lambda table: described(table, INPUTS, "")) if known else _checked, term
 
 
 def _check_keys(given: Mapping, kind: Any, own: tuple[str, ...], more: tuple[str, ...], part: str = "") -> None:
@@ -82,6 +105,16 @@ def _check_keys(given: Mapping, kind: Any, own: tuple[str, ...], more: tuple[str
         if missing and name not in given:
             raise Fault(f"{part}{name}", "is missing")
 
+
+def _term(table: Mapping[str, Any], reference: Reference | None) -> Any:
+    """A term of a sum: an input, or a controller."""
+    if table["type"] in INPUTS:
+        return described(table, INPUTS, "").made(reference)
+    return made(table, reference)
+
+
+PARTS: dict[str, Callable[[Any], Any]] = {"system": system_of, "sensors": sensors_of}
+"""Keys whose values are made of tables."""
 
 ControllerTable = Annotated[Any, BeforeValidator(_checked)]
 
@@ -100,9 +133,12 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
     try:
         if "controller" in own:
             own["controller"] = made(own["controller"], reference)
+        for key in own.keys() & PARTS.keys():
+            own[key] = PARTS[key](own[key])
+        terms = [_term(each, reference) for each in own.pop("terms", ())]
         if reference is not None and "reference" in _fields(kind):
             own["reference"] = reference
-        controller = kind(**own)
+        controller = kind(*terms, **own)
         for key, kind in ADDED.items():
             if key in table:
                 controller = getattr(control, kind)(controller=controller, **table[key])

@@ -20,6 +20,7 @@ from flexarm.model import Model, fingerprint
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
 from flexarm.native.language import Placed
 from flexarm.native.lifted import LiftedKernel, kernel_of
+from flexarm.simulation.expressed import in_force, interpolated
 from flexarm.simulation.feedback import check_drives, on_reference
 from flexarm.simulation.law import is_linear_system, what_it_is
 from flexarm.simulation.layout import Layout
@@ -78,6 +79,11 @@ class Piecewise(Input):
         _check_model(model)
         _width("values", self.values_.shape[1], model)
         return InLanes()
+
+    def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
+        """The sum of the values, of which all but the one in force are multiplied by zero."""
+        _width("values", self.values_.shape[1], model)
+        return lambda t: in_force(t + late, self.times, self.values_)
 
     def _value(self, t: Array, model: Model) -> Array:
         _width("values", self.values_.shape[1], model)
@@ -187,6 +193,11 @@ class Table(Input):
         s = (t - breaks[interval])[:, None]
         c = coefficients[interval]
         return ((c[..., 0] * s + c[..., 1]) * s + c[..., 2]) * s + c[..., 3]
+
+    def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
+        """The polynomial whose coefficients are those of the interval."""
+        _width("values", self.values_.shape[1], model)
+        return lambda t: interpolated(t, *self._cubics, late)
 
     def known(self, model: Model, until: float) -> Array:
         """Those of the table."""
@@ -300,7 +311,8 @@ class RigidInverseDynamics(Input):
         """Where the reference's acceleration jumps, and with it the torque."""
         return jumps_of(self.reference)
 
-    def _kernel(self, model: Model) -> LiftedKernel:
+    def _arm(self, model: Model) -> Arm:
+        """Whose torques; raises `DescriptionError` where they are not what the model's inputs are."""
         own = self.arm is None and not model.varied
         arm = model.arm if own else self.arm or model.arm_at()
         if len(arm.joints) + len(arm.thrusters) != len(model.inputs):
@@ -312,22 +324,37 @@ class RigidInverseDynamics(Input):
                 )
                 raise DescriptionError(f"arm {model.arm.name!r}: the input {name!r} is a voltage; {must}")
 
+        return arm
+
+    def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
+        """Inverse dynamics of the rigid arm, as they are derived."""
+        arm = self._arm(model)
+
+        def torque(t: Any) -> Any:
+            import casadi as ca
+
+            rigid, s = Model(arm.rigid()), ca.SX.sym("t")
+            theta = positions(self.reference, s)
+            _width("reference", theta.numel() + len(arm.thrusters), model)
+            theta_d = ca.jacobian(theta, s)
+            q = with_pose(rigid, theta)
+            force = joint_forces(rigid)(q, without_momentum(rigid)(q, theta_d), ca.jacobian(theta_d, s))
+            if arm.couplings:  # u_i acts on joint j as T_ij u_i
+                force = ca.mtimes(np.linalg.inv(arm.transmission).T, force)
+            return ca.substitute(ca.densify(ca.vertcat(force, ca.SX.zeros(len(arm.thrusters)))), s, ca.SX(t))
+
+        return torque
+
+    def _kernel(self, model: Model) -> LiftedKernel:
+        arm, torque = self._arm(model), self.expressed(model)
+
         def trace() -> "ca.Function":
             import casadi as ca
 
-            rigid = Model(arm.rigid())
             t = ca.SX.sym("t")
-            theta = positions(self.reference, t)
-            _width("reference", theta.numel() + len(arm.thrusters), model)
-            theta_d = ca.jacobian(theta, t)
-            q = with_pose(rigid, theta)
-            force = joint_forces(rigid)(q, without_momentum(rigid)(q, theta_d), ca.jacobian(theta_d, t))
-            if arm.couplings:  # u_i acts on joint j as T_ij u_i
-                force = ca.mtimes(np.linalg.inv(arm.transmission).T, force)
-            torque = ca.vertcat(force, ca.SX.zeros(len(arm.thrusters)))
-            return ca.Function("torque", [t], [ca.densify(ca.cse(torque))])
+            return ca.Function("torque", [t], [ca.densify(ca.cse(torque(t)))])
 
-        text = model.fingerprint if own else fingerprint(arm)  # which a model knows
+        text = model.fingerprint if arm is model.arm else fingerprint(arm)  # which a model knows
         return kernel_of(json.dumps(["rigid inverse dynamics", text, self.reference.described()]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
@@ -441,10 +468,12 @@ def as_input(u: Any, model: Model) -> Input:
     if isinstance(u, Input):
         return u
     if is_linear_system(u):
-        must = "write a controller, whose law has the system's states as memory, or a function u(t, q, qd)"
+        must = "control.Linear(system, sensors=[...]) makes it a controller"
         raise DescriptionError(f"u is {what_it_is(u)} of python-control, which does not say what it measures; {must}")
     if hasattr(u, "law") or isinstance(u, Sampled):
         return feedback(u, model)
+    if hasattr(u, "stepper"):
+        raise DescriptionError(f"u is {what_it_is(u)}, which is called once a period; put Sampled around it")
     if callable(u):
         return Computed(u)
     if hasattr(u, "expression"):

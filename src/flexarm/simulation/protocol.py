@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
@@ -111,6 +111,13 @@ class Input(ABC):
     @abstractmethod
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """u (times, m) at times t and states there, after the run; from the right at a jump."""
+
+    def expressed(self, model: Model, late: float = 0.0) -> "Callable[[Any], Any] | None":
+        """u (m,) as a function from the symbolic time t to expressions; None where it depends on more, or is computed.
+
+        What begins up to `late` after a time counts there [s]. Raises `DescriptionError` where it does not fit the arm.
+        """
+        return None
 
     def known(self, model: Model, until: float) -> Array:
         """Values (k, m) that u is known to take between 0 and `until`, wherever the arm is; none where nobody knows."""

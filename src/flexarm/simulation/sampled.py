@@ -4,7 +4,7 @@ Its output is held until the next sample, after delay, saturation and rate limit
 """
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -27,11 +27,12 @@ from flexarm.model import Model
 from flexarm.native.lifted import LiftedKernel
 from flexarm.simulation.advance import Advance
 from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named
-from flexarm.simulation.law import Actuators, Column, Law, is_linear_system, law_of, parted, what_it_is
+from flexarm.simulation.law import Actuators, Column, Law, law_of, parted, what_it_is
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes, Input
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.samples import Ahead
+from flexarm.simulation.stepped import Seen, Step, Stepped, check_seen, reference_of, stepped
 from flexarm.trajectory import Reference
 
 Array = np.ndarray
@@ -47,13 +48,20 @@ class Sampled:
 
     Parameters
     ----------
-    controller : Controller, or a Python function of t, q, qd that gives u (m,)
+    controller : Controller, or a Python function of t, q, qd that gives u (m,), or of t, y where there are sensors
+        Or an object with `stepper(model, period)`, which gives such a function of t, y for each run, and `sensors`.
     period : float
         [s]
     delay, limit, rate_limit
         See `Actuators`.
     seed : int
         Of the sensors' noise.
+    sensors : list of sensors, optional
+        What a Python function is given as y: what they read at the sample, with their noise and resolution, one number
+        a signal in the order of `fa.outputs(model, sensors).names`. One with a `sample_time`, a whole number of
+        periods, gives what it read last. Accelerometers and motors are read just before u changes.
+    method : str, optional
+        How a continuous `control.Linear` becomes discrete: "tustin", "zoh", "euler" or "backward_diff".
     """
 
     controller: Any
@@ -62,21 +70,25 @@ class Sampled:
     limit: ArrayLike | None = None
     rate_limit: ArrayLike | None = None
     seed: int = 0
+    sensors: Sequence[Any] | None = None
+    method: str | None = None
 
     def __post_init__(self) -> None:
         with refused("Sampled"):
             checked_number(self.period, "s", POSITIVE, "period")
             checked_number(self.delay, "s", NOT_NEGATIVE, "delay")
             checked_whole(self.seed, 0, "seed")
-        if isinstance(self.controller, type) or not (hasattr(self.controller, "law") or self._is_function):
-            must = "it must be a controller or a function of t, q, qd"
-            raise DescriptionError(f"Sampled: controller is {what_it_is(self.controller)}; {must}")
+        stepped(self.controller, self.sensors)
+        self._designed()
 
-    @property
-    def _is_function(self) -> bool:
-        """Whether the controller is a Python function in place of a law."""
-        given = self.controller
-        return callable(given) and not hasattr(given, "law") and not is_linear_system(given)
+    def _designed(self) -> Any:
+        """The controller, made discrete as it is asked for here."""
+        if self.method is None:
+            return self.controller
+        if not hasattr(self.controller, "discretised"):
+            must = "method is for a control.Linear, or a control.Sum with one in it; leave it out"
+            raise DescriptionError(f"Sampled: controller is {what_it_is(self.controller)}; {must}")
+        return self.controller.discretised(self.method)
 
     def feedback(self, model: Model) -> "SampledFeedback":
         """The input that a run needs."""
@@ -84,10 +96,13 @@ class Sampled:
             checked_instance(model, Model, "model")
         m, period = len(model.inputs), float(self.period)
         actuators = Actuators(self.delay, self.limit, self.rate_limit)
-        # behind a Python function the command stands in the place of q
-        function = self.controller if self._is_function else None
-        where = "Sampled: controller"
-        inner = Law(lambda t, u, *_: (u, [])) if function else law_of(where, self.controller, model, period)
+        function = stepped(self.controller, self.sensors)
+        if function:
+            check_seen(function.sensors, model, period)
+            # behind Python the command stands in the place of q
+            inner = Law(lambda t, u, *_: (u, []), reference=reference_of(function))
+        else:
+            inner = law_of("Sampled: controller", self._designed(), model, period)
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Column]:
             import casadi as ca
@@ -122,7 +137,7 @@ class SampledFeedback(Input):
     model: Model
     name: str
     period: float = field()
-    function: Any = None
+    function: Stepped | None = None
     """Python's, in place of the law's u; the law is then what lies behind it."""
     seed: int = 0
     reference: Reference | None = None
@@ -158,7 +173,7 @@ class SampledFeedback(Input):
         if not count <= MOST_SAMPLES:
             message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
-        return replace(self, held=Held(self.started(), times, len(model.inputs)))
+        return replace(self, held=Held(self.started(model), times, len(model.inputs)))
 
     def corners(self, until: float) -> Iterable[float]:
         """The samples, and the end."""
@@ -187,9 +202,9 @@ class SampledFeedback(Input):
             return kernel(self.law, self.model, self.name, behind=len(self.model.inputs))
         return kernel(self.law, self.model, self.name, len(self.model.states))
 
-    def started(self) -> "Called":
-        """The law at the beginning of a run."""
-        return Called(self)
+    def started(self, model: Model | None = None) -> "Called":
+        """The law at the beginning of a run, of that model if it is another than its own, as with other parameters."""
+        return Called(self, self.model if model is None else model)
 
     def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> Ahead | None:
         """From sample to sample, where the law is compiled."""
@@ -208,11 +223,11 @@ class SampledFeedback(Input):
         what = f"for {self.model.inputs[bad]}" if bad < m else "in its memory"
         return f"controller {self.name} gave {value} {what} at t = {t:.6g} s"
 
-    def called(self, t: float, q: Array, qd: Array) -> Array:
+    def called(self, step: Step, t: float, y: Array) -> Array:
         """What the Python function gives, (m,)."""
         m = len(self.model.inputs)
         try:
-            given = self.function(t, q, qd)
+            given = step(t, y)
         except DescriptionError as error:  # of what it asked for, not of the run
             raise FlexarmError(f"controller {self.name} at t = {t:.6g} s: {error}") from error
         except BaseException as error:
@@ -249,12 +264,11 @@ class Called:
         A sample may come so much after a time of the result, and count from there on [s].
     """
 
-    def __init__(self, law: SampledFeedback):
+    def __init__(self, law: SampledFeedback, model: Model):
         self.law, self._m = law, len(law.model.inputs)
         self.memory, self.noises = len(law.law.memory), len(law.law.noise)
-        layout = Layout.of(law.model)
-        self._q, self._qd = layout.q, layout.qd
-        self.states, self.late = 2 * self._m if law.function else layout.states, 1e-9 * law.period
+        self.states = 2 * self._m if law.function else Layout.of(law.model).states
+        self.late = 1e-9 * law.period
         ends = np.cumsum([1 + self.states, self.memory, self.noises])
         self.given = np.concatenate([np.zeros(ends[-1]), law.kernel.constants])
         self._known = self.given[: ends[-1]]
@@ -262,6 +276,10 @@ class Called:
         self._z[:] = law.law.memory
         self._rng, self._sigma = np.random.default_rng(law.seed), np.array(law.law.noise)
         self.code = law.kernel.code  # what does not fit is refused before the run
+        if law.function:
+            self._u = np.zeros(self._m)
+            self._seen = Seen(law.function.sensors, model, law.period, self._rng)
+            self._step = law.function.stepper(law.model, law.period)
 
     def __call__(self, t: float, x: Array) -> Array:
         """u (m,)."""
@@ -270,7 +288,7 @@ class Called:
         if self.law.function is None:
             self.given[1 : 1 + self.states] = x[: self.states]
         else:
-            self.given[1 : 1 + m] = self.law.called(t, x[self._q].copy(), x[self._qd].copy())
+            self.given[1 : 1 + m] = self.law.called(self._step, t, self._seen(x, self._u))
         if self.noises:
             self._noise[:] = self.drawn(1)[0]
         found = self.law.kernel.one(self._known)
@@ -278,6 +296,8 @@ class Called:
         if not np.isfinite(found).all():
             bad = int(np.argmin(np.isfinite(found)))
             raise FlexarmError(self.law.refusal(t, bad, found[bad]))
+        if self.law.function:
+            self._u = found[:m].copy()
         return found[:m]
 
     @property

@@ -14,6 +14,7 @@ from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.simulation.closed_loop import ClosedLoop, Deviations, LawSlopes, continuous, displaced
 from flexarm.simulation.feedback import Feedback
+from flexarm.simulation.law import SEVERAL_RATES
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.sampled import Sampled, SampledFeedback
 from flexarm.trajectory import Reference, reference_motion
@@ -47,7 +48,7 @@ def unstable_start(model: Model, drive: Input, q: Array, s: Array, until: float)
     """
     if not isinstance(drive, Feedback | SampledFeedback) or getattr(drive, "function", None) is not None:
         return ""
-    if model.arm.touches or _moves(drive.wanted):
+    if model.arm.touches or _moves(drive.wanted) or SEVERAL_RATES in drive.law.facts:
         return ""
     loop = ClosedLoop(model, drive.law, drive.period, slopes_of_law=by_differences(model, drive))
     x = loop.start(q, s=s)

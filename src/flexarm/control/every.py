@@ -1,0 +1,69 @@
+"""Controllers that are called less often than others."""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.checks import checked_whole, refused
+from flexarm.control.gains import actuators, inner_law
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.simulation.law import SEVERAL_RATES, Column, Controller, Law, parted
+
+
+@final
+@dataclass(frozen=True)
+class Every:
+    """A controller that is called at each so many-th sample alone; between two calls its output is held.
+
+    So loops of several rates are one: `Sampled(Sum(Every(outer, 4), inner), period=250e-6)` calls the outer one at
+    1 kHz and the inner one at 4 kHz. It is designed for its own period.
+
+    Parameters
+    ----------
+    controller : Controller
+    periods : int
+        How many samples of the loop are one of its own; it is called at the first.
+
+    Notes
+    -----
+    A filter in it, as `Observed`, reckons with what reaches the arm at its own samples as held from one to the next.
+    """
+
+    controller: Controller
+    periods: int
+
+    def discretised(self, method: str) -> "Every":
+        """The same with its systems made discrete in another way."""
+        if not hasattr(self.controller, "discretised"):
+            raise DescriptionError("Sampled: method is for a control.Linear, and Every has none; leave it out")
+        return replace(self, controller=self.controller.discretised(method))
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model; its memory is the controller's, the u that is held, and samples since the last call."""
+        import casadi as ca
+
+        actuators("Every", model, period)
+        with refused("Every"):
+            periods = checked_whole(self.periods, 1, "periods")
+        if period is None:
+            raise DescriptionError("Every: its samples are those of a sampled loop; put Sampled around it")
+        inner = inner_law("Every", self.controller, model, periods * period)
+        m, own = len(model.inputs), len(inner.memory)
+
+        def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
+            x, rest = parted(z, own)
+            held, passed = parted(rest, m)
+            called = passed == 0
+            u, after = inner(t, q, qd, x, *more)
+            u = ca.if_else(called, u, held)
+
+            def following(applied: Column) -> Column:
+                following = ca.if_else(called, after(applied), x)
+                return ca.vertcat(following, u, ca.if_else(passed == periods - 1, 0, passed + 1))
+
+            return u, following
+
+        memory = (*inner.memory, *np.zeros(m + 1).tolist())
+        return replace(inner, expression=expression, memory=memory, facts={**inner.facts, SEVERAL_RATES: True})

@@ -1,0 +1,164 @@
+"""Linear systems between sensors and actuators."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.checks import POSITIVE, checked_array, checked_names, checked_number, refused, shown
+from flexarm.control.gains import actuators, followed
+from flexarm.control.readings import Readings, wanted_readings
+from flexarm.control.systems import System, checked_method, order, system_of
+from flexarm.errors import DescriptionError
+from flexarm.model import Model, signal
+from flexarm.simulation.law import Column, Law, is_linear_system, parted
+from flexarm.trajectory import Reference, jumps_of
+
+Array = np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A system of python-control between sensors and actuators: u = K(s) (r - y), K(s) [r, y], or K(s) y.
+
+    y is what the sensors read, one number a signal in the order of `fa.outputs(model, sensors).names`. Where a
+    `reference` or `wanted` says what they shall read, r, the system's inputs are the errors r - y; or, if it has twice
+    as many, r and then y (two degrees of freedom). Where nothing does they are y itself: the sign of the feedback is
+    then the system's.
+
+    Along a reference r is what the sensors would read of the arm if nothing bent: of an encoder of a joint or its motor
+    the joint's place, of a tachometer its rate, of a tip its rigid place, of a strain gauge nothing.
+
+    Parameters
+    ----------
+    system : StateSpace, TransferFunction, or a matrix of gains
+        Of python-control. Inputs and outputs go in order, or by name where they have names: those of the signals
+        (`<signal>_ref` for r where r comes apart), and `u_upper_joint` for an input, as `Model.linearize` has them. A
+        discrete one must have the loop's period, one whose period is True has any; a continuous one in a sampled loop
+        is made discrete by `method`.
+    sensors : list of sensors
+        Their noise and resolution act where the loop is sampled. Accelerometers are allowed where no reading of theirs
+        goes straight to u (continuous); sampled, they are read just before u changes.
+    reference : Reference, float or (m,), optional
+        Of all joints; numbers are where they shall stand.
+    wanted : dict, optional
+        What signals shall read, numbers by name, in place of what follows from the reference, or without one.
+    actuators : list of str, optional
+        Which of the model's inputs its outputs drive; the others get nothing. Default: all.
+    initial : (states,), optional
+        The state at the start, of a StateSpace; default 0.
+    method : "tustin", "zoh", "euler", "backward_diff"
+        As python-control names them. `Sampled(method=...)` stands in its place.
+    prewarp : float, optional
+        A frequency that "tustin" leaves where it is [rad/s].
+    """
+
+    system: Any
+    sensors: Sequence[Any]
+    reference: Reference | ArrayLike | None = None
+    wanted: Mapping[str, float] | None = None
+    actuators: Sequence[str] | None = None
+    initial: ArrayLike | None = None
+    method: str = "tustin"
+    prewarp: float | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        if not is_linear_system(self.system):
+            return vars(self)
+        return {**vars(self), "system": system_of("Linear", self.system)}  # python-control's own do not travel
+
+    def discretised(self, method: str) -> "Linear":
+        """The same, made discrete in another way."""
+        checked_method("Linear", method)
+        return replace(self, method=method)
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model; its memory is the system's state, and u where a sampled accelerometer needs it."""
+        import casadi as ca
+
+        where = "Linear"
+        actuators(where, model, period)
+        checked_method(where, self.method)
+        with refused(where):
+            if self.prewarp is not None:
+                checked_number(self.prewarp, "rad/s", POSITIVE, "prewarp")
+        readings = Readings.of(where, self.sensors, model, period)
+        reference = None if self.reference is None else followed(where, self.reference, model)
+        r = wanted_readings(where, readings, reference, self.wanted)
+        given = system_of(where, self.system)
+        start = self._start(given)
+        system = self._fitted(given.at(where, period, self.method, self.prewarp), model, readings, r is not None)
+        A, B, C, D = (ca.sparsify(ca.DM(each)) for each in (system.A, system.B, system.C, system.D))
+        n, late = len(start), bool(readings.late.any())
+        straight = system.D[:, np.tile(readings.late, system.D.shape[1] // len(readings.late))]
+        if late and period is None and straight.any():
+            name = readings.names[int(np.argmax(readings.late))]
+            must = "make the system strictly proper in it, or sample the loop"
+            raise DescriptionError(f"{where}: u depends on {name}, which depends on u, at once; {must}")
+        remembered = late and period is not None
+
+        def errors(t: Any, y: Column) -> Column:
+            if r is None:
+                return y
+            return ca.vertcat(r(t), y) if system.D.shape[1] > len(readings.names) else r(t) - y
+
+        def expression(t: Any, q: Column, qd: Column, z: Column, noise: Column | None = None) -> tuple[Column, Any]:
+            x, last = parted(z, n)
+            y = readings.read(readings.of_state(q, qd, last if remembered else None), noise)
+            e = errors(t, y)
+            u = C @ x + D @ e
+
+            def following(applied: Column) -> Column:
+                seen = errors(t, readings.of_state(q, qd, applied)) if late and not remembered else e
+                return ca.vertcat(A @ x + B @ seen, *([applied] if remembered else []))
+
+            return u, following
+
+        memory = (*start, *[0.0] * (len(model.inputs) if remembered else 0))
+        jumps = np.empty(0) if reference is None else jumps_of(reference)
+        return Law(expression, memory, readings.noise, jumps, reference, {"signals": list(readings.names)})
+
+    def _start(self, given: System) -> tuple[float, ...]:
+        """The state at the start."""
+        n = len(given.A)
+        if self.initial is None:
+            return (0.0,) * n
+        if not hasattr(self.system, "A"):
+            raise DescriptionError("Linear: initial is given; it must be left out where the system is no StateSpace")
+        with refused("Linear"):
+            start = checked_array(self.initial, "initial")
+        if start.shape != (n,):
+            raise DescriptionError(
+                f"Linear: initial has shape {start.shape}; the system has {n} states: it must be ({n},)"
+            )
+        return tuple(start.tolist())
+
+    def _fitted(self, system: System, model: Model, readings: Readings, wanted: bool) -> System:
+        """The system with its inputs in the order of the signals, and a row of C and D for each of the arm's inputs."""
+        where, p = "Linear", len(readings.names)
+        both = wanted and len(system.inputs) == 2 * p
+        if both:
+            names = [*(f"{name}_ref" for name in readings.names), *readings.names]
+            columns = order(where, system.inputs, names, "input", "what the sensors shall read and what they read")
+        else:
+            signals = "the sensors' signals" + (
+                " (or twice as many, with what they shall read first)" if wanted else ""
+            )
+            columns = order(where, system.inputs, readings.names, "input", signals)
+        driven = list(model.inputs)
+        if self.actuators is not None:
+            with refused(where):
+                driven = checked_names(self.actuators, "names of inputs", "actuators")
+            for name in driven:
+                if not isinstance(name, str) or name not in model.inputs:
+                    known = ", ".join(model.inputs)
+                    raise DescriptionError(f"{where}: actuators has {shown(name)}; the arm's inputs are {known}")
+        names = [f"u_{signal(name)}" for name in driven]
+        rows = order(where, system.outputs, names, "output", "the actuators")
+        onto = np.zeros((len(model.inputs), len(driven)))
+        onto[[model.inputs.index(name) for name in driven], range(len(driven))] = 1.0
+        B, D = system.B[:, columns], system.D[:, columns]
+        return replace(system, B=B, C=onto @ system.C[rows], D=onto @ D[rows])

@@ -1,0 +1,162 @@
+"""Sums of controllers, and of inputs that depend on time alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.checks import checked_array, refused
+from flexarm.control.gains import actuators, followed, inner_law
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.simulation.expressed import function_of_time
+from flexarm.simulation.feedback import check_width, named
+from flexarm.simulation.inputs import constant
+from flexarm.simulation.law import Column, Law, is_linear_system, what_it_is
+from flexarm.simulation.protocol import Input
+from flexarm.simulation.sampled import Sampled
+from flexarm.trajectory import Reference
+
+Array = np.ndarray
+
+LATE = 1e-9
+"""Of a period: what begins so little after a sample counts there."""
+
+
+@final
+@dataclass(frozen=True, init=False, eq=False)
+class Sum:
+    """What several controllers give, and what is known beforehand, added: feed-forward and feedback.
+
+    Parameters
+    ----------
+    terms : controllers and inputs, one after the other
+        Controllers; and inputs that depend on time alone: numbers, `Piecewise`, `Table`, `RigidInverseDynamics`, a
+        function of the symbolic time that gives CasADi expressions, or an object whose attribute `torques` is one of
+        these, as an optimal motion has it.
+    reference : Reference, float or (m,), optional
+        What the sum follows, where a run begins, and whose error an `Integral` around it takes. Default: that of the
+        controllers, which must then have the same.
+
+    Raises
+    ------
+    DescriptionError
+        Where there is no term; where one is sampled already, depends on more than time without being a controller, or
+        is Python's; where controllers follow different references.
+
+    Notes
+    -----
+    Each term has its own memory and noise. One that must know what reaches the arm, as `Observed`, is told the whole.
+    """
+
+    terms: tuple[Any, ...]
+    reference: Reference | ArrayLike | None
+
+    def __init__(self, *terms: Any, reference: Any = None):
+        if not terms:
+            raise DescriptionError("Sum: there are no terms; give controllers, or inputs that depend on time")
+        object.__setattr__(self, "terms", terms)
+        object.__setattr__(self, "reference", reference)
+
+    def discretised(self, method: str) -> "Sum":
+        """The same with its systems made discrete in another way."""
+        if not any(hasattr(term, "discretised") for term in self.terms):
+            raise DescriptionError("Sampled: method is for a control.Linear, and the Sum has none; leave it out")
+        terms = (term.discretised(method) if hasattr(term, "discretised") else term for term in self.terms)
+        return Sum(*terms, reference=self.reference)
+
+    def law(self, model: Model, period: float | None = None) -> Law:
+        """The law for a model; its memory is that of its terms, one after the other."""
+        actuators("Sum", model, period)
+        laws = [_law(term, model, period) for term in self.terms]
+        memory, noises = ([len(getattr(law, name)) for law in laws] for name in ("memory", "noise"))
+        drives = any(law.drives for law in laws)
+
+        def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
+            import casadi as ca
+
+            noise, states = _noise_and_states(more, sum(noises), drives)
+            total, afters = ca.SX.zeros(len(model.inputs)), []
+            parts = zip(laws, self.terms, _parts(z, memory), _parts(noise, noises), strict=True)
+            for law, term, own, drawn in parts:
+                u, after = law(t, q, qd, own, drawn, *([states] if law.drives else []))
+                check_width(model, u, f"{named(term)} in a Sum")
+                total += u
+                afters.append(after)
+            return total, lambda applied: ca.vertcat(*(after(applied) for after in afters))
+
+        return Law(
+            expression,
+            sum((law.memory for law in laws), ()),
+            sum((law.noise for law in laws), ()),
+            np.unique(np.concatenate([law.jumps for law in laws])),
+            self._followed(laws, model),
+            reduce(lambda found, law: {**law.facts, **found}, laws, dict[str, Any]()),
+            drives,
+        )
+
+    def _followed(self, laws: list[Law], model: Model) -> Reference | None:
+        """The reference of the sum."""
+        if self.reference is not None:
+            return followed("Sum", self.reference, model)
+        found = {law.reference.described(): law.reference for law in laws if law.reference is not None}
+        if len(found) > 1:
+            one, other, *_ = found
+            must = "give them the same, or reference= to the Sum"
+            raise DescriptionError(f"Sum: its terms follow different references, {one} and {other}; {must}")
+        return next(iter(found.values()), None)
+
+
+def _law(term: Any, model: Model, period: float | None) -> Law:
+    """Of a controller, or of what is known beforehand."""
+    where = f"Sum: a term is {what_it_is(term)}"
+    if isinstance(term, Sampled):
+        raise DescriptionError(f"{where}; it must not yet be sampled: put Sampled around the Sum")
+    if hasattr(term, "stepper"):
+        raise DescriptionError(f"{where}, which is Python; the terms of a Sum are compiled: add it up in its stepper")
+    if isinstance(term, type):
+        raise DescriptionError(f"{where}; it must be an object, as {term.__name__}(...) makes it")
+    if is_linear_system(term):
+        raise DescriptionError(f"{where}; control.Linear(system, sensors=[...]) makes it a controller")
+    if hasattr(term, "law"):
+        return inner_law("Sum", term, model, period)
+    given = getattr(term, "torques", term)
+    late = 0.0 if period is None else LATE * period
+    if not isinstance(given, Input):
+        if callable(given):
+            return Law(_alone(function_of_time("Sum", given)))
+        must = "it must be a controller, numbers, a Piecewise, a Table, or a function of the time"
+        try:
+            with refused(where):
+                values = checked_array(given)
+        except DescriptionError:
+            raise DescriptionError(f"{where}; {must}") from None
+        given = constant(np.full(len(model.inputs), float(values)) if values.ndim == 0 else values)
+    found = given.expressed(model, late)
+    if found is None:
+        must = "it must be an input that depends on time alone, and be written as an expression"
+        raise DescriptionError(f"Sum: a term is {given.described()}; {must}")
+    return Law(_alone(found), jumps=given.jumps())
+
+
+def _alone(of_time: Callable[[Any], Column]) -> Callable[..., tuple[Column, Any]]:
+    return lambda t, *_: (of_time(t), [])
+
+
+def _noise_and_states(more: tuple[Column, ...], noises: int, drives: bool) -> tuple[Column, Column]:
+    """What a law is given behind its memory; what is empty is left out there."""
+    import casadi as ca
+
+    noise = more[0] if noises else ca.SX(0, 1)
+    rest = more[1:] if noises else more
+    return noise, rest[0] if drives and rest else ca.SX(0, 1)
+
+
+def _parts(x: Column, sizes: list[int]) -> list[Column]:
+    """A column in parts of so many entries."""
+    import casadi as ca
+
+    return ca.vertsplit(x, np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist())  # type: ignore[no-any-return]

@@ -1,0 +1,164 @@
+"""Linear systems of python-control as matrices: realised, balanced, made discrete."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final, get_args
+
+import numpy as np
+
+from flexarm.checks import checked_array, choices, refused, shown
+from flexarm.control.gains import designing
+from flexarm.errors import DescriptionError
+from flexarm.simulation.law import is_linear_system, what_it_is
+
+Array = np.ndarray
+Method = Literal["tustin", "zoh", "euler", "backward_diff"]
+METHODS = get_args(Method)
+OWN = re.compile(r"[uy]\[\d+\]")
+"""Labels that python-control gives where nobody does."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class System:
+    """y = C x + D e, and dx/dt (or the next x) = A x + B e.
+
+    Attributes
+    ----------
+    inputs, outputs : labels
+    dt : period of a discrete one [s]; 0 of a continuous one, None where it may be either, True where any period will do
+    """
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    dt: float | bool | None
+
+    def at(self, where: str, period: float | None, method: str, prewarp: float | None) -> "System":
+        """As it works all the time, or once a period [s]; raises `DescriptionError` where it is discrete at another."""
+        if not len(self.A) and not self.dt:
+            return self
+        if self.dt:
+            if period is None:
+                said = f"{where}: the system is discrete" + ("" if self.dt is True else f", of period {self.dt:g} s")
+                raise DescriptionError(f"{said}; put Sampled around it")
+            if self.dt is not True and not abs(self.dt - period) <= 1e-9 * period:
+                same = "Sampled must have the same"
+                raise DescriptionError(
+                    f"{where}: the system's period is {self.dt:g} s and the loop's {period:g} s; {same}"
+                )
+            return self
+        if period is None:
+            return self
+        from scipy.signal import cont2discrete
+
+        step = period
+        if prewarp is not None:
+            if method != "tustin":
+                raise DescriptionError(f"{where}: prewarp goes with method 'tustin'; it is {method!r}")
+            if not prewarp * period < np.pi:
+                most = f"it must be less than pi / period, {np.pi / period:.4g} rad/s"
+                raise DescriptionError(f"{where}: prewarp is {prewarp:g} rad/s; {most}")
+            step = 2.0 * np.tan(prewarp * period / 2.0) / prewarp
+        with designing(where):
+            named = "bilinear" if method == "tustin" else method
+            A, B, C, D, _ = cont2discrete((self.A, self.B, self.C, self.D), step, named)
+        return replace(self, A=A, B=B, C=C, D=D, dt=period)
+
+
+def system_of(where: str, given: Any) -> System:
+    """A StateSpace, a TransferFunction, or a matrix of gains; raises `DescriptionError` for anything else."""
+    if isinstance(given, System):
+        return given
+    if not is_linear_system(given):
+        must = "it must be a StateSpace or a TransferFunction of python-control, or a matrix of gains"
+        if given is None or isinstance(given, str | type) or callable(given):
+            what = shown(given) if given is None or isinstance(given, str) else what_it_is(given)
+            raise DescriptionError(f"{where}: system is {what}; {must}")
+        with refused(where):
+            D = checked_array(given, "system")
+        if D.ndim not in (0, 2):
+            raise DescriptionError(f"{where}: system has shape {D.shape}; {must}")
+        D = np.atleast_2d(D)
+        rows, columns = D.shape
+        A, B, C = np.zeros((0, 0)), np.zeros((0, columns)), np.zeros((rows, 0))
+        return System(A, B, C, D, _own("u", columns), _own("y", rows), None)
+    if all(hasattr(given, name) for name in "ABCD"):
+        A, B, C, D = (np.array(getattr(given, name), dtype=float) for name in "ABCD")
+    elif hasattr(given, "num") and hasattr(given, "den"):
+        A, B, C, D = _of_fractions(where, given)
+    else:
+        must = "it must be a StateSpace or a TransferFunction"
+        raise DescriptionError(f"{where}: system is {what_it_is(given)} of python-control; {must}")
+    for name, part in zip("ABCD", (A, B, C, D), strict=True):
+        if not np.isfinite(part).all():
+            raise DescriptionError(f"{where}: the system's {name} contains NaN or infinity")
+    return System(A, B, C, D, tuple(given.input_labels), tuple(given.output_labels), given.dt)
+
+
+def _own(letter: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{letter}[{i}]" for i in range(count))
+
+
+def _of_fractions(where: str, given: Any) -> tuple[Array, ...]:
+    """A realisation with the states of each entry of a transfer matrix one after the other, scaled."""
+    rows, columns = len(given.output_labels), len(given.input_labels)
+    A, B, C, D = np.zeros((0, 0)), np.zeros((0, columns)), np.zeros((rows, 0)), np.zeros((rows, columns))
+    for i in range(rows):
+        for j in range(columns):
+            a, b, c, D[i, j] = _of_fraction(where, given.num[i][j], given.den[i][j])
+            A = np.block([[A, np.zeros((len(A), len(a)))], [np.zeros((len(a), len(A))), a]])
+            B = np.vstack([B, b[:, None] * np.eye(columns)[j]])
+            C = np.hstack([C, np.eye(rows)[:, [i]] * c])
+    return A, B, C, D
+
+
+def _of_fraction(where: str, num: Array, den: Array) -> tuple[Array, Array, Array, float]:
+    """A, b, c, d of num / den: the controllable form, its states scaled until none is far larger than its input."""
+    from scipy.linalg import matrix_balance
+
+    num, den = (np.trim_zeros(np.asarray(each, dtype=float), "f") for each in (num, den))
+    if len(num) > len(den):
+        message = f"its numerator has degree {len(num) - 1}, its denominator {len(den) - 1}"
+        must = "it must be proper: put a filter behind what it differentiates"
+        raise DescriptionError(f"{where}: a transfer function of the system is a derivative, {message}; {must}")
+    n = len(den) - 1
+    with designing(where):
+        num, den = np.concatenate([np.zeros(n + 1 - len(num)), num]) / den[0], den / den[0]
+    A, b, d = np.eye(n, k=-1), np.eye(n)[:, :1].ravel() if n else np.zeros(0), float(num[0])
+    A[:1] = -den[1:]
+    c = num[1:] - d * den[1:]
+    if not n:
+        return A, b, c, d
+    A, (scale, _) = matrix_balance(A, permute=False, separate=True)
+    b, c = b / scale, c * scale
+    size = np.linalg.norm(A, 2) / np.linalg.norm(b) or 1.0
+    return A, b * size, c / size, d
+
+
+def order(where: str, labels: Sequence[str], names: Sequence[str], kind: str, what: str) -> list[int]:
+    """Which label stands for each name: by the names themselves, or in order where the labels are python-control's own.
+
+    Raises `DescriptionError` where they do not fit.
+    """
+    if len(labels) != len(names):
+        raise DescriptionError(f"{where}: the system has {len(labels)} {kind}s; {what}: {', '.join(names)}")
+    if all(OWN.fullmatch(each) for each in labels):
+        return list(range(len(names)))
+    for each in labels:
+        if each not in names:
+            must = f"give it one of these names, or leave python-control's own ({'uy'[kind == 'output']}[0], ...)"
+            raise DescriptionError(
+                f"{where}: the system's {kind} is called {each!r}; {what}: {', '.join(names)}; {must}"
+            )
+    return [labels.index(name) for name in names]
+
+
+def checked_method(where: str, method: Any) -> None:
+    """Refuse a way to make a system discrete that is none."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise DescriptionError(f"{where}: method is {shown(method)}; it must be {choices(*map(repr, METHODS))}")

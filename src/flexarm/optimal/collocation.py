@@ -1,0 +1,249 @@
+"""Direct collocation: the equations of motion at the points of Gauss or Radau of every interval of a grid.
+
+Unknowns are the state x = (q, qd, s) at the points, the rates that the coordinates do not say by themselves, z = (a free
+base's pose rates, qdd, rates of s), the inputs, and the duration T. With the polynomial through an interval's points,
+of slopes C at them, and h its share of T,
+
+    h T x_dot_j = sum_k C_kj x_k,        0 = residual(q_j, qd_j, s_j, u, z_j),
+
+so the residual, which is inverse dynamics and much shorter than forward dynamics, is asked at single points, and T
+stands in products of two unknowns alone.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm.model import Model
+from flexarm.optimal.nlp import Block, block
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+Array = np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Where everything stands among the unknowns, for N equal intervals of K points.
+
+    Attributes
+    ----------
+    linear : bool
+        Inputs are straight lines over an interval, and not held.
+    scheme : "radau", "legendre"
+        A Radau grid's last point is the next interval's beginning.
+    """
+
+    model: Model
+    intervals: int
+    points: int = 3
+    scheme: str = "radau"
+    linear: bool = False
+
+    @property
+    def widths(self) -> tuple[int, int, int]:
+        """Numbers in x, in z and in u."""
+        model = self.model
+        n, states = model.nv, len(model.states)
+        return model.nq + n + states, 7 * model.arm.free + n + states, len(model.inputs)
+
+    @property
+    def duration(self) -> int:
+        """Place of T."""
+        return 0
+
+    @cached_property
+    def _places(self) -> dict[str, Array]:
+        nx, nz, m = self.widths
+        N, K = self.intervals, self.points
+        own = m + K * (nx + nz)
+        ends = nx * (self.scheme != "radau")
+        begins = 1 + np.arange(N)[:, None] * (own + ends)
+        points = (begins + m)[:, :, None] + np.arange(K)[None, :, None] * (nx + nz) + np.arange(nx + nz)
+        after = begins + own + np.arange(nx) if ends else points[:, -1, :nx]
+        first = 1 + N * (own + ends) + np.arange(nx)
+        last = first[-1] + 1 + np.arange(m)
+        return {
+            "inputs": np.vstack([begins + np.arange(m), last]),
+            "points": points,
+            "nodes": np.vstack([first, after]),
+        }
+
+    @property
+    def size(self) -> int:
+        """How many unknowns; the last inputs, where they are held, are what holds the arm at the end."""
+        return int(self._places["inputs"][-1, -1]) + 1
+
+    @property
+    def inputs(self) -> Array:
+        """Places of u at the beginning of each interval and at the end, (N + 1, m)."""
+        return self._places["inputs"]
+
+    @property
+    def x(self) -> Array:
+        """Places of the state at the points, (N, K, nx)."""
+        return self._places["points"][:, :, : self.widths[0]]
+
+    @property
+    def z(self) -> Array:
+        """Places of the rates at the points, (N, K, nz)."""
+        return self._places["points"][:, :, self.widths[0] :]
+
+    @property
+    def nodes(self) -> Array:
+        """Places of the state at the intervals' ends, (N + 1, nx)."""
+        return self._places["nodes"]
+
+    @cached_property
+    def tau(self) -> Array:
+        """The points, as shares of an interval, (K,)."""
+        import casadi as ca
+
+        return np.array(ca.collocation_points(self.points, self.scheme))
+
+    @cached_property
+    def coefficients(self) -> tuple[Array, Array, Array]:
+        """Slopes C (K + 1, K) at the points, values D (K + 1,) at the end, and weights (K,) of an integral."""
+        import casadi as ca
+
+        C, D, B = ca.collocation_coeff(self.tau.tolist())
+        return np.array(C), np.array(D).ravel(), np.array(B).ravel()
+
+    @property
+    def shares(self) -> Array:
+        """The points as shares of the whole motion, (N, K)."""
+        return (np.arange(self.intervals)[:, None] + self.tau) / self.intervals
+
+    def at_points(self, columns: list[Array]) -> Array:
+        """Places side by side at all points, (N K, ...), of parts (N, K, ...)."""
+        return np.concatenate([x.reshape(self.intervals * self.points, -1) for x in columns], axis=1)
+
+    @property
+    def inputs_at_points(self) -> tuple[Array, Array]:
+        """Places of what u at a point follows from, (N, K, m or 2m), and the share of the interval there, (N K, 1)."""
+        N, K = self.intervals, self.points
+        u = np.concatenate([self.inputs[:-1], self.inputs[1:]], axis=1) if self.linear else self.inputs[:-1]
+        return np.repeat(u[:, None, :], K, axis=1), np.tile(self.tau, N)[:, None]
+
+    def input_symbols(self) -> tuple["ca.SX", "ca.SX", "ca.SX"]:
+        """What u follows from, the share of the interval, and u."""
+        import casadi as ca
+
+        m = self.widths[2]
+        share, begin, end = ca.SX.sym("share"), ca.SX.sym("u", m), ca.SX.sym("u_end", m)
+        return (ca.vertcat(begin, end), share, begin + share * (end - begin)) if self.linear else (begin, share, begin)
+
+    def motion(self) -> list[Block]:
+        """The equations of motion."""
+        N, K = self.intervals, self.points
+        T = np.full((N, 1), self.duration)
+        u, share = self.inputs_at_points
+        own = np.concatenate([self.x, self.z], axis=2).reshape(N, -1)
+        found = [
+            block("collocation", self._collocation(), np.hstack([T, self.nodes[:-1], own]), np.full((N, 1), 1 / N)),
+            block("dynamics", self._dynamics(), self.at_points([self.x, self.z, u]), share),
+        ]
+        if self.scheme != "radau":
+            places = np.hstack([self.nodes[:-1], self.x.reshape(N, -1), self.nodes[1:]])
+            found.append(block("continuity", self._continuity(), places))
+        return found
+
+    def _rates(self, x: "ca.SX", z: "ca.SX") -> "ca.SX":
+        """x_dot of the state and z."""
+        import casadi as ca
+
+        model, free = self.model, self.model.arm.free
+        _, _, qd, _ = ca.vertsplit(x, [0, model.nq, model.nq + 6 * free, model.nq + model.nv, x.numel()])
+        pose, others = ca.vertsplit(z, [0, 7 * free, z.numel()])
+        return ca.vertcat(pose, qd, others)
+
+    def _collocation(self) -> "ca.Function":
+        import casadi as ca
+
+        nx, nz, _ = self.widths
+        C, K = self.coefficients[0], self.points
+        T, h, begin = ca.SX.sym("T"), ca.SX.sym("h"), ca.SX.sym("x0", nx)
+        x = [begin, *(ca.SX.sym(f"x{j}", nx) for j in range(K))]
+        z = [ca.SX.sym(f"z{j}", nz) for j in range(K)]
+        rows = [
+            h * T * self._rates(x[j + 1], z[j]) - sum(C[k, j] * x[k] for k in range(K + 1)) for j in range(K)
+        ]
+        own = [part for pair in zip(x[1:], z, strict=True) for part in pair]
+        return ca.Function("collocation", [ca.vertcat(T, begin, *own), h], [ca.vertcat(*rows)])
+
+    def _dynamics(self) -> "ca.Function":
+        import casadi as ca
+
+        model = self.model
+        nx, nz, _ = self.widths
+        n, states, pose = model.nv, len(model.states), 7 * model.arm.free
+        x, z, (own, share, u) = ca.SX.sym("x", nx), ca.SX.sym("z", nz), self.input_symbols()
+        q, qd, s = ca.vertsplit(x, [0, model.nq, model.nq + n, nx])
+        pose_rates, qdd, s_dot = ca.vertsplit(z, [0, pose, pose + n, nz])
+        residual = model.fixed("state_residual")
+        given = {"q": q, "qd": qd, "s": s, "u": u, "w": ca.SX.zeros(len(model.exogenous)), "qdd": qdd}
+        left, of_s, of_pose = ca.vertsplit(
+            ca.densify(residual(*(given[name] for name in residual.name_in()))[: n + states + pose]),
+            [0, n, n + states, n + states + pose],
+        )
+        return ca.Function(
+            "dynamics", [ca.vertcat(x, z, own), share], [ca.vertcat(left, of_s - s_dot, of_pose - pose_rates)]
+        )
+
+    def _continuity(self) -> "ca.Function":
+        import casadi as ca
+
+        nx, D = self.widths[0], self.coefficients[1]
+        x = [ca.SX.sym(f"x{k}", nx) for k in range(self.points + 2)]
+        end = sum(d * each for d, each in zip(D, x, strict=False))
+        return ca.Function("continuity", [ca.vertcat(*x), ca.SX.sym("c", 0)], [end - x[-1]])
+
+    def integral(self, name: str, integrand: Any, weight: float) -> Block:
+        """The integral over the motion of a function of u and its slope, T and both at an interval's ends known: a part
+        of the cost. `integrand(u, slope)` is an expression."""
+        import casadi as ca
+
+        N, m = self.intervals, self.widths[2]
+        T, share = ca.SX.sym("T"), ca.SX.sym("share")
+        begin, end = ca.SX.sym("u", m), ca.SX.sym("u_end", m)
+        h = T / N
+        if self.linear:  # exact for squares: Simpson's rule
+            rate = (end - begin) / h
+            values = [integrand(begin + c * (end - begin), rate) for c in (0.0, 0.5, 1.0)]
+            y, x = h * (values[0] + 4 * values[1] + values[2]) / 6, ca.vertcat(T, begin, end)
+            places = np.hstack([np.full((N, 1), self.duration), self.inputs[:-1], self.inputs[1:]])
+        else:
+            y, x = h * integrand(begin, ca.SX.zeros(m)), ca.vertcat(T, begin)
+            places = np.hstack([np.full((N, 1), self.duration), self.inputs[:-1]])
+        return block(name, ca.Function(name, [x, ca.SX.sym("c", 0)], [y]), places, weights=weight)
+
+    def lasting(self, weight: float) -> Block:
+        """The duration as part of the cost."""
+        import casadi as ca
+
+        T = ca.SX.sym("T")
+        return block("time", ca.Function("time", [T, ca.SX.sym("c", 0)], [T]), np.array([[self.duration]]), weights=weight)
+
+    def slopes(self, most: Array) -> Block:
+        """|du/dt| <= most, (m,), of inputs that are straight lines."""
+        import casadi as ca
+
+        N, m = self.intervals, self.widths[2]
+        T, begin, end = ca.SX.sym("T"), ca.SX.sym("u", m), ca.SX.sym("u_end", m)
+        far = T / N * ca.DM(most)
+        y = ca.vertcat(end - begin - far, begin - end - far)
+        function = ca.Function("slopes", [ca.vertcat(T, begin, end), ca.SX.sym("c", 0)], [y])
+        places = np.hstack([np.full((N, 1), self.duration), self.inputs[:-1], self.inputs[1:]])
+        return block("torque_rate", function, places, lower=-np.inf, upper=0.0)
+
+    def stays(self, name: str, expression: Any, lower: Array, upper: Array) -> Block:
+        """lower <= expression(q) <= upper at all points."""
+        import casadi as ca
+
+        q = ca.SX.sym("q", self.model.nq)
+        function = ca.Function(name, [q, ca.SX.sym("c", 0)], [ca.densify(ca.vec(ca.SX(expression(q))))])
+        return block(name, function, self.at_points([self.x[:, :, : self.model.nq]]), lower=lower, upper=upper)

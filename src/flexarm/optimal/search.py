@@ -1,0 +1,449 @@
+"""The search for an optimal motion: collocation, a finer grid where simulation does not agree, and what is said of it."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm import progress as shown_progress
+from flexarm.analysis.equilibrium import configuration, equilibrium
+from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, checked_whole, choices, refused, shown
+from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, SimulationError
+from flexarm.interrupts import heard_by
+from flexarm.model import Model
+from flexarm.model.adrift import BASE
+from flexarm.optimal.collocation import Grid
+from flexarm.optimal.limits import Limits
+from flexarm.optimal.motion import OptimalMotion, hermite
+from flexarm.optimal.nlp import Block, Program, Solved, block
+from flexarm.optimal.start import Known, prescribed
+from flexarm.simulation.inputs import Piecewise, PrescribedMotion, Table
+from flexarm.simulation.run import simulate
+from flexarm.trajectory import Still
+
+Array = np.ndarray
+
+COSTS = ("time", "effort", "smoothness")
+SCHEMES = ("radau", "legendre")
+MOST_INTERVALS = 2000
+SCALED_COST = 500.0
+"""The cost at the beginning, as the solver sees it: about this many times the slope of a row."""
+
+FARTHEST = 3.0
+"""The duration may be so many times that of the beginning, or a part as small."""
+
+LEFT = 0.3
+"""Of the tolerance, for the vibrations that the search leaves at the end; the rest is the simulation's."""
+
+SETTLING = 2.0
+"""Periods of the slowest mode for which what is left of vibrations is looked at."""
+
+
+def optimal_motion(
+    model: Model,
+    start: ArrayLike,
+    end: ArrayLike,
+    limits: Limits | Mapping[str, Any] | None = None,
+    objective: str | Mapping[str, float] = "time",
+    duration: float | None = None,
+    intervals: int = 40,
+    most_intervals: int = 320,
+    points: int = 3,
+    scheme: str = "radau",
+    tolerance: float = 1e-4,
+    steps: int = 300,
+) -> OptimalMotion:
+    """The best motion of an arm that bends, from rest to rest with nothing left ringing, and the torques for it.
+
+    Direct collocation of the equations of motion (see `collocation`) with the duration as one unknown, solved by IPOPT
+    with exact sparse derivatives. The torques found are then simulated natively, and the grid is made twice as fine until
+    that run ends where it should.
+
+    Parameters
+    ----------
+    model : Model
+    start, end : (joints,) or (nq,)
+        Joint coordinates [rad] or [m], or configurations; the arm stands there in equilibrium, sagging under gravity.
+        A free base begins where the start says and ends where the motion brings it.
+    limits : Limits or dict
+        See `Limits`. The fastest motion needs limits on torque.
+    objective : str or dict
+        "time", "effort" (the integral of the sum of u^2, each as a share of its limit, or in its own unit where it has
+        none), "smoothness" (the same of du/dt, times s^2), or weights of them: {"time": 1.0, "effort": 0.1}.
+    duration : float, optional
+        Given where the time is no part of the objective [s].
+    intervals, most_intervals : int
+        Of the first grid, and of the finest that is tried.
+    points, scheme : int, "radau" or "legendre"
+        Collocation points in an interval: from 1 to 9.
+    tolerance : float
+        By how much the tip may miss its place at the end of the native simulation, and swing from there [m].
+    steps : int
+        Most steps of the solver on a grid.
+
+    Returns
+    -------
+    OptimalMotion
+
+    Raises
+    ------
+    DescriptionError
+        For what does not fit the arm, and limits within which it cannot even stand at the ends.
+    FlexarmError
+        Where the solver finds no motion; the line says which limit holds it up. Where the grid may get no finer and the
+        simulation does not end within the tolerance, a warning says so and the motion is given. Ctrl-C gives the best
+        that there is, with a warning, or nothing.
+    """
+    task = _task(model, start, end, limits, objective, duration, tolerance)
+    with refused("optimal_motion"):
+        checked_whole(intervals, 2, "intervals")
+        checked_whole(most_intervals, intervals, "most_intervals")
+        if checked_whole(points, 1, "points") > 9 or most_intervals > MOST_INTERVALS:
+            raise Fault("points" if points > 9 else "most_intervals", f"must be at most {9 if points > 9 else MOST_INTERVALS}")
+        checked_whole(steps, 1, "steps")
+        if scheme not in SCHEMES:
+            raise Fault("scheme", f"is {shown(scheme)}; it must be {choices(*SCHEMES)}")
+    grids = []
+    while not grids or 2 * grids[-1].intervals <= most_intervals:
+        count = 2 * grids[-1].intervals if grids else int(intervals)
+        grids.append(Grid(model, count, int(points), scheme, task.linear))
+    return _refined(task, grids, int(steps))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is asked: all of it checked."""
+
+    model: Model
+    start: Array
+    end: Array
+    held: tuple[Array, Array]
+    """Inputs that hold the arm at the start and at the end, (m,)."""
+    limits: Limits
+    weights: Mapping[str, float]
+    duration: float | None
+    tolerance: float
+
+    @property
+    def linear(self) -> bool:
+        """Whether inputs are straight lines: where their slopes are limited, or cost."""
+        return self.limits.torque_rate is not None or self.weights["smoothness"] > 0
+
+    @property
+    def torque(self) -> Array:
+        """Limits, (m,)."""
+        return self.limits.sizes("torque", len(self.model.inputs))
+
+    @property
+    def joints(self) -> list[int]:
+        """Places of the joints among the coordinates."""
+        return [i + self.model.nq - self.model.nv for i in self.model.arm.joints]
+
+
+def _task(
+    model: Model, start: Any, end: Any, limits: Any, objective: Any, duration: Any, tolerance: Any
+) -> Task:
+    with refused("optimal_motion"):
+        checked_instance(model, Model, "model")
+        checked_number(tolerance, "m", POSITIVE, "tolerance")
+        if not model.inputs:
+            raise Fault("model", f"has no input: nothing moves arm {model.arm.name!r}")
+        if limits is not None and not isinstance(limits, Limits | Mapping):
+            raise Fault("limits", f"is {shown(limits)}; it must be Limits, or a dict of them")
+        weights = _weights(objective)
+        if duration is not None:
+            checked_number(duration, "s", POSITIVE, "duration")
+        if duration is not None and weights["time"]:
+            raise Fault("duration", f"is {duration} s; leave it out where the time is part of the objective")
+        if duration is None and not weights["time"]:
+            raise Fault("duration", "is missing; the objective does not find one, so give it")
+    given = limits if isinstance(limits, Limits) else Limits(**(limits or {}))
+    given.check(model)
+    if weights["time"] and not np.isfinite(given.sizes("torque", len(model.inputs))).all():
+        raise DescriptionError("optimal_motion: limits.torque is missing; without limits nothing is the fastest")
+    ends, held = [], []
+    for name, q in (("start", start), ("end", end)):
+        try:
+            q, u = equilibrium(model, configuration(model, q), held="joints")
+        except DescriptionError as error:
+            raise DescriptionError(f"optimal_motion: {name}: {error}") from None
+        _check_held(name, model, u, given)
+        ends.append(q)
+        held.append(u)
+    return Task(model, *ends, (held[0], held[1]), given, weights, duration, float(tolerance))
+
+
+def _weights(objective: Any) -> dict[str, float]:
+    """A weight for each part of the cost."""
+    if isinstance(objective, str):
+        objective = {objective: 1.0}
+    if not isinstance(objective, Mapping) or not objective or not set(objective) <= set(COSTS):
+        raise Fault("objective", f"is {shown(objective)}; it must be {choices(*COSTS)}, or weights of them in a dict")
+    found = dict.fromkeys(COSTS, 0.0)
+    for name, weight in objective.items():
+        found[name] = checked_number(weight, "", POSITIVE, f"objective.{name}")
+    return found
+
+
+def _check_held(name: str, model: Model, u: Array, limits: Limits) -> None:
+    most = limits.sizes("torque", len(u))
+    for i in np.flatnonzero(np.abs(u) > most):
+        unit = model.arm.input_units[i]
+        needs = f"to stand at the {name} takes {abs(u[i]):.4g} {unit} at {model.inputs[i]!r}"
+        raise DescriptionError(f"optimal_motion: {needs}; limits.torque allows {most[i]:.4g} {unit}")
+
+
+def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
+    """Grid after grid until the simulation agrees."""
+    joints = task.joints
+    guess = np.where(np.isfinite(task.torque), task.torque, np.inf)
+    known = prescribed(task.model, task.start[joints], task.end[joints], guess, task.duration)
+    rigid = _rigid_duration(task, grids[0], steps) if task.weights["time"] else None
+    best, taken = None, 0
+    stopped = Stopped()
+    with heard_by(stopped):
+        for grid in grids:
+            with shown_progress.said(f"optimal motion, {grid.intervals} intervals"):
+                program, solved = _solved(task, grid, known, steps, stopped)
+            taken += solved.steps
+            if not solved.found:
+                break
+            known = _unpacked(grid, solved.x)
+            best = _motion(task, grid, program, solved, {"steps": taken, "rigid_duration": rigid})
+            if max(best.report["end_error"], best.report["residual"]) <= task.tolerance:
+                return best
+    if best is None:
+        if stopped.came:
+            raise KeyboardInterrupt
+        raise FlexarmError(f"optimal_motion: arm {task.model.arm.name!r}: {_why_not(task, grid, solved)}")
+    off = f"the tip ends {best.report['end_error']:.2g} m off and swings {best.report['residual']:.2g} m"
+    if stopped.came:
+        warnings.warn(f"optimal_motion: interrupted; {off}", InterruptedRun, stacklevel=3)
+    else:
+        why = "" if solved.found else f"; on {grid.intervals} the solver says {solved.said}"
+        grid_said = f"with {best.report['intervals']} intervals {off}; tolerance is {task.tolerance:g} m"
+        warnings.warn(f"optimal_motion: {grid_said}{why}", stacklevel=3)
+    return best
+
+
+@final
+class Stopped:
+    """Whether Ctrl-C has come."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __call__(self, *_: Any) -> bool:
+        """Remember it; a second one is as always."""
+        if self.came:
+            raise KeyboardInterrupt
+        self.came = True
+        return True
+
+
+def _program(task: Task, grid: Grid, known: Known) -> Program:
+    """The nonlinear program of a grid, its beginning as known."""
+    torque, limits, model = task.torque, task.limits, task.model
+    scale = np.where(np.isfinite(torque), torque, 1.0)
+    blocks = [*grid.motion(), *_costs(task, grid, scale)]
+    if task.limits.torque_rate is not None:
+        blocks.append(grid.slopes(limits.sizes("torque_rate", len(torque))))
+    if not model.arm.free:
+        blocks.append(_at_rest(task, grid))
+    links = len(model.arm.links)
+    deflection = limits.sizes("deflection", links)
+    if np.isfinite(deflection).any():
+        most = np.repeat(deflection, 2)
+        places = [6 * i + axis for i in range(links) for axis in (1, 2)]
+        shape = model.fixed("deflections")
+
+        def bent(q: Any) -> Any:
+            import casadi as ca
+
+            return ca.vec(ca.SX(shape(q)).T)[places]
+
+        blocks.append(grid.stays("deflection", bent, -most, most))
+    return Program(blocks, known.sizes(grid, torque), known.on(grid, torque))
+
+
+def _at_rest(task: Task, grid: Grid) -> Block:
+    """The end: what moves without a frequency is at its place and still, and every mode swings the tip by no more than
+    its part of what the tolerance leaves.
+
+    A mode that is much faster than the grid follows the inputs of the last intervals; asked to vanish, each would fix
+    them. Such a mode moves the tip hardly at all, so its part is generous.
+    """
+    import casadi as ca
+
+    model = task.model
+    omega, modes = model.modes(task.end, locked=False)
+    tip = np.array(model.slope("tip", "q")(task.end)).reshape(16, -1)
+    M = model.mass_matrix(task.end)
+    seen = np.linalg.norm(tip @ modes, axis=0)
+    vibrates = omega > 1e-3 * omega.max(initial=0.0)
+    part = LEFT * task.tolerance / max(1, int(vibrates.sum()))
+    q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
+    to_modes = modes.T @ M
+    size = np.where(vibrates, seen / part, 1.0)
+    slow = np.where(vibrates, omega, 1.0)
+    y = ca.vertcat(size * ca.mtimes(to_modes, q - task.end), size / slow * ca.mtimes(to_modes, qd))
+    most = np.tile(np.where(vibrates, 1.0, 0.0), 2)
+    function = ca.Function("rest", [ca.vertcat(q, qd), ca.SX.sym("c", 0)], [y])
+    return block("rest", function, grid.nodes[-1:, : model.nq + model.nv], lower=-most, upper=most)
+
+
+def _costs(task: Task, grid: Grid, scale: Array) -> list[Block]:
+    import casadi as ca
+
+    weights, found = task.weights, []
+    if weights["time"]:
+        found.append(grid.lasting(weights["time"]))
+    if weights["effort"]:
+        found.append(grid.integral("effort", lambda u, _: ca.sumsqr(u / scale), weights["effort"]))
+    if weights["smoothness"]:
+        found.append(grid.integral("smoothness", lambda _, slope: ca.sumsqr(slope / scale), weights["smoothness"]))
+    return found
+
+
+def _bounds(task: Task, grid: Grid, known: Known) -> tuple[Array, Array]:
+    """Of all unknowns."""
+    model, nq, n = task.model, task.model.nq, task.model.nv
+    lower, upper = np.full(grid.size, -np.inf), np.full(grid.size, np.inf)
+    upper[grid.inputs], lower[grid.inputs] = task.torque, -task.torque
+    T = known.duration
+    lower[0], upper[0] = (T, T) if task.duration is not None else (T / FARTHEST, T * FARTHEST)
+    joints = list(model.arm.joints)
+    ranges, rates = task.limits.ranges(len(joints)), task.limits.sizes("joint_rate", len(joints))
+    for places in (grid.x, grid.nodes):
+        lower[places[..., task.joints]], upper[places[..., task.joints]] = ranges[:, 0], ranges[:, 1]
+        moving = [nq + i for i in joints]
+        lower[places[..., moving]], upper[places[..., moving]] = -rates, rates
+    s = np.zeros(len(model.states))
+    first = np.concatenate([task.start, np.zeros(n), s])
+    lower[grid.nodes[0]] = upper[grid.nodes[0]] = first
+    if model.arm.free:  # the base ends where it must, and at rest, for there is no momentum
+        last = np.concatenate([task.end, np.zeros(n), s])
+        own = np.ones(len(last), dtype=bool)
+        own[:7] = own[nq : nq + BASE] = False
+        places = grid.nodes[-1][own]
+        lower[places] = upper[places] = last[own]
+    if grid.linear:  # from and into what holds the arm
+        for place, u in zip((grid.inputs[0], grid.inputs[-1]), task.held, strict=True):
+            lower[place] = upper[place] = u
+    else:
+        lower[grid.inputs[-1]] = upper[grid.inputs[-1]] = task.held[1]
+    return lower, upper
+
+
+def _solved(
+    task: Task, grid: Grid, known: Known, steps: int, stopped: Stopped | None = None
+) -> tuple[Program, Solved]:
+    program = _program(task, grid, known)
+    lower, upper = _bounds(task, grid, known)
+    options = {"max_iter": steps, "print_level": 0, "sb": "yes"}
+    return program, program.solved(lower, upper, options, SCALED_COST, stopped)
+
+
+def _unpacked(grid: Grid, x: Array) -> Known:
+    """The motion on a grid, for the next."""
+    N, m = grid.intervals, grid.widths[2]
+    shares = np.append(0.0, grid.shares.ravel())
+    at_points = grid.x.reshape(-1, grid.widths[0]), grid.z.reshape(-1, grid.widths[1])
+    states = np.vstack([x[grid.nodes[:1]], x[at_points[0]]])
+    rates = x[at_points[1]]
+    if grid.linear:
+        u = np.stack([np.interp(shares, np.arange(N + 1) / N, column) for column in x[grid.inputs].T], axis=-1)
+    else:
+        held = np.repeat(x[grid.inputs[:-1]], grid.points, axis=0)
+        u = np.vstack([held[:1], held])
+    return Known(float(x[0]), shares, states, np.vstack([rates[:1], rates]), u)
+
+
+def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
+    """The fastest motion of the same arm without flexibility; None where that arm cannot be asked."""
+    try:
+        rigid = Model(task.model.arm_at().rigid())
+        if rigid.nv != len(rigid.inputs) + 6 * rigid.arm.free:
+            return None
+        joints = [i + rigid.nq - rigid.nv for i in rigid.arm.joints]
+        limits = task.limits.replace(deflection=None)
+        own = _task(rigid, task.start[task.joints], task.end[task.joints], limits, "time", None, task.tolerance)
+        known = prescribed(rigid, own.start[joints], own.end[joints], own.torque, None)
+        solved = _solved(own, replace(grid, model=rigid), known, steps)[1]
+    except FlexarmError:
+        return None
+    return float(solved.x[0]) if solved.found else None
+
+
+def _motion(task: Task, grid: Grid, program: Program, solved: Solved, more: Mapping[str, Any]) -> OptimalMotion:
+    """What is found, with the native simulation of its torques."""
+    model, x, N = task.model, solved.x, grid.intervals
+    T, u = float(x[0]), x[grid.inputs]
+    times = T * np.arange(N + 1) / N
+    torques = Table(times, u, "linear") if grid.linear else Piecewise(times, u)
+    names = ["q", "qd", "drive_state"] if model.states else ["q", "qd"]
+    exact = {"progress": False, "rtol": 1e-10, "atol": 1e-12}
+    run = simulate(model, T, torques, q0=task.start, samples=N + 1, keep=names, **exact)
+    q, qd = run.q.values, run.qd.values
+    s = run.drive_state.values if model.states else np.zeros((N + 1, 0))
+    before, after = (u[1:], u[:-1]) if grid.linear else (u[:-1], u[:-1])
+    states = {"s": s} if model.states else {}
+    qdd = [
+        model.forward_dynamics(q[part], qd[part], given, **{name: value[part] for name, value in states.items()})
+        for part, given in ((slice(0, -1), u[:-1] if not grid.linear else after), (slice(1, None), before))
+    ]
+    joints, moved = task.joints, list(model.arm.joints)
+    pieces = hermite(np.diff(times), q[:, joints], qd[:, moved], *(each[:, moved] for each in qdd))
+    report = {
+        "duration": T,
+        "cost": solved.cost,
+        **_ending(task, q[-1], qd[-1], exact),
+        "intervals": N,
+        "status": solved.said,
+        **more,
+    }
+    on_limits = {
+        name: np.abs(solved.on_rows[rows]).reshape(N, -1).max(axis=1)
+        for name, rows in program.rows.items()
+        if name in ("torque_rate", "deflection")
+    }
+    return OptimalMotion(times, q, qd, u, grid.linear, pieces, solved.on_bounds[grid.inputs], on_limits, report)
+
+
+def _ending(task: Task, q: Array, qd: Array, exact: Mapping[str, Any]) -> dict[str, float]:
+    """By how much the tip misses its place, how far it swings from there with the drives held, and the largest rate."""
+    model, moved = task.model, list(model_driven(task.model))
+    wanted = model.tip(task.end)[:3, 3]
+    if model.arm.free:
+        wanted = model.tip(np.concatenate([q[:7], task.end[7:]]))[:3, 3]
+    error = float(np.linalg.norm(model.tip(q)[:3, 3] - wanted))
+    slow = [omega for omega in model.frequencies(task.end) if omega > 1e-6]
+    residual = 0.0
+    if slow and not model.arm.free:
+        held, still = q.copy(), qd.copy()
+        held[moved], still[moved] = task.end[moved], 0.0
+        drives = PrescribedMotion(Still(tuple(task.end[moved].tolist())))
+        window = SETTLING * 2 * np.pi / min(slow)
+        try:
+            run = simulate(model, window, drives, q0=held, qd0=still, keep=["tip"], samples=401, **exact)
+            residual = float(np.linalg.norm(run.tip.values - wanted, axis=1).max())
+        except SimulationError:
+            residual = np.inf
+    return {"end_error": error, "residual": residual, "end_rate": float(np.abs(qd).max())}
+
+
+def model_driven(model: Model) -> tuple[int, ...]:
+    """Places of what the drives move."""
+    return tuple(model.arm.actuated)
+
+
+def _why_not(task: Task, grid: Grid, solved: Solved) -> str:
+    """What keeps the solver from a motion, as far as it shows: the limits that the last try presses on most."""
+    pressed = np.abs(solved.on_bounds[grid.inputs]).max(axis=0)
+    at = task.model.inputs[int(np.argmax(pressed))]
+    limited = f"; the limit on {at!r} presses most" if pressed.max(initial=0.0) > 0 else ""
+    return f"no motion found with {grid.intervals} intervals in {solved.steps} steps ({solved.said}){limited}"

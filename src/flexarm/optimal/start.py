@@ -1,0 +1,92 @@
+"""Where the search for an optimal motion begins: the joints along a quintic, as slowly as the limits on torque want."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from flexarm.model import Model
+from flexarm.optimal.collocation import Grid
+from flexarm.simulation.inputs import PrescribedMotion
+from flexarm.simulation.run import simulate
+from flexarm.trajectory import Quintic
+
+Array = np.ndarray
+
+SAMPLES = 401
+FILLED = 0.9
+"""Share of the limits on torque that the beginning may use."""
+
+FLOOR = 1e-3
+"""Smallest size of a variable, as a share of the largest of its kind."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A motion known at shares of its duration: T, shares (k,), states x (k, nx), rates z (k, nz), inputs u (k, m)."""
+
+    duration: float
+    shares: Array
+    x: Array
+    z: Array
+    u: Array
+
+    def on(self, grid: Grid, within: Array) -> Array:
+        """All unknowns of a grid, the inputs no larger than `within` (m,)."""
+        found = np.zeros(grid.size)
+        N = grid.intervals
+        found[grid.duration] = self.duration
+        at = np.arange(N + 1) / N if grid.linear else (np.arange(N + 1) + 0.5) / N
+        found[grid.inputs] = np.clip(self._at(self.u, at), -within, within)
+        found[grid.nodes] = self._at(self.x, np.arange(N + 1) / N)
+        found[grid.x] = self._at(self.x, grid.shares)
+        found[grid.z] = self._at(self.z, grid.shares)
+        return found
+
+    def sizes(self, grid: Grid, within: Array) -> Array:
+        """Usual sizes of a grid's unknowns."""
+        n, nq = grid.model.nv, grid.model.nq
+        found = np.ones(grid.size)
+        found[grid.duration] = self.duration
+        u = np.abs(self.u).max(axis=0)
+        found[grid.inputs] = np.where(np.isfinite(within), within, _floored(u))
+        x = np.abs(self.x).max(axis=0)
+        parts = [x[:nq], x[nq : nq + n], x[nq + n :]]
+        found[grid.nodes] = found[grid.x] = np.concatenate([_floored(part) for part in parts])
+        found[grid.z] = _floored(np.abs(self.z).max(axis=0))
+        return found
+
+    def _at(self, values: Array, shares: Array) -> Array:
+        return np.stack([np.interp(shares, self.shares, column) for column in values.T], axis=-1)
+
+
+def _floored(sizes: Array) -> Array:
+    return np.maximum(sizes, max(FLOOR * sizes.max(initial=0.0), 1e-9))
+
+
+def prescribed(model: Model, start: Array, end: Array, torque: Array, duration: float | None) -> Known:
+    """The arm with its joints along a quintic from `start` to `end` (joints,), its duration found where none is given:
+    that in which the torques (m,) are just allowed."""
+    keep = ["q", "qd", "u", *(["drive_state"] if model.states else [])]
+    fixed, T = duration is not None, 1.0 if duration is None else duration
+    for _ in range(30):
+        run = simulate(
+            model,
+            T,
+            PrescribedMotion(Quintic(tuple(start), tuple(end), T)),
+            progress=False,
+            samples=SAMPLES,
+            rtol=1e-6,
+            keep=keep,
+        )
+        used = float((np.abs(run.u.values).max(axis=0) / (FILLED * torque)).max(initial=0.0))
+        if fixed or used == 0.0 or 0.8 < used <= 1.0:
+            break
+        T *= float(np.clip(used, 0.04, 25.0)) ** 0.5 * 1.03
+    q, qd, u = run.q.values, run.qd.values, run.u.values
+    s = run.drive_state.values if model.states else np.zeros((len(q), 0))
+    rates = model.evaluate("state_rate", q, qd, u, **({"s": s} if model.states else {}))
+    pose, moving = 7 * model.arm.free, model.nq + model.nv + len(model.states)
+    z = np.hstack([rates[:, :pose], rates[:, model.nq : moving]])
+    return Known(T, np.linspace(0, 1, SAMPLES), np.hstack([q, qd, s]), z, u)

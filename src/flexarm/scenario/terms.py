@@ -1,0 +1,65 @@
+"""What stands in tables within a controller's in a scenario's file: linear systems, sensors, inputs beside feedback."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flexarm import sensors
+from flexarm.checks import Fault, called, checked_list, meant, shown
+from flexarm.errors import DescriptionError
+from flexarm.scenario import forces
+
+SENSORS = {
+    kind.model_fields["type"].default: kind
+    for kind in vars(sensors).values()
+    if isinstance(kind, type) and issubclass(kind, sensors.Sampling) and "type" in kind.model_fields
+}
+INPUTS = {
+    kind.model_fields["type"].default: kind
+    for kind in (
+        forces.ConstantInput,
+        forces.BangBangInput,
+        forces.PiecewiseInput,
+        forces.TableInput,
+        forces.RigidInverseDynamicsInput,
+    )
+}
+FORMS = (("num", "den"), ("A", "B", "C", "D"))
+"""Keys of a transfer function, and of a state space; beside them `dt`, the period of a discrete one."""
+
+
+def described(table: Any, kinds: Mapping[str, Any], part: str) -> Any:
+    """What a table with a `type` describes; raises `Fault`."""
+    if not isinstance(table, Mapping):
+        raise Fault(part, f"is {shown(table)}; it must be a table with a type")
+    name = table.get("type")
+    if not isinstance(name, str) or name not in kinds:
+        given = "is missing" if name is None else f"is {shown(name)}"
+        raise Fault(f"{part}.type" if part else "type", f"{given}; known are {', '.join(kinds)}{meant(name, kinds)}")
+    try:
+        return kinds[name](**{called(key): value for key, value in table.items()})
+    except DescriptionError as error:
+        raise Fault(part, f"is no {name}: {error}") from None
+
+
+def sensors_of(value: Any) -> list[Any]:
+    """Those of a list of tables; raises `Fault`."""
+    tables = checked_list(value, "a list of tables of sensors", "sensors")
+    return [described(table, SENSORS, f"sensors[{i}]") for i, table in enumerate(tables)]
+
+
+def system_of(value: Any) -> Any:
+    """A system of python-control, or gains, of what stands in a file; raises `Fault`."""
+    if not isinstance(value, Mapping):
+        return value
+    keys = {*value} - {"dt"}
+    form = next((form for form in FORMS if keys == {*form}), None)
+    if form is None:
+        must = "it must have num and den, or A, B, C and D; and dt [s], if it is discrete"
+        raise Fault("system", f"has the keys {', '.join(map(called, value)) or 'of nothing'}; {must}")
+    import control
+
+    made = control.tf if form[0] == "num" else control.ss
+    try:
+        return made(*(value[key] for key in form), value.get("dt", 0))
+    except Exception as error:
+        raise Fault("system", f"is not possible: {' '.join(str(error).split())}") from None
