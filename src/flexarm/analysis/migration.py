@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from flexarm import style
 from flexarm.analysis.loops import linear_loop, looped
-from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.closed_loop import continuous, multipliers
@@ -49,6 +49,8 @@ class PoleMigration:
 
     def figure(self, size: float | None = None) -> "Figure":
         """The poles' ways in the complex plane, from a circle to a cross, no farther than `size` [1/s] if given."""
+        with refused("PoleMigration.figure"):
+            size = None if size is None else checked_number(size, "1/s", POSITIVE, "size")
         drawn = style.figure(6.4, 4.8, layout="constrained")
         axes = drawn.subplots()
         axes.axvline(0.0, color=style.SOFT, linewidth=style.THIN)
