@@ -304,6 +304,7 @@ def completed(shell, words, folder):
         (["derive", "my"], ["my-arm.toml"]),
         (["simulate", "canadarm-slew-p"], ["canadarm-slew-pd"]),
         (["compare", "canadarm", "subudhi-morris-e"], ["subudhi-morris-elastic"]),
+        (["stability", "satellite-l"], ["satellite-lqr"]),
         (["study", "res"], ["residual-vibration"]),
         (["view", "my"], ["my-arm.toml", "my.nc"]),
         (["play", "canadarm-slew-o"], ["canadarm-slew-open"]),

@@ -7,8 +7,8 @@ from scipy.linalg import expm
 
 import flexarm as fa
 from flexarm.control import LQR, Integral, JointPD, Observed, Sampled, equilibrium, vibrations
-from flexarm.control.closed_loop import ClosedLoop, growth
 from flexarm.control.shaping import controlled_vibrations
+from flexarm.simulation.closed_loop import ClosedLoop, growth
 from flexarm.simulation.feedback import Feedback
 from flexarm.simulation.law import Law
 

@@ -12,8 +12,8 @@ from scipy.linalg import expm
 import flexarm as fa
 from flexarm.control import LQR, DesignedFor, Integral, Observed, Sampled, Tracking, equilibrium, horizon, tables
 from flexarm.control.along import Motion
-from flexarm.control.closed_loop import ClosedLoop
 from flexarm.scenario import Scenario
+from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.simulation.feedback import Feedback
 from flexarm.trajectory import reference_values
 

@@ -10,9 +10,9 @@ from scipy.linalg import expm
 
 import flexarm as fa
 from flexarm import analysis, attitude, control
-from flexarm.control.closed_loop import ClosedLoop
 from flexarm.control.shaping import controlled_vibrations
 from flexarm.errors import DescriptionError
+from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.trajectory import reference_motion
 
 AXES = dict(zip("xyz", np.eye(3).tolist(), strict=True))

@@ -35,11 +35,11 @@ from flexarm.control import (
     StrainRate,
     Tracking,
 )
-from flexarm.control.riccati import continuous
 from flexarm.errors import FlexarmError, InterruptedRun
 from flexarm.sensors import Encoder
 from flexarm.simulation import memory, watch
 from flexarm.simulation import run as run_module
+from flexarm.simulation.closed_loop import continuous
 from flexarm.simulation.dataset import group_velocity_ratio
 from flexarm.simulation.inputs import Computed, as_input, constant
 from flexarm.simulation.law import Actuators

@@ -24,6 +24,7 @@ from flexarm.commands.derive import derive
 from flexarm.commands.papers import papers
 from flexarm.commands.play import play
 from flexarm.commands.runs import compare, simulate
+from flexarm.commands.stability import stability
 from flexarm.commands.start import list_, new
 from flexarm.commands.studies import study
 from flexarm.commands.terminal import complain, say, unwritten, usable_streams
@@ -41,7 +42,7 @@ app = typer.Typer(
     epilog="Errors are one line. Exit status: 0 done; 1 a run failed, its part is kept; 2 refused; 130 Ctrl-C.",
 )
 app.command("list")(list_)
-for command in (new, show, modes, derive, simulate, view, play, compare, study, papers):
+for command in (new, show, modes, derive, simulate, view, play, compare, stability, study, papers):
     app.command()(command)
 
 

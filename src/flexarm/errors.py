@@ -67,3 +67,7 @@ class InterruptedRun(UserWarning):
 
 class LargeDeflection(UserWarning):
     """A link in one piece was bent farther than its shapes, those of small deflections, hold."""
+
+
+class UnstableStart(UserWarning):
+    """A run begins where its controller makes deviations grow."""

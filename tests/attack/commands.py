@@ -9,7 +9,7 @@ from flexarm import cli
 from . import stock, tables, values
 from .judge import Found, faults
 
-COMMANDS = ("list", "show", "modes", "derive", "simulate", "compare", "papers")
+COMMANDS = ("list", "show", "modes", "derive", "simulate", "compare", "stability", "papers")
 ARMS = ("rigid-two-link", "lin-lewis-beam")
 SCENARIOS = ("rigid-two-link", "subudhi-morris")
 OPTIONS = {
@@ -19,6 +19,7 @@ OPTIONS = {
     "derive": ("--latex", "--markdown", "--python", "--javascript", "--c", "--matlab", "--set", "--part", "--yes"),
     "simulate": ("--out", "--method", "--step", "--rtol", "--until", "--samples", "--plot", "--no-plot"),
     "compare": ("--after",),
+    "stability": ("--along", "--vary", "--samples"),
     "papers": ("--out",),
 }
 USUAL = {
@@ -32,6 +33,8 @@ USUAL = {
     "--until": "0.01",
     "--samples": "11",
     "--after": "0.1",
+    "--along": "1",
+    "--vary": "payload.mass=0.1:1",
     "--latex": "a.tex",
     "--markdown": "a.md",
     "--python": "a.py",

@@ -29,16 +29,27 @@ from flexarm.analysis.linear import (
     zero_dynamics,
     zeros,
 )
+from flexarm.analysis.loops import closed_loop, loop
+from flexarm.analysis.margins import Margins, Together, margins, together
+from flexarm.analysis.migration import PoleMigration, pole_migration
 from flexarm.analysis.modes import mode_table
 from flexarm.analysis.reactionless import ReactionlessLine
+from flexarm.analysis.stability import Point, Stability, Worst, stability
 
 __all__ = [
     "Channels",
     "Convergence",
     "LyapunovRate",
+    "Margins",
+    "Point",
+    "PoleMigration",
     "ReactionlessLine",
+    "Stability",
+    "Together",
+    "Worst",
     "ZeroDynamics",
     "base_rates",
+    "closed_loop",
     "configuration",
     "convergence",
     "equations_along",
@@ -48,12 +59,17 @@ __all__ = [
     "frozen_eigenvalues",
     "generalized_jacobian",
     "is_minimum_phase",
+    "loop",
     "lyapunov_rate",
+    "margins",
     "mode_table",
+    "pole_migration",
     "poles",
     "quadratic_eigenvalues",
     "reaction_null",
+    "stability",
     "tip_jacobian",
+    "together",
     "transfer_function",
     "zero_dynamics",
     "zeros",

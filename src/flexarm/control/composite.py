@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.checks import checked_flag, refused
-from flexarm.control.closed_loop import ClosedLoop, growth
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, demanded, designing, followed, gain, motion, torques
 from flexarm.control.lqr import where
-from flexarm.control.riccati import continuous, effort, energy, held, is_stable, linear, optimal, weights
+from flexarm.control.riccati import effort, energy, is_stable, linear, optimal, weights
 from flexarm.control.timescales import TimeScales, interpolated, time_scales
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.simulation.closed_loop import ClosedLoop, continuous, growth, held
 from flexarm.simulation.law import Column, Law, parted
 from flexarm.trajectory import Reference, jumps_of, reference_values
 

@@ -9,8 +9,7 @@ from flexarm import analysis
 from flexarm.checks import checked_instance, checked_numbers, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.trajectory import Reference
-from flexarm.trajectory.reference import reference_function
+from flexarm.trajectory.reference import rest as rest
 
 Array = np.ndarray
 
@@ -34,30 +33,3 @@ def checked_joints(what: str, value: Any, model: Model) -> Array:
         names = ", ".join(model.velocities[i] for i in model.arm.joints)
         raise DescriptionError(f"{what} has {len(joints)} numbers; it must have {len(model.arm.joints)}: {names}")
     return np.array(joints)
-
-
-def rest(reference: Reference) -> tuple[float, Array] | None:
-    """When a reference has come to rest for good [s], and where; None if it never does.
-
-    A reference is known by its values alone: they are looked at over 13 orders of magnitude of time, 64 times an
-    octave, and the end of the last movement is then bracketed.
-    """
-    octaves = 2.0 ** np.arange(-20, 22)
-    times = np.concatenate([[0.0], np.outer(octaves, 1 + np.arange(64) / 64).ravel()])
-    at = reference_function(reference)
-    values = at(times)
-    end = values[-1]
-
-    def moves(x: Array) -> Array:
-        return (np.abs(x - end) > 1e-12 * (1 + np.abs(end))).any(axis=-1)
-
-    moving = np.flatnonzero(moves(values))
-    if len(moving) == 0:
-        return 0.0, end
-    if times[moving[-1]] >= octaves[-1]:
-        return None
-    low, high = times[moving[-1]], times[moving[-1] + 1]
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if moves(at(np.array([middle])))[0] else (low, middle)
-    return float(high), end

@@ -9,10 +9,7 @@ from flexarm.checks import checked_whole, refused
 from flexarm.control.gains import actuators, inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.law import Column, Controller, Law, parted
-
-SEVERAL_RATES = "several_rates"
-"""Among a law's facts: it is not the same at each sample, so a loop with it has no poles of one sample."""
+from flexarm.simulation.law import SEVERAL_RATES, Column, Controller, Law, parted
 
 
 @final

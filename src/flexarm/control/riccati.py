@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from flexarm.control.gains import gain
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.simulation.closed_loop import continuous, held
 
 Array = np.ndarray
 
@@ -144,22 +145,6 @@ def _even(X: Array) -> Array:
 
 def _unsolved(what: str, why: str) -> DescriptionError:
     return DescriptionError(f"{what}: no solution of Riccati's equation was found: {why}")
-
-
-def held(A: Array, B: Array, period: float) -> tuple[Array, Array]:
-    """x at the next sample of dx/dt = A x + B u, u held between samples: F x + G u, exactly."""
-    from scipy.linalg import expm
-
-    n, m = B.shape
-    both = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * period)
-    return both[:n, :n], both[:n, n:]
-
-
-def continuous(multipliers: Array, period: float) -> Array:
-    """Poles [1/s] of multipliers of one period: at minus infinity where nothing of a deviation is left."""
-    with np.errstate(divide="ignore"):
-        s = np.log(multipliers.astype(complex))
-    return s.real / period + 1j * (s.imag / period)
 
 
 def is_stable(poles: Array, period: float | None = None) -> bool:

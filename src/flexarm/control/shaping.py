@@ -6,14 +6,13 @@ from numpy.typing import ArrayLike
 from flexarm import analysis
 from flexarm.attitude import local
 from flexarm.checks import checked_flag, checked_instance, refused, shown
-from flexarm.control.closed_loop import ClosedLoop
 from flexarm.control.equilibrium import equilibrium, rest
-from flexarm.control.every import SEVERAL_RATES
 from flexarm.control.gains import designing
 from flexarm.control.motors import Motors
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.law import Controller, law_of
+from flexarm.simulation.closed_loop import ClosedLoop
+from flexarm.simulation.law import SEVERAL_RATES, Controller, law_of
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import EI, ZV, ZVD, Shaper
 

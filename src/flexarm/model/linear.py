@@ -90,11 +90,33 @@ def _turning(model: Traced, qd: Array) -> Array:
     return A
 
 
-def _state_names(model: Traced) -> list[str]:
-    """Of a linear model, for q and qd: a free base's are those of its shift and turn, and of its twist."""
+def state_names(model: Traced) -> list[str]:
+    """Of a linear model, for q, qd and states of drives: a free base's are of its shift, turn and twist."""
     twist = 6 * model.arm.free
     rates = [*map(signal, model.velocities[:twist]), *(f"{signal(name)}_rate" for name in model.velocities[twist:])]
-    return [*map(signal, local_names(model.arm)), *rates]
+    return [*map(signal, local_names(model.arm)), *rates, *map(signal, model.states)]
+
+
+def slopes(
+    model: Traced, q: Array, qd: Array, u: Array, w: Array | None = None, s: Array | None = None
+) -> tuple[Array, Array]:
+    """A (k, k) and B (k, m) of deviations from a motion through a state, for (q, qd, s), q in local coordinates.
+
+    Where w is given B has columns for the exogenous inputs too, behind those of u.
+    """
+    n, k = model.nv, len(model.states)
+    exogenous = np.zeros(len(model.exogenous)) if w is None else w
+    at = {"q": q, "qd": qd, "u": u, "s": np.zeros(k) if s is None else s, "w": exogenous}
+    values = [at[name] for name in model.arguments("forward_dynamics")]
+    acting = ["u"] if w is None or not model.exogenous else ["u", "w"]
+    moved = ["q", "qd", *(["s"] if k else [])]
+    if k:
+        rates = {name: np.array(model.slope("state_rate", name)(*values))[: 2 * n + k] for name in (*moved, *acting)}
+        return np.hstack([rates[name] for name in moved]), np.hstack([rates[name] for name in acting])
+    found = {name: np.array(model.slope("forward_dynamics", name)(*values)) for name in (*moved, *acting)}
+    A = np.block([[_turning(model, qd), np.eye(n)], [found["q"], found["qd"]]])
+    B = np.hstack([found[name] for name in acting])
+    return A, np.vstack([np.zeros((n, B.shape[1])), B])
 
 
 def linearize(
@@ -116,19 +138,9 @@ def linearize(
         given["w"] = model.single("linearize", "w", w)
     at = dict(zip(("q", "qd", "u"), arguments, strict=True)) | given
     acting = ["u"] if w is None or not model.exogenous else ["u", "w"]
-    names = model.arguments("forward_dynamics")
-    values = [at.get(name, np.zeros(len(model.exogenous))) for name in names]
-    moved = ["q", "qd", *(["s"] if k else [])]
-    slopes = {name: np.array(model.slope("forward_dynamics", name)(*values)) for name in (*moved[:2], *acting)}
-    A = np.block([[_turning(model, arguments[1]), np.eye(n)], [slopes["q"], slopes["qd"]]])
-    B = np.vstack([np.zeros((n, len(model.inputs))), slopes["u"]])
-    if "w" in acting:
-        B = np.hstack([B, np.vstack([np.zeros((n, len(model.exogenous))), slopes["w"]])])
-    states = _state_names(model)
-    if k:
-        rates = {name: np.array(model.slope("state_rate", name)(*values))[: 2 * n + k] for name in (*moved, *acting)}
-        A, B = np.hstack([rates[name] for name in moved]), np.hstack([rates[name] for name in acting])
-        states += [signal(name) for name in model.states]
+    values = [at.get(name, np.zeros(len(model.exogenous))) for name in model.arguments("forward_dynamics")]
+    A, B = slopes(model, at["q"], at["qd"], at["u"], w=given.get("w"), s=given["s"])
+    states = state_names(model)
     inputs = ["u_" + re.sub(r"\W", "_", name) for name in model.inputs]
     if "w" in acting:
         inputs += ["w_" + re.sub(r"\W", "_", name) for name in model.exogenous]
@@ -138,6 +150,6 @@ def linearize(
         names = outputs_.names(model.arm, outputs)
         qdd = np.array(model.fixed("forward_dynamics")(*values)).ravel()
         y_q, y_qd, y_qdd = outputs_.slopes(model, outputs, arguments[0], arguments[1], qdd)
-        C = np.hstack([y_q + y_qdd @ slopes["q"], y_qd + y_qdd @ slopes["qd"], y_qdd @ A[n : 2 * n, 2 * n :]])
+        C = np.hstack([y_q, y_qd, np.zeros((len(names), k))]) + y_qdd @ A[n : 2 * n]
         D = y_qdd @ B[n : 2 * n]
     return control.StateSpace(A, B, C, D, inputs=inputs, outputs=list(names), states=states)

@@ -220,8 +220,7 @@ def _watch(size: int, rows: int, stop: Any) -> Any:
 @final
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Where a solver has stopped: x, the cost, the multipliers of the bounds and of the rows, what it says of itself, and
-    its steps."""
+    """Where a solver has stopped: x, the cost, the multipliers of the bounds and of the rows, its words, its steps."""
 
     x: Array
     cost: float

@@ -81,12 +81,11 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
 
 def _weights(objective: Any) -> dict[str, float]:
     """A weight for each part of the cost."""
-    if isinstance(objective, str):
-        objective = {objective: 1.0}
-    if not isinstance(objective, Mapping) or not objective or not set(objective) <= set(COSTS):
+    given = {objective: 1.0} if isinstance(objective, str) else objective
+    if not isinstance(given, Mapping) or not given or not set(given) <= set(COSTS):
         raise Fault("objective", f"is {shown(objective)}; it must be {choices(*COSTS)}, or weights of them in a dict")
     found = dict.fromkeys(COSTS, 0.0)
-    for name, weight in objective.items():
+    for name, weight in given.items():
         found[name] = checked_number(weight, "", POSITIVE, f"objective.{name}")
     return found
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
-from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, LargeDeflection, SimulationError
+from flexarm.errors import (
+    DescriptionError,
+    FlexarmError,
+    InterruptedRun,
+    LargeDeflection,
+    SimulationError,
+    UnstableStart,
+)
 from flexarm.interrupts import heard_by
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
@@ -27,6 +34,7 @@ from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.solvers import Stretch
+from flexarm.simulation.unstable import unstable_start
 from flexarm.simulation.watch import Bar, Interruption, Progress, watched
 from flexarm.trajectory import Reference, reference_values
 from flexarm.trajectory.reference import checked_reference
@@ -183,6 +191,8 @@ def simulate(
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
     compiled = clock.perf_counter()
+    if not outside.parts and (said := unstable_start(model, drive, q, s, float(until))):
+        warnings.warn(said, UnstableStart, stacklevel=2)
     solve = contacts.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, spectral_radius)
 
     interruption = Interruption(plan)

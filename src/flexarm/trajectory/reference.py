@@ -123,3 +123,30 @@ def check_pairs(name: str, one: tuple[float, ...], other: tuple[float, ...], wor
     """Raises `DescriptionError` where two fields are not for as many joints."""
     if len(one) != len(other):
         raise DescriptionError(f"{name}: {len(one)} {words[0]} for {len(other)} {words[1]}; one of each a joint")
+
+
+def rest(reference: Reference) -> tuple[float, Array] | None:
+    """When a reference has come to rest for good [s], and where; None if it never does.
+
+    A reference is known by its values alone: they are looked at over 13 orders of magnitude of time, 64 times an
+    octave, and the end of the last movement is then bracketed.
+    """
+    octaves = 2.0 ** np.arange(-20, 22)
+    times = np.concatenate([[0.0], np.outer(octaves, 1 + np.arange(64) / 64).ravel()])
+    at = reference_function(reference)
+    values = at(times)
+    end = values[-1]
+
+    def moves(x: Array) -> Array:
+        return (np.abs(x - end) > 1e-12 * (1 + np.abs(end))).any(axis=-1)
+
+    moving = np.flatnonzero(moves(values))
+    if len(moving) == 0:
+        return 0.0, end
+    if times[moving[-1]] >= octaves[-1]:
+        return None
+    low, high = times[moving[-1]], times[moving[-1] + 1]
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if moves(at(np.array([middle])))[0] else (low, middle)
+    return float(high), end

@@ -1,0 +1,350 @@
+"""How far a feedback loop is from instability: gain, phase and delay margins, disk margins, peaks of sensitivities.
+
+A loop transfer L goes from what enters the plant at the actuators to the negative of what the law then gives, so that
+1 + L is what must not become singular: S = (1 + L)^-1, T = L S. A sampled loop's is a system in z, and all frequencies
+go up to half the sampling rate.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm.analysis.linear import state_space, zeros
+from flexarm.analysis.response import Response
+from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
+from flexarm.errors import DescriptionError
+
+if TYPE_CHECKING:
+    import control
+
+Array = np.ndarray
+
+UNSTABLE = 1e-9
+"""Of the fastest pole: a pole to the right by more is unstable, and one nearer the axis is on it."""
+SWEEP = 400
+"""Frequencies, evenly spaced in their logarithm, that are looked at beside those about poles and zeros."""
+ABOUT = np.concatenate([[0.0], *(np.array([-1.0, 1.0]) * 2.0**k for k in range(-3, 7))])
+"""In half-widths of a resonance, where it is looked at."""
+STILL = 1e-7
+"""Of the fastest pole: a slower one is at zero, but for the rounding of a double one."""
+ROUNDING = 1e-9
+"""A factor of gain below is 0: of a loop with a pole at zero."""
+ACCURACY = 1e-6
+"""Relative, of a peak."""
+
+
+@final
+@dataclass(frozen=True)
+class Margins:
+    """What one loop bears, the others being closed; NaN where the closed loop is not stable.
+
+    Attributes
+    ----------
+    name : of the actuator
+    gain : (low, high)
+        Factors on the loop's gain, one at a time, between which it stays stable: 0 and infinity where nothing ends it.
+    phase : float
+        Smallest angle, lag or lead, that would make it unstable; infinite where none does [rad].
+    delay : float
+        Smallest further delay that would [s].
+    crossover : float
+        Where the loop's gain is 1, at the phase margin; NaN where it never is [rad/s].
+    disk : float
+        Balanced disk margin alpha = 2 / max |S - T|: gain and phase may change together, by any f in the disk
+        f = (1 + d / 2) / (1 - d / 2), |d| < alpha (P. Seiler, A. Packard, P. Gahinet, An introduction to disk margins,
+        IEEE Control Systems 40 (2020) 78-95).
+    frequency : float
+        Where the disk margin is reached [rad/s].
+    sensitivity, complementary : float
+        max |S| and max |T|.
+    """
+
+    name: str
+    gain: tuple[float, float]
+    phase: float
+    delay: float
+    crossover: float
+    disk: float
+    frequency: float
+    sensitivity: float
+    complementary: float
+
+    @property
+    def disk_gain(self) -> tuple[float, float]:
+        """Factors of gain inside the disk, at any phase of it zero: 0 and infinity from alpha = 2 on."""
+        return disk_gain(self.disk)
+
+    @property
+    def disk_phase(self) -> float:
+        """Angle inside the disk, 2 atan(alpha / 2) [rad]."""
+        return 2.0 * float(np.arctan(self.disk / 2.0))
+
+
+def disk_gain(alpha: float) -> tuple[float, float]:
+    """Factors of gain inside a balanced disk of the margin alpha."""
+    if np.isnan(alpha):
+        return np.nan, np.nan
+    return (0.0, np.inf) if alpha >= 2.0 else ((2.0 - alpha) / (2.0 + alpha), (2.0 + alpha) / (2.0 - alpha))
+
+
+@final
+@dataclass(frozen=True)
+class Together:
+    """What all loops bear at once; NaN where the closed loop is not stable.
+
+    Attributes
+    ----------
+    disk : float
+        Simultaneous balanced disk margin: each loop may change by a disk of its own of this size. A lower bound,
+        2 / max mu(S - T) with mu bounded by diagonal scaling.
+    frequency : float
+        Where it is reached [rad/s].
+    sensitivity, complementary : float
+        Largest singular values of S and T.
+    """
+
+    disk: float
+    frequency: float
+    sensitivity: float
+    complementary: float
+
+
+def is_stable(poles: Array) -> bool:
+    """Whether all poles [1/s] lie in the left half plane, by more than rounding."""
+    return bool((poles.real < -UNSTABLE * _fastest(poles)).all())
+
+
+def grows(poles: Array) -> bool:
+    """Whether a pole [1/s] lies in the right half plane, by more than rounding."""
+    return bool((poles.real > UNSTABLE * _fastest(poles)).any())
+
+
+def _fastest(poles: Array) -> float:
+    return float(np.abs(poles[np.isfinite(poles)]).max(initial=0.0))
+
+
+def margins(loop: "control.StateSpace", name: str = "", drift: float = 0.0) -> Margins:
+    """Of one loop: one input, one output, the closed loop being stable. Raises `DescriptionError` for another.
+
+    Poles of the closed loop of at most the size `drift` [1/s] are left out: a free base's momentum, and where it is.
+    """
+    loop = _checked(loop, drift)
+    with refused("margins"):
+        checked_instance(name, str, "name")
+    if loop.ninputs != 1 or loop.noutputs != 1:
+        raise DescriptionError(
+            f"margins: the loop has {loop.ninputs} inputs and {loop.noutputs} outputs; it must have one of each"
+        )
+    name = name or loop.input_labels[0]
+    period = loop.dt or None
+    A, B, C = (np.asarray(x, dtype=float) for x in (loop.A, loop.B, loop.C))
+    if not np.any(B) or not np.any(C):  # nothing comes back
+        return Margins(name, (0.0, np.inf), np.inf, np.inf, np.nan, 2.0, np.nan, 1.0, 0.0)
+    L = Response(A, B, C, np.zeros((1, 1)), period)
+    omega = _looked_at([*_poles(A, period), *_poles(A - B @ C, period), *_zeros(loop, period)], period)
+    omega = omega[np.isfinite(L(omega)[:, 0, 0])]
+    gain, crossings = _gain_margin(L, omega), _crossings(L, omega)
+    lag = np.array([_lag(L, w) for w in crossings])
+    lead = 2.0 * np.pi - lag
+    angle = np.minimum(lag, lead)
+    at = int(np.argmin(angle)) if len(angle) else -1
+    S, T, both = _sensitivities(A, B, C, period, drift)
+    worst, frequency = peak(both, omega)
+    return Margins(
+        name,
+        gain,
+        float(angle[at]) if len(angle) else np.inf,
+        float((lag / crossings).min()) if len(angle) else np.inf,
+        float(crossings[at]) if len(angle) else np.nan,
+        2.0 / worst,
+        frequency,
+        peak(S, omega)[0],
+        peak(T, omega)[0],
+    )
+
+
+def together(loop: "control.StateSpace", drift: float = 0.0) -> Together:
+    """Of all loops at once, as many inputs as outputs, the closed loop being stable; see `margins`."""
+    loop = _checked(loop, drift)
+    period = loop.dt or None
+    A, B, C = (np.asarray(x, dtype=float) for x in (loop.A, loop.B, loop.C))
+    if len(C) != B.shape[1]:
+        raise DescriptionError(f"margins: the loop has {B.shape[1]} inputs and {len(C)} outputs; it must have as many")
+    omega = _looked_at([*_poles(A, period), *_poles(A - B @ C, period)], period)
+    S, T, both = _sensitivities(A, B, C, period, drift)
+    worst, frequency = _structured(both, omega)
+    return Together(2.0 / worst, frequency, peak(S, omega)[0], peak(T, omega)[0])
+
+
+def _checked(loop: Any, drift: Any) -> "control.StateSpace":
+    """The loop, of finite numbers and without a way straight through; raises `DescriptionError`."""
+    state_space("margins", loop)
+    with refused("margins"):
+        checked_number(drift, "1/s", NOT_NEGATIVE, "drift")
+    if np.any(loop.D):
+        raise DescriptionError("margins: the loop has a way straight through, D; it must have none, as an arm's loops")
+    return loop
+
+
+def peak(system: Response, omega: Array) -> tuple[float, float]:
+    """The largest singular value of a stable system over all frequencies, to 1e-6, and where [rad/s].
+
+    From the largest at some frequencies, by the eigenvalues on the axis of Hamiltonian matrices: N. A. Bruinsma and
+    M. Steinbuch, A fast algorithm to compute the H-infinity norm, Systems & Control Letters 14 (1990) 287-293. A
+    sampled system is taken to continuous time by the bilinear map, which keeps it.
+    """
+    given, tried = system.continuous(), system.mapped(np.concatenate([[0.0], omega]))
+    found = given.largest(tried)
+    best, at = float(found.max()), float(tried[int(np.argmax(found))])
+    if best < (far := float(np.linalg.norm(given.D, 2))):
+        best, at = far, np.inf
+    for _ in range(30):
+        axis = given.at_level((1.0 + ACCURACY) * best)
+        if not len(axis):
+            break
+        tried = np.concatenate([axis, (axis[1:] + axis[:-1]) / 2])
+        found = given.largest(tried)
+        if found.max() <= (1.0 + ACCURACY) * best:
+            break
+        best, at = float(found.max()), float(tried[int(np.argmax(found))])
+    return best, float(system.unmapped(at))
+
+
+def _sensitivities(
+    A: Array, B: Array, C: Array, period: float | None, drift: float
+) -> tuple[Response, Response, Response]:
+    """S, T, S - T."""
+    one = np.eye(len(C))
+    closed, B, C = _without_drift(A - B @ C, B, C, period, drift)
+    return (
+        Response(closed, B, -C, one, period),
+        Response(closed, B, C, 0.0 * one, period),
+        Response(closed, B, -2.0 * C, one, period),
+    )
+
+
+def _without_drift(A: Array, B: Array, C: Array, period: float | None, drift: float) -> tuple[Array, Array, Array]:
+    """The system without the slowest of its eigenvalues, which the inputs do not reach or the outputs do not see."""
+    if not drift:
+        return A, B, C
+    from scipy.linalg import schur, solve_sylvester
+
+    at, size = (0.0, drift) if period is None else (1.0, drift * period)
+    T, Z, k = schur(A, output="real", sort=lambda re, im: np.hypot(re - at, im) > size)
+    X = solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:])  # what couples the others to them
+    return T[:k, :k], Z[:, :k].T @ B - X @ Z[:, k:].T @ B, C @ Z[:, :k]
+
+
+def _poles(A: Array, period: float | None) -> Array:
+    s = np.linalg.eigvals(A).astype(complex)
+    if period is None:
+        return s
+    s = s[np.abs(s) > 1e-12]
+    return np.log(s) / period
+
+
+def _zeros(loop: "control.StateSpace", period: float | None) -> Array:
+    try:
+        z = zeros(loop)
+    except DescriptionError:
+        return np.empty(0)
+    return z if period is None else np.log(z[np.abs(z) > 1e-12]) / period
+
+
+def _looked_at(features: Iterable[complex], period: float | None) -> Array:
+    """Frequencies [rad/s], ascending: a sweep, and those about poles and zeros."""
+    s = np.array([x for x in features if np.isfinite(x)], dtype=complex)
+    size = np.abs(s[np.abs(s) > 1e-9 * np.abs(s).max(initial=0.0)])
+    highest = np.inf if period is None else np.pi / period
+    top = min(1e3 * size.max(initial=1e-3), highest)
+    sweep = np.geomspace(min(1e-3 * size.min(initial=1.0), 1e-3 * top), top, SWEEP)
+    near = (np.abs(s.imag)[:, None] + np.maximum(np.abs(s.real), 1e-7 * np.abs(s))[:, None] * ABOUT).ravel()
+    omega = np.unique(np.concatenate([sweep, near[near > 0.0], size]))
+    return omega[omega <= highest]
+
+
+def _value(L: Response, omega: float) -> complex:
+    return complex(L(np.array([omega]))[0, 0, 0])
+
+
+def _crossings(L: Response, omega: Array) -> Array:
+    """Where |L| = 1, ascending [rad/s]."""
+    with np.errstate(divide="ignore"):
+        size = np.log(np.abs(L(omega)[:, 0, 0]))
+    return _roots(lambda w: float(np.log(abs(_value(L, w)))), omega, size)
+
+
+def _roots(function: Callable[[float], float], omega: Array, values: Array) -> Array:
+    from scipy.optimize import brentq
+
+    found = []
+    for i in np.flatnonzero(np.sign(values[1:]) * np.sign(values[:-1]) < 0):
+        a, b = float(omega[i]), float(omega[i + 1])
+        if function(a) * function(b) < 0.0:  # else the change is one of rounding
+            found.append(brentq(function, a, b, rtol=1e-12, xtol=1e-300))
+    return np.array(found)
+
+
+def _lag(L: Response, omega: float) -> float:
+    """The angle, above 0, by which L must fall behind to be -1."""
+    return float(np.mod(np.angle(-_value(L, omega)), 2.0 * np.pi)) or 2.0 * np.pi
+
+
+def _gain_margin(L: Response, omega: Array) -> tuple[float, float]:
+    """Factors below and above 1 by which L goes through -1."""
+    values = L(omega)[:, 0, 0]
+    at = _roots(lambda w: _value(L, w).imag, omega, values.imag)
+    ends = [] if L.period is None else [np.pi / L.period]
+    s = np.abs(_poles(L.A, L.period))
+    if s.min(initial=np.inf) > STILL * s.max(initial=0.0):  # at a pole there is no value
+        ends.append(0.0)
+    passed = []
+    for w, end in [*((w, False) for w in at), *((w, True) for w in ends)]:
+        x = _value(L, w)
+        if np.isfinite(x) and x.real < 0.0 and (end or abs(x.imag) < 1e-4 * abs(x)):
+            passed.append(-1.0 / x.real)
+    factors = np.array([x for x in passed if x > ROUNDING])
+    return float(factors[factors < 1.0].max(initial=0.0)), float(factors[factors >= 1.0].min(initial=np.inf))
+
+
+def _structured(system: Response, omega: Array) -> tuple[float, float]:
+    """The largest upper bound of mu for diagonal perturbations over all frequencies, and where [rad/s].
+
+    At each frequency D M D^-1 with the diagonal D that balances rows and columns (E. Osborne, On pre-conditioning of
+    matrices, J. ACM 7 (1960) 338-345).
+    """
+    from scipy.optimize import minimize_scalar
+
+    if len(system.D) == 1:
+        return peak(system, omega)
+    values = bound(system(omega))
+    best, at = float(values.max()), float(omega[int(np.argmax(values))])
+    for i in np.argsort(values)[-3:]:
+        low, high = omega[max(i - 1, 0)], omega[min(i + 1, len(omega) - 1)]
+        found = minimize_scalar(
+            lambda w: -float(bound(system(np.array([w])))[0]),
+            bounds=(low, high),
+            method="bounded",
+            options={"xatol": 1e-9 * high},
+        )
+        if -found.fun > best:
+            best, at = float(-found.fun), float(found.x)
+    return best, at
+
+
+def bound(M: Array) -> Array:
+    """Upper bounds of mu for diagonal complex perturbations, of matrices (..., m, m)."""
+    m = M.shape[-1]
+    N = np.abs(M) * (1.0 - np.eye(m))
+    d = np.ones(M.shape[:-1])
+    for _ in range(20):
+        for i in range(m):
+            row = np.linalg.norm(N[..., i, :] / d, axis=-1)
+            column = np.linalg.norm(N[..., :, i] * d, axis=-1)
+            both = (row > 0.0) & (column > 0.0)
+            d[..., i] = np.where(both, np.sqrt(np.where(both, column, 1.0) / np.where(both, row, 1.0)), d[..., i])
+    scaled = d[..., :, None] * M / d[..., None, :]
+    sizes = [np.linalg.svd(x, compute_uv=False)[..., 0] for x in (M, scaled)]
+    return np.minimum(*sizes)

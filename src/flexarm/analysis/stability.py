@@ -1,0 +1,377 @@
+"""The stability of closed loops where it matters: where an arm stands, along its motion, over ranges of parameters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.analysis.loops import LinearLoop, designed, linear_loop
+from flexarm.analysis.margins import Margins, Together, disk_gain, grows, is_stable, margins, together
+from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
+from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.model import Model
+from flexarm.simulation.closed_loop import ClosedLoop
+from flexarm.simulation.passed import Passed, passed
+
+if TYPE_CHECKING:
+    import control
+    import xarray
+
+Array = np.ndarray
+
+DRIFT = 1e-7
+"""Of the fastest pole: slower ones of an arm on a free base are its drift, momentum that nothing acts on."""
+MOST_CORNERS = 64
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A closed loop at one time.
+
+    Attributes
+    ----------
+    linear : LinearLoop
+        `closed(outputs)` and `broken(input)` give the systems.
+    standing : bool
+        Whether arm and law stand still there; else the state is one of a motion, and the poles are frozen.
+    held : bool
+        Whether it is held there at all.
+    """
+
+    linear: LinearLoop
+    standing: bool
+    held: bool = True
+
+    @property
+    def time(self) -> float:
+        """[s]."""
+        return self.linear.t
+
+    @property
+    def poles(self) -> Array:
+        """Of the closed loop, the rightmost first, without the drift of a free base: (k,) complex [1/s]."""
+        return _moving(self.linear)
+
+    @property
+    def verdict(self) -> str:
+        """ "stable", "undamped" (a pole on the imaginary axis, but for rounding) or "unstable".
+
+        The drift of a free base does not count: momentum that nothing acts on.
+        """
+        s = self.poles
+        if not self.held:
+            return "unstable"
+        return "stable" if is_stable(s) else "unstable" if grows(s) else "undamped"
+
+    @property
+    def stable(self) -> bool:
+        """Whether all poles lie in the left half plane."""
+        return self.verdict == "stable"
+
+    @cached_property
+    def loops(self) -> tuple[Margins, ...]:
+        """Of each actuator's loop, the others being closed."""
+        names = self.linear.model.inputs
+        if not self.stable:
+            nan = float("nan")
+            return tuple(Margins(name, (nan, nan), nan, nan, nan, nan, nan, nan, nan) for name in names)
+        return tuple(margins(self.linear.broken(i), name, _drift(self.linear)) for i, name in enumerate(names))
+
+    @cached_property
+    def together(self) -> Together:
+        """Of all loops at once."""
+        nan = float("nan")
+        return together(self.linear.broken(), _drift(self.linear)) if self.stable else Together(nan, nan, nan, nan)
+
+    @property
+    def closed_loop(self) -> "control.StateSpace":
+        """See `analysis.closed_loop`."""
+        return self.linear.closed()
+
+    @property
+    def loop(self) -> "control.StateSpace":
+        """See `analysis.loop`."""
+        return self.linear.broken()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Worst:
+    """Where in the ranges of some parameters the smallest disk margin, or the fastest growth, was found.
+
+    Attributes
+    ----------
+    parameters : dict of values by name
+    point : Point
+    tried : int
+        How many sets of values.
+    unstable : int
+        How many of them are unstable, or hold the arm nowhere.
+    """
+
+    parameters: Mapping[str, float]
+    point: Point
+    tried: int
+    unstable: int
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """What `stability` found; printed, a table.
+
+    Attributes
+    ----------
+    name : of the arm, or the scenario
+    controller : one line
+    period : float or None
+        Of a sampled loop [s].
+    end : Point
+        Where the loop stands still, or the last point of the motion if it does nowhere near.
+    along : tuple of Point
+        On the motion, in order of time.
+    worst : Worst or None
+    """
+
+    name: str
+    controller: str
+    period: float | None
+    end: Point
+    along: tuple[Point, ...] = ()
+    worst: Worst | None = None
+
+    @property
+    def stable(self) -> bool:
+        """At the end, and over the ranges; frozen poles along a motion decide nothing."""
+        return self.end.stable and (self.worst is None or self.worst.point.stable)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.controller}", *_told(self.end)]
+        if self.along:
+            lines += ["", "along the motion   rightmost pole [1/s]      disk margin"]
+            for point in self.along:
+                disk = f"{point.together.disk:.4g}" if point.stable else "-"
+                lines.append(f"t = {point.time:<10.4g} s   {shown_pole(point.poles[0]):<25} {disk}")
+        if self.worst:
+            values = ", ".join(f"{name} = {value:.5g}" for name, value in self.worst.parameters.items())
+            lines += ["", f"worst of {self.worst.tried}: {values}", *_told(self.worst.point)]
+        return "\n".join(lines)
+
+
+def _told(point: Point) -> list[str]:
+    where = "standing" if point.standing else "moving"
+    lines = [f"{point.verdict}, {where} at t = {point.time:.4g} s, rightmost pole {shown_pole(point.poles[0])} 1/s"]
+    if not point.stable:
+        return lines
+    lines.append("loop   gain   phase [deg]   delay [s]   crossover [rad/s]   disk   |S|   |T|")
+    for each in point.loops:
+        numbers = (*each.gain, np.degrees(each.phase), each.delay, each.crossover, each.disk)
+        first, last, *others = (f"{x:.4g}" for x in (*numbers, each.sensitivity, each.complementary))
+        lines.append("   ".join([each.name, f"{first} to {last}", *others]))
+    all_ = point.together
+    low, high = disk_gain(all_.disk)
+    lines.append(
+        f"all at once: disk {all_.disk:.4g} (gains {low:.4g} to {high:.4g}), |S| {all_.sensitivity:.4g}, "
+        f"|T| {all_.complementary:.4g}"
+    )
+    return lines
+
+
+def shown_pole(s: complex) -> str:
+    """A pole, or a pair of them."""
+    return f"{s.real:.4g} +- {abs(s.imag):.4g}j" if abs(s.imag) > 1e-9 * abs(s) else f"{s.real:.4g}"
+
+
+def stability(
+    model: Model,
+    controller: Any,
+    q: ArrayLike | None = None,
+    *,
+    motion: "xarray.Dataset | None" = None,
+    along: int = 5,
+    vary: Mapping[str, Sequence[float]] | None = None,
+    samples: int = 50,
+    seed: int = 0,
+    name: str = "",
+    w: ArrayLike | None = None,
+) -> Stability:
+    """Poles and margins of an arm under a controller, where it stands, along a motion, and at worst.
+
+    Any controller with a law: continuous, sampled with delay and observer; exact linear models as `closed_loop` has
+    them. Limits do not count.
+
+    Parameters
+    ----------
+    model : Model
+    controller : Controller, Sampled or Law
+    q : (nq,) or (m,), optional
+        Near which it stands, default the end of its reference.
+    motion : Dataset, optional
+        A run of this model under this controller, with q and qd, drive_state where drives have some, w where it has it.
+    along : int
+        So many times of the motion, evenly spaced from its beginning, are looked at beside the end.
+    vary : dict of (low, high) by names, optional
+        Ranges of numbers of the arm, "payload.mass": the controller is designed for the model and does not know of
+        them. All corners are tried (64 at random where there are more), then random samples, then a local descent from
+        the worst of these.
+    samples : int
+        Random ones within the ranges.
+    seed : int
+        Of these.
+    name : str
+        What the report is called; default as the arm.
+    w : (exogenous,), optional
+        Exogenous inputs where it stands; default those at the end of the motion.
+
+    Returns
+    -------
+    Stability
+
+    Raises
+    ------
+    DescriptionError
+        For a Python function, a motion without what is needed, and ranges that are none.
+    FlexarmError
+        Where the loop stands still nowhere near, and there is no motion.
+    """
+    with refused("stability"):
+        checked_instance(model, Model, "model")
+        checked_instance(name, str, "name")
+        checked_whole(along, 0, "along")
+        checked_whole(samples, 0, "samples")
+        checked_whole(seed, 0, "seed")
+    law, period = designed("stability", controller, model)
+    states = None if motion is None else passed(model, law, period, motion)
+    w = states.w[-1] if w is None and states is not None and states.w is not None else w
+    exogenous = None if w is None else model.single("stability", "w", w)
+    loop = ClosedLoop(model, law, period, exogenous)
+    points = () if states is None else tuple(_frozen(loop, states, i) for i in _places(states, along))
+    try:
+        end = Point(_end(loop, states, q), True)
+    except FlexarmError:
+        if states is None:
+            raise
+        end = _frozen(loop, states, len(states.t) - 1)
+    worst = None if vary is None else _worst(loop, model, end, vary, samples, seed)
+    kind = type(controller.controller if period else controller).__name__
+    said = f"{kind}, continuous" if period is None else f"{kind}, sampled every {period:g} s"
+    return Stability(name or model.arm.name, said, period, end, points, worst)
+
+
+def _end(loop: ClosedLoop, states: Passed | None, q: Any) -> LinearLoop:
+    """Where it stands still: near the end of the motion, if it does there, or near q, or its reference's end."""
+    if states is not None and q is None:
+        t, x = float(states.t[-1]), loop.start(states.q[-1], None, states.s[-1], states.z[-1])
+        try:
+            return LinearLoop.of(loop, t, loop.standing(t, x))
+        except FlexarmError:
+            pass
+    return linear_loop("stability", loop, q=q)
+
+
+def _drift(linear: LinearLoop) -> float:
+    """Size of the poles that are no more than the drift of a free base, which may turn [1/s]; 0 without one."""
+    if not linear.model.arm.free:
+        return 0.0
+    s, n = linear.poles, linear.model.nv
+    turning = float(np.linalg.norm(linear.x[n + 3 : n + 6]))
+    return max(DRIFT * float(np.abs(s[np.isfinite(s)]).max(initial=0.0)), 2.0 * turning)
+
+
+def _moving(linear: LinearLoop) -> Array:
+    """The poles without the drift of a free base."""
+    return linear.poles[~(np.abs(linear.poles) <= _drift(linear))] if linear.model.arm.free else linear.poles
+
+
+def _places(states: Passed, along: int) -> list[int]:
+    return [int(i) for i in np.linspace(0, len(states.t) - 1, min(along, len(states.t)) + 1)[:-1]]
+
+
+def _frozen(loop: ClosedLoop, states: Passed, i: int) -> Point:
+    x = loop.start(states.q[i], states.qd[i], states.s[i], states.z[i])
+    if states.w is not None:
+        loop = replace(loop, w=states.w[i], slopes_of_law=loop.law_slopes)
+    return Point(LinearLoop.of(loop, float(states.t[i]), x), False)
+
+
+def _worst(
+    loop: ClosedLoop, arm: Model, end: Point, vary: Mapping[str, Sequence[float]], samples: int, seed: int
+) -> Worst:
+    """The worst of corners, random samples, and a descent from the worst of these."""
+    from scipy.optimize import minimize
+
+    names, low, high = _ranges(vary)
+    varied = Model(arm.arm_at(), vary=list(names))
+    _check_names(varied, names)
+    law = loop.law_slopes
+    scores: list[tuple[float, Array]] = []
+
+    def at(x: Array) -> LinearLoop | None:
+        p = dict(zip(names, (low + x * (high - low)).tolist(), strict=True))
+        near = ClosedLoop(varied.at(p), loop.law, loop.period, loop.w, law)
+        try:
+            return LinearLoop.of(near, end.time, near.standing(end.time, end.linear.x))
+        except FlexarmError:
+            return None
+
+    def score(x: Array) -> float:
+        found = _score(at(x))
+        scores.append((found, x.copy()))
+        return found
+
+    generator = np.random.default_rng(seed)
+    for x in [*_corners(len(names), generator), *generator.random((samples, len(names)))]:
+        score(x)
+    start = min(scores, key=lambda each: each[0])
+    if np.isfinite(start[0]):
+        bounds = [(0.0, 1.0)] * len(names)
+        most = {"maxfev": 20 + 10 * len(names), "xatol": 1e-3, "fatol": 1e-4}
+        minimize(score, start[1], method="Nelder-Mead", bounds=bounds, options=most)
+    _, x = min(scores, key=lambda each: each[0])
+    found = at(x)
+    p = dict(zip(names, (low + x * (high - low)).tolist(), strict=True))
+    where = replace(end, standing=False, held=False) if found is None else Point(found, True)
+    return Worst(p, where, len(scores), sum(each < 0.0 for each, _ in scores))
+
+
+def _score(found: LinearLoop | None) -> float:
+    """The simultaneous disk margin, or the negative of the fastest growth; minus infinity where nothing stands."""
+    if found is None:
+        return -np.inf
+    s = _moving(found)
+    return together(found.broken(), _drift(found)).disk if is_stable(s) else -float(s.real.max())
+
+
+def _corners(count: int, generator: np.random.Generator) -> Array:
+    """All of them, or as many at random."""
+    if 2**count <= MOST_CORNERS:
+        return np.array(list(product((0.0, 1.0), repeat=count)))
+    return generator.integers(0, 2, (MOST_CORNERS, count)).astype(float)
+
+
+def _ranges(vary: Mapping[str, Sequence[float]]) -> tuple[tuple[str, ...], Array, Array]:
+    with refused("stability"):
+        if not isinstance(vary, Mapping) or not vary:
+            raise Fault("vary", f"is {shown(vary)}; it must be ranges (low, high) by names of parameters")
+        ends = []
+        for name, given in vary.items():
+            pair = checked_array(given, f"vary: {shown(name)}")
+            if pair.shape != (2,) or not pair[0] <= pair[1]:
+                raise Fault("vary", f"has {shown(given)} for {shown(name)}; it must be (low, high)")
+            ends.append(pair)
+    low, high = np.array(ends).T
+    return tuple(vary), low, high
+
+
+def _check_names(varied: Model, names: Sequence[str]) -> None:
+    """A pattern or a symbol may mean several parameters, or another name."""
+    if tuple(each.name for each in varied.parameters) != tuple(names):
+        there = ", ".join(each.name for each in varied.parameters)
+        raise DescriptionError(
+            f"stability: vary names {', '.join(names)}; give each parameter by its own name: {there}"
+        )

@@ -1,0 +1,268 @@
+"""An arm under a law: where it stands, its poles, and what becomes of deviations along a motion."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from flexarm.attitude import configuration, local
+from flexarm.description.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.model import Model
+from flexarm.model.linear import slopes
+from flexarm.model.local import localized
+from flexarm.simulation.law import Law
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+Array = np.ndarray
+
+FELT = 1e-12
+"""Of the largest entry: a coordinate that moves others by less moves none of them."""
+
+LawSlopes = Callable[[float, Array, Array], tuple[Array, Array, Array, Array]]
+"""(t, q, (qd, s, z)) -> u, what follows for the memory, and the slopes of both to (q, qd, s, z), q in local
+coordinates."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """What small deviations x from a motion do under a law, and z, its memory's: dx/dt = A x + B (u + d) where nothing
+    is sampled, with u = x_u x + z_u z and dz/dt, or the next z, = x_z x + z_z z.
+
+    Attributes
+    ----------
+    u, following, rate : u itself, what follows for the memory, and the rate of (qd, s)
+    A (k, k), B (k, m) : of the arm, in continuous time
+    to_u, to_z : slopes to (x, z)
+    """
+
+    u: Array
+    following: Array
+    rate: Array
+    A: Array
+    B: Array
+    to_u: Array
+    to_z: Array
+
+    def plant(self, period: float | None) -> tuple[Array, Array]:
+        """A and B; with a period those of one period, u being held."""
+        return (self.A, self.B) if period is None else held(self.A, self.B, period)
+
+    def closed(self, period: float | None) -> tuple[Array, Array]:
+        """Of (x, z) under the law: A, and B for what is added to u at the drives."""
+        A, B = self.plant(period)
+        memory = len(self.to_z)
+        A = np.vstack([np.hstack([A, np.zeros((len(A), memory))]) + B @ self.to_u, self.to_z])
+        return A, np.vstack([B, np.zeros((memory, B.shape[1]))])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ClosedLoop:
+    """An arm under a law; x is (q, qd, s, z), s the drives' states, z the law's memory; q are local coordinates, see
+    `attitude.local`, and deviations of a free base a shift and a turn along its own axes.
+
+    Attributes
+    ----------
+    period : of a law that was designed for being called once a period [s]
+    w : exogenous inputs, which stay what they are; default zero
+    slopes_of_law : where the law's own, by differentiation, are not wanted
+    """
+
+    model: Model
+    law: Law
+    period: float | None = None
+    w: Array | None = None
+    slopes_of_law: LawSlopes | None = None
+
+    def start(self, q: Array, qd: Array | None = None, s: Array | None = None, z: Array | None = None) -> Array:
+        """x of a configuration (nq,) at rest, with the law's memory as it is at the start; or of what is given."""
+        model = self.model
+        given = [
+            np.zeros(model.nv) if qd is None else qd,
+            np.zeros(len(model.states)) if s is None else s,
+            np.array(self.law.memory) if z is None else z,
+        ]
+        return np.concatenate([local(model.arm, q), *given])
+
+    def matrix(self, t: float, x: Array) -> Array:
+        """A of small deviations from a motion through x, dx/dt = A x, by exact derivatives, the time standing still.
+
+        With a period A is that of one period: x at the next sample is A x.
+        """
+        return self.deviations(t, x).closed(self.period)[0]
+
+    def poles(self, t: float, x: Array) -> Array:
+        """Eigenvalues of A [1/s]; where the base is free, without those of coordinates that nothing depends on."""
+        s = multipliers(self.model, self.deviations(t, x), self.period)
+        return s if self.period is None else continuous(s, self.period)
+
+    def standing(self, t: float, x: Array) -> Array:
+        """The state near x in which arm and law stand still, by Newton's method; raises `FlexarmError`."""
+        model, n = self.model, self.model.nv
+        for _ in range(50):
+            at = self.deviations(t, x)
+            k = len(at.A)
+            still = 0.0 if self.period is None else 1.0  # a sampled memory stays where the next is the last
+            J = np.vstack([np.hstack([at.A, np.zeros((k, len(x) - k))]) + at.B @ at.to_u, at.to_z])
+            J[k:, k:] -= still * np.eye(len(x) - k)
+            try:
+                left = np.concatenate([x[n : 2 * n], at.rate, at.following - still * x[k:]])
+                # a free base may stand anywhere: it stays where it is as well as it can
+                step = -np.linalg.lstsq(J, left)[0] if model.arm.free else -np.linalg.solve(J, left)
+            except np.linalg.LinAlgError:
+                break
+            q = displaced(model.arm, configuration(model.arm, x[:n]), step[:n])
+            x = np.concatenate([local(model.arm, q), x[n:] + step[n:]])
+            if not np.isfinite(x).all():
+                break
+            if np.abs(step).max() <= 1e-10 * (1 + np.abs(x).max()):
+                return x
+        raise FlexarmError(f"arm {model.arm.name!r}: the controller holds it nowhere near its reference's end")
+
+    @property
+    def rounds(self) -> bool:
+        """Whether the law rounds something."""
+        return rounds(self._traced)
+
+    def deviations(self, t: float, x: Array) -> Deviations:
+        """What becomes of small deviations from a motion through x; x is (q, qd, s, z)."""
+        model, n = self.model, self.model.nv
+        k = 2 * n + len(model.states)
+        q, qd, s = configuration(model.arm, x[:n]), x[n : 2 * n], x[2 * n : k]
+        u, following, to_u, to_z = (self.slopes_of_law or self.law_slopes)(t, q, x[n:])
+        A, B = slopes(model, q, qd, u, s=s, w=self.w)
+        return Deviations(u, following, self._rate(q, qd, u, s), A, B[:, : len(model.inputs)], to_u, to_z)
+
+    def _rate(self, q: Array, qd: Array, u: Array, s: Array) -> Array:
+        """Of (qd, s)."""
+        model = self.model
+        w = np.zeros(len(model.exogenous)) if self.w is None else self.w
+        at = {"q": q, "qd": qd, "u": u, "s": s, "w": w}
+        values = [at[name] for name in model.arguments("forward_dynamics")]
+        if not len(s):
+            return np.array(model.fixed("forward_dynamics")(*values)).ravel()
+        return np.array(model.fixed("state_rate")(*values)).ravel()[model.nq : model.nq + model.nv + len(s)]
+
+    @cached_property
+    def _traced(self) -> "ca.Function":
+        """(t, q, (qd, s, z)) -> u, what follows."""
+        import casadi as ca
+
+        model, n, k = self.model, self.model.nv, len(self.model.states)
+        t, q, x = ca.SX.sym("t"), ca.SX.sym("q", model.nq), ca.SX.sym("x", n + k + len(self.law.memory))
+        qd, s, z = ca.vertsplit(x, [0, n, n + k, x.numel()])
+        more = [s] if self.law.drives else []
+        u, after = self.law(t, localized(model.arm, q), qd, z, ca.DM.zeros(len(self.law.noise)), *more)
+        return ca.Function("law", [t, q, x], [ca.densify(u), ca.densify(after(u))])
+
+    @cached_property
+    def _with_slopes(self) -> "ca.Function":
+        import casadi as ca
+
+        law = self._traced
+        given = law.sx_in()
+        values = averaged(law) if rounds(law) else law(*given)
+        found = []
+        for y in values:
+            to_q = self.model.to_tangent(ca.jacobian(y, given[1]), [given[1]], "q")
+            found.append(ca.densify(ca.horzcat(to_q, ca.jacobian(y, given[2]))))
+        return ca.Function("law", given, [*values, *found])
+
+    def law_slopes(self, t: float, q: Array, x: Array) -> tuple[Array, Array, Array, Array]:
+        """Exact ones, see `LawSlopes`."""
+        u, following, to_u, to_z = (np.array(y) for y in self._with_slopes(t, q, x))
+        return u.ravel(), following.ravel(), to_u, to_z
+
+
+def multipliers(model: Model, at: Deviations, period: float | None) -> Array:
+    """Eigenvalues of the closed loop's matrix: poles [1/s] or, with a period, what a mode becomes in one; where the
+    base is free, without those of coordinates that nothing depends on."""
+    A = at.closed(period)[0]
+    if model.arm.free:
+        moved = np.abs(A - np.eye(len(A)) * (period is not None))
+        felt = np.flatnonzero(moved.max(axis=0) > FELT * moved.max())
+        A = A[np.ix_(felt, felt)]
+    return np.linalg.eigvals(A)
+
+
+def displaced(arm: Arm, q: Array, dx: Array) -> Array:
+    """Configurations (..., nq) that differ from q (nq,) by small deviations dx (..., nv), of a free base along its own
+    axes."""
+    if not arm.free:
+        return q + dx
+    return configuration(arm, np.concatenate([dx[..., :6], q[7:] + dx[..., 6:]], axis=-1), about=q)
+
+
+def rounds(law: "ca.Function") -> bool:
+    """Whether a function rounds something, so that its slopes say nothing."""
+    import casadi as ca
+
+    return any(law.instruction_id(k) == ca.OP_FLOOR for k in range(law.n_instructions()))
+
+
+def averaged(law: "ca.Function") -> list["ca.SX"]:
+    """What a function gives with x - 1/2, its mean, for each floor(x): many steps of a rounded signal."""
+    import casadi as ca
+
+    given, work = law.sx_in(), [ca.SX(0)] * law.sz_w()
+    found = [ca.SX.zeros(law.size_out(i)) for i in range(law.n_out())]
+    for k in range(law.n_instructions()):
+        op, to, of = law.instruction_id(k), law.instruction_output(k), law.instruction_input(k)
+        if op == ca.OP_CONST:
+            work[to[0]] = ca.SX(law.instruction_constant(k))
+        elif op == ca.OP_INPUT:
+            work[to[0]] = given[of[0]].nz[of[1]]
+        elif op == ca.OP_OUTPUT:
+            found[to[0]].nz[to[1]] = work[of[0]]
+        elif op == ca.OP_FLOOR:
+            work[to[0]] = work[of[0]] - 0.5
+        elif len(of) == 1:
+            work[to[0]] = ca.SX.unary(op, work[of[0]])
+        else:
+            work[to[0]] = ca.SX.binary(op, work[of[0]], work[of[1]])
+    return found
+
+
+def held(A: Array, B: Array, period: float) -> tuple[Array, Array]:
+    """x at the next sample of dx/dt = A x + B u, u held between samples: F x + G u, exactly."""
+    from scipy.linalg import expm
+
+    n, m = B.shape
+    both = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * period)
+    return both[:n, :n], both[:n, n:]
+
+
+def continuous(multipliers: Array, period: float) -> Array:
+    """Poles [1/s] of multipliers of one period: at minus infinity where nothing of a deviation is left."""
+    with np.errstate(divide="ignore"):
+        s = np.log(multipliers.astype(complex))
+    return s.real / period + 1j * (s.imag / period)
+
+
+def growth(
+    matrices: Sequence[Array], sizes: Sequence[Array], step: float, period: float | None = None
+) -> tuple[float, int, int]:
+    """By how much a deviation grows at most, and between which of the steps.
+
+    `matrices` are those of `ClosedLoop` at the middles of equal steps, taken as constant on each; x' W x, W of `sizes`,
+    is the square of a deviation's size. The real parts of frozen poles depend on the coordinates where the inertia
+    changes; the growth of a deviation does not.
+    """
+    from scipy.linalg import expm
+
+    count = 1 if period is None else max(1, round(step / period))
+    moved = [expm(A * step) if period is None else np.linalg.matrix_power(A, count) for A in matrices]
+    roots = [np.linalg.cholesky(W).T for W in sizes]
+    worst = (0.0, 0, 0)
+    for i in range(0, len(moved), max(1, len(moved) // 12)):
+        total = np.linalg.inv(roots[i])
+        for j in range(i, len(moved)):
+            total = moved[j] @ total
+            worst = max(worst, (float(np.linalg.norm(roots[j] @ total, 2)), i, j + 1))
+    return worst

@@ -1,0 +1,85 @@
+"""The states that a closed loop passed in a run, its law's memory among them, which a result does not keep."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.simulation.feedback import kernel
+from flexarm.simulation.law import Law
+
+if TYPE_CHECKING:
+    import xarray
+
+Array = np.ndarray
+
+NEEDED = ("q", "qd")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """Of each time t (times,): q (times, nq), qd (times, nv), states of drives s, the law's memory z, and what comes
+    from outside, w; None where nothing does."""
+
+    t: Array
+    q: Array
+    qd: Array
+    s: Array
+    z: Array
+    w: Array | None = None
+
+
+def passed(model: Model, law: Law, period: float | None, motion: "xarray.Dataset") -> Passed:
+    """The states of a run of this model under this law; its memory goes along with the motion, without noise.
+
+    Raises `DescriptionError` where the run is of another arm, or lacks something.
+    """
+    names = [*NEEDED, *(["drive_state"] if model.states else [])]
+    for name in names:
+        if name not in getattr(motion, "variables", ()):
+            raise DescriptionError(f"motion: it must be a result of simulate with {', '.join(names)}")
+    coordinates = tuple(motion.coordinate.values.tolist())
+    if coordinates != tuple(model.coordinates):
+        raise DescriptionError(f"motion: its coordinates are {', '.join(coordinates)}, which are not the model's")
+    t, q, qd = (np.array(motion[name].values, dtype=float) for name in ("time", "q", "qd"))
+    s = np.array(motion.drive_state.values) if model.states else np.zeros((len(t), 0))
+    z = np.tile(np.array(law.memory), (len(t), 1))
+    if len(law.memory):
+        z = _sampled(model, law, period, t, q, qd, s) if period else _continuous(model, law, t, q, qd)
+    return Passed(t, q, qd, s, z, np.array(motion.w.values) if "w" in motion.variables else None)
+
+
+def _between(t: Array, *parts: Array) -> Any:
+    """The parts side by side as a function of the time."""
+    from scipy.interpolate import CubicSpline
+
+    return CubicSpline(t, np.hstack(parts))
+
+
+def _sampled(model: Model, law: Law, period: float, t: Array, q: Array, qd: Array, s: Array) -> Array:
+    """The memory at the last sample that was not after each time."""
+    code = kernel(law, model, own=len(model.states))
+    m, z = len(model.inputs), np.array(law.memory)
+    last = np.floor(t / period + 1e-9).astype(int)
+    times = period * np.arange(last[-1] + 1)
+    at, noise = _between(t, q, qd, s)(times), np.zeros(len(law.noise))
+    kept = np.empty((len(times), len(z)))
+    for k, time in enumerate(times):
+        kept[k] = z
+        z = code.one(np.concatenate([[time], at[k], z, noise]))[m:]
+    return kept[last]
+
+
+def _continuous(model: Model, law: Law, t: Array, q: Array, qd: Array) -> Array:
+    from scipy.integrate import solve_ivp
+
+    code, m, at = kernel(law, model), len(model.inputs), _between(t, q, qd)
+
+    def rate(time: float, z: Array) -> Array:
+        return code.one(np.concatenate([[time], at(time), z]))[m:]
+
+    found = solve_ivp(rate, (t[0], t[-1]), np.array(law.memory), "LSODA", t, rtol=1e-7, atol=1e-9)
+    return np.asarray(found.y.T)

@@ -1,0 +1,153 @@
+"""What is said before a run whose controller cannot hold the arm where it begins.
+
+Slopes of the law are differences of its compiled code, which a run has anyway; those of the arm are exact, and kept by
+the model. Where the law's depend on the size of the difference (it is saturated, or rounds) nothing is said, nor where
+its reference moves already, or nothing stands still nearby: frozen poles of a motion say little.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from flexarm.attitude import configuration, local_names
+from flexarm.errors import FlexarmError
+from flexarm.model import Model
+from flexarm.simulation.closed_loop import ClosedLoop, Deviations, LawSlopes, continuous, displaced
+from flexarm.simulation.feedback import Feedback
+from flexarm.simulation.law import SEVERAL_RATES
+from flexarm.simulation.protocol import Input
+from flexarm.simulation.sampled import Sampled, SampledFeedback
+from flexarm.trajectory import Reference, reference_motion
+
+Array = np.ndarray
+
+GROWTH = 3.0
+"""A deviation that grows by less than e to this in a run is not worth a word."""
+STEPS = (1e-4, 1e-5)
+"""Of the differences, in every coordinate, rate and memory."""
+SMOOTH = 1e-4
+"""Share by which slopes of the two may differ."""
+STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
+"""Places and weights of a difference of fourth order."""
+FACTORS = (0.5, 0.25, 0.1, 2.0, 4.0, 10.0)
+"""Of all gains, that are tried for advice, the first that helps being told."""
+SOONER = 10.0
+"""Times in a period that a sampled law is tried."""
+NEGLIGIBLE = 1e-6
+"""Of the fastest pole: what grows by less is rounding."""
+
+
+class Rough(FlexarmError):
+    """A law whose slopes are no slopes."""
+
+
+def unstable_start(model: Model, drive: Input, q: Array, s: Array, until: float) -> str:
+    """A line about the pole by which a run from this state grows, under a law that stands still there; else "".
+
+    Both the state, its rates taken as zero, and the one nearby in which the loop stands still must have such a pole.
+    """
+    if not isinstance(drive, Feedback | SampledFeedback) or getattr(drive, "function", None) is not None:
+        return ""
+    if model.arm.touches or _moves(drive.wanted) or SEVERAL_RATES in drive.law.facts:
+        return ""
+    loop = ClosedLoop(model, drive.law, drive.period, slopes_of_law=by_differences(model, drive))
+    x = loop.start(q, s=s)
+    try:
+        with np.errstate(all="ignore"):
+            if _worst(loop, x, until) is None:
+                return ""
+            x = loop.standing(0.0, x)
+            found = _worst(loop, x, until)
+            return "" if found is None else _said(loop, x, drive, *found)
+    except (FlexarmError, np.linalg.LinAlgError):  # the run says what is wrong, if anything is
+        return ""
+
+
+def _moves(reference: Reference | None) -> bool:
+    """Whether a reference has a rate at the beginning."""
+    return reference is not None and bool(np.abs(reference_motion(reference, 0.0)[1]).max(initial=0.0) > 1e-9)
+
+
+def by_differences(model: Model, drive: Feedback | SampledFeedback) -> LawSlopes:
+    """u, what follows for the memory, and their slopes, from the law's compiled code."""
+    n, m, k = model.nv, len(model.inputs), len(model.states)
+    sampled = isinstance(drive, SampledFeedback)
+    noises = len(drive.law.noise)
+
+    def slopes(t: float, q: Array, x: Array) -> tuple[Array, Array, Array, Array]:
+        size = n + len(x)
+        moved = [h * a * e for h in STEPS for e in np.eye(size) for a, _ in STENCIL]
+        dx = np.array([np.zeros(size), *moved])
+        qd, s, z = np.split(x + dx[:, n:], [n, n + k], axis=1)
+        parts = [np.full((len(dx), 1), t), displaced(model.arm, q, dx[:, :n]), qd]
+        parts += [s, z, np.zeros((len(dx), noises))] if sampled else [z]
+        values = drive.kernel.many(np.hstack(parts))
+        weights = np.array([b for _, b in STENCIL])
+        both = [
+            np.einsum("ijk,j->ki", part.reshape(size, len(STENCIL), -1), weights) / h
+            for part, h in zip(np.split(values[1:], len(STEPS)), STEPS, strict=True)
+        ]
+        if not np.abs(both[0] - both[1]).max(initial=0.0) <= SMOOTH * np.abs(both[1]).max(initial=0.0):
+            raise Rough("the slopes of the law depend on the size of the deviation")
+        return values[0, :m], values[0, m:], both[0][:m], both[0][m:]
+
+    return slopes
+
+
+def _worst(loop: ClosedLoop, x: Array, until: float) -> tuple[complex, str, Deviations] | None:
+    """The pole of the fastest growth, the coordinate that it moves most, and the deviations; None if none grows."""
+    at = loop.deviations(0.0, x)
+    s, shapes = _poles(loop, at, 1.0)
+    i = int(np.argmax(s.real))
+    reads = any(slopes[:, : len(at.A)].any() for slopes in (at.to_u, at.to_z))
+    if not reads or not _grows(s, until):  # a law that reads nothing of the arm holds nothing
+        return None
+    M = loop.model.fixed("mass_matrix")(configuration(loop.model.arm, x[: loop.model.nv]))
+    sizes = np.abs(shapes[: loop.model.nv, i]) * np.sqrt(np.diag(np.array(M)))
+    return complex(s[i]), local_names(loop.model.arm)[int(np.argmax(sizes))], at
+
+
+def _grows(s: Array, until: float) -> bool:
+    return bool(s.real.max() * until > GROWTH) and _is_unstable(s)
+
+
+def _poles(loop: ClosedLoop, at: Deviations, factor: float) -> tuple[Array, Array]:
+    """Poles [1/s] and modes, all gains being multiplied by a factor."""
+    A, B = at.plant(loop.period)
+    memory = len(at.to_z)
+    whole = np.vstack([np.hstack([A, np.zeros((len(A), memory))]) + factor * B @ at.to_u, at.to_z])
+    s, shapes = np.linalg.eig(whole)
+    return (s if loop.period is None else continuous(s, loop.period)), shapes
+
+
+def _said(loop: ClosedLoop, x: Array, drive: Feedback | SampledFeedback, s: complex, name: str, at: Deviations) -> str:
+    turning = f" +- {abs(s.imag):.4g}j" if abs(s.imag) > NEGLIGIBLE * abs(s) else ""
+    what = f"controller {drive.described()}: the run starts unstable: a pole at {s.real:.4g}{turning} 1/s"
+    return f"{what} moves {name} most; {_advice(loop, x, at, drive)}; see flexarm stability"
+
+
+def _advice(loop: ClosedLoop, x: Array, at: Deviations, drive: Feedback | SampledFeedback) -> str:
+    """What of some simple things would help, each tried."""
+    given = drive.controller
+    if isinstance(drive, SampledFeedback) and given is not None:
+        if given.delay and _holds(loop, x, replace(given, delay=0.0)):
+            return f"without its delay of {given.delay:g} s it would hold"
+        sooner = drive.period / SOONER
+        if _holds(loop, x, replace(given, delay=0.0, period=sooner)):
+            return f"called every {sooner:g} s" + (", without delay," if given.delay else "") + " it would hold"
+    for factor in FACTORS:
+        if not _is_unstable(_poles(loop, at, factor)[0]):
+            return f"with gains {factor:g} times as large it would hold"
+    return "no factor on all its gains would make it hold"
+
+
+def _holds(loop: ClosedLoop, x: Array, controller: Sampled) -> bool:
+    """Whether another controller holds the arm there, its memory being as at the start."""
+    model, n = loop.model, 2 * loop.model.nv + len(loop.model.states)
+    drive = controller.feedback(model)
+    other = ClosedLoop(model, drive.law, drive.period)
+    return not _is_unstable(_poles(other, other.deviations(0.0, np.concatenate([x[:n], drive.law.memory])), 1.0)[0])
+
+
+def _is_unstable(s: Array) -> bool:
+    return bool(s.real.max() > NEGLIGIBLE * np.abs(s[np.isfinite(s)]).max(initial=0.0))

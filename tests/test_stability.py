@@ -1,0 +1,330 @@
+"""`analysis.stability`, the command, and what is said before a run that starts unstable."""
+
+import contextlib
+import json
+import re
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from command_line import caller
+from controlled import refused
+from one_joint import bar, elastic_bar, inertia
+
+import flexarm as fa
+from flexarm import analysis, control
+from flexarm.control import LQR, Integral, JointPD, Law, Observed, Sampled, Saturated
+from flexarm.errors import FlexarmError, UnstableStart
+from flexarm.sensors import Encoder
+from flexarm.simulation.closed_loop import ClosedLoop
+from flexarm.simulation.inputs import as_input
+from flexarm.simulation.unstable import by_differences
+
+Kp, Kd, T = 50.0, 4.0, 5e-3
+
+
+# -- ranges of parameters ----------------------------------------------------------------------------------------------
+
+
+def loaded(mass=0.5, **changes):
+    return bar(payload=fa.Payload(mass=mass), **changes)
+
+
+def test_the_worst_is_found_where_it_must_be():
+    """PD damps the heavier bar less: zeta = Kd / (2 sqrt(Kp J)). The disk margin there is that of the arm built so."""
+    found = analysis.stability(loaded(), JointPD(0.2, Kp, Kd), vary={"payload.mass": (0.1, 3.0)}, samples=5)
+    assert found.worst.parameters == {"payload.mass": 3.0} and found.worst.unstable == 0
+    own = analysis.stability(loaded(3.0), JointPD(0.2, Kp, Kd)).end
+    assert found.worst.point.loops[0].disk == pytest.approx(own.loops[0].disk, rel=1e-9)
+    assert found.worst.tried >= 7 and found.stable
+
+
+def test_a_worst_inside_the_ranges_is_descended_to():
+    """The spring that a sampled loop with its delay likes least is neither the softest nor the stiffest."""
+    law, name = Sampled(JointPD(0.2, 20.0, 2.0), T, delay=T), "bar.stiffness"
+    arm = fa.Model(elastic_bar().arm, vary=[name])
+    disks = [analysis.stability(arm.at({name: k}), law).end.together.disk for k in np.linspace(2.0, 80.0, 40)]
+    assert 1 < int(np.argmin(disks)) < 30, "the case is one"
+    found = analysis.stability(elastic_bar(), law, vary={name: (2.0, 80.0)}, samples=6).worst
+    assert found.point.together.disk <= min(disks) * (1 + 1e-3)
+
+
+def test_a_range_may_hold_what_is_unstable():
+    """Upside down: the pole is that of J s^2 + Kd s + Kp - (load) at the corner, and the report says so."""
+    model = loaded(gravity=(0.0, -9.81, 0.0))
+    law = JointPD(np.pi / 2, 12.0, Kd, gravity=False)
+    found = analysis.stability(model, law, vary={"payload.mass": (0.1, 3.0)}, samples=8).worst
+    arm = loaded(3.0, gravity=(0.0, -9.81, 0.0))
+    load = abs(float(arm.slope("gravity_force", 0)([np.pi / 2])))
+    assert found.parameters["payload.mass"] == 3.0 and found.point.verdict == "unstable" and found.unstable > 1
+    assert found.point.poles[0].real == pytest.approx(np.roots([inertia(arm), Kd, 12.0 - load]).max(), rel=1e-6)
+    assert np.isnan(found.point.together.disk) and np.isnan(found.point.loops[0].phase)
+
+
+def test_many_ranges_have_corners_at_random(monkeypatch):
+    monkeypatch.setattr(sys.modules["flexarm.analysis.stability"], "MOST_CORNERS", 4)
+    model = loaded()
+    names = ["bar.mass", "bar.inertia", "payload.mass"]
+    ranges = {each.name: (0.9 * each.value, 1.1 * each.value) for each in fa.Model(model.arm, vary=names).parameters}
+    found = analysis.stability(model, JointPD(0.2, Kp, Kd), vary=ranges, samples=0).worst
+    assert found.tried >= 4 and all(ranges[name][0] <= x <= ranges[name][1] for name, x in found.parameters.items())
+    assert all(x == pytest.approx(ranges[name][1], rel=1e-2) for name, x in found.parameters.items()), (
+        "heavier is worse"
+    )
+
+
+# -- along a motion ----------------------------------------------------------------------------------------------------
+
+
+def test_along_a_motion_the_loop_is_frozen_where_it_is():
+    motion = fa.Quintic(start=[0.0, 0.0], end=[0.5, 1.0], duration=1.0)
+    model = fa.Model(fa.load("rigid-two-link"))
+    law = JointPD(motion, 300.0, 20.0)
+    result = fa.simulate(model, 1.5, law, samples=151, progress=False)
+    found = analysis.stability(model, law, motion=result, along=3)
+    assert [each.time for each in found.along] == [0.0, 0.5, 1.0] and not found.along[0].standing
+    loop = ClosedLoop(model, law.law(model))
+    x = np.concatenate([result.q.values[50], result.qd.values[50]])
+    assert np.allclose(np.sort_complex(found.along[1].poles), np.sort_complex(loop.poles(0.5, x)))
+    assert found.end.standing and found.end.time == 1.5
+    assert np.allclose(found.end.linear.x[:2], (0.5, 1.0), atol=1e-9), "gravity is carried"
+    assert np.allclose(found.end.loop.A, analysis.loop(model, law).A, atol=1e-6)
+    assert np.allclose(np.sort_complex(found.end.closed_loop.poles()), np.sort_complex(found.end.poles))
+    table = str(found)
+    assert table.startswith("rigid-two-link: JointPD, continuous\nstable, standing at t = 1.5 s")
+    assert "upper.joint" in table and "t = 0.5 " in table
+
+
+def test_momentum_of_a_free_base_is_no_instability():
+    scenario = fa.load_scenario("satellite-pd")
+    model = fa.Model(scenario.loaded_arm())
+    law = scenario.arguments(model)["u"]
+    end = analysis.stability(model, law, np.array(model.arm.rest)).end
+    assert end.verdict == "stable" and (end.linear.poles.real > -1e-9).any() and (end.poles.real < -1e-4).all()
+    whole = analysis.loop(model, law, np.array(model.arm.rest))
+    omega = np.geomspace(0.01, 30.0, 400)
+    L = np.moveaxis(whole(1j * omega), -1, 0)
+    m = len(model.inputs)
+    S = np.linalg.inv(np.eye(m) + L)
+    assert np.linalg.norm(S, 2, axis=(1, 2)).max() <= end.together.sensitivity * (1 + 1e-6)
+    assert np.linalg.norm(S, 2, axis=(1, 2)).max() == pytest.approx(end.together.sensitivity, rel=1e-2)
+    assert end.loops[0].phase > 0.5 and 0.0 < end.together.disk <= min(each.disk for each in end.loops) + 1e-9
+
+
+def test_undamped_is_neither_stable_nor_not():
+    model = elastic_bar()
+    free = fa.Model(model.arm.replace(links=[model.arm.links[0].replace(joint=fa.Revolute(
+        axis=(0, 0, 1), stiffness=80.0, rotor_inertia=0.1))]))  # fmt: skip
+    found = analysis.stability(free, Law(lambda t, q, qd, z: (-30.0 * q[1:], [])), [0.0])
+    assert found.end.verdict == "undamped" and not found.stable and np.isnan(found.end.loops[0].disk)
+
+
+def test_what_is_refused():
+    model, law = loaded(), JointPD(0.2, Kp, Kd)
+    for wrong in ({}, [1.0], "payload.mass"):
+        with refused(r"stability: vary is .*; it must be ranges \(low, high\) by names of parameters"):
+            analysis.stability(model, law, vary=wrong)
+    with refused(r"stability: vary has \(3.0, 1.0\) for 'payload.mass'; it must be \(low, high\)"):
+        analysis.stability(model, law, vary={"payload.mass": (3.0, 1.0)})
+    with refused(r"stability: vary names m_P; give each parameter by its own name: payload.mass|.*m_P.*"):
+        analysis.stability(model, law, vary={"m_P": (0.1, 1.0)})
+    with refused(r"motion: it must be a result of simulate with q, qd"):
+        analysis.stability(model, law, motion=3)
+    other = fa.simulate(elastic_bar(), 0.1, samples=3, progress=False)
+    with refused(r"motion: its coordinates are bar.joint, bar.motor, which are not the model's"):
+        analysis.stability(model, law, motion=other)
+    with refused(r"stability: along is -1; .*"):
+        analysis.stability(model, law, along=-1)
+
+
+# -- before a run ------------------------------------------------------------------------------------------------------
+
+
+def said_before(model, controller, until=2.0, **more):
+    """What warnings say before a run."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with contextlib.suppress(FlexarmError):  # it diverged, as was said
+            fa.simulate(model, until, controller, samples=3, progress=False, **more)
+    return [str(each.message) for each in caught if issubclass(each.category, UnstableStart)]
+
+
+@pytest.mark.parametrize(
+    ("controller", "what", "advice"),
+    [
+        (
+            Sampled(JointPD(0.2, Kp, 8 * Kd), 50 * T),
+            "JointPD, sampled every 0.25 s",
+            "called every 0.025 s it would hold",
+        ),
+        (
+            Sampled(JointPD(0.2, Kp, Kd), T, delay=50 * T),
+            "JointPD, sampled",
+            "without its delay of 0.25 s it would hold",
+        ),
+        (Integral(JointPD(0.2, Kp, Kd), 40 * Kp), "Integral, continuous", "with gains 10 times as large it would hold"),
+        (JointPD(0.2, Kp, -4.0), "JointPD, continuous", "no factor on all its gains"),
+        (Sampled(JointPD(0.2, 5.0, 300.0), T), "JointPD, sampled", "called every 0.0005 s it would hold"),
+    ],
+)
+def test_a_run_that_starts_unstable_is_told_so_once(controller, what, advice):
+    (line,) = said_before(bar(), controller)
+    assert re.fullmatch(
+        rf"controller {what}.*: the run starts unstable: a pole at .* 1/s moves bar.joint most; .*", line
+    )
+    assert advice in line and line.endswith("; see flexarm stability") and "\n" not in line
+
+
+def test_the_pole_that_is_told_is_the_loop_s():
+    controller = Integral(JointPD(0.2, Kp, Kd), 40 * Kp)
+    (line,) = said_before(bar(), controller)
+    pole = analysis.stability(bar(), controller).end.poles[0]
+    assert f"a pole at {pole.real:.4g} +- {abs(pole.imag):.4g}j 1/s" in line
+
+
+def test_gains_that_would_do_are_named():
+    """Upside down with too weak a spring; gravity is carried where it stands."""
+    model = bar(gravity=(0.0, -9.81, 0.0))
+    (line,) = said_before(model, JointPD(np.pi / 2, 2.0, Kd, gravity=False), 4.0)
+    assert re.search(r"with gains (2|4|10) times as large it would hold", line)
+    factor = float(re.search(r"gains (\S+) times", line)[1])
+    assert said_before(model, JointPD(np.pi / 2, factor * 2.0, factor * Kd, gravity=False), 4.0) == []
+
+
+def turning(t, q, qd):
+    return [5.0 * (0.3 - q[0]) + 2.0 * qd[0]]
+
+
+@pytest.mark.parametrize(
+    "controller",
+    [
+        JointPD(0.2, Kp, Kd),
+        JointPD(fa.Quintic(start=[0.0], end=[2.0], duration=0.5), Kp, Kd),
+        Sampled(JointPD(0.2, Kp, Kd), T, delay=T, limit=0.1, rate_limit=1.0),
+        Saturated(JointPD(2.0, Kp, -Kd), 0.1),
+        Sampled(turning, T),
+        turning,
+        Law(lambda t, q, qd, z: (0.3 + 0 * q, [])),
+        Sampled(Observed(JointPD(0.2, Kp, Kd), [Encoder(coordinate="bar.joint", resolution=1e-3)]), T),
+        control.ComputedTorque(fa.Quintic(start=[0.0], end=[2.0], duration=0.5), 30.0, 10.0),
+    ],
+    ids=str,
+)
+def test_nothing_is_said_of_others(controller):
+    """Of what is stable, saturated where it begins, no law that can be differentiated, or one that reads nothing."""
+    given = controller
+    if isinstance(controller, Law):
+        given = type("Made", (), {"law": lambda self, model, period=None: controller})()
+    assert said_before(bar(), given, 0.5) == []
+
+
+def test_nothing_is_said_where_a_motion_begins_moving_or_ends_before_it_grows():
+    model = bar()
+    assert said_before(model, JointPD(0.2, Kp, -0.1), 0.2) == [], "it would grow by a tenth"
+    assert len(said_before(model, JointPD(0.2, Kp, -0.5), 20.0)) == 1
+    moving = fa.Quintic(start=[0.0], end=[1.0], duration=1.0)
+    late = type(
+        "Late", (), {"expression": lambda self, t: moving.expression(t + 0.4), "described": lambda self: "late"}
+    )
+    assert said_before(model, JointPD(late(), Kp, -0.5), 20.0) == []
+
+
+def test_bundled_scenarios_start_stable():
+    """Each controller of them, looked at without its run."""
+    from flexarm.simulation.unstable import unstable_start
+
+    for name in ("canadarm-slew-pd", "dual-arm", "satellite-lqr", "subudhi-morris-composite"):
+        scenario = fa.load_scenario(name)
+        model = fa.Model(scenario.loaded_arm())
+        drive = as_input(scenario.arguments(model)["u"], model)
+        assert unstable_start(model, drive, drive.initial(model)[0], np.zeros(len(model.states)), scenario.until) == ""
+
+
+@pytest.mark.parametrize(
+    "controller",
+    [LQR((0.2,), bandwidth=20.0), Integral(JointPD(0.2, Kp, Kd), 9.0), Sampled(JointPD(0.2, Kp, Kd), T, delay=2 * T)],
+)
+def test_differences_of_compiled_laws_are_their_slopes(controller):
+    model = elastic_bar()
+    drive = as_input(controller, model)
+    loop = ClosedLoop(model, drive.law, drive.period)
+    x = loop.start(np.array([0.21, 0.2])) + 0.01
+    for a, b in zip(loop.law_slopes(0.1, x[:2], x[2:]), by_differences(model, drive)(0.1, x[:2], x[2:]), strict=True):
+        assert np.allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+ARM = """
+name = "arm"
+gravity = [0.0, 0.0, 0.0]
+payload = { mass = 0.5 }
+links = [{ name = "bar", joint = { type = "revolute" }, body = { type = "rigid", length = 0.8, mass = 1.5 } }]
+"""
+SLEW = """
+name = "slew"
+arm = "arm.toml"
+until = 1.0
+samples = 101
+reference = { type = "quintic", start = [0.0], end = [0.5], duration = 0.5 }
+controller = { type = "joint-pd", Kp = 50.0, Kd = 4.0, period = 0.002, delay = 0.004 }
+"""
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.toml").write_text(ARM)
+    (tmp_path / "slew.toml").write_text(SLEW)
+    return caller(monkeypatch, capsys)
+
+
+def test_the_command_shows_what_python_finds(call):
+    model = fa.Model(fa.load("arm.toml"))
+    scenario = fa.load_scenario("slew.toml")
+    found = analysis.stability(
+        model, scenario.arguments(model)["u"], motion=scenario.run(progress=False), along=2,
+        vary={"payload.mass": (0.1, 2.0)}, samples=3,
+    )  # fmt: skip
+    words = ("stability", "slew.toml", "--along", "2", "--vary", "payload.mass=0.1:2", "--samples", "3")
+    said = call(*words)
+    assert (said.status, said.err) == (0, "")
+    lines = said.out.splitlines()
+    assert lines[0] == "slew: JointPD, sampled every 0.002 s" and lines[1] == "stable, standing at t = 1 s"
+    assert f"{np.degrees(found.end.loops[0].phase):.4g}" in said.out and "payload.mass = 2" in said.out
+    told = json.loads(call(*words, "--json").out)
+    assert told["stable"] is True and told["period"] == 0.002 and told["units"]["phase"] == "rad"
+    (loop,) = told["end"]["loops"]
+    (own,) = found.end.loops
+    for key in ("phase", "delay", "crossover", "disk", "sensitivity", "complementary"):
+        assert loop[key] == pytest.approx(getattr(own, key), rel=1e-9), key
+    assert [point["time"] for point in told["along"]] == [0.0, 0.5]
+    assert told["worst"]["parameters"] == [{"name": "payload.mass", "value": 2.0}]
+    assert [complex(s["real"], s["imaginary"]) for s in told["end"]["poles"]] == pytest.approx(found.end.poles)
+
+
+def test_the_command_tells_of_what_is_unstable(call, tmp_path):
+    """Its own run may diverge, and nothing is said twice."""
+    (tmp_path / "wild.toml").write_text(
+        SLEW.replace("delay = 0.004", "delay = 0.4").replace("until = 1.0", "until = 9.0")
+    )
+    said = call("stability", "wild.toml", "--along", "0")
+    assert (said.status, said.err) == (0, "") and said.out.splitlines()[1].startswith("unstable, ")
+    assert json.loads(call("stability", "wild.toml", "--json").out)["stable"] is False
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["rigid-two-link"], "it has no controller, so no loop is closed"),
+        (["slew.toml", "--vary", "payload.mass"], "--vary is 'payload.mass'; it must be NAME=LOW:HIGH"),
+        (["slew.toml", "--vary", "payload.mass=2:1"], "it must be NAME=LOW:HIGH"),
+        (["slew.toml", "--vary", "payload.mas=1:2"], "payload.mas"),
+        (["slew.toml", "--along", "-3"], "along is -3"),
+    ],
+)
+def test_the_command_refuses(call, words, why):
+    said = call("stability", *words)
+    assert (said.status, said.out) == (2, "") and why in said.err and said.err.count("\n") == 1, said.err
