@@ -396,7 +396,7 @@ def test_doubling_solves_riccati_s_equation():
     assert doubling(np.array([[1.0, 0.1], [0.0, 1.0]]), reached[::-1], sees, np.eye(1)) is None
 
 
-@pytest.mark.parametrize("joints, period", [((-0.4, 0.55), 0.01), ((-0.2, 0.41), 0.01), ((0.4, -0.01), 0.02)])
+@pytest.mark.parametrize(("joints", "period"), [((-0.4, 0.55), 0.01), ((-0.2, 0.41), 0.01), ((0.4, -0.01), 0.02)])
 def test_a_pencil_that_scipy_does_not_reorder(joints, period):
     """Some ordinary arms: the poles are still those of the arm under the gain, and the gain that of the least cost."""
     model = elastic()
