@@ -1,5 +1,6 @@
 """Time-varying linear-quadratic control about a motion: closed forms, SciPy, least squares, costs of nonlinear runs."""
 
+import warnings
 from types import SimpleNamespace
 
 import control as ct
@@ -12,6 +13,8 @@ from scipy.linalg import expm
 import flexarm as fa
 from flexarm.control import LQR, DesignedFor, Integral, Observed, Sampled, Tracking, equilibrium, horizon, tables
 from flexarm.control.along import Motion
+from flexarm.control.deviation import deviations
+from flexarm.control.tracking_gains import Gains
 from flexarm.scenario import Scenario
 from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.simulation.feedback import Feedback
@@ -336,6 +339,7 @@ def test_after_the_end_the_arm_is_held_where_its_joints_are(rigid, hold):
     np.testing.assert_allclose(run.q.values[-1], q, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:.*does not make this motion")  # which these gains do not hold
 def test_gains_may_be_given(rigid, motion):
     """One matrix, or one at each time with straight lines between; the last lasts."""
     t, x, u = (part[::40] for part in motion)
@@ -516,6 +520,49 @@ def test_a_motion_between_its_times():
     place, rate = held.states(at)
     np.testing.assert_allclose(place.ravel(), at**2, atol=1e-12)
     np.testing.assert_allclose(rate.ravel(), 2 * at, atol=1e-12)
+
+
+# -- motions that the arm does not make ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("period", [None, 1e-3, 0.03])
+def test_a_wrong_torque_pushes_a_joint_aside_by_what_feedback_leaves(period):
+    """J e'' + k_d e' + k e = u, from rest: its closed form; sampled, from sample to sample through a hold."""
+    J, k, kd, u, until = 0.4, 9.0, 1.2, 0.3, 1.7
+    link = fa.Link(name="a", joint=fa.Revolute(), body=fa.Rigid(length=1.0, mass=1.0, inertia=J - 0.25))
+    model = fa.Model(fa.Arm(name="one", links=[link]))
+    K = np.array([[k, kd]])
+    motion = Motion(np.array([0.0, until]), np.zeros((2, 1)), np.zeros((2, 1)), np.full((2, 1), u), False)
+    t, x = deviations(model, motion, Gains(motion.times, np.array([K, K]), until, K), period)
+    if period is None:
+        wanted = ct.step_response(ct.tf([u], [J, kd, k]), t).outputs
+        np.testing.assert_allclose(x[:, 0], wanted, rtol=0, atol=1e-6 * u / k)
+    else:
+        F, G = np.array([[1.0, period], [0.0, 1.0]]), np.array([[period**2 / 2], [period]]) / J
+        e, found = np.zeros(2), [0.0]
+        for _ in range(57 if period > 0.01 else 1700):
+            e = (F - G @ K) @ e + G[:, 0] * u
+            found.append(e[0])
+        np.testing.assert_allclose(x[:, 0], np.array(found)[np.round(t / period).astype(int)], atol=1e-9 * u / k)
+        assert t[-1] >= until - 1e-9
+
+
+@pytest.mark.parametrize("period", [None, 2e-3])
+def test_a_motion_that_the_arm_does_not_make_is_told(period):
+    """How far it goes beside it is foreseen: as far as the run does."""
+    model = fa.Model(fa.load("subudhi-morris"))
+    slew = fa.Quintic((0.0, 0.0), (0.15, 0.15), 0.8)
+    beside = r"about 0\.042 rad beside it in upper\.joint at 0\.\d+ s"
+    with pytest.warns(UserWarning, match=rf"\ATracking: the arm does not make this motion, it goes {beside}; give "):
+        law = Tracking(slew).law(model, period)
+    u = Tracking(slew) if period is None else Sampled(Tracking(slew), period)
+    with pytest.warns(UserWarning, match="does not make this motion"):
+        run = fa.simulate(model, 0.8, u=u, samples=201, method="auto", progress=False)
+    path = reference_values(law.reference, run.time.values)
+    assert np.abs(run.q.values[:, :2] - path).max() == pytest.approx(0.042, rel=0.02)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Tracking(fa.Quintic((0.0, 0.0), (0.15, 0.15), 1.5)).law(model)
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------

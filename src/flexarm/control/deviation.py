@@ -1,0 +1,83 @@
+"""How far an arm goes beside a motion that it does not make, under feedback: to first order, before any run."""
+
+import warnings
+
+import numpy as np
+
+from flexarm.control.along import Motion, linear_models
+from flexarm.control.tracking_gains import Gains, samples
+from flexarm.model import Model
+
+Array = np.ndarray
+
+STEPS = 256
+"""Of a motion, in which the linear model, the gains and the defect are constant; at most, of a sampled law."""
+LOOKS = 8
+"""At the defect, in each step."""
+MUCH = 0.1
+"""Of the way that the motion goes."""
+LEAST = 1e-4
+"""And of each joint [rad or m], of a motion that goes nowhere."""
+
+
+def deviations(model: Model, motion: Motion, gains: Gains, period: float | None) -> tuple[Array, Array]:
+    """Times (k,) and x - x_ref (k, 2n) there, from none at the start, of dx/dt = (A - B K) x + (0, d).
+
+    d is what the accelerations under u_ref at x_ref are more than those of x_ref. Integrals have no part in it.
+    """
+    from scipy.linalg import expm
+
+    n, m = model.nv, len(model.inputs)
+    count = STEPS if period is None else samples(motion.end, period)
+    h = motion.end / STEPS if period is None else period
+    each = -(-count // STEPS)  # samples in a step
+    edges = h * np.minimum(np.arange(0, count + each, each), count)
+    width = np.minimum(edges[1:], motion.end) - edges[:-1]
+    middle = edges[:-1] + width / 2
+    A, B = linear_models(model, motion, middle)
+    looked = edges[:-1, None] + width[:, None] * (np.arange(LOOKS) + 0.5) / LOOKS
+    q, qd = motion.states(looked.ravel())
+    free = model.forward_dynamics(q, qd, motion.inputs(looked.ravel())).reshape(-1, LOOKS, n).mean(axis=1)
+    ends = motion.states(np.minimum(edges, motion.end))[1]
+    defect = np.zeros((len(middle), 2 * n, 1))
+    defect[:, n:, 0] = free - np.diff(ends, axis=0) / width[:, None]
+    flat = gains.K.reshape(len(gains.K), -1).T
+    K = np.stack([np.interp(middle, gains.times, row) for row in flat], axis=1).reshape(-1, *gains.K.shape[1:])
+    K = K[:, :, : 2 * n]
+    if period is None:
+        steps = expm(h * _square(A - B @ K, defect))
+    else:
+        driven = expm(h * _square(A, B, defect))
+        F, G, more = np.split(driven[:, : 2 * n], [2 * n, 2 * n + m], axis=2)
+        steps = _square(F - G @ K, more)
+        steps[:, -1, -1] = 1.0
+    found = [np.append(np.zeros(2 * n), 1.0)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step, taken in zip(steps, np.round(np.diff(edges) / h).astype(int), strict=True):
+            x = found[-1]
+            for _ in range(taken):
+                x = step @ x
+            found.append(x)
+    return edges, np.array(found)[:, :-1]
+
+
+def _square(*parts: Array) -> Array:
+    """Matrices side by side, (k, rows, columns), with rows of zeros below."""
+    wide = np.concatenate(parts, axis=2)
+    return np.pad(wide, ((0, 0), (0, wide.shape[2] - wide.shape[1]), (0, 0)))
+
+
+def warn_of_defects(model: Model, motion: Motion, gains: Gains, period: float | None) -> None:
+    """Warn where the joints go far beside the motion, each measured by the square root of its inertia."""
+    own = list(model.arm.joints)
+    times, x = deviations(model, motion, gains, period)
+    root = np.sqrt(np.diag(model.mass_matrix(motion.q[-1])))[own]
+    way = np.linalg.norm((motion.q - motion.q[-1])[:, own] * root, axis=1).max()
+    off = np.linalg.norm(x[:, own] * root, axis=1)
+    if (off <= MUCH * way + LEAST * np.linalg.norm(root)).all():
+        return
+    k = int(np.argmax(np.nan_to_num(off, nan=np.inf)))
+    i = own[int(np.argmax(np.abs(x[k, own]) * root))]
+    beside = f"about {abs(x[k, i]):.2g} {model.arm.units[i]} beside it in {model.coordinates[i]} at {times[k]:.3g} s"
+    must = "give a slower one, or the states and torques of a run or of an optimal motion"
+    warnings.warn(f"Tracking: the arm does not make this motion, it goes {beside}; {must}", stacklevel=2)
