@@ -209,7 +209,7 @@ def turning(t, q, qd):
         Sampled(Observed(JointPD(0.2, Kp, Kd), [Encoder(coordinate="bar.joint", resolution=1e-3)]), T),
         control.ComputedTorque(fa.Quintic(start=[0.0], end=[2.0], duration=0.5), 30.0, 10.0),
     ],
-    ids=str,
+    ids=lambda each: type(each).__name__,
 )
 def test_nothing_is_said_of_others(controller):
     """Of what is stable, saturated where it begins, no law that can be differentiated, or one that reads nothing."""
