@@ -552,14 +552,14 @@ def test_a_motion_that_the_arm_does_not_make_is_told(period):
     """How far it goes beside it is foreseen: as far as the run does."""
     model = fa.Model(fa.load("subudhi-morris"))
     slew = fa.Quintic((0.0, 0.0), (0.15, 0.15), 0.8)
-    beside = r"about 0\.042 rad beside it in upper\.joint at 0\.\d+ s"
+    beside = r"about 0\.22 rad beside it in upper\.joint at 0\.\d+ s"
     with pytest.warns(UserWarning, match=rf"\ATracking: the arm does not make this motion, it goes {beside}; give "):
         law = Tracking(slew).law(model, period)
     u = Tracking(slew) if period is None else Sampled(Tracking(slew), period)
     with pytest.warns(UserWarning, match="does not make this motion"):
         run = fa.simulate(model, 0.8, u=u, samples=201, method="auto", progress=False)
     path = reference_values(law.reference, run.time.values)
-    assert np.abs(run.q.values[:, :2] - path).max() == pytest.approx(0.042, rel=0.02)
+    assert np.abs(run.q.values[:, :2] - path).max() == pytest.approx(0.22, rel=0.03)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Tracking(fa.Quintic((0.0, 0.0), (0.15, 0.15), 1.5)).law(model)

@@ -7,6 +7,7 @@ import numpy as np
 from flexarm.control.along import Motion, linear_models
 from flexarm.control.tracking_gains import Gains, samples
 from flexarm.model import Model
+from flexarm.model.local import moved_by_joints
 
 Array = np.ndarray
 
@@ -14,14 +15,17 @@ STEPS = 256
 """Of a motion, in which the linear model, the gains and the defect are constant; at most, of a sampled law."""
 LOOKS = 8
 """At the defect, in each step."""
-MUCH = 0.1
+MUCH = 0.3
 """Of the way that the motion goes."""
 LEAST = 1e-4
 """And of each joint [rad or m], of a motion that goes nowhere."""
 
 
-def deviations(model: Model, motion: Motion, gains: Gains, period: float | None) -> tuple[Array, Array]:
-    """Times (k,) and x - x_ref (k, 2n) there, from none at the start, of dx/dt = (A - B K) x + (0, d).
+def deviations(
+    model: Model, motion: Motion, gains: Gains, period: float | None, unbent: bool = False
+) -> tuple[Array, Array]:
+    """Times (k,) and x - x_ref (k, 2n) there, of dx/dt = (A - B K) x + (0, d): from none at the start; `unbent`, from
+    the joints' rates there while nothing bends, as a run begins.
 
     d is what the accelerations under u_ref at x_ref are more than those of x_ref. Integrals have no part in it.
     """
@@ -51,7 +55,11 @@ def deviations(model: Model, motion: Motion, gains: Gains, period: float | None)
         F, G, more = np.split(driven[:, : 2 * n], [2 * n, 2 * n + m], axis=2)
         steps = _square(F - G @ K, more)
         steps[:, -1, -1] = 1.0
-    found = [np.append(np.zeros(2 * n), 1.0)]
+    start, own = np.zeros(2 * n + 1), list(model.arm.joints)
+    start[-1] = 1.0
+    if unbent:
+        start[n : 2 * n] = moved_by_joints(model.arm) @ motion.qd[0, own] - motion.qd[0]
+    found = [start]
     with np.errstate(over="ignore", invalid="ignore"):
         for step, taken in zip(steps, np.round(np.diff(edges) / h).astype(int), strict=True):
             x = found[-1]
@@ -67,10 +75,10 @@ def _square(*parts: Array) -> Array:
     return np.pad(wide, ((0, 0), (0, wide.shape[2] - wide.shape[1]), (0, 0)))
 
 
-def warn_of_defects(model: Model, motion: Motion, gains: Gains, period: float | None) -> None:
+def warn_of_defects(model: Model, motion: Motion, gains: Gains, period: float | None, unbent: bool) -> None:
     """Warn where the joints go far beside the motion, each measured by the square root of its inertia."""
     own = list(model.arm.joints)
-    times, x = deviations(model, motion, gains, period)
+    times, x = deviations(model, motion, gains, period, unbent)
     root = np.sqrt(np.diag(model.mass_matrix(motion.q[-1])))[own]
     way = np.linalg.norm((motion.q - motion.q[-1])[:, own] * root, axis=1).max()
     off = np.linalg.norm(x[:, own] * root, axis=1)

@@ -118,8 +118,8 @@ class Tracking:
         Facts: `times` (k,), `K` (k, m, s) and `P` (k, s, s) along the motion (s is 2n, and m for integrals; P of "lqr"
         alone), `poles` after it [1/s], the equilibrium `q`, `u`, and the `knots` of the law's tables.
 
-        Raises `DescriptionError` for parts that do not fit the arm, see `LQR.law` too. Warns where the arm does not make
-        the motion under u_ref, so that by the equations of small deviations its joints go a tenth of the way beside it.
+        Raises `DescriptionError` for parts that do not fit the arm, see `LQR.law` too. Warns where the arm does not
+        make the motion under u_ref: by the equations of small deviations its joints go 0.3 of the way beside it.
         """
         actuators("Tracking", model, period)
         fixed_base("Tracking", model, "use LQR with a reference")
@@ -136,7 +136,8 @@ class Tracking:
         )
         if limit is not None and not integrals:
             raise DescriptionError("Tracking: integral_limit is given, and no integral; give both")
-        warn_of_defects(model, motion, gains, period)
+        of_joints = self.x_ref is None and not hasattr(self.reference, "times")
+        warn_of_defects(model, motion, gains, period, of_joints)
         C, reference = actuated(model), _reference(model, motion)
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
