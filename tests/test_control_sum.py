@@ -72,6 +72,20 @@ def test_memories_stand_side_by_side(model):
             same(run(model, one), run(model, other))
 
 
+@pytest.mark.parametrize("period", [None, T])
+def test_each_term_keeps_its_own_memory(period, slide):
+    """Two systems whose states move otherwise, beside their sum in one."""
+    one, other = control.ss([[-3.0]], [[2.0]], [[5.0]], [[0.0]]), control.ss([[0.0]], [[1.0]], [[0.7]], [[1.5]])
+    encoder = [Encoder(coordinate="a.drive")]
+    runs = []
+    for law in (
+        Sum(*(Linear(each, encoder, reference=0.2, initial=[0.1 * k]) for k, each in enumerate((one, other), 1))),
+        Linear(control.parallel(one, other), encoder, reference=0.2, initial=[0.1, 0.2]),
+    ):
+        runs.append(run(slide, law if period is None else Sampled(law, period), until=1.0))
+    same(*runs, 1e-10)
+
+
 INPUTS = {
     "numbers": [0.2, -0.1],
     "number": 0.2,
@@ -121,6 +135,13 @@ def test_a_value_that_begins_at_a_sample_counts_there(model):
     result = run(model, Sampled(Sum(pieces), period), until=0.9, samples=19)
     wanted = np.searchsorted(np.array(times) - 1e-6, result.time.values[::2][:-1], side="right")
     np.testing.assert_array_equal(result.u.values[::2, 0][:-1], wanted)
+
+
+def test_a_sample_that_rounding_puts_before_a_jump(slide):
+    """The law at the double next below the jump, where k T may come to lie, has what holds from the jump on."""
+    law = Sum(fa.Piecewise([0.0, 0.3], [[1.0], [2.0]])).law(slide, 0.1)
+    for t, wanted in ((0.2, 1.0), (np.nextafter(0.3, 0.0), 2.0), (0.3, 2.0)):
+        assert float(ca.DM(law(t, ca.SX.zeros(1), ca.SX.zeros(1), ca.SX(0, 1))[0])) == wanted
 
 
 def test_jumps_are_those_of_all_terms(model):

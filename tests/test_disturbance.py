@@ -269,7 +269,10 @@ PLACES = "upper.drive, fore.drive, tip.fx, upper.fx, fore.fx (fx to mz, or f and
         ({"base.fx": 1.0}, "disturbance: there is no 'base.fx'"),
         ({"upper": 1.0}, "disturbance: there is no 'upper'"),
         ({"upper.joint": 1.0}, "disturbance: there is no 'upper.joint'"),
-        ({"tip.q": 1.0}, "disturbance: there is no 'tip.q'"),
+        (
+            {"tip.q": 1.0},
+            f"disturbance: there is no 'tip.q'; the arm has {PLACES}, or a Force of your own; did you mean 'tip.fx'?",
+        ),
         ({3: 1.0}, "disturbance: there is no 3"),
         ({"tip.fx": 1.0, "tip.f": [0, 0, 0]}, "disturbance: tip.fx is given twice, by 'tip.fx' and by 'tip.f'"),
         ({"upper.motor": 1.0, "upper.drive": 1.0}, "disturbance: upper.drive is given twice"),

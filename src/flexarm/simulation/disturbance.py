@@ -136,8 +136,8 @@ def _at(key: Any, arm: Arm, links: Sequence[str]) -> tuple[Force, tuple[str, ...
     known = {f"{place}.{component}": (place, component) for place in places for component in COMPONENTS}
     if not isinstance(key, str) or key not in known:
         names = [*(f"{link}.drive" for link in links), *(f"{name}.fx" for name in places)]
-        there = f"{', '.join(names)} (fx to mz, or f and m for three){meant(key, names)}"
-        raise DescriptionError(f"disturbance: there is no {shown(key)}; the arm has {there}, or a Force of your own")
+        there = f"{', '.join(names)} (fx to mz, or f and m for three), or a Force of your own{meant(key, names)}"
+        raise DescriptionError(f"disturbance: there is no {shown(key)}; the arm has {there}")
     place, component = known[key]
     force = Force(name=place, link=places[place], kind=COMPONENTS[component])
     return force, tuple(f"{place}.{component}{axis}" for axis in ("xyz" if component in ("f", "m") else ("",)))
