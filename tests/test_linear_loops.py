@@ -288,6 +288,8 @@ def test_what_is_refused():
         analysis.loop(model, law, input="motor")
     with refused(r"closed_loop: z has shape \(2,\); the law's memory has 0 numbers"):
         analysis.closed_loop(model, law, z=[1.0, 2.0])
+    with refused(r"closed_loop: s is given; the drives of arm 'bar' have no states"):
+        analysis.closed_loop(model, law, s=[1.0])
     with refused(r"pole_migration: make is 3; .*"):
         analysis.pole_migration(model, 3, [1.0])
     with refused(r"pole_migration: values has shape \(1, 1\); it must be numbers in a row"):

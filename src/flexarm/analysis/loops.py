@@ -225,6 +225,8 @@ def linear_loop(
     end = rest(law.reference) if law.reference is not None else None
     with refused(where):
         time = (end[0] if end else 0.0) if t is None else checked_number(t, "s", part="t")
+    if s is not None and not model.states:
+        raise DescriptionError(f"{where}: s is given; the drives of arm {model.arm.name!r} have no states")
     states = None if s is None else model.single(where, "s", s)
     memory = None if z is None else _memory(where, z, law)
     if qd is None:
