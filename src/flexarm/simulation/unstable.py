@@ -48,7 +48,7 @@ def unstable_start(model: Model, drive: Input, q: Array, s: Array, until: float)
     """
     if not isinstance(drive, Feedback | SampledFeedback) or getattr(drive, "function", None) is not None:
         return ""
-    if model.arm.touches or _moves(drive.wanted) or SEVERAL_RATES in drive.law.facts:
+    if model.arm.touches or _moves(drive.wanted) or SEVERAL_RATES in drive.law.facts or drive.law.accelerates:
         return ""
     loop = ClosedLoop(model, drive.law, drive.period, slopes_of_law=by_differences(model, drive))
     x = loop.start(q, s=s)
