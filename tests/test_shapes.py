@@ -243,3 +243,9 @@ def test_a_beam_that_bends_in_one_plane_needs_no_stiffness_in_the_other(family):
     beam = fa.Beam(length=1.0, mass=0.5, EI={"y": 10.0}, modes={"y": 1}, shapes=shapes)
     model = fa.Model(fa.Arm(name="one", links=[fa.Link(name="a", body=beam)]))
     assert np.isfinite(model.frequencies([0.0, 0.0])).all()
+
+
+@pytest.mark.parametrize("breaks", [[[]], [[0.1]], [2.0], [-0.1]])
+def test_breaks_of_a_quadrature_lie_on_the_beam(breaks):
+    with pytest.raises(fa.DescriptionError, match="quadrature: breaks is .*; it must be numbers from 0 to 1 in a row"):
+        shapes.quadrature(breaks=breaks)

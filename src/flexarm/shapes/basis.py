@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_array, checked_integer, shown
+from flexarm.checks import Fault, checked_array, checked_integer, refused, shown
 from flexarm.errors import DescriptionError
 
 Function = Callable[[np.ndarray, int], np.ndarray]
@@ -88,14 +88,18 @@ def quadrature(*bases: Basis, breaks: tuple[float, ...] = ()) -> tuple[np.ndarra
 
     Exact to rounding for f = x^a phi_i psi_j, a = 0, 1, 2, phi and psi any functions or derivatives of the bases given,
     and for what has further `breaks` between which it is smooth.
-    Raises `DescriptionError` where one is no `Basis`.
+    Raises `DescriptionError` where one is no `Basis`, and for breaks that do not lie in (0, 1).
     """
     for each in bases:
         _check_basis(each)
+    with refused("quadrature"):
+        inner = checked_array(breaks, "breaks")
+        if inner.ndim != 1 or not ((inner >= 0) & (inner <= 1)).all():
+            raise Fault("breaks", f"is {shown(breaks)}; it must be numbers from 0 to 1 in a row")
     # Mode n has a wave number of about n pi. On a panel of length 2 / n the product of two such modes is
     # cos(2 pi t + c), t in (-1, 1), which 16 points integrate to 1e-19. Finite elements are as short already.
     count = max((basis.count for basis in bases), default=0)
-    all_breaks = np.unique(np.concatenate([(0.0, 1.0), breaks, *(basis.breaks for basis in bases)]))
+    all_breaks = np.unique(np.concatenate([(0.0, 1.0), inner, *(basis.breaks for basis in bases)]))
     panels = [a + (b - a) * np.arange(n) / n for a, b in pairwise(all_breaks) for n in [_pieces(b - a, count)]]
     edges = np.append(np.concatenate(panels), 1.0)
     t, weights = np.polynomial.legendre.leggauss(16)
