@@ -718,6 +718,7 @@ class Spinning:
         return control.Law(lambda t, q, qd, z: ([0.0, 3e4 * qd[3], 0.0], []))
 
 
+@pytest.mark.filterwarnings("ignore::flexarm.errors.UnstableStart")
 def test_a_run_that_diverges_names_the_rate(model: fa.Model) -> None:
     assert motion_names(model)[10:18:3] == ["upper.motor", "base.vz", "base.wz"]
     assert motion_names(model)[17:] == [f"the rate of {name}" for name in model.velocities[6:]]

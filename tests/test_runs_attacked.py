@@ -356,7 +356,7 @@ MESSAGES = [
     (lambda m, r: fa.performance(r, band=0), "performance: band is 0.0; it must be positive"),
     (lambda m, r: fa.sampled([], m, r.drop_vars("q"), 0), "sampled: result has no 'q'; it must be a Dataset, as sim"),
     (lambda m, r: plots.draw(r.assign_attrs(name=1).drop_attrs()), "draw: result has no 'name'; it must be a Dataset"),
-    (lambda m, r: plots.thrusters(np), "thrusters: result is a module; it must be a Dataset, as simulate gives it"),
+    (lambda m, r: plots.run.thrusters(np), "thrusters: result is a module; it must be a Dataset, as simulate gives it"),
     (lambda m, r: plots.draw_modes(m, np.zeros(3), count=0), "draw_modes: count is 0; it must be a whole number, at"),
     (lambda m, r: plots.draw_frequencies(m, "a.joint", []), "draw_frequencies: values is empty, or q is not one conf"),
     (lambda m, r: plots.save_figure(None, "x.png"), "save_figure: figure is None; it must be a Figure"),
@@ -522,7 +522,7 @@ def test_a_run_whose_energy_overflows_is_not_completed(rotor, monkeypatch):
 def test_what_is_computed_in_pieces_is_what_is_computed_at_once(soft, monkeypatch):
     from flexarm.simulation import dataset
 
-    controllers = [PD, Sampled(PD, 0.01), fa.PrescribedMotion(SLEW), fa.Table([0.0, 0.1], [0.1, 0.2])]
+    controllers = [PD, Sampled(PD, 0.001), fa.PrescribedMotion(SLEW), fa.Table([0.0, 0.1], [0.1, 0.2])]
     for u in controllers:
         whole = run(soft, 0.05, u=u, reference=SLEW, samples=101)
         monkeypatch.setattr(dataset, "PIECE", 100)
@@ -692,7 +692,7 @@ def test_after_a_second_ctrl_c_a_run_ends_by_itself_when_its_function_does(rotor
 
 def test_a_law_made_for_another_arm_is_refused(rotor, soft):
     """Its native code would read and write where that arm's coordinates and inputs are."""
-    for controller in (PD, Sampled(PD, 0.01)):
+    for controller in (PD, Sampled(PD, 0.001)):
         made = feedback(controller, soft)
         with pytest.raises(fa.DescriptionError) as caught:
             run(rotor, 0.1, u=made)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 
+RIGHT = 0.2
+"""How far a figure reaches to the right of the imaginary axis, as a share of what it shows on the left."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class PoleMigration:
@@ -61,11 +65,16 @@ class PoleMigration:
                 "fillstyle": "none",
                 "markersize": style.DOT,
             }
-            axes.plot(way.real, way.imag, **style.curve(i))
-            axes.plot(way.real[:1], way.imag[:1], **(look | {"marker": "o"}))
-            axes.plot(way.real[-1:], way.imag[-1:], **(look | {"marker": "x"}))
+            seen = np.isfinite(way)
+            if size is not None:
+                seen &= (way.real >= -size) & (way.real <= RIGHT * size) & (np.abs(way.imag) <= size)
+            if seen.any():
+                axes.plot(way.real, way.imag, **style.curve(i))
+            for k, marker in ((0, "o"), (-1, "x")):
+                if seen[k]:
+                    axes.plot(way.real[k], way.imag[k], **(look | {"marker": marker}))
         if size is not None:
-            axes.set_xlim(-size, 0.2 * size)
+            axes.set_xlim(-size, RIGHT * size)
             axes.set_ylim(-size, size)
         axes.set_xlabel("real part [1/s]")
         axes.set_ylabel("imaginary part [rad/s]")
