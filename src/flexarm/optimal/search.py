@@ -43,7 +43,7 @@ def optimal_motion(
     limits: Limits | Mapping[str, Any] | None = None,
     objective: str | Mapping[str, float] = "time",
     duration: float | None = None,
-    intervals: int = 40,
+    intervals: int = 20,
     most_intervals: int = 320,
     points: int = 3,
     scheme: str = "radau",
