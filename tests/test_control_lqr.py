@@ -13,7 +13,7 @@ import flexarm as fa
 from flexarm.control import LQR, ScheduledLQR, equilibrium, shaper
 from flexarm.control.equilibrium import rest
 from flexarm.control.lqr import pace
-from flexarm.control.riccati import doubling, effort, energy, held, linear, optimal, weights
+from flexarm.control.riccati import doubling, effort, energy, from_sample_to_sample, held, linear, optimal, weights
 from flexarm.simulation.feedback import Feedback
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import MinimumJerk, Quintic, shaped
@@ -394,6 +394,22 @@ def test_doubling_solves_riccati_s_equation():
     reached, sees = np.array([[1.0], [0.0]]), np.diag([0.0, 1.0])
     assert doubling(np.diag([2.0, 3.0]), reached, np.eye(2), np.eye(1)) is None
     assert doubling(np.array([[1.0, 0.1], [0.0, 1.0]]), reached[::-1], sees, np.eye(1)) is None
+
+
+def test_a_cost_between_state_and_input_is_solved_both_ways(monkeypatch):
+    rng = np.random.default_rng(4)
+    F, G, X = rng.normal(size=(4, 4)), rng.normal(size=(4, 2)), rng.normal(size=(6, 6))
+    W = X @ X.T
+    given = F, G, W[:4, :4], W[4:, 4:], W[:4, 4:]
+    by_scipy = from_sample_to_sample(*given)
+
+    def refuses(*_, **__):
+        raise np.linalg.LinAlgError("no order")
+
+    monkeypatch.setattr("scipy.linalg.solve_discrete_are", refuses)
+    np.testing.assert_allclose(from_sample_to_sample(*given), by_scipy, rtol=1e-9, atol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError, match="no order"):
+        from_sample_to_sample(np.diag([2.0, 3.0]), np.array([[1.0], [0.0]]), np.eye(2), np.eye(1))
 
 
 @pytest.mark.parametrize(("joints", "period"), [((-0.4, 0.55), 0.01), ((-0.2, 0.41), 0.01), ((0.4, -0.01), 0.02)])

@@ -12,6 +12,7 @@ from flexarm.analysis import configuration, equilibrium
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, refused
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, gain, inner_law, rounded
+from flexarm.control.riccati import from_sample_to_sample
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import initial
@@ -212,7 +213,7 @@ def _gain(
                 Qd = (Qd + Qd.T) / 2
                 S, R = Qd @ C.T, C @ Qd @ C.T + R
             ahead = C @ Phi
-            P = linalg.solve_discrete_are(Phi.T, ahead.T, Qd, R, s=S)
+            P = from_sample_to_sample(Phi.T, ahead.T, Qd, R, S)
             L = (Phi @ P @ ahead.T + S) @ np.linalg.inv(ahead @ P @ ahead.T + R)
             poles = np.linalg.eigvals(Phi - L @ ahead)
     except (np.linalg.LinAlgError, ValueError) as error:

@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 
 from flexarm.control.predictive_course import Array, Course, Slopes
+from flexarm.control.riccati import from_sample_to_sample
 from flexarm.errors import DescriptionError
 from flexarm.sensors import Outputs
 from flexarm.simulation.stepper import Stepper
@@ -40,8 +41,6 @@ class Estimate:
     P: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        from scipy.linalg import LinAlgError, solve_discrete_are
-
         model = self.course.model
         n = model.nv
         self._plant = Stepper(model, self.course.period, self.x[:n], self.x[n:])
@@ -51,8 +50,8 @@ class Estimate:
         F, H, W = S[:, None] * Phi / S, C / S, S[:, None] * self.W * S
         root = np.sqrt(self.noise)
         try:
-            P = solve_discrete_are(F.T, (H / root[:, None]).T, (W + W.T) / 2, np.eye(len(root)))
-        except (LinAlgError, ValueError) as error:
+            P = from_sample_to_sample(F.T, (H / root[:, None]).T, (W + W.T) / 2, np.eye(len(root)))
+        except (np.linalg.LinAlgError, ValueError) as error:
             why = " ".join(str(error).split())
             must = "the sensors must see every motion that does not die out"
             raise DescriptionError(f"Predictive: no steady filter: {why}; {must}") from None

@@ -95,20 +95,34 @@ def scales(A: Array, M: Array) -> Array:
 def stationary(what: str, F: Array, G: Array, Q: Array, R: Array, period: float | None) -> tuple[Array, Array, Array]:
     """P and K of Riccati's algebraic equation in scaled coordinates, and the closed loop's poles [1/s]; with a period F
     and G lead from sample to sample. Raises `DescriptionError` where there is no stabilising solution."""
-    from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
+    from scipy.linalg import LinAlgError, solve_continuous_are
 
     try:
-        P = (solve_continuous_are if period is None else solve_discrete_are)(F, G, Q, R)
+        P = solve_continuous_are(F, G, Q, R) if period is None else from_sample_to_sample(F, G, Q, R)
     except (LinAlgError, ValueError) as error:
-        doubled = None if period is None else doubling(F, G, Q, R)
-        if doubled is None:
-            raise _unsolved(what, " ".join(str(error).split())) from None
-        P = doubled
+        raise _unsolved(what, " ".join(str(error).split())) from None
     K = np.linalg.solve(R, G.T @ P) if period is None else np.linalg.solve(R + G.T @ P @ G, G.T @ P @ F)
     poles = np.linalg.eigvals(F - G @ K)
     if not np.isfinite(poles).all() or not is_stable(poles, period):
         raise _unsolved(what, "its solution does not stabilise; weigh what is not damped in Q")
     return P, K, poles if period is None else continuous(poles, period)
+
+
+def from_sample_to_sample(F: Array, G: Array, Q: Array, R: Array, S: Array | None = None) -> Array:
+    """P of F' P F - P + Q = (F' P G + S)(R + G' P G)^-1 (G' P F + S'), S default zero: by SciPy, or by `doubling`.
+
+    Raises SciPy's error where neither finds it.
+    """
+    from scipy.linalg import LinAlgError, solve_discrete_are
+
+    try:
+        return solve_discrete_are(F, G, Q, R, s=S)  # type: ignore[no-any-return]
+    except (LinAlgError, ValueError):
+        fed = np.zeros_like(G.T) if S is None else np.linalg.solve(R, S.T)  # takes the cross term away
+        doubled = doubling(F - G @ fed, G, Q if S is None else _even(Q - S @ fed), R)
+        if doubled is None:
+            raise
+        return doubled
 
 
 def doubling(F: Array, G: Array, Q: Array, R: Array) -> Array | None:
