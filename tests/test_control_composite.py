@@ -10,7 +10,8 @@ from scipy.linalg import eigh
 
 import flexarm as fa
 from flexarm.control import Composite, ComputedTorque, DesignedFor, equilibrium
-from flexarm.control.timescales import interpolated, time_scales
+from flexarm.control.tables import interpolated
+from flexarm.control.timescales import time_scales
 from flexarm.simulation.feedback import Feedback
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Quintic, reference_motion

@@ -14,7 +14,8 @@ from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, demanded, designing, followed, gain, motion, torques
 from flexarm.control.lqr import where
 from flexarm.control.riccati import effort, energy, is_stable, linear, optimal, weights
-from flexarm.control.timescales import TimeScales, interpolated, time_scales
+from flexarm.control.tables import interpolated
+from flexarm.control.timescales import TimeScales, time_scales
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.closed_loop import ClosedLoop, continuous, growth, held

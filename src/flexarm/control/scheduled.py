@@ -11,7 +11,8 @@ from flexarm.control.equilibrium import Array, equilibrium, rest
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, followed, torques
 from flexarm.control.lqr import regulator
-from flexarm.control.timescales import interpolated, time_scales
+from flexarm.control.tables import interpolated
+from flexarm.control.timescales import time_scales
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, parted

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flexarm.simulation.law import Column
 from flexarm.trajectory.reference import share
@@ -16,6 +17,8 @@ Array = np.ndarray
 
 ROUNDING = 1e-12
 """Of the largest entry."""
+NEGLECTED = 1e-4
+"""Of a gain's largest value along the reference."""
 
 Pieces = tuple[Array, Array, Array]
 """Times (k,), values there (k, m), and coefficients (k - 1, 3, m) of s, s^2 and s^3, s from 0 to 1 in each piece."""
@@ -134,15 +137,22 @@ def in_few_directions(values: Array, small: float) -> Array:
     return values[-1] + ((U[:, kept] * sizes[kept]) @ V[kept]).reshape(values.shape)
 
 
-def times_column(t: Any, nodes: Array, values: Array, x: Column) -> Column:
-    """A(t) x at the symbolic time t, A on straight lines from one of the matrices (k, a, b) to the next: each of the
-    directions in which they differ is multiplied by x once, not each of them."""
-    differences = (values - values[-1]).reshape(len(values), -1)
+def interpolated(given: ArrayLike, nodes: Array, t: Any, x: Column, neglected: float = NEGLECTED) -> Column:
+    """A(t) x, where A goes on straight lines from one of the matrices (k, a, b) to the next, each at its time.
+
+    What the matrices differ by has few directions, A = A_end + sum a_i(t) V_i by its singular values: each V_i is
+    multiplied by x once, not each of the matrices. Directions smaller than `neglected` of a column's largest value are
+    left out; none is felt at the end.
+    """
+    values = np.array(given)
+    scale = np.abs(values).max(axis=(0, 1))
+    scale[scale == 0.0] = 1.0  # so that columns of different units count alike
+    differences = ((values - values[-1]) / scale).reshape(len(values), -1)
     _, sizes, V = np.linalg.svd(differences, full_matrices=False)
-    V = V[sizes > ROUNDING * np.abs(values).max()]
+    V = V[sizes > neglected]
     passed = [share(t, a, b) for a, b in pairwise(nodes.tolist())]
     total = values[-1] @ x
     for direction, way in zip(V, (differences @ V.T).T, strict=True):
         a = sum((step * (1.0 - s) for step, s in zip((-np.diff(way)).tolist(), passed, strict=True)), 0.0)
-        total = total + a * (direction.reshape(values.shape[1:]) @ x)
+        total = total + a * ((direction.reshape(values.shape[1:]) * scale) @ x)
     return total

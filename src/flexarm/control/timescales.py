@@ -10,7 +10,6 @@ and K_z alone holds zeta back. An actuator works on its joint or, at an elastic 
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -22,10 +21,6 @@ from flexarm.model.adrift import solved
 from flexarm.model.local import moved_by_joints
 from flexarm.simulation.law import Column, parted
 from flexarm.trajectory import Reference
-from flexarm.trajectory.reference import share
-
-NEGLECTED = 1e-4
-"""Of a gain's largest value along the reference."""
 
 
 @final
@@ -179,23 +174,3 @@ def time_scales(model: Model) -> TimeScales:
     springs = {i: f"{model.arm.links[model.arm.layout[i].link].name}.spring" for i in model.arm.motors}
     names = [springs.get(i, model.coordinates[i]) for i in elastic]
     return TimeScales(model, T, tuple(names))
-
-
-def interpolated(values: list[Array], nodes: Array, t: Any, x: Column) -> Column:
-    """A(t) x, where A goes on straight lines from one of the matrices `values` to the next, each at its time.
-
-    What the matrices differ by has few directions, A = A_end + sum a_i(t) V_i by its singular values: each V_i is
-    multiplied by x once, not each of the matrices. Directions below `NEGLECTED` are left out; none is felt at the end.
-    """
-    all_ = np.array(values)
-    passed = [share(t, a, b) for a, b in pairwise(nodes.tolist())]
-    scale = np.abs(all_).max(axis=(0, 1))
-    scale[scale == 0.0] = 1.0  # so that columns of different units count alike
-    differences = ((all_ - all_[-1]) / scale).reshape(len(all_), -1)
-    _, singular, V = np.linalg.svd(differences, full_matrices=False)
-    V = V[singular > NEGLECTED]
-    total = all_[-1] @ x
-    for direction, way in zip(V, (differences @ V.T).T, strict=True):
-        a = sum((float(step) * (1.0 - s) for step, s in zip(-np.diff(way), passed, strict=True)), 0.0)
-        total = total + a * ((direction.reshape(all_[0].shape) * scale) @ x)
-    return total

@@ -11,12 +11,12 @@ from flexarm.control.tables import (
     ROUNDING,
     Pieces,
     in_few_directions,
+    interpolated,
     lines,
     on_pieces,
     on_steps,
     smoothed,
     through,
-    times_column,
 )
 from flexarm.control.tracking_gains import Gains
 from flexarm.model import Model
@@ -98,7 +98,7 @@ class Table:
         return on_pieces(t, self._y[0]) + on_steps(t, *self._y[1])
 
     def _times(self, t: Any, x: Column) -> Column:
-        return np.linalg.inv(self._L[1]).T @ times_column(t, self.nodes, self._K, x)
+        return np.linalg.inv(self._L[1]).T @ interpolated(self._K, self.nodes, t, x, ROUNDING)
 
     def _measured(self, K: Array) -> Array:
         """L_u' K L'^-1: from L' x to L_u' u."""
