@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.model import Model
-from flexarm.optimal.nlp import Block, block
+from flexarm.optimal.nlp import Block, Repeated, block
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -173,7 +173,12 @@ class Grid:
         own = [part for pair in zip(x[1:], z, strict=True) for part in pair]
         return ca.Function("collocation", [ca.vertcat(T, begin, *own), h], [ca.vertcat(*rows)])
 
-    def _dynamics(self) -> "ca.Function":
+    def _dynamics(self) -> Repeated:
+        """The residual at a point: the same on every grid of a model, and so are its slopes."""
+        key = f"collocated dynamics, {'linear' if self.linear else 'held'}"
+        return self.model.derived(key, lambda: Repeated(self._residual()))  # type: ignore[no-any-return]
+
+    def _residual(self) -> "ca.Function":
         import casadi as ca
 
         model = self.model

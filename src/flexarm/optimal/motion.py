@@ -36,7 +36,7 @@ class OptimalMotion:
     on_limits : dict
         Of the other limits, by name: the largest multiplier of each at every point of the grid.
     report : dict
-        `duration` [s]; `cost`; `end_error` [m], by which the tip misses its place at the end; `residual` [m], how far
+        `cost`; `end_error` [m], by which the tip misses its place at the end; `residual` [m], how far
         it then swings with the drives held; `end_rate`, the largest rate left; `intervals`; `steps` of the solver;
         `status`; `rigid_duration` [s], the fastest motion's of the same arm without flexibility, where the time is
         minimised.
@@ -60,9 +60,7 @@ class OptimalMotion:
     @property
     def torques(self) -> Piecewise | Table:
         """The inputs, for `simulate`."""
-        if self.linear:
-            return Table(self.times, self.u, "linear")
-        return Piecewise(self.times, self.u)
+        return torques(self.times, self.u, self.linear)
 
     def jumps(self) -> Array:
         """Where the acceleration jumps."""
@@ -82,6 +80,11 @@ class OptimalMotion:
         digest = hashlib.sha256(np.ascontiguousarray(self.pieces).tobytes() + self.times.tobytes()).hexdigest()[:16]
         first, last = self.pieces[0, -1].tolist(), self.pieces[-1].sum(axis=0).tolist()
         return f"an optimal motion from {first} to {last} in {self.duration!r} s, joints' motion {digest}"
+
+
+def torques(times: Array, u: Array, linear: bool) -> Piecewise | Table:
+    """Inputs (k, m) from times on: straight lines between these, or held."""
+    return Table(times, u, "linear") if linear else Piecewise(times, u)
 
 
 def hermite(h: Array, q: Array, qd: Array, after: Array, before: Array) -> Array:

@@ -20,34 +20,16 @@ Array = np.ndarray
 
 @final
 @dataclass(frozen=True, eq=False)
-class Block:
-    """y = f(x, c) at many groups of variables, with lower <= y <= upper, or y summed with weights as part of the cost.
+class Repeated:
+    """y = f(x, c) of a single group of variables, with its slopes, which are found once however often it stands.
 
     Attributes
     ----------
-    name : str
     function : casadi.Function
         Of x (k,) and constants c, both columns, to y (m,).
-    places : (N, k)
-        Where x stands among all variables.
-    constants : (N, constants)
-    lower, upper : (N, m)
-    weights : (N, m), optional
-        Of what is summed; without, y is bounded.
     """
 
-    name: str
     function: "ca.Function"
-    places: Array
-    constants: Array
-    lower: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    upper: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    weights: Array | None = None
-
-    @property
-    def rows(self) -> int:
-        """Numbers that are bounded."""
-        return 0 if self.weights is not None else self.lower.size
 
     @cached_property
     def slope(self) -> "ca.Function":
@@ -68,9 +50,40 @@ class Block:
         return ca.Function("curvature", [x, c, factors], [ca.cse(ca.triu(ca.hessian(ca.dot(factors, y), x)[0]))])
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A function at many groups of variables, with lower <= y <= upper, or y summed with weights as part of the cost.
+
+    Attributes
+    ----------
+    name : str
+    of : Repeated
+    places : (N, k)
+        Where x stands among all variables.
+    constants : (N, constants)
+    lower, upper : (N, m)
+    weights : (N, m), optional
+        Of what is summed; without, y is bounded.
+    """
+
+    name: str
+    of: Repeated
+    places: Array
+    constants: Array
+    lower: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    upper: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    weights: Array | None = None
+
+    @property
+    def rows(self) -> int:
+        """Numbers that are bounded."""
+        return 0 if self.weights is not None else self.lower.size
+
+
 def block(
     name: str,
-    function: "ca.Function",
+    given: "ca.Function | Repeated",
     places: Array,
     constants: Any = None,
     lower: Any = 0.0,
@@ -78,11 +91,12 @@ def block(
     weights: Any = None,
 ) -> Block:
     """A `Block` whose numbers are the same at all places where they are not given for each."""
-    N, m = len(places), function.numel_out(0)
-    given = np.zeros((N, 0)) if constants is None else constants
+    of = given if isinstance(given, Repeated) else Repeated(given)
+    N, m = len(places), of.function.numel_out(0)
+    c = np.zeros((N, 0)) if constants is None else constants
     rows = [np.array(np.broadcast_to(np.asarray(x, dtype=float), (N, m))) for x in (lower, upper)]
     each = None if weights is None else np.array(np.broadcast_to(np.asarray(weights, dtype=float), (N, m)))
-    return Block(name, function, places, np.broadcast_to(given, (N, function.numel_in(1))), rows[0], rows[1], each)
+    return Block(name, of, places, np.broadcast_to(c, (N, of.function.numel_in(1))), rows[0], rows[1], each)
 
 
 @final
@@ -115,7 +129,9 @@ class Program:
         largest = np.zeros(len(self.lower))
         for each in self.bounded:
             X, c = _gathered(ca.DM(self.start), each)
-            values, rows, columns = _entries(each.slope.map(len(each.places))(X, c), each, self.rows[each.name].start)
+            values, rows, columns = _entries(
+                each.of.slope.map(len(each.places))(X, c), each, self.rows[each.name].start
+            )
             np.maximum.at(largest, rows, np.abs(np.array(values).ravel() * self.scale[columns]))
         return 1.0 / np.where(largest > 0, largest, 1.0)
 
@@ -132,19 +148,19 @@ class Program:
             N, m = each.lower.shape
             X, c = _gathered(x, each)
             own = self.rows[each.name]
-            g.append(ca.vec(each.function.map(N)(X, c)))
-            slopes.append(_entries(each.slope.map(N)(X, c), each, own.start))
+            g.append(ca.vec(each.of.function.map(N)(X, c)))
+            slopes.append(_entries(each.of.slope.map(N)(X, c), each, own.start))
             own_factors = ca.reshape(factors[own.start : own.stop], m, N)
-            bent.append(_curved(each.curvature.map(N)(X, c, own_factors), each))
+            bent.append(_curved(each.of.curvature.map(N)(X, c, own_factors), each))
         f, gradient = ca.MX(0), ca.MX.zeros(size)
         for each in self.summed:
             assert each.weights is not None
             N, m = each.weights.shape
             X, c = _gathered(x, each)
             W = each.weights.T
-            f += ca.dot(ca.DM(W), each.function.map(N)(X, c))
-            bent.append(_curved(each.curvature.map(N)(X, c, lam_f * ca.DM(W)), each))
-            values, rows, columns = _entries(each.slope.map(N)(X, c), each, 0)
+            f += ca.dot(ca.DM(W), each.of.function.map(N)(X, c))
+            bent.append(_curved(each.of.curvature.map(N)(X, c, lam_f * ca.DM(W)), each))
+            values, rows, columns = _entries(each.of.slope.map(N)(X, c), each, 0)
             gradient += ca.mtimes(
                 _sums(columns, size, each.weights.ravel()[rows] * self.scale[columns]), ca.vec(values)
             )
@@ -245,14 +261,14 @@ def _gathered(x: Any, each: Block) -> tuple[Any, "ca.DM"]:
 
 def _entries(values: Any, each: Block, offset: int) -> tuple[Any, Array, Array]:
     """Entries of the whole Jacobian: values, rows, columns."""
-    rows, columns = (np.array(x, dtype=int) for x in each.slope.sparsity_out(0).get_triplet())
-    N, m = len(each.places), each.function.numel_out(0)
+    rows, columns = (np.array(x, dtype=int) for x in each.of.slope.sparsity_out(0).get_triplet())
+    N, m = len(each.places), each.of.function.numel_out(0)
     return values.nz[:], (offset + m * np.arange(N)[:, None] + rows).ravel(), each.places[:, columns].ravel()
 
 
 def _curved(values: "ca.MX", each: Block) -> tuple["ca.MX", Array, Array]:
     """Entries of the whole Hessian's upper triangle."""
-    rows, columns = (np.array(x, dtype=int) for x in each.curvature.sparsity_out(0).get_triplet())
+    rows, columns = (np.array(x, dtype=int) for x in each.of.curvature.sparsity_out(0).get_triplet())
     a, b = each.places[:, rows].ravel(), each.places[:, columns].ravel()
     return values.nz[:], np.minimum(a, b), np.maximum(a, b)
 

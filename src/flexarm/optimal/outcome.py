@@ -7,10 +7,10 @@ import numpy as np
 
 from flexarm.errors import SimulationError
 from flexarm.optimal.collocation import Grid
-from flexarm.optimal.motion import OptimalMotion, hermite
+from flexarm.optimal.motion import OptimalMotion, hermite, torques
 from flexarm.optimal.nlp import Program, Solved
 from flexarm.optimal.task import Task
-from flexarm.simulation.inputs import Piecewise, PrescribedMotion, Table
+from flexarm.simulation.inputs import PrescribedMotion
 from flexarm.simulation.run import simulate
 from flexarm.trajectory import Still
 
@@ -25,11 +25,10 @@ SETTLING = 2.0
 def motion(task: Task, grid: Grid, program: Program, solved: Solved, more: Mapping[str, Any]) -> OptimalMotion:
     """What is found, with the native simulation of its torques."""
     model, x, N = task.model, solved.x, grid.intervals
-    T, u = float(x[0]), x[grid.inputs]
+    T, u = float(x[grid.duration]), x[grid.inputs]
     times = T * np.arange(N + 1) / N
-    torques = Table(times, u, "linear") if grid.linear else Piecewise(times, u)
     names = ["q", "qd", "drive_state"] if model.states else ["q", "qd"]
-    run = simulate(model, T, torques, q0=task.start, samples=N + 1, keep=names, **EXACT)
+    run = simulate(model, T, torques(times, u, grid.linear), q0=task.start, samples=N + 1, keep=names, **EXACT)
     q, qd = run.q.values, run.qd.values
     s = run.drive_state.values if model.states else np.zeros((N + 1, 0))
     ends = ((slice(0, -1), u[:-1]), (slice(1, None), u[1:] if grid.linear else u[:-1]))
@@ -40,7 +39,6 @@ def motion(task: Task, grid: Grid, program: Program, solved: Solved, more: Mappi
     joints, moved = task.joints, list(model.arm.joints)
     pieces = hermite(np.diff(times), q[:, joints], qd[:, moved], *(each[:, moved] for each in qdd))
     report = {
-        "duration": T,
         "cost": solved.cost,
         **_ending(task, q[-1], qd[-1]),
         "intervals": N,

@@ -111,8 +111,7 @@ def optimal_motion(
 def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
     """Grid after grid until the simulation agrees."""
     joints = task.joints
-    guess = np.where(np.isfinite(task.torque), task.torque, np.inf)
-    known = prescribed(task.model, task.start[joints], task.end[joints], guess, task.duration)
+    known = prescribed(task.model, task.start[joints], task.end[joints], task.torque, task.duration)
     rigid = _rigid_duration(task, grids[0], steps) if task.weights["time"] else None
     best, taken = None, 0
     stopped = Stopped()
@@ -226,7 +225,7 @@ def _bounds(task: Task, grid: Grid, known: Known) -> tuple[Array, Array]:
     lower, upper = np.full(grid.size, -np.inf), np.full(grid.size, np.inf)
     upper[grid.inputs], lower[grid.inputs] = task.torque, -task.torque
     T = known.duration
-    lower[0], upper[0] = (T, T) if task.duration is not None else (T / FARTHEST, T * FARTHEST)
+    lower[grid.duration], upper[grid.duration] = (T, T) if task.duration is not None else (T / FARTHEST, T * FARTHEST)
     joints = list(model.arm.joints)
     ranges, rates = task.limits.ranges(len(joints)), task.limits.sizes("joint_rate", len(joints))
     for places in (grid.x, grid.nodes):
@@ -269,7 +268,7 @@ def _unpacked(grid: Grid, x: Array) -> Known:
     else:
         held = np.repeat(x[grid.inputs[:-1]], grid.points, axis=0)
         u = np.vstack([held[:1], held])
-    return Known(float(x[0]), shares, states, np.vstack([rates[:1], rates]), u)
+    return Known(float(x[grid.duration]), shares, states, np.vstack([rates[:1], rates]), u)
 
 
 def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
@@ -285,7 +284,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
         solved = _solved(own, replace(grid, model=rigid), known, steps)[1]
     except FlexarmError:
         return None
-    return float(solved.x[0]) if solved.found else None
+    return float(solved.x[grid.duration]) if solved.found else None
 
 
 def _why_not(task: Task, grid: Grid, solved: Solved) -> str:

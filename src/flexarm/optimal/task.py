@@ -49,6 +49,7 @@ class Task:
 
 
 def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, duration: Any, tolerance: Any) -> Task:
+    """The task of these arguments of `optimal_motion`; raises `DescriptionError`."""
     with refused("optimal_motion"):
         checked_instance(model, Model, "model")
         checked_number(tolerance, "m", POSITIVE, "tolerance")
