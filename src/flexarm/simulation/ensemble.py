@@ -16,7 +16,7 @@ from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
 from flexarm.simulation import memory, methods
 from flexarm.simulation.dataset import checked_keep, kept_of, numbers
-from flexarm.simulation.disturbance import disturbed_many
+from flexarm.simulation.disturbance import disturbed_many, listed
 from flexarm.simulation.ensemble_dataset import dataset
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, groups, tasks
@@ -120,7 +120,7 @@ def simulate_many(
     if values is not None and values.ndim > 2:
         raise DescriptionError(f"p has shape {values.shape}; it must be ({len(model.p)},) or (N, {len(model.p)})")
     outsides, around = _outsides(w, model)
-    disturbances, by = _disturbances(disturbance)
+    disturbances, by = listed(disturbance)
     told = {"p": values, "u": which, "w": around, "disturbance": by}
     count = _count(runs, {**{k: x for k, x in given.items() if x is not None}, **told})
     if values is not None and values.ndim == 1:
@@ -242,16 +242,6 @@ def _outsides(w: Any, model: Model) -> tuple[list[Outside], Array | None]:
             places[id(each)] = len(found) - 1
         around[i] = len(found) - 1 if rows else places[id(each)]
     return found, around
-
-
-def _disturbances(given: Any) -> tuple[list[Any], Array | None]:
-    """Each, and which of them in each run; None where it is the same in all."""
-    if isinstance(given, np.ndarray) and given.ndim == 2:
-        return list(given), np.arange(len(given))
-    if not isinstance(given, list | tuple) or all(isinstance(each, Real) for each in given):
-        return [given], None
-    unique = {id(each): each for each in given}
-    return list(unique.values()), np.array([[*unique].index(id(each)) for each in given], dtype=np.int64)
 
 
 def _disturbed(
