@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import flexarm as fa
-from flexarm.control import Integral, JointPD, Law, Observed, Sampled, Saturated, show
+from flexarm.control import Integral, JointPD, Law, Linear, Observed, Sampled, Saturated, show
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sampled. period is")  # the fastest mode needs no control here
 SLEW = fa.Quintic((0.0, 0.0), (0.4, 0.2), 0.3)
@@ -217,6 +217,32 @@ def test_python_shows_it_in_many_runs(model):
 
     laws = [Sampled(law, 0.01, sensors=SENSORS[:2], limit=0.15, seed=seed) for seed in (1, 2)]
     as_alone(model, 0.1, laws, ["measured", "command"], **FIXED)
+
+
+def test_one_function_behind_other_sensors_is_another_controller(model):
+    def law(t, y):
+        return [0.2 - y[0], 0.0]
+
+    laws = [Sampled(law, 0.01, sensors=[fa.Encoder(coordinate=f"{link}.motor")]) for link in ("upper", "fore")]
+    found = fa.simulate_many(model, 0.1, u=laws, record=["command"], **FIXED)
+    read = 0.2 - found.command.values[:, :, 0]
+    ends = found.q.sel(coordinate=["upper.motor", "fore.motor"]).values
+    sampled = np.searchsorted(found.time.values, [0.02, 0.04, 0.06, 0.08])  # times of samples and of the result
+    for i in range(2):
+        assert np.abs(read[i, sampled] - ends[i, sampled, i]).max() < 1e-6
+    assert np.abs(read[0] - read[1]).max() > 1e-3
+
+
+def test_one_linear_system_made_discrete_in_other_ways_is_another_controller(model):
+    control = pytest.importorskip("control")
+    lag = control.ss([[-20.0]], [[20.0]], [[-3.0], [0.0]], [[-1.0], [0.0]])
+    linear = Linear(lag, sensors=[fa.Encoder(coordinate="upper.motor")])
+    laws = [Sampled(linear, 0.02, method=method) for method in ("tustin", "euler")]
+    q0 = [0.3, *7 * [0.0]]
+    found = fa.simulate_many(model, 0.2, q0, u=laws, **FIXED)
+    for i, law in enumerate(laws):
+        assert np.abs(found.q.values[i] - fa.simulate(model, 0.2, u=law, q0=q0, **FIXED).q.values).max() < 1e-9
+    assert np.abs(found.q.values[0] - found.q.values[1]).max() > 1e-4
 
 
 def test_many_laws_show_the_same_names_each_its_own(model):

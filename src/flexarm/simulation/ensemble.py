@@ -276,8 +276,8 @@ def _designed(each: Any, model: Model, designed: dict[Any, Input], record: tuple
     """An input; sampled controllers that differ in their seeds alone are designed once."""
     if not isinstance(each, Sampled):
         return _recording(as_input(each, model), record, model)
-    limits = (x if isinstance(x, Real) else id(x) for x in (each.limit, each.rate_limit))
-    key = id(each.controller), each.period, each.delay, *limits
+    others = (x if isinstance(x, Real) else id(x) for x in (each.limit, each.rate_limit, each.sensors))
+    key = id(each.controller), each.period, each.delay, each.method, *others
     if key not in designed:
         designed[key] = _recording(as_input(each, model), record, model)
     return like(designed[key], each.seed)
