@@ -118,7 +118,7 @@ def _packed(motion: OptimalMotion, warned: Warned) -> bytes:
 
     parts = {field.name: told(getattr(motion, field.name)) for field in fields(motion)}
     file = io.BytesIO()
-    np.savez(file, text=np.array(json.dumps({"parts": parts, "warned": warned})), **arrays)
+    np.savez(file, text=np.array(json.dumps({"parts": parts, "warned": warned})), **arrays)  # type: ignore[arg-type]
     return file.getvalue()
 
 

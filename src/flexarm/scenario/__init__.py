@@ -198,8 +198,8 @@ class Scenario(Described):
         if isinstance(self.input, FOLLOWING) and self.reference is None:
             raise Fault("reference", f"is missing; the input {self.input.type!r} follows it")
         if isinstance(self.input, OptimalTorquesInput) and not isinstance(self.reference, OptimalReference):
-            kind = self.reference.type if self.reference else ""
-            raise Fault("reference", f"is of type {kind!r}; the input 'optimal-torques' needs one of type 'optimal'")
+            given = "missing" if self.reference is None else f"of type {self.reference.type!r}"
+            raise Fault("reference", f"is {given}; the input 'optimal-torques' needs one of type 'optimal'")
         if self.controller is not None and self.input is not None:
             raise Fault("controller", "is given beside an input; give one of them")
         if self.controller is not None and self.reference is None and (kind := follower(self.controller)):
