@@ -13,7 +13,7 @@ from flexarm.checks import Described
 from flexarm.commands.completion import bundled_or_file
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_file, say, table
-from flexarm.errors import DescriptionError, InterruptedRun
+from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
 
 if TYPE_CHECKING:
     from flexarm.model import Model
@@ -48,6 +48,7 @@ def optimize(
     from flexarm.model import Model
     from flexarm.optimal.active import active
     from flexarm.optimal.limits import Limits
+    from flexarm.pictures.view import check_suffix, opened
     from flexarm.scenario import OptimalReference, load_scenario
 
     chosen = load_scenario(scenario)
@@ -59,8 +60,6 @@ def optimize(
         chosen = _changed(chosen, reference, set_)
     place = Path(f"{escape.file_name(chosen.name)}.html") if out is None else out
     if view:
-        from flexarm.pictures.view import check_suffix
-
         check_suffix(place, f"--out {place}")
         check_file(place, "--out" if out is not None else "the page's place")
     model = Model(chosen.loaded_arm())
@@ -74,18 +73,20 @@ def optimize(
         motion: Any = chosen.motion(model)
     limits = chosen.reference.limits or Limits()  # type: ignore[union-attr]  # as above
     found = _document(chosen, model, motion, active(model, motion, limits))
-    if view and not pressed:
-        found["written"] = [_page(chosen, place)]
-    if json:
-        show_document("optimize", found)
-    else:
+    if not json:
         _show(found)
+    view = view and not pressed
+    failure = _page(chosen, place) if view else None
+    if json:
+        show_document("optimize", found | {"written": [place] if view else []})
+    elif view:
+        say(f"written: {place}")
     if pressed:
         raise InterruptedRun(pressed[0])
+    if failure:
+        raise SimulationError(f"{failure}; the part before is in {place}", failure.result)
     if view and browser:
-        from flexarm.pictures.view import opened
-
-        opened(found["written"][0])
+        opened(place)
 
 
 def _changed(scenario: "Scenario", reference: "OptimalReference", given: list[str]) -> "Scenario":
@@ -104,10 +105,10 @@ def _changed(scenario: "Scenario", reference: "OptimalReference", given: list[st
             raise DescriptionError(f"is {text!r}; it must be KEY=VALUE, as limits.torque=0.5", field="--set")
         place[last] = _value(value)
     try:
-        changed = scenario.replace(reference=whole)
+        changed = scenario.replace(reference=type(reference)(**whole))
         changed.check(changed.loaded_arm())
     except DescriptionError as error:
-        raise error.inside("--set", "Scenario") from None
+        raise error.inside("--set", type(reference).__name__) from None
     return changed
 
 
@@ -146,13 +147,19 @@ def _document(scenario: "Scenario", model: "Model", motion: "OptimalMotion", lim
     }
 
 
-def _page(scenario: "Scenario", place: Path) -> Path:
-    """The scenario run, on a page; one in which nothing drives the arm, under the torques of the motion."""
+def _page(scenario: "Scenario", place: Path) -> SimulationError | None:
+    """Write the page of the scenario's run, under the motion's torques where nothing else drives it; why it failed."""
     from flexarm.pictures.view import viewed
 
     if scenario.input is None and scenario.controller is None:
         scenario = scenario.replace(input={"type": "optimal-torques"})
-    return viewed([scenario.run()]).save(place)
+    failure = None
+    try:
+        result: Any = scenario.run()
+    except SimulationError as error:
+        failure, result = error, error.result
+    viewed([result]).save(place)
+    return failure
 
 
 def _show(found: dict[str, Any]) -> None:
@@ -171,7 +178,5 @@ def _show(found: dict[str, Any]) -> None:
         drawn.add_row(f"at {limit}", f"{', '.join(own)} of the time")
     drawn.add_row("search", f"{found['intervals']} intervals, {found['steps']} steps, {found['seconds']:.3g} s")
     drawn.add_row("cost", f"{found['cost']:.6g}")
-    if "written" in found:
-        drawn.add_row("written", ", ".join(map(str, found["written"])))
     say(f"{found['name']}: {found['status']}", style="bold")
     say(drawn)

@@ -25,7 +25,8 @@ from flexarm.optimal import search
 from flexarm.optimal.motion import OptimalMotion
 
 Array = np.ndarray
-Warned = list[str]
+Found = tuple[OptimalMotion, list[Warning]]
+"""And what was warned of on the way."""
 
 SAID = "optimal_motion: "
 """How warnings of the search begin, which belong to the motion."""
@@ -33,34 +34,31 @@ SAID = "optimal_motion: "
 MOST = 16
 """Motions that a process remembers: what cannot be kept on disk is not found twice in it."""
 
-_known: dict[str, tuple[OptimalMotion, Warned]] = {}
+_known: dict[str, OptimalMotion] = {}
 
 
 def kept(model: Model, start: Any, end: Any, **asked: Any) -> OptimalMotion:
     """As `optimal_motion`, of numbers, words, and lists and tables of these; found anew where nobody has asked before.
 
-    The report says in `seconds` what it took when it was found. What the search then warned of is said each time, and
-    what Ctrl-C has ended is not kept.
+    The report says in `seconds` what it took when it was found. What the search then warned of is said once more in
+    every process, and what Ctrl-C has ended is not kept.
     """
     name = _name(model, {"start": start, "end": end, **asked})
-    known = _known.pop(name, None) or _read(name)
-    if known is not None:
-        _remember(name, known)
-        for text in known[1]:
-            warnings.warn(text, stacklevel=2)
-        return known[0]
-    motion, said = _found(model, start, end, asked)
+    if (known := _known.get(name)) is not None:
+        return known
+    there = _read(name)
+    motion, said = there or _found(model, start, end, asked)
     if not any(isinstance(each, InterruptedRun) for each in said):
-        known = motion, [text for text in map(str, said) if text.startswith(SAID)]
-        write(name, _packed(*known))
-        _remember(name, known)
+        if there is None:
+            write(name, _packed(motion, [text for text in map(str, said) if text.startswith(SAID)]))
+        _remember(name, motion)
     for each in said:
         warnings.warn(each, stacklevel=2)
     return motion
 
 
-def _found(model: Model, start: Any, end: Any, asked: Mapping[str, Any]) -> tuple[OptimalMotion, list[Warning]]:
-    """The motion, and the warnings on the way, which are not said yet."""
+def _found(model: Model, start: Any, end: Any, asked: Mapping[str, Any]) -> Found:
+    """The motion; the warnings are not said yet."""
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -69,8 +67,8 @@ def _found(model: Model, start: Any, end: Any, asked: Mapping[str, Any]) -> tupl
     return replace(motion, report=report), [each.message for each in said if isinstance(each.message, Warning)]
 
 
-def _remember(name: str, known: tuple[OptimalMotion, Warned]) -> None:
-    _known[name] = known
+def _remember(name: str, motion: OptimalMotion) -> None:
+    _known[name] = motion
     for old in list(_known)[:-MOST]:
         _known.pop(old, None)
 
@@ -102,7 +100,7 @@ def _plain(value: Any) -> Any:
 # -- a file ------------------------------------------------------------------------------------------------------------
 
 
-def _packed(motion: OptimalMotion, warned: Warned) -> bytes:
+def _packed(motion: OptimalMotion, warned: list[str]) -> bytes:
     """A .npz of all arrays, and of one text that says where they belong."""
     arrays: dict[str, Array] = {}
 
@@ -122,7 +120,7 @@ def _packed(motion: OptimalMotion, warned: Warned) -> bytes:
     return file.getvalue()
 
 
-def _read(name: str) -> tuple[OptimalMotion, Warned] | None:
+def _read(name: str) -> Found | None:
     """What `_packed` has made, if it is there."""
     content = read(name)
     if content is None:
@@ -139,4 +137,4 @@ def _read(name: str) -> tuple[OptimalMotion, Warned] | None:
             return [made(x) for x in inside] if kind == "list" else {k: made(x) for k, x in inside.items()}
 
         parts = {field: made(value) for field, value in whole["parts"].items()}
-    return OptimalMotion(**parts), whole["warned"]
+    return OptimalMotion(**parts), [UserWarning(text) for text in whole["warned"]]

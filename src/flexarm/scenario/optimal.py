@@ -114,4 +114,7 @@ class OptimalReference(Described):
         from flexarm.optimal.kept import kept  # late: as above
 
         asked = {name: value for name, value in self if value is not None and name != "type"}
-        return kept(model, **{"start": tuple(initial)} | asked)
+        try:
+            return kept(model, **{"start": tuple(initial)} | asked)
+        except DescriptionError as error:
+            raise DescriptionError(str(error).removeprefix("optimal_motion: ")) from None
