@@ -59,7 +59,7 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
             raise Fault("model", f"has no input: nothing moves arm {model.arm.name!r}")
         if limits is not None and not isinstance(limits, Limits | Mapping):
             raise Fault("limits", f"is {shown(limits)}; it must be Limits, or a dict of them")
-        weights = _weights(objective)
+        weights = checked_weights(objective)
         if duration is not None:
             checked_number(duration, "s", POSITIVE, "duration")
         if duration is not None and weights["time"]:
@@ -84,8 +84,8 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
     return Task(model, ends[0], ends[1], (held[0], held[1]), given, found, weights, duration, float(tolerance))
 
 
-def _weights(objective: Any) -> dict[str, float]:
-    """A weight for each part of the cost."""
+def checked_weights(objective: Any) -> dict[str, float]:
+    """A weight for each part of the cost; raises `Fault`."""
     given = {objective: 1.0} if isinstance(objective, str) else objective
     if not isinstance(given, Mapping) or not given or not set(given) <= set(COSTS):
         raise Fault("objective", f"is {shown(objective)}; it must be {choices(*COSTS)}, or weights of them in a dict")
