@@ -33,7 +33,9 @@ class Known:
     def signs(self, t: Any) -> Array:
         """Sides of the inputs at times of any shape, (..., m)."""
         t = np.asarray(t, dtype=float)
-        sides = [s * (-1.0) ** sum(t >= each for each in own) for s, own in zip(self.begins, self.switches, strict=True)]
+        sides = [
+            s * (-1.0) ** sum(t >= each for each in own) for s, own in zip(self.begins, self.switches, strict=True)
+        ]
         return np.stack([np.broadcast_to(side, t.shape) for side in sides], axis=-1)
 
 

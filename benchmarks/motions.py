@@ -244,3 +244,187 @@ def exact(name: str, model: fa.Model, case: Case) -> float | None:
         T = arm.fastest(shares, 0.5 * case.first, 4 * case.first)
         return arm.impossible(arm.farthest(shares, T)[2], 2 * T)
     return None
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def measure(quick: bool) -> list[Table]:
+    """Optimal motions beside shapers and controllers; beside exact solutions."""
+    names = list(CASES)[:4] if quick else list(CASES)
+    return [compared(names), solved_exactly()]
+
+
+def compared(names: list[str]) -> Table:
+    """A row a case."""
+    table = Table(
+        "Optimal motions beside shapers and controllers",
+        (
+            "motion, within",
+            "fastest, tip at rest after",
+            "rigid arm's",
+            "known",
+            *(kind.upper() for kind in KINDS),
+            "under control",
+            "tip left swinging",
+            "solved in",
+            "targets",
+            "met",
+        ),
+    )
+    for name in names:
+        case = CASES[name]
+        model = fa.Model(case.arm())
+        others = rivals(model, case)
+        try:
+            found = fastest(model, case)
+        except fa.FlexarmError as error:
+            table.add(title(model, case, name), f"none: {error}", *[""] * 2, *cells(others), "", "", "", "**no**")
+            continue
+        if name == "Subudhi & Morris, elastic joints":
+            table.picture = picture(case, model, found, others)
+        truth = exact(name, model, case)
+        report = found.motion.report
+        rigid = report.get("rigid_duration")
+        met = judged(found.left, case.tolerance, "")[1] == judged(found.seconds, case.seconds, "")[1] == "yes"
+        table.add(
+            title(model, case, name),
+            f"{found.motion.duration:.4f} s, {found.rest:.4f} s",
+            "" if rigid is None else f"{rigid:.4f} s",
+            "" if truth is None else f"{truth:.4f} s",
+            *cells(others),
+            length(found.left),
+            time(found.seconds),
+            f"< {length(case.tolerance)}, < {time(case.seconds)}",
+            "yes" if met else "**no**",
+        )
+        if found.said:
+            table.notes.append(f"{name}: the solver says: {found.said}.")
+    table.notes.insert(
+        0,
+        "Fastest: how long the motion is, and when its tip is within the tolerance (the first of the targets) for good; the others: the "
+        "latter. All within the same torques, none with feedback but what is under control. Known: see below; of the "
+        "flexible link what its linear equations allow to no input at all, of which its own differ a little. ZV, ZVD, EI: one joint, a bang-bang command, shaped for "
+        "the free arm; else the drives exactly along a shaped quintic, as under controllers that are stiff beyond measure; of "
+        "shapers for one, two and three modes the best. Quintics are slowed until their torques fit the limits and the tip "
+        "comes to rest; in brackets the fastest that the limits alone allow, and how far its tip then goes on to swing. Left swinging: "
+        "in the nonlinear simulation of the torques, rtol 1e-10, the drives stopped at the end. Solved in: of the wall clock, once, "
+        "the arm's code compiled on the way where it was not.",
+    )
+    return table
+
+
+def title(model: fa.Model, case: Case, name: str) -> str:
+    units = sorted(set(model.arm.input_units))
+    return f"{name}, {', '.join(f'{x:g}' for x in case.limit)} {' and '.join(units)}"
+
+
+def length(x: float) -> str:
+    """In millimetres."""
+    return f"{1e3 * x:.2g} mm"
+
+
+Rivals = dict[str, Arrival | None]
+
+
+def rivals(model: fa.Model, case: Case) -> Rivals:
+    """By kind of shaper, and by law."""
+    found: Rivals = {}
+    if model.nv > len(model.inputs):
+        for kind in KINDS:
+            if case.single:
+                found[kind] = shaped_steps(model, case.end[0], case.limit[0], case.tolerance, kind)
+            else:
+                found[kind] = led(model, case.start, case.end, case.limit, case.tolerance, kind, case.first)
+    for name, (law, late) in case.laws.items():
+        found[name] = controlled(model, case.start, case.end, case.limit, case.tolerance, law, case.first, late)
+    return found
+
+
+def cells(others: Rivals) -> list[str]:
+    """Of the kinds of shapers, and of the laws together."""
+    laws = [f"{name}: {arrived(each)}" for name, each in others.items() if name not in KINDS]
+    return [*(arrived(others[kind]) if kind in others else "" for kind in KINDS), "; ".join(laws)]
+
+
+def arrived(found: Arrival | None) -> str:
+    """When the tip rests."""
+    if found is None:
+        return "does not rest"
+    if found.limited is None:
+        return f"{found.rest:.2f} s"
+    return f"{found.rest:.2f} s ({found.limited.ends:.2f} s: {length(found.limited.left)})"
+
+
+def picture(case: Case, model: fa.Model, found: Solved, others: Rivals) -> Picture:
+    """Torques, deflections and the tip's distance from its goal: the optimal motion, and the best shaped one."""
+    best = min((each for kind in KINDS if (each := others[kind]) is not None), key=lambda each: each.rest)
+    there = place(model, case.end)
+    runs = {"optimal": found.run, "shaped": best.run}
+
+    def drawn() -> Any:
+        from flexarm import style
+
+        figure = style.figure(9, 6, layout="constrained")
+        grid = figure.subplots(2, 2, sharex=True)
+        for i, (name, run) in enumerate(runs.items()):
+            t = run.time.values
+            off = 1e3 * np.linalg.norm(run.tip.values - there, axis=1)
+            bent = 1e3 * run.deflection.sel(axis="y").values[:, -1]
+            for axes, y in zip(grid.ravel(), (*run.u.values.T, bent, np.maximum(off, 1e-4)), strict=True):
+                axes.plot(t, y, **style.curve(i), label=name)
+        labels = [f"{name} [N m]" for name in model.inputs]
+        for axes, label in zip(grid.ravel(), [*labels, "fore deflection [mm]", "tip from its goal [mm]"], strict=True):
+            axes.set_ylabel(label)
+        grid[1, 1].set_yscale("log")
+        grid[1, 1].axhline(1e3 * case.tolerance, **style.WANTED)
+        for axes in grid[1]:
+            axes.set_xlabel("time [s]")
+        grid[0, 0].legend()
+        figure.suptitle("Elastic joints and links: the fastest motion, and the best shaped one within the same torques")
+        return style.finished(figure)
+
+    return Picture("optimal-motion.svg", drawn)
+
+
+def switches(motion: OptimalMotion, limit: Array) -> list[list[float]]:
+    """When each input changes sides [s]. In an interval in which a held input is neither at the one limit nor at the other,
+    that is where one that jumps has the same mean."""
+    found: list[list[float]] = []
+    for u in (motion.u[:-1] / limit).T:
+        sides, own = np.where(np.abs(u) > 1 - 1e-4, np.sign(u), 0.0), []
+        whole = np.flatnonzero(sides)
+        for a, b in zip(whole[:-1], whole[1:], strict=True):
+            if sides[a] != sides[b]:
+                h = np.diff(motion.times)[a + 1 : b]
+                own.append(float(motion.times[a + 1] + (h * (1 + sides[a] * u[a + 1 : b]) / 2).sum()))
+        found.append(own)
+    return found
+
+
+def solved_exactly() -> Table:
+    """End and switches of the two motions that are known."""
+    table = Table("Optimal motions beside exact solutions", ("motion", "exact", "found", "off", "target", "met"))
+    for name, reference in (("two masses", known.two_masses()), ("rigid two-link arm", known.two_links().motion)):
+        case = CASES[name]
+        try:
+            motion = fastest(fa.Model(case.arm()), case).motion
+        except fa.FlexarmError as error:
+            table.add(name, f"{reference.end:.6f} s", f"none: {error}", "", "", "**no**")
+            continue
+        pairs = [("end", reference.end, motion.duration, 1e-4)]
+        for i, (wanted, own) in enumerate(zip(reference.switches, switches(motion, np.array(case.limit)), strict=True)):
+            numbers = [*own, *[float("nan")] * len(wanted)][: len(wanted)]
+            pairs += [(f"input {i + 1} switches", *pair, 1e-3) for pair in zip(wanted, numbers, strict=True)]
+            if len(own) != len(wanted):
+                table.notes.append(f"{name}: input {i + 1} changes sides {len(own)} times, and should {len(wanted)}.")
+        for what, truth, found, target in pairs:
+            off = abs(found - truth)
+            cell = f"{found:.6f} s" if np.isfinite(found) else "none"
+            table.add(f"{name}: {what}", f"{truth:.6f} s", cell, f"{off:.1e}", *judged(off, target, f"{target:g} s"))
+    table.notes.append(
+        "Exact: roots of the switching equations, with Pontryagin's conditions checked along the motion, by SciPy and "
+        "equations that are not the package's (benchmarks/known.py). The arm of two rods is example 12.4.2 of Luus, Iterative "
+        "Dynamic Programming (2000); PSOPT prints 2.983021 s for it, on its finest grid."
+    )
+    return table

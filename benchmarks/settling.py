@@ -16,7 +16,7 @@ MODES = 3
 PERIODS = 3.0
 """Of the slowest vibration, for which a tip is watched after its motion has ended."""
 SAMPLES = 1501
-KEPT = ["tip", "u"]
+KEPT = ["tip", "u", "deflection"]
 SAME = 1.003
 """Durations that differ by less are not told apart."""
 LONGER = 1.08
@@ -75,7 +75,9 @@ class Arrival:
     limited: "Arrival | None" = None
 
 
-def attempt(moved: Callable[[], Any], limit: Any, times: tuple[float, float], there: Array, tolerance: float) -> Arrival:
+def attempt(
+    moved: Callable[[], Any], limit: Any, times: tuple[float, float], there: Array, tolerance: float
+) -> Arrival:
     """The arrival of a run, `times` its reference's duration and the command's; of one that fails, never, with more input
     than there is."""
     try:
