@@ -193,7 +193,8 @@ def fastest(model: fa.Model, case: Case) -> Solved:
     run, held, there = played(model, case, motion)
     whole = joined(run, held, motion.duration)
     left = swing(whole, there, motion.duration)
-    return Solved(motion, seconds, settled(whole, there, case.tolerance), left, run, "; ".join(map(_said, heard)))
+    rest = settled(whole, there, case.tolerance, motion.duration + 2 * float(held.time.values[-1]) / 3)
+    return Solved(motion, seconds, rest, left, run, "; ".join(map(_said, heard)))
 
 
 def _said(warning: warnings.WarningMessage) -> str:
@@ -321,7 +322,7 @@ def title(model: fa.Model, case: Case, name: str) -> str:
 
 def length(x: float) -> str:
     """In millimetres."""
-    return f"{1e3 * x:.2g} mm"
+    return f"{1e3 * x:.2g} mm" if x < 0.1 else f"{x:.2g} m"
 
 
 Rivals = dict[str, Arrival | None]
@@ -350,15 +351,16 @@ def cells(others: Rivals) -> list[str]:
 def arrived(found: Arrival | None) -> str:
     """When the tip rests."""
     if found is None:
-        return "does not rest"
-    if found.limited is None:
-        return f"{found.rest:.2f} s"
-    return f"{found.rest:.2f} s ({found.limited.ends:.2f} s: {length(found.limited.left)})"
+        return "wants more"
+    if np.isfinite(found.rest):
+        fast = found.limited
+        return f"{found.rest:.2f} s" + (f" ({fast.ends:.2f} s: {length(fast.left)})" if fast else "")
+    return f"does not rest ({found.ends:.2f} s: {length(found.left)})"
 
 
 def picture(case: Case, model: fa.Model, found: Solved, others: Rivals) -> Picture:
     """Torques, deflections and the tip's distance from its goal: the optimal motion, and the best shaped one."""
-    best = min((each for kind in KINDS if (each := others[kind]) is not None), key=lambda each: each.rest)
+    best = min((each for kind in KINDS if (each := others[kind]) and np.isfinite(each.rest)), key=lambda each: each.rest)
     there = place(model, case.end)
     runs = {"optimal": found.run, "shaped": best.run}
 

@@ -14,28 +14,27 @@ KINDS = ("zv", "zvd", "ei")
 MODES = 3
 """Most modes that a shaper is made for: it takes as many as bring the arm to rest soonest."""
 PERIODS = 3.0
-"""Of the slowest vibration, for which a tip is watched after its motion has ended."""
+"""Of the slowest vibration, for which a tip is watched after its motion has ended; in the last of them it must rest."""
 SAMPLES = 1501
 KEPT = ["tip", "u", "deflection"]
 SAME = 1.003
 """Durations that differ by less are not told apart."""
-LONGER = 1.08
+LONGER = 1.12
 """By how much a motion is slowed at once whose torques fit and which leaves the tip swinging."""
-SLOWEST = 6.0
+SLOWEST = 4.0
 """Times the duration that the torques want: a motion that still swings then is given up."""
 
 
-def settled(run: Any, end: Any, tolerance: float) -> float:
-    """When the tip of a run has come within `tolerance` [m] of `end` (3,) for good [s]; infinite if it has not.
-
-    It is watched until the run is over; between samples it goes on a straight line.
+def settled(run: Any, end: Any, tolerance: float, since: float) -> float:
+    """When the tip of a run has come within `tolerance` [m] of `end` (3,) for good [s]; infinite if it has not, from `since`
+    [s] on at the latest until the run is over. Between samples it goes on a straight line.
     """
     t, off = run.time.values, np.linalg.norm(run.tip.values - np.asarray(end), axis=1)
     outside = np.flatnonzero(off > tolerance)
     if not len(outside):
         return 0.0
     k = int(outside[-1])
-    if k == len(t) - 1:
+    if k == len(t) - 1 or t[k] > since:
         return float("inf")
     return float(np.interp(-tolerance, -off[k : k + 2], t[k : k + 2]))
 
@@ -76,21 +75,21 @@ class Arrival:
 
 
 def attempt(
-    moved: Callable[[], Any], limit: Any, times: tuple[float, float], there: Array, tolerance: float
+    moved: Callable[[], Any], limit: Any, times: tuple[float, float, float], there: Array, tolerance: float
 ) -> Arrival:
-    """The arrival of a run, `times` its reference's duration and the command's; of one that fails, never, with more input
-    than there is."""
+    """The arrival of a run; of one that fails, never, with more input than there is. `times`: the reference's duration, the
+    command's end, and when the tip must rest at the latest."""
     try:
         run = moved()
     except fa.FlexarmError:
-        return Arrival(*times, float("inf"), float("inf"), float("inf"), None)
+        return Arrival(*times[:2], float("inf"), float("inf"), float("inf"), None)
     used = float((np.abs(run.u.values) / np.asarray(limit)).max())
-    return Arrival(*times, settled(run, there, tolerance), used, swing(run, there, times[1]), run)
+    return Arrival(*times[:2], settled(run, there, tolerance, times[2]), used, swing(run, there, times[1]), run)
 
 
 def within(tried: Callable[[float], Arrival], first: float) -> Arrival | None:
-    """The fastest of the motions `tried(duration)` whose inputs stay within their limits and which come to rest; None if
-    there is none.
+    """The fastest of the motions `tried(duration)` whose inputs stay within their limits and which come to rest; the fastest
+    that the limits allow where none rests, None where all want more.
 
     First the duration at which the inputs just fit is found, by halving from `first`; then it grows until the arm rests.
     """
@@ -108,7 +107,7 @@ def within(tried: Callable[[float], Arrival], first: float) -> Arrival | None:
     limited = found
     while found.used > 1 or not np.isfinite(found.rest):
         if found.duration > SLOWEST * limited.duration:
-            return None
+            return limited
         found = tried(LONGER * found.duration)
     return found if found is limited else replace(found, limited=limited)
 
@@ -152,7 +151,8 @@ def led(
             def run() -> Any:
                 return fa.simulate(model, until, drives, q0=q0, samples=SAMPLES, keep=KEPT, progress=False)
 
-            return attempt(run, limit, (duration, duration + shaper.duration), there, tolerance)
+            ends = duration + shaper.duration
+            return attempt(run, limit, (duration, ends, ends + 2 * watched / 3), there, tolerance)
 
         each = within(tried, first)
         if each is not None and (found is None or each.rest < found.rest):
@@ -180,7 +180,7 @@ def controlled(
                 model, duration + late, u, q0=q0, method="auto", samples=2 * SAMPLES, keep=KEPT, progress=False
             )
 
-        return attempt(run, limit, (duration, duration), there, tolerance)
+        return attempt(run, limit, (duration, duration, duration + late - window(model, end) / 3), there, tolerance)
 
     return within(tried, first)
 
@@ -201,13 +201,14 @@ def shaped_steps(model: fa.Model, way: float, limit: float, tolerance: float, ki
 
         def tried(duration: float, shaper: fa.Shaper = shaper) -> Arrival:
             u = fa.shaped(fa.bang_bang(4 * mass * way / duration**2, duration / 2), shaper)
-            until = (duration + shaper.duration) * 1.2
+            ends = duration + shaper.duration
+            until = ends + 2 * shaper.duration
 
             def run() -> Any:
                 return fa.simulate(model, until, u, samples=SAMPLES, keep=KEPT, progress=False, rtol=1e-10)
 
             steps = float(np.abs(u.values_).max()) / limit
-            times = (duration, duration + shaper.duration)
+            times = (duration, ends, ends + shaper.duration)
             return replace(attempt(run, limit, times, there, tolerance), used=steps)
 
         each = within(tried, 2 * np.sqrt(mass * way / limit))
