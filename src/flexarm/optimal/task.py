@@ -60,7 +60,7 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
             raise Fault("model", f"has no input: nothing moves arm {model.arm.name!r}")
         if limits is not None and not isinstance(limits, Limits | Mapping):
             raise Fault("limits", f"is {shown(limits)}; it must be Limits, or a dict of them")
-        weights = _weights(objective)
+        weights = checked_weights(objective)
         if duration is not None:
             checked_number(duration, "s", POSITIVE, "duration")
         if duration is not None and weights["time"]:
@@ -99,8 +99,8 @@ def _rest(model: Model) -> Array:
     return np.array(model.arm.rest)[[i + model.nq - model.nv for i in model.arm.joints]]
 
 
-def _weights(objective: Any) -> dict[str, float]:
-    """A weight for each part of the cost."""
+def checked_weights(objective: Any) -> dict[str, float]:
+    """A weight for each part of the cost; raises `Fault`."""
     given = {objective: 1.0} if isinstance(objective, str) else objective
     if not isinstance(given, Mapping) or not given or not set(given) <= set(COSTS):
         raise Fault("objective", f"is {shown(objective)}; it must be {choices(*COSTS)}, or weights of them in a dict")
