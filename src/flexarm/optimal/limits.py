@@ -5,7 +5,7 @@ from typing import Annotated, Any, final
 import numpy as np
 from pydantic import BeforeValidator
 
-from flexarm.checks import Described, Fault, checked_array, shown
+from flexarm.checks import Described, Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 
@@ -62,6 +62,8 @@ class Limits(Described):
 
     def check(self, model: Model) -> None:
         """Raise `DescriptionError` where a limit is not for as many as the arm has."""
+        with refused("Limits"):
+            checked_instance(model, Model, "model")
         m, joints, links = len(model.inputs), len(model.arm.joints), len(model.arm.links)
         counts = {"torque": m, "torque_rate": m, "joint_range": joints, "joint_rate": joints, "deflection": links}
         for name, count in counts.items():
