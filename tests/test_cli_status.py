@@ -42,10 +42,13 @@ FAILING = (
 HELD = PUSH.replace(
     'input = { type = "rigid-inverse-dynamics" }', 'controller = { type = "joint-pd", Kp = 9.0, Kd = 2.0 }'
 )
-QUICKEST = PUSH.partition("reference")[0] + """
+QUICKEST = (
+    PUSH.partition("reference")[0]
+    + """
 reference = { type = "optimal", end = [0.1, 0.1], objective = "effort", duration = 1.0, tolerance = 0.05 }
 input = { type = "optimal-torques" }
 """
+)
 STUDY = """
 name = "few"
 scenario = "push.toml"
