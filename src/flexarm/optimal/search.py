@@ -25,7 +25,7 @@ from flexarm.optimal.task import Task, asked
 Array = np.ndarray
 
 SCHEMES = ("radau", "legendre")
-MOST_INTERVALS = 2000
+MOST_INTERVALS, MOST_STEPS = 2000, 1_000_000
 SCALED_COST = 500.0
 """The cost at the beginning, as the solver sees it: about this many times the slope of a row."""
 
@@ -97,13 +97,14 @@ def optimal_motion(
     """
     task = asked(model, start, end, limits, objective, duration, tolerance)
     with refused("optimal_motion"):
-        checked_whole(intervals, 2, "intervals")
-        checked_whole(most_intervals, intervals, "most_intervals")
-        for name, value, most in (("points", points, 9), ("most_intervals", most_intervals, MOST_INTERVALS)):
-            if checked_whole(value, 1, name) > most:
+        most = MOST_INTERVALS
+        counts = {"points": (points, 1, 9), "intervals": (intervals, 2, most), "steps": (steps, 1, MOST_STEPS)}
+        for name, (value, least, most) in counts.items():
+            if checked_whole(value, least, name) > most:
                 raise Fault(name, f"must be at most {most}")
-        checked_whole(steps, 1, "steps")
-        if scheme not in SCHEMES:
+        if checked_whole(most_intervals, int(intervals), "most_intervals") > MOST_INTERVALS:
+            raise Fault("most_intervals", f"must be at most {MOST_INTERVALS}")
+        if not isinstance(scheme, str) or scheme not in SCHEMES:
             raise Fault("scheme", f"is {shown(scheme)}; it must be {choices(*SCHEMES)}")
     grids: list[Grid] = []
     while not grids or 2 * grids[-1].intervals <= most_intervals:
