@@ -11,6 +11,7 @@ from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, ch
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.optimal.limits import Limits
+from flexarm.optimal.measures import SLACK, Measure, measures
 
 Array = np.ndarray
 
@@ -28,6 +29,7 @@ class Task:
     held: tuple[Array, Array]
     """Inputs that hold the arm at the start and at the end, (m,)."""
     limits: Limits
+    measures: list[Measure]
     weights: Mapping[str, float]
     duration: float | None
     tolerance: float
@@ -57,7 +59,7 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
             raise Fault("model", f"has no input: nothing moves arm {model.arm.name!r}")
         if limits is not None and not isinstance(limits, Limits | Mapping):
             raise Fault("limits", f"is {shown(limits)}; it must be Limits, or a dict of them")
-        weights = _weights(objective)
+        weights = checked_weights(objective)
         if duration is not None:
             checked_number(duration, "s", POSITIVE, "duration")
         if duration is not None and weights["time"]:
@@ -77,11 +79,13 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
         _check_held(name, model, u, given)
         ends.append(q)
         held.append(u)
-    return Task(model, ends[0], ends[1], (held[0], held[1]), given, weights, duration, float(tolerance))
+    found = measures(model, given)
+    _check_ends(model, ends, given, found)
+    return Task(model, ends[0], ends[1], (held[0], held[1]), given, found, weights, duration, float(tolerance))
 
 
-def _weights(objective: Any) -> dict[str, float]:
-    """A weight for each part of the cost."""
+def checked_weights(objective: Any) -> dict[str, float]:
+    """A weight for each part of the cost; raises `Fault`."""
     given = {objective: 1.0} if isinstance(objective, str) else objective
     if not isinstance(given, Mapping) or not given or not set(given) <= set(COSTS):
         raise Fault("objective", f"is {shown(objective)}; it must be {choices(*COSTS)}, or weights of them in a dict")
@@ -97,3 +101,18 @@ def _check_held(name: str, model: Model, u: Array, limits: Limits) -> None:
         unit = model.arm.input_units[i]
         needs = f"to stand at the {name} takes {abs(u[i]):.4g} {unit} at {model.inputs[i]!r}"
         raise DescriptionError(f"optimal_motion: {needs}; limits.torque allows {most[i]:.4g} {unit}")
+
+
+def _check_ends(model: Model, ends: list[Array], limits: Limits, found: list[Measure]) -> None:
+    """That the arm stands within its limits at both ends; where a free base ends, none can tell beforehand."""
+    joints = [i + model.nq - model.nv for i in model.arm.joints]
+    ranges = limits.ranges(len(joints))
+    for name, q in zip(("start", "end"), ends, strict=True):
+        where = f"optimal_motion: {name}:"
+        for i, (low, high) in zip(joints, ranges, strict=True):
+            if not low - SLACK <= q[i] <= high + SLACK:
+                at, allowed = model.coordinates[i], f"limits.joint_range allows from {low:.4g} to {high:.4g}"
+                raise DescriptionError(f"{where} {at!r} is {q[i]:.4g} {model.arm.units[i]}; {allowed}")
+        for each in found if name == "start" or not model.arm.free else ():
+            if beyond := each.beyond(q):
+                raise DescriptionError(f"{where} {beyond}")
