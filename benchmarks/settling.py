@@ -19,6 +19,8 @@ SAMPLES = 1501
 KEPT = ["tip", "u", "deflection"]
 SAME = 1.003
 """Durations that differ by less are not told apart."""
+FAR = 50.0
+"""Times the first duration, and a part as small: what is looked at."""
 LONGER = 1.12
 """By how much a motion is slowed at once whose torques fit and which leaves the tip swinging."""
 SLOWEST = 4.0
@@ -94,12 +96,12 @@ def within(tried: Callable[[float], Arrival], first: float) -> Arrival | None:
     rests.
     """
     below, found, duration = 0.0, None, first
-    while found is None or found.duration > SAME * below:
+    while found is None or found.duration > max(SAME * below, first / FAR):
         each = tried(duration)
         if each.used <= 1:
             found = each
             duration = (below + duration) / 2
-        elif duration > 1e3 * first:
+        elif duration > FAR * first:
             return None
         else:
             below = duration

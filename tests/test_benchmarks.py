@@ -158,7 +158,8 @@ def test_each_arm_of_a_tree_costs_the_same(flexible, free, more):
 def ringing(duration, until, amplitude, used, late=0.0):
     """A tip that rings about zero with a period of one second, dying away by half in each, after it has arrived."""
     t = np.linspace(0, until, 4001)
-    y = np.where(t < duration, 1.0, amplitude * np.cos(2 * np.pi * (t - duration)) * 0.5 ** (t - duration) + late)
+    since = np.maximum(t - duration, 0.0)
+    y = np.where(t < duration, 1.0, amplitude * np.cos(2 * np.pi * since) * 0.5**since + late)
     tip = np.stack([y, 0 * t, 0 * t], axis=1)
     data = {"tip": (("time", "axis"), tip), "u": (("time", "input"), np.full((len(t), 1), used))}
     return xarray.Dataset(data, coords={"time": t})
