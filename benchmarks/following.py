@@ -19,6 +19,7 @@ from benchmarks.report import Picture, Table, time
 from flexarm import analysis, style
 from flexarm.control import Composite, DesignedFor, JointPD, Observed, Predictive, Sampled, Tracking
 from flexarm.optimal import OptimalMotion, optimal_motion
+from flexarm.trajectory import reference_values
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,8 +112,7 @@ def contenders(motion: Callable[[float], OptimalMotion]) -> dict[str, Contender]
     def known(law: Any, noisy: bool) -> Any:
         return DesignedFor(Observed(law, seen) if noisy else law, model)
 
-    def by_law(law: Callable[[bool], Any], reference: Any, arrival: float) -> Contender:
-        place = partial(places, model, reference)
+    def by_law(law: Callable[[bool], Any], place: Callable[[Array], Array], arrival: float) -> Contender:
         return Contender(law, place, arrival, PERIOD, lambda plant: law(plant.noisy))
 
     def shaped_pd() -> Contender:
@@ -121,16 +121,18 @@ def contenders(motion: Callable[[float], OptimalMotion]) -> dict[str, Contender]
         reference = fa.shaped(slew, calm)
         encoder = {"filter": 200.0, "resolution": 2e-4, "noise": 1e-4}
         law = {noisy: JointPD(reference, **gains, **(encoder if noisy else {})) for noisy in (False, True)}
-        return by_law(lambda noisy: DesignedFor(law[noisy], model), reference, 1.5 + calm.duration)
+        place = partial(places_of_joints, reference)
+        return by_law(lambda noisy: DesignedFor(law[noisy], model), place, 1.5 + calm.duration)
 
     def composite() -> Contender:
         slew = fa.Quintic((0.0, 0.0), END, 2.05)
-        return by_law(lambda noisy: known(Composite(slew, Kp=9.0, Kd=6.0), noisy), slew, 2.05)
+        law = Composite(slew, Kp=9.0, Kd=6.0)
+        return by_law(lambda noisy: known(law, noisy), partial(places_of_joints, slew), 2.05)
 
     def optimal(share: float) -> Contender:
         best = motion(share * LIMIT)
         follow = Tracking(best, bandwidth=BANDWIDTH, hold=not best.linear)
-        return by_law(lambda noisy: known(follow, noisy), best, best.duration)
+        return by_law(lambda noisy: known(follow, noisy), partial(places_of_all, best), best.duration)
 
     def predictive(share: float) -> Contender:
         best = motion(share * LIMIT)
@@ -141,7 +143,7 @@ def contenders(motion: Callable[[float], OptimalMotion]) -> dict[str, Contender]
             heard = seen if noisy else None
             return Predictive(best, **given, limit=LIMIT, horizon=HORIZON, nominal=model, sensors=heard)
 
-        place = partial(places, model, best)
+        place = partial(places_of_all, best)
         return Contender(law, place, best.duration, SLOWLY, lambda plant: None if plant.noisy or plant.late else follow)
 
     return {
@@ -166,23 +168,23 @@ def fastest(torque: float) -> OptimalMotion:
     return optimal_motion(nominal(), (0.0, 0.0), END, limits={"torque": torque})
 
 
-def places(model: fa.Model, reference: Any, t: Array) -> Array:
-    """Where a reference has the tip (k, 3): that of the bending arm where the reference is of all coordinates, else that
-    of the rigid one."""
-    if isinstance(reference, OptimalMotion):
-        from scipy.interpolate import CubicHermiteSpline
+def places_of_joints(reference: Any, t: Array) -> Array:
+    """Where a reference of the joints has the tip of the rigid arm (k, 3)."""
+    return fa.Model(nominal().arm.rigid()).tip(reference_values(reference, t))[:, :3, 3]
 
-        q = CubicHermiteSpline(reference.times, reference.q, reference.qd)(np.minimum(t, reference.duration))
-        return model.tip(q)[:, :3, 3]
-    from flexarm.trajectory import reference_values
 
-    return fa.Model(model.arm.rigid()).tip(reference_values(reference, t))[:, :3, 3]
+def places_of_all(motion: Any, t: Array) -> Array:
+    """Where a motion of all coordinates has the tip of the bent arm (k, 3)."""
+    from scipy.interpolate import CubicHermiteSpline
+
+    q = CubicHermiteSpline(motion.times, motion.q, motion.qd)(np.minimum(t, motion.duration))
+    return nominal().tip(q)[:, :3, 3]
 
 
 @cache
 def ended() -> Array:
     """Where the tip is to be at last (3,)."""
-    return fa.Model(nominal().arm.rigid()).tip(np.array(END))[:3, 3]
+    return np.array(fa.Model(nominal().arm.rigid()).tip(np.array(END))[:3, 3])
 
 
 # -- runs --------------------------------------------------------------------------------------------------------------
@@ -287,9 +289,10 @@ def compared(found: Mapping[str, Mapping[str, Run]]) -> Table:
     steps, failed = (sum(each.get(f"predictive_{what}", 0) for each in facts) for what in ("steps", "failed"))
     table.notes.append(
         f"{ARM}, joints from (0, 0) to (pi / 2, pi / 6) in runs of {until:g} s; times from the start on. Settled: the "
-        f"tip stays within {1e3 * NEAR:g} mm of its end. The slowest pole is that of the closed loop after the arrival, "
-        f"on the plant as it is. The predictive controller is called every {time(SLOWLY)}, and late by that; its poles "
-        f"are those of the law that it is where no limit acts. Of its {steps} steps {failed} found no solution."
+        f"tip stays within {1e3 * NEAR:g} mm of its end. The slowest pole is that of the closed loop after the "
+        f"arrival, on the plant as it is. The predictive controller is called every {time(SLOWLY)}, and late by that; "
+        f"its poles are those of the law that it is where no limit acts. Of its {steps} steps {failed} found no "
+        "solution."
     )
     table.picture = Picture("following.svg", partial(diagram, found))
     return table
@@ -318,7 +321,8 @@ def diagram(found: Mapping[str, Mapping[str, Run]]) -> "Figure":
 
 def live(found: Mapping[str, Mapping[str, Run]], path: Path) -> Path:
     """The page on which all of them move: one plant at a time, its controllers in one place or side by side."""
-    cases = {what: {name: each.result for name, each in of.items()} for what, of in found.items()}
+    seen = slice(None, None, 5)
+    cases = {what: {name: each.result.isel(time=seen) for name, each in of.items()} for what, of in found.items()}
     return fa.view(cases, path, show=False)
 
 

@@ -266,7 +266,8 @@ def _cases(what: Any, names: Any) -> dict[str, tuple[list["Dataset"], list[str]]
         raise Fault("names", "is given beside a dict of cases, which has the names")
     if len(what) > MOST_CASES:
         raise Fault("cases", f"has {len(what)}; at most {MOST_CASES} are shown on one page")
-    checked_names(list(what), "names of the cases", "cases")
+    if wrong := [case for case in what if not isinstance(case, str)]:
+        raise Fault("cases", f"has the name {shown(wrong[0])}; it must be a text")
     return {case: _named(results, None) for case, results in what.items()}
 
 
