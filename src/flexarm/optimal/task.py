@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.analysis.equilibrium import configuration, equilibrium
-from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, choices, refused, shown
+from flexarm.checks import POSITIVE, Fault, called, checked_instance, checked_number, choices, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.optimal.goals import goal, joints_at
@@ -67,7 +67,11 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
             raise Fault("duration", f"is {duration} s; leave it out where the time is part of the objective")
         if duration is None and not weights["time"]:
             raise Fault("duration", "is missing; the objective does not find one, so give it")
-    given = limits if isinstance(limits, Limits) else Limits(**(limits or {}))
+    given = (
+        limits
+        if isinstance(limits, Limits)
+        else Limits(**{called(name): each for name, each in (limits or {}).items()})
+    )
     given.check(model)
     if weights["time"] and not np.isfinite(given.sizes("torque", len(model.inputs))).all():
         raise DescriptionError("optimal_motion: limits.torque is missing; without limits nothing is the fastest")
