@@ -219,6 +219,43 @@ def test_a_tip_goal_of_a_free_base_is_as_the_base_sees_it():
     np.testing.assert_allclose(found(model, turned, joints + 0.1)[1:], joints[1:], atol=1e-5)
 
 
+SCENARIO = """
+name = "s"
+arm = "rigid-two-link"
+until = 2.0
+
+[reference]
+type = "optimal"
+start = [0.0, 1.0]
+end = { tip = [0.2, 1.4, 0.0] }
+objective = "effort"
+duration = 1.0
+tolerance = 1e-3
+"""
+
+
+def test_a_scenario_ends_with_the_tip_at_a_place(tmp_path):
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    scenario = fa.load_scenario(tmp_path / "s.toml")
+    model = fa.Model(scenario.loaded_arm())
+    motion = scenario.reference.found(model, (0.0, 0.0))
+    np.testing.assert_allclose(model.tip(motion.q[-1])[:3, 3], [0.2, 1.4, 0.0], atol=1e-3)
+    np.testing.assert_allclose(motion.q[0], [0.0, 1.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        ("{ tip = [0.2, 1.4] }", "reference.end.tip has 2 entries; it must have three"),
+        ("{ place = [0.2, 1.4, 0.0] }", "end has the unknown key 'place'; allowed are tip, direction, rotation, frame"),
+    ],
+)
+def test_a_scenario_with_a_wrong_goal_is_refused(tmp_path, end, message):
+    (tmp_path / "s.toml").write_text(SCENARIO.replace("{ tip = [0.2, 1.4, 0.0] }", end))
+    with pytest.raises(fa.DescriptionError, match=message):
+        fa.load_scenario(tmp_path / "s.toml")
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 
