@@ -25,7 +25,7 @@ from flexarm.checks import (
 from flexarm.control.along import Motion, held_of, motion_of, slow_motion
 from flexarm.control.equilibrium import Array, equilibrium
 from flexarm.control.free import fixed_base
-from flexarm.control.gains import actuators, designing, followed, gain, torques
+from flexarm.control.gains import actuators, designing, followed, gain, places_of, torques
 from flexarm.control.lqr import pace
 from flexarm.control.predictive_course import Course, Weights, course
 from flexarm.control.predictive_estimate import Estimate
@@ -168,7 +168,8 @@ class Predictive:
             period = checked_number(period, "s", POSITIVE, "period")
         actuators("Predictive", model, period)
         nominal = model if self.nominal is None else self.nominal
-        places = _places(nominal, model)
+        at = np.array(places_of("Predictive", nominal, model))
+        places = np.concatenate([at, model.nq + at])
         fixed_base("Predictive", nominal, "use LQR")
         torques("Predictive", nominal)
         if nominal.states:
@@ -276,21 +277,6 @@ class Predictive:
         shaken = self.unmodelled * np.vstack([T**2 / 2 * np.eye(n), T * np.eye(n)])
         start = way.r[0] if self._has_torques else np.concatenate(initial(model, self.wanted))
         return Estimate(way, seen, start, np.array(variances), pushed @ pushed.T + shaken @ shaken.T)
-
-
-def _places(nominal: Model, model: Model) -> Array:
-    """Of the nominal arm's q and qd among the real one's; raises `DescriptionError` where one is missing."""
-    for what, known, given in (
-        ("coordinate", nominal.velocities, model.velocities),
-        ("actuator", nominal.inputs, model.inputs),
-    ):
-        if missing := [name for name in known if name not in given]:
-            where = f"arm {model.arm.name!r} has no {what} {missing[0]!r}"
-            raise DescriptionError(f"Predictive: {where}; the nominal arm has one")
-    if nominal.inputs != model.inputs:
-        raise DescriptionError(f"Predictive: the nominal arm has other actuators: {', '.join(nominal.inputs)}")
-    at = [model.velocities.index(name) for name in nominal.velocities]
-    return np.array([*at, *(model.nq + i for i in at)])
 
 
 def _tips(model: Model) -> list[TipDeflection]:

@@ -165,19 +165,8 @@ def _program(task: Task, grid: Grid, known: Known) -> Program:
         blocks.append(grid.slopes(limits.sizes("torque_rate", len(torque))))
     if not model.arm.free:
         blocks.append(_at_rest(task, grid))
-    links = len(model.arm.links)
-    deflection = limits.sizes("deflection", links)
-    if np.isfinite(deflection).any():
-        most = np.repeat(deflection, 2)
-        places = [6 * i + axis for i in range(links) for axis in (1, 2)]
-        shape = model.fixed("deflections")
-
-        def bent(q: Any) -> Any:
-            import casadi as ca
-
-            return ca.vec(ca.SX(shape(q)).T)[places]
-
-        blocks.append(grid.stays("deflection", bent, -most, most))
+    for each in task.measures:
+        blocks.append(grid.stays(each.name, each.function, each.lower, each.upper))
     return Program(blocks, known.sizes(grid, torque), known.on(grid, torque))
 
 
@@ -279,7 +268,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
         if rigid.nv != len(rigid.inputs) + 6 * rigid.arm.free:
             return None
         joints = [i + rigid.nq - rigid.nv for i in rigid.arm.joints]
-        limits = task.limits.replace(deflection=None)
+        limits = task.limits.rigid()
         own = asked(rigid, task.start[task.joints], task.end[task.joints], limits, "time", None, task.tolerance)
         known = prescribed(rigid, own.start[joints], own.end[joints], own.torque, None)
         solved = _solved(own, replace(grid, model=rigid), known, steps)[1]

@@ -11,6 +11,7 @@ from flexarm.checks import POSITIVE, Fault, called, checked_instance, checked_nu
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.optimal.limits import Limits
+from flexarm.optimal.measures import SLACK, Measure, measures
 
 Array = np.ndarray
 
@@ -28,6 +29,7 @@ class Task:
     held: tuple[Array, Array]
     """Inputs that hold the arm at the start and at the end, (m,)."""
     limits: Limits
+    measures: list[Measure]
     weights: Mapping[str, float]
     duration: float | None
     tolerance: float
@@ -81,7 +83,9 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
         _check_held(name, model, u, given)
         ends.append(q)
         held.append(u)
-    return Task(model, ends[0], ends[1], (held[0], held[1]), given, weights, duration, float(tolerance))
+    found = measures(model, given)
+    _check_ends(model, ends, given, found)
+    return Task(model, ends[0], ends[1], (held[0], held[1]), given, found, weights, duration, float(tolerance))
 
 
 def checked_weights(objective: Any) -> dict[str, float]:
@@ -101,3 +105,18 @@ def _check_held(name: str, model: Model, u: Array, limits: Limits) -> None:
         unit = model.arm.input_units[i]
         needs = f"to stand at the {name} takes {abs(u[i]):.4g} {unit} at {model.inputs[i]!r}"
         raise DescriptionError(f"optimal_motion: {needs}; limits.torque allows {most[i]:.4g} {unit}")
+
+
+def _check_ends(model: Model, ends: list[Array], limits: Limits, found: list[Measure]) -> None:
+    """That the arm stands within its limits at both ends; where a free base ends, none can tell beforehand."""
+    joints = [i + model.nq - model.nv for i in model.arm.joints]
+    ranges = limits.ranges(len(joints))
+    for name, q in zip(("start", "end"), ends, strict=True):
+        where = f"optimal_motion: {name}:"
+        for i, (low, high) in zip(joints, ranges, strict=True):
+            if not low - SLACK <= q[i] <= high + SLACK:
+                at, allowed = model.coordinates[i], f"limits.joint_range allows from {low:.4g} to {high:.4g}"
+                raise DescriptionError(f"{where} {at!r} is {q[i]:.4g} {model.arm.units[i]}; {allowed}")
+        for each in found if name == "start" or not model.arm.free else ():
+            if beyond := each.beyond(q):
+                raise DescriptionError(f"{where} {beyond}")
