@@ -2,13 +2,14 @@
 
 - Two masses and a spring: the switches are roots of two equations, and the conditions of Pontryagin, sufficient where
   the dynamics are linear, hold in closed form.
-- A rigid arm of two links, example 2 of section 12.4.2 in R. Luus, Iterative Dynamic Programming (CRC Press 2000), after
-  a model of A. Weinreb & A. E. Bryson (1985): the switches by shooting, the costate at the end from them.
+- A rigid arm of two links: example 2 of section 12.4.2 in R. Luus, Iterative Dynamic Programming (CRC Press 2000). The
+  switches by shooting, the costate at the end from them.
 - Any linear arm on a grid of held inputs: linear programs, and a bound from their dual that no input at all can beat.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -24,7 +25,8 @@ TIGHT = {"rtol": 1e-11, "atol": 1e-13}
 @final
 @dataclass(frozen=True)
 class Known:
-    """A motion whose inputs change sides: `begins` (m,) with these signs, `switches` a list a input [s], until `end` [s]."""
+    """A motion whose inputs change sides: they begin with the signs `begins` (m,); `switches` of each, and `end`
+    [s]."""
 
     begins: tuple[float, ...]
     switches: tuple[tuple[float, ...], ...]
@@ -45,8 +47,8 @@ class Known:
 def two_masses() -> Known:
     """Unit masses, a spring of 1 N/m between them, |u| <= 1 N on the first, one metre from rest to rest.
 
-    Three switches, odd about half the time, tau before the end: the centre of mass wants 2 = tau^2 - 2 s^2, s the time from
-    the first switch to the middle, and the vibration, of omega = sqrt(2), 0 = 1 - 2 cos(omega s) + cos(omega tau).
+    Three switches, odd about half the time, tau before the end: the centre of mass wants 2 = tau^2 - 2 s^2, s the time
+    from the first switch to the middle, and the vibration, of omega = sqrt(2), 0 = 1 - 2 cos(omega s) + cos(omega tau).
     """
     omega = np.sqrt(2.0)
 
@@ -108,13 +110,13 @@ class TwoLinks:
 
 
 FIRST = (1.49, 0.94, 2.63, 2.98)
-"""Near the switches of the first input and of the second, and the end [s]; published: 2.983021 s, still falling as grids get
-finer (V. M. Becerra, PSOPT, example twolinkarm, multiple shooting with 80 nodes)."""
+"""Near the switches of the first input and of the second, and the end [s]; published: 2.983021 s, still falling as
+grids get finer (V. M. Becerra, PSOPT, example twolinkarm, multiple shooting with 80 nodes)."""
 
 
 def two_links(count: int = 601) -> TwoLinks:
-    """One switch of the first torque, two of the second: with the end as many unknowns as states. The costate at the end is
-    where both switching functions vanish at their switches and p' f = 1."""
+    """One switch of the first torque, two of the second: with the end as many unknowns as states. The costate at the
+    end is where both switching functions vanish at their switches and p' f = 1."""
     (a, theta), (b, after) = LUUS
     start, end = np.array([0.0, 0.0, theta, a]), np.array([0.0, 0.0, after, b])
 
@@ -141,7 +143,7 @@ def two_links(count: int = 601) -> TwoLinks:
 def _pieces(motion: Known) -> list[tuple[float, float, Array]]:
     """Begin, end and inputs of each stretch between switches."""
     ends = np.unique([0.0, motion.end, *(t for own in motion.switches for t in own)])
-    return [(a, b, motion.signs((a + b) / 2)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [(a, b, motion.signs((a + b) / 2)) for a, b in pairwise(ends)]
 
 
 def _way(f: Callable[..., Array], start: Array, motion: Known, times: Array | None = None) -> tuple[Array, Array]:
@@ -158,7 +160,7 @@ def _way(f: Callable[..., Array], start: Array, motion: Known, times: Array | No
 
 
 def _adjoint(f: Callable[..., Array], times: Array, x: Array, motion: Known) -> Array:
-    """P (k, n, n) of p(t)' = p(T)' P(t), p' = -A' p along the motion: backwards from the end, its way integrated again."""
+    """P (k, n, n) of p(t)' = p(T)' P(t), p' = -A' p along the motion, its way integrated again from the end on."""
     n = len(x)
     found = np.tile(np.eye(n), (len(times), 1, 1))
     state = np.concatenate([x[:, -1], np.eye(n).ravel()])

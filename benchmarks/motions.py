@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import perf_counter
 from typing import Any, final
 
@@ -54,8 +55,7 @@ class Case:
     tolerance : float
         Of the tip [m].
     laws : dict
-        By name: a controller that leads the arm along a quintic, as a bundled scenario does, and for how long its tip is
-        watched after [s].
+        By name: a controller that leads the arm along a quintic, and for how long its tip is watched after [s].
     more : dict
         Further arguments of `optimal_motion`.
     """
@@ -161,8 +161,9 @@ CASES = {
         laws={"decoupling": (lambda reference: Decoupling(reference, 100.0, 20.0), 3.0)},
     ),
 }
-"""Limits: of the Canadarm what its bundled slew of 10 s takes without feedback, rounded down; of the telescoping arm what its bundled
-motion of 1 s takes; of the spatial arm a little more than its bundled motion of 1 s takes, of which gravity wants 410 N m."""
+"""Limits: of the Canadarm what its bundled slew takes in 10 s (canadarm-slew-open, -composite); of the telescoping arm
+what its bundled motion takes in 1 s; of the spatial arm somewhat more than its bundled motion takes: gravity alone
+wants 410 N m at the shoulder and 144 N m at the elbow."""
 
 
 # -- measured ----------------------------------------------------------------------------------------------------------
@@ -171,7 +172,8 @@ motion of 1 s takes; of the spatial arm a little more than its bundled motion of
 @final
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """An optimal motion, how long it took, when its tip rests, what is left then, and its run with the drives held after."""
+    """An optimal motion, how long the search took and when its tip rests [s], by how much it then swings [m], its
+    run."""
 
     motion: OptimalMotion
     seconds: float
@@ -202,7 +204,7 @@ def _said(warning: warnings.WarningMessage) -> str:
 
 
 def played(model: fa.Model, case: Case, motion: OptimalMotion) -> tuple[Any, Any, Array]:
-    """The run of the motion's torques, that which follows with the drives stopped and held at the end, and the tip's goal."""
+    """The run of the motion's torques, what follows with the drives stopped at the end, and the tip's goal."""
     q0, qe = standing(model, case.start)[0], standing(model, case.end)[0]
     exact: dict[str, Any] = {"progress": False, "rtol": 1e-10, "atol": 1e-12, "samples": SAMPLES}
     run = fa.simulate(model, motion.duration, motion.torques, q0=q0, **exact)
@@ -256,6 +258,20 @@ def measure(quick: bool) -> list[Table]:
     return [compared(names), solved_exactly()]
 
 
+NOTE = (
+    "All within the same torques. Fastest: how long the motion is, and when its tip is within the tolerance, the "
+    "first of the targets, for good; of the others the latter. Known: see the next table; of the flexible link what "
+    "no torque at all can beat by its linear equations, from which its own differ a little. ZV, ZVD, EI: where one "
+    "joint moves a bang-bang command shaped for the free arm, else the drives exactly along a shaped quintic, as "
+    "under controllers that are stiff beyond measure; of shapers for one, two and three modes the best. Quintics are "
+    "slowed until their torques fit the limits, and then until the tip comes to rest; in brackets what the limits "
+    "alone allow, and how far the tip then goes on to swing. Under control: a quintic likewise, with the gains of the"
+    " bundled scenarios (of the spatial arm, which has none, 100 and 20). Left swinging: in the nonlinear simulation "
+    "of the torques, the drives stopped at the end. Solved in: by the clock on the wall, once, the compiling of what "
+    "was not compiled yet included."
+)
+
+
 def compared(names: list[str]) -> Table:
     """A row a case."""
     table = Table(
@@ -301,17 +317,7 @@ def compared(names: list[str]) -> Table:
         )
         if found.said:
             table.notes.append(f"{name}: the solver says: {found.said}.")
-    table.notes.insert(
-        0,
-        "Fastest: how long the motion is, and when its tip is within the tolerance (the first of the targets) for good; the others: the "
-        "latter. All within the same torques, none with feedback but what is under control. Known: see below; of the "
-        "flexible link what its linear equations allow to no input at all, of which its own differ a little. ZV, ZVD, EI: one joint, a bang-bang command, shaped for "
-        "the free arm; else the drives exactly along a shaped quintic, as under controllers that are stiff beyond measure; of "
-        "shapers for one, two and three modes the best. Quintics are slowed until their torques fit the limits and the tip "
-        "comes to rest; in brackets the fastest that the limits alone allow, and how far its tip then goes on to swing. Left swinging: "
-        "in the nonlinear simulation of the torques, rtol 1e-10, the drives stopped at the end. Solved in: of the wall clock, once, "
-        "the arm's code compiled on the way where it was not.",
-    )
+    table.notes.insert(0, NOTE)
     return table
 
 
@@ -360,7 +366,9 @@ def arrived(found: Arrival | None) -> str:
 
 def picture(case: Case, model: fa.Model, found: Solved, others: Rivals) -> Picture:
     """Torques, deflections and the tip's distance from its goal: the optimal motion, and the best shaped one."""
-    best = min((each for kind in KINDS if (each := others[kind]) and np.isfinite(each.rest)), key=lambda each: each.rest)
+    best = min(
+        (each for kind in KINDS if (each := others[kind]) and np.isfinite(each.rest)), key=lambda each: each.rest
+    )
     there = place(model, case.end)
     runs = {"optimal": found.run, "shaped": best.run}
 
@@ -390,13 +398,13 @@ def picture(case: Case, model: fa.Model, found: Solved, others: Rivals) -> Pictu
 
 
 def switches(motion: OptimalMotion, limit: Array) -> list[list[float]]:
-    """When each input changes sides [s]. In an interval in which a held input is neither at the one limit nor at the other,
-    that is where one that jumps has the same mean."""
+    """When each input changes sides [s]: where one that jumps would have the mean of those that are inside the
+    limits."""
     found: list[list[float]] = []
     for u in (motion.u[:-1] / limit).T:
         sides, own = np.where(np.abs(u) > 1 - 1e-4, np.sign(u), 0.0), []
         whole = np.flatnonzero(sides)
-        for a, b in zip(whole[:-1], whole[1:], strict=True):
+        for a, b in pairwise(whole):
             if sides[a] != sides[b]:
                 h = np.diff(motion.times)[a + 1 : b]
                 own.append(float(motion.times[a + 1] + (h * (1 + sides[a] * u[a + 1 : b]) / 2).sum()))
@@ -425,8 +433,8 @@ def solved_exactly() -> Table:
             cell = f"{found:.6f} s" if np.isfinite(found) else "none"
             table.add(f"{name}: {what}", f"{truth:.6f} s", cell, f"{off:.1e}", *judged(off, target, f"{target:g} s"))
     table.notes.append(
-        "Exact: roots of the switching equations, with Pontryagin's conditions checked along the motion, by SciPy and "
-        "equations that are not the package's (benchmarks/known.py). The arm of two rods is example 12.4.2 of Luus, Iterative "
-        "Dynamic Programming (2000); PSOPT prints 2.983021 s for it, on its finest grid."
+        "Exact: roots of the switching equations, Pontryagin's conditions checked along the motion, by SciPy with "
+        "equations that are not the package's (benchmarks/known.py). The rigid arm is example 2 of section 12.4.2 in "
+        "Luus, Iterative Dynamic Programming (2000); PSOPT gives 2.983021 s for it on its finest grid, from above."
     )
     return table

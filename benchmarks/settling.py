@@ -14,11 +14,13 @@ KINDS = ("zv", "zvd", "ei")
 MODES = 3
 """Most modes that a shaper is made for: it takes as many as bring the arm to rest soonest."""
 PERIODS = 3.0
-"""Of the slowest vibration, for which a tip is watched after its motion has ended; in the last of them it must rest."""
+"""Of the slowest vibration, for which a tip is watched after its motion has ended; in the last it must rest."""
 SAMPLES = 1501
 KEPT = ["tip", "u", "deflection"]
 SAME = 1.003
 """Durations that differ by less are not told apart."""
+FAR = 50.0
+"""Times the first duration, and a part as small: what is looked at."""
 LONGER = 1.12
 """By how much a motion is slowed at once whose torques fit and which leaves the tip swinging."""
 SLOWEST = 4.0
@@ -26,9 +28,8 @@ SLOWEST = 4.0
 
 
 def settled(run: Any, end: Any, tolerance: float, since: float) -> float:
-    """When the tip of a run has come within `tolerance` [m] of `end` (3,) for good [s]; infinite if it has not, from `since`
-    [s] on at the latest until the run is over. Between samples it goes on a straight line.
-    """
+    """When the tip of a run has come within `tolerance` [m] of `end` (3,) for good [s]: from `since` [s] on at the
+    latest, until the run is over; else infinite. Between samples the tip goes on a straight line."""
     t, off = run.time.values, np.linalg.norm(run.tip.values - np.asarray(end), axis=1)
     outside = np.flatnonzero(off > tolerance)
     if not len(outside):
@@ -77,8 +78,8 @@ class Arrival:
 def attempt(
     moved: Callable[[], Any], limit: Any, times: tuple[float, float, float], there: Array, tolerance: float
 ) -> Arrival:
-    """The arrival of a run; of one that fails, never, with more input than there is. `times`: the reference's duration, the
-    command's end, and when the tip must rest at the latest."""
+    """The arrival of a run; of one that fails, never, with more input than there is. `times`: the reference's duration,
+    the command's end, and when the tip must rest at the latest."""
     try:
         run = moved()
     except fa.FlexarmError:
@@ -88,18 +89,19 @@ def attempt(
 
 
 def within(tried: Callable[[float], Arrival], first: float) -> Arrival | None:
-    """The fastest of the motions `tried(duration)` whose inputs stay within their limits and which come to rest; the fastest
-    that the limits allow where none rests, None where all want more.
+    """The fastest of the motions `tried(duration)` whose inputs stay within their limits and which come to rest; the
+    fastest that the limits allow where none rests, None where all want more.
 
-    First the duration at which the inputs just fit is found, by halving from `first`; then it grows until the arm rests.
+    First the duration at which the inputs just fit is found, by halving from `first`; then it grows until the tip
+    rests.
     """
     below, found, duration = 0.0, None, first
-    while found is None or found.duration > SAME * below:
+    while found is None or found.duration > max(SAME * below, first / FAR):
         each = tried(duration)
         if each.used <= 1:
             found = each
             duration = (below + duration) / 2
-        elif duration > 1e3 * first:
+        elif duration > FAR * first:
             return None
         else:
             below = duration
@@ -131,8 +133,8 @@ def place(model: fa.Model, joints: Any) -> Array:
 def led(
     model: fa.Model, start: Sequence[float], end: Sequence[float], limit: Any, tolerance: float, kind: str, first: float
 ) -> Arrival | None:
-    """The drives exactly along a shaped quintic, as under controllers that are stiff beyond measure: the best shaped motion of
-    an arm whose modes are those of its end. The soonest at rest of shapers of one, two, three modes."""
+    """The drives exactly along a shaped quintic, as under controllers that are stiff beyond measure. The soonest at
+    rest of shapers for one, two and three modes of the arm at its end."""
     q0, qe = standing(model, start)[0], standing(model, end)[0]
     held = [i + model.nq - model.nv for i in model.arm.actuated]
     begin, goal = q0[held], qe[held]
@@ -170,7 +172,7 @@ def controlled(
     first: float,
     late: float,
 ) -> Arrival | None:
-    """Under `law(reference)`, a controller or an input, the reference a quintic; the tip is watched for `late` seconds after."""
+    """Under `law(reference)`, a controller, the reference a quintic; the tip is watched for `late` seconds after."""
     q0, there = standing(model, start)[0], place(model, end)
 
     def tried(duration: float) -> Arrival:

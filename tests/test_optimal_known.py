@@ -1,4 +1,5 @@
-"""Optimal motions beside what is known without the package: exact switches, linear programs, adjoint equations, shapers."""
+"""Optimal motions beside what is known without the package: exact switches, linear programs, adjoint equations,
+shapers."""
 
 import casadi as ca
 import numpy as np
@@ -76,10 +77,8 @@ def test_the_known_force_brings_two_masses_to_rest_a_metre_on(masses):
     times = np.array([0.0, *found.switches[0], found.end])
     u = fa.Piecewise(times, [[1.0], [-1.0], [1.0], [-1.0], [0.0]])
     run = fa.simulate(masses, found.end, u, rtol=1e-12, atol=1e-14, samples=2, progress=False)
-    rotor = masses.arm.actuated[0]
     np.testing.assert_allclose(run.q.values[-1], [1.0, 1.0], atol=1e-9)
     np.testing.assert_allclose(run.qd.values[-1], 0.0, atol=1e-9)
-    assert run.q.values.shape[1] == 2 and rotor in (0, 1)
 
 
 def test_the_switching_function_of_two_masses_has_the_sign_of_the_force():
@@ -153,8 +152,8 @@ def test_a_sliding_beam_takes_the_time_of_the_linear_program(of_slide, sliding):
 
 @pytest.mark.parametrize("name", ["masses", "rods", "slide", "hub"])
 def test_multipliers_follow_from_the_adjoint_equation(name, request):
-    """The costate at the end that explains the multipliers best explains all of them: the inputs' signs, their zeros where an
-    input is inside its limits, and a Hamiltonian that is the cost's multiplier, one."""
+    """The costate at the end that fits the multipliers best gives all of them; they have the inputs' signs, are zero
+    where an input is inside its limits, and the Hamiltonian is one, the cost's multiplier."""
     model, found = request.getfixturevalue(name), request.getfixturevalue(f"of_{name}")
     limit = FORCE if name == "slide" else 1.0
     worth, f = adjoint(model, found)  # (N, m, n) and (N, n): what a costate at the end makes of an input, and of time
@@ -171,8 +170,8 @@ def test_multipliers_follow_from_the_adjoint_equation(name, request):
 
 
 def adjoint(model, motion, substeps=12):
-    """For p_T: p_{k+1}' dx_{k+1}/du_k of each interval and p_k' f(x_k, u_k), both linear in it, along the arm's own equations by
-    Runge and Kutta's method from node to node."""
+    """Of p at the end: p' dx/du_k, the end of interval k over its inputs (N, m, 2n), and p' f at its beginning (N,
+    2n), both linear in it; by Runge and Kutta's method along the arm's equations."""
     n, m = model.nv, len(model.inputs)
     x, u, h = ca.SX.sym("x", 2 * n), ca.SX.sym("u", m), ca.SX.sym("h")
     state_rate = model.fixed("state_rate")

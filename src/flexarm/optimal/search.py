@@ -38,8 +38,8 @@ LEFT = 0.3
 
 def optimal_motion(
     model: Model,
-    start: ArrayLike,
-    end: ArrayLike,
+    start: ArrayLike | Mapping[str, Any],
+    end: ArrayLike | Mapping[str, Any],
     limits: Limits | Mapping[str, Any] | None = None,
     objective: str | Mapping[str, float] = "time",
     duration: float | None = None,
@@ -59,9 +59,13 @@ def optimal_motion(
     Parameters
     ----------
     model : Model
-    start, end : (joints,) or (nq,)
+    start, end : (joints,), (nq,) or dict
         Joint coordinates [rad] or [m], or configurations; the arm stands there in equilibrium, sagging under gravity.
-        A free base begins where the start says and ends where the motion brings it.
+        A free base begins where the start says and ends where the motion brings it. Or a place of the tip, {"tip":
+        [x, y, z]} [m], at which it is with that sag; with "direction", that of its x axis (3,), or "rotation", its axes
+        as columns (3, 3) or a unit quaternion (w, x, y, z). Of the many joints that may bring it there, within
+        `limits.joint_range`, those nearest to where the arm rests, at the end those nearest to the start. Of a free
+        base it must be as the base sees it, "frame": "base".
     limits : Limits or dict
         See `Limits`. The fastest motion needs limits on torque.
     objective : str or dict
