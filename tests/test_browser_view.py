@@ -194,6 +194,42 @@ def test_deflections_are_magnified_beside_the_true_arm(tab, result):
     np.testing.assert_allclose(tip(tab), result.tip.values[k], atol=CLOSE)
 
 
+def test_one_of_several_cases_is_seen(opened, result, other):
+    """Its arms, its plots, its names; what is hidden, coloured, magnified or side by side stays so."""
+    tab = still(opened(viewed({"first": {"a": result, "b": other}, "second": {"a": other, "b": result}}).html))
+    k, page = 40, "flexarm.page"
+    tips = {"a": result.tip.values[k], "b": other.tip.values[k // 2]}
+    seek(tab, float(result.time[k]))
+    np.testing.assert_allclose([tip(tab, 0), tip(tab, 1)], [tips["a"], tips["b"]], atol=CLOSE)
+    tab.get_by_role("button", name="b", exact=True).click()
+    chooser = tab.get_by_label("Case")
+    chooser.click(trial=True)  # nothing lies over it
+    chooser.select_option("second")
+    tab.evaluate(SETTLED)
+    np.testing.assert_allclose(tip(tab, 0), tips["b"], atol=CLOSE)
+    drawn_ = f"{page}.cases.map((c) => c.runs.map((r) => [r.main.object.visible, Boolean(r.path?.object.visible)]))"
+    assert tab.evaluate(drawn_) == [[[False, False], [False, False]], [[True, True], [False, False]]]
+    assert tab.locator("section.plots").count() == 1
+    assert tab.evaluate(f"{page}.plots.panels[0].plot.data[0].length") == 81
+    assert tab.locator(".legend .run").all_text_contents() == ["a", "b"]
+    assert tab.locator(".legend .run").nth(1).get_attribute("aria-pressed") == "false"
+    tab.evaluate(f"{page}.setMagnified(10), {page}.setColouring('moment'), {page}.setPlaced('beside')")
+    tab.keyboard.press("n")
+    tab.evaluate(SETTLED)
+    assert chooser.input_value() == "0" and tab.evaluate(f"{page}.runs[0].offset.length()") > 0.1
+    expected = drawn(fa.Model(ARM), result.q.values[k], magnified=10.0)[1][-1, :, 3]
+    np.testing.assert_allclose(tip(tab), expected, atol=10 * CLOSE)
+    assert tab.evaluate(f"{page}.runs[1].visible") is False and tab.evaluate(f"{page}.colouring") == "moment"
+
+
+def test_the_address_names_a_case(opened, result, other, tmp_path):
+    path = fa.view({"first": {"a": result}, "payload +50 %": {"a": other}}, tmp_path / "cases.html", show=False)
+    tab = opened(path)
+    tab.goto(path.as_uri() + "#case=payload%20%2B50%20%25&t=0.4")
+    tab.reload()
+    np.testing.assert_allclose(tip(tab), other.tip.values[20], atol=CLOSE)
+
+
 def test_ghosts(tab, result):
     k = 50
     seek(tab, float(result.time[k]))

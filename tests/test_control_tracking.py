@@ -565,6 +565,14 @@ def test_a_motion_that_the_arm_does_not_make_is_told(period):
         Tracking(fa.Quintic((0.0, 0.0), (0.15, 0.15), 1.5)).law(model)
 
 
+def test_a_motion_that_runs_away_is_told_too(rigid, motion):
+    """Gains that push away from it: deviations beyond what a float holds."""
+    t, x, u = motion
+    law = Tracking(t, x, u, K=np.hstack([-1e6 * np.eye(2), np.zeros((2, 2))]))
+    with pytest.warns(UserWarning, match=r"\ATracking: the arm does not make this motion, it goes about "):
+        law.law(rigid)
+
+
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,7 @@
 """Closed loops as linear systems, beside what can be written down, python-control's own feedback, and simulations."""
 
+from types import SimpleNamespace
+
 import control as ct
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from scipy.linalg import expm
 
 import flexarm as fa
 from flexarm import analysis
-from flexarm.control import Every, Integral, JointPD, Law, Observed, Sampled, Saturated, Sum
+from flexarm.control import DesignedFor, Every, Integral, JointPD, Law, Observed, Sampled, Saturated, Sum, Tracking
 from flexarm.sensors import Accelerometer, Encoder
 from flexarm.simulation.closed_loop import ClosedLoop, displaced
 from flexarm.simulation.inputs import as_input
@@ -51,6 +53,21 @@ def test_the_closed_loop_is_the_one_by_hand():
     assert np.allclose(found.B, np.hstack([B, Kp * B, Kd * B, 0 * B]), rtol=1e-12)
     assert np.allclose(found.C, np.vstack([np.eye(4), -K])) and np.allclose(found.D[-1], [0, Kp, Kd, 0])
     assert not found.D[:-1].any() and found.dt == 0
+
+
+@pytest.mark.parametrize("about", ["arrays", "motion"])
+def test_a_motion_known_with_its_torques_is_not_shifted(about):
+    """Tracking stands at its end by u = u_ref - K (x - x_ref), and nothing is r: the times are no place of a joint."""
+    model, A, B = elastic_plant()
+    K = np.array([[-1.0, Kp, 0.2, Kd]])
+    t, q, still = np.linspace(0.0, 1.0, 5), np.full((5, 2), 0.3), np.zeros((5, 2))
+    known = SimpleNamespace(times=t, q=q, qd=still, u=still[:, :1], expression=lambda t: [0.3 + 0 * t])
+    law = Tracking(known, K=K) if about == "motion" else Tracking(t, np.hstack([q, still]), still[:, :1], K=K)
+    found = analysis.closed_loop(model, DesignedFor(law, model))
+    assert np.allclose(found.A, A - B @ K, rtol=1e-9) and found.input_labels == ["u_bar_motor"]
+    sampled = analysis.closed_loop(model, Sampled(law, T))
+    held = expm(np.block([[A, B], [np.zeros((1, 5))]]) * T)
+    assert np.allclose(sampled.A, held[:4, :4] - held[:4, 4:] @ K, atol=1e-9) and sampled.dt == T
 
 
 def test_outputs_are_any_sensors_and_see_the_input_where_they_do():

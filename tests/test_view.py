@@ -68,6 +68,17 @@ def lengths(page):
 # -- results -----------------------------------------------------------------------------------------------------------
 
 
+def test_cases_are_results_of_their_own(result):
+    """Names may come back in another case; a number is on the page once for each, and arms that are alike once."""
+    page = viewed({"still": {"a": result, "b": result.isel(time=slice(0, 9))}, "far": {"a": result}})
+    data = data_of(page)
+    assert [each["name"] for each in data["cases"]] == ["still", "far"] and "results" not in data
+    assert [[each["name"] for each in case["results"]] for case in data["cases"]] == [["a", "b"], ["a"]]
+    assert [len(case["panels"][0]["runs"]) for case in data["cases"]] == [2, 1] and len(data["arms"]) == 1
+    alone = data_of(viewed({"only": {"a": result}}))
+    assert "cases" not in alone and [each["name"] for each in alone["results"]] == ["a"]
+
+
 def test_a_result_s_motion_is_on_the_page(result, arm):
     page = viewed(result)
     data = data_of(page)
@@ -326,6 +337,11 @@ def test_a_page_takes_no_other_file_s_place(result, tmp_path):
         (lambda r: (([],), {}), "view: results has 0; it must have 1 to 8, which can be told apart"),
         (lambda r: (([r] * 9,), {}), "view: results has 9; it must have 1 to 8, which can be told apart"),
         (lambda r: (({"a": r},), {"names": ["b"]}), "view: names is given beside a dict of results"),
+        (lambda r: (({"a": {"b": r}},), {"names": ["b"]}), "view: names is given beside a dict of cases"),
+        (lambda r: (({"a": {"b": r}, "c": r},), {}), "view: result is a dict; it must be a Dataset"),
+        (lambda r: (({str(k): {"b": r} for k in range(13)},), {}), "view: cases has 13; at most 12 are shown on"),
+        (lambda r: (({3: {"b": r}},), {}), "view: cases has the name 3; it must be a text"),
+        (lambda r: (({"a": {}},), {}), "view: results has 0; it must have 1 to 8, which can be told apart"),
         (lambda r: ((r,), {"names": ["a", "b"]}), "view: names has 2 names for 1 results"),
         (lambda r: ((r,), {"names": [3]}), "view: names is [3]; it must be a list of texts"),
         (lambda r: ((r,), {"names": "a"}), "view: names is 'a'; it must be names of the results"),

@@ -52,10 +52,11 @@ def closed_loop(
 
     Inputs are disturbances at the drives, `u_...`, added to what the law gives, and for controllers with a reference
     its place, rate and acceleration at each joint, `r_upper_joint`, `r_upper_joint_rate`,
-    `r_upper_joint_acceleration`: a reference that moves is all three. Outputs are those of the sensors, then what the
-    law gives. States are the arm's, as `Model.linearize` has them, then the law's memory, `law_1` and so on: estimates,
-    integrals, what a delay holds back. The matrices are exact derivatives; what rounds is taken at its mean, and limits
-    of `Sampled` do not act on small deviations. A sampled loop is a system of its period, inputs being held.
+    `r_upper_joint_acceleration`: a reference that moves is all three, and a motion known with its torques none. Outputs
+    are those of the sensors, then what the law gives. States are the arm's, as `Model.linearize` has them, then the
+    law's memory, `law_1` and so on: estimates, integrals, what a delay holds back. The matrices are exact derivatives;
+    what rounds is taken at its mean, and limits of `Sampled` do not act on small deviations. A sampled loop is a system
+    of its period, inputs being held.
 
     Parameters
     ----------
@@ -295,7 +296,8 @@ class _Shifted:
 
     @classmethod
     def in_place_of(cls, controller: Any, model: Model) -> "tuple[Any, _Shifted] | None":
-        """A controller with such a reference, at any depth; None where it has none."""
+        """A controller with such a reference, at any depth; None where it has none, or one that it knows with its
+        torques: such a motion is what it is."""
         found: list[_Shifted] = []
 
         def changed(thing: Any) -> Any:
@@ -304,9 +306,9 @@ class _Shifted:
             given = {each.name: getattr(thing, each.name) for each in fields(thing) if each.init}
             new = {}
             for name, value in given.items():
-                if name == "reference" and value is not None and not found:
-                    found.append(cls(_reference(value, model), len(model.arm.joints)))
-                if name == "reference" and value is not None:
+                if name == "reference" and value is not None and not getattr(thing, "knows_torques", False):
+                    if not found:
+                        found.append(cls(_reference(value, model), len(model.arm.joints)))
                     new[name] = found[0]
                 elif name == "controller":
                     new[name] = changed(value)

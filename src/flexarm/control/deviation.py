@@ -81,7 +81,8 @@ def warn_of_defects(model: Model, motion: Motion, gains: Gains, period: float | 
     times, x = deviations(model, motion, gains, period, unbent)
     root = np.sqrt(np.diag(model.mass_matrix(motion.q[-1])))[own]
     way = np.linalg.norm((motion.q - motion.q[-1])[:, own] * root, axis=1).max()
-    off = np.linalg.norm(x[:, own] * root, axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.linalg.norm(x[:, own] * root, axis=1)
     if (off <= MUCH * way + LEAST * np.linalg.norm(root)).all():
         return
     k = int(np.argmax(np.nan_to_num(off, nan=np.inf)))

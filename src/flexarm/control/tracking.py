@@ -136,8 +136,7 @@ class Tracking:
         )
         if limit is not None and not integrals:
             raise DescriptionError("Tracking: integral_limit is given, and no integral; give both")
-        of_joints = self.x_ref is None and not hasattr(self.reference, "times")
-        warn_of_defects(model, motion, gains, period, of_joints)
+        warn_of_defects(model, motion, gains, period, not self.knows_torques)
         C, reference = actuated(model), _reference(model, motion)
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
@@ -157,6 +156,11 @@ class Tracking:
             facts |= {"P": gains.P, "poles": gains.poles}
         memory = (0.0,) * integrals
         return Law(expression, memory, jumps=table.jumps, reference=reference, facts=facts)
+
+    @property
+    def knows_torques(self) -> bool:
+        """Whether what it follows is a motion of the whole arm with its torques, and not a reference of the joints."""
+        return self.x_ref is not None or hasattr(self.reference, "times")
 
     def _motion(self, model: Model) -> Motion:
         """The motion, of whatever it is given by."""

@@ -62,7 +62,11 @@ def _found(model: Model, start: Any, end: Any, asked: Mapping[str, Any]) -> Foun
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        motion = search.optimal_motion(model, start, end, **asked)
+        warnings.filterwarnings("error", "interrupted at", InterruptedRun)
+        try:
+            motion = search.optimal_motion(model, start, end, **asked)
+        except InterruptedRun:  # a run on the way to where the search begins
+            raise KeyboardInterrupt from None
     report = {**motion.report, "seconds": time.perf_counter() - began}
     return replace(motion, report=report), [each.message for each in said if isinstance(each.message, Warning)]
 

@@ -5,7 +5,17 @@ from typing import Annotated, Any, final
 import numpy as np
 from pydantic import BeforeValidator
 
-from flexarm.checks import SHARE, Described, Fault, checked_array, choices, numbers, shown
+from flexarm.checks import (
+    SHARE,
+    Described,
+    Fault,
+    checked_array,
+    checked_instance,
+    choices,
+    numbers,
+    refused,
+    shown,
+)
 from flexarm.description.arm import Beam
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -103,6 +113,8 @@ class Limits(Described):
 
     def check(self, model: Model) -> None:
         """Raise `DescriptionError` where a limit is not for as many as the arm has."""
+        with refused("Limits"):
+            checked_instance(model, Model, "model")
         m, joints, links = len(model.inputs), len(model.arm.joints), len(model.arm.links)
         counts = {"torque": m, "torque_rate": m, "joint_range": joints, "joint_rate": joints, "deflection": links}
         for name, count in (counts | {"moment": links, "link_radius": links}).items():

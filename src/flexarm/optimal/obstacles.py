@@ -169,15 +169,15 @@ def _center_lines(model: Model, q: "ca.SX") -> list[list["ca.SX"]]:
 def _from_sphere(a: "ca.SX", b: "ca.SX", sphere: Sphere, radius: float) -> "ca.SX":
     """Distance of the capsule about a line from a to b from a sphere.
 
-    Where the centre lies on the line the distance has no slope; it is that of a place a little beside. The constant
-    under the line's square is for a line without length.
+    Where the centre lies on the line the distance has no slope; it is that of a place a little beside. A line without
+    length is a point, as one is that is a thousandth of this little.
     """
     import casadi as ca
 
     along, away = b - a, ca.DM(sphere.center) - a
-    share = ca.fmax(0.0, ca.fmin(1.0, ca.dot(along, away) / (ca.sumsqr(along) + 1e-30)))
     reach = sphere.radius + radius
     beside = SOFT * reach
+    share = ca.fmax(0.0, ca.fmin(1.0, ca.dot(along, away) / (ca.sumsqr(along) + (SOFT * beside) ** 2)))
     return ca.sqrt(ca.sumsqr(away - share * along) + beside**2) - float(np.hypot(reach, beside))
 
 

@@ -7,9 +7,10 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.analysis.equilibrium import configuration, equilibrium
-from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, choices, refused, shown
+from flexarm.checks import POSITIVE, Fault, called, checked_instance, checked_number, choices, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.optimal.goals import goal, joints_at
 from flexarm.optimal.limits import Limits
 from flexarm.optimal.measures import SLACK, Measure, measures
 
@@ -66,22 +67,40 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
             raise Fault("duration", f"is {duration} s; leave it out where the time is part of the objective")
         if duration is None and not weights["time"]:
             raise Fault("duration", "is missing; the objective does not find one, so give it")
-    given = limits if isinstance(limits, Limits) else Limits(**(limits or {}))
+    given = (
+        limits
+        if isinstance(limits, Limits)
+        else Limits(**{called(name): each for name, each in (limits or {}).items()})
+    )
     given.check(model)
     if weights["time"] and not np.isfinite(given.sizes("torque", len(model.inputs))).all():
         raise DescriptionError("optimal_motion: limits.torque is missing; without limits nothing is the fastest")
-    ends, held = [], []
-    for name, q in (("start", start), ("end", end)):
-        try:
-            q, u = equilibrium(model, configuration(model, q), held="joints")
-        except DescriptionError as error:
-            raise DescriptionError(f"optimal_motion: {name}: {error}") from None
-        _check_held(name, model, u, given)
-        ends.append(q)
-        held.append(u)
+    first, u_first = standing(model, start, _rest(model), given, "start")
+    last, u_last = standing(model, end, first[[i + model.nq - model.nv for i in model.arm.joints]], given, "end")
+    ends, held = [first, last], (u_first, u_last)
     found = measures(model, given)
     _check_ends(model, ends, given, found)
-    return Task(model, ends[0], ends[1], (held[0], held[1]), given, found, weights, duration, float(tolerance))
+    return Task(model, first, last, held, given, found, weights, duration, float(tolerance))
+
+
+def standing(model: Model, given: Any, near: Array, limits: Limits, name: str) -> tuple[Array, Array]:
+    """Where the arm stands, and the inputs that hold it there, (nq,) and (m,): at joints, or a configuration, or with
+    its tip at a goal, the joints then near others (joints,). Raises `DescriptionError`, with `name` for what is given.
+    """
+    if isinstance(given, Mapping):
+        with refused("optimal_motion"):
+            wanted = goal(given, name)
+        given = joints_at(model, wanted, near, limits.ranges(len(near)), name)
+    try:
+        q, u = equilibrium(model, configuration(model, given), held="joints")
+    except DescriptionError as error:
+        raise DescriptionError(f"optimal_motion: {name}: {error}") from None
+    _check_held(name, model, u, limits)
+    return q, u
+
+
+def _rest(model: Model) -> Array:
+    return np.array(model.arm.rest)[[i + model.nq - model.nv for i in model.arm.joints]]
 
 
 def checked_weights(objective: Any) -> dict[str, float]:

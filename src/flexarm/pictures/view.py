@@ -51,6 +51,9 @@ SUFFIXES = (".html", ".htm")
 MOST_RESULTS = 8
 """On one page, beyond which nobody tells them apart."""
 
+MOST_CASES = 12
+"""On one page, of which one is seen at a time."""
+
 MOST_SAMPLES, MOST_NUMBERS, LEAST_SAMPLES = 4001, 400_000, 201
 """Of a result that a page holds, of all its results together, and of a result that has very many coordinates."""
 
@@ -125,7 +128,8 @@ def view(
     ----------
     what : xarray.Dataset, list or dict of them, Model or Arm
         A result of `simulate`; several in one picture, at most 8, of one arm or several, with their names as keys of
-        a dict; runs of an ensemble, `ensemble.isel(run=[0, 7])`; or an arm.
+        a dict; runs of an ensemble, `ensemble.isel(run=[0, 7])`; a dict of such dicts, at most 12 cases, of which the
+        page shows the one that is chosen on it; or an arm.
     path : path, optional
         Of the file. Without one a `Page` is returned, which a notebook shows.
     names : list of str, optional
@@ -199,9 +203,7 @@ def opened(path: Path) -> bool:
 
 def _named(what: Any, names: Any) -> tuple[list["Dataset"], list[str]]:
     """Results, runs of ensembles among them one by one, and what each is called, no two alike; raises `Fault`."""
-    from xarray import Dataset
-
-    if isinstance(what, Mapping) and not isinstance(what, Dataset):
+    if _is_dict(what):
         if names is not None:
             raise Fault("names", "is given beside a dict of results, which has the names")
         what, names = list(what.values()), list(what)
@@ -238,12 +240,49 @@ def _runs(given: "Dataset") -> list[tuple["Dataset", Any]]:
 
 
 def _results(what: Any, names: Any, model: Any) -> Page:
-    """The page of results."""
-    results, called = _named(what, names)
-    arms, rows, described = _Arms(), [], []
+    """The page of results, or of cases of them."""
+    cases = _cases(what, names)
+    every = [result for results, _ in cases.values() for result in results]
+    arms = _Arms()
+    found = [
+        {"name": case, **_case(results, called, model, arms, len(every))} for case, (results, called) in cases.items()
+    ]
+    called = next(iter(cases.values()))[1]
+    data = {
+        "kind": "results",
+        "title": called[0] if len(called) == 1 else " and ".join(called),
+        "about": _about(every),
+        "arms": arms.described,
+        **(found[0] if len(found) == 1 else {"cases": found}),
+    }
+    return _page(data, arms)
+
+
+def _cases(what: Any, names: Any) -> dict[str, tuple[list["Dataset"], list[str]]]:
+    """Results and their names, by case; one without a name where there are none. Raises `Fault`."""
+    if not (isinstance(what, Mapping) and what and all(_is_dict(each) for each in what.values())):
+        return {"": _named(what, names)}
+    if names is not None:
+        raise Fault("names", "is given beside a dict of cases, which has the names")
+    if len(what) > MOST_CASES:
+        raise Fault("cases", f"has {len(what)}; at most {MOST_CASES} are shown on one page")
+    if wrong := [case for case in what if not isinstance(case, str)]:
+        raise Fault("cases", f"has the name {shown(wrong[0])}; it must be a text")
+    return {case: _named(results, None) for case, results in what.items()}
+
+
+def _is_dict(what: Any) -> bool:
+    from xarray import Dataset
+
+    return isinstance(what, Mapping) and not isinstance(what, Dataset)
+
+
+def _case(results: list["Dataset"], called: list[str], model: Any, arms: "_Arms", together: int) -> dict[str, Any]:
+    """Results that are seen together, and their plots; `together` is how many the page has in all."""
+    rows, described = [], []
     for motion, result in zip(motions(results, called, model), results, strict=True):
         known, n = motion.q.shape
-        most = max(LEAST_SAMPLES, min(MOST_SAMPLES, MOST_NUMBERS // (len(results) * 3 * n)))
+        most = max(LEAST_SAMPLES, min(MOST_SAMPLES, MOST_NUMBERS // (together * 3 * n)))
         i = np.arange(known) if known <= most else np.linspace(0, known - 1, most).round().astype(int)
         rows.append(i)
         each: dict[str, Any] = {
@@ -256,15 +295,7 @@ def _results(what: Any, names: Any, model: Any) -> Page:
         if motion.wanted is not None:
             each["reference"] = motion.wanted[i].astype(np.float32)
         described.append(each)
-    data = {
-        "kind": "results",
-        "title": called[0] if len(called) == 1 else " and ".join(called),
-        "about": _about(results),
-        "arms": arms.described,
-        "results": described,
-        "panels": panels(results, rows),
-    }
-    return _page(data, arms)
+    return {"results": described, "panels": panels(results, rows)}
 
 
 def _notes(result: "Dataset", motion: Motion, shown_: int) -> list[str]:

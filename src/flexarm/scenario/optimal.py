@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final
 from pydantic import BeforeValidator
 
 from flexarm import checks
-from flexarm.checks import POSITIVE, Described, Fault, checked_numbers, checked_whole, faulted, numbers, shown
+from flexarm.checks import (
+    POSITIVE,
+    Described,
+    Fault,
+    checked_instance,
+    checked_numbers,
+    checked_whole,
+    faulted,
+    numbers,
+    refused,
+    shown,
+)
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -99,6 +110,8 @@ class OptimalReference(Described):
 
     def check(self, arm: Arm) -> None:
         """Raise `DescriptionError` where ends or limits are not the arm's."""
+        with refused("OptimalReference"):
+            checked_instance(arm, Arm, "arm")
         joints = tuple(arm.velocities[i] for i in arm.joints)
         for name, given in (("start", self.start), ("end", self.end)):
             if given is not None and len(given) not in (len(joints), len(arm.coordinates)):

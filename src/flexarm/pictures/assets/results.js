@@ -104,6 +104,11 @@ flexarm.Run = class {
     this.view.scene.add(this.way);
   }
 
+  /** Nothing of it is seen, for another case is. */
+  hide() {
+    for (const { object } of this.parts) object.visible = false;
+  }
+
   /** Put it somewhere else than at the origin. */
   move(offset) {
     this.offset = offset;
@@ -115,37 +120,73 @@ flexarm.Run = class {
   }
 };
 
-/** The page of results. */
+/** The page of results, or of cases of them, of which one is seen at a time. */
 flexarm.Results = class extends flexarm.View {
   constructor(data) {
     super(data);
     this.beside = true;
     this.haunted = "none";
     this.following = "nothing";
-    this.runs = data.results.map((each, i) => new flexarm.Run(this, each, i));
-    const start = Math.min(...this.runs.map((run) => run.motion.start));
-    const end = Math.max(...this.runs.map((run) => run.motion.end));
-    const finest = this.runs.reduce((a, b) => (a.motion.time.length >= b.motion.time.length ? a : b)).motion;
-    this.player = new flexarm.Player(start, end, (time) => this.draw(time), finest, this.scene);
-    const panels = data.panels.map((panel) => ({
-      ...panel, runs: panel.runs.map((items, r) => ({ items, time: data.results[r].time })),
-    }));
-    this.plots = new flexarm.Plots(panels, start, end, (time) => this.player.seek(time), this.runs.map((run) => run.name));
-    this.side.append(this.plots.object);
+    this.cases = (data.cases ?? [data]).map((each) => ({ name: each.name, data: each }));
+    const all = this.cases.flatMap((each) => each.data.results);
+    const finest = all.reduce((a, b) => (a.time.length >= b.time.length ? a : b));
+    this.start = Math.min(...all.map(({ time }) => time[0]));
+    this.end = Math.max(...all.map(({ time }) => time[time.length - 1]));
+    this.most = Math.max(...this.cases.map((each) => each.data.results.length));
+    this.wanted = all.some((each) => each.reference);
+    this.player = new flexarm.Player(this.start, this.end, (time) => this.draw(time), new flexarm.Motion(finest.time, finest.q), this.scene);
     this.foot.append(this.player.object);
     Object.assign(this.keys, this.player.keys);
+    this.begin(this.cases[0]);
     this.controls();
-    this.legends();
     this.ended();
     flexarm.themed(() => this.themed());
     this.fit();
     this.obey(flexarm.View.wishes());
   }
 
+  /** What a case has, made when it is first seen. */
+  made(chosen) {
+    if (chosen.runs) return;
+    const { results, panels } = chosen.data;
+    this.runs = chosen.runs = results.map((each, i) => new flexarm.Run(this, each, i));
+    const timed = panels.map((panel) => ({
+      ...panel, runs: panel.runs.map((items, r) => ({ items, time: results[r].time })),
+    }));
+    chosen.plots = new flexarm.Plots(timed, this.start, this.end, (time) => this.player.seek(time), chosen.runs.map((run) => run.name));
+    chosen.chips = this.chipped(chosen.runs);
+  }
+
+  /** Put a case's arms, names and plots in their places. */
+  begin(chosen) {
+    this.made(chosen);
+    this.case = chosen;
+    this.runs = chosen.runs;
+    this.plots = chosen.plots;
+    this.chips = chosen.chips.map(({ chip }) => chip);
+    this.side.replaceChildren(chosen.plots.object);
+    this.legend.replaceChildren(...(this.chooser ? [this.chooser.object] : []), ...chosen.chips.map(({ row }) => row).filter(Boolean));
+    this.themed();
+  }
+
+  /** Another case in the place of the one that is seen; whatever is hidden, magnified or coloured stays so. */
+  setCase(k) {
+    const hidden = this.runs.map((run) => !run.visible);
+    for (const run of this.runs) run.hide();
+    this.begin(this.cases[k]);
+    this.chooser.value = String(k);
+    this.runs.forEach((run, i) => run.visible === !(hidden[i] ?? false) || this.setVisible(i, !run.visible));
+    this.traced = null;
+    if (this.places) this.setPlaced(this.places.value);
+    this.setFramed(this.framed);
+    this.recolour();
+    this.redraw();
+  }
+
   controls() {
     this.common(() => this.redraw());
     const ghosts = { none: "none", rigid: "rigid arm" };
-    if (this.runs.some((run) => run.wanted)) ghosts.reference = "reference";
+    if (this.wanted) ghosts.reference = "reference";
     this.truth = new flexarm.Check("true arm", true, (x) => this.setBeside(x), "The true arm as a ghost where deflections are magnified");
     this.ghost = new flexarm.Choice("Ghost", ghosts, "none", (x) => this.setHaunted(x), "Another arm, seen through (G)");
     this.paths = new flexarm.Check("path", true, () => this.redraw(), "Where the tip goes (P)");
@@ -155,26 +196,31 @@ flexarm.Results = class extends flexarm.View {
       controls.push(this.camera);
       this.keys.v = ["V", "camera: stands still, follows the base", () => this.camera.next()];
     }
-    if (this.runs.length > 1) {
+    if (this.most > 1) {
       this.places = new flexarm.Choice("Results", { over: "in one place", beside: "side by side" }, "over", (x) => this.setPlaced(x), "In one place or side by side (B)");
       controls.push(this.places);
       this.keys.b = ["B", "results in one place or side by side", () => this.places.next()];
+    }
+    if (this.cases.length > 1) {
+      this.chooser = new flexarm.Choice("Case", Object.fromEntries(this.cases.map(({ name }, k) => [k, name])), "0", (k) => this.setCase(k), "Which results are shown (N)");
+      this.legend.prepend(this.chooser.object);
+      this.keys.n = ["N", "the next case", () => this.chooser.next()];
     }
     this.keys.g = ["G", `ghost: ${Object.values(ghosts).join(", ")}`, () => this.ghost.next()];
     this.keys.p = ["P", "path of the tip", () => this.paths.toggle()];
     this.tools.append(...controls.map((control) => control.object));
   }
 
-  /** Names and colours of results, and what is to be said of them. */
-  legends() {
-    const { element } = flexarm, several = this.runs.length > 1;
-    this.chips = this.runs.map((run, i) => {
+  /** Names and colours of results, and what is to be said of them: of each its button, and the row in which it stands. */
+  chipped(runs) {
+    const { element } = flexarm, several = runs.length > 1;
+    return runs.map((run, i) => {
       const chip = several
         ? element("button.run", { type: "button", "aria-pressed": "true", title: `Show or hide ${run.name}`, click: () => this.setVisible(i, !run.visible) }, element("span.swatch"), run.name)
         : element("span.run");
       const notes = run.data.notes.map((note) => element("span.note", {}, note));
-      if (several || notes.length) this.legend.append(element("div", {}, ...(several ? [chip] : []), ...notes));
-      return chip;
+      const row = several || notes.length ? element("div", {}, ...(several ? [chip] : []), ...notes) : null;
+      return { chip, row };
     });
   }
 
@@ -209,7 +255,7 @@ flexarm.Results = class extends flexarm.View {
 
   /** Takes the camera along with the base, where that is wanted. */
   follow() {
-    if (this.following !== "base") return;
+    if (this.following !== "base" || !this.leader) return;
     const now = this.led;
     this.scene.carry(now.map((x, i) => x - this.followed[i]));
     this.followed = now;
@@ -239,7 +285,7 @@ flexarm.Results = class extends flexarm.View {
   /** The camera so that all of the motion is seen. */
   fit() {
     this.scene.fit(this.extent().flat());
-    if (this.following === "base") this.followed = this.led;
+    if (this.following === "base" && this.leader) this.followed = this.led;
   }
 
   /** Points that the runs' arms reach, where they are placed: x, y, z of each. */
@@ -308,6 +354,8 @@ flexarm.Results = class extends flexarm.View {
     if (number("magnified") !== null) this.setMagnified(number("magnified"));
     if (["moment", "deflection"].includes(wishes.colour)) this.setColouring(wishes.colour);
     if ([...this.ghost.select.options].some((option) => option.value === wishes.ghost)) this.setHaunted(wishes.ghost);
+    const chosen = this.cases.findIndex(({ name }) => name === wishes.case);
+    if (chosen > 0) this.setCase(chosen);
     if (wishes.results === "beside" && this.places) this.setPlaced("beside");
     if (wishes.camera === "base" && this.camera) this.setFollowing("base");
     if (number("speed") > 0 && flexarm.Player.SPEEDS.includes(number("speed"))) this.player.setSpeed(number("speed"));
