@@ -1,6 +1,8 @@
 """Optimal motions beside what is known without the package: exact switches, linear programs, adjoint equations,
 shapers."""
 
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -120,6 +122,22 @@ def test_linear_programs_close_in_on_two_masses_from_both_sides(masses):
     G = arm.moved(shares, above)
     np.testing.assert_allclose(np.einsum("nkm,km->n", G, u), arm.way, atol=1e-9)
     assert np.abs(np.einsum("n,nkm->km", y, G)).sum() == pytest.approx(1.0, abs=1e-9)  # strong duality
+
+
+def test_held_inputs_of_a_linear_arm_move_it_as_they_do_in_a_simulation(slide, sliding):
+    shares, T = np.array([0.0, 0.1, 0.4, 0.5, 0.8, 1.0]), 0.7
+    u = np.array([1.3, -0.4, 2.0, 0.7, -1.1])
+    run = fa.simulate(
+        slide, T, fa.Piecewise(T * shares[:-1], u[:, None]), rtol=1e-12, atol=1e-14, samples=2, progress=False
+    )
+    x = np.concatenate([run.q.values[-1], run.qd.values[-1]])
+    np.testing.assert_allclose(sliding.moved(shares, T)[:, :, 0] @ u, x, atol=1e-9)
+
+
+def test_an_input_inside_its_limits_changes_sides_where_its_mean_says():
+    """Up for 1.7 s of 2, then down: intervals of 0.5 s have 1, 1, 1, -0.2, -1, of twice that limit."""
+    motion = SimpleNamespace(times=np.arange(6) * 0.5, u=2.0 * np.array([[1.0], [1.0], [1.0], [-0.2], [-1.0], [0.0]]))
+    assert switches(motion, np.array([2.0])) == [[pytest.approx(1.7)]]
 
 
 def test_no_dual_vector_forbids_what_is_possible(masses):
