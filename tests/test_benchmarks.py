@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import xarray
 
 import flexarm as fa
-from benchmarks import arms, beside, exudyn_models, report, trees, work_precision
+from benchmarks import arms, beside, exudyn_models, motions, report, settling, trees, work_precision
 from benchmarks.report import Table
 from benchmarks.work_precision import Point, needed
 from flexarm.native.program import operations
@@ -149,3 +150,73 @@ def test_each_arm_of_a_tree_costs_the_same(flexible, free, more):
     rates = [fa.Model(trees.tree(arms, 3, flexible, free)).function("state_rate") for arms in (1, 2, 3)]
     counts = [sum(operations(rate)) for rate in rates]
     assert [b - a for a, b in pairwise(counts)] == [more, more]
+
+
+# -- motions -----------------------------------------------------------------------------------------------------------
+
+
+def ringing(duration, until, amplitude, used, late=0.0):
+    """A tip that rings about zero with a period of one second, dying away by half in each, after it has arrived."""
+    t = np.linspace(0, until, 4001)
+    since = np.maximum(t - duration, 0.0)
+    y = np.where(t < duration, 1.0, amplitude * np.cos(2 * np.pi * since) * 0.5**since + late)
+    tip = np.stack([y, 0 * t, 0 * t], axis=1)
+    data = {"tip": (("time", "axis"), tip), "u": (("time", "input"), np.full((len(t), 1), used))}
+    return xarray.Dataset(data, coords={"time": t})
+
+
+def test_a_tip_rests_when_its_vibration_has_died_to_the_tolerance():
+    run = ringing(2.0, 12.0, 0.1, 1.0)
+    rest = settling.settled(run, [0, 0, 0], 0.01, 11.0)
+    peak = 2.0 + 3.0  # half periods have peaks of 0.1 / 2^(k/2): the last above 0.01 is that at k = 6
+    assert peak < rest < peak + 0.25
+    assert settling.settled(run, [0, 0, 0], 0.01, 4.9) == np.inf  # not by then
+    assert settling.settled(ringing(2.0, 12.0, 0.1, 1.0, late=0.02), [0, 0, 0], 0.01, 11.0) == np.inf
+    assert settling.settled(run, [0, 0, 0], 2.0, 11.0) == 0.0
+    assert settling.swing(run, [0, 0, 0], 2.5) == pytest.approx(0.1 * 0.5**0.5, rel=1e-2)
+
+
+@pytest.mark.parametrize(("amplitude", "rests"), [(0.0, 3.0), (0.05, 6.0)])
+def test_a_motion_is_slowed_until_its_torques_fit_and_its_tip_rests(amplitude, rests):
+    """Torques go with 1 / T^2 and fit from 3 s on; the vibration is what it is up to 6 s, and then nothing."""
+
+    def tried(duration):
+        swings = amplitude if duration < rests else 0.0
+        times = (duration, duration, duration + 1.5)
+        return settling.attempt(
+            lambda: ringing(duration, duration + 3, swings, 18 / duration**2), [2.0], times, np.zeros(3), 1e-3
+        )
+
+    found = settling.within(tried, 1.0)
+    assert found.used <= 1 and found.rest < np.inf
+    assert rests <= found.duration <= rests * (settling.LONGER if amplitude else 1.01)
+    assert (found.limited is None) == (not amplitude)
+    if amplitude:
+        assert found.limited.duration == pytest.approx(3.0, rel=4e-3) and found.limited.left > 0.04
+
+
+def test_a_motion_that_never_rests_or_never_fits_is_said_to():
+    def tried(duration, used=0.5):
+        times = (duration, duration, duration + 1.5)
+        return settling.attempt(lambda: ringing(duration, duration + 3, 0.1, used), [1.0], times, np.zeros(3), 1e-3)
+
+    assert motions.arrived(settling.within(tried, 4.0)).startswith("does not rest (")
+    assert motions.arrived(settling.within(lambda T: tried(T, 2.0), 4.0)) == "wants more"
+
+
+def test_a_run_that_fails_is_no_arrival():
+    def run():
+        raise fa.SimulationError("diverged")
+
+    assert settling.attempt(run, [1.0], (1.0, 1.0, 2.0), np.zeros(3), 1e-3).used == np.inf
+
+
+def test_a_case_without_a_motion_has_a_row_that_says_so(monkeypatch):
+    def none(*_, **__):
+        raise fa.FlexarmError("no motion found")
+
+    monkeypatch.setattr(motions, "optimal_motion", none)
+    table = motions.compared(["two masses", "rigid two-link arm"])
+    assert [row[1] for row in table.rows] == ["none: no motion found"] * 2 and table.rows[0][-1] == "**no**"
+    assert len({len(row) for row in table.rows} | {len(table.columns)}) == 1
+    assert all("none" in row[2] for row in motions.solved_exactly().rows)

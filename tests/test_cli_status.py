@@ -42,6 +42,13 @@ FAILING = (
 HELD = PUSH.replace(
     'input = { type = "rigid-inverse-dynamics" }', 'controller = { type = "joint-pd", Kp = 9.0, Kd = 2.0 }'
 )
+QUICKEST = (
+    PUSH.partition("reference")[0]
+    + """
+reference = { type = "optimal", end = [0.1, 0.1], objective = "effort", duration = 1.0, tolerance = 0.05 }
+input = { type = "optimal-torques" }
+"""
+)
 STUDY = """
 name = "few"
 scenario = "push.toml"
@@ -54,7 +61,7 @@ GIVEN = {"ARM": "arm.toml", "SCENARIO": "push.toml", "SCENARIO...": "push.toml",
 GIVEN |= {"RESULT...": "push.toml", "ARM_OR_SCENARIO": "arm.toml", "STUDY": "study.toml", "[SEARCH]...": "canadarm"}
 GIVEN |= {"NAME": "mine"}
 """What a new kind of argument is here has to be said here."""
-OWN = {"stability": {"SCENARIO": "held.toml"}}
+OWN = {"stability": {"SCENARIO": "held.toml"}, "optimize": {"SCENARIO": "quickest.toml"}}
 """Commands that want another."""
 NAMES = ("nan", "1e999", "$(x)")
 """Nonsense elsewhere, and as good as any for a file that is new."""
@@ -65,7 +72,7 @@ MOMENTS = 3
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    given = {"arm": ARM, "push": PUSH, "held": HELD, "failing": FAILING, "study": STUDY}
+    given = {"arm": ARM, "push": PUSH, "held": HELD, "quickest": QUICKEST, "failing": FAILING, "study": STUDY}
     for name, text in given.items():
         (tmp_path / f"{name}.toml").write_text(text)
     return tmp_path

@@ -257,6 +257,116 @@ def test_a_scenario_has_one(tmp_path):
         fa.load_scenario(tmp_path / "push.toml")
 
 
+# -- a plant one period on ---------------------------------------------------------------------------------------------
+
+
+def moved(stepper, u):
+    return np.array([stepper.step(each) for each in u])
+
+
+@pytest.mark.parametrize("method", ["rk4", "radau5", "gauss4"])
+def test_a_stepper_is_disturbed_as_a_run_is(method, model):
+    """A torque that swings within periods, and a force that jumps inside one and right where another begins."""
+    period, count = 1e-3, 12
+    u = 0.1 * np.random.default_rng(1).normal(size=(count, 2))
+    given = {"upper.drive": swings, "tip.fy": fa.Piecewise([0.0026, 7 * period], [[0.4], [-0.2]])}
+    held = fa.Piecewise(period * np.arange(count), u)
+    run = fa.simulate(model, count * period, held, disturbance=given, **{**RUN, "samples": count + 1})
+    stepper = fa.Stepper(model, period, method=method, rtol=1e-9, atol=1e-12, disturbance=given)
+    found = moved(stepper, u)
+    expected = np.hstack([run.q.values, run.qd.values])[1:]
+    assert np.abs(found - expected).max() < 1e-6 * np.abs(expected).max()
+    stepper.reset()
+    assert np.array_equal(moved(stepper, u), found)
+    assert np.abs(found - moved(fa.Stepper(model, period, method=method), u)).max() > 1e-2
+
+
+def test_a_free_rod_turns_as_the_double_integral_of_what_disturbs_it():
+    """Between two samples a whole swing of a sine, zero at each: the mean of its integral turns the rod."""
+    rod = fa.Link(name="rod", joint=fa.Revolute(), body=fa.Rigid(length=1.0, mass=3.0))  # m l^2 / 3 = 1
+    model, period = fa.Model(fa.Arm(name="rod", links=[rod])), 0.1
+    omega = 2 * np.pi / period
+    stepper = fa.Stepper(model, period, step=1e-3, disturbance=lambda t: np.sin(omega * t))
+    for k in range(1, 4):
+        q, qd = stepper.step([0.0])
+        assert q == pytest.approx(k * period / omega, rel=1e-8)
+        assert abs(qd) < 1e-10
+
+
+def test_plants_have_a_disturbance_each_and_a_time_of_their_own(model):
+    each = [{"tip.fy": GUST}, None, {"upper.drive": swings}]
+    u = 0.1 * np.random.default_rng(2).normal(size=(160, 2))
+    stepper = fa.Stepper(model, 1e-3, np.zeros((3, model.nq)), disturbance=each)
+    together = moved(stepper, u)
+    for i, one in enumerate(each):
+        alone = moved(fa.Stepper(model, 1e-3, disturbance=one), u)
+        assert np.abs(together[:, i] - alone).max() < 1e-9 * np.abs(alone).max()
+    stepper.reset(where=[0])
+    again = moved(stepper, u[:100])[:, 0]  # its gust comes again, that of the others does not
+    assert np.abs(again - together[:100, 0]).max() < 1e-9
+
+
+def test_what_never_changes_is_that_of_plants_abreast_and_beside_the_arms_own(model):
+    own = fa.Model(model.arm.replace(base=fa.MovingBase(), forces=[fa.Force(name="wind", link="fore")]))
+    declared = fa.Model(own.arm.replace(forces=[*own.arm.forces, fa.Force(name="upper", link="upper", kind="drive")]))
+    w, u, q0 = {"wind.fy": 0.3, "base.ay": 0.5}, np.full((20, 2), 0.1), np.zeros((9, model.nq))
+    expected = fa.Stepper(declared, 1e-3)
+    steady = fa.Stepper(own, 1e-3, q0, disturbance=np.tile([0.2, 0.0], (9, 1)))
+    moving = fa.Stepper(own, 1e-3, disturbance={"upper.drive": lambda t: 0.2})
+    for each in u:
+        x = expected.step(each, {**w, "upper.drive": 0.2})
+        assert np.abs(steady.step(each, w) - x).max() < 1e-10
+        assert np.abs(moving.step(each, w) - x).max() < 1e-10
+
+
+def test_a_disturbed_stepper_is_copied_and_goes_on(model):
+    import copy
+    import pickle
+
+    stepper = fa.Stepper(model, 1e-3, disturbance={"tip.fy": GUST})
+    u = np.full((60, 2), 0.05)
+    moved(stepper, u)
+    others = [copy.deepcopy(stepper), pickle.loads(pickle.dumps(stepper))]
+    found = moved(stepper, u)
+    for other in others:
+        assert np.array_equal(moved(other, u), found)
+
+
+def test_what_a_stepper_refuses_of_a_disturbance(model):
+    with pytest.raises(fa.DescriptionError, match=r"disturbance is for 3 plants; it must be one for all, or for 2"):
+        fa.Stepper(model, 1e-3, np.zeros((2, model.nq)), disturbance=[0.1, None, 0.2 * np.ones(2)])
+    with pytest.raises(fa.DescriptionError, match=r"disturbance: there is no 'hand.fx'"):
+        fa.Stepper(model, 1e-3, disturbance={"hand.fx": 1.0})
+    stepper = fa.Stepper(model, 1e-3, disturbance=swings)
+    with pytest.raises(fa.DescriptionError, match=r"u contains NaN or infinity"):
+        stepper.step(np.array([np.nan, 0.0]))
+
+
+@pytest.mark.parametrize("method", ["rk4", "radau5"])
+def test_a_function_that_fails_leaves_the_plant_where_it_was(method, model):
+    def failing(t):
+        if 0.0015 < t < 0.0025 and trouble:
+            raise ValueError(trouble.pop(0))
+        return [0.1, 0.0]
+
+    trouble = ["no wind", "no sun"]
+    stepper = fa.Stepper(model, 1e-3, method=method, disturbance=failing)
+    before = stepper.step([0.0, 0.0])
+    with pytest.raises(ValueError, match="no wind"):
+        stepper.step([0.0, 0.0])
+    with pytest.raises(ValueError, match="no sun"):
+        stepper.step([0.0, 0.0])
+    assert np.array_equal(stepper.state, before)
+    assert stepper.step([0.0, 0.0])[0] > before[0]
+
+    wrong = fa.Stepper(model, 1e-3, method=method, disturbance=lambda t: [1.0] if t > 0.0012 else [0.0, 0.0])
+    wrong.step([0.0, 0.0])
+    with pytest.raises(fa.SimulationError, match=r"input <lambda> gave shape \(1,\) at t = 0.00\d+ s; it must give"):
+        wrong.step([0.0, 0.0])
+    assert wrong.failed
+    assert wrong.time == 1e-3
+
+
 # -- wrong input -------------------------------------------------------------------------------------------------------
 
 PLACES = "upper.drive, fore.drive, tip.fx, upper.fx, fore.fx (fx to mz, or f and m for three)"

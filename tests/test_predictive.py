@@ -566,7 +566,7 @@ def test_arms_it_does_not_know(rotor, beam):
     given = Predictive(0.0, deflection=0.1, **FREE)
     with refused("Predictive: deflection is given; no link of arm 'rotor' bends"):
         given.stepper(rotor, T)
-    with refused("Predictive: arm 'beam' has no coordinate 'rod.joint'; the nominal arm has one"):
+    with refused("Predictive: arm 'beam' has no coordinate 'rod.joint'; the controller was designed for one"):
         Predictive(0.0, nominal=rotor, **FREE).stepper(beam, 0.02)
     with refused(r"u is a Predictive, which is called once a period; put Sampled around it"):
         fa.simulate(rotor, 1.0, u=Predictive(0.0, **FREE), progress=False)

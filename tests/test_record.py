@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import flexarm as fa
-from flexarm.control import Integral, JointPD, Law, Observed, Sampled, Saturated, show
+from flexarm.control import Integral, JointPD, Law, Linear, Observed, Sampled, Saturated, show
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sampled. period is")  # the fastest mode needs no control here
 SLEW = fa.Quintic((0.0, 0.0), (0.4, 0.2), 0.3)
@@ -162,6 +162,149 @@ def test_a_scenario_may_ask_for_it(tmp_path):
     found = fa.load_scenario(tmp_path / "slew.toml").run(progress=False)
     assert found.attrs["recorded"] == "rate measured"
     assert np.abs(found.measured.values / 1e-3 % 1.0 - 0.5).min() > 0.49
+
+
+# -- many runs ---------------------------------------------------------------------------------------------------------
+
+FIXED = {"progress": False, "samples": 16, "method": "rk4", "step": 2e-4}
+
+
+def as_alone(model, until, controllers, record, **given):
+    """Many runs, each of which shows what it shows alone."""
+    found = fa.simulate_many(model, until, u=controllers, record=record, **given)
+    for i, law in enumerate(controllers):
+        more = {**given, "disturbance": given["disturbance"][i]} if "disturbance" in given else given
+        alone = fa.simulate(model, until, u=law, record=record, **more)
+        for name in record:
+            assert found[name].dims == ("run", *alone[name].dims)
+            assert np.array_equal(found[f"{name}_signal"], alone[f"{name}_signal"])
+            assert found[name].attrs == alone[name].attrs
+            assert np.abs(found[name].values[i] - alone[name].values).max() < 1e-9 * np.abs(alone[name]).max(), name
+        assert np.abs(found.u.values[i] - alone.u.values).max() < 1e-9
+    assert found.attrs["recorded"] == " ".join(record)
+    assert np.isfinite(found[record[0]].values).all()
+    return found
+
+
+def test_sampled_laws_in_lanes_show_what_each_shows_alone(model):
+    """More runs than lanes, each with noise of its own; between samples and at them."""
+    law = JointPD(SLEW, 5.0, 2.0, filter=100.0, resolution=1e-4, noise=1e-3)
+    laws = [Sampled(law, 0.01, limit=0.2, seed=k) for k in range(10)]
+    found = as_alone(model, 0.15, laws, ["measured", "memory", "command", "rate"], **FIXED)
+    assert np.abs(found.measured.values[0] - found.measured.values[1]).max() > 1e-4
+    assert np.abs(found.command.values).max() > 0.2
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"disturbance": [{"upper.drive": 0.1}, {"upper.drive": lambda t: 0.1 * np.sin(9 * t)}]}]
+)
+@pytest.mark.parametrize(
+    "law",
+    [
+        Integral(JointPD(SLEW, 5.0, 2.0), 3.0),
+        Sampled(Integral(JointPD(SLEW, 5.0, 2.0), 3.0), PERIOD),
+        Saturated(JointPD(SLEW, 5.0, 2.0, filter=200.0), 0.3),
+    ],
+)
+def test_laws_of_every_kind_show_it_in_many_runs(model, law, given):
+    names = ["command", "rate"] if isinstance(law, Saturated) else ["integral", "command", "measured"]
+    as_alone(model, 0.06, [law, law], names, progress=False, samples=16, method="dop853", **given)
+
+
+def test_python_shows_it_in_many_runs(model):
+    def law(t, y):
+        return [0.2 - y[0], 0.1 * t]
+
+    laws = [Sampled(law, 0.01, sensors=SENSORS[:2], limit=0.15, seed=seed) for seed in (1, 2)]
+    as_alone(model, 0.1, laws, ["measured", "command"], **FIXED)
+
+
+def test_one_function_behind_other_sensors_is_another_controller(model):
+    def law(t, y):
+        return [0.2 - y[0], 0.0]
+
+    laws = [Sampled(law, 0.01, sensors=[fa.Encoder(coordinate=f"{link}.motor")]) for link in ("upper", "fore")]
+    found = fa.simulate_many(model, 0.1, u=laws, record=["command"], **FIXED)
+    read = 0.2 - found.command.values[:, :, 0]
+    ends = found.q.sel(coordinate=["upper.motor", "fore.motor"]).values
+    sampled = np.searchsorted(found.time.values, [0.02, 0.04, 0.06, 0.08])  # times of samples and of the result
+    for i in range(2):
+        assert np.abs(read[i, sampled] - ends[i, sampled, i]).max() < 1e-6
+    assert np.abs(read[0] - read[1]).max() > 1e-3
+
+
+def test_one_linear_system_made_discrete_in_other_ways_is_another_controller(model):
+    control = pytest.importorskip("control")
+    lag = control.ss([[-20.0]], [[20.0]], [[-3.0], [0.0]], [[-1.0], [0.0]])
+    linear = Linear(lag, sensors=[fa.Encoder(coordinate="upper.motor")])
+    laws = [Sampled(linear, 0.02, method=method) for method in ("tustin", "euler")]
+    q0 = [0.3, *7 * [0.0]]
+    found = fa.simulate_many(model, 0.2, q0, u=laws, **FIXED)
+    for i, law in enumerate(laws):
+        assert np.abs(found.q.values[i] - fa.simulate(model, 0.2, u=law, q0=q0, **FIXED).q.values).max() < 1e-9
+    assert np.abs(found.q.values[0] - found.q.values[1]).max() > 1e-4
+
+
+def test_many_laws_show_the_same_names_each_its_own(model):
+    laws = [JointPD(SLEW, 5.0, 2.0), Integral(JointPD(SLEW, 4.0, 2.0), 3.0), JointPD(SLEW, 5.0, 2.0)]
+    found = fa.simulate_many(model, 0.05, u=laws, record=["command", "measured"], **RUN)
+    for i, law in enumerate(laws):
+        alone = fa.simulate(model, 0.05, u=law, record=["command"], **RUN)
+        assert np.abs(found.command.values[i] - alone.command.values).max() < 1e-6
+    with pytest.raises(fa.DescriptionError, match=r"^u\[0\]: record has 'integral'; the controller shows measured"):
+        fa.simulate_many(model, 0.05, u=laws, record=["integral"], **RUN)
+    others = [Own("seen", signals=["a", "b"]), Own("seen")]
+    line = r"^record: u\[1\] shows seen \(seen_1, seen_2\), u\[0\] seen \(a, b\); they must show the same$"
+    with pytest.raises(fa.DescriptionError, match=line):
+        fa.simulate_many(model, 0.05, u=others, record=["seen"], **RUN)
+    with pytest.raises(fa.DescriptionError, match="there is nothing of an input that is no controller"):
+        fa.simulate_many(model, 0.05, u=np.zeros((3, 2)), record=["command"], **RUN)
+    with pytest.raises(fa.DescriptionError, match="show: name is 'steps'; it must be a word that means nothing else"):
+        fa.simulate_many(model, 0.05, u=Own("steps"), runs=2, record=["steps"], **RUN)
+
+
+class Ending:
+    """A law that gives no number once the first angle is beyond a limit."""
+
+    def law(self, model, period=None):
+        def expression(t, q, qd, z):
+            show("seen", z, ["before"])
+            return ca.vertcat(0.2 + 1e-9 * ca.sqrt(0.01 - q[0]), 0.0), q[0]
+
+        return Law(expression, memory=(0.0,))
+
+
+@pytest.mark.parametrize("period", [0.004, 0.01])
+def test_of_a_run_that_fails_there_is_what_was_shown_before(model, period):
+    both = [model.coordinates.index(name) for name in ("upper.joint", "upper.motor")]
+    starts, rates = np.zeros((2, 3, 8))
+    starts[1, both] = -0.5  # which does not come so far
+    rates[:2, both], rates[2, both] = 0.2, 0.4
+    law = Sampled(Ending(), period)
+    found = fa.simulate_many(model, 0.15, starts, rates, u=law, record=["seen"], **FIXED)
+    assert found.status.values[1] == "completed"
+    for i in (0, 2):
+        with pytest.raises(fa.SimulationError) as caught:
+            fa.simulate(model, 0.15, u=law, q0=starts[i], qd0=rates[i], record=["seen"], **FIXED)
+        alone = caught.value.result
+        known = alone.sizes["time"]
+        assert 1 < known < 16
+        assert found.time_reached.values[i] == alone.time.values[-1]
+        assert np.abs(found.seen.values[i, :known] - alone.seen.values).max() < 1e-12
+        assert np.isnan(found.seen.values[i, known:]).all()
+
+
+def test_many_records_are_written_to_a_folder(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("flexarm.simulation.ensemble.CHUNK", 1.0)  # a file for each run
+    laws = [Sampled(JointPD(SLEW, 5.0, 2.0, filter=100.0, noise=1e-3), 0.01, seed=k) for k in range(3)]
+    given = {"record": ["measured", "command"], "keep": ["q"], **FIXED}
+    held = fa.simulate_many(model, 0.05, u=laws, **given)
+    found = fa.simulate_many(model, 0.05, u=laws, folder=tmp_path / "runs", **given)
+    assert len([*(tmp_path / "runs").iterdir()]) == 3
+    assert {*found.data_vars} == {*held.data_vars}
+    for name in ("measured", "command", "measured_signal"):
+        assert np.array_equal(found[name].values, held[name].values)
+    assert found.isel(run=2).measured.sel(measured_signal="fore.motor").values[-1] == held.measured.values[2, -1, 1]
 
 
 # -- wrong input -------------------------------------------------------------------------------------------------------

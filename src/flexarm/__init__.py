@@ -39,7 +39,7 @@ from flexarm.model import Model
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
-    from flexarm import analysis, control, drives
+    from flexarm import analysis, control, drives, optimal
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
     from flexarm.identification.excitation import Excitation, excitation
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from flexarm.identification.output_error import identify
     from flexarm.identification.result import Identification
     from flexarm.identification.rigs import measured
+    from flexarm.optimal import OptimalMotion, optimal_motion
     from flexarm.pictures.animate import animate
     from flexarm.pictures.play import play
     from flexarm.pictures.view import view
@@ -132,6 +133,7 @@ __all__ = [
     "MotorCurrent",
     "MotorTorque",
     "MovingBase",
+    "OptimalMotion",
     "Orbit",
     "ParabolicBlends",
     "Parallel",
@@ -185,6 +187,8 @@ __all__ = [
     "load_result",
     "load_scenario",
     "measured",
+    "optimal",
+    "optimal_motion",
     "outputs",
     "performance",
     "play",
@@ -208,6 +212,7 @@ LATE = {
     "identification.output_error": "identify",
     "identification.result": "Identification",
     "identification.rigs": "measured",
+    "optimal": "OptimalMotion optimal_motion",
     "pictures.animate": "animate",
     "pictures.play": "play",
     "pictures.view": "view",
@@ -230,7 +235,17 @@ than the descriptions and the model, and the CasADi and SciPy of some of them lo
 
 MODULES = {"inputs": "simulation.inputs"} | {
     room: room
-    for room in ("analysis", "control", "drives", "scenario", "sensors", "simulation", "studies", "trajectory")
+    for room in (
+        "analysis",
+        "control",
+        "drives",
+        "optimal",
+        "scenario",
+        "sensors",
+        "simulation",
+        "studies",
+        "trajectory",
+    )
 }
 """Modules that come in the same way."""
 

@@ -135,6 +135,13 @@ def figure(width: float, height: float, dark: bool = False, **options: Any) -> "
     return Figure(figsize=(width, height), facecolor=paper, gid="flexarm-dark" if dark else "flexarm", **options)
 
 
+def s_plane(axes: Any) -> None:
+    """Axes on which poles of continuous systems, or of sampled ones as such, are drawn."""
+    axes.axhline(0.0, **RULE)
+    axes.axvline(0.0, **RULE)
+    axes.set(xlabel="real part [1/s]", ylabel="imaginary part [rad/s]")
+
+
 def finished(figure: "Figure") -> "Figure":
     """The same figure, all that stands around its curves in the house style."""
     dark = figure.get_gid() == "flexarm-dark"

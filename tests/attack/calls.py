@@ -25,6 +25,7 @@ MODULES = (
     "flexarm",
     "flexarm.analysis",
     "flexarm.control",
+    "flexarm.optimal",
     "flexarm.trajectory",
     "flexarm.shapes",
     "flexarm.simulation.inputs",
@@ -56,6 +57,9 @@ INSIDE = {
     "rates_in_tangent": "of expressions",
     "over_parameters": "of expressions",
     "evaluation": "of a kernel",
+    "found": "what a scenario asks of its reference",
+    "ranges": "what a search asks of its limits",
+    "sizes": "what a search asks of its limits",
     "f1": "of numbers, arrays or CasADi's expressions, with NumPy's or CasADi's functions",
     "f2": "as `f1`",
     "frequency_equation": "as `f1`",
@@ -66,7 +70,11 @@ INSIDE = {
 checked there."""
 
 NOT_CALLED = {"Equations": "made by `equations`"}
-RESULTS = {"Excitation": "made by `excitation`", "Identification": "made by `identify`"}
+RESULTS = {
+    "Excitation": "made by `excitation`",
+    "Identification": "made by `identify`",
+    "OptimalMotion": "made by `optimal_motion`",
+}
 """Whose methods are not called either: nobody makes one by hand."""
 
 
@@ -163,7 +171,7 @@ def used(came, context, note):
         note("used as the controller of a run")
         whole(run(context, u=control.Sampled(came, 1e-3)))
         return "accepted, used"
-    if type(came).__module__.startswith("flexarm.trajectory") and hasattr(came, "expression"):
+    if type(came).__module__.startswith(("flexarm.trajectory", "flexarm.optimal")) and hasattr(came, "expression"):
         note("used as a reference")
         fa.trajectory.reference_values(came, np.linspace(-1.0, 2.0, 7))
         whole(run(context, u=fa.PrescribedMotion(came)))

@@ -87,6 +87,27 @@ def equilibrium(
     raise FlexarmError(f"arm {model.arm.name!r}: {message}")
 
 
+def equilibrium_slope(model: Model, q: ArrayLike) -> Array:
+    """How the coordinates of an equilibrium with its joints held follow these: (n, m), local ones of a free base.
+
+    With dV/dq = B u, of slope K, along the motions N that the joints leave and those J of the joints themselves:
+    dq = J + N x, K dq = B du. A free base that nothing holds stays where it is.
+
+    Parameters
+    ----------
+    q : (nq,)
+        As `equilibrium` gives it.
+    """
+    x, arm = configuration(model, q), model.arm
+    B, J = model.input_matrix(x), np.eye(model.nv)[:, list(arm.joints)]
+    N = free_motions(J)
+    if arm.free and not np.array(model.slope("stiffness_force", "q")(x))[:, :BASE].any():
+        N = N[:, BASE:]
+    K = np.array(model.slope("restoring_force", 0)(x))
+    found = np.linalg.lstsq(np.hstack([K @ N, -B]), -K @ J)[0]
+    return np.asarray(J + N @ found[: N.shape[1]])
+
+
 def _unheld(arm: Arm) -> FlexarmError:
     message = "nothing holds its free base against what acts on it, so it stands still nowhere"
     return FlexarmError(f"arm {arm.name!r}: {message}; gravity must be zero, or thrusters carry it")

@@ -57,14 +57,8 @@ class PoleMigration:
             size = None if size is None else checked_number(size, "1/s", POSITIVE, "size")
         drawn = style.figure(6.4, 4.8, layout="constrained")
         axes = drawn.subplots()
-        axes.axvline(0.0, color=style.SOFT, linewidth=style.THIN)
+        style.s_plane(axes)
         for i, way in enumerate(np.where(np.isfinite(self.poles), self.poles, np.nan).T):
-            look: dict[str, Any] = {
-                "color": style.colour(i),
-                "linestyle": "none",
-                "fillstyle": "none",
-                "markersize": style.DOT,
-            }
             seen = np.isfinite(way)
             if size is not None:
                 seen &= (way.real >= -size) & (way.real <= RIGHT * size) & (np.abs(way.imag) <= size)
@@ -72,12 +66,10 @@ class PoleMigration:
                 axes.plot(way.real, way.imag, **style.curve(i))
             for k, marker in ((0, "o"), (-1, "x")):
                 if seen[k]:
-                    axes.plot(way.real[k], way.imag[k], **(look | {"marker": marker}))
+                    axes.plot(way.real[k], way.imag[k], **style.points(i, marker=marker))
         if size is not None:
             axes.set_xlim(-size, RIGHT * size)
             axes.set_ylim(-size, size)
-        axes.set_xlabel("real part [1/s]")
-        axes.set_ylabel("imaginary part [rad/s]")
         axes.set_title(f"{self.name or 'value'} from {self.values[0]:g} to {self.values[-1]:g}")
         return style.finished(drawn)
 

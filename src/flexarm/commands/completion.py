@@ -4,6 +4,9 @@ import os
 import re
 from collections.abc import Callable
 from importlib import resources
+from typing import Annotated
+
+import typer
 
 from flexarm.catalogue import PLACES
 
@@ -43,3 +46,14 @@ def _files(endings: tuple[str, ...]) -> list[str]:
         return sorted(each.string for each in plain if each[1] in endings)
     except OSError:
         return []
+
+
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A bundled one, or path of a .toml file.",
+        autocompletion=bundled_or_file("scenario"),
+    ),
+]
+"""The argument of a command that takes one."""

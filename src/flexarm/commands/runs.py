@@ -9,21 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from flexarm import escape
-from flexarm.commands.completion import bundled_or_file
+from flexarm.commands.completion import ScenarioArgument, bundled_or_file
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_file, check_folder, finished_first, say, say_next, table
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
 
 
 def simulate(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENARIO",
-            help="A bundled one, or path of a .toml file.",
-            autocompletion=bundled_or_file("scenario"),
-        ),
-    ],
+    scenario: ScenarioArgument,
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path(),
     method: Annotated[str | None, typer.Option(help="Integrator: dop853, radau, lsoda, rk4, auto, ...")] = None,
     step: Annotated[float | None, typer.Option(help="Of the method rk4 [s].")] = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from flexarm.commands.completion import bundled_or_file
+from flexarm.commands.completion import ScenarioArgument
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import say, table
 from flexarm.errors import DescriptionError, SimulationError, UnstableStart
@@ -20,14 +20,7 @@ FAST = 12
 
 
 def stability(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENARIO",
-            help="A bundled one, or path of a .toml file.",
-            autocompletion=bundled_or_file("scenario"),
-        ),
-    ],
+    scenario: ScenarioArgument,
     along: Annotated[int, typer.Option(help="Times of its motion that are looked at beside the end; 0: none.")] = 5,
     vary: Annotated[
         list[str] | None,

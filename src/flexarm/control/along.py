@@ -106,6 +106,11 @@ def motion_of(what: str, model: Model, times: Any, q: Any, qd: Any, u: Any, held
     return Motion(t, q, qd, u, held)
 
 
+def held_of(given: Any, hold: Any) -> Any:
+    """Whether each u of a motion lasts until the next, where nobody says so: as the motion has it."""
+    return not getattr(given, "linear", True) if hold is None else hold
+
+
 def slow_motion(what: str, model: Model, given: Any) -> Motion:
     """The motion of an arm that follows a reference of its joints slowly: see `TimeScales.along`."""
     import casadi as ca

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flexarm.checks import checked_instance, refused
-from flexarm.control.gains import actuators, inner_law
+from flexarm.control.gains import actuators, inner_law, places_of
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law
@@ -16,7 +16,7 @@ class DesignedFor:
     """A controller designed for a nominal arm, on whatever arm it then runs: what it does not know, it must bear.
 
     Coordinates go by their names, so the nominal arm may have fewer modes than the real one. It must have the same
-    actuators.
+    actuators, in the same order.
 
     Parameters
     ----------
@@ -33,21 +33,8 @@ class DesignedFor:
         actuators("DesignedFor", model, period)
         with refused("DesignedFor"):
             nominal: Model = checked_instance(self.model, Model, "model of the nominal arm")
-        for what, known, given in (
-            ("coordinate", nominal.velocities, model.velocities),
-            ("actuator", nominal.inputs, model.inputs),
-        ):
-            if missing := [name for name in known if name not in given]:
-                where = f"arm {model.arm.name!r} has no {what} {missing[0]!r}"
-                raise DescriptionError(f"DesignedFor: {where}; the controller was designed for one")
-        if len(nominal.inputs) != len(model.inputs):
-            more = next(name for name in model.inputs if name not in nominal.inputs)
-            raise DescriptionError(
-                f"DesignedFor: actuator {more!r} is not one of the arm the controller was designed for"
-            )
+        seen = places_of("DesignedFor", nominal, model)
         inner = inner_law("DesignedFor", self.controller, nominal, period)
-        seen = [model.velocities.index(name) for name in nominal.velocities]
-
         if inner.drives and model.states != nominal.states:
             where = f"arm {model.arm.name!r} has drives with other states"
             raise DescriptionError(f"DesignedFor: {where}; the law measures {', '.join(nominal.states)}")

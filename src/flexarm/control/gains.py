@@ -39,6 +39,21 @@ def actuators(what: str, model: Model, period: float | None) -> int:
     return len(model.arm.joints)
 
 
+def places_of(what: str, nominal: Model, model: Model) -> list[int]:
+    """Where the rates of a nominal arm stand among those of the one that runs; its coordinates go by their names.
+
+    Raises `DescriptionError` where that lacks one, or has other actuators.
+    """
+    if missing := next((name for name in nominal.velocities if name not in model.velocities), None):
+        where = f"arm {model.arm.name!r} has no coordinate {missing!r}"
+        raise DescriptionError(f"{what}: {where}; the controller was designed for one")
+    if nominal.inputs != model.inputs:
+        those, others = (", ".join(names) or "none" for names in (model.inputs, nominal.inputs))
+        where = f"arm {model.arm.name!r} has the actuators {those}"
+        raise DescriptionError(f"{what}: {where}; the controller was designed for {others}")
+    return [model.velocities.index(name) for name in nominal.velocities]
+
+
 def gain(what: str, value: ArrayLike, rows: int, columns: int | None = None) -> Array:
     """A gain as a matrix (rows, columns), square by default: of one number, of the diagonal, or of all entries."""
     columns = rows if columns is None else columns

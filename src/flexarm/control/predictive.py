@@ -22,10 +22,10 @@ from flexarm.checks import (
     refused,
     shown,
 )
-from flexarm.control.along import Motion, motion_of, slow_motion
+from flexarm.control.along import Motion, held_of, motion_of, slow_motion
 from flexarm.control.equilibrium import Array, equilibrium
 from flexarm.control.free import fixed_base
-from flexarm.control.gains import actuators, designing, followed, gain, torques
+from flexarm.control.gains import actuators, designing, followed, gain, places_of, torques
 from flexarm.control.lqr import pace
 from flexarm.control.predictive_course import Course, Weights, course
 from flexarm.control.predictive_estimate import Estimate
@@ -96,8 +96,9 @@ class Predictive:
         torques, with a warning the first time; or the run ends with an error.
     solver : "daqp", "osqp" or "piqp"
         Of the quadratic program; see the page on predictive control for how they compare.
-    hold : bool
-        Whether each row of a motion's u lasts until the next time; else they are joined by straight lines.
+    hold : bool, optional
+        Whether each row of a motion's u lasts until the next time; else they are joined by straight lines. Default:
+        what an optimal motion has, else straight lines.
     sensors : list of sensors, optional
         With their noise or resolution: the state is then what a Kalman filter makes of them.
     process, unmodelled
@@ -123,7 +124,7 @@ class Predictive:
     about: str = "reference"
     otherwise: str = "plan"
     solver: str = "daqp"
-    hold: bool = False
+    hold: bool | None = None
     sensors: Sequence[Any] | None = None
     process: ArrayLike = 0.1
     unmodelled: float = 1.0
@@ -135,7 +136,8 @@ class Predictive:
             for name, allowed in (("about", ABOUT), ("otherwise", OTHERWISE), ("solver", tuple(OPTIONS))):
                 if not isinstance(given := getattr(self, name), str) or given not in allowed:
                     raise Fault(name, f"is {shown(given)}; it must be {choices(*allowed)}")
-            checked_flag(self.hold, "hold")
+            if self.hold is not None:
+                checked_flag(self.hold, "hold")
             checked_number(self.unmodelled, "rad/s^2 or m/s^2", NOT_NEGATIVE, "unmodelled")
             if self.penalty is not None:
                 checked_number(self.penalty, "", POSITIVE, "penalty")
@@ -166,7 +168,8 @@ class Predictive:
             period = checked_number(period, "s", POSITIVE, "period")
         actuators("Predictive", model, period)
         nominal = model if self.nominal is None else self.nominal
-        places = _places(nominal, model)
+        at = np.array(places_of("Predictive", nominal, model))
+        places = np.concatenate([at, model.nq + at])
         fixed_base("Predictive", nominal, "use LQR")
         torques("Predictive", nominal)
         if nominal.states:
@@ -199,7 +202,7 @@ class Predictive:
         """What is followed, if it moves, and the joints where it ends."""
         given = self.reference
         if self._has_torques:
-            motion = motion_of("Predictive", model, given.times, given.q, given.qd, given.u, self.hold)
+            motion = motion_of("Predictive", model, given.times, given.q, given.qd, given.u, held_of(given, self.hold))
             return motion, motion.q[-1, list(model.arm.joints)]
         reference = followed("Predictive", given, model)
         if isinstance(reference, Still):
@@ -274,21 +277,6 @@ class Predictive:
         shaken = self.unmodelled * np.vstack([T**2 / 2 * np.eye(n), T * np.eye(n)])
         start = way.r[0] if self._has_torques else np.concatenate(initial(model, self.wanted))
         return Estimate(way, seen, start, np.array(variances), pushed @ pushed.T + shaken @ shaken.T)
-
-
-def _places(nominal: Model, model: Model) -> Array:
-    """Of the nominal arm's q and qd among the real one's; raises `DescriptionError` where one is missing."""
-    for what, known, given in (
-        ("coordinate", nominal.velocities, model.velocities),
-        ("actuator", nominal.inputs, model.inputs),
-    ):
-        if missing := [name for name in known if name not in given]:
-            where = f"arm {model.arm.name!r} has no {what} {missing[0]!r}"
-            raise DescriptionError(f"Predictive: {where}; the nominal arm has one")
-    if nominal.inputs != model.inputs:
-        raise DescriptionError(f"Predictive: the nominal arm has other actuators: {', '.join(nominal.inputs)}")
-    at = [model.velocities.index(name) for name in nominal.velocities]
-    return np.array([*at, *(model.nq + i for i in at)])
 
 
 def _tips(model: Model) -> list[TipDeflection]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.checks import checked_array, checked_flag, refused, shown
-from flexarm.control.along import Motion, motion_of, slow_motion
+from flexarm.control.along import Motion, held_of, motion_of, slow_motion
 from flexarm.control.deviation import warn_of_defects
 from flexarm.control.equilibrium import Array, equilibrium
 from flexarm.control.free import fixed_base
@@ -95,9 +95,9 @@ class Tracking:
     integral_limit : float or (m,), optional
         Of the size of that part [N m or N]. While it is there, and would grow, nothing is integrated: it does not wind
         up when the actuators saturate.
-    hold : bool
-        Whether each row of u_ref lasts until the next time; else they are joined by straight lines. Sampled, the law
-        gives the mean of u_ref over the coming period.
+    hold : bool, optional
+        Whether each row of u_ref lasts until the next time; else they are joined by straight lines. Default: what an
+        optimal motion has, else straight lines. Sampled, the law gives the mean of u_ref over the coming period.
     """
 
     reference: Any
@@ -109,7 +109,7 @@ class Tracking:
     bandwidth: float | None = None
     integral_rate: ArrayLike | None = None
     integral_limit: ArrayLike | None = None
-    hold: bool = False
+    hold: bool | None = None
 
     @designing("Tracking")
     def law(self, model: Model, period: float | None = None) -> Law:
@@ -166,7 +166,7 @@ class Tracking:
         """The motion, of whatever it is given by."""
         given = self.reference
         with refused("Tracking"):
-            hold = checked_flag(self.hold, "hold")
+            hold = held_of(given, None if self.hold is None else checked_flag(self.hold, "hold"))
         if self.x_ref is not None or self.u_ref is not None:
             if self.x_ref is None or self.u_ref is None:
                 missing = "x_ref" if self.x_ref is None else "u_ref"

@@ -5,9 +5,21 @@ from typing import Annotated, Any, final
 import numpy as np
 from pydantic import BeforeValidator
 
-from flexarm.checks import Described, Fault, checked_array, shown
+from flexarm.checks import (
+    SHARE,
+    Described,
+    Fault,
+    checked_array,
+    checked_instance,
+    choices,
+    numbers,
+    refused,
+    shown,
+)
+from flexarm.description.arm import Beam
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.optimal.obstacles import Obstacles
 
 Array = np.ndarray
 
@@ -32,6 +44,24 @@ def _ranges(value: object) -> tuple[tuple[float, float], ...] | None:
     return tuple((float(a), float(b)) for a, b in given)
 
 
+def _radii(value: object) -> tuple[float, ...] | float:
+    """One number for all that is not negative, or one each."""
+    given = checked_array(value)
+    if given.ndim > 1 or not (given >= 0).all():
+        raise Fault("", f"is {shown(value)}; it must be one number in m, zero or positive, or one each")
+    return float(given) if given.ndim == 0 else tuple(given.tolist())
+
+
+def _box(value: object) -> tuple[tuple[float, float], ...] | None:
+    """Three pairs (lowest, highest)."""
+    if value is None:
+        return None
+    given = checked_array(value, finite=False)
+    if given.shape != (3, 2) or np.isnan(given).any() or not (given[:, 0] < given[:, 1]).all():
+        raise Fault("", f"is {shown(value)}; it must be three pairs [lowest, highest], of x, y and z")
+    return tuple((float(a), float(b)) for a, b in given)
+
+
 Sizes = Annotated[Any, BeforeValidator(_sizes)]
 
 
@@ -52,6 +82,22 @@ class Limits(Described):
         Of the size of a joint's rate [rad/s] or [m/s].
     deflection : float or (links,)
         Of the size of each displacement of a link's tip, along y and along z of its own frame [m].
+    moment : float or (links,)
+        Of the size of the bending moment in each link that bends, in both planes, at the stations `moment_at` [N m];
+        infinite for a link without a limit. As a `StrainGauge` has it, from the curvature of the shapes.
+    moment_at : list of float
+        From 0, the root, to 1, the tip; default the root.
+    tip_box : [[x, x], [y, y], [z, z]]
+        Lowest and highest place of the tip in the base frame, in the world where the base is free [m]; infinite where
+        there is no limit.
+    obstacles : list of tables
+        Spheres {center, radius} and planes {point, normal}, of which links must stay clear, all or those in `links`;
+        see `flexarm.optimal.obstacles`. A link is a chain of capsules about its bent centre line.
+    link_radius : float or (links,)
+        Of those capsules [m]; default 0, the centre line alone.
+
+    All but the first four are functions of the configuration alone. They hold at the collocation points, and beyond
+    them as nearly as the grid is fine.
     """
 
     torque: Sizes = None
@@ -59,15 +105,40 @@ class Limits(Described):
     joint_range: Annotated[Any, BeforeValidator(_ranges)] = None
     joint_rate: Sizes = None
     deflection: Sizes = None
+    moment: Sizes = None
+    moment_at: Annotated[tuple[float, ...], numbers("", SHARE)] = (0.0,)
+    tip_box: Annotated[Any, BeforeValidator(_box)] = None
+    obstacles: Obstacles = ()
+    link_radius: Annotated[Any, BeforeValidator(_radii)] = 0.0
 
     def check(self, model: Model) -> None:
         """Raise `DescriptionError` where a limit is not for as many as the arm has."""
+        with refused("Limits"):
+            checked_instance(model, Model, "model")
         m, joints, links = len(model.inputs), len(model.arm.joints), len(model.arm.links)
         counts = {"torque": m, "torque_rate": m, "joint_range": joints, "joint_rate": joints, "deflection": links}
-        for name, count in counts.items():
+        for name, count in (counts | {"moment": links, "link_radius": links}).items():
             given = getattr(self, name)
             if isinstance(given, tuple) and len(given) != count:
                 raise DescriptionError(f"limits.{name} has {len(given)} entries; it must have {count}, or one")
+        bending = [isinstance(x.body, Beam) and bool(x.body.counts["y"] or x.body.counts["z"]) for x in model.arm.links]
+        if self.moment is not None and not any(bending):
+            raise DescriptionError(f"limits.moment is given, but no link of arm {model.arm.name!r} bends")
+        names = [link.name for link in model.arm.links]
+        for i, size in enumerate(self.moment if isinstance(self.moment, tuple) else ()):
+            if size < np.inf and not bending[i]:
+                must = f"link {names[i]!r} does not bend, so it must be inf"
+                raise DescriptionError(f"limits.moment[{i}] is {size:g} N m; {must}")
+        for i, obstacle in enumerate(self.obstacles):
+            for name in obstacle.links or ():
+                if name not in names:
+                    raise DescriptionError(
+                        f"limits.obstacles[{i}].links has {shown(name)}; it must be {choices(*names)}"
+                    )
+
+    def rigid(self) -> "Limits":
+        """Those that the same arm without flexibility has."""
+        return self.replace(deflection=None, moment=None)
 
     def sizes(self, name: str, count: int) -> Array:
         """A limit for each, (count,), infinite where there is none."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from flexarm.errors import SimulationError
 from flexarm.optimal.collocation import Grid
+from flexarm.optimal.measures import MEASURED
 from flexarm.optimal.motion import OptimalMotion, hermite, torques
 from flexarm.optimal.nlp import Program, Solved
 from flexarm.optimal.task import Task
@@ -48,7 +49,7 @@ def motion(task: Task, grid: Grid, program: Program, solved: Solved, more: Mappi
     on_limits = {
         name: np.abs(solved.on_rows[rows]).reshape(N, -1).max(axis=1)
         for name, rows in program.rows.items()
-        if name in ("torque_rate", "deflection")
+        if name in ("torque_rate", *MEASURED)
     }
     return OptimalMotion(times, q, qd, u, grid.linear, pieces, solved.on_bounds[grid.inputs], on_limits, report)
 

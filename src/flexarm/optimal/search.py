@@ -25,7 +25,7 @@ from flexarm.optimal.task import Task, asked
 Array = np.ndarray
 
 SCHEMES = ("radau", "legendre")
-MOST_INTERVALS = 2000
+MOST_INTERVALS, MOST_STEPS = 2000, 1_000_000
 SCALED_COST = 500.0
 """The cost at the beginning, as the solver sees it: about this many times the slope of a row."""
 
@@ -38,8 +38,8 @@ LEFT = 0.3
 
 def optimal_motion(
     model: Model,
-    start: ArrayLike,
-    end: ArrayLike,
+    start: ArrayLike | Mapping[str, Any],
+    end: ArrayLike | Mapping[str, Any],
     limits: Limits | Mapping[str, Any] | None = None,
     objective: str | Mapping[str, float] = "time",
     duration: float | None = None,
@@ -59,9 +59,13 @@ def optimal_motion(
     Parameters
     ----------
     model : Model
-    start, end : (joints,) or (nq,)
+    start, end : (joints,), (nq,) or dict
         Joint coordinates [rad] or [m], or configurations; the arm stands there in equilibrium, sagging under gravity.
-        A free base begins where the start says and ends where the motion brings it.
+        A free base begins where the start says and ends where the motion brings it. Or a place of the tip, {"tip":
+        [x, y, z]} [m], at which it is with that sag; with "direction", that of its x axis (3,), or "rotation", its axes
+        as columns (3, 3) or a unit quaternion (w, x, y, z). Of the many joints that may bring it there, within
+        `limits.joint_range`, those nearest to where the arm rests, at the end those nearest to the start. Of a free
+        base it must be as the base sees it, "frame": "base".
     limits : Limits or dict
         See `Limits`. The fastest motion needs limits on torque.
     objective : str or dict
@@ -93,13 +97,14 @@ def optimal_motion(
     """
     task = asked(model, start, end, limits, objective, duration, tolerance)
     with refused("optimal_motion"):
-        checked_whole(intervals, 2, "intervals")
-        checked_whole(most_intervals, intervals, "most_intervals")
-        for name, value, most in (("points", points, 9), ("most_intervals", most_intervals, MOST_INTERVALS)):
-            if checked_whole(value, 1, name) > most:
+        most = MOST_INTERVALS
+        counts = {"points": (points, 1, 9), "intervals": (intervals, 2, most), "steps": (steps, 1, MOST_STEPS)}
+        for name, (value, least, most) in counts.items():
+            if checked_whole(value, least, name) > most:
                 raise Fault(name, f"must be at most {most}")
-        checked_whole(steps, 1, "steps")
-        if scheme not in SCHEMES:
+        if checked_whole(most_intervals, int(intervals), "most_intervals") > MOST_INTERVALS:
+            raise Fault("most_intervals", f"must be at most {MOST_INTERVALS}")
+        if not isinstance(scheme, str) or scheme not in SCHEMES:
             raise Fault("scheme", f"is {shown(scheme)}; it must be {choices(*SCHEMES)}")
     grids: list[Grid] = []
     while not grids or 2 * grids[-1].intervals <= most_intervals:
@@ -164,19 +169,8 @@ def _program(task: Task, grid: Grid, known: Known) -> Program:
         blocks.append(grid.slopes(limits.sizes("torque_rate", len(torque))))
     if not model.arm.free:
         blocks.append(_at_rest(task, grid))
-    links = len(model.arm.links)
-    deflection = limits.sizes("deflection", links)
-    if np.isfinite(deflection).any():
-        most = np.repeat(deflection, 2)
-        places = [6 * i + axis for i in range(links) for axis in (1, 2)]
-        shape = model.fixed("deflections")
-
-        def bent(q: Any) -> Any:
-            import casadi as ca
-
-            return ca.vec(ca.SX(shape(q)).T)[places]
-
-        blocks.append(grid.stays("deflection", bent, -most, most))
+    for each in task.measures:
+        blocks.append(grid.stays(each.name, each.function, each.lower, each.upper))
     return Program(blocks, known.sizes(grid, torque), known.on(grid, torque))
 
 
@@ -278,7 +272,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
         if rigid.nv != len(rigid.inputs) + 6 * rigid.arm.free:
             return None
         joints = [i + rigid.nq - rigid.nv for i in rigid.arm.joints]
-        limits = task.limits.replace(deflection=None)
+        limits = task.limits.rigid()
         own = asked(rigid, task.start[task.joints], task.end[task.joints], limits, "time", None, task.tolerance)
         known = prescribed(rigid, own.start[joints], own.end[joints], own.torque, None)
         solved = _solved(own, replace(grid, model=rigid), known, steps)[1]

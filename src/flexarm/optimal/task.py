@@ -7,10 +7,12 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.analysis.equilibrium import configuration, equilibrium
-from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, choices, refused, shown
+from flexarm.checks import POSITIVE, Fault, called, checked_instance, checked_number, choices, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.optimal.goals import goal, joints_at
 from flexarm.optimal.limits import Limits
+from flexarm.optimal.measures import SLACK, Measure, measures
 
 Array = np.ndarray
 
@@ -28,6 +30,7 @@ class Task:
     held: tuple[Array, Array]
     """Inputs that hold the arm at the start and at the end, (m,)."""
     limits: Limits
+    measures: list[Measure]
     weights: Mapping[str, float]
     duration: float | None
     tolerance: float
@@ -57,31 +60,51 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
             raise Fault("model", f"has no input: nothing moves arm {model.arm.name!r}")
         if limits is not None and not isinstance(limits, Limits | Mapping):
             raise Fault("limits", f"is {shown(limits)}; it must be Limits, or a dict of them")
-        weights = _weights(objective)
+        weights = checked_weights(objective)
         if duration is not None:
             checked_number(duration, "s", POSITIVE, "duration")
         if duration is not None and weights["time"]:
             raise Fault("duration", f"is {duration} s; leave it out where the time is part of the objective")
         if duration is None and not weights["time"]:
             raise Fault("duration", "is missing; the objective does not find one, so give it")
-    given = limits if isinstance(limits, Limits) else Limits(**(limits or {}))
+    given = (
+        limits
+        if isinstance(limits, Limits)
+        else Limits(**{called(name): each for name, each in (limits or {}).items()})
+    )
     given.check(model)
     if weights["time"] and not np.isfinite(given.sizes("torque", len(model.inputs))).all():
         raise DescriptionError("optimal_motion: limits.torque is missing; without limits nothing is the fastest")
-    ends, held = [], []
-    for name, q in (("start", start), ("end", end)):
-        try:
-            q, u = equilibrium(model, configuration(model, q), held="joints")
-        except DescriptionError as error:
-            raise DescriptionError(f"optimal_motion: {name}: {error}") from None
-        _check_held(name, model, u, given)
-        ends.append(q)
-        held.append(u)
-    return Task(model, ends[0], ends[1], (held[0], held[1]), given, weights, duration, float(tolerance))
+    first, u_first = standing(model, start, _rest(model), given, "start")
+    last, u_last = standing(model, end, first[[i + model.nq - model.nv for i in model.arm.joints]], given, "end")
+    ends, held = [first, last], (u_first, u_last)
+    found = measures(model, given)
+    _check_ends(model, ends, given, found)
+    return Task(model, first, last, held, given, found, weights, duration, float(tolerance))
 
 
-def _weights(objective: Any) -> dict[str, float]:
-    """A weight for each part of the cost."""
+def standing(model: Model, given: Any, near: Array, limits: Limits, name: str) -> tuple[Array, Array]:
+    """Where the arm stands, and the inputs that hold it there, (nq,) and (m,): at joints, or a configuration, or with
+    its tip at a goal, the joints then near others (joints,). Raises `DescriptionError`, with `name` for what is given.
+    """
+    if isinstance(given, Mapping):
+        with refused("optimal_motion"):
+            wanted = goal(given, name)
+        given = joints_at(model, wanted, near, limits.ranges(len(near)), name)
+    try:
+        q, u = equilibrium(model, configuration(model, given), held="joints")
+    except DescriptionError as error:
+        raise DescriptionError(f"optimal_motion: {name}: {error}") from None
+    _check_held(name, model, u, limits)
+    return q, u
+
+
+def _rest(model: Model) -> Array:
+    return np.array(model.arm.rest)[[i + model.nq - model.nv for i in model.arm.joints]]
+
+
+def checked_weights(objective: Any) -> dict[str, float]:
+    """A weight for each part of the cost; raises `Fault`."""
     given = {objective: 1.0} if isinstance(objective, str) else objective
     if not isinstance(given, Mapping) or not given or not set(given) <= set(COSTS):
         raise Fault("objective", f"is {shown(objective)}; it must be {choices(*COSTS)}, or weights of them in a dict")
@@ -97,3 +120,18 @@ def _check_held(name: str, model: Model, u: Array, limits: Limits) -> None:
         unit = model.arm.input_units[i]
         needs = f"to stand at the {name} takes {abs(u[i]):.4g} {unit} at {model.inputs[i]!r}"
         raise DescriptionError(f"optimal_motion: {needs}; limits.torque allows {most[i]:.4g} {unit}")
+
+
+def _check_ends(model: Model, ends: list[Array], limits: Limits, found: list[Measure]) -> None:
+    """That the arm stands within its limits at both ends; where a free base ends, none can tell beforehand."""
+    joints = [i + model.nq - model.nv for i in model.arm.joints]
+    ranges = limits.ranges(len(joints))
+    for name, q in zip(("start", "end"), ends, strict=True):
+        where = f"optimal_motion: {name}:"
+        for i, (low, high) in zip(joints, ranges, strict=True):
+            if not low - SLACK <= q[i] <= high + SLACK:
+                at, allowed = model.coordinates[i], f"limits.joint_range allows from {low:.4g} to {high:.4g}"
+                raise DescriptionError(f"{where} {at!r} is {q[i]:.4g} {model.arm.units[i]}; {allowed}")
+        for each in found if name == "start" or not model.arm.free else ():
+            if beyond := each.beyond(q):
+                raise DescriptionError(f"{where} {beyond}")

@@ -72,7 +72,7 @@ def draw_poles(
         _draw_circle(plane)
         plane.set(xlabel="real part", ylabel="imaginary part", aspect="equal")
     else:
-        plane.set(xlabel="real part [1/s]", ylabel="imaginary part [rad/s]")
+        style.s_plane(plane)
         _draw_rays(plane, np.concatenate([s for pair in places.values() for s in pair]))
     if plane.get_legend_handles_labels()[0]:
         plane.legend(loc="best")
@@ -94,14 +94,12 @@ def _zeros(name: str, system: "LTI") -> Array:
 
 
 def _draw_rays(plane: Any, s: Array) -> None:
-    """Both axes, and lines of equal damping in the left half plane: those that can be told apart as it is scaled."""
+    """Lines of equal damping in the left half plane: those that can be told apart as it is scaled."""
     across = np.abs(s.real).max(initial=0.0) or np.abs(s).max(initial=0.0) or 1.0
     upward = np.abs(s.imag).max(initial=0.0) or across
     left, right = -1.15 * across, 0.15 * across if s.real.max(initial=0.0) <= 0 else 1.15 * s.real.max()
     top = 1.15 * upward
     plane.set(xlim=(left, right), ylim=(-top, top))
-    plane.axhline(0.0, **style.RULE)
-    plane.axvline(0.0, **style.RULE)
     last = -np.inf
     for ratio in DAMPING:
         slope = np.sqrt(1 - ratio**2) / ratio

@@ -16,12 +16,14 @@ from flexarm.scenario.forces import (
     AnyInput,
     BangBangInput,
     ConstantInput,
+    OptimalTorquesInput,
     PiecewiseInput,
     PrescribedMotionInput,
     RigidInverseDynamicsInput,
     TableInput,
 )
 from flexarm.scenario.motions import AnyMotion, CycloidalMotion, ParabolicMotion
+from flexarm.scenario.optimal import OptimalReference
 from flexarm.scenario.outside import BaseMotionInput, OutsideTable
 from flexarm.scenario.outside import made as made_outside
 from flexarm.scenario.tables import listed, state, values
@@ -41,6 +43,8 @@ __all__ = [
     "ConstantInput",
     "CycloidalMotion",
     "Initial",
+    "OptimalReference",
+    "OptimalTorquesInput",
     "ParabolicMotion",
     "PiecewiseInput",
     "PrescribedMotionInput",
@@ -51,6 +55,10 @@ __all__ = [
     "bundled_scenarios",
     "load_scenario",
 ]
+
+
+FOLLOWING = (RigidInverseDynamicsInput, PrescribedMotionInput, OptimalTorquesInput)
+"""Inputs that must have a reference."""
 
 
 @final
@@ -145,9 +153,9 @@ class Scenario(Described):
     until : float
         End [s].
     input : ConstantInput, BangBangInput, PiecewiseInput, TableInput or RigidInverseDynamicsInput
-        Default: no forces.
+        Default: no forces. Or OptimalTorquesInput, of an optimal reference.
     reference : CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion or TaskLineMotion, optional
-        Motion wanted of the joints, with a `shaper` or without.
+        Motion wanted of the joints, with a `shaper` or without; or OptimalReference.
     controller : dict, optional
         In place of an input: `type`, the controller's class in lower case with hyphens ("joint-pd", "composite"); its
         fields by their names in Python; tables `integral` and `strain_rate` for what goes around it; `nominal`, the arm
@@ -187,8 +195,11 @@ class Scenario(Described):
     def _is_complete(self) -> Self:
         if not isinstance(self.arm, str | Arm):
             raise Fault("arm", f"is {checks.shown(self.arm)}; it must be a name, a path or an Arm")
-        if isinstance(self.input, RigidInverseDynamicsInput | PrescribedMotionInput) and self.reference is None:
+        if isinstance(self.input, FOLLOWING) and self.reference is None:
             raise Fault("reference", f"is missing; the input {self.input.type!r} follows it")
+        if isinstance(self.input, OptimalTorquesInput) and not isinstance(self.reference, OptimalReference):
+            given = "missing" if self.reference is None else f"of type {self.reference.type!r}"
+            raise Fault("reference", f"is {given}; the input 'optimal-torques' needs one of type 'optimal'")
         if self.controller is not None and self.input is not None:
             raise Fault("controller", "is given beside an input; give one of them")
         if self.controller is not None and self.reference is None and (kind := follower(self.controller)):
@@ -219,6 +230,8 @@ class Scenario(Described):
                 if width != len(names):
                     count = f"{width} number{'' if width == 1 else 's'}"
                     raise DescriptionError(f"{key}.{field} has {count}; it must have {listed(names)}")
+        if isinstance(self.reference, OptimalReference):
+            self.reference.check(arm)
         if self.reference and self.reference.shaper:
             self.reference.shaper.check(arm.coordinates)
         for field, given, names in (("q", self.initial.q, arm.coordinates), ("qd", self.initial.qd, arm.velocities)):
@@ -232,17 +245,32 @@ class Scenario(Described):
             disturbed(Model(arm), None, made_outside(self.disturbance))
 
     def motion(self, model: Model) -> trajectory.Reference | None:
-        """The reference itself, shaped if it is to be; it must have passed `check`."""
+        """The reference itself, shaped if it is to be; it must have passed `check`.
+
+        An optimal motion is that of the scenario's own arm, whatever the model.
+        """
         _check_model(model)
         if self.reference is None:
             return None
         try:
+            if isinstance(self.reference, OptimalReference):
+                arm = self.loaded_arm()
+                initial = state("initial.q", self.initial.q, arm.coordinates, arm.rest)
+                return self.reference.found(Model(arm), arm.rest if initial is None else initial)
             reference = self.reference.made(model.arm)
             if self.reference.shaper is None:
                 return reference
             return trajectory.shaped(reference, self.reference.shaper.made(model, reference, self.until))
         except DescriptionError as error:
             raise DescriptionError(f"reference: {error}") from None
+
+    def _begin(self, model: Model, reference: Any) -> Any:
+        """Initial coordinates; None where simulate finds them."""
+        given = state("initial.q", self.initial.q, model.coordinates, model.arm.rest)
+        if given is not None or not isinstance(self.reference, OptimalReference):
+            return given
+        known = dict(zip(self.loaded_arm().coordinates, reference.q[0].tolist(), strict=True))
+        return [known.get(name, x) for name, x in zip(model.coordinates, model.arm.rest, strict=True)]
 
     def _driven(self, reference: trajectory.Reference | None) -> Any:
         """What moves the arm: an input, a controller, or nothing."""
@@ -258,7 +286,7 @@ class Scenario(Described):
         return {
             "until": self.until,
             "u": self._driven(reference),
-            "q0": state("initial.q", self.initial.q, model.coordinates, model.arm.rest),
+            "q0": self._begin(model, reference),
             "qd0": state("initial.qd", self.initial.qd, model.velocities),
             "method": self.solver.method,
             "rtol": self.solver.rtol,

@@ -18,8 +18,8 @@ from flexarm.trajectory import Reference
 SAMPLING = ("period", "delay", "limit", "rate_limit", "seed")
 ADDED = {"integral": "Integral", "strain_rate": "StrainRate"}
 """Tables within a controller's, and what they put around it."""
-FOLLOWS = "rigid-inverse-dynamics"
-"""The input that follows the reference."""
+FOLLOWING = ("rigid-inverse-dynamics", "optimal-torques")
+"""Inputs that follow the reference."""
 
 
 def _control() -> Any:
@@ -44,7 +44,7 @@ def kinds() -> dict[str, Any]:
 def follower(table: Mapping[str, Any]) -> str:
     """The type of the controller, or of the one within it, that must have a reference; "" where none must."""
     if table["type"] in INPUTS:
-        return table["type"] if table["type"] == FOLLOWS else ""
+        return table["type"] if table["type"] in FOLLOWING else ""
     fields = _fields(kinds()[table["type"]])
     inner = [*table.get("terms", ()), *([table["controller"]] if "controller" in table else ())]
     if "reference" not in fields or "terms" in fields:

@@ -126,6 +126,24 @@ class PrescribedMotionInput(Described):
         return {}
 
 
+@final
+class OptimalTorquesInput(Described):
+    """The torques that the scenario's reference, an optimal motion, has been found with; nothing is fed back."""
+
+    type: Literal["optimal-torques"] = "optimal-torques"
+
+    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
+        """The input itself."""
+        torques = getattr(_followed(self.type, reference), "torques", None)
+        if torques is None:
+            raise DescriptionError(f"reference is no optimal motion; the input {self.type!r} has its torques")
+        return torques  # type: ignore[no-any-return]
+
+    def widths(self) -> dict[str, int]:
+        """How many actuators each field is for."""
+        return {}
+
+
 _INPUTS = (
     ConstantInput,
     BangBangInput,
@@ -133,9 +151,16 @@ _INPUTS = (
     TableInput,
     RigidInverseDynamicsInput,
     PrescribedMotionInput,
+    OptimalTorquesInput,
 )
 AnyInput = Annotated[
-    ConstantInput | BangBangInput | PiecewiseInput | TableInput | RigidInverseDynamicsInput | PrescribedMotionInput,
+    ConstantInput
+    | BangBangInput
+    | PiecewiseInput
+    | TableInput
+    | RigidInverseDynamicsInput
+    | PrescribedMotionInput
+    | OptimalTorquesInput,
     Field(discriminator="type"),
     one_of(*_INPUTS),
 ]

@@ -11,6 +11,7 @@ from flexarm.analysis.equilibrium import configuration
 from flexarm.checks import POSITIVE, Described, Fault, number, numbers, one_of
 from flexarm.description.arm import Arm
 from flexarm.model import Model
+from flexarm.scenario.optimal import OptimalReference
 from flexarm.scenario.tables import check_table, rows, state, values
 
 _MOST_MODES = 100
@@ -195,9 +196,9 @@ class TaskLineMotion(Described):
         return {name: len(values) for name, values in given.items() if values is not None}
 
 
-_MOTIONS = (CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion, TaskLineMotion)
+_MOTIONS = (CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion, TaskLineMotion, OptimalReference)
 AnyMotion = Annotated[
-    CycloidalMotion | ParabolicMotion | QuinticMotion | MinimumJerkMotion | TaskLineMotion,
+    CycloidalMotion | ParabolicMotion | QuinticMotion | MinimumJerkMotion | TaskLineMotion | OptimalReference,
     Field(discriminator="type"),
     one_of(*_MOTIONS),
 ]

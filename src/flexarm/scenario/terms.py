@@ -21,6 +21,7 @@ INPUTS = {
         forces.PiecewiseInput,
         forces.TableInput,
         forces.RigidInverseDynamicsInput,
+        forces.OptimalTorquesInput,
     )
 }
 FORMS = (("num", "den"), ("A", "B", "C", "D"))

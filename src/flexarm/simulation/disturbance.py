@@ -5,7 +5,10 @@ what disturbs it is some of its exogenous inputs.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
+from typing import Any, final
 
 import numpy as np
 
@@ -16,10 +19,14 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.outside import Outside, as_outside, given_by
 from flexarm.simulation.protocol import Input
+from flexarm.simulation.rhs import Plan
 
 COMPONENTS = {"f": "force", "m": "moment"}
 COMPONENTS |= {name: "force" for name, _ in FORCES} | {name: "moment" for name, _ in MOMENTS}
 """Of a force at a place, and the kind that has it."""
+
+LATE = 1e-9
+"""Of a period: so much later, what was to jump at its beginning has jumped."""
 
 Found = list[tuple[tuple[str, ...], str, Any]]
 """Names of some exogenous inputs, what the user calls them, and what gives them."""
@@ -44,6 +51,72 @@ def disturbed_many(
     asked = [_asked(each, model.arm, forces) for each in disturbances]
     whole = _with(model, _merged(forces)) if forces else model
     return whole, [_together(model, whole, *each) for each in zip(outsides, asked, strict=True)]
+
+
+@final
+@dataclass(frozen=True)
+class Disturbed:
+    """What disturbs plants that are moved a period on.
+
+    Attributes
+    ----------
+    model : Model
+        Of the arm that moves.
+    outsides : tuple of Outside
+        Of each plant.
+    own : list of int
+        Where the arm's own exogenous inputs stand among those of the model.
+    """
+
+    model: Model
+    outsides: tuple[Outside, ...]
+    own: list[int]
+
+    @property
+    def changing(self) -> bool:
+        """Whether anything that disturbs them ever changes."""
+        return not all(each.constant for each in self.outsides)
+
+    @property
+    def held(self) -> np.ndarray:
+        """w of each plant (N, k): what does not change."""
+        found, none = np.zeros((len(self.outsides), len(self.model.exogenous))), np.empty((1, 0))
+        for i, each in enumerate(self.outsides):
+            if each.constant:
+                found[i] = each.values(self.model, np.zeros(1), none, none)[0]
+        return found
+
+    def stretches(self, i: int, a: float, b: float) -> list[tuple[float, float]]:
+        """From jump to jump of what disturbs a plant; none is shorter than times are exact."""
+        late = LATE * (b - a)
+        inner = self.outsides[i].between(a + late, b - late)[1:-1]
+        return list(pairwise([a, *inner, b]))
+
+    def feed(self, plan: Plan, i: int, a: float, b: float, x: np.ndarray, w: np.ndarray) -> None:
+        """Make the plan's w that of a plant from a to b, its own exogenous inputs being those in w."""
+        self.outsides[i].feed(plan, self.model, a + LATE * (b - a), x)
+        plan.w[self.own] = w[self.own]
+        plan.end(b)
+
+
+def disturbed_plants(model: Model, disturbance: Any, count: int) -> Disturbed:
+    """What disturbs so many plants; raises `DescriptionError` as `disturbed_many` does, or where it is for others."""
+    disturbances, which = listed(disturbance)
+    if which is not None and len(which) != count:
+        raise DescriptionError(f"disturbance is for {len(which)} plants; it must be one for all, or for {count}")
+    moved, outsides = disturbed_many(model, [as_outside(None, model)] * len(disturbances), disturbances)
+    own = [moved.exogenous.index(name) for name in model.exogenous]
+    return Disturbed(moved, tuple(outsides[i] for i in ([0] * count if which is None else which)), own)
+
+
+def listed(given: Any) -> tuple[list[Any], np.ndarray | None]:
+    """The disturbances of several runs, each once, and which of them in each; None where it is the same in all."""
+    if isinstance(given, np.ndarray) and given.ndim == 2:
+        return list(given), np.arange(len(given))
+    if not isinstance(given, list | tuple) or all(isinstance(each, Real) for each in given):
+        return [given], None
+    unique = {id(each): each for each in given}
+    return list(unique.values()), np.array([[*unique].index(id(each)) for each in given], dtype=np.int64)
 
 
 def _with(model: Model, forces: tuple[Force, ...]) -> Model:

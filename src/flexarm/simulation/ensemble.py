@@ -15,8 +15,8 @@ from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
 from flexarm.simulation import memory, methods
-from flexarm.simulation.dataset import checked_keep, kept_of, numbers
-from flexarm.simulation.disturbance import disturbed_many
+from flexarm.simulation.dataset import checked_keep, checked_record, kept_of, numbers
+from flexarm.simulation.disturbance import disturbed_many, listed
 from flexarm.simulation.ensemble_dataset import dataset
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, groups, tasks
@@ -60,6 +60,7 @@ def simulate_many(
     name: str = "",
     w: Any = None,
     disturbance: Any = None,
+    record: Any = None,
 ) -> "Dataset":
     """N motions of an arm, as an `xarray.Dataset` with the dimension `run`; each is what `simulate` gives.
 
@@ -80,6 +81,8 @@ def simulate_many(
         What comes from outside. Runs in which it is constant go in lanes.
     disturbance : disturbance of `simulate`, a list of N of them, or numbers (N, m)
         What acts at the drives or anywhere beside all this.
+    record : list of str, optional
+        What the result shows of the controllers, as in `simulate`, with `run` before `time`; all of them must show it.
     runs : int, optional
         N, where nothing else says it.
     method, rtol, atol, samples, step, spectral_radius, reference, name
@@ -108,19 +111,19 @@ def simulate_many(
     with refused("simulate_many"):
         checked_instance(model, Model, "model")
         checked_instance(name, str, "name")
-        keep = checked_keep(keep)
+        keep, recorded = checked_keep(keep), checked_record(record)
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the runs ended")
         if runs is not None:
             runs = checked_whole(runs, 1, "runs")
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
-    drives, which = _drives(u, model)
+    drives, which = _drives(u, model, recorded)
     given = {"q0": _rows("q0", q0, model.coordinates), "qd0": _rows("qd0", qd0, model.velocities)}
     values = None if p is None else _parameters(p, model)
     if values is not None and values.ndim > 2:
         raise DescriptionError(f"p has shape {values.shape}; it must be ({len(model.p)},) or (N, {len(model.p)})")
     outsides, around = _outsides(w, model)
-    disturbances, by = _disturbances(disturbance)
+    disturbances, by = listed(disturbance)
     told = {"p": values, "u": which, "w": around, "disturbance": by}
     count = _count(runs, {**{k: x for k, x in given.items() if x is not None}, **told})
     if values is not None and values.ndim == 1:
@@ -134,7 +137,7 @@ def simulate_many(
         wanted = next((each for each in references if each is not None), None)
         kept = kept_of(keep, wanted, len(model.states), len(model.exogenous), model.arm.free)
     layout = Layout.of(model, max(len(drive.memory) for drive in drives))
-    size = 8.0 * int(samples) * numbers(model, layout, kept)
+    size = 8.0 * int(samples) * numbers(model, layout, kept, sum(len(each.signals) for each in drives[0].records))
     if folder is None:
         _check_size(count, size)
     which = np.zeros(count, dtype=np.int64) if which is None else which
@@ -204,12 +207,12 @@ def _solved(
 # -- what is given -----------------------------------------------------------------------------------------------------
 
 
-def _drives(u: Any, model: Model) -> tuple[list[Input], Array | None]:
+def _drives(u: Any, model: Model, record: tuple[str, ...]) -> tuple[list[Input], Array | None]:
     """The inputs, each once, and which of them drives each run; None where all have the one."""
     if isinstance(u, np.ndarray) and u.ndim == 2 and u.dtype.kind in "fiu":
-        return [as_input(row, model) for row in u], np.arange(len(u))
+        return [_recording(as_input(row, model), record, model) for row in u], np.arange(len(u))
     if not isinstance(u, list | tuple) or all(isinstance(each, Real) for each in u):
-        return [as_input(u, model)], None
+        return [_recording(as_input(u, model), record, model)], None
     found: list[Input] = []
     places: dict[Any, int] = {}
     designed: dict[Any, Input] = {}
@@ -217,12 +220,23 @@ def _drives(u: Any, model: Model) -> tuple[list[Input], Array | None]:
     for i, each in enumerate(u):
         if id(each) not in places:
             try:
-                found.append(_designed(each, model, designed))
+                found.append(_designed(each, model, designed, record))
             except DescriptionError as error:
                 raise DescriptionError(f"u[{i}]: {error}") from None
             places[id(each)] = len(found) - 1
         which[i] = places[id(each)]
+        if found[-1].records != found[0].records:
+            must = f"record: u[{i}] shows {_signals(found[-1])}, u[0] {_signals(found[0])}; they must show the same"
+            raise DescriptionError(must)
     return found, which
+
+
+def _signals(drive: Input) -> str:
+    return "; ".join(f"{each.name} ({', '.join(each.signals)})" for each in drive.records)
+
+
+def _recording(drive: Input, record: tuple[str, ...], model: Model) -> Input:
+    return drive.recording(record, model) if record else drive
 
 
 def _outsides(w: Any, model: Model) -> tuple[list[Outside], Array | None]:
@@ -244,16 +258,6 @@ def _outsides(w: Any, model: Model) -> tuple[list[Outside], Array | None]:
     return found, around
 
 
-def _disturbances(given: Any) -> tuple[list[Any], Array | None]:
-    """Each, and which of them in each run; None where it is the same in all."""
-    if isinstance(given, np.ndarray) and given.ndim == 2:
-        return list(given), np.arange(len(given))
-    if not isinstance(given, list | tuple) or all(isinstance(each, Real) for each in given):
-        return [given], None
-    unique = {id(each): each for each in given}
-    return list(unique.values()), np.array([[*unique].index(id(each)) for each in given], dtype=np.int64)
-
-
 def _disturbed(
     model: Model, outsides: list[Outside], around: Array | None, disturbances: list[Any], by: Array | None
 ) -> tuple[Model, list[Outside], Array | None]:
@@ -268,14 +272,14 @@ def _disturbed(
     return model, found, None if given is None else which.ravel()
 
 
-def _designed(each: Any, model: Model, designed: dict[Any, Input]) -> Input:
+def _designed(each: Any, model: Model, designed: dict[Any, Input], record: tuple[str, ...]) -> Input:
     """An input; sampled controllers that differ in their seeds alone are designed once."""
     if not isinstance(each, Sampled):
-        return as_input(each, model)
-    limits = (x if isinstance(x, Real) else id(x) for x in (each.limit, each.rate_limit))
-    key = id(each.controller), each.period, each.delay, *limits
+        return _recording(as_input(each, model), record, model)
+    others = (x if isinstance(x, Real) else id(x) for x in (each.limit, each.rate_limit, each.sensors))
+    key = id(each.controller), each.period, each.delay, each.method, *others
     if key not in designed:
-        designed[key] = as_input(each, model)
+        designed[key] = _recording(as_input(each, model), record, model)
     return like(designed[key], each.seed)
 
 

@@ -44,6 +44,10 @@ def dataset(
     for name in kept:
         values = _together([part[0][name] for part in parts], groups, len(runs))
         data[name] = ((*RUN, *dimensions(name, arm.free)), values, {"units": UNITS[name]})
+    for each in runs.records:
+        over = (*RUN, "time", f"{each.name}_signal")
+        values = _together([part[0][each.name] for part in parts], groups, len(runs))
+        data[each.name] = (over, values, {"units": each.unit})
     audited = bool({*AUDIT} & {*kept})
     if audited:
         data["energy_drift"] = (RUN, _together([part[1] for part in parts], groups, len(runs)))
@@ -62,6 +66,7 @@ def dataset(
     coords = {"run": np.arange(first, first + len(runs)), **coordinates(model, t, kept)}
     if runs.p is not None:
         coords["parameter"] = [each.name for each in model.varied]
+    coords |= {f"{each.name}_signal": list(each.signals) for each in runs.records}
     described = sorted({drive.described() for drive in runs.drives})
     others = f", and {len(described) - 1} others" if len(described) > 1 else ""
     about = {
@@ -71,6 +76,8 @@ def dataset(
         "flexarm_version": __version__,
         **attributes,
     }
+    if runs.records:
+        about["recorded"] = " ".join(each.name for each in runs.records)
     about = {key: escape.attribute(x) if isinstance(x, str) else x for key, x in about.items()}
     return xr.Dataset(data, coords=coords, attrs=about)
 
@@ -129,6 +136,10 @@ def _variables(
     if "q_ref" in kept:
         found["q_ref"] = _wanted(runs, group, asked, references)
     found = {name: found[name] for name in kept}
+    if runs.records:
+        ends = np.cumsum([len(each.signals) for each in runs.records])
+        columns = np.split(_recorded(runs, group, asked), ends[:-1], axis=2)
+        found |= {each.name: column for each, column in zip(runs.records, columns, strict=True)}
     for i in np.flatnonzero(group.known < len(t)).tolist():  # of what is no state, machine code makes numbers
         for values in found.values():
             values[i, group.known[i] :] = np.nan
@@ -197,8 +208,8 @@ def _evaluate(runs: Runs, group: Group, rows: Array, times: int) -> Any:
 
 def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:
     """u (G, times, m); NaN where the state is not known."""
-    if group.u is not None:
-        return group.u
+    if group.held is not None:
+        return group.held[..., : len(runs.model.inputs)]
     t, x, layout, model = asked.times, group.x, group.layout, runs.model
     m, u = len(model.inputs), None
     for of in np.unique(which := runs.which[group.indices]):
@@ -220,6 +231,24 @@ def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:
             u[i, :known] = drive.seen(own, t[:known], parts)
     assert u is not None
     return u
+
+
+def _recorded(runs: Runs, group: Group, asked: Asked) -> Array:
+    """What the controllers show (G, times, k); NaN where the state is not known."""
+    if group.held is not None:
+        return group.held[..., len(runs.model.inputs) :]
+    t, width = asked.times, sum(len(each.signals) for each in runs.records)
+    found = np.full((len(group.x), len(t), width), np.nan)
+    for of in np.unique(which := runs.which[group.indices]):
+        members = np.flatnonzero(which == of)
+        together = max(1, PIECE // (len(t) * (group.x.shape[2] + width)))
+        for i in range(0, len(members), together):  # a law is traced once for many runs
+            some = members[i : i + together]
+            x = group.x[some].reshape(len(some) * len(t), -1)
+            w = np.zeros((len(x), group.layout.exogenous))  # which no law sees
+            seen = runs.drives[of].recorded(np.tile(t, len(some)), group.layout.parts(x, w))
+            found[some] = seen.reshape(len(some), len(t), width)
+    return found
 
 
 def _wanted(runs: Runs, group: Group, asked: Asked, references: Sequence[Reference | None]) -> Array:

@@ -23,7 +23,7 @@ from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import InLanes as How
-from flexarm.simulation.protocol import Input
+from flexarm.simulation.protocol import Input, Recorded
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import DIVERGED, Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
@@ -94,6 +94,11 @@ class Runs:
         """Exogenous inputs (times, k) of a run."""
         return self.outside(r).values(self.at(r), t, q, qd)
 
+    @property
+    def records(self) -> tuple[Recorded, ...]:
+        """What every controller shows."""
+        return self.drives[0].records
+
     def at(self, r: int) -> Model:
         """The model with the run's parameters."""
         return self.model if self.p is None else self.model.at(self.p[r])
@@ -120,8 +125,8 @@ class Group:
     in_lanes : bool
     x : (G, times, layout.size)
         States; NaN where they are not known.
-    u : (G, times, m) or None
-        Where it is known from the run alone, and does not follow from the states.
+    held : (G, times, m + recorded) or None
+        u, and what the controllers show, where both are known from the run alone, and do not follow from the states.
     known, steps, evaluations : (G,)
     status, methods : lists of str
     """
@@ -133,7 +138,7 @@ class Group:
     reasons: list[str]
     in_lanes: bool
     x: Array = field(init=False)
-    u: Array | None = field(init=False, default=None)
+    held: Array | None = field(init=False, default=None)
     known: Array = field(init=False)
     steps: Array = field(init=False)
     evaluations: Array = field(init=False)
@@ -151,6 +156,11 @@ class Group:
         self.known, self.steps, self.evaluations = np.zeros((3, count), dtype=np.int64)
         self.known[:] = 1
         self.status, self.methods = [INTERRUPTED] * count, [self.method] * count
+
+    def hold(self, runs: Runs, asked: Asked) -> None:
+        """Make room for what is held, which does not follow from the states."""
+        width = len(runs.model.inputs) + sum(len(each.signals) for each in runs.records)
+        self.held = np.full((len(self.indices), len(asked.times), width), np.nan)
 
 
 class Task(Protocol):
@@ -241,7 +251,7 @@ def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
         size = 1 if native else count  # functions of the user's are called by one thread
         return [Alone(runs, group, asked, part) for part in _parts(count, size)]
     if runs.drive(group.indices[0]).period is not None:
-        group.u = np.full((count, len(asked.times), len(runs.model.inputs)), np.nan)
+        group.hold(runs, asked)
         return [Clocked(runs, group, asked, part) for part in _parts(count, LANES)]
     size = LANES * max(1, min(MOST_TOGETHER, -(-count // (2 * threads * LANES))))
     return [SideBySide(runs, group, asked, part) for part in _parts(count, size)]
@@ -364,11 +374,11 @@ class Clocked:
         drives = [runs.drive(r) for r in indices]
         how = drives[0].in_lanes(model)
         rate = integrand(model, drives[0].quantity, 0)
-        assert how is not None and how.code is not None and group.u is not None
+        assert how is not None and how.code is not None and group.held is not None
         called = [drive.started() for drive in drives]  # type: ignore[attr-defined]
         own = _constants(runs, rate, indices)
-        x, u = group.x[part], group.u[part]
-        clock = Clock(rate.vector_code, how.code, called, own, group.layout, asked.times, group.step, x, u)
+        x, held = group.x[part], group.held[part]
+        clock = Clock(rate.vector_code, how.code, called, own, group.layout, asked.times, group.step, x, held)
         self._clock = clock
         corners = map(float, drives[0].corners(asked.until))
         last, periods, stages = next(corners), 0, 4
@@ -445,10 +455,14 @@ class Alone:
         known, x = run.reached, run.x[: run.reached]
         group.x[i, :known], group.known[i], group.steps[i] = x, known, run.steps
         if drive.in_lanes(model) is None or drive.period is not None:
-            if group.u is None:
-                group.u = np.full((len(group.indices), len(times), len(model.inputs)), np.nan)
+            if group.held is None:
+                group.hold(runs, asked)
+            assert group.held is not None
             acting = runs.acting(r, times[:known], x[:, layout.q], x[:, layout.qd])
-            group.u[i, :known] = drive.seen(model, times[:known], layout.parts(x, acting))
+            parts = layout.parts(x, acting)
+            m = len(model.inputs)
+            group.held[i, :known, :m] = drive.seen(model, times[:known], parts)
+            group.held[i, :known, m:] = drive.recorded(times[:known], parts)
         group.evaluations[i], group.methods[i], group.reasons[i] = plan.evaluations, solve.method, solve.reason
         group.status[i] = run.failure or ("completed" if run.completed else INTERRUPTED)
 

@@ -36,8 +36,8 @@ class Clock:
     layout : Layout
     times : (total,)
     step : float
-    out, held : (runs, total, layout.size), (runs, total, m)
-        Where states and u go; the first state is there.
+    out, held : (runs, total, layout.size), (runs, total, m + recorded)
+        Where states go, and u with what is recorded; the first state is there.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Clock:
         out: Array,
         held: Array,
     ):
-        count, size, states, m = len(called), layout.size, layout.states, held.shape[2]
+        count, size, states, m = len(called), layout.size, layout.states, layout.inputs
         self._called, self._count, self._code = called, count, CODE()
         self._run = CALL(self._code.addresses["clocked"])
         self._m, self._states, self._held = m, states, held
@@ -84,6 +84,7 @@ class Clock:
                 states=states,
                 inputs=m,
                 memory=memory,
+                recorded=held.shape[2] - m,
                 noises=noises,
                 total=len(times),
                 step=step,
@@ -127,7 +128,9 @@ class Clock:
         return self._run(self.record.address, periods)
 
     def close(self) -> None:
-        """What is held now is u to the last time that is known."""
+        """What is held now is u, and what is recorded, to the last time that is known."""
         u = self.record.x[self._states : self._states + self._m]
+        memory = self.record.given[1 + self._states : 1 + self._states + self.record.memory]
+        now = np.vstack([u, memory[self.record.memory - self.record.recorded :]])
         for i in np.flatnonzero(self.status == UNDER_WAY):
-            self._held[i, self.record.shown : self.known[i]] = u[:, i]
+            self._held[i, self.record.shown : self.known[i]] = now[:, i]

@@ -27,15 +27,16 @@ class Clocked:
     ----------
     rate, law : addresses
         Of the kernels (x, u, ...) -> (dx, powers) and (t, q, qd, z, noise, ...) -> (u, next z), for `LANES` states.
-    size, states, inputs, memory, noises : int
+    size, states, inputs, memory, recorded, noises : int
+        Of the memory the last `recorded` numbers are shown beside u.
     total : int
         Times of the result.
     step, late : float
         Fixed steps are no longer [s]; a sample may come so much after a time at which u is shown.
     times, edges : (total,), (periods + 1,)
         Of the result; where periods begin and end.
-    out, held : (LANES, total, size), (LANES, total, inputs)
-        States and u of the lanes' runs.
+    out, held : (LANES, total, size), (LANES, total, inputs + recorded)
+        States of the lanes' runs, and u with what is recorded.
     noise : (LANES, periods, noises)
     given, found
         What the law is given, z among it, and what it gives.
@@ -56,6 +57,7 @@ class Clocked:
     states: int
     inputs: int
     memory: int
+    recorded: int
     noises: int
     total: int
     step: float
@@ -160,11 +162,17 @@ def across(s: Clocked, length: float) -> None:
 
 def shown(s: Clocked) -> None:
     """The u held now is that of the next time of the result."""
-    u = s.x[LANES * s.states :]
     for lane in range(LANES):
         if s.status[lane] == UNDER_WAY:
-            gathered(u, s.held[(lane * s.total + s.shown) * s.inputs :], lane, s.inputs)
+            told(s, lane, s.shown)
     s.shown += 1
+
+
+def told(s: Clocked, lane: int, i: int) -> None:
+    """What a lane holds now is that of a time of the result."""
+    row = s.held[(lane * s.total + i) * (s.inputs + s.recorded) :]
+    gathered(s.x[LANES * s.states :], row, lane, s.inputs)
+    gathered(s.given[LANES * (1 + s.states + s.memory - s.recorded) :], row[s.inputs :], lane, s.recorded)
 
 
 def well(s: Clocked) -> int:
@@ -183,4 +191,4 @@ def failed(s: Clocked, y: Floats, lane: int, t: float, status: int) -> None:
         s.left[lane] = t
         gathered(y, s.stuck[lane * s.size :], lane, s.size)
         for i in range(s.shown, s.known[lane]):
-            gathered(s.x[LANES * s.states :], s.held[(lane * s.total + i) * s.inputs :], lane, s.inputs)
+            told(s, lane, i)

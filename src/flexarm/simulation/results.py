@@ -49,6 +49,9 @@ LABELS |= dict.fromkeys(("role", "owner", "unit"), ("coordinate",))
 RATES = dict.fromkeys(("velocity", "velocity_role", "velocity_owner", "velocity_unit"), ("velocity",))
 """Beside them, of an arm on a free base: its rates are not those of its coordinates."""
 
+OF_A_RUN = ("status", "time_reached", "energy_drift", "steps", "evaluations", "method", "method_reason", "p")
+"""Of each of many runs; with a free base also how far its momenta and its quaternion's length have drifted."""
+
 TEXTS = ("arm", "title", "name", "status")
 """Attributes."""
 

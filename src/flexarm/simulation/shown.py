@@ -12,9 +12,10 @@ from typing import Any, final
 
 from flexarm.checks import checked_instance, refused, shown
 from flexarm.errors import DescriptionError
-from flexarm.simulation.results import EVERY, LABELS, RATES
+from flexarm.simulation.results import EVERY, LABELS, MOMENTA, OF_A_RUN, RATES
 
-TAKEN = {*EVERY, *LABELS, *RATES, "time", "role", "state", "exogenous", "joint", "run"}
+TAKEN = {*EVERY, *LABELS, *RATES, *OF_A_RUN, *(f"{name}_drift" for name in (*MOMENTA, "quaternion"))}
+TAKEN |= {"time", "role", "state", "state_unit", "exogenous", "exogenous_unit", "joint", "run", "parameter"}
 """Names that mean something else in a result."""
 
 

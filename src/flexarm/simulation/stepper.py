@@ -1,6 +1,7 @@
 """A plant that is moved one period at a time: for a loop of the user's own, real hardware, reinforcement learning."""
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -13,12 +14,13 @@ from flexarm.native.kernel import LANES, Code
 from flexarm.native.language import Placed
 from flexarm.simulation import advance, methods, solvers
 from flexarm.simulation.diagnosis import diagnosis
+from flexarm.simulation.disturbance import disturbed_plants
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.outside import as_outside
-from flexarm.simulation.plants import CODE, ENDLESS, REFUSED, Plants
+from flexarm.simulation.plants import CODE, ENDLESS, FAILED, REFUSED, WELL, Plants
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.solvers import Stretch
 
@@ -62,6 +64,10 @@ class Stepper:
         vibrates, as a rigid one does, needs a step of yours. Implicit methods choose their steps by the tolerances.
     rtol, atol : float
         Tolerances; of implicit methods, of every coordinate and rate in a step.
+    disturbance : disturbance of `simulate`, a list of N of them, or numbers (N, m)
+        What acts at the drives or anywhere beside u and w, in continuous time: at the time of each plant, which `reset`
+        sets to zero. One that never changes costs nothing; else the plants are moved one by one, from Python, and
+        "rk4" has the steps that the arm alone asks for.
 
     Attributes
     ----------
@@ -94,6 +100,7 @@ class Stepper:
         rtol: float = 1e-6,
         atol: float = 1e-9,
         step: float | None = None,
+        disturbance: Any = None,
     ):
         with refused("Stepper"):
             checked_instance(model, Model, "model")
@@ -103,7 +110,6 @@ class Stepper:
                 raise Fault("method", f"is {shown(method)}; it must be {choices('auto', *METHODS)}")
             if step is not None and self.period / checked_number(step, "s", POSITIVE, "step") > MOST_STEPS:
                 raise Fault("step", f"is {step} s; a period of {period} s may have at most {MOST_STEPS:.0e} of them")
-        self._model, self._layout = model, Layout.of(model)
         given = [
             unit_pose("q0", _beginning("q0", q0, model.arm.rest, model.coordinates), model.arm),
             _beginning("qd0", qd0, np.zeros(model.nv), model.velocities),
@@ -121,6 +127,10 @@ class Stepper:
             one, many = (" and ".join(each.format(k) for k in sizes) for each in ("({},)", "(N, {})"))
             raise DescriptionError(f"Stepper: {shapes}; they must be {one}, or {many} for N plants")
         self._options: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol, "step": step}
+        self._options["disturbance"] = disturbance
+        self._acting = disturbed_plants(model, disturbance, np.atleast_2d(self._start).shape[0])
+        self._given, self._model = model, self._acting.model
+        self._layout = Layout.of(self._model)
 
         first = np.atleast_2d(self._start)[0, self._layout.q]
         self.method, self._length, self.reason = _chosen(model, first, self.period, method, rtol, step)
@@ -135,6 +145,7 @@ class Stepper:
         count, states, size = np.atleast_2d(self._start).shape[0], layout.states, layout.size
         plan, rate, w = self._plan()
         plan.feed(loops().addresses["nothing"])
+        self._shared = plan
         self._steppings: list[Implicit] = []
         if self._implicit:
             self._steppings = [self._stepping(plan) for _ in range(count)]
@@ -177,7 +188,8 @@ class Stepper:
         self._call = CALL(code.addresses["many_at_once" if lanes else "one_by_one"])
         self._address = self._plants.address
         rows = slice(None) if self._many else 0
-        self._x, self._u, self._w = self._plants.x[rows], self._plants.u[rows], self._plants.w[rows]
+        self._x, self._u = self._plants.x[rows], self._plants.u[rows]
+        self._changing, self._held_outside = self._acting.changing, self._acting.held
 
     # -- the plant
 
@@ -205,8 +217,10 @@ class Stepper:
         if type(u) is not np.ndarray or u.dtype is not NUMBER or u.shape != self._u.shape:
             u = self._checked(u)
         self._u[...] = u
-        self._w[...] = 0.0 if w is None else self._outside(w)
-        if bad := self._call(self._address):
+        self._plants.w[...] = self._held_outside
+        if w is not None:
+            self._plants.w[:, self._acting.own] = self._outside(w)
+        if bad := self._moved() if self._changing else self._call(self._address):
             raise self._failure(bad)
         return self._x.copy()
 
@@ -273,7 +287,7 @@ class Stepper:
     def __reduce__(self) -> tuple[type["Stepper"], tuple, tuple[Array, ...]]:
         q0, qd0 = self._start[..., self._layout.q], self._start[..., self._layout.qd]
         plants = self._plants
-        made = self._model, self.period, q0, qd0, *self._options.values()
+        made = self._given, self.period, q0, qd0, *self._options.values()
         return Stepper, made, (plants.x.copy(), plants.periods.copy(), plants.failed.copy())
 
     def __setstate__(self, state: tuple[Array, ...]) -> None:
@@ -289,6 +303,51 @@ class Stepper:
     def __deepcopy__(self, _: Any) -> "Stepper":
         return self.__copy__()  # with the same model, which nothing changes
 
+    # -- while what acts from outside changes
+
+    def _moved(self) -> int:
+        """All plants a period on, as native code moves them where nothing changes within it."""
+        plants = self._plants
+        if not (np.isfinite(plants.u).all() and np.isfinite(plants.w).all()):
+            return REFUSED
+        for i in range(plants.count):
+            plants.failed[i] = self._across(i)
+        if bad := int(np.count_nonzero(plants.failed)):
+            return bad
+        plants.x[:] = plants.out
+        plants.periods[:] += 1
+        return 0
+
+    def _across(self, i: int) -> int:
+        """A period of one plant, from jump to jump of what disturbs it; how that ended."""
+        plants, plan, t = self._plants, self._shared, self.period * int(self._plants.periods[i])
+        x = self._begun(plants.x[i])
+        solve = self._solve(plan, self._steppings[i] if self._implicit else None)
+        plan.u[:] = plants.u[i]
+        plan.shared.evaluations = 0
+        for a, b in self._acting.stretches(i, t, t + self.period):
+            self._acting.feed(plan, i, a, b, x, plants.w[i])
+            found = solve(a, x, np.array([b])).x
+            if plan.stopped:
+                return self._stopped(plan)
+            if not len(found):
+                return ENDLESS if plan.evaluations >= plants.most else FAILED
+            x = found[-1]
+        plants.out[i] = x[: self._layout.states]
+        return WELL
+
+    def _begun(self, x: Array) -> Array:
+        """A state with what rides along."""
+        return np.concatenate([x, np.zeros(self._layout.size - len(x))])
+
+    def _stopped(self, plan: Plan) -> int:
+        """After a function of the user's has failed: what it raised is raised, or said later of what it gave."""
+        failure, plan.failure = plan.failure, None
+        plan.resume()
+        if failure is not None and not isinstance(failure, FlexarmError):
+            raise failure
+        return FAILED
+
     # -- what is asked rarely
 
     def _checked(self, u: Any) -> Array:
@@ -297,12 +356,13 @@ class Stepper:
 
     def _outside(self, w: Any) -> Array:
         """What acts from outside: (k,) or (N, k)."""
-        if self._model.exogenous and isinstance(w, np.ndarray | list | tuple):
-            return self._rows("w", w, self._model.argument("w", w), self._plants.count)
-        found = as_outside(w, self._model)
+        model = self._given
+        if model.exogenous and isinstance(w, np.ndarray | list | tuple):
+            return self._rows("w", w, model.argument("w", w), self._plants.count)
+        found = as_outside(w, model)
         if not found.constant:
             raise DescriptionError("Stepper: w must be numbers; it is held for a period")
-        return found.values(self._model, np.zeros(1), np.empty((1, 0)), np.empty((1, 0)))[0]
+        return found.values(model, np.zeros(1), np.empty((1, 0)), np.empty((1, 0)))[0]
 
     def _rows(self, name: str, value: Any, given: Array, count: int) -> Array:
         """An argument of one plant, or of each of so many."""
@@ -340,32 +400,31 @@ class Stepper:
         if plants.failed[i] == ENDLESS:
             message = f"more than {plants.most:.0e} evaluations from t = {t:.6g} s on; take a shorter period"
         else:
-            message = self._diagnosis(t, plants.x[i], plants.u[i], plants.w[i])
+            message = self._diagnosis(i, t)
         who = f", plant {i} of {plants.count} ({bad} could not be moved)" if self._many else ""
         return SimulationError(f"arm {model.arm.name!r}{who}: {message}")
 
-    def _diagnosis(self, t: float, x: Array, u: Array, w: Array) -> str:
-        """Why a plant could not be moved from its state x at t; looked at again as a run that fails is."""
-        model, layout = self._model, self._layout
-        start = layout.start(x[layout.q], x[layout.qd], np.empty(0), x[layout.s])
+    def _diagnosis(self, i: int, t: float) -> str:
+        """Why a plant could not be moved from where it is at t; looked at again as a run that fails is."""
+        model, plants, end = self._model, self._plants, self._begun(self._plants.x[i])
         plan, _, _ = self._plan()
-        drive = constant(u)
-        drive.feed(plan, model, t, start)
-        plan.w[:] = w
-        if self._implicit:
-            stepping = self._stepping(plan)
+        drive = constant(plants.u[i])
+        drive.feed(plan, model, t, end)
+        solve = Solve(self._solve(plan, self._stepping(plan) if self._implicit else None), self.method, self.reason)
+        for a, b in self._acting.stretches(i, t, t + self.period):
+            start = end
+            self._acting.feed(plan, i, a, b, start, plants.w[i])
+            seen = solve(a, start, np.array([b]))
+            if not len(seen.x):
+                break
+            end = seen.x[-1]
+        return diagnosis(model, drive, self._layout, plan, solve, lambda again: again(), seen, a, start)
 
-            def solved(t0: float, x0: Array, times: Array) -> Stretch:
-                return solvers.implicit(stepping, plan, t0, x0, times, MOST_EVALUATIONS)
-
-        else:
-
-            def solved(t0: float, x0: Array, times: Array) -> Stretch:
-                return solvers.rk4(plan, t0, x0, times, self._length)
-
-        solve = Solve(solved, self.method, self.reason)
-        seen = solve(t, start, np.array([t + self.period]))
-        return diagnosis(model, drive, layout, plan, solve, lambda again: again(), seen, t, start)
+    def _solve(self, plan: Plan, stepping: Implicit | None) -> Callable[[float, Array, Array], Stretch]:
+        """The method on a plan."""
+        if stepping is None:
+            return lambda t, x, times: solvers.rk4(plan, t, x, times, self._length)
+        return lambda t, x, times: solvers.implicit(stepping, plan, t, x, times, MOST_EVALUATIONS)
 
     def _stepping(self, plan: Plan) -> Implicit:
         """The implicit method on a plan."""

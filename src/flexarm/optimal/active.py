@@ -1,0 +1,68 @@
+"""Which limits hold an optimal motion up, and for how long."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from flexarm.model import Model
+from flexarm.optimal.limits import Limits
+from flexarm.optimal.motion import OptimalMotion
+
+Array = np.ndarray
+
+NEAR = 1e-3
+"""Of a limit on inputs: what is so near to it is at it."""
+ROUGH = 1e-2
+"""The same of what the native run is asked for: it keeps a limit as well as the grid does."""
+
+
+@final
+@dataclass(frozen=True)
+class Active:
+    """A limit that something is at.
+
+    Attributes
+    ----------
+    limit : str
+        Of which kind, as `Limits` calls it.
+    name : str
+        Of what.
+    share : float
+        Of the motion's duration.
+    """
+
+    limit: str
+    name: str
+    share: float
+
+
+def active(model: Model, motion: OptimalMotion, limits: Limits) -> list[Active]:
+    """The limits that something is at for some of the time, in the order of `Limits`."""
+    h = np.diff(motion.times)
+    whole = np.append(h, 0.0)
+    nodes = (whole + np.append(0.0, h)) / 2
+    found = []
+    for limit, names, used in _used(model, motion, limits):
+        weights = h if len(used) == len(h) else whole if limit == "torque" and not motion.linear else nodes
+        shares = (used.T @ weights) / motion.duration
+        found += [Active(limit, name, float(x)) for name, x in zip(names, shares, strict=True) if x > 0]
+    return found
+
+
+def _used(model: Model, motion: OptimalMotion, limits: Limits) -> Iterator[tuple[str, list[str], Array]]:
+    """Each kind of limit, of what it is one, and whether that is at it: at every time, or in every interval."""
+    arm, u, inputs = model.arm, motion.u, list(model.inputs)
+    joints, links = [model.velocities[i] for i in arm.joints], [link.name for link in arm.links]
+    yield "torque", inputs, np.abs(u) >= (1 - NEAR) * limits.sizes("torque", len(inputs))
+    slopes = np.diff(u, axis=0) / np.diff(motion.times)[:, None]
+    yield "torque_rate", inputs, np.abs(slopes) >= (1 - NEAR) * limits.sizes("torque_rate", len(inputs))
+    q = motion.q[:, [i + model.nq - model.nv for i in arm.joints]]
+    low, high = limits.ranges(len(joints)).T
+    near = ROUGH * np.where(np.isfinite(high - low), high - low, np.ptp(q, axis=0))
+    yield "joint_range", joints, (q <= low + near) | (q >= high - near)
+    rates = np.abs(motion.qd[:, list(arm.joints)])
+    yield "joint_rate", joints, rates >= (1 - ROUGH) * limits.sizes("joint_rate", len(joints))
+    bent = np.abs(model.deflections(motion.q)[:, :, 1:3]).max(axis=2)
+    yield "deflection", links, bent >= (1 - ROUGH) * limits.sizes("deflection", len(links))

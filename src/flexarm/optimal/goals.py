@@ -1,0 +1,255 @@
+"""Where the joints must stand so that the tip is at a place, the arm at rest and sagging as it does.
+
+The tip of the arm in equilibrium is a function of the joints that are held. Its slope is that of the tip times that of
+the equilibrium (implicit function theorem), so a damped Gauss-Newton method finds the joints, from several beginnings.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.analysis.equilibrium import configuration, equilibrium, equilibrium_slope
+from flexarm.analysis.floating import tip_jacobian
+from flexarm.attitude import crossed, rotation
+from flexarm.checks import Fault, checked_array, checked_keys, checked_vector, choices, shown
+from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.model import Model
+from flexarm.model.adrift import BASE
+
+Array = np.ndarray
+
+KEYS = ("tip", "direction", "rotation", "frame")
+
+REACHED = 1e-6
+"""Of the arm's length, and of a turn [rad]: so near to a goal the tip is there."""
+
+BEGINNINGS, MOVED = 12, 3
+"""From where joints are looked for, beside those that are to be near; and how many of those found are moved nearer."""
+
+WANTED = 1e3
+"""By how much reaching the goal counts for more than staying near, where both are asked; then the goal alone counts."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """A place of the tip (3,) [m]; and the axes (3, k) of its frame that are given, with what they must be."""
+
+    place: Array
+    axes: list[int]
+    wanted: Array
+    in_base: bool
+
+    @property
+    def says(self) -> str:
+        """As a message calls it."""
+        return "[" + ", ".join(f"{x:.4g}" for x in self.place) + "]"
+
+
+def goal(value: Mapping[str, Any], name: str) -> Goal:
+    """The goal of a table {tip, direction or rotation, frame}; raises `Fault`, whose part begins with `name`."""
+    try:
+        checked_keys(value, KEYS)
+        if "tip" not in value:
+            raise Fault("tip", "is missing; it must be the tip's place, [x, y, z]")
+        place = _part("tip", lambda: np.array(checked_vector(value["tip"], "m")))
+        if value.get("direction") is not None and value.get("rotation") is not None:
+            raise Fault("rotation", "is given beside direction; give one of them")
+        axes, wanted = _axes(value)
+        frame = value.get("frame", "world")
+        if frame not in ("world", "base"):
+            raise Fault("frame", f"is {shown(frame)}; it must be {choices('world', 'base')}")
+    except Fault as fault:
+        dot = "." if fault.part[:1] not in ("", "[") else ""
+        raise Fault(name + dot + fault.part, fault.message, fault.sentence) from None
+    return Goal(place, axes, wanted, frame == "base")
+
+
+def _part(name: str, checked: Any) -> Any:
+    try:
+        return checked()
+    except Fault as fault:
+        raise Fault(name + fault.part, fault.message) from None
+
+
+def _axes(value: Mapping[str, Any]) -> tuple[list[int], Array]:
+    if value.get("direction") is not None:
+        x = _part("direction", lambda: np.array(checked_vector(value["direction"], "")))
+        if not np.linalg.norm(x) > 0:
+            raise Fault("direction", "has no length; it must be a direction")
+        return [0], (x / np.linalg.norm(x))[:, None]
+    if value.get("rotation") is None:
+        return [], np.zeros((3, 0))
+    R = checked_array(value["rotation"], "rotation")
+    if R.shape == (4,) and abs(np.linalg.norm(R) - 1.0) < 1e-6:
+        R = rotation(R)
+    if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
+        what = "the rows of a rotation matrix (3, 3), or a unit quaternion (w, x, y, z)"
+        raise Fault("rotation", f"is {shown(value['rotation'])}; it must be {what}")
+    return [0, 1, 2], R
+
+
+def joints_at(model: Model, given: Goal, near: Array, ranges: Array, name: str) -> Array:
+    """Joint coordinates (m,) within ranges (m, 2) at which the arm stands with its tip at a goal.
+
+    Where there are many they are those nearest to `near` (m,), the least sum of squares, [rad] and [m]; of several
+    such places, as with the elbow on the one side or the other, the nearest that is found.
+
+    Raises
+    ------
+    DescriptionError
+        Where the tip does not come there, with how near it gets; and of a free base where the goal has no meaning.
+    """
+    _check_base(model, given, name)
+    asked = _Asked(model, given, np.clip(near, *ranges.T), _within(model, ranges))
+    tried = [asked.solved(begin) for begin in asked.beginnings()]
+    reached = sorted((asked.unwound(x) for x in tried if asked.reached(x)), key=asked.away)
+    if reached:
+        return min((asked.nearest(x) for x in reached[:MOVED]), key=asked.away)
+    best = min(tried, key=lambda x: float(np.linalg.norm(asked.missed(x))))
+    within = " within limits.joint_range" if np.isfinite(ranges).any() else ""
+    raise DescriptionError(f"optimal_motion: {name}: the tip comes no nearer{within} to {asked.said(best)}")
+
+
+def _check_base(model: Model, given: Goal, name: str) -> None:
+    if not model.arm.free:
+        return
+    where = f"optimal_motion: {name}: arm {model.arm.name!r} has a free base, which ends where the motion brings it"
+    if not given.in_base:
+        raise DescriptionError(f'{where}; a tip goal must be as the base sees it, frame = "base", or give joints')
+    if any(model.gravity):
+        raise DescriptionError(f"{where}, so how it sags there is not known; give joints")
+
+
+def _within(model: Model, ranges: Array) -> Array:
+    """Ranges of the joints, no wider than those of what telescopes, (m, 2)."""
+    from flexarm.mechanics.chain import positions
+
+    found, joints = np.array(ranges, dtype=float), list(model.arm.joints)
+    for body, own in zip(model.chain.bodies, model.chain.own, strict=True):
+        for position, low, high in body.limits:
+            i = joints.index(positions(own[1:])[position])
+            found[i] = max(found[i, 0], low + 1e-6 * high), min(found[i, 1], high)
+    return found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Joints for a goal near others, within ranges."""
+
+    model: Model
+    goal: Goal
+    near: Array
+    ranges: Array
+
+    def standing(self, joints: Array) -> Array:
+        """The equilibrium (nq,) with the joints held."""
+        straight, moved = self._straight
+        return equilibrium(self.model, straight + moved @ joints, held="joints")[0]
+
+    @cached_property
+    def _straight(self) -> tuple[Array, Array]:
+        """The configuration in which nothing is bent and the joints are zero, and how it goes along with them: what
+        `configuration` gives, found once."""
+        rows = [configuration(self.model, x) for x in (np.zeros(len(self.near)), *np.eye(len(self.near)))]
+        return rows[0], np.stack(rows[1:], axis=-1) - rows[0][:, None]
+
+    def missed(self, joints: Array) -> Array:
+        """By how much the tip misses the goal: its place over the arm's length, and its axes; infinite where the arm
+        does not stand."""
+        try:
+            p, axes = self._pose(self.standing(joints))
+        except FlexarmError:
+            return np.full(3 + self.goal.wanted.size, np.inf)
+        return np.concatenate([(p - self.goal.place) / self.length, (axes - self.goal.wanted).T.ravel()])
+
+    def slope(self, joints: Array) -> Array:
+        """Of `missed`, (rows, m)."""
+        q = self.standing(joints)
+        J, R = tip_jacobian(self.model, q), self._base(q)
+        if self.model.arm.free:
+            J[:, :BASE] = 0.0
+        v, w = R.T @ J[:3], R.T @ J[3:]
+        turned = [-crossed(axis) @ w for axis in self._pose(q)[1].T]
+        return np.asarray(np.vstack([v / self.length, *turned]) @ equilibrium_slope(self.model, q))
+
+    @cached_property
+    def length(self) -> float:
+        """Of the arm, along its links [m]."""
+        at = self.model.frames(np.array(self.model.arm.rest))[:, :3, 3]
+        return float(np.linalg.norm(np.diff(at, axis=0), axis=1).sum())
+
+    def _base(self, q: Array) -> Array:
+        return rotation(q[3:7]) if self.model.arm.free else np.eye(3)
+
+    def _pose(self, q: Array) -> tuple[Array, Array]:
+        """Place of the tip, and those of its axes that are asked for, (3, k), along the axes of the base."""
+        T, R = self.model.tip(q), self._base(q)
+        p = T[:3, 3] - q[:3] if self.model.arm.free else T[:3, 3]
+        return R.T @ p, R.T @ T[:3, self.goal.axes]
+
+    def beginnings(self) -> list[Array]:
+        """Where to begin: near, and anywhere in the ranges, or where there are none, within half a turn or the arm's
+        length from there; of those where the arm stands."""
+        turns = [link.joint.turns for link in self.model.arm.links if link.joint.moves]
+        around = np.where(turns, np.pi, self.length)
+        low = np.where(np.isfinite(self.ranges[:, 0]), self.ranges[:, 0], self.near - around)
+        high = np.where(np.isfinite(self.ranges[:, 1]), self.ranges[:, 1], self.near + around)
+        others = np.random.default_rng(1).uniform(low, high, (BEGINNINGS, len(self.near)))
+        found = [x for x in (self.near, *others) if np.isfinite(self.missed(x)).all()]
+        return found or [self.standing(self.near)]
+
+    def solved(self, begin: Array, staying: bool = False) -> Array:
+        """The joints from a beginning; `staying` near counts a little beside the goal."""
+        from scipy.optimize import least_squares
+
+        low, high = self.ranges.T
+        stay = float(staying) * np.eye(len(begin))
+        return np.asarray(
+            least_squares(
+                lambda x: np.concatenate([WANTED * self.missed(x), stay @ (x - self.near)]),
+                np.clip(begin, low, high),
+                lambda x: np.vstack([WANTED * self.slope(x), stay]),
+                bounds=(low, high),
+                ftol=1e-9,
+                xtol=1e-10,
+                gtol=1e-4,
+                max_nfev=100,
+            ).x
+        )
+
+    def reached(self, joints: Array) -> bool:
+        """Whether the tip is at the goal."""
+        return bool(np.abs(self.missed(joints)).max() <= REACHED)
+
+    def unwound(self, joints: Array) -> Array:
+        """Joints less whole turns, as near as that comes."""
+        turns = np.array([link.joint.turns for link in self.model.arm.links if link.joint.moves])
+        less = joints - turns * 2 * np.pi * np.round((joints - self.near) / (2 * np.pi))
+        low, high = self.ranges.T
+        less = np.where((low <= less) & (less <= high), less, joints)
+        return less if self.reached(less) else joints
+
+    def nearest(self, joints: Array) -> Array:
+        """Joints moved nearer along whatever keeps the tip at the goal."""
+        if np.linalg.matrix_rank(self.slope(joints), tol=1e-6) == len(joints):
+            return joints
+        moved = self.solved(self.solved(joints, staying=True))
+        return moved if self.reached(moved) else joints
+
+    def away(self, joints: Array) -> float:
+        """How far joints are from those that are to be near."""
+        return float(np.linalg.norm(joints - self.near))
+
+    def said(self, joints: Array) -> str:
+        """How far the tip is from the goal there."""
+        off, goal = self.missed(joints), self.goal
+        away = f"{goal.says} than {round(float(np.linalg.norm(off[:3])) * self.length, 6):.4g} m"
+        if not goal.axes:
+            return away
+        sine = float(np.linalg.norm(off[3:])) / (2.0 if len(goal.axes) == 1 else np.sqrt(8.0))
+        return f"{away} and {2 * np.arcsin(min(sine, 1.0)):.4g} rad"

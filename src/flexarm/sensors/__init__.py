@@ -1,0 +1,38 @@
+"""Sensors: what is measured of an arm, as outputs of the model, and what a real instrument would have read.
+
+    outputs(model, [Encoder(coordinate="upper.drive"), StrainGauge(link="upper")]).values(q, qd, u)
+    model.linearize(q, qd, u, outputs=[TipPosition(axes="xy")])
+    sampled([Encoder(coordinate="upper.drive", sample_time=1e-3, resolution=1e-4)], model, result, seed=1)
+
+A sensor is an expression in q, qd and qdd. Every one has four fields that say how it samples and do not change that
+expression: `sample_time` [s], `resolution` and `noise` in the unit of its signals, and a `name` for its signals.
+"""
+
+from flexarm.sensors.joints import Encoder, JointTorque, MotorCurrent, MotorTorque, Tachometer
+from flexarm.sensors.links import ContactForce, StrainGauge, TipDeflection
+from flexarm.sensors.model_outputs import Outputs, outputs
+from flexarm.sensors.places import coordinate_unit
+from flexarm.sensors.readings import sampled
+from flexarm.sensors.sampling import Sampling
+from flexarm.sensors.sections import Accelerometer, Gyroscope, StarTracker, TipPosition, TipVelocity
+
+__all__ = [
+    "Accelerometer",
+    "ContactForce",
+    "Encoder",
+    "Gyroscope",
+    "JointTorque",
+    "MotorCurrent",
+    "MotorTorque",
+    "Outputs",
+    "Sampling",
+    "StarTracker",
+    "StrainGauge",
+    "Tachometer",
+    "TipDeflection",
+    "TipPosition",
+    "TipVelocity",
+    "coordinate_unit",
+    "outputs",
+    "sampled",
+]

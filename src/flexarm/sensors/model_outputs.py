@@ -1,0 +1,107 @@
+"""What sensors measure of a model, without sampling."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from flexarm.checks import checked_instance, refused
+from flexarm.errors import DescriptionError
+from flexarm.model import Model, Sensor
+from flexarm.model.evaluation import Evaluation
+from flexarm.sensors.joints import Encoder, JointTorque, OfMotor, Tachometer
+from flexarm.sensors.links import ContactForce, StrainGauge, TipDeflection
+from flexarm.sensors.sections import Gyroscope, StarTracker, TipPosition, TipVelocity
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+Array = np.ndarray
+
+
+OF_THE_STATE = (
+    *(ContactForce, Encoder, Gyroscope, JointTorque, StarTracker, StrainGauge, Tachometer),
+    *(TipDeflection, TipPosition, TipVelocity),
+)
+"""Kinds that do not depend on qdd."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """What sensors measure of a model, without sampling: y(q, qd, u)."""
+
+    model: Model
+    sensors: tuple[Any, ...]
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+
+    def values(self, q: Array, qd: Array, u: Array | None = None, p: Any = None, s: Any = None, w: Any = None) -> Array:
+        """y, one number a signal, by native code; axes before the last are many states, as everywhere.
+
+        u is needed where acceleration or a motor is measured, and may be left out elsewhere; p are parameters of a
+        model that varies, s and w states of drives and exogenous inputs, by default zero. Raises `DescriptionError` for
+        arguments that do not fit the arm.
+        """
+        if u is None and self.driven:
+            what = "an acceleration" if self._accelerates else "a motor"
+            raise DescriptionError(f"outputs: u is missing; {what} is measured")
+        if self._motors:
+            seen = self.model.evaluate("motors", q, qd, u, p=p, s=s, w=w)
+            found = [
+                seen[..., each.input(self.model.arm), each.column][..., None]
+                if isinstance(each, OfMotor)
+                else outputs(self.model, [each]).values(q, qd, u, p, s, w)
+                for each in self.sensors
+            ]
+            return np.concatenate(found, axis=-1)
+        if self._accelerates:
+            qdd = self.model.evaluate("forward_dynamics", q, qd, u, p=p, s=s, w=w)
+        else:
+            qdd = np.zeros(self.model.nv)
+        return self._evaluation((q, qd, qdd), None if p is None else self.model.parameter_values(p))
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        kernel = self.model.output_kernel(self.sensors)
+        return self.model.evaluation("outputs", kernel, ("q", "qd", "qdd"), (len(self.names),))
+
+    @property
+    def driven(self) -> bool:
+        """Whether what is measured may depend on what moves the arm: on u, and on s and w where it has some."""
+        return self._accelerates or self._motors
+
+    @property
+    def _accelerates(self) -> bool:
+        """Whether some sensor may depend on qdd; one that is not of this module may."""
+        return not all(isinstance(each, (*OF_THE_STATE, OfMotor)) for each in self.sensors)
+
+    @property
+    def _motors(self) -> bool:
+        """Whether some sensor sees a motor."""
+        return any(isinstance(each, OfMotor) for each in self.sensors)
+
+    @cached_property
+    def function(self) -> "ca.Function":
+        """The CasADi Function y(q, qd, u), for optimisation and export; states of drives and exogenous inputs are zero.
+
+        Raises `DescriptionError` where a motor is measured.
+        """
+        import casadi as ca
+
+        y = self.model.with_numbers(self.model.output_function(self.sensors))
+        names, n = ["q", "qd", "u"], self.model.nv
+        x = [ca.SX.sym(a, size) for a, size in zip(names, (self.model.nq, n, len(self.model.inputs)), strict=True)]
+        qdd = self.model.fixed("forward_dynamics")(*x) if self._accelerates else ca.DM.zeros(n)
+        return ca.Function("outputs", x, [ca.densify(ca.cse(y(x[0], x[1], qdd)))], names, ["y"])
+
+
+def outputs(model: Model, sensors: Sequence[Sensor]) -> Outputs:
+    """What the sensors measure of the model; raises `DescriptionError` where one does not fit the arm."""
+    with refused("outputs"):
+        checked_instance(model, Model, "model")
+    names = model.output_names(sensors)
+    units = [unit for each in sensors for unit in (each.units(model.arm) if hasattr(each, "units") else [""])]
+    return Outputs(model, tuple(sensors), names, tuple(units))

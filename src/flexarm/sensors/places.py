@@ -1,0 +1,68 @@
+"""Coordinates, drives, hubs and links by the names that sensors give them."""
+
+from typing import Any
+
+from flexarm.checks import Described, checked_instance, refused, shown
+from flexarm.description.arm import Arm, Link
+from flexarm.description.free import POSE
+from flexarm.description.tree import BASE
+from flexarm.errors import DescriptionError
+
+
+def coordinate_unit(arm: Arm, name: str) -> str:
+    """[rad] or [m], of a coordinate, a drive or a hub; raises `DescriptionError` where the arm has none of the name."""
+    check_coordinate("coordinate_unit", name, arm)
+    known = dict(zip(arm.coordinates, arm.units, strict=True))
+    return known[name] if name in known else drives_and_hubs(arm)[name][0].joint.unit
+
+
+def drives_and_hubs(arm: Arm) -> dict[str, tuple[Link, int, str]]:
+    """What has a name beside the coordinates: link, its position, and which of the two."""
+    moving = [(i, link) for i, link in enumerate(arm.links) if link.joint.moves]
+    return {f"{link.name}.{part}": (link, i, part) for i, link in moving for part in ("drive", "hub")}
+
+
+def check_coordinate(where: str, name: str, arm: Arm, of_rates: bool = False) -> None:
+    with refused(where):
+        checked_instance(arm, Arm, "arm")
+    known = [*drives_and_hubs(arm), *(arm.velocities if of_rates else arm.coordinates)]
+    if not isinstance(name, str) or name not in known:
+        raise DescriptionError(f"{where}: unknown coordinate {shown(name)}; known are {', '.join(known)}")
+
+
+def place(sensor: Described, name: str, arm: Arm, based: bool = False) -> int:
+    """The number of the link of this name; `based` says whether it might be a free base as well."""
+    with refused(type(sensor).__name__):
+        checked_instance(arm, Arm, "arm")
+    names = [link.name for link in arm.links]
+    if name not in names:
+        there = ", ".join([*names, BASE] if based and arm.free else names)
+        raise DescriptionError(f"{type(sensor).__name__}: unknown link {shown(name)}; the arm has {there}")
+    return names.index(name)
+
+
+def measured(name: str, arm: Arm, chain: Any, q: list) -> Any:
+    """A coordinate, or what a drive or a hub turns (or slides) by: linear in q, which is over the rates."""
+    from flexarm.mechanics.chain import taken
+    from flexarm.mechanics.spatial import dot
+
+    if arm.free and name in POSE:
+        return chain.stood[POSE.index(name)]
+    if name in arm.velocities:
+        return q[arm.velocities.index(name)]
+    link, i, part = drives_and_hubs(arm)[name]
+    first = chain.links[i][0]
+    body, share = chain.bodies[first], taken(q, chain.own[first])
+    if part == "drive":
+        return dot(body.drive, share)
+    joint = next(n for n in arm.joints if arm.layout[n].link == i)
+    return _hub(link, body, share, q[joint])
+
+
+def _hub(link: Link, body: Any, share: list, joint: Any) -> Any:
+    """The joint's coordinate, and the slopes at a hub that turns with the shapes, about the joint's axis."""
+    if not link.joint.turns:
+        return joint
+    slope_y, slope_z = body.root(share[1:])
+    _, y, z = link.joint.direction
+    return joint + z * slope_y - y * slope_z

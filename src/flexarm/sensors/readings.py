@@ -1,0 +1,96 @@
+"""What instruments would have read of a simulated motion."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.checks import checked_instance, checked_result, checked_whole, refused
+from flexarm.errors import DescriptionError
+from flexarm.model import Model, signal
+from flexarm.sensors.model_outputs import outputs
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+
+
+def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) -> "Dataset":
+    """What the sensors would have read of a simulated motion: sampled, with noise, rounded.
+
+    Noise is drawn from the seed and the signal's name, so it is the same in every run and does not change when
+    another sensor comes or goes. Readings are round(y + noise, resolution).
+
+    Parameters
+    ----------
+    sensors : list of sensors
+    model : Model
+        The one that moved.
+    result : xarray.Dataset
+        Of `simulate`, with q, qd and u, and with `drive_state` and `w` where a sensor depends on them. Its times must
+        include those of every sensor: between them nothing is known of vibrations that are faster, and of inputs that
+        jump.
+    seed : int
+        Not negative.
+
+    Returns
+    -------
+    xarray.Dataset
+        A variable a signal, over `time` where its sensor has no sample time, over `time_0_001` where that is 0.001 s.
+
+    Raises
+    ------
+    DescriptionError
+        Also where a sample time does not fall on the times of the result.
+    """
+    import xarray as xr
+
+    with refused():
+        seed = checked_whole(seed, 0, "seed")
+    with refused("sampled"):
+        checked_instance(model, Model, "model")
+        checked_result(result, ("q", "qd", "u"))
+    if tuple(map(str, result.coordinate.values)) != model.coordinates:
+        raise DescriptionError(f"sampled: the result is not of arm {model.arm.name!r}: its coordinates differ")
+    model.output_names(sensors)
+    beside = {"s": ("drive_state", model.states), "w": ("w", model.exogenous)}
+    more = {argument: name for argument, (name, signals) in beside.items() if signals}
+    t = result.time.values
+    readings, coords = {}, {}
+    for sensor in sensors:
+        measured = outputs(model, [sensor])
+        also = more if measured.driven else {}
+        with refused("sampled"):
+            checked_result(result, tuple(also.values()))
+        dimension = "time" if sensor.sample_time is None else signal(f"time_{sensor.sample_time:g}")
+        rows = _rows(sensor, t)
+        coords[dimension] = (dimension, t[rows], {"units": "s"})
+        states = (result[name].values[rows] for name in ("q", "qd", "u"))
+        y = measured.values(*states, **{argument: result[name].values[rows] for argument, name in also.items()})
+        for k, (name, unit) in enumerate(zip(measured.names, measured.units, strict=True)):
+            rng = np.random.default_rng([int(seed), *name.encode()])
+            value = y[:, k] + sensor.noise * rng.standard_normal(len(rows))
+            if sensor.resolution:
+                value = sensor.resolution * np.round(value / sensor.resolution)
+            about = {"units": unit, "sensor": type(sensor).__name__, "noise": sensor.noise}
+            readings[name] = (dimension, value, about | {"resolution": sensor.resolution})
+    return xr.Dataset(readings, coords=coords, attrs={"title": f"{model.arm.name}: readings", "seed": int(seed)})
+
+
+def _rows(sensor: Any, t: Array) -> Array:
+    """Which of the times are those of the sensor."""
+    if sensor.sample_time is None:
+        return np.arange(len(t))
+    dt = sensor.sample_time
+    if (t[-1] - t[0]) / dt > len(t) - 0.5:
+        where = f"{type(sensor).__name__}: sample_time is {dt:g} s"
+        raise DescriptionError(f"{where}, shorter than the steps of the result; choose more `samples` of the run")
+    wanted = t[0] + dt * np.arange(int((t[-1] - t[0]) / dt + 1e-6) + 1)
+    rows = np.clip(np.searchsorted(t, wanted - 1e-6 * dt), 0, len(t) - 1)
+    off = np.abs(t[rows] - wanted)
+    if (off > 1e-6 * dt).any():
+        missing = f"{wanted[np.argmax(off > 1e-6 * dt)]:g} s is not among the times of the result"
+        where = f"{type(sensor).__name__}: sample_time is {dt:g} s"
+        raise DescriptionError(f"{where}, but {missing}; choose `samples` of the run so that it is")
+    return rows

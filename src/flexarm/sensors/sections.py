@@ -1,0 +1,270 @@
+"""What is measured at the tip, at a section of a link, or of a free base: where it stands, how it moves and turns."""
+
+from typing import Annotated, Any, Literal, final
+
+import numpy as np
+from pydantic import BeforeValidator
+
+from flexarm import checks
+from flexarm.attitude import rotation
+from flexarm.checks import SHARE, Fault, checked_instance, checked_list, checked_number, number, refused, shown
+from flexarm.description.arm import Arm
+from flexarm.description.joints import Telescope
+from flexarm.description.tree import BASE
+from flexarm.errors import DescriptionError
+from flexarm.model import signal
+from flexarm.sensors.places import place
+from flexarm.sensors.sampling import Sampling
+
+
+def _axes(value: object) -> str:
+    if not isinstance(value, str) or not value or set(value) - set("xyz") or len(set(value)) < len(value):
+        raise Fault("", f"is {shown(value)}; it must be some of x, y, z, each once, as in 'xy'")
+    return value
+
+
+def _quaternion(value: object) -> tuple[float, ...]:
+    items = checked_list(value, "a list of four numbers")
+    if len(items) != 4:
+        raise Fault("", f"has {len(items)} numbers; a quaternion has four")
+    e = [checked_number(item, part=f"[{i}]") for i, item in enumerate(items)]
+    size = float(np.linalg.norm(e))
+    if not abs(size - 1.0) < 1e-6:
+        raise Fault("", f"is {shown(value)}, of length {size:.6g}; it must be a unit quaternion")
+    return tuple(e) if abs(size - 1.0) < checks.ROUNDING else tuple(x / size for x in e)
+
+
+Axes = Annotated[str, BeforeValidator(_axes)]
+
+
+class _OfSection(Sampling):
+    """What is measured at a section of a link: where that stands, how it moves."""
+
+    link: Annotated[str | None, checks.optional_text] = None
+    at: Annotated[float, number("", SHARE)] = 1.0
+
+    def section(self, arm: Arm) -> tuple[str, int]:
+        """What it is called, and the number of its link, -1 of a free base."""
+        with refused(type(self).__name__):
+            checked_instance(arm, Arm, "arm")
+        if self.link is None:
+            self._at_tip_where(self.at == 1.0, "without a link it is the arm's tip")
+            return "tip", arm.tip_link
+        if self.link == BASE and arm.free:
+            self._at_tip_where(self.at == 1.0, "the base has no stations")
+            return BASE, -1
+        i = place(self, self.link, arm, based=True)
+        telescope = isinstance(arm.links[i].joint, Telescope)
+        self._at_tip_where(self.at == 1.0 or not telescope, "on a telescope it must be 1, its tip")
+        return self.link, i
+
+    def _at_tip_where(self, fits: bool, why: str) -> None:
+        if not fits:
+            raise DescriptionError(f"{type(self).__name__}: at is {self.at}; {why}")
+
+    def station(self, arm: Arm, chain: Any, q: list, qd: list) -> Any:
+        """The section at a state."""
+        from flexarm.mechanics.outside import station
+
+        return station(chain, self.section(arm)[1], self.at, q, qd)
+
+
+@final
+class TipPosition(_OfSection):
+    """Where the arm's tip, or a section of a link, or a free base is, in the base frame; in the world if that is free
+    [m].
+
+    Parameters
+    ----------
+    axes : str
+        Of the base frame, e.g. "xy".
+    link : str, optional
+        Default: the tip of the arm. "base": the origin of a free base.
+    at : float
+        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+    """
+
+    type: Literal["tip-position"] = "tip-position"
+    axes: Axes = "xyz"
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """`tip_x`, `tip_y`, `tip_z`; `base_x`, `upper_x`."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(where)}_{axis}" for axis in self.axes)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[m]"""
+        return ("m",) * len(self.axes)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """The chosen components."""
+        if self.link is None:
+            from flexarm.mechanics.dynamics import frames
+
+            p = frames(chain, q)[-1].p
+        else:
+            p = self.station(arm, chain, q, qd).frame.p
+        return [p["xyz".index(axis)] for axis in self.axes]
+
+
+@final
+class TipVelocity(_OfSection):
+    """How fast the arm's tip, or a section of a link, or a free base moves [m/s].
+
+    Parameters
+    ----------
+    axes : str
+        E.g. "xy".
+    frame : "base" or "tip"
+        Whose axes they are: those of the base frame, of the world if that is free; or the section's own.
+    link : str, optional
+    at : float
+        As of a `TipPosition`.
+    """
+
+    type: Literal["tip-velocity"] = "tip-velocity"
+    axes: Axes = "xyz"
+    frame: Literal["base", "tip"] = "base"
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """`tip_velocity_x`, ..."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(f'{where}_velocity')}_{axis}" for axis in self.axes)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[m/s]"""
+        return ("m/s",) * len(self.axes)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """The chosen components."""
+        from flexarm.mechanics.spatial import product
+
+        frame, twist = self.station(arm, chain, q, qd)
+        v = product(frame.R, twist[:3]) if self.frame == "base" else twist[:3]
+        return [v["xyz".index(axis)] for axis in self.axes]
+
+
+@final
+class Accelerometer(_OfSection):
+    """Acceleration of the arm's tip, or of a section of a link, or of a free base [m/s^2].
+
+    Parameters
+    ----------
+    axes : str
+        E.g. "xy".
+    frame : "tip" or "base"
+        Whose axes they are: those of the section (at the tip, of the payload frame), which turn with it; or the base
+        frame's, the world's where the base is free.
+    gravity : bool
+        True (default): acceleration less gravity, which is what an accelerometer feels: one at rest reads what holds it
+        up. False: acceleration alone.
+    link : str, optional
+        Default: the tip of the arm. "base": the origin of a free base.
+    at : float
+        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+    """
+
+    type: Literal["accelerometer"] = "accelerometer"
+    axes: Axes = "xyz"
+    frame: Literal["tip", "base"] = "tip"
+    gravity: Annotated[bool, checks.flag] = True
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """`tip_acceleration_x`, ...; `base_acceleration_x`."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(f'{where}_acceleration')}_{axis}" for axis in self.axes)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[m/s^2]"""
+        return ("m/s^2",) * len(self.axes)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """dv/dt + w x v along the section's axes, less R' g."""
+        from flexarm.mechanics.outside import acceleration
+        from flexarm.mechanics.spatial import added, product, scaled, transposed
+
+        frame, a = acceleration(chain, self.section(arm)[1], self.at, q, qd, qdd)
+        if self.gravity:
+            a = added(a, scaled(-1.0, product(transposed(frame.R), chain.gravity)))
+        if self.frame == "base":
+            a = product(frame.R, a)
+        return [a["xyz".index(axis)] for axis in self.axes]
+
+
+@final
+class Gyroscope(_OfSection):
+    """Angular velocity of the arm's tip, or of a section of a link, or of a free base, along its own axes [rad/s].
+
+    Parameters
+    ----------
+    link : str, optional
+        Default: the tip of the arm. "base": a free base.
+    at : float
+        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+    axes : str
+        E.g. "xy".
+    """
+
+    type: Literal["gyroscope"] = "gyroscope"
+    axes: Axes = "xyz"
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """`base_turning_x`, ..."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(f'{where}_turning')}_{axis}" for axis in self.axes)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[rad/s]"""
+        return ("rad/s",) * len(self.axes)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """The chosen components."""
+        w = self.station(arm, chain, q, qd).twist[3:]
+        return [w["xyz".index(axis)] for axis in self.axes]
+
+
+@final
+class StarTracker(_OfSection):
+    """The attitude of a free base, or of a section of a link: the turn that leads to it from a reference [rad].
+
+    Three numbers, the turn's axis times its angle, along the axes of the reference. Near it they are the angles about
+    these axes, each with noise of its own; a quaternion's four would depend on one another, and stand for the same
+    attitude twice. Half a turn away from the reference they jump to the other side. `flexarm.attitude.quaternion` has
+    the quaternion of a turn.
+
+    Parameters
+    ----------
+    link : str, optional
+        Default "base", a free base. None: the tip of the arm.
+    at : float
+        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+    reference : (4,)
+        Quaternion (w, x, y, z) that turns the reference's axes into the world's (the base frame's, if that is not
+        free). Default: those axes themselves.
+    axes : str
+        E.g. "z": one of the three numbers alone.
+    """
+
+    type: Literal["star-tracker"] = "star-tracker"
+    link: Annotated[str | None, checks.optional_text] = BASE
+    reference: Annotated[tuple[float, ...], BeforeValidator(_quaternion)] = (1.0, 0.0, 0.0, 0.0)
+    axes: Axes = "xyz"
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """`base_attitude_x`, ..."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(f'{where}_attitude')}_{axis}" for axis in self.axes)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """[rad]"""
+        return ("rad",) * len(self.axes)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """The chosen components."""
+        from flexarm.mechanics.links import turn_of
+        from flexarm.mechanics.spatial import dot, transposed
+
+        R = transposed(self.station(arm, chain, q, qd).frame.R)
+        away = [[dot(axis, column) for column in R] for axis in rotation(np.array(self.reference)).T.tolist()]
+        turn = turn_of(away)
+        return [turn["xyz".index(axis)] for axis in self.axes]
