@@ -18,7 +18,6 @@ import flexarm as fa
 from benchmarks.report import Picture, Table, time
 from flexarm import analysis, style
 from flexarm.control import Composite, DesignedFor, JointPD, Observed, Predictive, Sampled, Tracking
-from flexarm.optimal import OptimalMotion, optimal_motion
 from flexarm.trajectory import reference_values
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ class Contender:
     linear: Callable[[Plant], Any]
 
 
-def contenders(motion: Callable[[float], OptimalMotion]) -> dict[str, Contender]:
+def contenders(motion: Callable[[float], fa.OptimalMotion]) -> dict[str, Contender]:
     """The controllers; `motion` gives the fastest motion within a torque."""
     model, seen = nominal(), sensors()
 
@@ -133,12 +132,12 @@ def contenders(motion: Callable[[float], OptimalMotion]) -> dict[str, Contender]
 
     def optimal(share: float) -> Contender:
         best = motion(share * LIMIT)
-        follow = Tracking(best, bandwidth=BANDWIDTH, hold=not best.linear)
+        follow = Tracking(best, bandwidth=BANDWIDTH)
         return by_law(lambda noisy: known(follow, noisy), partial(places_of_all, best), best.duration)
 
     def predictive(share: float) -> Contender:
         best = motion(share * LIMIT)
-        given: dict[str, Any] = {"bandwidth": BANDWIDTH, "hold": not best.linear}
+        given: dict[str, Any] = {"bandwidth": BANDWIDTH}
         follow = DesignedFor(Tracking(best, **given), model)
 
         def law(noisy: bool) -> Any:
@@ -165,9 +164,9 @@ def nominal() -> fa.Model:
 
 
 @cache
-def fastest(torque: float) -> OptimalMotion:
+def fastest(torque: float) -> fa.OptimalMotion:
     """The optimal motion within a torque [N m]."""
-    return optimal_motion(nominal(), (0.0, 0.0), END, limits={"torque": torque})
+    return fa.optimal_motion(nominal(), (0.0, 0.0), END, limits={"torque": torque})
 
 
 def places_of_joints(reference: Any, t: Array) -> Array:

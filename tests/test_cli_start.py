@@ -303,7 +303,7 @@ def completed(shell, words, folder):
         (["modes", "cana"], ["canadarm", "canadarm-bus", "canadarm-free"]),
         (["derive", "my"], ["my-arm.toml"]),
         (["simulate", "canadarm-slew-p"], ["canadarm-slew-pd"]),
-        (["compare", "canadarm", "subudhi-morris-e"], ["subudhi-morris-elastic"]),
+        (["compare", "canadarm", "subudhi-morris-c"], ["subudhi-morris-composite"]),
         (["stability", "satellite-l"], ["satellite-lqr"]),
         (["study", "res"], ["residual-vibration"]),
         (["view", "my"], ["my-arm.toml", "my.nc"]),
