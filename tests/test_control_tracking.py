@@ -316,6 +316,17 @@ def test_the_law_gives_the_torques_of_the_motion_on_it(rigid, motion):
         np.testing.assert_allclose(found, expected, atol=3e-4 * np.ptp(u))
 
 
+def test_an_arm_whose_numbers_vary_has_the_law_of_its_numbers(rigid, motion):
+    t, x, u = (part[::8] for part in motion)
+    law, name = Tracking(t, x, u, bandwidth=6.0), next(each.name for each in fa.Model(rigid.arm, vary=["*"]).parameters)
+    arm = fa.Model(rigid.arm, vary=[name])
+    heavier = arm.at({name: 1.1 * arm.p[0]})
+    for varied in (arm, heavier):
+        expected = law.law(fa.Model(varied.arm_at())).facts["K"]
+        np.testing.assert_allclose(law.law(varied).facts["K"], expected, rtol=1e-9, atol=1e-9)
+    assert np.abs(law.law(heavier).facts["K"] - law.law(arm).facts["K"]).max() > 1e-3
+
+
 def through_states(t, x):
     from scipy.interpolate import CubicHermiteSpline
 
