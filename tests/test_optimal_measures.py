@@ -104,6 +104,12 @@ def test_peaks_are_the_same_without_bounds(spatial):
     assert (bent.name, bent.unit, moment.name, moment.unit) == ("deflection", "m", "moment", "N m")
 
 
+def test_a_rigid_arm_has_no_limits_on_bending(spatial):
+    given = Limits(torque=900.0, moment=200.0, deflection=0.1, obstacles=[FLOOR])
+    assert given.rigid() == Limits(torque=900.0, obstacles=[FLOOR])
+    given.rigid().check(fa.Model(spatial.arm.rigid()))
+
+
 # -- the tip's box -----------------------------------------------------------------------------------------------------
 
 
