@@ -368,7 +368,7 @@ def test_it_is_the_motion_of_the_scenarios_own_arm(scenario):
     assert float(scenario.run(heavier, progress=False).kinetic[-1]) > 1e-3
 
 
-def test_a_study_of_arms_seeks_one_motion(scenario, count):
+def test_a_study_of_arms_seeks_one_motion(own_cache, scenario, count):
     """That of the nominal arm: the heavier the others, the farther they miss; of other limits there are others."""
     given = scenario.replace(until=5.0, samples=51)
     task = _task(given, None, "nominal", 0.02, 0.0, {})
