@@ -7,6 +7,7 @@ import numpy as np
 
 from flexarm.errors import SimulationError
 from flexarm.optimal.collocation import Grid
+from flexarm.optimal.correction import Pressed
 from flexarm.optimal.measures import MEASURED
 from flexarm.optimal.motion import OptimalMotion, hermite, torques
 from flexarm.optimal.nlp import Program, Solved
@@ -23,35 +24,30 @@ SETTLING = 2.0
 """Periods of the slowest mode for which what is left of vibrations is looked at."""
 
 
-def motion(task: Task, grid: Grid, program: Program, solved: Solved, more: Mapping[str, Any]) -> OptimalMotion:
-    """What is found, with the native simulation of its torques."""
-    model, x, N = task.model, solved.x, grid.intervals
-    T, u = float(x[grid.duration]), x[grid.inputs]
-    times = T * np.arange(N + 1) / N
+def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping[str, Any]) -> OptimalMotion:
+    """The motion of inputs u (k, m) from times on, with its native simulation, multipliers, and a report."""
+    model, T, N = task.model, float(times[-1]), len(times) - 1
     names = ["q", "qd", "drive_state"] if model.states else ["q", "qd"]
-    run = simulate(model, T, torques(times, u, grid.linear), q0=task.start, samples=N + 1, keep=names, **EXACT)
+    run = simulate(model, T, torques(times, u, task.linear), q0=task.start, samples=N + 1, keep=names, **EXACT)
     q, qd = run.q.values, run.qd.values
     s = run.drive_state.values if model.states else np.zeros((N + 1, 0))
-    ends = ((slice(0, -1), u[:-1]), (slice(1, None), u[1:] if grid.linear else u[:-1]))
+    ends = ((slice(0, -1), u[:-1]), (slice(1, None), u[1:] if task.linear else u[:-1]))
     states = [{"s": s[part]} if model.states else {} for part, _ in ends]
     qdd = [
         model.forward_dynamics(q[part], qd[part], given, **own) for (part, given), own in zip(ends, states, strict=True)
     ]
     joints, moved = task.joints, list(model.arm.joints)
     pieces = hermite(np.diff(times), q[:, joints], qd[:, moved], *(each[:, moved] for each in qdd))
-    report = {
-        "cost": solved.cost,
-        **_ending(task, q[-1], qd[-1]),
-        "intervals": N,
-        "status": solved.said,
-        **more,
-    }
-    on_limits = {
-        name: np.abs(solved.on_rows[rows]).reshape(N, -1).max(axis=1)
-        for name, rows in program.rows.items()
-        if name in ("torque_rate", *MEASURED)
-    }
-    return OptimalMotion(times, q, qd, u, grid.linear, pieces, solved.on_bounds[grid.inputs], on_limits, report)
+    found = {**report, **_ending(task, q[-1], qd[-1]), "intervals": N}
+    return OptimalMotion(times, q, qd, u, task.linear, pieces, pressed.inputs, pressed.within, found)
+
+
+def on_grid(grid: Grid, program: Program, solved: Solved) -> Pressed:
+    """The multipliers of a grid's motion."""
+    names = ("torque_rate", *MEASURED)
+    rows = {name: solved.on_rows[own] for name, own in program.rows.items() if name in names}
+    on_limits = {name: np.abs(each).reshape(grid.intervals, -1).max(axis=1) for name, each in rows.items()}
+    return Pressed(solved.on_bounds[grid.inputs], on_limits)
 
 
 def _ending(task: Task, q: Array, qd: Array) -> dict[str, float]:

@@ -15,10 +15,12 @@ from flexarm.interrupts import heard_by
 from flexarm.model import Model
 from flexarm.model.adrift import BASE
 from flexarm.optimal.collocation import Grid
+from flexarm.optimal.correction import Pressed
 from flexarm.optimal.limits import Limits
 from flexarm.optimal.motion import OptimalMotion
 from flexarm.optimal.nlp import Block, Program, Solved, block
-from flexarm.optimal.outcome import motion
+from flexarm.optimal.outcome import motion, on_grid
+from flexarm.optimal.plants import is_shot, shot
 from flexarm.optimal.start import Known, prescribed
 from flexarm.optimal.task import Task, asked
 
@@ -31,6 +33,9 @@ SCALED_COST = 500.0
 
 FARTHEST = 3.0
 """The duration may be so many times that of the beginning, or a part as small."""
+
+GAIN = 1e-3
+"""Of the cost, relative: a finer grid that gains less is the last."""
 
 LEFT = 0.3
 """Of the tolerance, for the vibrations that the search leaves at the end; the rest is the simulation's."""
@@ -118,19 +123,28 @@ def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
     joints = task.joints
     known = prescribed(task.model, task.start[joints], task.end[joints], task.torque, task.duration)
     rigid = _rigid_duration(task, grids[0], steps) if task.weights["time"] else None
-    best, taken = None, 0
+    best: OptimalMotion | None = None
+    taken = 0
     stopped = Stopped()
     with heard_by(stopped):
         for grid in grids:
             with progress.said(f"optimal motion, {grid.intervals} intervals"):
                 program, solved = _solved(task, grid, known, steps, stopped)
-            taken += solved.steps
-            if not solved.found:
+                taken += solved.steps
+                if not solved.found:
+                    break
+                if best is not None and _rests(task, best) and solved.cost > (1 - GAIN) * best.report["cost"]:
+                    break
+                known = _unpacked(grid, solved.x)
+                more = {"steps": taken, "rigid_duration": rigid, "status": solved.said}
+                found = _found(task, grid, known, program, solved, more, stopped)
+            gains = best is None or found.report["cost"] < (1 - GAIN) * best.report["cost"]
+            if best is None or _is_better(task, found, best):
+                best = found
+            if stopped.came or (_rests(task, best) and not gains):
                 break
-            known = _unpacked(grid, solved.x)
-            best = motion(task, grid, program, solved, {"steps": taken, "rigid_duration": rigid})
-            if max(best.report["end_error"], best.report["residual"]) <= task.tolerance:
-                return best
+    if best is not None and _rests(task, best) and not stopped.came:
+        return best
     if best is None:
         if stopped.came:
             raise KeyboardInterrupt
@@ -143,6 +157,40 @@ def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
         grid_said = f"with {best.report['intervals']} intervals {off}; tolerance is {task.tolerance:g} m"
         warnings.warn(f"optimal_motion: {grid_said}{why}", stacklevel=3)
     return best
+
+
+def _found(
+    task: Task,
+    grid: Grid,
+    known: Known,
+    program: Program,
+    solved: Solved,
+    more: Mapping[str, Any],
+    stopped: "Stopped",
+) -> OptimalMotion:
+    """What a grid has led to: corrected until the arm itself makes the motion, where it can be."""
+    corrected = shot(task, known, grid.intervals, lambda: stopped.came) if is_shot(task) else None
+    if corrected is not None:
+        course, pressed, cost = corrected
+        u, on_inputs = course.u, pressed.inputs
+        if not task.linear:
+            u, on_inputs = np.vstack([u, task.held[1]]), np.vstack([on_inputs, np.zeros_like(u[:1])])
+        return motion(task, course.times, u, Pressed(on_inputs, pressed.within), {"cost": cost, **more})
+    times = float(solved.x[grid.duration]) * np.arange(grid.intervals + 1) / grid.intervals
+    pressed = on_grid(grid, program, solved)
+    return motion(task, times, solved.x[grid.inputs], pressed, {"cost": solved.cost, **more})
+
+
+def _rests(task: Task, found: OptimalMotion) -> bool:
+    """Whether the simulation ends where it should."""
+    return bool(max(found.report["end_error"], found.report["residual"]) <= task.tolerance)
+
+
+def _is_better(task: Task, new: OptimalMotion, old: OptimalMotion) -> bool:
+    """Resting counts first, then the cost; of two that do not rest that of the finer grid is better."""
+    if _rests(task, new) != _rests(task, old):
+        return _rests(task, new)
+    return not _rests(task, new) or bool(new.report["cost"] < old.report["cost"])
 
 
 @final

@@ -38,10 +38,10 @@ class Known:
         N = grid.intervals
         found[grid.duration] = self.duration
         at = np.arange(N + 1) / N if grid.linear else (np.arange(N + 1) + 0.5) / N
-        found[grid.inputs] = np.clip(self._at(self.u, at), -within, within)
-        found[grid.nodes] = self._at(self.x, np.arange(N + 1) / N)
-        found[grid.x] = self._at(self.x, grid.shares)
-        found[grid.z] = self._at(self.z, grid.shares)
+        found[grid.inputs] = np.clip(self.at(self.u, at), -within, within)
+        found[grid.nodes] = self.at(self.x, np.arange(N + 1) / N)
+        found[grid.x] = self.at(self.x, grid.shares)
+        found[grid.z] = self.at(self.z, grid.shares)
         return found
 
     def sizes(self, grid: Grid, within: Array) -> Array:
@@ -57,7 +57,8 @@ class Known:
         found[grid.z] = _floored(np.abs(self.z).max(axis=0))
         return found
 
-    def _at(self, values: Array, shares: Array) -> Array:
+    def at(self, values: Array, shares: Array) -> Array:
+        """Values (k, n) of the motion at other shares, along straight lines."""
         return np.stack([np.interp(shares, self.shares, column) for column in values.T], axis=-1)
 
 

@@ -1,0 +1,91 @@
+"""What a task asks of the arms that make the motion, for the correction of what a grid has found."""
+
+from typing import Any
+
+import numpy as np
+
+from flexarm.model import Model
+from flexarm.optimal.correction import Pressed, corrected, improved
+from flexarm.optimal.expense import Expense
+from flexarm.optimal.measures import Measure
+from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
+from flexarm.optimal.start import Known
+from flexarm.optimal.step import Allowed
+from flexarm.optimal.task import Task
+
+Array = np.ndarray
+
+LEFT = 0.3
+"""Of the tolerance, for what is left at the end: as much for the places as for the rates, over all coordinates."""
+
+FINER = 2
+"""Intervals of a course in one of the grid."""
+
+
+def is_shot(task: Task) -> bool:
+    """Whether the task's motions can be corrected: arms that stand, driven by inputs without states of their own."""
+    return not task.model.arm.free and not task.model.states
+
+
+def shot(task: Task, known: Known, intervals: int, stop: Any) -> tuple[Course, Pressed, float] | None:
+    """What is known of a motion made one that the arms themselves make, and then cheaper: with the multipliers of its
+    limits and its cost; None where no such motion is found near it."""
+    N = FINER * intervals
+    plants = [_plant(task, task.model, N, np.pi / known.duration)]
+    nodes, middles = np.arange(N + 1) / N, (np.arange(N) + 0.5) / N
+    u = np.clip(known.at(known.u, nodes if task.linear else middles), -task.torque, task.torque)
+    x = known.at(known.x, nodes)
+    x[0] = plants[0].start
+    sizes = np.where(np.isfinite(task.torque), task.torque, np.maximum(np.abs(u).max(axis=0), 1e-9))
+    slopes = task.limits.sizes("torque_rate", len(sizes))
+    allowed = Allowed(sizes, task.torque, slopes, task.held, task.duration is not None)
+    goal = 0.1 * task.tolerance
+    course = corrected(plants, Course(np.array([known.duration]), u, (x,)), allowed, goal)
+    if course is None:
+        return None
+    expense = Expense(task.weights, np.where(np.isfinite(task.torque), task.torque, 1.0))
+    course, pressed = improved(plants, course, allowed, goal, expense, stop)
+    return course, pressed, expense.of(course)[0]
+
+
+def _plant(task: Task, model: Model, intervals: int, pace: float) -> Plant:
+    n = model.nv
+    metres = in_metres(model, task.end, pace)
+    still = np.zeros(n)
+    box = np.full(2 * n, LEFT * task.tolerance / n)
+    joints, count = task.joints, len(task.joints)
+    ranges, rates = task.limits.ranges(count), task.limits.sizes("joint_rate", count)
+    within = [
+        _rows(joints, ranges[:, 0], ranges[:, 1], n, "joint_range"),
+        _rows([n + i for i in model.arm.joints], -rates, rates, n, "joint_rate"),
+        *(_measured(each) for each in task.measures),
+    ]
+    reach = float(np.linalg.norm(model.tip(task.end)[:3, 3] - model.frames(task.end)[0][:3, 3]))
+    end = Goal(intervals, metres, np.append(task.end, still), box)
+    return Plant(model, np.append(task.start, still), metres, max(reach, 1e-3), [end], within)
+
+
+def _rows(places: list[int], lower: Array, upper: Array, n: int, name: str) -> Within:
+    """Entries of the state, those with a limit."""
+    kept = np.isfinite(lower) | np.isfinite(upper)
+    own = np.array(places, dtype=int)[kept]
+    slope = np.zeros((len(own), 2 * n))
+    slope[np.arange(len(own)), own] = 1.0
+    return Within(name, lambda x: (x[:, own], np.broadcast_to(slope, (len(x), *slope.shape))), lower[kept], upper[kept])
+
+
+def _measured(measure: Measure) -> Within:
+    """A function of the configuration with its slopes."""
+    import casadi as ca
+
+    q = ca.SX.sym("q", measure.function.numel_in(0))
+    y = ca.densify(measure.function(q))
+    both = ca.Function("both", [q], [y, ca.densify(ca.jacobian(y, q))])
+    r, nq = y.numel(), q.numel()
+
+    def function(x: Array) -> tuple[Array, Array]:
+        values, slopes = both.map(len(x))(np.ascontiguousarray(x[:, :nq].T))
+        J = np.array(slopes).reshape(r, len(x), nq).transpose(1, 0, 2)
+        return np.array(values).T, np.concatenate([J, np.zeros_like(J)], axis=2)
+
+    return Within(measure.name, function, measure.lower, measure.upper)
