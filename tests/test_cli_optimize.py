@@ -33,7 +33,7 @@ REFERENCE = """
 type = "optimal"
 end = [1.0]
 limits = { torque = 1.0, joint_rate = 0.5 }
-tolerance = 0.01
+tolerance = 1e-4
 intervals = 40
 """
 TORQUES = '[input]\ntype = "optimal-torques"\n'
@@ -58,8 +58,8 @@ def test_a_mass_that_may_go_no_faster_than_half_a_metre_a_second(call):
     found = document(call("optimize", "slide.toml", "--json"))
     assert (found["command"], found["name"], found["arm"]) == ("optimize", "slide", "cart")
     assert found["duration"] == pytest.approx(2.5, rel=5e-3)
-    assert found["ratio"] == pytest.approx(1.0, rel=1e-4) and found["cost"] == pytest.approx(found["duration"])
-    assert found["end_error"] < 0.01 and found["residual"] == 0.0 and found["end_rate"] < 0.01
+    assert found["ratio"] == pytest.approx(1.0, rel=1e-3) and found["cost"] == pytest.approx(found["duration"])
+    assert found["end_error"] < 1e-4 and found["residual"] == 0.0 and found["end_rate"] < 0.01
     shares = {(each["limit"], each["name"]): each["share"] for each in found["limits"]}
     assert shares.keys() == {("torque", "cart.joint"), ("joint_rate", "cart.joint")}
     assert shares["torque", "cart.joint"] == pytest.approx(0.4, abs=0.06)
@@ -126,11 +126,11 @@ def test_a_link_at_its_largest_deflection_is_named():
 
 def test_keys_of_the_reference_can_be_set(call):
     """Twice the rate limit: v / a + d / v; an effort has a duration and no limits."""
-    words = ("--set", "limits.joint_rate=0.8", "--set", "tolerance=0.02", "--json")
+    words = ("--set", "limits.joint_rate=0.8", "--set", "tolerance=2e-4", "--json")
     assert document(call("optimize", "slide.toml", *words))["duration"] == pytest.approx(0.8 + 1 / 0.8, rel=5e-3)
     words = ("--set", "objective=effort", "--set", "duration=2", "--set", "limits={}", "--set", "end=[0.5]", "--json")
     found = document(call("optimize", "slide.toml", *words))
-    assert found["duration"] == 2.0 and found["cost"] == pytest.approx(0.25 * 12 / 8, rel=1e-2)
+    assert found["duration"] == pytest.approx(2.0) and found["cost"] == pytest.approx(0.25 * 12 / 8, rel=1e-2)
     assert (found["rigid_duration"], found["ratio"], found["limits"]) == (None, None, [])
     assert "rigid arm" not in call("optimize", "slide.toml", *words[:-1]).out
     found = document(call("optimize", "slide.toml", "--set", "objective.time=2", "--json"))
