@@ -18,7 +18,6 @@ import flexarm as fa
 from benchmarks.report import Picture, Table, time
 from flexarm import analysis, style
 from flexarm.control import Composite, DesignedFor, JointPD, Observed, Predictive, Sampled, Tracking
-from flexarm.optimal import OptimalMotion, optimal_motion
 from flexarm.trajectory import reference_values
 
 if TYPE_CHECKING:
@@ -41,15 +40,17 @@ STEP = 2e-3
 """Between the samples of a run that are looked at [s]."""
 HORIZON = [1] * 20 + [5] * 20
 """Of the predictive controller, in its periods."""
+WINDOW = 50
+"""Of those, of which a figure shows one."""
 BANDWIDTH = 8.0
 """Of the linear-quadratic weights [rad/s]."""
 SEED = 1
 
 MEASURES = {
     "settled [s]": lambda run: "never" if np.isinf(run.settled) else f"{run.settled:.2f}",
-    "swing after arrival [mm]": lambda run: f"{1e3 * run.residual:.2g}",
-    "swing in the last second [mm]": lambda run: f"{1e3 * run.left:.2g}",
-    "farthest from the reference [mm]": lambda run: f"{1e3 * run.error:.2g}",
+    "swing after arrival [mm]": lambda run: two_digits(1e3 * run.residual),
+    "swing in the last second [mm]": lambda run: two_digits(1e3 * run.left),
+    "farthest from the reference [mm]": lambda run: two_digits(1e3 * run.error),
     "largest torque [N m]": lambda run: f"{run.torque:.2f}",
     "slowest pole [1/s]": lambda run: "" if run.pole is None else f"{run.pole:+.2g}" + " unstable" * (run.pole > 0),
 }
@@ -105,7 +106,7 @@ class Contender:
     linear: Callable[[Plant], Any]
 
 
-def contenders(motion: Callable[[float], OptimalMotion]) -> dict[str, Contender]:
+def contenders(motion: Callable[[float], fa.OptimalMotion]) -> dict[str, Contender]:
     """The controllers; `motion` gives the fastest motion within a torque."""
     model, seen = nominal(), sensors()
 
@@ -131,12 +132,12 @@ def contenders(motion: Callable[[float], OptimalMotion]) -> dict[str, Contender]
 
     def optimal(share: float) -> Contender:
         best = motion(share * LIMIT)
-        follow = Tracking(best, bandwidth=BANDWIDTH, hold=not best.linear)
+        follow = Tracking(best, bandwidth=BANDWIDTH)
         return by_law(lambda noisy: known(follow, noisy), partial(places_of_all, best), best.duration)
 
     def predictive(share: float) -> Contender:
         best = motion(share * LIMIT)
-        given: dict[str, Any] = {"bandwidth": BANDWIDTH, "hold": not best.linear}
+        given: dict[str, Any] = {"bandwidth": BANDWIDTH}
         follow = DesignedFor(Tracking(best, **given), model)
 
         def law(noisy: bool) -> Any:
@@ -163,9 +164,9 @@ def nominal() -> fa.Model:
 
 
 @cache
-def fastest(torque: float) -> OptimalMotion:
+def fastest(torque: float) -> fa.OptimalMotion:
     """The optimal motion within a torque [N m]."""
-    return optimal_motion(nominal(), (0.0, 0.0), END, limits={"torque": torque})
+    return fa.optimal_motion(nominal(), (0.0, 0.0), END, limits={"torque": torque})
 
 
 def places_of_joints(reference: Any, t: Array) -> Array:
@@ -298,19 +299,26 @@ def compared(found: Mapping[str, Mapping[str, Run]]) -> Table:
     return table
 
 
+def two_digits(x: float) -> str:
+    """Without an exponent where a number is large."""
+    return f"{float(f'{x:.2g}'):g}"
+
+
 def diagram(found: Mapping[str, Mapping[str, Run]]) -> "Figure":
-    """The tip's distance from its end over time, a panel for each plant."""
+    """The tip's distance from its end over time, the largest of every 100 ms, a panel for each plant."""
     figure = style.figure(9, 2.4 * -(-len(found) // 2), layout="constrained")
     panels = np.ravel(figure.subplots(-(-len(found) // 2), 2, sharex=True, sharey=True))
     for panel, (what, of) in zip(panels, found.items(), strict=False):
         for i, (name, each) in enumerate(of.items()):
-            tip = each.result.tip.values[::10]
-            away = np.linalg.norm(tip - ended(), axis=1)
-            panel.plot(each.result.time[::10], 1e3 * np.maximum(away, 1e-6), **style.curve(i, len(tip)), label=name)
+            away = np.linalg.norm(each.result.tip.values[1:] - ended(), axis=1).reshape(-1, WINDOW).max(axis=1)
+            t = each.result.time.values[1:].reshape(-1, WINDOW).mean(axis=1)
+            panel.plot(t, 1e3 * np.maximum(away, 1e-6), **style.curve(i, len(t)), label=name)
         panel.axhline(1e3 * NEAR, **style.RULE)
         panel.set_yscale("log")
+        panel.minorticks_off()
         panel.set_ylim(1e-2, 3e3)
         panel.set_title(what)
+        panel.tick_params(labelbottom=True)
     for panel in panels[len(found) :]:
         panel.axis("off")
         panel.legend(*panels[0].get_legend_handles_labels(), loc="center")

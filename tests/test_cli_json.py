@@ -119,7 +119,7 @@ def test_list(read):
     found = read("list", "pd")
     assert found["arms"] == found["studies"] == []
     named = ["canadarm-bus", "canadarm-slew-pd", "canadarm-slew-shaped", "dual-arm", "satellite-pd"]
-    assert columns(found["scenarios"], "name") == [named]
+    assert columns(found["scenarios"], "name") == [[*named, "subudhi-morris-elastic-shaped"]]
 
 
 @pytest.mark.parametrize("name", ["arm.toml", "spatial-6r", "theodore-ghosal"])

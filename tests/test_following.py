@@ -162,7 +162,7 @@ def test_the_table_says_what_was_measured(found, tmp_path):
     for folder in ("a", "b"):
         table.picture.save(tmp_path / folder)
     a, b = ((tmp_path / folder / "following.svg").read_text() for folder in ("a", "b"))
-    assert a == b and ">1 ms late<" in a and len(a) < 150_000
+    assert a == b and ">1 ms late<" in a and len(a) < 100_000
 
 
 def test_all_of_them_move_on_one_page(found, tmp_path):
