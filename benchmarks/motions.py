@@ -1,5 +1,7 @@
 """Optimal motions beside what is known: exact solutions, rigid arms, shapers and controllers within the same limits."""
 
+import signal
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -114,7 +116,10 @@ def canadarm_shaped(reference: fa.Quintic) -> JointPD:
 
 
 PLANAR, SPATIAL = 5.0, 60.0
-"""Seconds to solve in, of the issue."""
+"""Seconds in which motions are to be solved: of planar arms, of others."""
+
+PATIENCE = 90.0
+"""Seconds after which a search is interrupted, as by Ctrl-C."""
 
 FINE = {"intervals": 160}
 """Where the end is known and wanted to 1e-4 s."""
@@ -192,9 +197,16 @@ def fastest(model: fa.Model, case: Case) -> Solved:
     """The optimal motion; raises `FlexarmError` where none is found."""
     limits = {"torque": list(case.limit), **case.also}
     began, worked = perf_counter(), process_time()
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        motion = optimal_motion(model, case.start, case.end, limits, tolerance=case.tolerance / 2, **case.more)
+    patience = threading.Timer(PATIENCE, signal.raise_signal, [signal.SIGINT])
+    patience.start()
+    try:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            motion = optimal_motion(model, case.start, case.end, limits, tolerance=case.tolerance / 2, **case.more)
+    except KeyboardInterrupt:
+        raise fa.FlexarmError(f"nothing after {PATIENCE:g} s") from None
+    finally:
+        patience.cancel()
     seconds, work = perf_counter() - began, process_time() - worked
     there = place(model, case.end)
     run = stopped(model, motion.torques, motion.duration, case.start, case.end)
