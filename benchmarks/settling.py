@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
+import xarray
 
 import flexarm as fa
+from flexarm.trajectory import Still
 
 Array = np.ndarray
 
@@ -130,6 +132,24 @@ def place(model: fa.Model, joints: Any) -> Array:
     return np.array(model.tip(standing(model, joints)[0])[:3, 3])
 
 
+def rests_by(run: Any) -> float:
+    """When the tip of a run with a window at its end must rest at the latest [s]."""
+    return float(run.attrs["ends"] + run.attrs["window"] * (1 - 1 / PERIODS))
+
+
+def stopped(model: fa.Model, u: Any, ends: float, start: Sequence[float], end: Sequence[float]) -> Any:
+    """The run of an input until `ends` [s], and on with the drives stopped where they are: tip, inputs, deflections."""
+    exact: dict[str, Any] = {"progress": False, "rtol": 1e-10, "atol": 1e-12, "samples": SAMPLES}
+    run = fa.simulate(model, ends, u, q0=standing(model, start)[0], keep=[*KEPT, "q", "qd"], **exact)
+    q, qd, drives = run.q.values[-1].copy(), run.qd.values[-1].copy(), list(model.arm.actuated)
+    qd[drives] = 0.0
+    brakes = fa.PrescribedMotion(Still(tuple(q[drives].tolist())))
+    after = fa.simulate(model, window(model, end), brakes, q0=q, qd0=qd, keep=KEPT, **exact)
+    after = after[KEPT].isel(time=slice(1, None)).assign_coords(time=after.time.values[1:] + ends)
+    found = xarray.concat([run[KEPT], after], "time")
+    return found.assign_attrs(ends=ends, window=window(model, end))
+
+
 def led(
     model: fa.Model, start: Sequence[float], end: Sequence[float], limit: Any, tolerance: float, kind: str, first: float
 ) -> Arrival | None:
@@ -154,7 +174,7 @@ def led(
                 return fa.simulate(model, until, drives, q0=q0, samples=SAMPLES, keep=KEPT, progress=False)
 
             ends = duration + shaper.duration
-            return attempt(run, limit, (duration, ends, ends + 2 * watched / 3), there, tolerance)
+            return attempt(run, limit, (duration, ends, ends + watched * (1 - 1 / PERIODS)), there, tolerance)
 
         each = within(tried, first)
         if each is not None and (found is None or each.rest < found.rest):
@@ -182,7 +202,9 @@ def controlled(
                 model, duration + late, u, q0=q0, method="auto", samples=2 * SAMPLES, keep=KEPT, progress=False
             )
 
-        return attempt(run, limit, (duration, duration, duration + late - window(model, end) / 3), there, tolerance)
+        return attempt(
+            run, limit, (duration, duration, duration + late - window(model, end) / PERIODS), there, tolerance
+        )
 
     return within(tried, first)
 
@@ -204,13 +226,13 @@ def shaped_steps(model: fa.Model, way: float, limit: float, tolerance: float, ki
         def tried(duration: float, shaper: fa.Shaper = shaper) -> Arrival:
             u = fa.shaped(fa.bang_bang(4 * mass * way / duration**2, duration / 2), shaper)
             ends = duration + shaper.duration
-            until = ends + 2 * shaper.duration
+            late = ends + window(model, [way]) * (1 - 1 / PERIODS)
 
             def run() -> Any:
-                return fa.simulate(model, until, u, samples=SAMPLES, keep=KEPT, progress=False, rtol=1e-10)
+                return stopped(model, u, ends, [0.0], [way])
 
             steps = float(np.abs(u.values_).max()) / limit
-            times = (duration, ends, ends + shaper.duration)
+            times = (duration, ends, late)
             return replace(attempt(run, limit, times, there, tolerance), used=steps)
 
         each = within(tried, 2 * np.sqrt(mass * way / limit))

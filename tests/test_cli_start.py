@@ -303,6 +303,8 @@ def completed(shell, words, folder):
         (["modes", "cana"], ["canadarm", "canadarm-bus", "canadarm-free"]),
         (["derive", "my"], ["my-arm.toml"]),
         (["simulate", "canadarm-slew-p"], ["canadarm-slew-pd"]),
+        (["compare", "canadarm", "canadarm-slew-o"], ["canadarm-slew-open"]),
+        (["optimize", "subudhi-morris-e"], ["subudhi-morris-elastic", "subudhi-morris-elastic-optimal"]),
         (["compare", "canadarm", "subudhi-morris-c"], ["subudhi-morris-composite"]),
         (["stability", "satellite-l"], ["satellite-lqr"]),
         (["study", "res"], ["residual-vibration"]),

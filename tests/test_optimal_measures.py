@@ -74,6 +74,7 @@ def test_stations_and_planes_each_have_a_row_and_links_their_own_limit(spatial):
     assert found.rows[0] == "the bending moment of 'upper' in y at 0"
     assert found.rows[-1] == "the bending moment of 'fore' in z at 0.5"
     few = of(spatial, "deflection", deflection=[none, none, 0.01, none, none, none])
+    assert few.upper.tolist() == (-few.lower).tolist() == [0.01, 0.01]
     assert few.rows == tuple(f"the deflection of 'fore' along {axis}" for axis in "yz")
 
 
@@ -201,6 +202,22 @@ def test_a_plane_is_kept_by_all_points_that_move(spatial):
     wanted = [stations[1, 5::5, 2], stations[2, ::5, 2], *rigid]
     np.testing.assert_allclose(found.values(q), np.concatenate(wanted) - 0.26, atol=1e-9)
     assert not any("waist" in row for row in found.rows)
+
+
+def test_a_capsule_that_nothing_moves_and_one_without_length(spatial):
+    """A waist may stand in a ball; a trunk of no length does not go anywhere, a point that does has slopes."""
+    ball = {"center": [0.3, 0.4, 0.3], "radius": 0.4}
+    assert not any("waist" in row for row in of(spatial, "obstacles", obstacles=[ball]).rows)
+    point = fa.Link(name="point", joint=fa.Revolute(axis=(0, 0, 1)), body=fa.Rigid(length=0.0, mass=1.0, inertia=0.1))
+    model = fa.Model(fa.Arm(name="a", links=[cantilever().arm.links[0], point]))
+    found = of(model, "obstacles", obstacles=[ball])
+    assert found.rows == tuple(f"the clearance of {name!r} from obstacles[0]" for name in ("beam", "point"))
+    q, (x,) = np.array([0.3, 0.2, 0.01, -0.02, 0.01, 0.03]), found.function.sx_in()
+    slope = ca.Function("d", [x], [ca.jacobian(found.function(x), x)])
+    numeric = [(found.values(q + 1e-6 * e) - found.values(q - 1e-6 * e)) / 2e-6 for e in np.eye(model.nq)]
+    np.testing.assert_allclose(np.array(slope(q)), np.array(numeric).T, atol=1e-7)
+    tip = model.tip(q)[:3, 3]
+    assert found.values(q)[1] == pytest.approx(np.linalg.norm(tip - ball["center"]) - 0.4, abs=1e-5)
 
 
 def test_obstacles_of_a_free_base_stand_in_the_world():

@@ -16,6 +16,7 @@ from flexarm.errors import InterruptedRun
 from flexarm.native.cache import cache_folder
 from flexarm.optimal import kept, search
 from flexarm.scenario import OptimalReference, OptimalTorquesInput, Scenario
+from flexarm.studies.entry import _task
 
 ARM = """
 name = "cart"
@@ -365,6 +366,17 @@ def test_it_is_the_motion_of_the_scenarios_own_arm(scenario):
     heavier = fa.Model(scenario.loaded_arm().replace(payload=fa.Payload(mass=0.5)))
     assert motion(scenario, heavier) is motion(scenario)
     assert float(scenario.run(heavier, progress=False).kinetic[-1]) > 1e-3
+
+
+def test_a_study_of_arms_seeks_one_motion(scenario, count):
+    """That of the nominal arm: the heavier the others, the farther they miss; of other limits there are others."""
+    given = scenario.replace(until=5.0, samples=51)
+    task = _task(given, None, "nominal", 0.02, 0.0, {})
+    found = task.run({"cart.mass": np.array([1.0, 1.1, 1.3])})
+    assert len(count) == 1 and found.status.values.tolist() == ["completed"] * 3
+    assert (np.diff(found.error.values) > 1e-3).all()
+    found = task.run({"reference.limits.torque": np.array([1.0, 1.5])})
+    assert len(count) == 2 and found.peak.values == pytest.approx([1.0, 1.5], rel=1e-6)
 
 
 def test_tracking_holds_the_torques_as_the_motion_does(scenario):

@@ -254,6 +254,173 @@ def test_differences_of_compiled_laws_are_their_slopes(controller):
         assert np.allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
+# -- laws that feel accelerations --------------------------------------------------------------------------------------
+
+FELT = 0.6, 0.2, 0.3
+"""Gains on the angle, its rate and its acceleration."""
+
+
+class Feeling:
+    """u = g (Kp (r - q) - Kd qd - Ka qdd) of a rod, at samples."""
+
+    def __init__(self, gain=1.0, Kp=FELT[0], Kd=FELT[1], Ka=FELT[2]):
+        self.gains = gain * Kp, gain * Kd, gain * Ka
+
+    def law(self, model, period=None):
+        Kp, Kd, Ka = self.gains
+        return Law(lambda t, q, qd, z, qdd: (Kp * (0.1 - q) - Kd * qd - Ka * qdd, []), accelerates=True)
+
+
+def rod():
+    """Free to turn, of the inertia 1 kg m^2."""
+    link = fa.Link(name="rod", joint=fa.Revolute(), body=fa.Rigid(length=1.0, mass=3.0))
+    return fa.Model(fa.Arm(name="rod", links=[link]))
+
+
+def one_period(g, period, Kp=FELT[0], Kd=FELT[1], Ka=FELT[2]):
+    """Of (q, qd, u before): qdd is u before, and u is held."""
+    K = -g * np.array([Kp, Kd, Ka])
+    F = np.array([[1.0, period, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    return F + np.outer([period**2 / 2, period, 1.0], K)
+
+
+def test_the_acceleration_that_a_law_feels_is_that_of_the_u_before():
+    import control as pycontrol
+
+    period = 0.5
+    closed = analysis.closed_loop(rod(), Sampled(Feeling(), period), [0.1])
+    assert np.abs(np.asarray(closed.A) - one_period(1.0, period)).max() < 1e-12
+    assert np.abs(np.asarray(closed.B)[:, 0] - [period**2 / 2, period, 1.0]).max() < 1e-12
+    opened = analysis.loop(rod(), Sampled(Feeling(), period), [0.1])
+    for g in (0.4, 1.0, 1.9):  # an actuator that gives g times what it is told to
+        whole = pycontrol.feedback(g * opened, 1)
+        expected = np.sort_complex(np.linalg.eigvals(one_period(g, period)))
+        assert np.abs(np.sort_complex(whole.poles()) - expected).max() < 1e-9
+
+
+def test_a_run_whose_law_feels_too_much_is_told_of_and_gains_that_would_do():
+    (line,) = said_before(rod(), Sampled(Feeling(Ka=1.5), 0.05), 2.0)
+    pole = np.log(np.abs(np.linalg.eigvals(one_period(1.0, 0.05, Ka=1.5)).min())) / 0.05
+    assert f"a pole at {pole:.4g} +- " in line and "moves rod.joint most; with gains 0.5 times as large" in line
+    assert said_before(rod(), Sampled(Feeling(0.5, Ka=1.5), 0.05), 2.0) == []
+
+
+FEELING = [
+    Encoder(coordinate="bar.drive", noise=1e-9),
+    Encoder(coordinate="bar.joint", noise=1e-9),
+    fa.Accelerometer(axes="y", noise=1e-7),
+]
+
+
+def test_an_observer_with_an_accelerometer_is_linear_as_its_runs_are():
+    """Two runs with the same noise and other beginnings differ as the matrices say."""
+    model, period = elastic_bar(), 0.01
+    law = Sampled(Observed(JointPD(0.2, Kp, Kd), FEELING), period, seed=1)
+    closed = analysis.closed_loop(model, law)
+    A, d = np.asarray(closed.A), np.array([1e-5, -2e-5, 3e-4, 1e-4])
+    more = {"samples": 31, "progress": False, "rtol": 1e-12, "atol": 1e-14, "method": "dop853"}
+    a, b = (fa.simulate(model, 30 * period, law, [0.2, 0.2] + x[:2], x[2:], **more) for x in (0 * d, d))
+    found = np.hstack([b.q - a.q, b.qd - a.qd])
+    x = np.concatenate([d, np.zeros(len(A) - 4)])
+    for k in range(31):
+        assert np.abs(found[k] - x[:4]).max() < 1e-4 * np.abs(found).max(), k
+        x = A @ x
+    names = closed.output_labels
+    gains = np.real(np.asarray(closed(1.0)))[:, closed.input_labels.index("r_bar_joint")]
+    assert gains[[names.index(name) for name in ("bar_joint", "bar_motor")]] == pytest.approx([1.0, 1.0], rel=1e-9)
+
+
+def test_the_memory_along_a_run_is_that_which_a_feeling_law_had():
+    from flexarm.simulation.passed import passed
+
+    model, period = elastic_bar(), 0.01
+    law = Sampled(Observed(JointPD(fa.Quintic((0.0,), (0.3,), 0.2), Kp, Kd), FEELING), period)
+    motion = fa.simulate(model, 0.3, law, samples=301, progress=False, record=["memory"], rtol=1e-10)
+    drive = as_input(law, model)
+    states = passed(model, drive.law, period, motion)
+    own = len(drive.law.memory)
+    at = 10 * np.arange(1, 29)  # samples; what is recorded there is what the law was called with
+    size = np.abs(motion.memory.values).max()
+    assert np.abs(states.z[at, :own] - motion.memory.values[at]).max() < 1e-3 * size
+    assert np.abs(states.z[at, own:] - motion.u.values[at - 1]).max() < 1e-3 * np.abs(motion.u.values).max()
+    found = analysis.stability(model, law, motion=motion, along=3, vary={"payload.mass": (0.5, 1.5)}, samples=2)
+    assert len(found.along) == 3 and found.stable
+
+
+def test_of_what_varies_the_arm_s_own_acceleration_is_felt():
+    """A heavier rod is accelerated less by the same u, and a law that was designed for another feels that."""
+    model = fa.Model(rod().arm, vary=["rod.mass"])
+    found = analysis.stability(rod(), Sampled(Feeling(), 0.5), q=[0.1], vary={"rod.mass": (1.5, 6.0)}, samples=2).worst
+    J = model.at(found.parameters).mass_matrix(np.zeros(1))[0, 0]
+    F = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    A = F - np.outer([0.125 / J, 0.5 / J, 1.0], FELT * np.array([1.0, 1.0, 1.0 / J]))
+    z = np.exp(found.point.linear.poles * 0.5)
+    assert J != pytest.approx(1.0)
+    assert np.abs(np.sort_complex(z) - np.sort_complex(np.linalg.eigvals(A))).max() < 1e-6
+
+
+# -- what acts from outside, and what touches --------------------------------------------------------------------------
+
+
+def test_what_acts_from_outside_may_hold_an_arm_where_it_is_unstable():
+    """Hung, with a weak spring: held up by a torque beyond the horizontal, it falls to either side."""
+    model = bar(gravity=(9.81, 0.0, 0.0))
+    law, q0 = JointPD(0.0, 1.0, 0.5, gravity=False), 2.2
+    load = float(model.inverse_dynamics([q0], [0.0], [0.0])[0])
+    stiffness = float(model.slope("gravity_force", 0)([q0]))
+    torque = load + 1.0 * q0
+    J = inertia(model)
+    pole = np.roots([J, 0.5, 1.0 + stiffness]).max()
+    assert pole > 1.5
+    assert said_before(model, law, q0=[q0]) == []
+    (line,) = said_before(model, law, q0=[q0], disturbance=torque)
+    assert f"a pole at {pole:.4g} 1/s" in line
+    for other in (fa.Piecewise([0.0], [[torque]]), fa.Table([0.0, 5.0], [[torque], [torque]])):
+        assert said_before(model, law, q0=[q0], disturbance=other) == [line]
+    assert said_before(model, law, q0=[q0], disturbance=lambda t: [torque]) == [], "nobody knows what it gives later"
+    declared = fa.Model(model.arm.replace(forces=[fa.Force(name="lift", link="bar", kind="drive")]))
+    assert said_before(declared, law, q0=[q0], w=[torque]) == [line]
+
+
+def played(width, gap=None):
+    """A motor of 0.1 kg m^2 before a rod of 1 kg m^2, with play; a wall beside its tip."""
+    drive = fa.Drive(backlash=fa.Backlash(width=width, sharp=True))
+    joint = fa.Revolute(stiffness=400.0, spring_damping=2.0, rotor_inertia=0.1, drive=drive)
+    link = fa.Link(name="rod", joint=joint, body=fa.Rigid(length=1.0, mass=3.0))
+    place = {"point": (0, gap, 0), "normal": (0, -1, 0), "stiffness": 1e4}
+    wall = [] if gap is None else [fa.Contact(name="wall", link="rod", exponent=1.0, **place)]
+    return fa.Model(fa.Arm(name="played", links=[link], contacts=wall, gravity=(0.0, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize("gap", [None, 0.5])
+def test_a_loop_that_chatters_in_its_play_is_told_of(gap):
+    """There the motor is alone: Kd T / J must be less than 2."""
+    period, J = 0.01, 0.1
+    strong, weak = (Sampled(JointPD(0.0, 5.0, Kd), period) for Kd in (25.0, 15.0))
+    (line,) = said_before(played(0.01, gap), strong, 1.0)
+    K = np.array([5.0, 25.0]) / J
+    A = np.array([[1.0, period], [0.0, 1.0]]) - np.outer([period**2 / 2, period], K)
+    pole = np.log(np.abs(np.linalg.eigvals(A)).max()) / period
+    assert f"a pole at {pole:.4g} +- " in line and "moves rod.motor most" in line
+    assert said_before(played(0.01, gap), weak, 1.0) == []
+
+
+def test_nothing_is_said_where_something_just_touches():
+    law = Sampled(JointPD(0.0, 5.0, 25.0), 0.01)
+    assert len(said_before(played(0.01, 0.1), law, 1.0)) == 1
+    assert said_before(played(0.01, 0.0), law, 1.0) == []
+
+
+@pytest.mark.parametrize("g", [0.0, 9.81])
+def test_a_link_that_falls_through_its_play_stands_nowhere_in_it(g):
+    drive = fa.Drive(backlash=fa.Backlash(width=0.01, sharp=True))
+    joint = fa.Prismatic(axis=(0, 1, 0), stiffness=400.0, spring_damping=2.0, rotor_inertia=0.1, drive=drive)
+    link = fa.Link(name="slide", joint=joint, body=fa.Rigid(length=1.0, mass=3.0))
+    model = fa.Model(fa.Arm(name="falling", links=[link], gravity=(0.0, -g, 0.0)))
+    said = said_before(model, Sampled(JointPD(0.0, 5.0, 25.0, gravity=False), 0.01), 0.1)
+    assert len(said) == (g == 0.0)
+
+
 # -- the command -------------------------------------------------------------------------------------------------------
 
 

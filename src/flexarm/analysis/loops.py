@@ -193,8 +193,9 @@ class LinearLoop:
         others = [i for i in range(m) if i not in chosen]
         F, G = at.plant(period)
         memory = len(at.to_z)
-        A = np.vstack([np.hstack([F, np.zeros((len(F), memory))]) + G[:, others] @ at.to_u[others], at.to_z])
-        B = np.vstack([G, np.zeros((memory, m))])[:, chosen]
+        remembered = at.to_z - at.felt[:, chosen] @ at.to_u[chosen]  # of the loop that is cut, what is put in is felt
+        A = np.vstack([np.hstack([F, np.zeros((len(F), memory))]) + G[:, others] @ at.to_u[others], remembered])
+        B = np.vstack([G, at.felt])[:, chosen]
         names = [_inputs(self.model)[i] for i in chosen]
         D = np.zeros((len(names), len(names)))
         signals = {"states": self._states(), "inputs": names, "outputs": names}
@@ -229,7 +230,7 @@ def linear_loop(
     if s is not None and not model.states:
         raise DescriptionError(f"{where}: s is given; the drives of arm {model.arm.name!r} have no states")
     states = None if s is None else model.single(where, "s", s)
-    memory = None if z is None else _memory(where, z, law)
+    memory = None if z is None else _memory(where, z, len(loop.memory))
     if qd is None:
         x = loop.start(_standing(where, model, q, end), None, states, memory)
         return LinearLoop.of(loop, time, loop.standing(time, x))
@@ -268,11 +269,11 @@ def designed(where: str, controller: Any, model: Model) -> tuple[Law, float | No
     return given.law, float(given.period)
 
 
-def _memory(where: str, z: Any, law: Law) -> Array:
+def _memory(where: str, z: Any, count: int) -> Array:
     with refused(where):
         found = checked_array(z, "z")
-    if found.shape != (len(law.memory),):
-        raise DescriptionError(f"{where}: z has shape {found.shape}; the law's memory has {len(law.memory)} numbers")
+    if found.shape != (count,):
+        raise DescriptionError(f"{where}: z has shape {found.shape}; the law's memory has {count} numbers")
     return found
 
 
@@ -343,12 +344,13 @@ class _Shifted:
         import casadi as ca
 
         law, n, k = near.law, near.model.nv, len(near.model.states)
+        x = np.concatenate([x[: 2 * n + k + len(law.memory)], near.felt(x)])
         now, state = ca.SX.sym("t"), ca.SX.sym("x", len(x))
-        q, qd, s, z = ca.vertsplit(state, [0, n, 2 * n, 2 * n + k, len(x)])
+        q, qd, s, z, qdd = ca.vertsplit(state, [0, n, 2 * n, 2 * n + k, 2 * n + k + len(law.memory), len(x)])
         self.shift, self.now = ca.SX.sym("shift", 3 * self.joints), now
         try:
-            u, after = law(now, q, qd, z, ca.DM.zeros(len(law.noise)), *([s] if law.drives else []))
-            found = ca.jacobian(ca.vertcat(u, after(u)), self.shift)
+            u, after = law(now, q, qd, z, ca.DM.zeros(len(law.noise)), *([s] if law.drives else []), qdd)
+            found = ca.jacobian(ca.vertcat(u, after(u), *([u] if law.accelerates else [])), self.shift)
         finally:
             shift, self.shift = self.shift, None
         given = ca.Function("slopes", [now, state, shift], [ca.densify(found)])

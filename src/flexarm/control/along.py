@@ -143,6 +143,11 @@ def linear_models(model: Model, motion: Motion, t: Array) -> tuple[Array, Array]
 
 
 def stacked(function: Any, *rows: Array) -> Array:
-    """A CasADi Function's matrix for each of the rows of its arguments: (k, rows, columns)."""
+    """A function's matrix for each of the rows of its arguments: (k, rows, columns)."""
+    import casadi as ca
+
+    if not isinstance(function, ca.Function):  # of a model that varies, with its numbers put in
+        x = [ca.SX.sym("x", row.shape[1]) for row in rows]
+        function = ca.Function("stacked", x, [function(*x)])
     found = np.array(function.map(len(rows[0]))(*(row.T for row in rows)))
     return np.moveaxis(found.reshape(len(found), len(rows[0]), -1), 1, 0)

@@ -22,10 +22,10 @@ LEAST = 1e-4
 
 
 def deviations(
-    model: Model, motion: Motion, gains: Gains, period: float | None, unbent: bool = False
+    model: Model, motion: Motion, gains: Gains, period: float | None, begun: Array | None = None
 ) -> tuple[Array, Array]:
-    """Times (k,) and x - x_ref (k, 2n) there, of dx/dt = (A - B K) x + (0, d): from none at the start; `unbent`, from
-    the joints' rates there while nothing bends, as a run begins.
+    """Times (k,) and x - x_ref (k, 2n) there, of dx/dt = (A - B K) x + (0, d): from none at the start, or from a run's
+    that begins with these rates of the joints while nothing bends.
 
     d is what the accelerations under u_ref at x_ref are more than those of x_ref. Integrals have no part in it.
     """
@@ -55,10 +55,10 @@ def deviations(
         F, G, more = np.split(driven[:, : 2 * n], [2 * n, 2 * n + m], axis=2)
         steps = _square(F - G @ K, more)
         steps[:, -1, -1] = 1.0
-    start, own = np.zeros(2 * n + 1), list(model.arm.joints)
+    start = np.zeros(2 * n + 1)
     start[-1] = 1.0
-    if unbent:
-        start[n : 2 * n] = moved_by_joints(model.arm) @ motion.qd[0, own] - motion.qd[0]
+    if begun is not None:
+        start[n : 2 * n] = moved_by_joints(model.arm) @ begun - motion.qd[0]
     found = [start]
     with np.errstate(over="ignore", invalid="ignore"):
         for step, taken in zip(steps, np.round(np.diff(edges) / h).astype(int), strict=True):
@@ -75,10 +75,10 @@ def _square(*parts: Array) -> Array:
     return np.pad(wide, ((0, 0), (0, wide.shape[2] - wide.shape[1]), (0, 0)))
 
 
-def warn_of_defects(model: Model, motion: Motion, gains: Gains, period: float | None, unbent: bool) -> None:
+def warn_of_defects(model: Model, motion: Motion, gains: Gains, period: float | None, begun: Array | None) -> None:
     """Warn where the joints go far beside the motion, each measured by the square root of its inertia."""
     own = list(model.arm.joints)
-    times, x = deviations(model, motion, gains, period, unbent)
+    times, x = deviations(model, motion, gains, period, begun)
     root = np.sqrt(np.diag(model.mass_matrix(motion.q[-1])))[own]
     way = np.linalg.norm((motion.q - motion.q[-1])[:, own] * root, axis=1).max()
     with np.errstate(over="ignore", invalid="ignore"):

@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import analysis
-from flexarm.attitude import local
 from flexarm.checks import checked_flag, checked_instance, refused, shown
 from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.control.gains import designing
@@ -124,7 +123,7 @@ def controlled_vibrations(
         message = "the controller rounds what it reads, so it has no poles; give its sensors no resolution"
         raise DescriptionError(f"shaper: {message}")
     with designing("shaper"):
-        x = loop.standing(t, np.concatenate([local(model.arm, at), np.zeros(model.nv), law.memory]))
+        x = loop.standing(t, loop.start(at))
         poles = loop.poles(t, x)
     if poles.real.max() > 1e-9 * np.abs(poles).max():
         worst = poles[np.argmax(poles.real)]

@@ -19,6 +19,7 @@ from flexarm.control.tracking_table import TINY, Table
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, clipped, limits
+from flexarm.trajectory import reference_motion
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -136,8 +137,12 @@ class Tracking:
         )
         if limit is not None and not integrals:
             raise DescriptionError("Tracking: integral_limit is given, and no integral; give both")
-        warn_of_defects(model, motion, gains, period, not self.knows_torques)
-        C, reference = actuated(model), _reference(model, motion)
+        C, reference, begun = actuated(model), self.reference, None
+        if self.knows_torques:
+            reference = _reference(model, motion)
+        else:  # a run begins as it does, at rest where it is; the slow motion jumps to the rates of what bends
+            begun = reference_motion(reference, 0.0)[1]
+        warn_of_defects(model, motion, gains, period, begun)
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             import casadi as ca

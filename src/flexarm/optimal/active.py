@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.model import Model
 from flexarm.optimal.limits import Limits
+from flexarm.optimal.measures import measures
 from flexarm.optimal.motion import OptimalMotion
 
 Array = np.ndarray
@@ -54,7 +55,7 @@ def active(model: Model, motion: OptimalMotion, limits: Limits) -> list[Active]:
 def _used(model: Model, motion: OptimalMotion, limits: Limits) -> Iterator[tuple[str, list[str], Array]]:
     """Each kind of limit, of what it is one, and whether that is at it: at every time, or in every interval."""
     arm, u, inputs = model.arm, motion.u, list(model.inputs)
-    joints, links = [model.velocities[i] for i in arm.joints], [link.name for link in arm.links]
+    joints = [model.velocities[i] for i in arm.joints]
     yield "torque", inputs, np.abs(u) >= (1 - NEAR) * limits.sizes("torque", len(inputs))
     slopes = np.diff(u, axis=0) / np.diff(motion.times)[:, None]
     yield "torque_rate", inputs, np.abs(slopes) >= (1 - NEAR) * limits.sizes("torque_rate", len(inputs))
@@ -64,5 +65,8 @@ def _used(model: Model, motion: OptimalMotion, limits: Limits) -> Iterator[tuple
     yield "joint_range", joints, (q <= low + near) | (q >= high - near)
     rates = np.abs(motion.qd[:, list(arm.joints)])
     yield "joint_rate", joints, rates >= (1 - ROUGH) * limits.sizes("joint_rate", len(joints))
-    bent = np.abs(model.deflections(motion.q)[:, :, 1:3]).max(axis=2)
-    yield "deflection", links, bent >= (1 - ROUGH) * limits.sizes("deflection", len(links))
+    for each in measures(model, limits):
+        y = np.array(each.function.map(len(motion.q))(motion.q.T)).T
+        width = each.upper - each.lower
+        near = ROUGH * np.where(np.isfinite(width), width, np.ptp(y, axis=0))
+        yield each.name, list(each.rows), (y <= each.lower + near) | (y >= each.upper - near)

@@ -104,7 +104,7 @@ def joints_at(model: Model, given: Goal, near: Array, ranges: Array, name: str) 
         Where the tip does not come there, with how near it gets; and of a free base where the goal has no meaning.
     """
     _check_base(model, given, name)
-    asked = _Asked(model, given, np.clip(near, *ranges.T), _within(model, ranges))
+    asked = Sought(model, given, np.clip(near, *ranges.T), _within(model, ranges))
     tried = [asked.solved(begin) for begin in asked.beginnings()]
     reached = sorted((asked.unwound(x) for x in tried if asked.reached(x)), key=asked.away)
     if reached:
@@ -120,8 +120,9 @@ def _check_base(model: Model, given: Goal, name: str) -> None:
     where = f"optimal_motion: {name}: arm {model.arm.name!r} has a free base, which ends where the motion brings it"
     if not given.in_base:
         raise DescriptionError(f'{where}; a tip goal must be as the base sees it, frame = "base", or give joints')
-    if any(model.gravity):
-        raise DescriptionError(f"{where}, so how it sags there is not known; give joints")
+    held = np.array(model.slope("stiffness_force", "q")(np.array(model.arm.rest)))[:, :BASE].any()
+    if held or any(model.gravity):
+        raise DescriptionError(f"{where}, so how gravity or springs bend the arm there is not known; give joints")
 
 
 def _within(model: Model, ranges: Array) -> Array:
@@ -132,13 +133,13 @@ def _within(model: Model, ranges: Array) -> Array:
     for body, own in zip(model.chain.bodies, model.chain.own, strict=True):
         for position, low, high in body.limits:
             i = joints.index(positions(own[1:])[position])
-            found[i] = max(found[i, 0], low + 1e-6 * high), min(found[i, 1], high)
+            found[i] = max(found[i, 0], low), min(found[i, 1], high)
     return found
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class Sought:
     """Joints for a goal near others, within ranges."""
 
     model: Model
@@ -170,10 +171,7 @@ class _Asked:
     def slope(self, joints: Array) -> Array:
         """Of `missed`, (rows, m)."""
         q = self.standing(joints)
-        J, R = tip_jacobian(self.model, q), self._base(q)
-        if self.model.arm.free:
-            J[:, :BASE] = 0.0
-        v, w = R.T @ J[:3], R.T @ J[3:]
+        v, w = np.split(tip_jacobian(self.model, q), 2)
         turned = [-crossed(axis) @ w for axis in self._pose(q)[1].T]
         return np.asarray(np.vstack([v / self.length, *turned]) @ equilibrium_slope(self.model, q))
 
@@ -183,14 +181,10 @@ class _Asked:
         at = self.model.frames(np.array(self.model.arm.rest))[:, :3, 3]
         return float(np.linalg.norm(np.diff(at, axis=0), axis=1).sum())
 
-    def _base(self, q: Array) -> Array:
-        return rotation(q[3:7]) if self.model.arm.free else np.eye(3)
-
     def _pose(self, q: Array) -> tuple[Array, Array]:
-        """Place of the tip, and those of its axes that are asked for, (3, k), along the axes of the base."""
-        T, R = self.model.tip(q), self._base(q)
-        p = T[:3, 3] - q[:3] if self.model.arm.free else T[:3, 3]
-        return R.T @ p, R.T @ T[:3, self.goal.axes]
+        """Place of the tip, and those of its axes that are asked for, (3, k); a free base stands as in `arm.rest`."""
+        T = self.model.tip(q)
+        return T[:3, 3], T[:3, self.goal.axes]
 
     def beginnings(self) -> list[Array]:
         """Where to begin: near, and anywhere in the ranges, or where there are none, within half a turn or the arm's

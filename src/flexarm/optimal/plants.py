@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from flexarm.model import Model
-from flexarm.optimal.correction import Allowed, Pressed, corrected, improved
+from flexarm.optimal.correction import Pressed, corrected, improved
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.measures import Measure
 from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import Known
+from flexarm.optimal.step import Allowed
 from flexarm.optimal.task import Task
 
 Array = np.ndarray

@@ -142,23 +142,24 @@ class Plant:
             parts.append(np.hstack([run.q.values, run.qd.values])[1:])
         return np.vstack(parts)
 
-    def slopes(self, x: Array, course: Course, ends: Array, sizes: Array) -> tuple[Array, Array, Array]:
-        """How an interval's end moves with its beginning (N, 2n, 2n), both in metres, with its inputs, as shares of
+    def slopes(self, x: Array, course: Course, sizes: Array) -> tuple[Array, Array, Array]:
+        """How an interval's end moves with its beginning x (N, 2n, 2n), both in metres, with its inputs, as shares of
         `sizes` (N, 2n, m or 2m), and with its length (N, 2n): by differences of runs."""
         nx, pieces = x.shape[1], course.pieces
         k, back = pieces.shape[1], np.linalg.inv(self.metres)
-        way, size = NUDGE * self.reach, np.tile(sizes, k // len(sizes))
-        begins = np.repeat(x[:, None], nx + k, axis=1)
-        begins[:, :nx] += way * back.T
-        given = np.repeat(pieces[:, None], nx + k, axis=1)
-        given[:, nx:] += PUSH * np.diag(size)
-        steps = np.repeat(course.steps, nx + k)
-        moved = self.ends(begins.reshape(-1, nx), given.reshape(-1, k), steps, course.linear).reshape(-1, nx + k, nx)
-        J = (moved - ends[:, None]) @ self.metres.T / np.append(np.full(nx, way), np.full(k, PUSH))[:, None]
-        n = self.model.nv
-        last = course.u[1:] if course.linear else course.u
-        rates = np.hstack([ends[:, n:], self.model.forward_dynamics(ends[:, :n], ends[:, n:], last)])
+        way = NUDGE * self.reach
+        begins = np.repeat(x[:, None], 1 + nx + k, axis=1)
+        begins[:, 1 : 1 + nx] += way * back.T
+        given = np.repeat(pieces[:, None], 1 + nx + k, axis=1)
+        given[:, 1 + nx :] += PUSH * np.diag(np.tile(sizes, k // len(sizes)))
+        steps = np.repeat(course.steps, 1 + nx + k)
+        ends = self.ends(begins.reshape(-1, nx), given.reshape(-1, k), steps, course.linear)
+        moved = (ends @ self.metres.T).reshape(-1, 1 + nx + k, nx)
+        J = (moved[:, 1:] - moved[:, :1]) / np.append(np.full(nx, way), np.full(k, PUSH))[:, None]
         J = np.swapaxes(J, 1, 2)
+        n, last = self.model.nv, course.u[1:] if course.linear else course.u
+        end = ends.reshape(-1, 1 + nx + k, nx)[:, 0]
+        rates = np.hstack([end[:, n:], self.model.forward_dynamics(end[:, :n], end[:, n:], last)])
         return J[:, :, :nx], J[:, :, nx:], rates @ self.metres.T
 
 

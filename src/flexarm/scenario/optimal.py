@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final
 
+import numpy as np
 from pydantic import BeforeValidator
 
 from flexarm import checks
@@ -14,7 +15,6 @@ from flexarm.checks import (
     checked_numbers,
     checked_whole,
     faulted,
-    numbers,
     refused,
     shown,
 )
@@ -57,8 +57,21 @@ def _count(value: object) -> int | None:
         raise Fault("", fault.message) from None
 
 
-def _place(value: object) -> tuple[float, ...] | None:
-    return None if value is None else checked_numbers(value)
+def _place(value: object) -> Any:
+    """Joint coordinates or a configuration, or a table of a place of the tip."""
+    if not isinstance(value, Mapping):
+        return checked_numbers(value)
+    from flexarm.optimal.goals import goal  # late: as above
+
+    try:
+        goal(value, "")
+    except Fault as fault:
+        raise Fault(fault.part.removeprefix("."), fault.message) from None
+    return {name: each if isinstance(each, str) else np.asarray(each).tolist() for name, each in value.items()}
+
+
+def _first_place(value: object) -> Any:
+    return None if value is None else _place(value)
 
 
 whole = BeforeValidator(_count)
@@ -73,11 +86,12 @@ class OptimalReference(Described):
 
     Parameters
     ----------
-    start : list, optional
-        Joint coordinates [rad] or [m], or a configuration. Default: those of the scenario's initial state.
-    end : list
+    start : list or dict, optional
+        Joint coordinates [rad] or [m], or a configuration, or a place of the tip, { tip = [x, y, z] } [m]. Default:
+        those of the scenario's initial state.
+    end : list or dict
     limits : dict, optional
-        `torque`, `torque_rate`, `joint_range`, `joint_rate`, `deflection`: see `Limits`.
+        See `Limits`.
     objective : str or dict
         "time" (default), "effort", "smoothness", or weights of them.
     duration : float, optional
@@ -92,8 +106,8 @@ class OptimalReference(Described):
     shaper: ClassVar[None] = None
 
     type: Literal["optimal"] = "optimal"
-    start: Annotated[tuple[float, ...] | None, BeforeValidator(_place)] = None
-    end: Annotated[tuple[float, ...], numbers()]
+    start: Annotated[Any, BeforeValidator(_first_place)] = None
+    end: Annotated[Any, BeforeValidator(_place)]
     limits: Annotated[Any, BeforeValidator(_limits)] = None
     objective: Annotated[Any, BeforeValidator(_objective)] = None
     duration: Annotated[float | None, checks.optional_number("s", POSITIVE)] = None
@@ -114,7 +128,7 @@ class OptimalReference(Described):
             checked_instance(arm, Arm, "arm")
         joints = tuple(arm.velocities[i] for i in arm.joints)
         for name, given in (("start", self.start), ("end", self.end)):
-            if given is not None and len(given) not in (len(joints), len(arm.coordinates)):
+            if isinstance(given, tuple) and len(given) not in (len(joints), len(arm.coordinates)):
                 raise DescriptionError(f"reference.{name} has {count(given)}; it must have {listed(joints)}")
         if self.limits is not None:
             try:

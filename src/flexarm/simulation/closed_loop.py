@@ -24,8 +24,8 @@ FELT = 1e-12
 """Of the largest entry: a coordinate that moves others by less moves none of them."""
 
 LawSlopes = Callable[[float, Array, Array], tuple[Array, Array, Array, Array]]
-"""(t, q, (qd, s, z)) -> u, what follows for the memory, and the slopes of both to (q, qd, s, z), q in local
-coordinates."""
+"""(t, q, (qd, s, z, qdd)) -> u, what follows for the memory, and the slopes of both to (q, qd, s, z, qdd), q in local
+coordinates; qdd where the law measures it."""
 
 
 @final
@@ -39,6 +39,7 @@ class Deviations:
     u, following, rate : u itself, what follows for the memory, and the rate of (qd, s)
     A (k, k), B (k, m) : of the arm, in continuous time
     to_u, to_z : slopes to (x, z)
+    felt (memory, m) : how what is added to u at the drives counts in what follows for the memory
     """
 
     u: Array
@@ -48,6 +49,7 @@ class Deviations:
     B: Array
     to_u: Array
     to_z: Array
+    felt: Array
 
     def plant(self, period: float | None) -> tuple[Array, Array]:
         """A and B; with a period those of one period, u being held."""
@@ -58,7 +60,7 @@ class Deviations:
         A, B = self.plant(period)
         memory = len(self.to_z)
         A = np.vstack([np.hstack([A, np.zeros((len(A), memory))]) + B @ self.to_u, self.to_z])
-        return A, np.vstack([B, np.zeros((memory, B.shape[1]))])
+        return A, np.vstack([B, self.felt])
 
 
 @final
@@ -66,6 +68,8 @@ class Deviations:
 class ClosedLoop:
     """An arm under a law; x is (q, qd, s, z), s the drives' states, z the law's memory; q are local coordinates, see
     `attitude.local`, and deviations of a free base a shift and a turn along its own axes.
+
+    Accelerations that a law measures are those that the last u has given: of such a law it is the end of z.
 
     Attributes
     ----------
@@ -80,13 +84,18 @@ class ClosedLoop:
     w: Array | None = None
     slopes_of_law: LawSlopes | None = None
 
+    @property
+    def memory(self) -> tuple[float, ...]:
+        """z at the start."""
+        return (*self.law.memory, *[0.0] * (len(self.model.inputs) * self.law.accelerates))
+
     def start(self, q: Array, qd: Array | None = None, s: Array | None = None, z: Array | None = None) -> Array:
         """x of a configuration (nq,) at rest, with the law's memory as it is at the start; or of what is given."""
         model = self.model
         given = [
             np.zeros(model.nv) if qd is None else qd,
             np.zeros(len(model.states)) if s is None else s,
-            np.array(self.law.memory) if z is None else z,
+            np.array(self.memory) if z is None else z,
         ]
         return np.concatenate([local(model.arm, q), *given])
 
@@ -113,8 +122,9 @@ class ClosedLoop:
             J[k:, k:] -= still * np.eye(len(x) - k)
             try:
                 left = np.concatenate([x[n : 2 * n], at.rate, at.following - still * x[k:]])
-                # a free base may stand anywhere: it stays where it is as well as it can
-                step = -np.linalg.lstsq(J, left)[0] if model.arm.free else -np.linalg.solve(J, left)
+                # a free base, or a link in its play, may stand anywhere: it stays where it is as well as it can
+                loose = model.arm.free or model.arm.touches
+                step = -np.linalg.lstsq(J, left)[0] if loose else -np.linalg.solve(J, left)
             except np.linalg.LinAlgError:
                 break
             q = displaced(model.arm, configuration(model.arm, x[:n]), step[:n])
@@ -122,6 +132,8 @@ class ClosedLoop:
             if not np.isfinite(x).all():
                 break
             if np.abs(step).max() <= 1e-10 * (1 + np.abs(x).max()):
+                if model.arm.touches and np.abs(left).max() > 1e-10 * (1 + np.abs(J).max()):
+                    break  # what nothing holds falls
                 return x
         raise FlexarmError(f"arm {model.arm.name!r}: the controller holds it nowhere near its reference's end")
 
@@ -135,9 +147,28 @@ class ClosedLoop:
         model, n = self.model, self.model.nv
         k = 2 * n + len(model.states)
         q, qd, s = configuration(model.arm, x[:n]), x[n : 2 * n], x[2 * n : k]
-        u, following, to_u, to_z = (self.slopes_of_law or self.law_slopes)(t, q, x[n:])
+        law, own = self.slopes_of_law or self.law_slopes, len(self.law.memory)
+        u, following, to_u, to_z = law(t, q, np.concatenate([x[n : k + own], self.felt(x)]))
+        felt = np.zeros((own, len(u)))
+        if self.law.accelerates:
+            A, B = slopes(model, q, qd, x[k + own :], s=s, w=self.w)
+            both = np.vstack([to_u, to_z, to_u])
+            given, to_qdd = both[:, :-n], both[:, -n:]
+            given[:, :k] += to_qdd @ A[n : 2 * n]
+            both = np.hstack([given, to_qdd @ B[n : 2 * n, : len(u)]])
+            to_u, to_z, following = both[: len(u)], both[len(u) :], np.concatenate([following, u])
+            felt = np.vstack([felt, np.eye(len(u))])
         A, B = slopes(model, q, qd, u, s=s, w=self.w)
-        return Deviations(u, following, self._rate(q, qd, u, s), A, B[:, : len(model.inputs)], to_u, to_z)
+        return Deviations(u, following, self._rate(q, qd, u, s), A, B[:, : len(u)], to_u, to_z, felt)
+
+    def felt(self, x: Array) -> Array:
+        """The accelerations qdd that the law measures in x; none where it measures none."""
+        model, n = self.model, self.model.nv
+        if not self.law.accelerates:
+            return np.empty(0)
+        k = 2 * n + len(model.states)
+        q, qd, s, u = configuration(model.arm, x[:n]), x[n : 2 * n], x[2 * n : k], x[k + len(self.law.memory) :]
+        return self._rate(q, qd, u, s)[:n]
 
     def _rate(self, q: Array, qd: Array, u: Array, s: Array) -> Array:
         """Of (qd, s)."""
@@ -151,13 +182,14 @@ class ClosedLoop:
 
     @cached_property
     def _traced(self) -> "ca.Function":
-        """(t, q, (qd, s, z)) -> u, what follows."""
+        """(t, q, (qd, s, z, qdd)) -> u, what follows."""
         import casadi as ca
 
         model, n, k = self.model, self.model.nv, len(self.model.states)
-        t, q, x = ca.SX.sym("t"), ca.SX.sym("q", model.nq), ca.SX.sym("x", n + k + len(self.law.memory))
-        qd, s, z = ca.vertsplit(x, [0, n, n + k, x.numel()])
-        more = [s] if self.law.drives else []
+        ends = np.cumsum([0, n, k, len(self.law.memory), n * self.law.accelerates]).tolist()
+        t, q, x = ca.SX.sym("t"), ca.SX.sym("q", model.nq), ca.SX.sym("x", ends[-1])
+        qd, s, z, qdd = ca.vertsplit(x, ends)
+        more = [*([s] if self.law.drives else []), qdd]
         u, after = self.law(t, localized(model.arm, q), qd, z, ca.DM.zeros(len(self.law.noise)), *more)
         return ca.Function("law", [t, q, x], [ca.densify(u), ca.densify(after(u))])
 

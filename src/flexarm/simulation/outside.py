@@ -236,6 +236,11 @@ class Outside:
         return not all(isinstance(each, Piecewise) for _, _, each in self.parts)
 
     @property
+    def of_time(self) -> bool:
+        """Whether they are numbers and tables over the time alone."""
+        return all(isinstance(each, Piecewise | Table) for _, _, each in self.parts)
+
+    @property
     def native(self) -> bool:
         """Whether no Python is called."""
         return not any(isinstance(each, Computed) for _, _, each in self.parts)

@@ -47,9 +47,10 @@ def passed(model: Model, law: Law, period: float | None, motion: "xarray.Dataset
     t, q, qd = (np.array(motion[name].values, dtype=float) for name in ("time", "q", "qd"))
     s = np.array(motion.drive_state.values) if model.states else np.zeros((len(t), 0))
     z = np.tile(np.array(law.memory), (len(t), 1))
-    if len(law.memory):
-        z = _sampled(model, law, period, t, q, qd, s) if period else _continuous(model, law, t, q, qd)
-    return Passed(t, q, qd, s, z, np.array(motion.w.values) if "w" in motion.variables else None)
+    w = np.array(motion.w.values) if "w" in motion.variables else None
+    if len(law.memory) or law.accelerates:
+        z = _sampled(model, law, period, t, q, qd, s, w) if period else _continuous(model, law, t, q, qd)
+    return Passed(t, q, qd, s, z, w)
 
 
 def _between(t: Array, *parts: Array) -> Any:
@@ -59,17 +60,25 @@ def _between(t: Array, *parts: Array) -> Any:
     return CubicSpline(t, np.hstack(parts))
 
 
-def _sampled(model: Model, law: Law, period: float, t: Array, q: Array, qd: Array, s: Array) -> Array:
-    """The memory at the last sample that was not after each time."""
+def _sampled(model: Model, law: Law, period: float, t: Array, q: Array, qd: Array, s: Array, w: Array | None) -> Array:
+    """The memory at the last sample that was not after each time; where accelerations are measured, with the u before,
+    see `ClosedLoop`."""
     code = kernel(law, model, own=len(model.states))
     m, z = len(model.inputs), np.array(law.memory)
     last = np.floor(t / period + 1e-9).astype(int)
     times = period * np.arange(last[-1] + 1)
     at, noise = _between(t, q, qd, s)(times), np.zeros(len(law.noise))
-    kept = np.empty((len(times), len(z)))
+    acting = None if w is None else w[np.searchsorted(t, times, side="right") - 1]
+    u, felt = np.zeros(m), np.empty(0)
+    kept = np.empty((len(times), len(z) + m * law.accelerates))
     for k, time in enumerate(times):
-        kept[k] = z
-        z = code.one(np.concatenate([[time], at[k], z, noise]))[m:]
+        kept[k] = np.concatenate([z, u]) if law.accelerates else z
+        if law.accelerates:
+            given = {"s": at[k, model.nq + model.nv :] if model.states else None}
+            given["w"] = None if acting is None else acting[k]
+            felt = model.forward_dynamics(at[k, : model.nq], at[k, model.nq : model.nq + model.nv], u, **given)
+        found = code.one(np.concatenate([[time], at[k], z, noise, felt]))
+        u, z = found[:m], found[m:]
     return kept[last]
 
 

@@ -2,7 +2,8 @@
 
 Slopes of the law are differences of its compiled code, which a run has anyway; those of the arm are exact, and kept by
 the model. Where the law's depend on the size of the difference (it is saturated, or rounds) nothing is said, nor where
-its reference moves already, or nothing stands still nearby: frozen poles of a motion say little.
+its reference moves already, or nothing stands still nearby: frozen poles of a motion say little. What acts from outside
+is taken as it is at the beginning, contacts and play as they are there.
 """
 
 from dataclasses import replace
@@ -12,6 +13,7 @@ import numpy as np
 from flexarm.attitude import configuration, local_names
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
+from flexarm.model.linear import slopes
 from flexarm.simulation.closed_loop import ClosedLoop, Deviations, LawSlopes, continuous, displaced
 from flexarm.simulation.feedback import Feedback
 from flexarm.simulation.law import SEVERAL_RATES
@@ -33,24 +35,26 @@ FACTORS = (0.5, 0.25, 0.1, 2.0, 4.0, 10.0)
 """Of all gains, that are tried for advice, the first that helps being told."""
 SOONER = 10.0
 """Times in a period that a sampled law is tried."""
+NEAR = 1e-7
+"""In every coordinate: where the arm's slopes differ so near, something is about to touch."""
 NEGLIGIBLE = 1e-6
 """Of the fastest pole: what grows by less is rounding."""
 
 
 class Rough(FlexarmError):
-    """A law whose slopes are no slopes."""
+    """A law, or an arm, whose slopes are no slopes."""
 
 
-def unstable_start(model: Model, drive: Input, q: Array, s: Array, until: float) -> str:
+def unstable_start(model: Model, drive: Input, q: Array, s: Array, until: float, w: Array | None = None) -> str:
     """A line about the pole by which a run from this state grows, under a law that stands still there; else "".
 
     Both the state, its rates taken as zero, and the one nearby in which the loop stands still must have such a pole.
     """
     if not isinstance(drive, Feedback | SampledFeedback) or getattr(drive, "function", None) is not None:
         return ""
-    if model.arm.touches or _moves(drive.wanted) or SEVERAL_RATES in drive.law.facts or drive.law.accelerates:
+    if _moves(drive.wanted) or SEVERAL_RATES in drive.law.facts:
         return ""
-    loop = ClosedLoop(model, drive.law, drive.period, slopes_of_law=by_differences(model, drive))
+    loop = ClosedLoop(model, drive.law, drive.period, w, slopes_of_law=by_differences(model, drive))
     x = loop.start(q, s=s)
     try:
         with np.errstate(all="ignore"):
@@ -72,15 +76,15 @@ def by_differences(model: Model, drive: Feedback | SampledFeedback) -> LawSlopes
     """u, what follows for the memory, and their slopes, from the law's compiled code."""
     n, m, k = model.nv, len(model.inputs), len(model.states)
     sampled = isinstance(drive, SampledFeedback)
-    noises = len(drive.law.noise)
+    noises, memory = len(drive.law.noise), len(drive.law.memory)
 
-    def slopes(t: float, q: Array, x: Array) -> tuple[Array, Array, Array, Array]:
+    def of_law(t: float, q: Array, x: Array) -> tuple[Array, Array, Array, Array]:
         size = n + len(x)
         moved = [h * a * e for h in STEPS for e in np.eye(size) for a, _ in STENCIL]
         dx = np.array([np.zeros(size), *moved])
-        qd, s, z = np.split(x + dx[:, n:], [n, n + k], axis=1)
+        qd, s, z, qdd = np.split(x + dx[:, n:], [n, n + k, n + k + memory], axis=1)
         parts = [np.full((len(dx), 1), t), displaced(model.arm, q, dx[:, :n]), qd]
-        parts += [s, z, np.zeros((len(dx), noises))] if sampled else [z]
+        parts += [s, z, np.zeros((len(dx), noises)), qdd] if sampled else [z]
         values = drive.kernel.many(np.hstack(parts))
         weights = np.array([b for _, b in STENCIL])
         both = [
@@ -91,12 +95,14 @@ def by_differences(model: Model, drive: Feedback | SampledFeedback) -> LawSlopes
             raise Rough("the slopes of the law depend on the size of the deviation")
         return values[0, :m], values[0, m:], both[0][:m], both[0][m:]
 
-    return slopes
+    return of_law
 
 
 def _worst(loop: ClosedLoop, x: Array, until: float) -> tuple[complex, str, Deviations] | None:
     """The pole of the fastest growth, the coordinate that it moves most, and the deviations; None if none grows."""
     at = loop.deviations(0.0, x)
+    if loop.model.arm.touches:
+        _check_sides(loop, x, at.u)
     s, shapes = _poles(loop, at, 1.0)
     i = int(np.argmax(s.real))
     reads = any(slopes[:, : len(at.A)].any() for slopes in (at.to_u, at.to_z))
@@ -107,6 +113,17 @@ def _worst(loop: ClosedLoop, x: Array, until: float) -> tuple[complex, str, Devi
     return complex(s[i]), local_names(loop.model.arm)[int(np.argmax(sizes))], at
 
 
+def _check_sides(loop: ClosedLoop, x: Array, u: Array) -> None:
+    """Raises `Rough` where something touches on one side of x, and not on the other."""
+    model, n = loop.model, loop.model.nv
+    k = 2 * n + len(model.states)
+    q, away = configuration(model.arm, x[:n]), NEAR * np.cos(1.0 + np.arange(n))  # no two coordinates alike
+    sides = [displaced(model.arm, q, sign * away) for sign in (1.0, -1.0)]
+    A, B = (slopes(model, side, x[n : 2 * n], u, s=x[2 * n : k], w=loop.w)[0] for side in sides)
+    if not np.abs(A - B).max() <= SMOOTH * np.abs(A).max():
+        raise Rough("something is about to touch")
+
+
 def _grows(s: Array, until: float) -> bool:
     return bool(s.real.max() * until > GROWTH) and _is_unstable(s)
 
@@ -115,7 +132,8 @@ def _poles(loop: ClosedLoop, at: Deviations, factor: float) -> tuple[Array, Arra
     """Poles [1/s] and modes, all gains being multiplied by a factor."""
     A, B = at.plant(loop.period)
     memory = len(at.to_z)
-    whole = np.vstack([np.hstack([A, np.zeros((len(A), memory))]) + factor * B @ at.to_u, at.to_z])
+    to_z = at.to_z + (factor - 1.0) * at.felt @ at.to_u
+    whole = np.vstack([np.hstack([A, np.zeros((len(A), memory))]) + factor * B @ at.to_u, to_z])
     s, shapes = np.linalg.eig(whole)
     return (s if loop.period is None else continuous(s, loop.period)), shapes
 
@@ -130,10 +148,10 @@ def _advice(loop: ClosedLoop, x: Array, at: Deviations, drive: Feedback | Sample
     """What of some simple things would help, each tried."""
     given = drive.controller
     if isinstance(drive, SampledFeedback) and given is not None:
-        if given.delay and _holds(loop, x, replace(given, delay=0.0)):
+        if given.delay and _holds(loop, x, replace(given, delay=0.0), drive.model):
             return f"without its delay of {given.delay:g} s it would hold"
         sooner = drive.period / SOONER
-        if _holds(loop, x, replace(given, delay=0.0, period=sooner)):
+        if _holds(loop, x, replace(given, delay=0.0, period=sooner), drive.model):
             return f"called every {sooner:g} s" + (", without delay," if given.delay else "") + " it would hold"
     for factor in FACTORS:
         if not _is_unstable(_poles(loop, at, factor)[0]):
@@ -141,12 +159,12 @@ def _advice(loop: ClosedLoop, x: Array, at: Deviations, drive: Feedback | Sample
     return "no factor on all its gains would make it hold"
 
 
-def _holds(loop: ClosedLoop, x: Array, controller: Sampled) -> bool:
+def _holds(loop: ClosedLoop, x: Array, controller: Sampled, designed_on: Model) -> bool:
     """Whether another controller holds the arm there, its memory being as at the start."""
     model, n = loop.model, 2 * loop.model.nv + len(loop.model.states)
-    drive = controller.feedback(model)
-    other = ClosedLoop(model, drive.law, drive.period)
-    return not _is_unstable(_poles(other, other.deviations(0.0, np.concatenate([x[:n], drive.law.memory])), 1.0)[0])
+    drive = controller.feedback(designed_on)
+    other = ClosedLoop(model, drive.law, drive.period, loop.w)
+    return not _is_unstable(_poles(other, other.deviations(0.0, np.concatenate([x[:n], other.memory])), 1.0)[0])
 
 
 def _is_unstable(s: Array) -> bool:

@@ -1,0 +1,281 @@
+"""A step from a course towards its goals, or down its cost: what native runs leave, and a quadratic program."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.optimal.shooting import Course, Plant
+
+Array = np.ndarray
+
+PROGRAMS = 12
+"""Solved for one step, each with the limits that the one before was beyond."""
+
+BOUND = 0.3
+"""Most relative change of a duration in a step."""
+
+STIFF = 100.0
+"""How much a relative change of a duration counts beside one of all inputs, where it is to be small."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Allowed:
+    """What inputs and durations may be.
+
+    Attributes
+    ----------
+    sizes : (m,)
+        Of the inputs: limits, or what is usual.
+    most, slope : (m,)
+        Limits of the inputs' sizes and of their slopes', infinite where there is none.
+    ends : pair of (m,), optional
+        What inputs that are straight lines begin and end with.
+    """
+
+    sizes: Array
+    most: Array
+    slope: Array
+    ends: tuple[Array, Array] | None
+    fixed: bool
+    """Whether the durations are given."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A course run.
+
+    Attributes
+    ----------
+    gaps : list of (N, 2n)
+        Of each plant, from where intervals end to where the next begins, in metres.
+    values : list of lists of (N, r)
+        Of what must stay within limits, at the ends of the intervals.
+    off : float
+        The most of the gaps, of what the goals are missed by, and of what is beyond a limit.
+    """
+
+    course: Course
+    gaps: list[Array]
+    values: list[list[tuple[Array, Array]]]
+    off: float
+
+
+def seen(plants: Sequence[Plant], course: Course, whole: bool) -> Seen:
+    """A course run interval by interval, or `whole`, as one run whose states are then the course's."""
+    gaps, values, off = [], [], 0.0
+    if whole:
+        course = Course(course.durations, course.u, tuple(plant.run(course) for plant in plants))
+    for plant, x in zip(plants, course.x, strict=True):
+        end = x[1:] if whole else plant.ends(x[:-1], course.pieces, course.steps, course.linear)
+        gaps.append((end - x[1:]) @ plant.metres.T)
+        values.append([each.function(x[1:]) for each in plant.within])
+        missed = [np.abs(goal.W @ (x[goal.node] - goal.wanted)) - goal.box for goal in plant.goals]
+        beyond = [
+            np.maximum(each.lower - y, y - each.upper) for each, (y, _) in zip(plant.within, values[-1], strict=True)
+        ]
+        worst = [np.abs(gaps[-1]).max(), *(each.max(initial=0.0) for each in [*missed, *beyond])]
+        off = float(np.max([off, *worst]))
+    return Seen(course, gaps, values, off)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Relative changes of u (as of its sizes) and of the durations, and changes of the states in metres."""
+
+    u: Array
+    durations: Array
+    states: list[Array]
+    on_inputs: Array
+    on_slopes: Array
+    on_within: list[dict[tuple[int, int], float]]
+    """Multipliers of the limits, relative as the changes are."""
+
+
+def moved(plants: Sequence[Plant], course: Course, step: Step, share: float, allowed: Allowed) -> Course:
+    """A share of the way that a step goes."""
+    u = np.clip(course.u + share * step.u * allowed.sizes, -allowed.most, allowed.most)
+    x = []
+    for plant, old, dz in zip(plants, course.x, step.states, strict=True):
+        new = old.copy()
+        new[1:] += share * np.linalg.solve(plant.metres, dz.T).T
+        x.append(new)
+    return Course(course.durations * (1 + share * step.durations), u, tuple(x))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """How a plant's states move to first order, in metres.
+
+    Attributes
+    ----------
+    on : (N, 2n, 2n)
+        The end of an interval with its beginning.
+    G : (N, 2n, unknowns)
+        The ends of intervals with the unknowns: relative changes of all inputs, and of the durations.
+    """
+
+    on: Array
+    G: Array
+
+    def carried(self, gaps: Array) -> Array:
+        """What gaps (N, 2n) have become at the ends of the intervals."""
+        off, found = np.zeros(gaps.shape[1]), np.empty_like(gaps)
+        for k, gap in enumerate(gaps):
+            found[k] = off = self.on[k] @ off + gap
+        return found
+
+
+Active = list[set[tuple[int, int]]]
+"""Of each limit of each plant, where it stands in the way: the interval, and which number."""
+
+Row = tuple[Any, Array, Array]
+"""A matrix (k, unknowns), and between what its products with the unknowns must be."""
+
+
+def ways(plants: Sequence[Plant], course: Course, allowed: Allowed) -> list[Ways]:
+    """Of each plant, about a course."""
+    N, m, S, size = course.intervals, course.u.shape[1], len(course.durations), course.u.size
+    found = []
+    for plant, x in zip(plants, course.x, strict=True):
+        on, to_u, to_h = plant.slopes(x[:-1], course, allowed.sizes)
+        width, at = to_u.shape[2], np.zeros((x.shape[1], size + S))
+        G = np.empty((N, *at.shape))
+        for k, h in enumerate(course.steps):
+            at = on[k] @ at
+            at[:, k * m : k * m + width] += to_u[k]
+            at[:, size + k * S // N] += to_h[k] * h
+            G[k] = at
+        found.append(Ways(on, G))
+    return found
+
+
+def step(
+    plants: Sequence[Plant],
+    now: Seen,
+    found: Sequence[Ways],
+    allowed: Allowed,
+    active: Active,
+    gradient: Array | None = None,
+    pace: float = 1.0,
+) -> Step | None:
+    """The smallest change that closes all gaps and meets all goals, to first order; with a gradient of the cost, the
+    step down it that `pace`, the weight of the change, allows."""
+    course = now.course
+    size, S = course.u.size, len(course.durations)
+    carried = [each.carried(gaps) for each, gaps in zip(found, now.gaps, strict=True)]
+    rows: list[Row] = [_slopes(course, allowed)]
+    limits = []
+    for plant, x, way, g, values in zip(plants, course.x, found, carried, now.values, strict=True):
+        back = np.linalg.inv(plant.metres)
+        for goal in plant.goals:
+            J = goal.W @ back
+            off = goal.W @ (x[goal.node] - goal.wanted) + J @ g[goal.node - 1]
+            rows.append((J @ way.G[goal.node - 1], -goal.box - off, goal.box - off))
+        for each, (y, slope) in zip(plant.within, values, strict=True):
+            J = slope @ back
+            limits.append((J, y + np.einsum("kij,kj->ki", J, g), each, way))
+    lower, upper = _bounds(course, allowed)
+    down = np.zeros(size + S) if gradient is None else gradient
+    stiff = STIFF if gradient is None else 1.0
+    weights = pace * np.append(np.full(size, 1.0 / size), np.full(S, stiff))
+    for _ in range(PROGRAMS):
+        bounded = [
+            (np.einsum("ij,ijk->ik", J[k, i], way.G[k]), each.lower[i] - y[k, i], each.upper[i] - y[k, i])
+            for own, (J, y, each, way) in zip(active, limits, strict=True)
+            if own
+            for k, i in [np.array(sorted(own)).T]
+        ]
+        solved = _least(weights, down, [*rows, *bounded], lower, upper)
+        if solved is None:
+            return None
+        d, on_rows, on_bounds = solved
+        more = 0
+        for own, (J, y, each, way) in zip(active, limits, strict=True):
+            after = y + np.einsum("kij,kj->ki", J, way.G @ d)
+            beyond = np.argwhere((after < each.lower - 1e-7) | (after > each.upper + 1e-7))
+            new = {(int(k), int(i)) for k, i in beyond} - own
+            own |= new
+            more += len(new)
+        if not more:
+            break
+    states = [way.G @ d + g for way, g in zip(found, carried, strict=True)]
+    on_within, place = [], sum(len(low) for _, low, _ in rows)
+    for own in active:
+        own_rows = on_rows[place : place + len(own)]
+        on_within.append(dict(zip(sorted(own), own_rows.tolist(), strict=True)) if len(own_rows) == len(own) else {})
+        place += len(own)
+    shape, kept = course.u.shape, np.isfinite(allowed.slope) & course.linear
+    on_slopes = np.zeros((0, shape[1]))
+    if kept.any():
+        on_slopes = np.zeros((course.intervals, shape[1]))
+        on_slopes[:, kept] = np.abs(on_rows[: len(rows[0][1])]).reshape(2, course.intervals, -1).sum(axis=0)
+    return Step(d[:size].reshape(shape), d[size:], states, on_bounds[:size].reshape(shape), on_slopes, on_within)
+
+
+def _bounds(course: Course, allowed: Allowed) -> tuple[Array, Array]:
+    """Of the unknowns."""
+    U = course.u / allowed.sizes
+    most = np.broadcast_to(allowed.most / allowed.sizes, U.shape)
+    lower, upper = -most - U, most - U
+    if allowed.ends is not None and course.linear:
+        for place, u in zip((0, -1), allowed.ends, strict=True):
+            lower[place] = upper[place] = u / allowed.sizes - U[place]
+    far = np.full(len(course.durations), 0.0 if allowed.fixed else BOUND)
+    return np.append(lower, -far), np.append(upper, far)
+
+
+def _slopes(course: Course, allowed: Allowed) -> Row:
+    """|u_k+1 - u_k| <= h slope of inputs that are straight lines, to first order in h: rows of both signs."""
+    from scipy import sparse
+
+    N, S, m, size = course.intervals, len(course.durations), course.u.shape[1], course.u.size
+    if not course.linear or not np.isfinite(allowed.slope).any():
+        return np.zeros((0, size + S)), np.zeros(0), np.zeros(0)
+    kept = np.isfinite(np.tile(allowed.slope, N))
+    change = sparse.diags([-1.0, 1.0], [0, m], shape=(N * m, size)).tocsr()[kept]
+    jump = (np.diff(course.u, axis=0) / allowed.sizes).ravel()[kept]
+    far = (course.steps[:, None] * allowed.slope / allowed.sizes).ravel()[kept]
+    stretch = np.repeat(np.arange(N) // (N // S), m)[kept]
+    longer = sparse.csr_matrix((far, (np.arange(len(far)), stretch)), (len(far), S))
+    A = sparse.vstack([sparse.hstack([change, -longer]), sparse.hstack([-change, -longer])])
+    return A, np.full(2 * len(far), -np.inf), np.append(far - jump, far + jump)
+
+
+def _least(
+    weights: Array, gradient: Array, rows: Sequence[Row], lower: Array, upper: Array
+) -> tuple[Array, Array, Array] | None:
+    """The smallest sum of gradient d + weights d^2 / 2 with the rows between theirs and lower <= d <= upper, and the
+    multipliers of rows and of bounds; None where there is none.
+
+    By PIQP (Schwan, Jiang, Kuhn & Jones 2023), each dense row divided by its largest entry.
+    """
+    import casadi as ca
+    from scipy import sparse
+
+    scaled, scales = [], []
+    for A, low, high in rows:
+        dense = not sparse.issparse(A)
+        by = 1.0 / np.maximum(np.abs(A).max(axis=1, initial=0.0), 1e-12) if dense else np.ones(len(low))
+        scaled.append((sparse.csr_matrix(by[:, None] * A) if dense else A, by * low, by * high))
+        scales.append(by)
+    by_rows = np.concatenate(scales)
+    matrix = ca.DM(sparse.vstack([A for A, _, _ in scaled]).tocsc())
+    H = ca.diag(ca.DM(weights))
+    options: Any = {
+        "error_on_fail": False,
+        "print_time": False,
+        "piqp": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200},
+    }
+    solver = ca.conic("least", "piqp", {"h": H.sparsity(), "a": matrix.sparsity()}, options)
+    low, high = (np.concatenate([each[i] for each in scaled]) for i in (1, 2))
+    found = solver(h=H, g=gradient, a=matrix, lba=low, uba=high, lbx=lower, ubx=upper)
+    if not solver.stats()["success"]:
+        return None
+    d, on_rows, on_bounds = (np.array(found[name]).ravel() for name in ("x", "lam_a", "lam_x"))
+    return d, on_rows * by_rows, on_bounds
