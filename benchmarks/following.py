@@ -38,6 +38,8 @@ UNTIL, NEAR = 8.0, 1e-3
 """Length of the runs [s]; within this distance the tip has arrived [m]."""
 STEP = 2e-3
 """Between the samples of a run that are looked at [s]."""
+FINE = 8
+"""Parts of an interval of the optimal motion between which its states are known."""
 HORIZON = [1] * 20 + [5] * 20
 """Of the predictive controller, in its periods."""
 WINDOW = 50
@@ -106,7 +108,7 @@ class Contender:
     linear: Callable[[Plant], Any]
 
 
-def contenders(motion: Callable[[float], fa.OptimalMotion]) -> dict[str, Contender]:
+def contenders(motion: Callable[[float], Any]) -> dict[str, Contender]:
     """The controllers; `motion` gives the fastest motion within a torque."""
     model, seen = nominal(), sensors()
 
@@ -163,10 +165,36 @@ def nominal() -> fa.Model:
     return fa.Model(fa.load(ARM))
 
 
+@dataclass(frozen=True)
+class Motion:
+    """What the arm does under torques that are held from each time to the next."""
+
+    times: Array
+    q: Array
+    qd: Array
+    u: Array
+    linear: bool = False
+
+    @property
+    def duration(self) -> float:
+        """Of it [s]."""
+        return float(self.times[-1])
+
+
 @cache
-def fastest(torque: float) -> fa.OptimalMotion:
-    """The optimal motion within a torque [N m]."""
-    return fa.optimal_motion(nominal(), (0.0, 0.0), END, limits={"torque": torque})
+def fastest(torque: float) -> Motion:
+    """The optimal motion within a torque [N m], as the arm makes it between the times of its grid too: these lie so far
+    apart that cubics between them miss its vibrations."""
+    from scipy.interpolate import CubicHermiteSpline
+
+    best = fa.optimal_motion(nominal(), (0.0, 0.0), END, limits={"torque": torque})
+    samples = FINE * (len(best.times) - 1) + 1
+    made = fa.simulate(nominal(), best.duration, u=best.torques, samples=samples, progress=False)
+    way = CubicHermiteSpline(made.time.values, made.q.values, made.qd.values)
+    near = np.abs(made.time.values[:, None] - best.times).min(axis=1) < 1e-9
+    times = np.union1d(made.time.values[~near], best.times)
+    held = best.u[np.searchsorted(best.times, times, side="right") - 1]
+    return Motion(times, way(times), way(times, 1), held)
 
 
 def places_of_joints(reference: Any, t: Array) -> Array:
