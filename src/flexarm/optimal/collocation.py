@@ -206,10 +206,10 @@ class Grid:
         x, z, (own, share, u) = ca.SX.sym("x", nx), ca.SX.sym("z", nz), self.input_symbols()
         q, qd, s = ca.vertsplit(x, [0, model.nq, model.nq + n, nx])
         pose_rates, qdd, s_dot = ca.vertsplit(z, [0, pose, pose + n, nz])
-        residual: ca.Function = model.fixed("state_residual")  # type: ignore[assignment]
+        residual, names = model.fixed("state_residual"), model.arguments("state_residual")
         given = {"q": q, "qd": qd, "s": s, "u": u, "w": ca.SX.zeros(len(model.exogenous)), "qdd": qdd}
         left, of_s, of_pose = ca.vertsplit(
-            ca.densify(residual(*(given[name] for name in residual.name_in()))[: n + states + pose]),
+            ca.densify(residual(*(given[name] for name in names))[: n + states + pose]),
             [0, n, n + states, n + states + pose],
         )
         return ca.Function(

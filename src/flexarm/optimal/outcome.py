@@ -1,11 +1,13 @@
 """What a search has found: the motion that the torques make natively, and where it ends."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from flexarm.analysis.equilibrium import configuration, equilibrium
 from flexarm.errors import SimulationError
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import Pressed
@@ -21,6 +23,9 @@ Array = np.ndarray
 
 EXACT: dict[str, Any] = {"progress": False, "rtol": 1e-10, "atol": 1e-12}
 
+DENSE = 320
+"""Intervals of what is given of a motion, at the least."""
+
 SETTLING = 2.0
 """Periods of the slowest mode for which what is left of vibrations is looked at."""
 
@@ -28,6 +33,7 @@ SETTLING = 2.0
 def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping[str, Any]) -> OptimalMotion:
     """The motion of inputs u (k, m) from times on, with its native simulation, multipliers, and a report."""
     model, N = task.model, len(times) - 1
+    times, u, pressed = _dense(times, u, pressed, task.linear)
     q, qd, s = _run(task, times, u)
     ends = ((slice(0, -1), u[:-1]), (slice(1, None), u[1:] if task.linear else u[:-1]))
     states = [{"s": s[part]} if model.states else {} for part, _ in ends]
@@ -39,9 +45,22 @@ def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping
     endings = [_ending(task, q[-1], qd[-1])]
     for each in task.others:
         run = _run(each, times, u)
-        endings.append(_ending(each, run[0][-1], run[1][-1]))
+        stands = equilibrium(each.model, configuration(each.model, run[0][-1][each.joints]), held="joints")[0]
+        endings.append(_ending(replace(each, end=stands), run[0][-1], run[1][-1]))
     found = {**report, **{name: max(each[name] for each in endings) for name in endings[0]}, "intervals": N}
     return OptimalMotion(times, q, qd, u, task.linear, pieces, pressed.inputs, pressed.within, found)
+
+
+def _dense(times: Array, u: Array, pressed: Pressed, linear: bool) -> tuple[Array, Array, Pressed]:
+    """The same at times between the times too, so that what follows the motion knows its vibrations."""
+    N = len(times) - 1
+    parts = -(-DENSE // N)
+    shares = np.append(np.arange(N * parts) / parts, N)
+    fine = np.interp(shares, np.arange(N + 1), times)
+    before = shares.astype(int)
+    between = np.stack([np.interp(shares, np.arange(N + 1), column) for column in u.T], axis=1) if linear else u[before]
+    within = {name: np.repeat(each, parts) for name, each in pressed.within.items()}
+    return fine, between, Pressed(pressed.inputs[before], within)
 
 
 def _run(task: Task, times: Array, u: Array) -> tuple[Array, Array, Array]:

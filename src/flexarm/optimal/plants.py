@@ -60,9 +60,10 @@ def _plant(task: Task, intervals: int, pace: float) -> Plant:
         *(_measured(each) for each in task.measures),
     ]
     reach = float(np.linalg.norm(model.tip(task.end)[:3, 3] - model.frames(task.end)[0][:3, 3]))
-    goals = [Goal(intervals, metres, np.append(task.end, still), box)]
+    asked = slice(0 if task.placed else len(joints), None)  # the first rows are how far the joints are off
+    goals = [Goal(intervals, metres[asked], np.append(task.end, still), box[asked])]
     stretch, some = intervals // (len(task.through) + 1), np.eye(2 * n)[joints]
-    for i, q in enumerate(task.through):
+    for i, q in enumerate(task.through if task.placed else ()):
         goals.append(Goal((i + 1) * stretch, some, np.append(q, still), box[:count]))
     return Plant(model, np.append(task.start, still), metres, max(reach, 1e-3), goals, within)
 

@@ -72,7 +72,8 @@ def _at_rest(task: Task, grid: Grid) -> Block:
     size = np.where(vibrates, seen / part, 1.0)
     slow = np.where(vibrates, omega, 1.0)
     y = ca.vertcat(size * ca.mtimes(to_modes, q - place), size / slow * ca.mtimes(to_modes, qd))
-    most = np.tile(np.where(vibrates, 1.0, 0.0), 2)
+    rest = np.where(vibrates, 1.0, 0.0)
+    most = np.append(rest if task.placed else np.where(vibrates, 1.0, np.inf), rest)
     function = ca.Function("rest", [ca.vertcat(q, qd), ca.SX.sym("c", 0)], [y])
     return block("rest", function, grid.nodes[-1:, : model.nq + model.nv], lower=-most, upper=most)
 
@@ -118,7 +119,7 @@ def _states(task: Task, grid: Grid, lower: Array, upper: Array) -> None:
         lower[places[..., moving]], upper[places[..., moving]] = -rates, rates
     s = np.zeros(len(model.states))
     lower[grid.nodes[0]] = upper[grid.nodes[0]] = np.concatenate([task.start, np.zeros(n), s])
-    for k, q in enumerate(task.through):
+    for k, q in enumerate(task.through if task.placed else ()):
         places = grid.nodes[(k + 1) * grid.intervals // grid.stretches][task.joints]
         lower[places] = upper[places] = q[task.joints]
     if model.arm.free:  # the base ends where it must, and at rest, for there is no momentum

@@ -85,8 +85,9 @@ def optimal_motion(
     stops : bool
         Whether the arm comes to rest at each of these; else its joints pass them, and the time of each is free.
     plants : list of Model, or of dict
-        Further arms that make the same motion under the same inputs, each ending at rest: models, or values of numbers
-        of the arm by their paths, {"payload.mass": 2.0}. Limits hold for all; the report's errors are the largest.
+        Further arms that come to rest under the same inputs, with nothing left ringing, wherever their joints then are:
+        models, or values of numbers of the arm by their paths, {"payload.mass": 2.0}. Limits hold for all; of errors
+        the report has the largest.
 
     Returns
     -------

@@ -48,6 +48,8 @@ class Task:
     tolerance: float
     through: tuple[Array, ...] = ()
     """Configurations on the way, the arm bent as it stands there."""
+    placed: bool = True
+    """Whether the arm must be at its place in the end, or may be at rest wherever it is."""
     others: tuple["Task", ...] = ()
     """The same of further arms that make the motion under the same inputs."""
 
@@ -173,7 +175,7 @@ def _other(task: Task, i: int, given: Any) -> Task:
     for at, u, other in zip(("start", "end"), task.held, found.held, strict=True):
         if np.abs(u - other).max() > HELD * (1.0 + np.abs(u).max()):
             raise DescriptionError(f"optimal_motion: {name}: at the {at} other torques hold it than the first arm")
-    return found
+    return replace(found, placed=False)
 
 
 def standing(model: Model, given: Any, near: Array, limits: Limits, name: str) -> tuple[Array, Array]:
