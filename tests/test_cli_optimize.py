@@ -16,6 +16,8 @@ from flexarm.errors import InterruptedRun
 from flexarm.optimal import kept, search
 from flexarm.optimal.active import active
 from flexarm.optimal.limits import Limits
+from flexarm.pictures import view as pages
+from flexarm.pictures.view import viewed
 
 ARM = """
 name = "cart"
@@ -31,7 +33,7 @@ REFERENCE = """
 type = "optimal"
 end = [1.0]
 limits = { torque = 1.0, joint_rate = 0.5 }
-tolerance = 0.01
+tolerance = 1e-4
 intervals = 40
 """
 TORQUES = '[input]\ntype = "optimal-torques"\n'
@@ -56,8 +58,8 @@ def test_a_mass_that_may_go_no_faster_than_half_a_metre_a_second(call):
     found = document(call("optimize", "slide.toml", "--json"))
     assert (found["command"], found["name"], found["arm"]) == ("optimize", "slide", "cart")
     assert found["duration"] == pytest.approx(2.5, rel=5e-3)
-    assert found["ratio"] == pytest.approx(1.0, rel=1e-4) and found["cost"] == pytest.approx(found["duration"])
-    assert found["end_error"] < 0.01 and found["residual"] == 0.0 and found["end_rate"] < 0.01
+    assert found["ratio"] == pytest.approx(1.0, rel=1e-3) and found["cost"] == pytest.approx(found["duration"])
+    assert found["end_error"] < 1e-4 and found["residual"] == 0.0 and found["end_rate"] < 0.01
     shares = {(each["limit"], each["name"]): each["share"] for each in found["limits"]}
     assert shares.keys() == {("torque", "cart.joint"), ("joint_rate", "cart.joint")}
     assert shares["torque", "cart.joint"] == pytest.approx(0.4, abs=0.06)
@@ -100,9 +102,9 @@ def test_shares_of_all_limits_are_those_of_the_times_at_them(call):
     times = np.array([0.0, 1.0, 2.0, 4.0])
     made = {"times": times, "q": np.array([[0.0], [2.0], [2.0], [1.0]]), "qd": np.array([[0.0], [0.7], [0.7], [0.0]])}
     held = replace(given, u=np.array([[1.0], [-1.0], [0.5], [1.0]]), linear=False, **made)
-    limits = Limits(torque=1.0, joint_range=[[-1.0, 2.0]], joint_rate=0.7, torque_rate=2.0)
+    limits = Limits(torque=1.0, joint_range=[[0.0, 2.0]], joint_rate=0.7, torque_rate=2.0)
     shares = {each.limit: each.share for each in active(model, held, limits)}
-    assert shares == {"torque": 0.5, "torque_rate": 0.25, "joint_range": 0.625, "joint_rate": 0.625}
+    assert shares == {"torque": 0.5, "torque_rate": 0.25, "joint_range": 0.75, "joint_rate": 0.625}
     joined = replace(held, linear=True)
     shares = {each.limit: each.share for each in active(model, joined, limits)}
     assert shares["torque"] == (0.5 + 1.0 + 1.0) / 4
@@ -124,11 +126,11 @@ def test_a_link_at_its_largest_deflection_is_named():
 
 def test_keys_of_the_reference_can_be_set(call):
     """Twice the rate limit: v / a + d / v; an effort has a duration and no limits."""
-    words = ("--set", "limits.joint_rate=0.8", "--set", "tolerance=0.02", "--json")
+    words = ("--set", "limits.joint_rate=0.8", "--set", "tolerance=2e-4", "--json")
     assert document(call("optimize", "slide.toml", *words))["duration"] == pytest.approx(0.8 + 1 / 0.8, rel=5e-3)
     words = ("--set", "objective=effort", "--set", "duration=2", "--set", "limits={}", "--set", "end=[0.5]", "--json")
     found = document(call("optimize", "slide.toml", *words))
-    assert found["duration"] == 2.0 and found["cost"] == pytest.approx(0.25 * 12 / 8, rel=1e-2)
+    assert found["duration"] == pytest.approx(2.0) and found["cost"] == pytest.approx(0.25 * 12 / 8, rel=1e-2)
     assert (found["rigid_duration"], found["ratio"], found["limits"]) == (None, None, [])
     assert "rigid arm" not in call("optimize", "slide.toml", *words[:-1]).out
     found = document(call("optimize", "slide.toml", "--set", "objective.time=2", "--json"))
@@ -172,7 +174,9 @@ def test_a_search_that_finds_nothing_says_what_presses(call):
     assert said.err.startswith("flexarm: optimal_motion: arm 'cart': no motion found") and said.err.count("\n") == 1
 
 
-def test_view_writes_the_page_of_the_run(call, tmp_path):
+def test_view_writes_the_page_of_the_run(call, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(pages, "viewed", lambda results: (seen.extend(results), viewed(results))[1])
     said = call("optimize", "slide.toml", "--view")
     assert (said.status, said.err) == (0, "") and said.out.endswith("written: slide.html\n")
     page = (tmp_path / "slide.html").read_text(encoding="utf-8")
@@ -180,7 +184,10 @@ def test_view_writes_the_page_of_the_run(call, tmp_path):
     (tmp_path / "slide.toml").write_text(HEAD + REFERENCE)  # nothing drives it: the motion's own torques do
     found = document(call("optimize", "slide.toml", "--view", "--out", "own.html", "--no-browser", "--json"))
     assert found["written"] == ["own.html"]
-    assert len((tmp_path / "own.html").read_text(encoding="utf-8")) > 0.9 * len(page)
+    assert (tmp_path / "own.html").exists()
+    for result in seen:
+        assert float(result.u.max()) == pytest.approx(1.0) and float(result.q[-1, 0]) == pytest.approx(1.0, abs=0.01)
+    assert len(seen) == 2
     said = call("optimize", "slide.toml", "--view", "--out", "own.txt")
     assert said.status == 2 and "--out own.txt: it must end with .html" in said.err
 
@@ -203,7 +210,10 @@ def test_ctrl_c_gives_the_best_so_far(call, monkeypatch, tmp_path):
     """Its table is shown, no page is made of it, it is not kept, and the status is that of Ctrl-C."""
     found = fa.load_scenario("slide.toml").motion(fa.Model(fa.load("cart.toml")))
 
+    calls = []
+
     def interrupted(*_, **__):
+        calls.append(0)
         warnings.warn("optimal_motion: interrupted; the tip ends 1 m off", InterruptedRun, stacklevel=2)
         return found
 
@@ -214,7 +224,7 @@ def test_ctrl_c_gives_the_best_so_far(call, monkeypatch, tmp_path):
         said = call("optimize", "slide.toml", *words)
         assert (said.status, said.err) == (130, "flexarm: optimal_motion: interrupted; the tip ends 1 m off\n")
         assert said.out.startswith("slide: ") and "written" not in said.out
-    assert not (tmp_path / "slide.html").exists()
+    assert not (tmp_path / "slide.html").exists() and len(calls) == 2
     said = call("optimize", "slide.toml", "--json")
     assert said.status == 130 and json.loads(said.out)["duration"] == found.duration
 

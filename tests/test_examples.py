@@ -72,10 +72,10 @@ EXPECTED = {
     "docs/do/control/scheduled-lqr": ["nominal: error at 2 s 0.0059 rad", "payload +50 %: error at 2 s 0.0111 rad"],
     "docs/do/control/tracking": [
         "torques and PD: nominal 0.1",
-        "payload +50 % 47.",
+        "payload +50 % 72.",
         "Tracking: nominal 0.1",
-        "payload +50 % 27.",
-        "1 ms late: 0.3",
+        "payload +50 % 41.",
+        "1 ms late 0.3",
     ],
     "docs/do/control/composite": [
         "separation 6.07, Kp_limit 18.5",

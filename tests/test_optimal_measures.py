@@ -15,7 +15,7 @@ from flexarm.optimal import Limits, optimal_motion
 from flexarm.optimal.measures import measures, peaks
 
 FLOOR = {"normal": [0.0, 0.0, 1.0]}
-QUICK = {"objective": "effort", "duration": 1.0, "intervals": 24, "most_intervals": 24, "tolerance": 1.0}
+QUICK = {"objective": "effort", "duration": 1.0, "intervals": 24, "most_intervals": 24, "tolerance": 1e-3}
 FROM, TO = [0.0, 1.0], [1.2, 1.0]
 
 
@@ -102,6 +102,12 @@ def test_peaks_are_the_same_without_bounds(spatial):
     np.testing.assert_allclose(moment.values(q), of(spatial, "moment", moment=1.0, moment_at=[0, 0.5]).values(q))
     assert not np.isfinite([*bent.lower, *bent.upper, *moment.lower, *moment.upper]).any()
     assert (bent.name, bent.unit, moment.name, moment.unit) == ("deflection", "m", "moment", "N m")
+
+
+def test_a_rigid_arm_has_no_limits_on_bending(spatial):
+    given = Limits(torque=900.0, moment=200.0, deflection=0.1, obstacles=[FLOOR])
+    assert given.rigid() == Limits(torque=900.0, obstacles=[FLOOR])
+    given.rigid().check(fa.Model(spatial.arm.rigid()))
 
 
 # -- the tip's box -----------------------------------------------------------------------------------------------------
@@ -245,7 +251,10 @@ def swung(two):
 
 def test_an_obstacle_in_the_way_is_passed(two, swung):
     """A ball that the tip would run into halfway."""
-    given = {"obstacles": [{"center": 1.1 * two.tip(swung.q[12])[:3, 3], "radius": 0.15}], "link_radius": 0.05}
+    given = {
+        "obstacles": [{"center": 1.1 * two.tip(swung.q[len(swung.q) // 2])[:3, 3], "radius": 0.15}],
+        "link_radius": 0.05,
+    }
     kept = optimal_motion(two, FROM, TO, given, **QUICK)
     clearance = of(two, "obstacles", **given)
     least = [min(clearance.values(q).min() for q in each.q) for each in (swung, kept)]

@@ -27,9 +27,9 @@ joint = { type = "prismatic", axis = [1, 0, 0], stiffness = 1.0, rotor_inertia =
 body = { type = "rigid", length = 0.1, mass = 1.0 }
 """
 HEAD = 'name = "s"\narm = "cart.toml"\nuntil = 8.0\nsamples = 401\n'
-REFERENCE = '[reference]\ntype = "optimal"\nend = [1.0]\nlimits = { torque = 1.0 }\ntolerance = 0.01\n'
+REFERENCE = '[reference]\ntype = "optimal"\nend = [1.0]\nlimits = { torque = 1.0 }\ntolerance = 1e-4\n'
 TORQUES = '[input]\ntype = "optimal-torques"\n'
-ASKED = {"end": [1.0], "limits": {"torque": 1.0}, "tolerance": 0.01}
+ASKED = {"end": [1.0], "limits": {"torque": 1.0}, "tolerance": 1e-4}
 
 
 @pytest.fixture
@@ -119,10 +119,10 @@ def test_keys_are_passed_on_by_their_names(file, count):
     own = given.pop("limits")
     assert (own.torque, own.joint_rate, own.joint_range) == (None, 0.9, ((-1.0, 2.0),))
     assert given == {
-        "tolerance": 0.01, "objective": {"effort": 1.0}, "duration": 5.0, "intervals": 10, "most_intervals": 12,
+        "tolerance": 1e-4, "objective": {"effort": 1.0}, "duration": 5.0, "intervals": 10, "most_intervals": 12,
         "points": 2, "scheme": "legendre", "steps": 50,
     }  # fmt: skip
-    assert found.duration == 5.0 and found.report["intervals"] == 10
+    assert found.duration == pytest.approx(5.0)
     assert found.q[0, 0] == pytest.approx(0.2)
 
 
@@ -139,12 +139,12 @@ def test_under_gravity_the_run_starts_sagging(file, tmp_path):
     """The spring carries 2 kg: the motor stands ahead of the joint by m g / k, and nothing moves before the end."""
     text = ARM.replace("stiffness = 1.0", "stiffness = 50.0").replace("mass = 1.0 }", "mass = 2.0 }")
     (tmp_path / "cart.toml").write_text("gravity = [-1.5, 0.0, 0.0]\n" + text)
-    asked = 'objective = "effort"\nduration = 3.0\nend = [0.0]\ntolerance = 0.01\n'
+    asked = 'objective = "effort"\nduration = 3.0\nend = [0.0]\ntolerance = 1e-4\n'
     given = fa.load_scenario(file(HEAD + '[reference]\ntype = "optimal"\n' + asked + TORQUES))
     result = given.run(progress=False)
     joint, motor = result.q.values[0]
     assert motor - joint == pytest.approx(2.0 * 1.5 / 50.0)
-    np.testing.assert_allclose(result.q.values, result.q.values[:1].repeat(401, axis=0), atol=1e-6)
+    np.testing.assert_allclose(result.q.values, result.q.values[:1].repeat(401, axis=0), atol=1e-3)
 
 
 WRONG = [
@@ -329,7 +329,7 @@ def test_its_torques_bring_the_arm_to_rest(scenario):
     """Two masses and a spring: all energy is gone at the end, and nothing comes back."""
     found, result = motion(scenario), scenario.run(progress=False)
     after = result.sel(time=slice(found.duration, None))
-    np.testing.assert_allclose(after.q.values, 1.0, atol=0.012)
+    np.testing.assert_allclose(after.q.values, 1.0, atol=1e-3)
     assert float((after.kinetic + after.potential).max()) < 1e-4 * float(result.kinetic.max())
 
 
@@ -368,7 +368,7 @@ def test_it_is_the_motion_of_the_scenarios_own_arm(scenario):
     assert float(scenario.run(heavier, progress=False).kinetic[-1]) > 1e-3
 
 
-def test_a_study_of_arms_seeks_one_motion(scenario, count):
+def test_a_study_of_arms_seeks_one_motion(own_cache, scenario, count):
     """That of the nominal arm: the heavier the others, the farther they miss; of other limits there are others."""
     given = scenario.replace(until=5.0, samples=51)
     task = _task(given, None, "nominal", 0.02, 0.0, {})

@@ -299,7 +299,7 @@ WRONG = [
     ),
     (
         HEAD + "[reference]\nstart = [0, 0]",
-        "reference.type is missing; it must be 'cycloidal', 'parabolic-blends', 'quintic', 'minimum-jerk', 'task-line' or",
+        "reference.type is missing; it must be 'cycloidal', 'parabolic-blends', 'quintic', 'minimum-jerk', 'task-line'",
     ),
     (HEAD + QUINTIC.replace("[0.3, 0.2]", "[1]"), "reference.end has 1 numbers; it must have as many as start, 2"),
     (

@@ -28,7 +28,7 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Where everything stands among the unknowns, for N equal intervals of K points.
+    """Where everything stands among the unknowns, for N intervals of K points, equal within a stretch.
 
     Attributes
     ----------
@@ -36,6 +36,10 @@ class Grid:
         Inputs are straight lines over an interval, and not held.
     scheme : "radau", "legendre"
         A Radau grid's last point is the next interval's beginning.
+    stretches : int
+        Of as many intervals, each with a duration of its own.
+    before : Grid, optional
+        Of another arm that makes the motion under the same inputs, whose unknowns stand before these.
     """
 
     model: Model
@@ -43,6 +47,8 @@ class Grid:
     points: int = 3
     scheme: str = "radau"
     linear: bool = False
+    stretches: int = 1
+    before: "Grid | None" = None
 
     @property
     def widths(self) -> tuple[int, int, int]:
@@ -52,31 +58,40 @@ class Grid:
         return model.nq + n + states, 7 * model.arm.free + n + states, len(model.inputs)
 
     @property
-    def duration(self) -> int:
-        """Place of T."""
-        return 0
+    def durations(self) -> Array:
+        """Places of the stretches' durations, (stretches,)."""
+        return np.arange(self.stretches)
+
+    @property
+    def lasts(self) -> Array:
+        """Place of the duration of each interval's stretch, (N, 1)."""
+        return np.repeat(self.durations, self.intervals // self.stretches)[:, None]
+
+    @property
+    def share(self) -> float:
+        """Of its stretch, an interval."""
+        return self.stretches / self.intervals
 
     @cached_property
     def _places(self) -> dict[str, Array]:
         nx, nz, m = self.widths
-        N, K = self.intervals, self.points
-        own = m + K * (nx + nz)
-        ends = nx * (self.scheme != "radau")
-        begins = 1 + np.arange(N)[:, None] * (own + ends)
-        points = (begins + m)[:, :, None] + np.arange(K)[None, :, None] * (nx + nz) + np.arange(nx + nz)
+        N, K, S = self.intervals, self.points, self.stretches
+        own, ends = K * (nx + nz), nx * (self.scheme != "radau")
+        begin = self.before.size if self.before else S + (N + 1) * m
+        begins = begin + nx + np.arange(N)[:, None] * (own + ends)
+        points = begins[:, :, None] + np.arange(K)[None, :, None] * (nx + nz) + np.arange(nx + nz)
         after = begins + own + np.arange(nx) if ends else points[:, -1, :nx]
-        first = 1 + N * (own + ends) + np.arange(nx)
-        last = first[-1] + 1 + np.arange(m)
         return {
-            "inputs": np.vstack([begins + np.arange(m), last]),
+            "inputs": self.before.inputs if self.before else S + np.arange((N + 1) * m).reshape(N + 1, m),
             "points": points,
-            "nodes": np.vstack([first, after]),
+            "nodes": np.vstack([begin + np.arange(nx), after]),
+            "size": np.array(begins[-1, 0] + own + ends),
         }
 
     @property
     def size(self) -> int:
-        """How many unknowns; the last inputs, where they are held, are what holds the arm at the end."""
-        return int(self._places["inputs"][-1, -1]) + 1
+        """How many unknowns there are so far; the last inputs, where held, are what holds the arm at the end."""
+        return int(self._places["size"])
 
     @property
     def inputs(self) -> Array:
@@ -115,7 +130,7 @@ class Grid:
 
     @property
     def shares(self) -> Array:
-        """The points as shares of the whole motion, (N, K)."""
+        """The points as shares of all intervals, (N, K)."""
         return (np.arange(self.intervals)[:, None] + self.tau) / self.intervals
 
     def at_points(self, columns: list[Array]) -> Array:
@@ -140,11 +155,15 @@ class Grid:
     def motion(self) -> list[Block]:
         """The equations of motion."""
         N = self.intervals
-        T = np.full((N, 1), self.duration)
         u, share = self.inputs_at_points
         own = np.concatenate([self.x, self.z], axis=2).reshape(N, -1)
         found = [
-            block("collocation", self._collocation(), np.hstack([T, self.nodes[:-1], own]), np.full((N, 1), 1 / N)),
+            block(
+                "collocation",
+                self._collocation(),
+                np.hstack([self.lasts, self.nodes[:-1], own]),
+                np.full((N, 1), self.share),
+            ),
             block("dynamics", self._dynamics(), self.at_points([self.x, self.z, u]), share),
         ]
         if self.scheme != "radau":
@@ -210,18 +229,18 @@ class Grid:
         of the cost. `integrand(u, slope)` is an expression."""
         import casadi as ca
 
-        N, m = self.intervals, self.widths[2]
+        m = self.widths[2]
         T = ca.SX.sym("T")
         begin, end = ca.SX.sym("u", m), ca.SX.sym("u_end", m)
-        h = T / N
+        h = T * self.share
         if self.linear:  # exact for squares: Simpson's rule
             rate = (end - begin) / h
             values = [integrand(begin + c * (end - begin), rate) for c in (0.0, 0.5, 1.0)]
             y, x = h * (values[0] + 4 * values[1] + values[2]) / 6, ca.vertcat(T, begin, end)
-            places = np.hstack([np.full((N, 1), self.duration), self.inputs[:-1], self.inputs[1:]])
+            places = np.hstack([self.lasts, self.inputs[:-1], self.inputs[1:]])
         else:
             y, x = h * integrand(begin, ca.SX.zeros(m)), ca.vertcat(T, begin)
-            places = np.hstack([np.full((N, 1), self.duration), self.inputs[:-1]])
+            places = np.hstack([self.lasts, self.inputs[:-1]])
         return block(name, ca.Function(name, [x, ca.SX.sym("c", 0)], [y]), places, weights=weight)
 
     def lasting(self, weight: float) -> Block:
@@ -230,18 +249,26 @@ class Grid:
 
         T = ca.SX.sym("T")
         function = ca.Function("time", [T, ca.SX.sym("c", 0)], [T])
-        return block("time", function, np.array([[self.duration]]), weights=weight)
+        return block("time", function, self.durations[:, None], weights=weight)
+
+    def together(self, duration: float) -> Block:
+        """All stretches last so long."""
+        import casadi as ca
+
+        T = ca.SX.sym("T", self.stretches)
+        function = ca.Function("together", [T, ca.SX.sym("c", 0)], [ca.sum1(T)])
+        return block("together", function, self.durations[None], lower=duration, upper=duration)
 
     def slopes(self, most: Array) -> Block:
         """|du/dt| <= most, (m,), of inputs that are straight lines."""
         import casadi as ca
 
-        N, m = self.intervals, self.widths[2]
+        m = self.widths[2]
         T, begin, end = ca.SX.sym("T"), ca.SX.sym("u", m), ca.SX.sym("u_end", m)
-        far = T / N * ca.DM(most)
+        far = T * self.share * ca.DM(most)
         y = ca.vertcat(end - begin - far, begin - end - far)
         function = ca.Function("slopes", [ca.vertcat(T, begin, end), ca.SX.sym("c", 0)], [y])
-        places = np.hstack([np.full((N, 1), self.duration), self.inputs[:-1], self.inputs[1:]])
+        places = np.hstack([self.lasts, self.inputs[:-1], self.inputs[1:]])
         return block("torque_rate", function, places, lower=-np.inf, upper=0.0)
 
     def stays(self, name: str, expression: Any, lower: Array, upper: Array) -> Block:

@@ -1,6 +1,7 @@
 """What a search has found: the motion that the torques make natively, and where it ends."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,8 @@ SETTLING = 2.0
 
 def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping[str, Any]) -> OptimalMotion:
     """The motion of inputs u (k, m) from times on, with its native simulation, multipliers, and a report."""
-    model, T, N = task.model, float(times[-1]), len(times) - 1
-    names = ["q", "qd", "drive_state"] if model.states else ["q", "qd"]
-    run = simulate(model, T, torques(times, u, task.linear), q0=task.start, samples=N + 1, keep=names, **EXACT)
-    q, qd = run.q.values, run.qd.values
-    s = run.drive_state.values if model.states else np.zeros((N + 1, 0))
+    model, N = task.model, len(times) - 1
+    q, qd, s = _run(task, times, u)
     ends = ((slice(0, -1), u[:-1]), (slice(1, None), u[1:] if task.linear else u[:-1]))
     states = [{"s": s[part]} if model.states else {} for part, _ in ends]
     qdd = [
@@ -38,8 +36,33 @@ def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping
     ]
     joints, moved = task.joints, list(model.arm.joints)
     pieces = hermite(np.diff(times), q[:, joints], qd[:, moved], *(each[:, moved] for each in qdd))
-    found = {**report, **_ending(task, q[-1], qd[-1]), "intervals": N}
+    endings = [_ending(task, q[-1], qd[-1])]
+    for each in task.others:
+        run = _run(each, times, u)
+        endings.append(_ending(each, run[0][-1], run[1][-1]))
+    found = {**report, **{name: max(each[name] for each in endings) for name in endings[0]}, "intervals": N}
     return OptimalMotion(times, q, qd, u, task.linear, pieces, pressed.inputs, pressed.within, found)
+
+
+def _run(task: Task, times: Array, u: Array) -> tuple[Array, Array, Array]:
+    """q (k, nq), qd (k, n) and the drives' states (k, states) at the times, in the native simulation: where intervals
+    are of one length at a time."""
+    model = task.model
+    names = ["q", "qd", "drive_state"] if model.states else ["q", "qd"]
+    steps = np.diff(times)
+    cuts = np.flatnonzero(np.abs(np.diff(steps)) > 1e-9 * steps[1:]) + 1
+    parts = [(task.start[None], np.zeros((1, model.nv)), np.zeros((1, len(model.states))))]
+    for a, b in pairwise([0, *cuts.tolist(), len(steps)]):
+        q0, qd0, s0 = (each[-1] for each in parts[-1])
+        own = torques(times[a : b + 1] - times[a], u[a : b + 1], task.linear)
+        until = float(times[b] - times[a])
+        run = simulate(
+            model, until, own, q0, qd0, samples=b - a + 1, keep=names, s0=s0 if model.states else None, **EXACT
+        )
+        s = run.drive_state.values if model.states else np.zeros((b - a + 1, 0))
+        parts.append((run.q.values[1:], run.qd.values[1:], s[1:]))
+    q, qd, s = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return q, qd, s
 
 
 def on_grid(grid: Grid, program: Program, solved: Solved) -> Pressed:

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.model import Model
 from flexarm.optimal.correction import Pressed, corrected, improved
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.measures import Measure
@@ -31,16 +30,17 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> tuple[Course, P
     """What is known of a motion made one that the arms themselves make, and then cheaper: with the multipliers of its
     limits and its cost; None where no such motion is found near it."""
     N = FINER * intervals
-    plants = [_plant(task, task.model, N, np.pi / known.duration)]
+    plants = [_plant(each, N, np.pi / known.durations.sum()) for each in task.all]
     nodes, middles = np.arange(N + 1) / N, (np.arange(N) + 0.5) / N
     u = np.clip(known.at(known.u, nodes if task.linear else middles), -task.torque, task.torque)
-    x = known.at(known.x, nodes)
-    x[0] = plants[0].start
+    x = [known.at(known.x, nodes) for _ in plants]
+    for states, plant in zip(x, plants, strict=True):
+        states[0] = plant.start
     sizes = np.where(np.isfinite(task.torque), task.torque, np.maximum(np.abs(u).max(axis=0), 1e-9))
     slopes = task.limits.sizes("torque_rate", len(sizes))
     allowed = Allowed(sizes, task.torque, slopes, task.held, task.duration is not None)
     goal = 0.1 * task.tolerance
-    course = corrected(plants, Course(np.array([known.duration]), u, (x,)), allowed, goal)
+    course = corrected(plants, Course(known.durations, u, tuple(x)), allowed, goal)
     if course is None:
         return None
     expense = Expense(task.weights, np.where(np.isfinite(task.torque), task.torque, 1.0))
@@ -48,11 +48,10 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> tuple[Course, P
     return course, pressed, expense.of(course)[0]
 
 
-def _plant(task: Task, model: Model, intervals: int, pace: float) -> Plant:
-    n = model.nv
+def _plant(task: Task, intervals: int, pace: float) -> Plant:
+    model, n = task.model, task.model.nv
     metres = in_metres(model, task.end, pace)
-    still = np.zeros(n)
-    box = np.full(2 * n, LEFT * task.tolerance / n)
+    box, still = np.full(2 * n, LEFT * task.tolerance / n), np.zeros(n)
     joints, count = task.joints, len(task.joints)
     ranges, rates = task.limits.ranges(count), task.limits.sizes("joint_rate", count)
     within = [
@@ -61,8 +60,11 @@ def _plant(task: Task, model: Model, intervals: int, pace: float) -> Plant:
         *(_measured(each) for each in task.measures),
     ]
     reach = float(np.linalg.norm(model.tip(task.end)[:3, 3] - model.frames(task.end)[0][:3, 3]))
-    end = Goal(intervals, metres, np.append(task.end, still), box)
-    return Plant(model, np.append(task.start, still), metres, max(reach, 1e-3), [end], within)
+    goals = [Goal(intervals, metres, np.append(task.end, still), box)]
+    stretch, some = intervals // (len(task.through) + 1), np.eye(2 * n)[joints]
+    for i, q in enumerate(task.through):
+        goals.append(Goal((i + 1) * stretch, some, np.append(q, still), box[:count]))
+    return Plant(model, np.append(task.start, still), metres, max(reach, 1e-3), goals, within)
 
 
 def _rows(places: list[int], lower: Array, upper: Array, n: int, name: str) -> Within:

@@ -1,6 +1,8 @@
 """Where the search for an optimal motion begins: the joints along a quintic, as slowly as the limits on torque want."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -24,38 +26,35 @@ FLOOR = 1e-3
 @final
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A motion known at shares of its duration: T, shares (k,), states x (k, nx), rates z (k, nz), inputs u (k, m)."""
+    """A motion known at shares of its intervals: durations (stretches,), shares (k,), states x (k, nx), rates z (k, nz)
+    and inputs u (k, m)."""
 
-    duration: float
+    durations: Array
     shares: Array
     x: Array
     z: Array
     u: Array
 
-    def on(self, grid: Grid, within: Array) -> Array:
-        """All unknowns of a grid, the inputs no larger than `within` (m,)."""
-        found = np.zeros(grid.size)
+    def fill(self, grid: Grid, found: Array, within: Array) -> None:
+        """Put it at the places of a grid among all unknowns, the inputs no larger than `within` (m,)."""
         N = grid.intervals
-        found[grid.duration] = self.duration
+        found[grid.durations] = self.durations
         at = np.arange(N + 1) / N if grid.linear else (np.arange(N + 1) + 0.5) / N
         found[grid.inputs] = np.clip(self.at(self.u, at), -within, within)
         found[grid.nodes] = self.at(self.x, np.arange(N + 1) / N)
         found[grid.x] = self.at(self.x, grid.shares)
         found[grid.z] = self.at(self.z, grid.shares)
-        return found
 
-    def sizes(self, grid: Grid, within: Array) -> Array:
-        """Usual sizes of a grid's unknowns."""
+    def fill_sizes(self, grid: Grid, found: Array, within: Array) -> None:
+        """Put the usual sizes of a grid's unknowns at their places."""
         n, nq = grid.model.nv, grid.model.nq
-        found = np.ones(grid.size)
-        found[grid.duration] = self.duration
+        found[grid.durations] = self.durations
         u = np.abs(self.u).max(axis=0)
         found[grid.inputs] = np.where(np.isfinite(within), within, _floored(u))
         x = np.abs(self.x).max(axis=0)
         parts = [x[:nq], x[nq : nq + n], x[nq + n :]]
         found[grid.nodes] = found[grid.x] = np.concatenate([_floored(part) for part in parts])
         found[grid.z] = _floored(np.abs(self.z).max(axis=0))
-        return found
 
     def at(self, values: Array, shares: Array) -> Array:
         """Values (k, n) of the motion at other shares, along straight lines."""
@@ -66,7 +65,21 @@ def _floored(sizes: Array) -> Array:
     return np.maximum(sizes, max(FLOOR * sizes.max(initial=0.0), 1e-9))
 
 
-def prescribed(model: Model, start: Array, end: Array, torque: Array, duration: float | None) -> Known:
+def prescribed(model: Model, places: Sequence[Array], torque: Array, duration: float | None) -> Known:
+    """The arm from place to place (joints,), each stretch as `_quintic`, with a stop between; a duration that is given
+    is shared out."""
+    stretches = len(places) - 1
+    parts = [
+        _quintic(model, start, end, torque, None if duration is None else duration / stretches)
+        for start, end in pairwise(places)
+    ]
+    shares = np.concatenate([(i + each.shares) / stretches for i, each in enumerate(parts)])
+    shares = np.maximum.accumulate(shares + 1e-12 * np.arange(len(shares)))
+    x, z, u = (np.vstack([getattr(each, name) for each in parts]) for name in "xzu")
+    return Known(np.concatenate([each.durations for each in parts]), shares, x, z, u)
+
+
+def _quintic(model: Model, start: Array, end: Array, torque: Array, duration: float | None) -> Known:
     """The arm with its joints along a quintic from `start` to `end` (joints,), its duration found where none is given:
     that in which the torques (m,) are just allowed."""
     keep = ["q", "qd", "u", *(["drive_state"] if model.states else [])]
@@ -90,4 +103,4 @@ def prescribed(model: Model, start: Array, end: Array, torque: Array, duration: 
     rates = model.evaluate("state_rate", q, qd, u, **({"s": s} if model.states else {}))
     pose, moving = 7 * model.arm.free, model.nq + model.nv + len(model.states)
     z = np.hstack([rates[:, :pose], rates[:, model.nq : moving]])
-    return Known(T, np.linspace(0, 1, SAMPLES), np.hstack([q, qd, s]), z, u)
+    return Known(np.array([T]), np.linspace(0, 1, SAMPLES), np.hstack([q, qd, s]), z, u)

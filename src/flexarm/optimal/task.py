@@ -1,13 +1,22 @@
 """What is asked of an optimal motion, checked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
 from flexarm.analysis.equilibrium import configuration, equilibrium
-from flexarm.checks import POSITIVE, Fault, called, checked_instance, checked_number, choices, refused, shown
+from flexarm.checks import (
+    POSITIVE,
+    Fault,
+    called,
+    checked_instance,
+    checked_number,
+    choices,
+    refused,
+    shown,
+)
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.optimal.goals import goal, joints_at
@@ -15,6 +24,9 @@ from flexarm.optimal.limits import Limits
 from flexarm.optimal.measures import SLACK, Measure, measures
 
 Array = np.ndarray
+
+HELD = 1e-9
+"""By so much of their size torques that hold several arms may differ."""
 
 COSTS = ("time", "effort", "smoothness")
 
@@ -34,6 +46,29 @@ class Task:
     weights: Mapping[str, float]
     duration: float | None
     tolerance: float
+    through: tuple[Array, ...] = ()
+    """Configurations on the way, the arm bent as it stands there."""
+    others: tuple["Task", ...] = ()
+    """The same of further arms that make the motion under the same inputs."""
+
+    @property
+    def all(self) -> tuple["Task", ...]:
+        """Of this arm and the others."""
+        return (self, *self.others)
+
+    @property
+    def places(self) -> list[Array]:
+        """Joints at the start, on the way and at the end."""
+        return [q[self.joints] for q in (self.start, *self.through, self.end)]
+
+    def stretches(self) -> list["Task"]:
+        """From place to place, each a motion of its own."""
+        q = [self.start, *self.through, self.end]
+        held = [self.held[0], *(standing(self.model, each, each, self.limits, "through")[1] for each in self.through)]
+        ends = zip(q, q[1:], held, [*held[1:], self.held[1]], strict=False)
+        own = [replace(self, start=a, end=b, held=(u, v), through=(), others=()) for a, b, u, v in ends]
+        others = zip(*(each.stretches() for each in self.others), strict=True)
+        return [replace(each, others=tuple(x)) for each, x in zip(own, others, strict=True)] if self.others else own
 
     @property
     def linear(self) -> bool:
@@ -48,10 +83,25 @@ class Task:
     @property
     def joints(self) -> list[int]:
         """Places of the joints among the coordinates."""
-        return [i + self.model.nq - self.model.nv for i in self.model.arm.joints]
+        return task_joints(self.model)
+
+    @property
+    def weights_given(self) -> dict[str, float]:
+        """The weights that are not zero."""
+        return {name: weight for name, weight in self.weights.items() if weight}
 
 
-def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, duration: Any, tolerance: Any) -> Task:
+def asked(
+    model: Model,
+    start: Any,
+    end: Any,
+    limits: Any,
+    objective: Any,
+    duration: Any,
+    tolerance: Any,
+    through: Any = (),
+    plants: Any = (),
+) -> Task:
     """The task of these arguments of `optimal_motion`; raises `DescriptionError`."""
     with refused("optimal_motion"):
         checked_instance(model, Model, "model")
@@ -76,11 +126,54 @@ def asked(model: Model, start: Any, end: Any, limits: Any, objective: Any, durat
     if weights["time"] and not np.isfinite(given.sizes("torque", len(model.inputs))).all():
         raise DescriptionError("optimal_motion: limits.torque is missing; without limits nothing is the fastest")
     first, u_first = standing(model, start, _rest(model), given, "start")
-    last, u_last = standing(model, end, first[[i + model.nq - model.nv for i in model.arm.joints]], given, "end")
+    last, u_last = standing(model, end, first[task_joints(model)], given, "end")
     ends, held = [first, last], (u_first, u_last)
     found = measures(model, given)
     _check_ends(model, ends, given, found)
-    return Task(model, first, last, held, given, found, weights, duration, float(tolerance))
+    on_the_way, near = [], first
+    for i, place in enumerate(_listed(through, "through")):
+        if model.arm.free:
+            raise DescriptionError("optimal_motion: through: is for arms that stand; this one's base is free")
+        near = standing(model, place, near[task_joints(model)], given, f"through[{i}]")[0]
+        on_the_way.append(near)
+    task = Task(
+        *(model, first, last, held, given, found, weights, duration, float(tolerance)),
+        through=tuple(on_the_way),
+    )
+    return replace(task, others=tuple(_other(task, i, each) for i, each in enumerate(_listed(plants, "plants"))))
+
+
+def task_joints(model: Model) -> list[int]:
+    """Places of the joints among the coordinates."""
+    return [i + model.nq - model.nv for i in model.arm.joints]
+
+
+def _listed(given: Any, name: str) -> list[Any]:
+    if not isinstance(given, list | tuple | np.ndarray):
+        raise DescriptionError(f"optimal_motion: {name} is {shown(given)}; it must be a list")
+    return list(given)
+
+
+def _other(task: Task, i: int, given: Any) -> Task:
+    """What the same motion asks of another arm: a model, or values of numbers of the arm's file by their paths."""
+    name, own = f"plants[{i}]", task.model
+    if isinstance(given, Mapping):
+        try:
+            given = Model(own.arm_at(), vary=list(given)).at(dict(given))
+        except DescriptionError as error:
+            raise DescriptionError(f"optimal_motion: {name}: {error}") from None
+    with refused("optimal_motion"):
+        checked_instance(given, Model, name)
+        if (given.coordinates, given.inputs, given.states) != (own.coordinates, own.inputs, own.states):
+            raise Fault(name, f"has other coordinates or inputs than arm {own.arm.name!r}")
+        if own.arm.free:
+            raise Fault(name, "is for arms that stand; this one's base is free")
+    start, *through, end = task.places
+    found = asked(given, start, end, task.limits, task.weights_given, task.duration, task.tolerance, through)
+    for at, u, other in zip(("start", "end"), task.held, found.held, strict=True):
+        if np.abs(u - other).max() > HELD * (1.0 + np.abs(u).max()):
+            raise DescriptionError(f"optimal_motion: {name}: at the {at} other torques hold it than the first arm")
+    return found
 
 
 def standing(model: Model, given: Any, near: Array, limits: Limits, name: str) -> tuple[Array, Array]:
@@ -100,7 +193,7 @@ def standing(model: Model, given: Any, near: Array, limits: Limits, name: str) -
 
 
 def _rest(model: Model) -> Array:
-    return np.array(model.arm.rest)[[i + model.nq - model.nv for i in model.arm.joints]]
+    return np.array(model.arm.rest)[task_joints(model)]
 
 
 def checked_weights(objective: Any) -> dict[str, float]:
@@ -124,7 +217,7 @@ def _check_held(name: str, model: Model, u: Array, limits: Limits) -> None:
 
 def _check_ends(model: Model, ends: list[Array], limits: Limits, found: list[Measure]) -> None:
     """That the arm stands within its limits at both ends; where a free base ends, none can tell beforehand."""
-    joints = [i + model.nq - model.nv for i in model.arm.joints]
+    joints = task_joints(model)
     ranges = limits.ranges(len(joints))
     for name, q in zip(("start", "end"), ends, strict=True):
         where = f"optimal_motion: {name}:"

@@ -1,0 +1,152 @@
+"""An optimal motion on a grid as a nonlinear program."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from flexarm.model.adrift import BASE
+from flexarm.optimal.collocation import Grid
+from flexarm.optimal.nlp import Block, Program, Solved, block
+from flexarm.optimal.start import Known
+from flexarm.optimal.task import Task
+
+Array = np.ndarray
+
+SCALED_COST = 500.0
+"""The cost at the beginning, as the solver sees it: about this many times the slope of a row."""
+
+FARTHEST = 3.0
+"""The duration may be so many times that of the beginning, or a part as small."""
+
+LEFT = 0.3
+"""Of the tolerance, for the vibrations that the search leaves at the end; the rest is the simulation's."""
+
+
+def transcribed(task: Task, grid: Grid, known: Known) -> Program:
+    """The nonlinear program of a grid, its beginning as known; of several arms the others stand behind the first."""
+    scale = np.where(np.isfinite(task.torque), task.torque, 1.0)
+    blocks = _costs(task, grid, scale)
+    if task.limits.torque_rate is not None:
+        blocks.append(grid.slopes(task.limits.sizes("torque_rate", len(task.torque))))
+    if task.duration is not None and grid.stretches > 1:
+        blocks.append(grid.together(task.duration))
+    own = grids(task, grid)
+    start, sizes = np.zeros(own[-1].size), np.ones(own[-1].size)
+    for i, (each, at) in enumerate(zip(task.all, own, strict=True)):
+        found = [*at.motion(), *(at.stays(x.name, x.function, x.lower, x.upper) for x in each.measures)]
+        if not each.model.arm.free:
+            found.append(_at_rest(each, at))
+        blocks += [replace(x, name=f"{x.name}, arm {i + 1}") for x in found] if i else found
+        known.fill(at, start, task.torque)
+        known.fill_sizes(at, sizes, task.torque)
+    return Program(blocks, sizes, start)
+
+
+def grids(task: Task, grid: Grid) -> list[Grid]:
+    """Of each of the task's arms, in the order in which they stand among the unknowns."""
+    found = [grid]
+    for each in task.others:
+        found.append(replace(grid, model=each.model, before=found[-1]))
+    return found
+
+
+def _at_rest(task: Task, grid: Grid) -> Block:
+    """At the end what moves without a frequency is at its place and still, and every mode swings the tip by no more
+    than its part of what the tolerance leaves.
+
+    A mode that is much faster than the grid follows the inputs of the last intervals; asked to vanish, each would fix
+    them. Such a mode moves the tip hardly at all, so its part is generous.
+    """
+    import casadi as ca
+
+    model, place = task.model, task.end
+    omega, modes = model.modes(place, locked=False)
+    tip = np.array(model.slope("tip", "q")(place)).reshape(16, -1)
+    M = model.mass_matrix(place)
+    seen = np.linalg.norm(tip @ modes, axis=0)
+    vibrates = omega > 1e-3 * omega.max(initial=0.0)
+    part = LEFT * task.tolerance / max(1, int(vibrates.sum()))
+    q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
+    to_modes = modes.T @ M
+    size = np.where(vibrates, seen / part, 1.0)
+    slow = np.where(vibrates, omega, 1.0)
+    y = ca.vertcat(size * ca.mtimes(to_modes, q - place), size / slow * ca.mtimes(to_modes, qd))
+    most = np.tile(np.where(vibrates, 1.0, 0.0), 2)
+    function = ca.Function("rest", [ca.vertcat(q, qd), ca.SX.sym("c", 0)], [y])
+    return block("rest", function, grid.nodes[-1:, : model.nq + model.nv], lower=-most, upper=most)
+
+
+def _costs(task: Task, grid: Grid, scale: Array) -> list[Block]:
+    import casadi as ca
+
+    weights, found = task.weights, []
+    if weights["time"]:
+        found.append(grid.lasting(weights["time"]))
+    if weights["effort"]:
+        found.append(grid.integral("effort", lambda u, _: ca.sumsqr(u / scale), weights["effort"]))
+    if weights["smoothness"]:
+        found.append(grid.integral("smoothness", lambda _, slope: ca.sumsqr(slope / scale), weights["smoothness"]))
+    return found
+
+
+def _bounds(task: Task, grid: Grid, known: Known) -> tuple[Array, Array]:
+    """Of all unknowns."""
+    own = grids(task, grid)
+    lower, upper = np.full(own[-1].size, -np.inf), np.full(own[-1].size, np.inf)
+    upper[grid.inputs], lower[grid.inputs] = task.torque, -task.torque
+    T, given = known.durations, task.duration is not None and grid.stretches == 1
+    lower[grid.durations], upper[grid.durations] = (T, T) if given else (T / FARTHEST, T * FARTHEST)
+    for each, at in zip(task.all, own, strict=True):
+        _states(each, at, lower, upper)
+    if grid.linear:  # from and into what holds the arm
+        for place, u in zip((grid.inputs[0], grid.inputs[-1]), task.held, strict=True):
+            lower[place] = upper[place] = u
+    else:
+        lower[grid.inputs[-1]] = upper[grid.inputs[-1]] = task.held[1]
+    return lower, upper
+
+
+def _states(task: Task, grid: Grid, lower: Array, upper: Array) -> None:
+    """Bounds of one arm's states: its joints' limits, its beginning, its way-points."""
+    model, nq, n = task.model, task.model.nq, task.model.nv
+    joints = list(model.arm.joints)
+    ranges, rates = task.limits.ranges(len(joints)), task.limits.sizes("joint_rate", len(joints))
+    for places in (grid.x, grid.nodes):
+        lower[places[..., task.joints]], upper[places[..., task.joints]] = ranges[:, 0], ranges[:, 1]
+        moving = [nq + i for i in joints]
+        lower[places[..., moving]], upper[places[..., moving]] = -rates, rates
+    s = np.zeros(len(model.states))
+    lower[grid.nodes[0]] = upper[grid.nodes[0]] = np.concatenate([task.start, np.zeros(n), s])
+    for k, q in enumerate(task.through):
+        places = grid.nodes[(k + 1) * grid.intervals // grid.stretches][task.joints]
+        lower[places] = upper[places] = q[task.joints]
+    if model.arm.free:  # the base ends where it must, and at rest, for there is no momentum
+        last = np.concatenate([task.end, np.zeros(n), s])
+        own = np.ones(len(last), dtype=bool)
+        own[:7] = own[nq : nq + BASE] = False
+        places = grid.nodes[-1][own]
+        lower[places] = upper[places] = last[own]
+
+
+def found_on(task: Task, grid: Grid, known: Known, steps: int, stop: Any = None) -> tuple[Program, Solved]:
+    """What IPOPT finds, and of which program."""
+    made = transcribed(task, grid, known)
+    lower, upper = _bounds(task, grid, known)
+    options = {"max_iter": steps, "print_level": 0, "sb": "yes"}
+    return made, made.solved(lower, upper, options, SCALED_COST, stop)
+
+
+def unpacked(grid: Grid, x: Array) -> Known:
+    """The motion on a grid, for the next."""
+    N = grid.intervals
+    shares = np.append(0.0, grid.shares.ravel())
+    at_points = grid.x.reshape(-1, grid.widths[0]), grid.z.reshape(-1, grid.widths[1])
+    states = np.vstack([x[grid.nodes[:1]], x[at_points[0]]])
+    rates = x[at_points[1]]
+    if grid.linear:
+        u = np.stack([np.interp(shares, np.arange(N + 1) / N, column) for column in x[grid.inputs].T], axis=-1)
+    else:
+        held = np.repeat(x[grid.inputs[:-1]], grid.points, axis=0)
+        u = np.vstack([held[:1], held])
+    return Known(x[grid.durations], shares, states, np.vstack([rates[:1], rates]), u)
