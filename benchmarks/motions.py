@@ -197,7 +197,8 @@ def fastest(model: fa.Model, case: Case) -> Solved:
     """The optimal motion; raises `FlexarmError` where none is found."""
     limits = {"torque": list(case.limit), **case.also}
     began, worked = perf_counter(), process_time()
-    patience = threading.Timer(PATIENCE, signal.raise_signal, [signal.SIGINT])
+    main = threading.main_thread().ident
+    patience = threading.Timer(PATIENCE, signal.pthread_kill, [main, signal.SIGINT])
     patience.start()
     try:
         with warnings.catch_warnings(record=True) as heard:

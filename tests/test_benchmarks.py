@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from itertools import pairwise
+from threading import Event
 
 import numpy as np
 import pytest
@@ -220,3 +221,14 @@ def test_a_case_without_a_motion_has_a_row_that_says_so(monkeypatch):
     assert [row[1] for row in table.rows] == ["none: no motion found"] * 2 and table.rows[0][-1] == "**no**"
     assert len({len(row) for row in table.rows} | {len(table.columns)}) == 1
     assert all("none" in row[2] for row in motions.solved_exactly().rows)
+
+
+def test_a_search_that_takes_too_long_is_interrupted_and_said_to_be(monkeypatch):
+    def endless(*_, **__):
+        Event().wait(60.0)
+
+    monkeypatch.setattr(motions, "PATIENCE", 0.2)
+    monkeypatch.setattr(motions, "optimal_motion", endless)
+    case = motions.CASES["two masses"]
+    with pytest.raises(fa.FlexarmError, match=r"nothing after 0.2 s"):
+        motions.fastest(fa.Model(case.arm()), case)
