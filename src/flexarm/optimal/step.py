@@ -100,7 +100,9 @@ class Step:
 
 def moved(plants: Sequence[Plant], course: Course, step: Step, share: float, allowed: Allowed) -> Course:
     """A share of the way that a step goes."""
-    u = np.clip(course.u + share * step.u * allowed.sizes, -allowed.most, allowed.most)
+    u = course.u
+    if not allowed.switched:
+        u = np.clip(u + share * step.u * allowed.sizes, -allowed.most, allowed.most)
     x = []
     for plant, old, dz in zip(plants, course.x, step.states, strict=True):
         new = old.copy()
