@@ -1,12 +1,16 @@
 """What a task asks of the arms that make the motion, for the correction of what a grid has found."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 
 from flexarm.optimal.correction import Pressed, corrected, improved
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.measures import Measure
+from flexarm.optimal.polish import polished
+from flexarm.optimal.program import most
 from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import Known
 from flexarm.optimal.step import Allowed
@@ -17,6 +21,9 @@ Array = np.ndarray
 LEFT = 0.3
 """Of the tolerance, for what is left at the end: as much for the places as for the rates, over all coordinates."""
 
+ROUGH = 1e-3
+"""By so much of it a peak may grow when a motion is corrected."""
+
 FINER = 2
 """Intervals of a course in one of the grid."""
 
@@ -26,11 +33,31 @@ def is_shot(task: Task) -> bool:
     return not task.model.arm.free and not task.model.states
 
 
-def shot(task: Task, known: Known, intervals: int, stop: Any) -> tuple[Course, Pressed, float] | None:
-    """What is known of a motion made one that the arms themselves make, and then cheaper: with the multipliers of its
-    limits and its cost; None where no such motion is found near it."""
+@final
+@dataclass(frozen=True, eq=False)
+class Shot:
+    """A motion that the arms make.
+
+    Attributes
+    ----------
+    times, u : (N + 1,), (N, m) or (N + 1, m)
+    pressed : Pressed
+    cost : float
+        But for peaks, which follow from the whole motion.
+    """
+
+    times: Array
+    u: Array
+    pressed: Pressed
+    cost: float
+
+
+def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
+    """What is known of a motion made one that the arms themselves make, and then cheaper; None where no such motion is
+    found near it."""
     N = FINER * intervals
-    plants = [_plant(each, N, np.pi / known.durations.sum()) for each in task.all]
+    pace, peaks = np.pi / known.durations.sum(), [_bounded(each, known.x) for each in task.peaks]
+    plants = [_plant(each, peaks if each is task else [], N, pace) for each in task.all]
     nodes, middles = np.arange(N + 1) / N, (np.arange(N) + 0.5) / N
     u = np.clip(known.at(known.u, nodes if task.linear else middles), -task.torque, task.torque)
     x = [known.at(known.x, nodes) for _ in plants]
@@ -45,10 +72,25 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> tuple[Course, P
         return None
     expense = Expense(task.weights, np.where(np.isfinite(task.torque), task.torque, 1.0))
     course, pressed = improved(plants, course, allowed, goal, expense, stop)
-    return course, pressed, expense.of(course)[0]
+    sharp = polished(plants, course, pressed, allowed, goal, expense, stop) if _is_fastest(task) else None
+    if sharp is None:
+        return Shot(course.times, course.u, pressed, expense.of(course)[0])
+    times, u, pressed = sharp
+    return Shot(times, u, pressed, float(times[-1]) * task.weights["time"])
 
 
-def _plant(task: Task, intervals: int, pace: float) -> Plant:
+def _bounded(peak: Measure, x: Array) -> Measure:
+    """A peak no larger than it is in states that are known."""
+    p = np.full(len(peak.lower), (1.0 + ROUGH) * most(peak, x[:, : peak.function.numel_in(0)]))
+    return replace(peak, lower=-p, upper=p)
+
+
+def _is_fastest(task: Task) -> bool:
+    """Whether nothing but the time counts."""
+    return set(task.weights_given) == {"time"}
+
+
+def _plant(task: Task, peaks: Sequence[Measure], intervals: int, pace: float) -> Plant:
     model, n = task.model, task.model.nv
     metres = in_metres(model, task.end, pace)
     box, still = np.full(2 * n, LEFT * task.tolerance / n), np.zeros(n)
@@ -57,7 +99,7 @@ def _plant(task: Task, intervals: int, pace: float) -> Plant:
     within = [
         _rows(joints, ranges[:, 0], ranges[:, 1], n, "joint_range"),
         _rows([n + i for i in model.arm.joints], -rates, rates, n, "joint_rate"),
-        *(_measured(each) for each in task.measures),
+        *(_measured(each) for each in [*task.measures, *peaks]),
     ]
     reach = float(np.linalg.norm(model.tip(task.end)[:3, 3] - model.frames(task.end)[0][:3, 3]))
     asked = slice(0 if task.placed else len(joints), None)  # the first rows are how far the joints are off

@@ -20,7 +20,7 @@ from flexarm.optimal.motion import OptimalMotion, joined
 from flexarm.optimal.nlp import Program, Solved
 from flexarm.optimal.outcome import motion, on_grid
 from flexarm.optimal.plants import is_shot, shot
-from flexarm.optimal.program import found_on, unpacked
+from flexarm.optimal.program import found_on, most, unpacked
 from flexarm.optimal.start import Known, prescribed
 from flexarm.optimal.task import Task, asked
 
@@ -69,7 +69,8 @@ def optimal_motion(
         See `Limits`. The fastest motion needs limits on torque.
     objective : str or dict
         "time", "effort" (the integral of the sum of u^2, each as a share of its limit, or in its own unit where it has
-        none), "smoothness" (the same of du/dt, times s^2), or weights of them: {"time": 1.0, "effort": 0.1}.
+        none), "smoothness" (the same of du/dt, times s^2), "deflection" [m] or "moment" [N m] (the largest of any link
+        on the way, at the stations `limits.moment_at`), or weights of them: {"time": 1.0, "effort": 0.1}.
     duration : float, optional
         Given where the time is no part of the objective [s].
     intervals, most_intervals : int
@@ -179,11 +180,13 @@ def _found(
     """What a grid has led to: corrected until the arm itself makes the motion, where it can be."""
     corrected = shot(task, known, grid.intervals, lambda: stopped.came) if is_shot(task) else None
     if corrected is not None:
-        course, pressed, cost = corrected
-        u, on_inputs = course.u, pressed.inputs
+        u, on_inputs = corrected.u, corrected.pressed.inputs
         if not task.linear:
             u, on_inputs = np.vstack([u, task.held[1]]), np.vstack([on_inputs, np.zeros_like(u[:1])])
-        return motion(task, course.times, u, Pressed(on_inputs, pressed.within), {"cost": cost, **more})
+        pressed = Pressed(on_inputs, corrected.pressed.within)
+        found = motion(task, corrected.times, u, pressed, {"cost": corrected.cost, **more})
+        peaks = sum(task.weights[each.name] * most(each, found.q) for each in task.peaks)
+        return replace(found, report={**found.report, "cost": corrected.cost + peaks})
     lasts = np.repeat(solved.x[grid.durations], grid.intervals // grid.stretches) * grid.share
     times = np.append(0.0, np.cumsum(lasts))
     pressed = on_grid(grid, program, solved)
@@ -219,6 +222,7 @@ class Stopped:
 
 def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
     """The fastest motion of the same arm without flexibility; None where that arm cannot be asked."""
+    duration = None
     try:
         rigid = Model(task.model.arm_at().rigid())
         if rigid.nv != len(rigid.inputs) + 6 * rigid.arm.free:
@@ -227,10 +231,15 @@ def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
         start, *through, end = task.places
         own = asked(rigid, start, end, limits, "time", None, task.tolerance, through)
         known = prescribed(rigid, own.places, own.torque, None)
-        solved = found_on(own, replace(grid, model=rigid), known, steps)[1]
+        for finer in (1, 2, 4):
+            on = replace(grid, model=rigid, intervals=finer * grid.intervals)
+            solved = found_on(own, on, known, steps)[1]
+            if not solved.found:
+                return duration
+            known, duration = unpacked(on, solved.x), float(solved.x[on.durations].sum())
     except FlexarmError:
         return None
-    return float(solved.x[grid.durations].sum()) if solved.found else None
+    return duration
 
 
 def _why_not(task: Task, grid: Grid, solved: Solved) -> str:

@@ -41,6 +41,8 @@ class Allowed:
     ends: tuple[Array, Array] | None
     fixed: bool
     """Whether the durations are given."""
+    switched: bool = False
+    """Whether the inputs are: then the durations alone are free."""
 
 
 @final
@@ -98,7 +100,9 @@ class Step:
 
 def moved(plants: Sequence[Plant], course: Course, step: Step, share: float, allowed: Allowed) -> Course:
     """A share of the way that a step goes."""
-    u = np.clip(course.u + share * step.u * allowed.sizes, -allowed.most, allowed.most)
+    u = course.u
+    if not allowed.switched:
+        u = np.clip(u + share * step.u * allowed.sizes, -allowed.most, allowed.most)
     x = []
     for plant, old, dz in zip(plants, course.x, step.states, strict=True):
         new = old.copy()
@@ -222,7 +226,7 @@ def _bounds(course: Course, allowed: Allowed) -> tuple[Array, Array]:
     """Of the unknowns."""
     U = course.u / allowed.sizes
     most = np.broadcast_to(allowed.most / allowed.sizes, U.shape)
-    lower, upper = -most - U, most - U
+    lower, upper = (np.zeros_like(U), np.zeros_like(U)) if allowed.switched else (-most - U, most - U)
     if allowed.ends is not None and course.linear:
         for place, u in zip((0, -1), allowed.ends, strict=True):
             lower[place] = upper[place] = u / allowed.sizes - U[place]

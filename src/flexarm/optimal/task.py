@@ -21,14 +21,15 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.optimal.goals import goal, joints_at
 from flexarm.optimal.limits import Limits
-from flexarm.optimal.measures import SLACK, Measure, measures
+from flexarm.optimal.measures import SLACK, Measure, measures, peaks
 
 Array = np.ndarray
 
 HELD = 1e-9
 """By so much of their size torques that hold several arms may differ."""
 
-COSTS = ("time", "effort", "smoothness")
+PEAKS = ("deflection", "moment")
+COSTS = ("time", "effort", "smoothness", *PEAKS)
 
 
 @final
@@ -50,6 +51,8 @@ class Task:
     """Configurations on the way, the arm bent as it stands there."""
     placed: bool = True
     """Whether the arm must be at its place in the end, or may be at rest wherever it is."""
+    peaks: tuple[Measure, ...] = ()
+    """What is to be small all the way, by the names of their weights."""
     others: tuple["Task", ...] = ()
     """The same of further arms that make the motion under the same inputs."""
 
@@ -141,6 +144,7 @@ def asked(
     task = Task(
         *(model, first, last, held, given, found, weights, duration, float(tolerance)),
         through=tuple(on_the_way),
+        peaks=tuple(peaks(model, [name for name in PEAKS if weights[name]], given.moment_at)),
     )
     return replace(task, others=tuple(_other(task, i, each) for i, each in enumerate(_listed(plants, "plants"))))
 
