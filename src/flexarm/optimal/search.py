@@ -28,6 +28,9 @@ Array = np.ndarray
 
 SCHEMES = ("radau", "legendre")
 MOST_INTERVALS, MOST_STEPS = 2000, 1_000_000
+FINE, FINEST = 40, 320
+"""Intervals of the finest grid where nothing else is said: of one that leads to a motion, and of all."""
+
 GAIN = 1e-3
 """Of the cost, relative: a finer grid that gains less is the last."""
 
@@ -40,7 +43,7 @@ def optimal_motion(
     objective: str | Mapping[str, float] = "time",
     duration: float | None = None,
     intervals: int = 20,
-    most_intervals: int = 320,
+    most_intervals: int | None = None,
     points: int = 3,
     scheme: str = "radau",
     tolerance: float = 1e-4,
@@ -73,8 +76,10 @@ def optimal_motion(
         on the way, at the stations `limits.moment_at`), or weights of them: {"time": 1.0, "effort": 0.1}.
     duration : float, optional
         Given where the time is no part of the objective [s].
-    intervals, most_intervals : int
-        Of the first grid, and of the finest that is tried.
+    intervals : int
+        Of the first grid.
+    most_intervals : int, optional
+        Of the finest that is tried; default 40, or 320 where coarser ones lead to no motion that ends at rest.
     points, scheme : int, "radau" or "legendre"
         Collocation points in an interval: from 1 to 9.
     tolerance : float
@@ -110,7 +115,8 @@ def optimal_motion(
         for name, (value, least, most) in counts.items():
             if checked_whole(value, least, name) > most:
                 raise Fault(name, f"must be at most {most}")
-        if checked_whole(most_intervals, int(intervals), "most_intervals") > MOST_INTERVALS:
+        given = most_intervals is not None
+        if given and checked_whole(most_intervals, int(intervals), "most_intervals") > MOST_INTERVALS:
             raise Fault("most_intervals", f"must be at most {MOST_INTERVALS}")
         if not isinstance(scheme, str) or scheme not in SCHEMES:
             raise Fault("scheme", f"is {shown(scheme)}; it must be {choices(*SCHEMES)}")
@@ -120,16 +126,18 @@ def optimal_motion(
         if one_by_one and not task.weights["time"]:
             raise Fault("stops", "are for objectives with the time in them; else ask for each stretch by itself")
     stretches = 1 if one_by_one else len(task.through) + 1
-    while not grids or 2 * grids[-1].intervals <= most_intervals * stretches:
+    finest = most_intervals if most_intervals is not None else FINEST
+    while not grids or 2 * grids[-1].intervals <= finest * stretches:
         count = 2 * grids[-1].intervals if grids else int(intervals) * stretches
         grids.append(Grid(model, count, int(points), scheme, task.linear, stretches))
+    fine = stretches * (most_intervals if most_intervals is not None else FINE)
     if one_by_one:
-        return joined([_refined(each, grids, int(steps)) for each in task.stretches()])
-    return _refined(task, grids, int(steps))
+        return joined([_refined(each, grids, int(steps), fine) for each in task.stretches()])
+    return _refined(task, grids, int(steps), fine)
 
 
-def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
-    """Grid after grid until the simulation agrees."""
+def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMotion:
+    """Grid after grid until the simulation agrees, and up to so many intervals while the cost falls."""
     known = prescribed(task.model, task.places, task.torque, task.duration)
     rigid = _rigid_duration(task, grids[0], steps) if task.weights["time"] else None
     best: OptimalMotion | None = None
@@ -150,7 +158,7 @@ def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
             gains = best is None or found.report["cost"] < (1 - GAIN) * best.report["cost"]
             if best is None or _is_better(task, found, best):
                 best = found
-            if stopped.came or (_rests(task, best) and not gains):
+            if stopped.came or (_rests(task, best) and not (gains and 2 * grid.intervals <= fine)):
                 break
     if best is not None and _rests(task, best) and not stopped.came:
         return best
