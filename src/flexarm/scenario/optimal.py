@@ -139,7 +139,7 @@ class OptimalReference(Described):
     limits : dict, optional
         See `Limits`.
     objective : str or dict
-        "time" (default), "effort", "smoothness", or weights of them.
+        "time" (default), "effort", "smoothness", "deflection", "moment", or weights of them.
     duration : float, optional
         Where the time is no part of the objective [s].
     intervals, most_intervals, points, steps : int, optional
