@@ -143,7 +143,7 @@ def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
                     break
                 if best is not None and _rests(task, best) and solved.cost > (1 - GAIN) * best.report["cost"]:
                     break
-                known = unpacked(grid, solved.x)
+                known = unpacked(task, grid, solved.x)
                 more = {"steps": taken, "rigid_duration": rigid, "status": solved.said}
                 found = _found(task, grid, known, program, solved, more, stopped)
             gains = best is None or found.report["cost"] < (1 - GAIN) * best.report["cost"]
