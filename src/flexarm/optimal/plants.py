@@ -1,12 +1,14 @@
 """What a task asks of the arms that make the motion, for the correction of what a grid has found."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
 from flexarm.optimal.correction import Pressed, corrected, improved
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.measures import Measure
+from flexarm.optimal.polish import polished
 from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import Known
 from flexarm.optimal.step import Allowed
@@ -26,9 +28,27 @@ def is_shot(task: Task) -> bool:
     return not task.model.arm.free and not task.model.states
 
 
-def shot(task: Task, known: Known, intervals: int, stop: Any) -> tuple[Course, Pressed, float] | None:
-    """What is known of a motion made one that the arms themselves make, and then cheaper: with the multipliers of its
-    limits and its cost; None where no such motion is found near it."""
+@final
+@dataclass(frozen=True, eq=False)
+class Shot:
+    """A motion that the arms make.
+
+    Attributes
+    ----------
+    times, u : (N + 1,), (N, m) or (N + 1, m)
+    pressed : Pressed
+    cost : float
+    """
+
+    times: Array
+    u: Array
+    pressed: Pressed
+    cost: float
+
+
+def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
+    """What is known of a motion made one that the arms themselves make, and then cheaper; None where no such motion is
+    found near it."""
     N = FINER * intervals
     plants = [_plant(each, N, np.pi / known.durations.sum()) for each in task.all]
     nodes, middles = np.arange(N + 1) / N, (np.arange(N) + 0.5) / N
@@ -45,7 +65,16 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> tuple[Course, P
         return None
     expense = Expense(task.weights, np.where(np.isfinite(task.torque), task.torque, 1.0))
     course, pressed = improved(plants, course, allowed, goal, expense, stop)
-    return course, pressed, expense.of(course)[0]
+    sharp = polished(plants, course, pressed, allowed, goal, expense, stop) if _is_fastest(task) else None
+    if sharp is None:
+        return Shot(course.times, course.u, pressed, expense.of(course)[0])
+    times, u, pressed = sharp
+    return Shot(times, u, pressed, float(times[-1]) * task.weights["time"])
+
+
+def _is_fastest(task: Task) -> bool:
+    """Whether nothing but the time counts."""
+    return set(task.weights_given) == {"time"}
 
 
 def _plant(task: Task, intervals: int, pace: float) -> Plant:

@@ -179,11 +179,11 @@ def _found(
     """What a grid has led to: corrected until the arm itself makes the motion, where it can be."""
     corrected = shot(task, known, grid.intervals, lambda: stopped.came) if is_shot(task) else None
     if corrected is not None:
-        course, pressed, cost = corrected
-        u, on_inputs = course.u, pressed.inputs
+        u, on_inputs = corrected.u, corrected.pressed.inputs
         if not task.linear:
             u, on_inputs = np.vstack([u, task.held[1]]), np.vstack([on_inputs, np.zeros_like(u[:1])])
-        return motion(task, course.times, u, Pressed(on_inputs, pressed.within), {"cost": cost, **more})
+        pressed = Pressed(on_inputs, corrected.pressed.within)
+        return motion(task, corrected.times, u, pressed, {"cost": corrected.cost, **more})
     lasts = np.repeat(solved.x[grid.durations], grid.intervals // grid.stretches) * grid.share
     times = np.append(0.0, np.cumsum(lasts))
     pressed = on_grid(grid, program, solved)

@@ -41,6 +41,8 @@ class Allowed:
     ends: tuple[Array, Array] | None
     fixed: bool
     """Whether the durations are given."""
+    switched: bool = False
+    """Whether the inputs are: then the durations alone are free."""
 
 
 @final
@@ -222,7 +224,7 @@ def _bounds(course: Course, allowed: Allowed) -> tuple[Array, Array]:
     """Of the unknowns."""
     U = course.u / allowed.sizes
     most = np.broadcast_to(allowed.most / allowed.sizes, U.shape)
-    lower, upper = -most - U, most - U
+    lower, upper = (np.zeros_like(U), np.zeros_like(U)) if allowed.switched else (-most - U, most - U)
     if allowed.ends is not None and course.linear:
         for place, u in zip((0, -1), allowed.ends, strict=True):
             lower[place] = upper[place] = u / allowed.sizes - U[place]
