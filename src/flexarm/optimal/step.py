@@ -280,4 +280,4 @@ def _least(
     if not solver.stats()["success"]:
         return None
     d, on_rows, on_bounds = (np.array(found[name]).ravel() for name in ("x", "lam_a", "lam_x"))
-    return d, on_rows * by_rows, on_bounds
+    return np.clip(d, lower, upper), on_rows * by_rows, on_bounds
