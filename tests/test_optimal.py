@@ -208,7 +208,10 @@ def test_a_finer_grid_is_taken_where_the_simulation_does_not_agree(masses):
         ({"limits": {"torque": [1.0, 2.0]}}, "limits.torque has 2 entries; it must have 1, or one"),
         ({"limits": {"joint_range": [[1.0, 0.0]]}}, "joint_range is .*; it must be pairs"),
         ({"limits": {"push": 1.0}}, "unknown key 'push'"),
-        ({"objective": "speed"}, "objective is 'speed'; it must be time, effort or smoothness, or weights"),
+        (
+            {"objective": "speed"},
+            "objective is 'speed'; it must be time, effort, smoothness, deflection or moment, or weights",
+        ),
         ({"objective": {"time": -1.0}}, "objective.time is -1.0"),
         ({"objective": "effort"}, "duration is missing; the objective does not find one, so give it"),
         ({"duration": 2.0}, "duration is 2.0 s; leave it out where the time is part of the objective"),

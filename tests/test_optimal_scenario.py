@@ -154,9 +154,15 @@ WRONG = [
     ("limits = { torque = [1.0, 2.0] }", "reference.limits.torque has 2 entries; it must have 1, or one"),
     ("limits = { joint_range = [[1, 0]] }", "reference.limits.joint_range is [[1, 0]]; it must be pairs"),
     ("limits = 3", "reference.limits is 3; it must be a table such as {torque = 10.0}"),
-    ("objective = 'speed'", "reference.objective is 'speed'; it must be time, effort or smoothness, or weights"),
+    (
+        "objective = 'speed'",
+        "reference.objective is 'speed'; it must be time, effort, smoothness, deflection or moment, or weights",
+    ),
     ("objective = { time = -1 }", "reference.objective.time is -1.0; it must be positive"),
-    ("objective = { speed = 1 }", "reference.objective is {'speed': 1}; it must be time, effort or smoothness"),
+    (
+        "objective = { speed = 1 }",
+        "reference.objective is {'speed': 1}; it must be time, effort, smoothness, deflection or moment",
+    ),
     ("start = [0, 0, 0]", "reference.start has 3 numbers; it must have 1: cart.joint"),
     ("start = 'here'", "reference.start is 'here'; it must be a list of numbers"),
     ("duration = 0", "reference.duration is 0.0 s; it must be positive"),

@@ -8,19 +8,20 @@ import casadi as ca
 import numpy as np
 import pytest
 from scipy.linalg import expm
-from scipy.optimize import brentq, linprog
+from scipy.optimize import brentq, linprog, minimize_scalar
 
 import flexarm as fa
-from flexarm.optimal import optimal_motion
+from flexarm.optimal import optimal_motion, search
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import corrected, improved
 from flexarm.optimal.expense import Expense
-from flexarm.optimal.plants import shot
+from flexarm.optimal.motion import joined
 from flexarm.optimal.program import grids, transcribed, unpacked
 from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import prescribed
 from flexarm.optimal.step import Allowed, moved, seen, step, ways
 from flexarm.optimal.task import asked
+from flexarm.trajectory import reference_values
 
 SOON = {"intervals": 12, "most_intervals": 12}
 NEVER = bool  # what stops a search: false
@@ -225,8 +226,8 @@ def test_the_cost_is_the_integral_and_its_slopes_are_differences(stretches, line
         t, w = np.polynomial.legendre.leggauss(4)
         at = [ends[0] + (1 + s) / 2 * (ends[1] - ends[0]) for s in t]
         climb = (ends[1] - ends[0]) / (b - a)
-        wanted += (b - a) / 2 * sum(
-            v * (1.3 * each @ each + 0.4 * climb @ climb) for v, each in zip(w, at, strict=True)
+        wanted += (
+            (b - a) / 2 * sum(v * (1.3 * each @ each + 0.4 * climb @ climb) for v, each in zip(w, at, strict=True))
         )
     assert y == pytest.approx(wanted, rel=1e-12)
     eps = 1e-6
@@ -247,7 +248,7 @@ def test_the_cost_is_the_integral_and_its_slopes_are_differences(stretches, line
 @pytest.mark.parametrize("whole", [False, True])
 def test_one_step_brings_a_linear_arm_to_its_goal(masses, linear, whole):
     rng = np.random.default_rng(6)
-    course, plant = course_of(rng, masses, [3.0, 3.0], 12, linear), plant_of(masses, np.ones(2), 12)
+    course, plant = course_of(rng, masses, [6.0], 12, linear), plant_of(masses, np.ones(2), 12)
     course.x[0][0] = 0.0
     allowed = allowed_of(1, fixed=True)
     now = seen([plant], course, whole)
@@ -291,7 +292,12 @@ def test_limits_are_kept_and_say_where_they_press(masses):
     u_free, v_free = np.abs(free.u).max(), moved([plant], course, free, 1.0, fixed).x[0][:, n].max()
     # the link's rate and the force less than they were
     plant = replace(plant, within=[coordinate(n, n, -0.1, 0.98 * v_free, "joint_rate")])
-    limit, fastest, allowed, active = 0.95 * u_free, 0.98 * v_free, allowed_of(1, most=0.95 * u_free, fixed=True), [set()]
+    limit, fastest, allowed, active = (
+        0.95 * u_free,
+        0.98 * v_free,
+        allowed_of(1, most=0.95 * u_free, fixed=True),
+        [set()],
+    )
     now = seen([plant], course, whole=False)
     taken = step([plant], now, found, allowed, active)
     after = moved([plant], course, taken, 1.0, allowed)
@@ -548,13 +554,236 @@ def test_the_slopes_of_a_program_of_stretches_and_arms_are_those_of_the_whole(hu
 # -- motions -----------------------------------------------------------------------------------------------------------
 
 
-def natively(model, found, start):
-    """The run of a motion's inputs, at its times."""
-    x, at = np.append(start, np.zeros(model.nv)), [np.append(start, np.zeros(model.nv))]
-    for k, h in enumerate(np.diff(found.times)):
-        u = fa.Table(np.array([0.0, h]), found.u[k : k + 2], "linear") if found.linear else found.u[k]
-        n = model.nv
-        run = fa.simulate(model, h, u, x[:n], x[n:], samples=2, rtol=1e-10, atol=1e-12, progress=False)
-        x = np.concatenate([run.q.values[-1], run.qd.values[-1]])
-        at.append(x)
-    return np.array(at)
+def natively(model, found, start=(0.0, 0.0)):
+    """The run of a motion's torques, (k, nq) and (k, n)."""
+    run = fa.simulate(
+        model, found.duration, found.torques, np.array(start), rtol=1e-10, atol=1e-12, samples=401, progress=False
+    )
+    return run.time.values, run.q.values, run.qd.values
+
+
+@pytest.fixture(scope="module")
+def straight(hub):
+    return optimal_motion(hub, [0], [1], {"torque": 1.0}, **SOON)
+
+
+def test_a_motion_is_dense_and_its_torques_are_those_that_were_found(hub, straight):
+    assert len(straight.times) > 320 and (np.diff(straight.times) > 0).all()
+    for name, values in {"q": straight.q, "u": straight.u, "on_inputs": straight.on_inputs}.items():
+        assert len(values) == len(straight.times), name
+    parts = (len(straight.times) - 1) // straight.report["intervals"]
+    assert parts * straight.report["intervals"] == len(straight.times) - 1 and parts > 1
+    for each in range(parts):
+        np.testing.assert_array_equal(straight.u[each:-1:parts], straight.u[:-1:parts])
+        np.testing.assert_array_equal(straight.on_inputs[each:-1:parts], straight.on_inputs[:-1:parts])
+    held = fa.Piecewise(straight.times[::parts], straight.u[::parts])
+    run = fa.simulate(hub, straight.duration, held, rtol=1e-10, atol=1e-12, samples=2, progress=False)
+    np.testing.assert_allclose(run.q.values[-1], straight.q[-1], atol=1e-7)
+    t, q, _ = natively(hub, straight)
+    np.testing.assert_allclose(reference_values(straight, t)[:, 0], q[:, 0], atol=1e-7)
+
+
+def test_a_dense_motion_of_straight_lines_has_the_same_lines(hub):
+    smooth = optimal_motion(hub, [0], [1], objective="smoothness", duration=2.0, **SOON)
+    assert smooth.duration == pytest.approx(2.0, rel=1e-14) and smooth.linear and len(smooth.times) > 320
+    parts = (len(smooth.times) - 1) // smooth.report["intervals"]
+    corners = slice(None, None, parts)
+    lines = np.interp(smooth.times, smooth.times[corners], smooth.u[corners, 0])
+    np.testing.assert_allclose(smooth.u[:, 0], lines, atol=1e-12)
+    t, q, qd = natively(hub, smooth)
+    np.testing.assert_allclose(reference_values(smooth, t)[:, 0], q[:, 0], atol=1e-7)
+    assert np.abs(q[-1] - [1, 0]).max() < 1e-4 and np.abs(qd[-1]).max() < 1e-3
+
+
+def test_a_place_on_the_way_of_the_fastest_motion_costs_nothing(hub, straight):
+    """One that it passes anyway: it is passed at speed."""
+    found = optimal_motion(hub, [0], [1], {"torque": 1.0}, through=[[0.3]], **SOON)
+    near = np.argmin(np.abs(found.q[:, 0] - 0.3))
+    assert abs(found.q[near, 0] - 0.3) < 1e-4 and found.qd[near, 0] > 0.5
+    assert found.duration == pytest.approx(straight.duration, rel=3e-3)
+    assert max(found.report[name] for name in ("end_error", "residual")) < 1e-4
+    t, q, _ = natively(hub, found)
+    np.testing.assert_allclose(reference_values(found, t)[:, 0], q[:, 0], atol=1e-7)
+    np.testing.assert_allclose(q[-1], [1, 0], atol=1e-4)
+
+
+def test_two_joints_pass_a_place_together():
+    model = fa.Model(fa.load("rigid-two-link").replace(gravity=(0.0, 0.0, 0.0)))
+    place = [0.9, -0.4]
+    found = optimal_motion(model, [0, 0], [1, 0.5], {"torque": [40.0, 15.0]}, through=[place], **SOON)
+    off = np.abs(found.q - place).max(axis=1)
+    assert off.min() < 1e-4 and np.abs(found.qd[np.argmin(off)]).max() > 0.3
+    np.testing.assert_allclose(found.q[-1], [1, 0.5], atol=1e-4)
+
+
+def test_a_motion_with_stops_is_motions_one_after_the_other(hub):
+    parts = [
+        optimal_motion(hub, *ends, {"torque": 1.0}, tolerance=2e-5, **SOON) for ends in (([0], [0.4]), ([0.4], [1]))
+    ]
+    first, last = parts
+    found = joined(parts)
+    assert found.duration == pytest.approx(first.duration + last.duration, rel=1e-12)
+    assert (np.diff(found.times) > 0).all()
+    k = len(first.times) - 1
+    assert found.times[k] == pytest.approx(first.duration, rel=1e-12)
+    for name in ("q", "qd", "u", "on_inputs"):
+        values = getattr(found, name)
+        assert len(values) == len(found.times)
+        np.testing.assert_array_equal(values[:k], getattr(first, name)[:-1])
+        np.testing.assert_array_equal(values[k:], getattr(last, name))
+    assert len(found.pieces) == len(found.times) - 1
+    for name in ("cost", "steps", "intervals", "rigid_duration"):
+        assert found.report[name] == pytest.approx(first.report[name] + last.report[name])
+    for name in ("end_error", "residual", "end_rate"):
+        assert found.report[name] == max(first.report[name], last.report[name])
+    whole = optimal_motion(hub, [0], [1], {"torque": 1.0}, through=[[0.4]], stops=True, **SOON)
+    np.testing.assert_allclose(whole.times, found.times, atol=1e-9)
+    np.testing.assert_allclose(whole.u, found.u, atol=1e-6)
+    np.testing.assert_allclose(whole.q[k], [0.4, 0], atol=1e-4)
+    np.testing.assert_allclose(whole.qd[k], 0.0, atol=1e-3)
+    assert whole.report["intervals"] == found.report["intervals"]
+
+
+def test_a_motion_with_stops_is_one_run(hub, monkeypatch):
+    """What is left at the stop drifts until the end, and is in what the report says."""
+    found = optimal_motion(hub, [0], [1], {"torque": 1.0}, through=[[0.4]], stops=True, **SOON)
+    t, q, qd = natively(hub, found)
+    np.testing.assert_allclose(reference_values(found, t)[:, 0], q[:, 0], atol=1e-7)
+    off = np.linalg.norm(hub.tip(q[-1])[:3, 3] - hub.tip(np.array([1.0, 0.0]))[:3, 3])
+    assert off < 1e-4 and found.report["end_error"] == pytest.approx(off, abs=1e-7)
+    assert found.report["end_rate"] == pytest.approx(np.abs(qd[-1]).max(), abs=1e-7)
+    monkeypatch.setattr(search, "SHARE", 1.0)  # each stretch as rough as the whole may be
+    with pytest.warns(
+        UserWarning, match=r"after all stops the tip ends .* m off and swings .* m; tolerance is 0.0001 m"
+    ):
+        optimal_motion(hub, [0], [1], {"torque": 1.0}, through=[[0.4]], stops=True, **SOON)
+
+
+def left(model, found):
+    """What a motion leaves of an arm's vibrations, and of its joint's rate, in metres."""
+    _, q, qd = natively(model, found)
+    return np.abs(in_metres(model, q[-1], 1.0) @ np.append(q[-1], qd[-1]))[1:].max(), q[-1, 0]
+
+
+@pytest.mark.parametrize("plants", [[{"payload.mass": 0.2}], [fa.Model(turning(5.0))], [{"beam.EI": 6.0, "mP": 0.15}]])
+def test_several_arms_come_to_rest_under_the_same_torques(hub, straight, plants):
+    """All in their native runs; under those for the first alone the others swing."""
+    models = [each if isinstance(each, fa.Model) else fa.Model(hub.arm, vary=list(each)).at(each) for each in plants]
+    found = optimal_motion(hub, [0], [1], {"torque": 1.0}, plants=plants, **SOON)
+    for model in models:
+        assert left(model, straight)[0] > 1e-3
+        assert left(model, found)[0] < 1e-4
+    off, end = left(hub, found)
+    assert off < 1e-4 and end == pytest.approx(1.0, abs=1e-4)
+    assert np.abs(found.u).max() <= 1.0
+    assert straight.duration < found.duration < 1.3 * straight.duration
+    assert found.report["residual"] < 1e-4
+
+
+def test_the_least_time_of_two_linear_arms_is_that_of_one_linear_program(slide):
+    """Slides with different beams: both at rest, the first at its place."""
+    N, limit, end = 20, 2.0, np.array([0.3, 0.0])
+    beam = slide.arm.links[0].body
+    other = fa.Model(slide.arm, vary=["EI_1"]).at({"EI_1": 0.6 * beam.EI})
+    q, qd, qdd = quintic(end, 1.8, N)
+    plants = [plant_of(model, end, N, box=1e-7) for model in (slide, other)]
+    moves = replace(plants[1].goals[0], W=plants[1].metres[1:], box=np.full(3, 1e-7))
+    plants[1] = replace(plants[1], goals=[moves])
+    allowed = replace(allowed_of(1, most=limit), sizes=np.array([limit]))
+    x = np.hstack([q, qd])
+    begin = corrected(plants, Course(np.array([1.8]), 0.9 * qdd[:, :1], (x, x)), allowed, 1e-7)
+    expense = Expense({"time": 1.0, "effort": 0.0, "smoothness": 0.0}, np.array([limit]))
+    found, _ = improved(plants, begin, allowed, 1e-7, expense, NEVER)
+
+    def way(T):
+        rows = []
+        for model in (slide, other):
+            Phi, G = carried(model, T / N, linear=False)
+            columns = [G]
+            for _ in range(N - 1):
+                columns.insert(0, Phi @ columns[0])
+            rows.append(np.hstack(columns))
+        ends = np.hstack([np.vstack([rows[0], rows[1][1:]]), np.append(-1.0, np.zeros(6))[:, None]])
+        bounds = [(-limit, limit)] * N + [(0.0, None)]
+        return linprog(np.append(np.zeros(N), -1.0), A_eq=ends, b_eq=np.zeros(7), bounds=bounds).x[-1]
+
+    T = brentq(lambda T: way(T) - 0.3, 0.8, 1.8, xtol=1e-9)
+    assert found.durations[0] == pytest.approx(T, abs=2e-4)
+
+
+def test_a_duration_that_is_given_is_shared_out_between_stretches_as_is_cheapest(masses):
+    """For each share the least effort through a place is a projection; the best of all shares is found."""
+    N, T, place = 12, 8.0, 0.6
+    plant = plant_of(masses, np.ones(2), N, box=1e-7)
+    plant = replace(plant, goals=[*plant.goals, Goal(6, np.eye(4)[[1]], np.full(4, place), np.array([1e-7]))])
+    allowed = allowed_of(1, fixed=True)
+    course = Course(np.array([T / 2, T / 2]), np.zeros((N, 1)), (np.zeros((N + 1, 4)),))
+    begin = corrected([plant], course, allowed, 1e-6)
+    expense = Expense({"time": 0.0, "effort": 1.0, "smoothness": 0.0}, np.array([1.0]))
+    found, _ = improved([plant], begin, allowed, 1e-6, expense, NEVER)
+
+    def least(share):
+        steps = np.repeat([share * T / 6, (1 - share) * T / 6], 6)
+        at, rows = np.zeros((4, N)), []
+        for k, h in enumerate(steps):
+            Phi, G = carried(masses, h, linear=False)
+            at = Phi @ at
+            at[:, [k]] += G
+            rows += [at[[1]]] if k == 5 else []
+        A = np.vstack([at, *rows]) / np.sqrt(steps)
+        v = np.linalg.lstsq(A, [1, 1, 0, 0, place], rcond=None)[0]
+        return v @ v
+
+    best = minimize_scalar(least, bounds=(0.3, 0.8), method="bounded", options={"xatol": 1e-7})
+    assert abs(best.x - 0.5) > 0.02
+    assert found.durations.sum() == pytest.approx(T, rel=1e-14)
+    assert expense.of(found)[0] == pytest.approx(best.fun, rel=2e-2)
+    assert expense.of(found)[0] < least(0.5) - 0.8 * (least(0.5) - best.fun)
+
+
+def weighing():
+    """A beam that lies under gravity: more load takes more torque to hold."""
+    link = fa.Link(name="rod", joint=fa.Revolute(axis=(0, 1, 0)), body=fa.Rigid(length=1.0, mass=1.0, inertia=0.1))
+    return fa.Model(fa.Arm(name="weighing", links=[link], payload=fa.Payload(mass=0.1), gravity=(0, 0, -9.81)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"plants": 3}, "plants is 3; it must be a list"),
+        ({"plants": [3]}, r"plants\[0\] is 3; it must be"),
+        ({"plants": [{"payload.weight": 1.0}]}, r"plants\[0\]: .*no parameter 'payload.weight'"),
+        ({"plants": [{"payload.mass": -1.0}]}, r"plants\[0\]: "),
+        ({"plants": [fa.Model(turning(8.0, 2))]}, r"plants\[0\] has other coordinates or inputs than arm 'hub'"),
+        ({"through": "there"}, "through is 'there'; it must be a list"),
+        ({"through": [[1.0, 2.0, 3.0]]}, r"through\[0\]: "),
+        ({"through": [[0.5]], "stops": 1}, "stops is 1"),
+        ({"through": [[0.5]], "stops": True, "plants": [{"mP": 0.2}]}, "stops are for one arm"),
+        (
+            {"through": [[0.5]], "stops": True, "objective": "effort", "duration": 2.0},
+            "stops are for objectives with the time in them",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line(hub, options, message):
+    with pytest.raises(fa.DescriptionError, match=message) as refusal:
+        optimal_motion(hub, [0], [1], **{"limits": {"torque": 1.0}, **options})
+    assert "\n" not in str(refusal.value)
+
+
+def test_arms_that_no_torques_hold_alike_are_refused():
+    with pytest.raises(
+        fa.DescriptionError, match=r"plants\[0\]: at the start other torques hold it than the first arm"
+    ):
+        optimal_motion(weighing(), [0], [1], {"torque": 50.0}, plants=[{"payload.mass": 0.2}])
+
+
+def test_a_free_base_goes_through_no_places_and_has_no_others():
+    model = fa.Model(fa.load("canadarm-free"))
+    ends = np.zeros(len(model.arm.joints)), np.full(len(model.arm.joints), 0.1)
+    for options, message in (
+        ({"through": [ends[0]]}, "through: is for arms that stand; this one's base is free"),
+        ({"plants": [model]}, r"plants\[0\] is for arms that stand; this one's base is free"),
+    ):
+        with pytest.raises(fa.DescriptionError, match=message):
+            optimal_motion(model, *ends, {"torque": 1000.0}, **options)

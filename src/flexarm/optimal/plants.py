@@ -1,6 +1,7 @@
 """What a task asks of the arms that make the motion, for the correction of what a grid has found."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +10,7 @@ from flexarm.optimal.correction import Pressed, corrected, improved
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.measures import Measure
 from flexarm.optimal.polish import polished
+from flexarm.optimal.program import most
 from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import Known
 from flexarm.optimal.step import Allowed
@@ -18,6 +20,9 @@ Array = np.ndarray
 
 LEFT = 0.3
 """Of the tolerance, for what is left at the end: as much for the places as for the rates, over all coordinates."""
+
+ROUGH = 1e-3
+"""By so much of it a peak may grow when a motion is corrected."""
 
 FINER = 2
 """Intervals of a course in one of the grid."""
@@ -38,6 +43,7 @@ class Shot:
     times, u : (N + 1,), (N, m) or (N + 1, m)
     pressed : Pressed
     cost : float
+        But for peaks, which follow from the whole motion.
     """
 
     times: Array
@@ -50,7 +56,8 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
     """What is known of a motion made one that the arms themselves make, and then cheaper; None where no such motion is
     found near it."""
     N = FINER * intervals
-    plants = [_plant(each, N, np.pi / known.durations.sum()) for each in task.all]
+    pace, peaks = np.pi / known.durations.sum(), [_bounded(each, known.x) for each in task.peaks]
+    plants = [_plant(each, peaks if each is task else [], N, pace) for each in task.all]
     nodes, middles = np.arange(N + 1) / N, (np.arange(N) + 0.5) / N
     u = np.clip(known.at(known.u, nodes if task.linear else middles), -task.torque, task.torque)
     x = [known.at(known.arm(i).x, nodes) for i in range(len(plants))]
@@ -72,12 +79,18 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
     return Shot(times, u, pressed, float(times[-1]) * task.weights["time"])
 
 
+def _bounded(peak: Measure, x: Array) -> Measure:
+    """A peak no larger than it is in states that are known."""
+    p = np.full(len(peak.lower), (1.0 + ROUGH) * most(peak, x[:, : peak.function.numel_in(0)]))
+    return replace(peak, lower=-p, upper=p)
+
+
 def _is_fastest(task: Task) -> bool:
     """Whether nothing but the time counts."""
     return set(task.weights_given) == {"time"}
 
 
-def _plant(task: Task, intervals: int, pace: float) -> Plant:
+def _plant(task: Task, peaks: Sequence[Measure], intervals: int, pace: float) -> Plant:
     model, n = task.model, task.model.nv
     metres = in_metres(model, task.end, pace)
     box, still = np.full(2 * n, LEFT * task.tolerance / n), np.zeros(n)
@@ -86,7 +99,7 @@ def _plant(task: Task, intervals: int, pace: float) -> Plant:
     within = [
         _rows(joints, ranges[:, 0], ranges[:, 1], n, "joint_range"),
         _rows([n + i for i in model.arm.joints], -rates, rates, n, "joint_rate"),
-        *(_measured(each) for each in task.measures),
+        *(_measured(each) for each in [*task.measures, *peaks]),
     ]
     reach = float(np.linalg.norm(model.tip(task.end)[:3, 3] - model.frames(task.end)[0][:3, 3]))
     asked = slice(0 if task.placed else len(joints), None)  # the first rows are how far the joints are off

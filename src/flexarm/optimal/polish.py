@@ -6,6 +6,7 @@ inputs at their limits and a duration of its own, are the same problem with the 
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def _switches(times: Array, u: Array, signs: Array) -> tuple[float, Array]:
     inside = np.flatnonzero(signs)
     first = float(signs[inside[0]])
     found: list[float] = []
-    edges = [(-1, inside[0]), *zip(inside[:-1], inside[1:], strict=True), (inside[-1], len(u))]
+    edges = [(-1, inside[0]), *pairwise(inside.tolist()), (inside[-1], len(u))]
     for a, b in edges:
         before = signs[a] if a >= 0 else signs[b]
         after = signs[b] if b < len(u) else signs[a]
@@ -107,7 +108,8 @@ def _shared_out(landed: Course, course: Course, pressed: Pressed) -> tuple[Array
     steps = np.repeat(landed.durations / counts, counts)
     times = np.append(0.0, np.cumsum(steps))
     middles = (times[:-1] + times[1:]) / 2 * course.times[-1] / T
-    at = np.clip(np.searchsorted(course.times, middles, side="right") - 1, 0, course.intervals - 1)
-    on = pressed.inputs[at] * (steps / course.steps[at])[:, None]
-    within = {name: each[at] for name, each in pressed.within.items()}
-    return times, np.repeat(landed.u, counts, axis=0), Pressed(on, within)
+    known = (course.times[:-1] + course.times[1:]) / 2
+    per_length = pressed.inputs / course.steps[:, None]
+    on = np.stack([np.interp(middles, known, column) for column in per_length.T], axis=1) * steps[:, None]
+    nothing = {name: np.zeros(len(steps)) for name in pressed.within}
+    return times, np.repeat(landed.u, counts, axis=0), Pressed(on, nothing)

@@ -7,6 +7,7 @@ import numpy as np
 
 from flexarm.model.adrift import BASE
 from flexarm.optimal.collocation import Grid
+from flexarm.optimal.measures import Measure
 from flexarm.optimal.nlp import Block, Program, Solved, block
 from flexarm.optimal.start import Known
 from flexarm.optimal.task import Task
@@ -32,7 +33,11 @@ def transcribed(task: Task, grid: Grid, known: Known) -> Program:
     if task.duration is not None and grid.stretches > 1:
         blocks.append(grid.together(task.duration))
     own = grids(task, grid)
-    start, sizes = np.zeros(own[-1].size), np.ones(own[-1].size)
+    count = own[-1].size + len(task.peaks)
+    start, sizes = np.zeros(count), np.ones(count)
+    for i, peak in enumerate(task.peaks):
+        start[own[-1].size + i] = sizes[own[-1].size + i] = max(most(peak, known.x[:, : task.model.nq]), 1e-9)
+        blocks += _peak(peak, grid, own[-1].size + i, task.weights[peak.name])
     for i, (each, at) in enumerate(zip(task.all, own, strict=True)):
         found = [*at.motion(), *(at.stays(x.name, x.function, x.lower, x.upper) for x in each.measures)]
         if not each.model.arm.free:
@@ -41,6 +46,27 @@ def transcribed(task: Task, grid: Grid, known: Known) -> Program:
         known.arm(i).fill(at, start, task.torque)
         known.arm(i).fill_sizes(at, sizes, task.torque)
     return Program(blocks, sizes, start)
+
+
+def most(peak: Measure, q: Array) -> float:
+    """The largest size of what is measured, at configurations (k, nq)."""
+    return float(np.abs(np.array(peak.function.map(len(q))(np.ascontiguousarray(q.T)))).max())
+
+
+def _peak(peak: Measure, grid: Grid, place: int, weight: float) -> list[Block]:
+    """Nothing that is measured is larger than the unknown at a place, which is part of the cost."""
+    import casadi as ca
+
+    nq = grid.model.nq
+    x, p, none = ca.SX.sym("x", nq + 1), ca.SX.sym("p"), ca.SX.sym("c", 0)
+    y = ca.densify(ca.vec(ca.SX(peak.function(x[:nq]))))
+    function = ca.Function("peak", [x, none], [ca.vertcat(y - x[nq], -y - x[nq])])
+    q = grid.at_points([grid.x[:, :, :nq]])
+    places = np.hstack([q, np.full((len(q), 1), place)])
+    return [
+        block(f"peak of {peak.name}", function, places, lower=-np.inf, upper=0.0),
+        block(f"cost of {peak.name}", ca.Function("cost", [p, none], [p]), np.array([[place]]), weights=weight),
+    ]
 
 
 def grids(task: Task, grid: Grid) -> list[Grid]:
@@ -94,7 +120,8 @@ def _costs(task: Task, grid: Grid, scale: Array) -> list[Block]:
 def _bounds(task: Task, grid: Grid, known: Known) -> tuple[Array, Array]:
     """Of all unknowns."""
     own = grids(task, grid)
-    lower, upper = np.full(own[-1].size, -np.inf), np.full(own[-1].size, np.inf)
+    count = own[-1].size + len(task.peaks)
+    lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
     upper[grid.inputs], lower[grid.inputs] = task.torque, -task.torque
     T, given = known.durations, task.duration is not None and grid.stretches == 1
     lower[grid.durations], upper[grid.durations] = (T, T) if given else (T / FARTHEST, T * FARTHEST)

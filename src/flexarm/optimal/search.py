@@ -20,7 +20,7 @@ from flexarm.optimal.motion import OptimalMotion, joined
 from flexarm.optimal.nlp import Program, Solved
 from flexarm.optimal.outcome import motion, on_grid
 from flexarm.optimal.plants import is_shot, shot
-from flexarm.optimal.program import found_on, unpacked
+from flexarm.optimal.program import found_on, most, unpacked
 from flexarm.optimal.start import Known, prescribed
 from flexarm.optimal.task import Task, asked
 
@@ -28,8 +28,15 @@ Array = np.ndarray
 
 SCHEMES = ("radau", "legendre")
 MOST_INTERVALS, MOST_STEPS = 2000, 1_000_000
+FINE, FINEST = 40, 320
+"""Intervals of the finest grid where nothing else is said: of one that leads to a motion, and of all."""
+
+SHARE = 0.2
+"""Of the tolerance, for a motion that ends at a stop: from what it leaves the arm drifts until the end."""
+
 SLOWER = 1.3
 """What suits several arms is looked for from so many times the duration for the first alone."""
+
 GAIN = 1e-3
 """Of the cost, relative: a finer grid that gains less is the last."""
 
@@ -42,7 +49,7 @@ def optimal_motion(
     objective: str | Mapping[str, float] = "time",
     duration: float | None = None,
     intervals: int = 20,
-    most_intervals: int = 320,
+    most_intervals: int | None = None,
     points: int = 3,
     scheme: str = "radau",
     tolerance: float = 1e-4,
@@ -71,11 +78,14 @@ def optimal_motion(
         See `Limits`. The fastest motion needs limits on torque.
     objective : str or dict
         "time", "effort" (the integral of the sum of u^2, each as a share of its limit, or in its own unit where it has
-        none), "smoothness" (the same of du/dt, times s^2), or weights of them: {"time": 1.0, "effort": 0.1}.
+        none), "smoothness" (the same of du/dt, times s^2), "deflection" [m] or "moment" [N m] (the largest of any link
+        on the way, at the stations `limits.moment_at`), or weights of them: {"time": 1.0, "effort": 0.1}.
     duration : float, optional
         Given where the time is no part of the objective [s].
-    intervals, most_intervals : int
-        Of the first grid, and of the finest that is tried.
+    intervals : int
+        Of the first grid.
+    most_intervals : int, optional
+        Of the finest that is tried; default 40, or 320 where coarser ones lead to no motion that ends at rest.
     points, scheme : int, "radau" or "legendre"
         Collocation points in an interval: from 1 to 9.
     tolerance : float
@@ -88,8 +98,10 @@ def optimal_motion(
         Whether the arm comes to rest at each of these; else its joints pass them, and the time of each is free.
     plants : list of Model, or of dict
         Further arms that come to rest under the same inputs, with nothing left ringing, wherever their joints then are:
-        models, or values of numbers of the arm by their paths, {"payload.mass": 2.0}. Limits hold for all; of errors
-        the report has the largest.
+        models, or values of numbers of the arm by their names, {"payload.mass": 2.0}. Limits hold for all; of errors
+        the report has the largest. Torques must hold all alike at both ends, so under gravity hardly any can be asked
+        for. Each asks for nearly as much of the inputs as the first: one joint suits several, arms of two joints one
+        further plant; with more the solver often finds nothing.
 
     Returns
     -------
@@ -111,7 +123,8 @@ def optimal_motion(
         for name, (value, least, most) in counts.items():
             if checked_whole(value, least, name) > most:
                 raise Fault(name, f"must be at most {most}")
-        if checked_whole(most_intervals, int(intervals), "most_intervals") > MOST_INTERVALS:
+        given = most_intervals is not None
+        if given and checked_whole(most_intervals, int(intervals), "most_intervals") > MOST_INTERVALS:
             raise Fault("most_intervals", f"must be at most {MOST_INTERVALS}")
         if not isinstance(scheme, str) or scheme not in SCHEMES:
             raise Fault("scheme", f"is {shown(scheme)}; it must be {choices(*SCHEMES)}")
@@ -120,17 +133,24 @@ def optimal_motion(
         one_by_one = checked_flag(stops, "stops") and bool(task.through)
         if one_by_one and not task.weights["time"]:
             raise Fault("stops", "are for objectives with the time in them; else ask for each stretch by itself")
+        if one_by_one and task.others:
+            raise Fault(
+                "stops", "are for one arm: where the other plants stand there is not known; leave one of both out"
+            )
     stretches = 1 if one_by_one else len(task.through) + 1
-    while not grids or 2 * grids[-1].intervals <= most_intervals * stretches:
+    finest = most_intervals if most_intervals is not None else FINEST
+    while not grids or 2 * grids[-1].intervals <= finest * stretches:
         count = 2 * grids[-1].intervals if grids else int(intervals) * stretches
         grids.append(Grid(model, count, int(points), scheme, task.linear, stretches))
+    fine = stretches * (most_intervals if most_intervals is not None else FINE)
     if one_by_one:
-        return joined([_refined(each, grids, int(steps)) for each in task.stretches()])
-    return _refined(task, grids, int(steps))
+        own = [replace(each, tolerance=SHARE * task.tolerance) for each in task.stretches()]
+        return _in_one(task, joined([_refined(each, grids, int(steps), fine) for each in own]))
+    return _refined(task, grids, int(steps), fine)
 
 
-def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
-    """Grid after grid until the simulation agrees."""
+def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMotion:
+    """Grid after grid until the simulation agrees, and up to so many intervals while the cost falls."""
     rigid = _rigid_duration(task, grids[0], steps) if task.weights["time"] else None
     best: OptimalMotion | None = None
     taken = 0
@@ -151,7 +171,7 @@ def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
             gains = best is None or found.report["cost"] < (1 - GAIN) * best.report["cost"]
             if best is None or _is_better(task, found, best):
                 best = found
-            if stopped.came or (_rests(task, best) and not gains):
+            if stopped.came or (_rests(task, best) and not (gains and 2 * grid.intervals <= fine)):
                 break
     if best is not None and _rests(task, best) and not stopped.came:
         return best
@@ -167,6 +187,17 @@ def _refined(task: Task, grids: list[Grid], steps: int) -> OptimalMotion:
         grid_said = f"with {best.report['intervals']} intervals {off}; tolerance is {task.tolerance:g} m"
         warnings.warn(f"optimal_motion: {grid_said}{why}", stacklevel=3)
     return best
+
+
+def _in_one(task: Task, found: OptimalMotion) -> OptimalMotion:
+    """Motions with stops between them, as the native run of them all has them: what one leaves the next carries on."""
+    pressed = Pressed(found.on_inputs, found.on_limits)
+    whole = motion(task, found.times, found.u, pressed, found.report)
+    whole = replace(whole, report={**whole.report, "intervals": found.report["intervals"]})
+    if not _rests(task, whole):
+        off = f"the tip ends {whole.report['end_error']:.2g} m off and swings {whole.report['residual']:.2g} m"
+        warnings.warn(f"optimal_motion: after all stops {off}; tolerance is {task.tolerance:g} m", stacklevel=3)
+    return whole
 
 
 def _begun(task: Task, grid: Grid, steps: int, stopped: "Stopped") -> Known:
@@ -199,7 +230,9 @@ def _found(
         if not task.linear:
             u, on_inputs = np.vstack([u, task.held[1]]), np.vstack([on_inputs, np.zeros_like(u[:1])])
         pressed = Pressed(on_inputs, corrected.pressed.within)
-        return motion(task, corrected.times, u, pressed, {"cost": corrected.cost, **more})
+        found = motion(task, corrected.times, u, pressed, {"cost": corrected.cost, **more})
+        peaks = sum(task.weights[each.name] * most(each, found.q) for each in task.peaks)
+        return replace(found, report={**found.report, "cost": corrected.cost + peaks})
     lasts = np.repeat(solved.x[grid.durations], grid.intervals // grid.stretches) * grid.share
     times = np.append(0.0, np.cumsum(lasts))
     pressed = on_grid(grid, program, solved)
@@ -235,6 +268,7 @@ class Stopped:
 
 def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
     """The fastest motion of the same arm without flexibility; None where that arm cannot be asked."""
+    duration = None
     try:
         rigid = Model(task.model.arm_at().rigid())
         if rigid.nv != len(rigid.inputs) + 6 * rigid.arm.free:
@@ -243,10 +277,15 @@ def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
         start, *through, end = task.places
         own = asked(rigid, start, end, limits, "time", None, task.tolerance, through)
         known = prescribed(rigid, own.places, own.torque, None)
-        solved = found_on(own, replace(grid, model=rigid), known, steps)[1]
+        for finer in (1, 2, 4):
+            on = replace(grid, model=rigid, intervals=finer * grid.intervals)
+            solved = found_on(own, on, known, steps)[1]
+            if not solved.found:
+                return duration
+            known, duration = unpacked(own, on, solved.x), float(solved.x[on.durations].sum())
     except FlexarmError:
         return None
-    return float(solved.x[grid.durations].sum()) if solved.found else None
+    return duration
 
 
 def _why_not(task: Task, grid: Grid, solved: Solved) -> str:

@@ -21,14 +21,15 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.optimal.goals import goal, joints_at
 from flexarm.optimal.limits import Limits
-from flexarm.optimal.measures import SLACK, Measure, measures
+from flexarm.optimal.measures import SLACK, Measure, measures, peaks
 
 Array = np.ndarray
 
 HELD = 1e-9
 """By so much of their size torques that hold several arms may differ."""
 
-COSTS = ("time", "effort", "smoothness")
+PEAKS = ("deflection", "moment")
+COSTS = ("time", "effort", "smoothness", *PEAKS)
 
 
 @final
@@ -50,6 +51,8 @@ class Task:
     """Configurations on the way, the arm bent as it stands there."""
     placed: bool = True
     """Whether the arm must be at its place in the end, or may be at rest wherever it is."""
+    peaks: tuple[Measure, ...] = ()
+    """What is to be small all the way, by the names of their weights."""
     others: tuple["Task", ...] = ()
     """The same of further arms that make the motion under the same inputs."""
 
@@ -68,9 +71,7 @@ class Task:
         q = [self.start, *self.through, self.end]
         held = [self.held[0], *(standing(self.model, each, each, self.limits, "through")[1] for each in self.through)]
         ends = zip(q, q[1:], held, [*held[1:], self.held[1]], strict=False)
-        own = [replace(self, start=a, end=b, held=(u, v), through=(), others=()) for a, b, u, v in ends]
-        others = zip(*(each.stretches() for each in self.others), strict=True)
-        return [replace(each, others=tuple(x)) for each, x in zip(own, others, strict=True)] if self.others else own
+        return [replace(self, start=a, end=b, held=(u, v), through=()) for a, b, u, v in ends]
 
     @property
     def linear(self) -> bool:
@@ -141,6 +142,7 @@ def asked(
     task = Task(
         *(model, first, last, held, given, found, weights, duration, float(tolerance)),
         through=tuple(on_the_way),
+        peaks=tuple(peaks(model, [name for name in PEAKS if weights[name]], given.moment_at)),
     )
     return replace(task, others=tuple(_other(task, i, each) for i, each in enumerate(_listed(plants, "plants"))))
 
