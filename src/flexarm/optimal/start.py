@@ -19,6 +19,9 @@ SAMPLES = 401
 FILLED = 0.9
 """Share of the limits on torque that the beginning may use."""
 
+STANDING = 0.8
+"""Where a slower motion takes this share of the torques, weight takes them."""
+
 FLOOR = 1e-3
 """Smallest size of a variable, as a share of the largest of its kind."""
 
@@ -92,6 +95,7 @@ def _quintic(model: Model, start: Array, end: Array, torque: Array, duration: fl
     that in which the torques (m,) are just allowed."""
     keep = ["q", "qd", "u", *(["drive_state"] if model.states else [])]
     fixed, T = duration is not None, 1.0 if duration is None else duration
+    before = (np.inf, np.inf)
     for _ in range(30):
         run = simulate(
             model,
@@ -103,8 +107,10 @@ def _quintic(model: Model, start: Array, end: Array, torque: Array, duration: fl
             keep=keep,
         )
         used = float((np.abs(run.u.values).max(axis=0) / (FILLED * torque)).max(initial=0.0))
-        if fixed or used == 0.0 or 0.8 < used <= 1.0:
+        held = used > 1.0 and T > before[0] and used > STANDING * before[1]  # what is left holds the arm up
+        if fixed or used == 0.0 or 0.8 < used <= 1.0 or held:
             break
+        before = (T, used)
         T *= float(np.clip(used, 0.04, 25.0)) ** 0.5 * 1.03
     q, qd, u = run.q.values, run.qd.values, run.u.values
     s = run.drive_state.values if model.states else np.zeros((len(q), 0))
