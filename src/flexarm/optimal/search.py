@@ -191,7 +191,7 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
 
 def _in_one(task: Task, found: OptimalMotion) -> OptimalMotion:
     """Motions with stops between them, as the native run of them all has them: what one leaves the next carries on."""
-    pressed = Pressed(found.on_inputs, found.on_limits)
+    pressed = Pressed(found.on_inputs, dict(found.on_limits))
     whole = motion(task, found.times, found.u, pressed, found.report)
     whole = replace(whole, report={**whole.report, "intervals": found.report["intervals"]})
     if not _rests(task, whole):
