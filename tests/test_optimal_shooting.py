@@ -323,6 +323,19 @@ def test_limits_are_kept_and_say_where_they_press(masses):
     np.testing.assert_allclose(G[-1].T @ p, left, atol=1e-6 * np.abs(left).max())
 
 
+def test_limits_hold_for_what_is_left_when_the_gaps_are_closed(masses):
+    rng, N = np.random.default_rng(11), 12
+    course = course_of(rng, masses, [8.0], N, False, 0.1)
+    course.x[0][0] = 0.0
+    plant, fixed = plant_of(masses, np.full(2, 0.5), N), allowed_of(1, fixed=True)
+    now, found = seen([plant], course, whole=False), ways([plant], course, fixed)
+    free = moved([plant], course, step([plant], now, found, fixed, []), 1.0, fixed).x[0][1:, 2].max()
+    plant = replace(plant, within=[coordinate(2, 2, -1.0, 0.95 * free)])
+    now = seen([plant], course, whole=False)
+    kept = moved([plant], course, step([plant], now, found, fixed, [set()]), 1.0, fixed).x[0][1:, 2].max()
+    assert kept == pytest.approx(0.95 * free, abs=1e-6)
+
+
 def test_a_step_down_the_cost_goes_as_far_as_the_weight_allows(masses):
     """With a gradient the step is -gradient / weight but for what moves the end."""
     N, rng = 8, np.random.default_rng(8)
@@ -362,8 +375,14 @@ def test_inputs_that_are_straight_lines_climb_no_faster_than_they_may(masses):
     allowed = allowed_of(1, slope=most, ends=held)
     taken = step([plant], now, found, allowed, [])
     after = moved([plant], course, taken, 1.0, allowed)
-    slopes = np.abs(np.diff(after.u[:, 0])) / after.steps
+    slopes = np.diff(after.u[:, 0]) / after.steps
     assert slopes.max() == pytest.approx(most, abs=1e-6)
+    back = step(
+        [replace(plant, goals=[replace(plant.goals[0], wanted=-plant.goals[0].wanted)])], now, found, allowed, []
+    )
+    turned = moved([plant], course, back, 1.0, allowed)
+    assert (np.diff(turned.u[:, 0]) / turned.steps).min() == pytest.approx(-most, abs=1e-6)
+    slopes = np.abs(slopes)
     np.testing.assert_allclose(after.u[[0, -1], 0], [0.02, -0.03], atol=1e-9)
     at, on = slopes > most - 1e-6, taken.on_slopes[:, 0]
     assert on.shape == (N,) and on[at].max() > 1e-4
@@ -485,7 +504,7 @@ def test_the_least_effort_of_a_linear_arm_is_a_projection(slide):
     """Over a given time: the smallest inputs that make the way, (G G')^-1, and their multipliers are zero."""
     N, end = 16, np.array([0.3, 0.0])
     q, qd, qdd = quintic(end, 1.2, N)
-    plant, allowed = plant_of(slide, end, N, box=1e-7), allowed_of(1, fixed=True)
+    plant, allowed = plant_of(slide, end, N, box=1e-7), replace(allowed_of(1, fixed=True), sizes=np.array([0.2]))
     begin = corrected([plant], Course(np.array([1.2]), 0.9 * qdd[:, :1], (np.hstack([q, qd]),)), allowed, 1e-7)
     rough = replace(begin, u=begin.u + 0.2 * (-1.0) ** np.arange(N)[:, None])
     begin = corrected([plant], rough, allowed, 1e-7)
@@ -576,6 +595,9 @@ def test_a_motion_is_dense_and_its_torques_are_those_that_were_found(hub, straig
     for each in range(parts):
         np.testing.assert_array_equal(straight.u[each:-1:parts], straight.u[:-1:parts])
         np.testing.assert_array_equal(straight.on_inputs[each:-1:parts], straight.on_inputs[:-1:parts])
+    on, u = straight.on_inputs[:-1, 0], straight.u[:-1, 0]
+    pressed = np.abs(on) > 1e-2 * np.abs(on).max()
+    assert (on[pressed] * u[pressed] > 0).all()  # a multiplier stands beside its own input
     held = fa.Piecewise(straight.times[::parts], straight.u[::parts])
     run = fa.simulate(hub, straight.duration, held, rtol=1e-10, atol=1e-12, samples=2, progress=False)
     np.testing.assert_allclose(run.q.values[-1], straight.q[-1], atol=1e-7)
@@ -721,6 +743,10 @@ def test_a_duration_that_is_given_is_shared_out_between_stretches_as_is_cheapest
     begin = corrected([plant], course, allowed, 1e-6)
     expense = Expense({"time": 0.0, "effort": 1.0, "smoothness": 0.0}, np.array([1.0]))
     found, _ = improved([plant], begin, allowed, 1e-6, expense, NEVER)
+    down = expense.of(begin)[1] / expense.of(begin)[0]
+    taken = step([plant], seen([plant], begin, True), ways([plant], begin, allowed), allowed, [], down)
+    assert np.abs(taken.durations).max() > 1e-3
+    assert taken.durations @ begin.durations == pytest.approx(0.0, abs=1e-7)
 
     def least(share):
         steps = np.repeat([share * T / 6, (1 - share) * T / 6], 6)
