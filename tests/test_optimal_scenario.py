@@ -112,7 +112,8 @@ def test_every_argument_is_a_key():
 
 def test_keys_are_passed_on_by_their_names(file, count):
     more = "start = [0.2]\nobjective = { effort = 1.0 }\nduration = 5.0\nintervals = 10\nmost_intervals = 12\n"
-    more += 'points = 2\nscheme = "legendre"\nsteps = 50\n'
+    more += 'points = 2\nscheme = "legendre"\nsteps = 50\nthrough = [[0.4], { tip = [0.8, 0.0, 0.0] }]\nstops = false\n'
+    more += 'plants = [{ "cart.mass" = 1.1, cart.stiffness = 2 }]\n'
     limits = "limits = { joint_rate = 0.9, joint_range = [[-1.0, 2.0]] }\n"
     found = motion(fa.load_scenario(file(HEAD + REFERENCE.replace("limits = { torque = 1.0 }\n", limits) + more)))
     (given,) = count
@@ -120,10 +121,32 @@ def test_keys_are_passed_on_by_their_names(file, count):
     assert (own.torque, own.joint_rate, own.joint_range) == (None, 0.9, ((-1.0, 2.0),))
     assert given == {
         "tolerance": 1e-4, "objective": {"effort": 1.0}, "duration": 5.0, "intervals": 10, "most_intervals": 12,
-        "points": 2, "scheme": "legendre", "steps": 50,
+        "points": 2, "scheme": "legendre", "steps": 50, "through": ((0.4,), {"tip": [0.8, 0.0, 0.0]}), "stops": False,
+        "plants": ({"cart.mass": 1.1, "cart.stiffness": 2.0},),
     }  # fmt: skip
     assert found.duration == pytest.approx(5.0)
     assert found.q[0, 0] == pytest.approx(0.2)
+
+
+def test_through_and_plants_are_kept_by_the_motion(file):
+    """In a file as in Python: the cart passes its place, and a heavier one comes to rest under the same force."""
+    more = "through = [[0.3]]\nintervals = 8\nmost_intervals = 8\nplants = [{ cart.mass = 1.1 }]\n"
+    given = fa.load_scenario(file(HEAD + REFERENCE.replace("1e-4", "1e-3") + more + TORQUES))
+    found = motion(given)
+    assert abs(found.q[:, 0] - 0.3).min() < 1e-3, "a time of the grid"
+    heavier = fa.Model(given.loaded_arm(), vary=["cart.mass"]).at({"cart.mass": 1.1})
+    for model in (None, heavier):
+        result = given.run(model, progress=False)
+        after = result.sel(time=slice(found.duration, None))
+        assert float((after.kinetic + after.potential).max()) < 1e-4 * float(result.kinetic.max())
+
+
+def test_stops_are_rests_on_the_way(file):
+    more = "through = [[0.3]]\nstops = true\nintervals = 8\nmost_intervals = 8\n"
+    found = motion(fa.load_scenario(file(HEAD + REFERENCE.replace("1e-4", "1e-3") + more + TORQUES)))
+    there = np.argmin(abs(found.q - 0.3).sum(axis=1) + abs(found.qd).sum(axis=1))
+    np.testing.assert_allclose(found.q[there], 0.3, atol=2e-3)
+    np.testing.assert_allclose(found.qd[there], 0.0, atol=5e-3)
 
 
 def test_it_starts_where_the_scenario_does(file):
@@ -170,6 +193,19 @@ WRONG = [
     ("steps = true", "reference.steps is True; it must be a whole number, at least 1"),
     ("scheme = 'euler'", "reference.scheme is 'euler'; it must be 'radau' or 'legendre'"),
     ("tolerance = inf", "reference.tolerance is inf m; it must be finite"),
+    ("through = 0.5", "reference.through is 0.5; it must be a list of places, [[...], [...]]"),
+    ("through = [0.5]", "reference.through[0] is 0.5; it must be a list of numbers"),
+    ("through = [[0.5], ['x']]", "reference.through[1][0] is 'x'; it must be a number"),
+    ("through = [{ tip = [1, 2] }]", "reference.through[0].tip"),
+    ("through = [[0.5], [0.5, 0.5, 0.5]]", "reference.through[1] has 3 numbers; it must have 1: cart.joint"),
+    ("stops = 1", "reference.stops is 1; it must be true or false"),
+    ("plants = { 'cart.mass' = 1 }", "reference.plants is {'cart.mass': 1}; it must be a list of tables of numbers"),
+    ("plants = [1.5]", "reference.plants[0] is 1.5; it must be a table of numbers by their paths"),
+    ("plants = [{}]", "reference.plants[0] is {}; it must be a table of numbers by their paths"),
+    ("plants = [{ 'cart.mass' = 'x' }]", "reference.plants[0].cart.mass is 'x'; it must be a number"),
+    ("plants = [{ a.b.c.d = 1 }]", "reference.plants[0].a.b.c is {'d': 1}; it must be a number"),
+    ("plants = [{ cart.mas = 1 }]", "reference.plants[0]: no parameter 'cart.mas'; there are"),
+    ("plants = [{ cart.mass = 1 }, { cart.mass = -1 }]", "reference.plants[1]: cart.mass is -1.0 kg; it must be"),
     ("shaper = { kind = 'zv' }", "reference: unknown key 'shaper'; allowed are start, end, limits, objective"),
     ("tolerence = 1e-3", "reference: unknown key 'tolerence'; allowed are start, end, limits, objective, duration"),
 ]
@@ -218,7 +254,17 @@ def test_what_has_been_found_is_not_sought_again(own_cache, scenario, count, una
 
 
 @pytest.mark.parametrize(
-    "change", [{"end": (1.1,)}, {"limits": {"torque": 1.1}}, {"tolerance": 0.02}, {"start": (0.1,)}, {"points": 2}]
+    "change",
+    [
+        {"end": (1.1,)},
+        {"limits": {"torque": 1.1}},
+        {"tolerance": 0.02},
+        {"start": (0.1,)},
+        {"points": 2},
+        {"through": ((0.5,),)},
+        {"stops": True},
+        {"plants": ({"cart.mass": 1.2},)},
+    ],
 )
 def test_another_question_has_another_answer(own_cache, scenario, unasked, change):
     motion(scenario)

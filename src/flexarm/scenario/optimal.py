@@ -1,6 +1,6 @@
 """The optimal motion as a reference in a scenario's file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final
 
 import numpy as np
@@ -11,7 +11,11 @@ from flexarm.checks import (
     POSITIVE,
     Described,
     Fault,
+    called,
+    checked_flag,
     checked_instance,
+    checked_list,
+    checked_number,
     checked_numbers,
     checked_whole,
     faulted,
@@ -25,6 +29,10 @@ from flexarm.scenario.tables import count, listed
 
 if TYPE_CHECKING:
     from flexarm.optimal import OptimalMotion
+
+
+DOTS = 2
+"""In a path, at most."""
 
 
 def _limits(value: object) -> Any:
@@ -74,6 +82,44 @@ def _first_place(value: object) -> Any:
     return None if value is None else _place(value)
 
 
+def _places(value: object) -> Any:
+    return None if value is None else tuple(_each(_place, checked_list(value, "a list of places, [[...], [...]]")))
+
+
+def _flag(value: object) -> bool | None:
+    return None if value is None else checked_flag(value)
+
+
+def _plants(value: object) -> Any:
+    what = 'a list of tables of numbers by their paths, [{ "payload.mass" = 1.5 }]'
+    return None if value is None else tuple(_each(_plant, checked_list(value, what)))
+
+
+def _plant(value: object) -> dict[str, float]:
+    if not isinstance(value, Mapping) or not value:
+        raise Fault("", f'is {shown(value)}; it must be a table of numbers by their paths, {{ "payload.mass" = 1.5 }}')
+    return dict(_by_paths(value))
+
+
+def _by_paths(table: Mapping[Any, object], inside: str = "") -> Iterator[tuple[str, float]]:
+    """Numbers by their whole paths; TOML reads `payload.mass = 1.5` as a table in a table."""
+    for name, value in table.items():
+        if isinstance(value, Mapping) and inside.count(".") < DOTS:
+            yield from _by_paths(value, f"{inside}{name}.")
+        else:
+            yield f"{inside}{name}", checked_number(value, part=called(f"{inside}{name}"))
+
+
+def _each(read: Callable[[object], Any], given: list) -> Iterator[Any]:
+    """What each of a list says; raises `Fault` with its place there."""
+    for i, value in enumerate(given):
+        try:
+            yield read(value)
+        except Fault as fault:
+            dot = "." if fault.part and not fault.part.startswith("[") else ""
+            raise Fault(f"[{i}]{dot}{fault.part}", fault.message) from None
+
+
 whole = BeforeValidator(_count)
 
 
@@ -93,7 +139,7 @@ class OptimalReference(Described):
     limits : dict, optional
         See `Limits`.
     objective : str or dict
-        "time" (default), "effort", "smoothness", or weights of them.
+        "time" (default), "effort", "smoothness", "deflection", "moment", or weights of them.
     duration : float, optional
         Where the time is no part of the objective [s].
     intervals, most_intervals, points, steps : int, optional
@@ -101,6 +147,13 @@ class OptimalReference(Described):
     scheme : "radau" or "legendre", optional
     tolerance : float, optional
         By how much the tip may miss its place at the end, and swing from there [m].
+    through : list, optional
+        Places on the way, each as `start` is given.
+    stops : bool, optional
+        Whether the arm comes to rest at each of these.
+    plants : list of dict, optional
+        Further arms that come to rest under the same inputs: numbers of the arm's file by their paths,
+        { "payload.mass" = 1.5 }.
     """
 
     shaper: ClassVar[None] = None
@@ -117,17 +170,21 @@ class OptimalReference(Described):
     scheme: Literal["radau", "legendre"] | None = None
     tolerance: Annotated[float | None, checks.optional_number("m", POSITIVE)] = None
     steps: Annotated[int | None, whole] = None
+    through: Annotated[Any, BeforeValidator(_places)] = None
+    stops: Annotated[bool | None, BeforeValidator(_flag)] = None
+    plants: Annotated[Any, BeforeValidator(_plants)] = None
 
     def widths(self) -> dict[str, int]:
         """Nothing: `check` looks at them."""
         return {}
 
     def check(self, arm: Arm) -> None:
-        """Raise `DescriptionError` where ends or limits are not the arm's."""
+        """Raise `DescriptionError` where places, limits or paths are not the arm's."""
         with refused("OptimalReference"):
             checked_instance(arm, Arm, "arm")
         joints = tuple(arm.velocities[i] for i in arm.joints)
-        for name, given in (("start", self.start), ("end", self.end)):
+        through = [(f"through[{i}]", given) for i, given in enumerate(self.through or ())]
+        for name, given in (("start", self.start), ("end", self.end), *through):
             if isinstance(given, tuple) and len(given) not in (len(joints), len(arm.coordinates)):
                 raise DescriptionError(f"reference.{name} has {count(given)}; it must have {listed(joints)}")
         if self.limits is not None:
@@ -135,6 +192,12 @@ class OptimalReference(Described):
                 self.limits.check(Model(arm))
             except DescriptionError as error:
                 raise DescriptionError(f"reference.{error}") from None
+        for i, given in enumerate(self.plants or ()):
+            try:
+                Model(arm, vary=list(given)).at(given)
+            except DescriptionError as error:
+                said = str(error).removeprefix("vary: ").removeprefix("p: ")
+                raise DescriptionError(f"reference.plants[{i}]: {said}") from None
 
     def found(self, model: Model, initial: Sequence[float]) -> "OptimalMotion":
         """The motion of an arm that begins at the configuration `initial`, unless `start` says where."""
