@@ -60,7 +60,7 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
     plants = [_plant(each, peaks if each is task else [], N, pace) for each in task.all]
     nodes, middles = np.arange(N + 1) / N, (np.arange(N) + 0.5) / N
     u = np.clip(known.at(known.u, nodes if task.linear else middles), -task.torque, task.torque)
-    x = [known.at(known.x, nodes) for _ in plants]
+    x = [known.at(known.arm(i).x, nodes) for i in range(len(plants))]
     for states, plant in zip(x, plants, strict=True):
         states[0] = plant.start
     sizes = np.where(np.isfinite(task.torque), task.torque, np.maximum(np.abs(u).max(axis=0), 1e-9))

@@ -43,8 +43,8 @@ def transcribed(task: Task, grid: Grid, known: Known) -> Program:
         if not each.model.arm.free:
             found.append(_at_rest(each, at))
         blocks += [replace(x, name=f"{x.name}, arm {i + 1}") for x in found] if i else found
-        known.fill(at, start, task.torque)
-        known.fill_sizes(at, sizes, task.torque)
+        known.arm(i).fill(at, start, task.torque)
+        known.arm(i).fill_sizes(at, sizes, task.torque)
     return Program(blocks, sizes, start)
 
 
@@ -165,16 +165,17 @@ def found_on(task: Task, grid: Grid, known: Known, steps: int, stop: Any = None)
     return made, made.solved(lower, upper, options, SCALED_COST, stop)
 
 
-def unpacked(grid: Grid, x: Array) -> Known:
+def unpacked(task: Task, grid: Grid, x: Array) -> Known:
     """The motion on a grid, for the next."""
     N = grid.intervals
     shares = np.append(0.0, grid.shares.ravel())
-    at_points = grid.x.reshape(-1, grid.widths[0]), grid.z.reshape(-1, grid.widths[1])
-    states = np.vstack([x[grid.nodes[:1]], x[at_points[0]]])
-    rates = x[at_points[1]]
+    arms = []
+    for at in grids(task, grid):
+        states, rates = x[at.x].reshape(-1, at.widths[0]), x[at.z].reshape(-1, at.widths[1])
+        arms.append((np.vstack([x[at.nodes[:1]], states]), np.vstack([rates[:1], rates])))
     if grid.linear:
         u = np.stack([np.interp(shares, np.arange(N + 1) / N, column) for column in x[grid.inputs].T], axis=-1)
     else:
         held = np.repeat(x[grid.inputs[:-1]], grid.points, axis=0)
         u = np.vstack([held[:1], held])
-    return Known(x[grid.durations], shares, states, np.vstack([rates[:1], rates]), u)
+    return Known(x[grid.durations], shares, *arms[0], u, tuple(arms[1:]))

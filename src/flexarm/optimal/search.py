@@ -31,6 +31,12 @@ MOST_INTERVALS, MOST_STEPS = 2000, 1_000_000
 FINE, FINEST = 40, 320
 """Intervals of the finest grid where nothing else is said: of one that leads to a motion, and of all."""
 
+SHARE = 0.2
+"""Of the tolerance, for a motion that ends at a stop: from what it leaves the arm drifts until the end."""
+
+SLOWER = 1.3
+"""What suits several arms is looked for from so many times the duration for the first alone."""
+
 GAIN = 1e-3
 """Of the cost, relative: a finer grid that gains less is the last."""
 
@@ -92,8 +98,10 @@ def optimal_motion(
         Whether the arm comes to rest at each of these; else its joints pass them, and the time of each is free.
     plants : list of Model, or of dict
         Further arms that come to rest under the same inputs, with nothing left ringing, wherever their joints then are:
-        models, or values of numbers of the arm by their paths, {"payload.mass": 2.0}. Limits hold for all; of errors
-        the report has the largest.
+        models, or values of numbers of the arm by their names, {"payload.mass": 2.0}. Limits hold for all; of errors
+        the report has the largest. Torques must hold all alike at both ends, so under gravity hardly any can be asked
+        for. Each asks for nearly as much of the inputs as the first: one joint suits several, arms of two joints one
+        further plant; with more the solver often finds nothing.
 
     Returns
     -------
@@ -125,6 +133,10 @@ def optimal_motion(
         one_by_one = checked_flag(stops, "stops") and bool(task.through)
         if one_by_one and not task.weights["time"]:
             raise Fault("stops", "are for objectives with the time in them; else ask for each stretch by itself")
+        if one_by_one and task.others:
+            raise Fault(
+                "stops", "are for one arm: where the other plants stand there is not known; leave one of both out"
+            )
     stretches = 1 if one_by_one else len(task.through) + 1
     finest = most_intervals if most_intervals is not None else FINEST
     while not grids or 2 * grids[-1].intervals <= finest * stretches:
@@ -132,7 +144,8 @@ def optimal_motion(
         grids.append(Grid(model, count, int(points), scheme, task.linear, stretches))
     fine = stretches * (most_intervals if most_intervals is not None else FINE)
     if one_by_one:
-        return joined([_refined(each, grids, int(steps), fine) for each in task.stretches()])
+        own = [replace(each, tolerance=SHARE * task.tolerance) for each in task.stretches()]
+        return _in_one(task, joined([_refined(each, grids, int(steps), fine) for each in own]))
     return _refined(task, grids, int(steps), fine)
 
 
@@ -142,7 +155,7 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
     taken = 0
     stopped = Stopped()
     with heard_by(stopped):
-        known = prescribed(task.model, task.places, task.torque, task.duration)
+        known = _begun(task, grids[0], steps, stopped)
         rigid = _rigid_duration(task, grids[0], steps, stopped) if task.weights["time"] else None
         for grid in grids:
             with progress.said(f"optimal motion, {grid.intervals} intervals"):
@@ -152,7 +165,7 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
                     break
                 if best is not None and _rests(task, best) and solved.cost > (1 - GAIN) * best.report["cost"]:
                     break
-                known = unpacked(grid, solved.x)
+                known = unpacked(task, grid, solved.x)
                 more = {"steps": taken, "rigid_duration": rigid, "status": solved.said}
                 found = _found(task, grid, known, program, solved, more, stopped)
             gains = best is None or found.report["cost"] < (1 - GAIN) * best.report["cost"]
@@ -174,6 +187,31 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
         grid_said = f"with {best.report['intervals']} intervals {off}; tolerance is {task.tolerance:g} m"
         warnings.warn(f"optimal_motion: {grid_said}{why}", stacklevel=3)
     return best
+
+
+def _in_one(task: Task, found: OptimalMotion) -> OptimalMotion:
+    """Motions with stops between them, as the native run of them all has them: what one leaves the next carries on."""
+    pressed = Pressed(found.on_inputs, dict(found.on_limits))
+    whole = motion(task, found.times, found.u, pressed, found.report)
+    whole = replace(whole, report={**whole.report, "intervals": found.report["intervals"]})
+    if not _rests(task, whole):
+        off = f"the tip ends {whole.report['end_error']:.2g} m off and swings {whole.report['residual']:.2g} m"
+        warnings.warn(f"optimal_motion: after all stops {off}; tolerance is {task.tolerance:g} m", stacklevel=3)
+    return whole
+
+
+def _begun(task: Task, grid: Grid, steps: int, stopped: "Stopped") -> Known:
+    """Where the search begins; for several arms with the best motion of the first, slower: from the quintic the fastest
+    motion of them all is hardly found."""
+    known = prescribed(task.model, task.places, task.torque, task.duration)
+    if not task.others:
+        return known
+    alone = replace(task, others=())
+    solved = found_on(alone, grid, known, steps, stopped)[1]
+    if not solved.found:
+        return known
+    known = unpacked(alone, grid, solved.x)
+    return known if task.duration is not None else replace(known, durations=SLOWER * known.durations)
 
 
 def _found(
@@ -244,7 +282,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> flo
             solved = found_on(own, on, known, steps, stopped)[1]
             if not solved.found:
                 return duration
-            known, duration = unpacked(on, solved.x), float(solved.x[on.durations].sum())
+            known, duration = unpacked(own, on, solved.x), float(solved.x[on.durations].sum())
     except FlexarmError:
         return None
     return duration

@@ -159,8 +159,11 @@ class Plant:
         J = np.swapaxes(J, 1, 2)
         n, last = self.model.nv, course.u[1:] if course.linear else course.u
         end = ends.reshape(-1, 1 + nx + k, nx)[:, 0]
-        rates = np.hstack([end[:, n:], self.model.forward_dynamics(end[:, :n], end[:, n:], last)])
-        return J[:, :, :nx], J[:, :, nx:], rates @ self.metres.T
+        rates = np.hstack([end[:, n:], self.model.forward_dynamics(end[:, :n], end[:, n:], last)]) @ self.metres.T
+        if course.linear:  # a longer interval's line is less steep: its input at a time is nearer to the first
+            climbs = np.diff(course.u, axis=0) / sizes / course.steps[:, None]
+            rates -= np.einsum("kij,kj->ki", J[:, :, -len(sizes) :], climbs)
+        return J[:, :, :nx], J[:, :, nx:], rates
 
 
 def in_metres(model: Model, q: Array, pace: float) -> Array:

@@ -1,7 +1,7 @@
 """Where the search for an optimal motion begins: the joints along a quintic, as slowly as the limits on torque want."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import final
 
@@ -30,13 +30,21 @@ FLOOR = 1e-3
 @dataclass(frozen=True, eq=False)
 class Known:
     """A motion known at shares of its intervals: durations (stretches,), shares (k,), states x (k, nx), rates z (k, nz)
-    and inputs u (k, m)."""
+    and inputs u (k, m); `others` are states and rates of further arms under the same inputs."""
 
     durations: Array
     shares: Array
     x: Array
     z: Array
     u: Array
+    others: tuple[tuple[Array, Array], ...] = ()
+
+    def arm(self, i: int) -> "Known":
+        """The motion of the arm of this number; as the first's where no other is known."""
+        if not i or not self.others:
+            return self
+        x, z = self.others[i - 1]
+        return replace(self, x=x, z=z)
 
     def fill(self, grid: Grid, found: Array, within: Array) -> None:
         """Put it at the places of a grid among all unknowns, the inputs no larger than `within` (m,)."""

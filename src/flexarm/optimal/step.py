@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -40,7 +41,7 @@ class Allowed:
     slope: Array
     ends: tuple[Array, Array] | None
     fixed: bool
-    """Whether the durations are given."""
+    """Whether the duration of the whole is given."""
     switched: bool = False
     """Whether the inputs are: then the durations alone are free."""
 
@@ -108,7 +109,10 @@ def moved(plants: Sequence[Plant], course: Course, step: Step, share: float, all
         new = old.copy()
         new[1:] += share * np.linalg.solve(plant.metres, dz.T).T
         x.append(new)
-    return Course(course.durations * (1 + share * step.durations), u, tuple(x))
+    durations = course.durations * (1 + share * step.durations)
+    if allowed.fixed:
+        durations *= course.durations.sum() / durations.sum()
+    return Course(durations, u, tuple(x))
 
 
 @final
@@ -174,6 +178,8 @@ def step(
     size, S = course.u.size, len(course.durations)
     carried = [each.carried(gaps) for each, gaps in zip(found, now.gaps, strict=True)]
     rows: list[Row] = [_slopes(course, allowed)]
+    if allowed.fixed and S > 1:
+        rows.append((np.append(np.zeros(size), course.durations)[None], np.zeros(1), np.zeros(1)))
     limits = []
     for plant, x, way, g, values in zip(plants, course.x, found, carried, now.values, strict=True):
         back = np.linalg.inv(plant.metres)
@@ -199,6 +205,7 @@ def step(
         if solved is None:
             return None
         d, on_rows, on_bounds = solved
+        on_within = _pushes(active, on_rows[sum(len(low) for _, low, _ in rows) :])
         more = 0
         for own, (J, y, each, way) in zip(active, limits, strict=True):
             after = y + np.einsum("kij,kj->ki", J, way.G @ d)
@@ -209,17 +216,21 @@ def step(
         if not more:
             break
     states = [way.G @ d + g for way, g in zip(found, carried, strict=True)]
-    on_within, place = [], sum(len(low) for _, low, _ in rows)
-    for own in active:
-        own_rows = on_rows[place : place + len(own)]
-        on_within.append(dict(zip(sorted(own), own_rows.tolist(), strict=True)) if len(own_rows) == len(own) else {})
-        place += len(own)
     shape, kept = course.u.shape, np.isfinite(allowed.slope) & course.linear
     on_slopes = np.zeros((0, shape[1]))
     if kept.any():
         on_slopes = np.zeros((course.intervals, shape[1]))
         on_slopes[:, kept] = np.abs(on_rows[: len(rows[0][1])]).reshape(2, course.intervals, -1).sum(axis=0)
     return Step(d[:size].reshape(shape), d[size:], states, on_bounds[:size].reshape(shape), on_slopes, on_within)
+
+
+def _pushes(active: Active, on_rows: Array) -> list[dict[tuple[int, int], float]]:
+    """Multipliers of limits by their places, of one row after the other."""
+    ends = np.cumsum([0, *(len(own) for own in active)])
+    return [
+        dict(zip(sorted(own), on_rows[a:b].tolist(), strict=True))
+        for own, (a, b) in zip(active, pairwise(ends), strict=True)
+    ]
 
 
 def _bounds(course: Course, allowed: Allowed) -> tuple[Array, Array]:
@@ -230,7 +241,8 @@ def _bounds(course: Course, allowed: Allowed) -> tuple[Array, Array]:
     if allowed.ends is not None and course.linear:
         for place, u in zip((0, -1), allowed.ends, strict=True):
             lower[place] = upper[place] = u / allowed.sizes - U[place]
-    far = np.full(len(course.durations), 0.0 if allowed.fixed else BOUND)
+    S = len(course.durations)
+    far = np.full(S, 0.0 if allowed.fixed and S == 1 else BOUND)
     return np.append(lower, -far), np.append(upper, far)
 
 
@@ -282,4 +294,4 @@ def _least(
     if not solver.stats()["success"]:
         return None
     d, on_rows, on_bounds = (np.array(found[name]).ravel() for name in ("x", "lam_a", "lam_x"))
-    return d, on_rows * by_rows, on_bounds
+    return np.clip(d, lower, upper), on_rows * by_rows, on_bounds

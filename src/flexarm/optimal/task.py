@@ -71,9 +71,7 @@ class Task:
         q = [self.start, *self.through, self.end]
         held = [self.held[0], *(standing(self.model, each, each, self.limits, "through")[1] for each in self.through)]
         ends = zip(q, q[1:], held, [*held[1:], self.held[1]], strict=False)
-        own = [replace(self, start=a, end=b, held=(u, v), through=(), others=()) for a, b, u, v in ends]
-        others = zip(*(each.stretches() for each in self.others), strict=True)
-        return [replace(each, others=tuple(x)) for each, x in zip(own, others, strict=True)] if self.others else own
+        return [replace(self, start=a, end=b, held=(u, v), through=()) for a, b, u, v in ends]
 
     @property
     def linear(self) -> bool:
