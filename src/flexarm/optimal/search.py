@@ -138,12 +138,12 @@ def optimal_motion(
 
 def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMotion:
     """Grid after grid until the simulation agrees, and up to so many intervals while the cost falls."""
-    known = prescribed(task.model, task.places, task.torque, task.duration)
-    rigid = _rigid_duration(task, grids[0], steps) if task.weights["time"] else None
     best: OptimalMotion | None = None
     taken = 0
     stopped = Stopped()
     with heard_by(stopped):
+        known = prescribed(task.model, task.places, task.torque, task.duration)
+        rigid = _rigid_duration(task, grids[0], steps, stopped) if task.weights["time"] else None
         for grid in grids:
             with progress.said(f"optimal motion, {grid.intervals} intervals"):
                 program, solved = found_on(task, grid, known, steps, stopped)
@@ -228,7 +228,7 @@ class Stopped:
         return True
 
 
-def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
+def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> float | None:
     """The fastest motion of the same arm without flexibility; None where that arm cannot be asked."""
     duration = None
     try:
@@ -241,7 +241,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int) -> float | None:
         known = prescribed(rigid, own.places, own.torque, None)
         for finer in (1, 2, 4):
             on = replace(grid, model=rigid, intervals=finer * grid.intervals)
-            solved = found_on(own, on, known, steps)[1]
+            solved = found_on(own, on, known, steps, stopped)[1]
             if not solved.found:
                 return duration
             known, duration = unpacked(on, solved.x), float(solved.x[on.durations].sum())
