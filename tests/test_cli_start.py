@@ -304,7 +304,7 @@ def completed(shell, words, folder):
         (["derive", "my"], ["my-arm.toml"]),
         (["simulate", "canadarm-slew-p"], ["canadarm-slew-pd"]),
         (["compare", "canadarm", "canadarm-slew-o"], ["canadarm-slew-open"]),
-        (["optimize", "subudhi-morris-e"], ["subudhi-morris-elastic", "subudhi-morris-elastic-optimal"]),
+        (["optimize", "subudhi-morris-elastic-o"], ["subudhi-morris-elastic-optimal"]),
         (["compare", "canadarm", "subudhi-morris-c"], ["subudhi-morris-composite"]),
         (["stability", "satellite-l"], ["satellite-lqr"]),
         (["study", "res"], ["residual-vibration"]),

@@ -507,6 +507,7 @@ FREE = {"bandwidth": 3.0}
         ({"nominal": 3}, "nominal is 3; it must be a Model"),
         ({"horizon": 0}, "horizon is 0; it must be a whole number, at least 1"),
         ({"horizon": [1, 0]}, r"horizon\[1\] is 0; it must be a whole number, at least 1"),
+        ({"horizon": [1, [2, 3]]}, r"horizon\[1\] is \[2, 3\]; it must be a whole number, at least 1"),
         ({"horizon": [1] * 501}, "horizon has 501 steps of 501 periods; it must have 1 to 500, of 10000 at most"),
         ({"horizon": "long"}, "horizon is 'long'; it must be a whole number, at least 1"),
     ],

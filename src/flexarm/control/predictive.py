@@ -239,7 +239,7 @@ class Predictive:
     def _lengths(self) -> Array:
         """Of the horizon's steps, in periods."""
         with refused("Predictive"):
-            if np.ndim(self.horizon) == 0:  # type: ignore[arg-type]
+            if not isinstance(self.horizon, list | tuple) and np.ndim(self.horizon) == 0:  # type: ignore[arg-type]
                 found = [1] * min(checked_whole(self.horizon, 1, "horizon"), MOST_PERIODS)
             else:
                 given = checked_list(self.horizon, "a number of periods, or a list of them", "horizon")
