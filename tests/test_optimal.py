@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
+from searched import on_its_grid
 
 import flexarm as fa
 from flexarm.optimal import Limits, OptimalMotion, optimal_motion
@@ -97,10 +98,9 @@ def test_the_switching_function_is_that_of_the_adjoint_equations(fastest, masses
 
 
 def spans(found, *more):
-    """Times from which inputs are held, with the end, and what is held: as the search sees it, without the times that
-    are given between."""
-    part = (len(found.times) - 1) // found.report["intervals"]
-    return found.times[::part], *(getattr(found, name)[:-1:part] for name in ("u", *more))
+    """Times from which inputs are held, with the end, and what is held."""
+    grid = on_its_grid(found)
+    return grid.times, *(getattr(grid, name)[:-1] for name in ("u", *more))
 
 
 def basis_at(c, omega):

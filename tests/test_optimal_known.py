@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+from searched import on_its_grid
 
 import flexarm as fa
 from benchmarks import known
@@ -42,12 +43,12 @@ def hub():
 
 @pytest.fixture(scope="module")
 def of_masses(masses):
-    return optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, tolerance=1e-5, intervals=160)
+    return optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, tolerance=1e-5)
 
 
 @pytest.fixture(scope="module")
 def of_rods(rods):
-    return optimal_motion(rods, *known.LUUS, {"torque": 1.0}, tolerance=1e-5, intervals=160)
+    return optimal_motion(rods, *known.LUUS, {"torque": 1.0}, tolerance=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +161,7 @@ def test_ends_and_switches_are_the_known_ones(name, request):
 
 def test_a_sliding_beam_takes_the_time_of_the_linear_program(of_slide, sliding):
     """The same held inputs, the same least time; and none that no input could reach."""
-    shares = of_slide.times / of_slide.duration
+    shares = on_its_grid(of_slide).times / of_slide.duration
     T = sliding.fastest(shares, 0.5 * of_slide.duration, 1.5 * of_slide.duration)
     assert of_slide.duration == pytest.approx(T, abs=1e-4)
     fine = np.linspace(0, 1, 241)
@@ -172,7 +173,7 @@ def test_a_sliding_beam_takes_the_time_of_the_linear_program(of_slide, sliding):
 def test_multipliers_follow_from_the_adjoint_equation(name, request):
     """The costate at the end that fits the multipliers best gives all of them; they have the inputs' signs, are zero
     where an input is inside its limits, and the Hamiltonian is one, the cost's multiplier."""
-    model, found = request.getfixturevalue(name), request.getfixturevalue(f"of_{name}")
+    model, found = request.getfixturevalue(name), on_its_grid(request.getfixturevalue(f"of_{name}"))
     limit = FORCE if name == "slide" else 1.0
     worth, f = adjoint(model, found)  # (N, m, n) and (N, n): what a costate at the end makes of an input, and of time
     on = found.on_inputs[:-1]
@@ -180,7 +181,8 @@ def test_multipliers_follow_from_the_adjoint_equation(name, request):
     size, h = np.abs(on / np.diff(found.times)[:, None]).max(), np.diff(found.times)
     np.testing.assert_allclose((worth @ p) / h[:, None], on / h[:, None], atol=1e-2 * size)
     inside = np.abs(found.u[:-1]) < limit * (1 - 1e-4)
-    assert (np.sign(on[~inside]) == np.sign(found.u[:-1][~inside])).all()
+    clear = ~inside & (np.abs(on) > 0.02 * np.abs(on).max())  # polished switches: multipliers are those of the grid
+    assert clear.mean() > 0.8 and (np.sign(on[clear]) == np.sign(found.u[:-1][clear])).all()
     assert np.abs(on[inside]).max(initial=0.0) < 1e-3 * np.abs(on).max()
     H = f @ p
     assert (h @ H) / found.duration == pytest.approx(1.0, abs=2e-3)

@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from random_arms import random_arm, random_state
+from searched import on_its_grid
 
 import flexarm as fa
 from flexarm.analysis import equilibrium
@@ -255,7 +256,7 @@ def test_an_obstacle_in_the_way_is_passed(two, swung):
         "obstacles": [{"center": 1.1 * two.tip(swung.q[len(swung.q) // 2])[:3, 3], "radius": 0.15}],
         "link_radius": 0.05,
     }
-    kept = optimal_motion(two, FROM, TO, given, **QUICK)
+    kept = on_its_grid(optimal_motion(two, FROM, TO, given, **QUICK))
     clearance = of(two, "obstacles", **given)
     least = [min(clearance.values(q).min() for q in each.q) for each in (swung, kept)]
     assert least[0] < -0.15
@@ -268,7 +269,7 @@ def test_an_obstacle_in_the_way_is_passed(two, swung):
 
 
 def test_the_tip_stays_in_its_box(two, swung):
-    kept = optimal_motion(two, FROM, TO, {"tip_box": [[-0.235, 9], [-9, 9], [-9, 9]]}, **QUICK)
+    kept = on_its_grid(optimal_motion(two, FROM, TO, {"tip_box": [[-0.235, 9], [-9, 9], [-9, 9]]}, **QUICK))
     assert two.tip(swung.q)[:, 0, 3].min() < -0.26
     assert two.tip(kept.q)[:, 0, 3].min() > -0.235 - 1e-5
     assert kept.report["cost"] > swung.report["cost"]

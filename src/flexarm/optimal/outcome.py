@@ -60,7 +60,7 @@ def _dense(times: Array, u: Array, pressed: Pressed, linear: bool) -> tuple[Arra
     before = shares.astype(int)
     between = np.stack([np.interp(shares, np.arange(N + 1), column) for column in u.T], axis=1) if linear else u[before]
     within = {name: np.repeat(each, parts) for name, each in pressed.within.items()}
-    return fine, between, Pressed(pressed.inputs[before], within)
+    return fine, between, Pressed(pressed.inputs[before] / parts, within)
 
 
 def _run(task: Task, times: Array, u: Array) -> tuple[Array, Array, Array]:
