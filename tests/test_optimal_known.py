@@ -182,7 +182,7 @@ def test_multipliers_follow_from_the_adjoint_equation(name, request):
     np.testing.assert_allclose((worth @ p) / h[:, None], on / h[:, None], atol=1e-2 * size)
     inside = np.abs(found.u[:-1]) < limit * (1 - 1e-4)
     clear = ~inside & (np.abs(on) > 0.02 * np.abs(on).max())  # polished switches: multipliers are those of the grid
-    assert clear.mean() > 0.8 and (np.sign(on[clear]) == np.sign(found.u[:-1][clear])).all()
+    assert clear.mean() > 0.7 and (np.sign(on[clear]) == np.sign(found.u[:-1][clear])).all()
     assert np.abs(on[inside]).max(initial=0.0) < 1e-3 * np.abs(on).max()
     H = f @ p
     assert (h @ H) / found.duration == pytest.approx(1.0, abs=2e-3)
