@@ -60,11 +60,12 @@ def optimal_motion(
 ) -> OptimalMotion:
     """The best motion of an arm that bends, from rest to rest with nothing left ringing, and the torques for it.
 
-    Direct collocation of the equations of motion on a coarse grid (see `collocation`), solved by IPOPT with exact sparse
-    derivatives; then inputs and durations are corrected until the native run itself ends at rest, and go down the cost
-    from one such motion to another (see `correction`); where inputs are at their limits all the way, their switches
-    are found as times (`polish`). The grid is made twice as fine while that gains something. Arms on a free base and
-    drives with states are not corrected: there grids get finer until the native run ends where it should.
+    Direct collocation of the equations of motion on a coarse grid (see `collocation`), solved by IPOPT with exact
+    sparse derivatives; then inputs and durations are corrected until the native run itself ends at rest, and go
+    down the cost from one such motion to another (see `correction`); where inputs are at their limits all the way,
+    their switches are found as times (`polish`). The grid is made twice as fine while that gains something. Arms on
+    a free base and drives with states are not corrected: there grids get finer until the native run ends where it
+    should.
 
     Parameters
     ----------
