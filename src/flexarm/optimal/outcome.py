@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from flexarm.errors import SimulationError
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import Pressed
 from flexarm.optimal.measures import MEASURED
-from flexarm.optimal.motion import OptimalMotion, hermite, torques
+from flexarm.optimal.motion import OptimalMotion, hermite
 from flexarm.optimal.nlp import Program, Solved
+from flexarm.optimal.shooting import run
 from flexarm.optimal.task import Task
 from flexarm.simulation.inputs import PrescribedMotion
 from flexarm.simulation.run import simulate
@@ -44,9 +44,9 @@ def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping
     pieces = hermite(np.diff(times), q[:, joints], qd[:, moved], *(each[:, moved] for each in qdd))
     endings = [_ending(task, q[-1], qd[-1])]
     for each in task.others:
-        run = _run(each, times, u)
-        stands = equilibrium(each.model, configuration(each.model, run[0][-1][each.joints]), held="joints")[0]
-        endings.append(_ending(replace(each, end=stands), run[0][-1], run[1][-1]))
+        last, rate, _ = (x[-1] for x in _run(each, times, u))
+        stands = equilibrium(each.model, configuration(each.model, last[each.joints]), held="joints")[0]
+        endings.append(_ending(replace(each, end=stands), last, rate))
     found = {**report, **{name: max(each[name] for each in endings) for name in endings[0]}, "intervals": N}
     return OptimalMotion(times, q, qd, u, task.linear, pieces, pressed.inputs, pressed.within, found)
 
@@ -64,24 +64,8 @@ def _dense(times: Array, u: Array, pressed: Pressed, linear: bool) -> tuple[Arra
 
 
 def _run(task: Task, times: Array, u: Array) -> tuple[Array, Array, Array]:
-    """q (k, nq), qd (k, n) and the drives' states (k, states) at the times, in the native simulation: where intervals
-    are of one length at a time."""
-    model = task.model
-    names = ["q", "qd", "drive_state"] if model.states else ["q", "qd"]
-    steps = np.diff(times)
-    cuts = np.flatnonzero(np.abs(np.diff(steps)) > 1e-9 * steps[1:]) + 1
-    parts = [(task.start[None], np.zeros((1, model.nv)), np.zeros((1, len(model.states))))]
-    for a, b in pairwise([0, *cuts.tolist(), len(steps)]):
-        q0, qd0, s0 = (each[-1] for each in parts[-1])
-        own = torques(times[a : b + 1] - times[a], u[a : b + 1], task.linear)
-        until = float(times[b] - times[a])
-        run = simulate(
-            model, until, own, q0, qd0, samples=b - a + 1, keep=names, s0=s0 if model.states else None, **EXACT
-        )
-        s = run.drive_state.values if model.states else np.zeros((b - a + 1, 0))
-        parts.append((run.q.values[1:], run.qd.values[1:], s[1:]))
-    q, qd, s = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return q, qd, s
+    begin = (task.start, np.zeros(task.model.nv), np.zeros(len(task.model.states)))
+    return run(task.model, begin, times, u, task.linear, EXACT)
 
 
 def on_grid(grid: Grid, program: Program, solved: Solved) -> Pressed:
@@ -107,8 +91,8 @@ def _ending(task: Task, q: Array, qd: Array) -> dict[str, float]:
         drives = PrescribedMotion(Still(tuple(task.end[moved].tolist())))
         window = SETTLING * 2 * np.pi / min(slow)
         try:
-            run = simulate(model, window, drives, q0=held, qd0=still, keep=["tip"], samples=401, **EXACT)
-            residual = float(np.linalg.norm(run.tip.values - wanted, axis=1).max())
+            after = simulate(model, window, drives, q0=held, qd0=still, keep=["tip"], samples=401, **EXACT)
+            residual = float(np.linalg.norm(after.tip.values - wanted, axis=1).max())
         except SimulationError:
             residual = np.inf
     return {"end_error": error, "residual": residual, "end_rate": float(np.abs(qd).max())}

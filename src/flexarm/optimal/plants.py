@@ -10,16 +10,13 @@ from flexarm.optimal.correction import Pressed, corrected, improved
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.measures import Measure
 from flexarm.optimal.polish import polished
-from flexarm.optimal.program import most
+from flexarm.optimal.program import LEFT, most
 from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import Known
 from flexarm.optimal.step import Allowed
 from flexarm.optimal.task import Task
 
 Array = np.ndarray
-
-LEFT = 0.3
-"""Of the tolerance, for what is left at the end: as much for the places as for the rates, over all coordinates."""
 
 ROUGH = 1e-3
 """By so much of it a peak may grow when a motion is corrected."""
@@ -70,7 +67,7 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
     course = corrected(plants, Course(known.durations, u, tuple(x)), allowed, goal)
     if course is None:
         return None
-    expense = Expense(task.weights, np.where(np.isfinite(task.torque), task.torque, 1.0))
+    expense = Expense(task.weights, task.scale)
     course, pressed = improved(plants, course, allowed, goal, expense, stop)
     sharp = polished(plants, course, pressed, allowed, goal, expense, stop) if _is_fastest(task) else None
     if sharp is None:

@@ -26,8 +26,7 @@ LEFT = 0.3
 
 def transcribed(task: Task, grid: Grid, known: Known) -> Program:
     """The nonlinear program of a grid, its beginning as known; of several arms the others stand behind the first."""
-    scale = np.where(np.isfinite(task.torque), task.torque, 1.0)
-    blocks = _costs(task, grid, scale)
+    blocks = _costs(task, grid, task.scale)
     if task.limits.torque_rate is not None:
         blocks.append(grid.slopes(task.limits.sizes("torque_rate", len(task.torque))))
     if task.duration is not None and grid.stretches > 1:

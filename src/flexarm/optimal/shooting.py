@@ -4,8 +4,10 @@ Deviations are measured in metres at the tips of links, see `in_metres`, so that
 a rate count alike.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -120,6 +122,11 @@ class Plant:
     goals: list[Goal]
     within: list[Within]
 
+    @cached_property
+    def back(self) -> Array:
+        """States of what is in metres, (2n, 2n)."""
+        return np.linalg.inv(self.metres)
+
     def ends(self, x: Array, pieces: Array, steps: Array, linear: bool) -> Array:
         """Where runs over intervals end, (k, 2n), from states (k, 2n), with the inputs of each interval."""
         n, found = self.model.nv, np.full_like(x, np.nan)
@@ -133,23 +140,19 @@ class Plant:
 
     def run(self, course: Course) -> Array:
         """States at the ends of the intervals in one run from the start, (N + 1, 2n)."""
-        n, each = self.model.nv, course.intervals // len(course.durations)
+        n = self.model.nv
         u = course.u if course.linear else np.vstack([course.u, course.u[-1:]])
-        parts = [self.start[None]]
-        for i, T in enumerate(course.durations):
-            x, own = parts[-1][-1], torques(T * np.arange(each + 1) / each, u[i * each :][: each + 1], course.linear)
-            run = simulate(self.model, float(T), own, x[:n], x[n:], samples=each + 1, **EXACT)
-            parts.append(np.hstack([run.q.values, run.qd.values])[1:])
-        return np.vstack(parts)
+        begin = (self.start[:n], self.start[n:], np.zeros(0))
+        return np.hstack(run(self.model, begin, course.times, u, course.linear, EXACT)[:2])
 
     def slopes(self, x: Array, course: Course, sizes: Array) -> tuple[Array, Array, Array]:
         """How an interval's end moves with its beginning x (N, 2n, 2n), both in metres, with its inputs, as shares of
         `sizes` (N, 2n, m or 2m), and with its length (N, 2n): by differences of runs."""
         nx, pieces = x.shape[1], course.pieces
-        k, back = pieces.shape[1], np.linalg.inv(self.metres)
+        k = pieces.shape[1]
         way = NUDGE * self.reach
         begins = np.repeat(x[:, None], 1 + nx + k, axis=1)
-        begins[:, 1 : 1 + nx] += way * back.T
+        begins[:, 1 : 1 + nx] += way * self.back.T
         given = np.repeat(pieces[:, None], 1 + nx + k, axis=1)
         given[:, 1 + nx :] += PUSH * np.diag(np.tile(sizes, k // len(sizes)))
         steps = np.repeat(course.steps, 1 + nx + k)
@@ -166,6 +169,26 @@ class Plant:
         return J[:, :, :nx], J[:, :, nx:], rates
 
 
+def run(
+    model: Model, begin: tuple[Array, Array, Array], times: Array, u: Array, linear: bool, how: Mapping[str, Any]
+) -> tuple[Array, Array, Array]:
+    """q (k, nq), qd (k, n) and the drives' states (k, states) at the times of inputs u (k, m), simulated natively where
+    intervals are of one length at a time; `begin` is where they are at the first, `how` what `simulate` is told."""
+    steps = np.diff(times)
+    cuts = np.flatnonzero(np.abs(np.diff(steps)) > 1e-9 * steps[1:]) + 1
+    parts = [tuple(each[None] for each in begin)]
+    names = ["q", "qd", *(["drive_state"] if model.states else [])]
+    for a, b in pairwise([0, *cuts.tolist(), len(steps)]):
+        q0, qd0, s0 = (each[-1] for each in parts[-1])
+        own = torques(times[a : b + 1] - times[a], u[a : b + 1], linear)
+        more = {**how, "samples": b - a + 1, "keep": names, "s0": s0 if model.states else None}
+        found = simulate(model, float(times[b] - times[a]), own, q0, qd0, **more)
+        s = found.drive_state.values if model.states else np.zeros((b - a + 1, 0))
+        parts.append((found.q.values[1:], found.qd.values[1:], s[1:]))
+    q, qd, s = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return q, qd, s
+
+
 def in_metres(model: Model, q: Array, pace: float) -> Array:
     """A matrix (2n, 2n) of deviations of q and qd from rest at q: what each joint's, with all behind it, and each
     mode's with the drives held moves the tips of links by [m]; rates over a mode's frequency, those of joints over the
@@ -178,9 +201,7 @@ def in_metres(model: Model, q: Array, pace: float) -> Array:
     moved = np.linalg.norm(np.einsum("fij,jk->fik", tips, ways), axis=1).max(axis=0)
     size = np.maximum(moved, HIDDEN * moved.max())
     vibrates = omega[omega > 1e-3 * omega.max(initial=0.0)]
-    slow = np.append(
-        np.full(joints.shape[1], vibrates.min(initial=np.inf)), np.maximum(omega, vibrates.min(initial=1.0))
-    )
-    slow[np.isinf(slow)] = pace
+    slowest = vibrates.min() if len(vibrates) else pace
+    slow = np.append(np.full(joints.shape[1], slowest), np.maximum(omega, slowest))
     P, zero = np.linalg.inv(ways), np.zeros((model.nv, model.nv))
     return np.block([[size[:, None] * P, zero], [zero, (size / slow)[:, None] * P]])

@@ -107,7 +107,7 @@ def moved(plants: Sequence[Plant], course: Course, step: Step, share: float, all
     x = []
     for plant, old, dz in zip(plants, course.x, step.states, strict=True):
         new = old.copy()
-        new[1:] += share * np.linalg.solve(plant.metres, dz.T).T
+        new[1:] += share * dz @ plant.back.T
         x.append(new)
     durations = course.durations * (1 + share * step.durations)
     if allowed.fixed:
@@ -182,13 +182,12 @@ def step(
         rows.append((np.append(np.zeros(size), course.durations)[None], np.zeros(1), np.zeros(1)))
     limits = []
     for plant, x, way, g, values in zip(plants, course.x, found, carried, now.values, strict=True):
-        back = np.linalg.inv(plant.metres)
         for goal in plant.goals:
-            J = goal.W @ back
+            J = goal.W @ plant.back
             off = goal.W @ (x[goal.node] - goal.wanted) + J @ g[goal.node - 1]
             rows.append((J @ way.G[goal.node - 1], -goal.box - off, goal.box - off))
         for each, (y, slope) in zip(plant.within, values, strict=True):
-            J = slope @ back
+            J = slope @ plant.back
             limits.append((J, y + np.einsum("kij,kj->ki", J, g), each, way))
     lower, upper = _bounds(course, allowed)
     down = np.zeros(size + S) if gradient is None else gradient

@@ -84,6 +84,11 @@ class Task:
         return self.limits.sizes("torque", len(self.model.inputs))
 
     @property
+    def scale(self) -> Array:
+        """What inputs are divided by in costs: their limits, or their own units, (m,)."""
+        return np.where(np.isfinite(self.torque), self.torque, 1.0)
+
+    @property
     def joints(self) -> list[int]:
         """Places of the joints among the coordinates."""
         return task_joints(self.model)
