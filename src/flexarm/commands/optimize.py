@@ -10,7 +10,7 @@ import typer
 
 from flexarm import escape
 from flexarm.checks import Described
-from flexarm.commands.completion import bundled_or_file
+from flexarm.commands.completion import ScenarioArgument
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_file, say, table
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 
 
 def optimize(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENARIO",
-            help="A bundled one, or path of a .toml file.",
-            autocompletion=bundled_or_file("scenario"),
-        ),
-    ],
+    scenario: ScenarioArgument,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Another value of the scenario's reference; repeatable."),

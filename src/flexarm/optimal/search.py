@@ -121,18 +121,21 @@ def optimal_motion(
     """
     task = asked(model, start, end, limits, objective, duration, tolerance, through, plants)
     with refused("optimal_motion"):
-        most = MOST_INTERVALS
-        counts = {"points": (points, 1, 9), "intervals": (intervals, 2, most), "steps": (steps, 1, MOST_STEPS)}
+        counts = {
+            "points": (points, 1, 9),
+            "intervals": (intervals, 2, MOST_INTERVALS),
+            "steps": (steps, 1, MOST_STEPS),
+        }
         for name, (value, least, most) in counts.items():
             if checked_whole(value, least, name) > most:
                 raise Fault(name, f"must be at most {most}")
-        given = most_intervals is not None
-        if given and checked_whole(most_intervals, int(intervals), "most_intervals") > MOST_INTERVALS:
-            raise Fault("most_intervals", f"must be at most {MOST_INTERVALS}")
+        fine, finest = FINE, FINEST
+        if most_intervals is not None:
+            fine = finest = checked_whole(most_intervals, int(intervals), "most_intervals")
+            if finest > MOST_INTERVALS:
+                raise Fault("most_intervals", f"must be at most {MOST_INTERVALS}")
         if not isinstance(scheme, str) or scheme not in SCHEMES:
             raise Fault("scheme", f"is {shown(scheme)}; it must be {choices(*SCHEMES)}")
-    grids: list[Grid] = []
-    with refused("optimal_motion"):
         one_by_one = checked_flag(stops, "stops") and bool(task.through)
         if one_by_one and not task.weights["time"]:
             raise Fault("stops", "are for objectives with the time in them; else ask for each stretch by itself")
@@ -140,16 +143,14 @@ def optimal_motion(
             raise Fault(
                 "stops", "are for one arm: where the other plants stand there is not known; leave one of both out"
             )
-    stretches = 1 if one_by_one else len(task.through) + 1
-    finest = most_intervals if most_intervals is not None else FINEST
+    stretches, grids = 1 if one_by_one else len(task.through) + 1, list[Grid]()
     while not grids or 2 * grids[-1].intervals <= finest * stretches:
         count = 2 * grids[-1].intervals if grids else int(intervals) * stretches
         grids.append(Grid(model, count, int(points), scheme, task.linear, stretches))
-    fine = stretches * (most_intervals if most_intervals is not None else FINE)
     if one_by_one:
         own = [replace(each, tolerance=SHARE * task.tolerance) for each in task.stretches()]
         return _in_one(task, joined([_refined(each, grids, int(steps), fine) for each in own]))
-    return _refined(task, grids, int(steps), fine)
+    return _refined(task, grids, int(steps), fine * stretches)
 
 
 def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMotion:
