@@ -70,6 +70,25 @@ class Body(Described):
 
 
 @final
+class Frame(Body):
+    """A place on a link, without mass: a tool's point, a flange; or what lies between two joints that meet.
+
+    Parameters
+    ----------
+    length : float
+        From the origin to the tip [m].
+    """
+
+    type: Literal["frame"] = "frame"
+    length: Annotated[float, number("m", NOT_NEGATIVE)] = 0.0
+
+    @property
+    def total_mass(self) -> float:
+        """None [kg]."""
+        return 0.0
+
+
+@final
 class Rigid(Body):
     """A link that does not deform, from its origin to its tip along local x.
 
