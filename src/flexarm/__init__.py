@@ -34,8 +34,9 @@ from flexarm.description.motors import Motor, TorqueSpeed
 from flexarm.description.outside import Contact, Force, MovingBase
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
+from flexarm.description.urdf import UrdfReport, from_urdf, urdf_report
 from flexarm.description.wheels import reaction_wheel
-from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.errors import DescriptionError, FlexarmError, NotUnderstood, SimulationError
 from flexarm.model import Model
 from flexarm.version import __version__
 
@@ -135,6 +136,7 @@ __all__ = [
     "MotorCurrent",
     "MotorTorque",
     "MovingBase",
+    "NotUnderstood",
     "OptimalMotion",
     "Orbit",
     "ParabolicBlends",
@@ -172,6 +174,7 @@ __all__ = [
     "TipVelocity",
     "TorqueSpeed",
     "Tube",
+    "UrdfReport",
     "__version__",
     "analysis",
     "animate",
@@ -183,6 +186,7 @@ __all__ = [
     "equations",
     "excitation",
     "frequency_response",
+    "from_urdf",
     "identify",
     "inputs",
     "load",
@@ -203,6 +207,7 @@ __all__ = [
     "simulate",
     "simulate_many",
     "study",
+    "urdf_report",
     "view",
 ]
 
