@@ -14,7 +14,7 @@ from flexarm.checks import Fault, checked_vector, meant, shown
 from flexarm.description.arm import Arm, Link
 from flexarm.description.free import FreeBase
 from flexarm.description.tree import BASE
-from flexarm.description.urdf.links import NOTHING, Lump, seen, together
+from flexarm.description.urdf.links import NOTHING, Lump, least, raised, seen, together
 from flexarm.description.urdf.place import HERE, Posed, turned
 from flexarm.description.urdf.robot import Joint, Limits, Robot
 from flexarm.description.urdf.settings import Settings
@@ -64,6 +64,7 @@ class _Assembly:
         self.strange: list[str] = []
         self.notes: list[str] = []
         self.merged: dict[str, str] = {}
+        self.weighed: set[str] = set()
         self.locked = self._locked()
         self.ground, self.free = self._ground()
         self.held = self._held()
@@ -170,6 +171,10 @@ class _Assembly:
         given = self.robot.links[link]
         if given is None:
             return NOTHING
+        if link not in self.weighed and (smallest := least(Lump(given.mass, np.zeros(3), given.inertia))) < 0.0:
+            said = f"<inertia> has the principal value {smallest:.3g} kg m^2, which no body has; it is taken as it is"
+            self.strange.append(f"line {given.line}: link {link!r}: {said}")
+        self.weighed.add(link)
         R, p, _ = Posed.of(given.place)
         return seen(Lump(given.mass, np.zeros(3), given.inertia), R, p)
 
@@ -352,7 +357,7 @@ class _Assembly:
         whole = together(mount.parts)
         if mount.link in self.settings.links:
             return {"body": self._beam(mount, whole)}
-        tensor = tuple(tuple(row) for row in whole.I.tolist())
+        tensor = _rows(whole)
         if whole.m == 0.0:
             return {"body": {"type": "frame"}, "hub_inertia": tensor if whole.I.any() else 0.0}
         com = tuple(whole.c.tolist())
@@ -417,8 +422,11 @@ class _Assembly:
         if whole.m == 0.0:
             said = f"link {self.ground!r} is the free base, and has no mass; it must have some"
             raise Fault("", said, sentence=True)
-        tensor = tuple(tuple(row) for row in whole.I.tolist())
-        return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=tensor)
+        return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=_rows(whole))
+
+
+def _rows(lump: Lump) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in raised(lump).tolist())
 
 
 def _text(values: np.ndarray) -> str:

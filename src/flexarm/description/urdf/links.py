@@ -19,6 +19,30 @@ class Lump(NamedTuple):
         return self.m == 0.0 and not self.I.any()
 
 
+ROUNDED = 1e-6
+"""Of the largest principal moment of inertia, and of a metre: how far below zero a moment of inertia, and that of the
+mass at this distance, may be that was rounded, as files are written."""
+
+
+def least(lump: Lump) -> float:
+    """The least principal value; 0 where rounding alone makes it negative."""
+    values = np.linalg.eigvalsh(lump.I)
+    return float(values[0]) if values[0] < -_rounding(lump.m, values) else max(float(values[0]), 0.0)
+
+
+def raised(lump: Lump) -> np.ndarray:
+    """The tensor where no principal value is negative, or one is beyond rounding; else with zero in its place."""
+    values, axes = np.linalg.eigh(lump.I)
+    if not -_rounding(lump.m, values) <= values[0] < 0.0:
+        return lump.I
+    found = axes * np.maximum(values, 0.0) @ axes.T
+    return (found + found.T) / 2
+
+
+def _rounding(m: float, values: np.ndarray) -> float:
+    return float(ROUNDED * abs(values).max() + m * ROUNDED**2)
+
+
 NOTHING = Lump(0.0, np.zeros(3), np.zeros((3, 3)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.checks import Fault, Vector, checked_inertia, choices, meant, shown
+from flexarm.checks import Fault, Vector, choices, meant, shown
 from flexarm.description.urdf.xml import Element
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -64,6 +64,7 @@ class Inertial:
     mass: float
     place: Place
     inertia: np.ndarray
+    line: int
 
 
 @dataclass(frozen=True)
@@ -247,11 +248,7 @@ def _inertial(link: Element, where: str) -> Inertial | None:
         raise _wrong(where, mass, f"<mass> value is {m} kg; it must be zero or positive")
     entries = {key: _number(where, inertia, key) for key in KNOWN["inertial"]["inertia"].split()}
     tensor = np.array([[entries["i" + "".join(sorted(r + c))] for c in "xyz"] for r in "xyz"])
-    try:
-        checked_inertia(tensor.tolist())
-    except Fault as fault:
-        raise _wrong(where, inertia, f"<inertia> {fault.part}{' ' * bool(fault.part)}{fault.message}") from None
-    return Inertial(m, _place(where, element), tensor)
+    return Inertial(m, _place(where, element), tensor, inertia.line)
 
 
 def _joint(element: Element, name: str, links: list[str]) -> Joint:
@@ -334,7 +331,7 @@ def _transmission(element: Element, joints: dict[str, Joint]) -> list[str]:
     joint = joints.get(held[0].attributes.get("name", ""))
     if joint is None:
         given = held[0].attributes.get("name")
-        raise _wrong(where, held[0], f"<joint> is {shown(given)}, and no joint has that name{meant(given, joints)}")
+        return [f"line {held[0].line}: {where} of joint {shown(given)}, which is not there"]
     numbers: dict[str, float] = {}
     for part in actuators[0].children:
         if part.name == "mechanicalReduction":
