@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from command_line import caller
 from urdf_pinocchio import FOLDER, STORED, Theirs, random_urdf, state
 
 import flexarm as fa
@@ -422,11 +423,10 @@ def test_moments_of_inertia_below_zero_are_told(tmp_path):
         fa.urdf_report(written(tmp_path, ROBOT.replace(hub, 'ixx="-0.02" ixy="0" ixz="0"')))
 
 
-def test_scenarios_and_commands_take_urdf_files(boom, capsys):
-    from flexarm.cli import main
+def test_scenarios_and_commands_take_urdf_files(boom, capsys, monkeypatch):
     from flexarm.scenario import load_scenario
 
     run = written(boom.parent, 'name = "swing"\narm = "boom.urdf"\nuntil = 0.1\n', "swing.toml")
     assert load_scenario(run).loaded_arm() == fa.load(boom)
-    assert main(["show", str(boom), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)
+    said = caller(monkeypatch, capsys)("show", boom, "--json")
+    assert said.status == 0 and json.loads(said.out)["name"] == "boom"

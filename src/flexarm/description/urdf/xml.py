@@ -89,6 +89,8 @@ def parsed(content: bytes) -> Element:
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(content, True)
+    except Fault:  # a ValueError too
+        raise
     except expat.ExpatError as error:
         reason = expat.errors.messages[error.code]
         raise Fault("", f"not an XML file: {reason} on line {error.lineno}", sentence=True) from None
