@@ -14,7 +14,7 @@ from flexarm.checks import Fault, checked_vector, meant, shown
 from flexarm.description.arm import Arm, Link
 from flexarm.description.free import FreeBase
 from flexarm.description.tree import BASE
-from flexarm.description.urdf.links import NOTHING, Lump, least, raised, seen, together
+from flexarm.description.urdf.inertia import NOTHING, Lump, least, raised, seen, together
 from flexarm.description.urdf.place import HERE, Posed, turned
 from flexarm.description.urdf.robot import Joint, Limits, Robot
 from flexarm.description.urdf.settings import Settings
