@@ -227,6 +227,10 @@ OPTIONS = {
         {"flexible": {"links": {"fore": 3}}},
         "from_urdf: flexible: links has 3 for 'fore'; it must be a table",
     ),
+    "a key within": (
+        {"flexible": {"links": {"fore": {3: 1}}}},
+        "from_urdf: flexible: links.fore has the key 3; its keys are texts",
+    ),
     "no such link": (
         {"flexible": {"links": {"four": BEAM}}},
         "from_urdf: flexible: links: there is no link 'four'; did you mean 'fore'?",

@@ -16,6 +16,9 @@ def _tables(what: str, example: str) -> BeforeValidator:
         for name, given in value.items():
             if not isinstance(name, str) or not isinstance(given, Mapping):
                 raise Fault("", f"has {shown(given)} for {shown(name)}; it must be a table, {example}")
+            for key in given:
+                if not isinstance(key, str):
+                    raise Fault(name, f"has the key {shown(key)}; its keys are texts")
         return {name: dict(given) for name, given in value.items()}
 
     return BeforeValidator(check)
