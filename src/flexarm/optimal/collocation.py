@@ -260,15 +260,16 @@ class Grid:
         return block("together", function, self.durations[None], lower=duration, upper=duration)
 
     def slopes(self, most: Array) -> Block:
-        """|du/dt| <= most, (m,), of inputs that are straight lines."""
+        """|du/dt| <= most, (m,), of inputs that are straight lines, those with a limit."""
         import casadi as ca
 
-        m = self.widths[2]
+        kept = np.isfinite(most)
+        m = int(kept.sum())
         T, begin, end = ca.SX.sym("T"), ca.SX.sym("u", m), ca.SX.sym("u_end", m)
-        far = T * self.share * ca.DM(most)
+        far = T * self.share * ca.DM(most[kept])
         y = ca.vertcat(end - begin - far, begin - end - far)
         function = ca.Function("slopes", [ca.vertcat(T, begin, end), ca.SX.sym("c", 0)], [y])
-        places = np.hstack([self.lasts, self.inputs[:-1], self.inputs[1:]])
+        places = np.hstack([self.lasts, self.inputs[:-1, kept], self.inputs[1:, kept]])
         return block("torque_rate", function, places, lower=-np.inf, upper=0.0)
 
     def stays(self, name: str, expression: Any, lower: Array, upper: Array) -> Block:

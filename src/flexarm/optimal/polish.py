@@ -62,10 +62,10 @@ def polished(
 
 def _arcs(course: Course, most: Array) -> tuple[Array, Array] | None:
     """Durations (k,) and inputs (k, m) of arcs that push as much as the course does; None where too many of its inputs
-    are between their limits."""
+    are between their limits, or one of them all the way."""
     times, T, U = course.times, float(course.durations.sum()), course.u / most
     signs = np.where(np.abs(U) > 1.0 - NEAR, np.sign(U), 0.0)
-    if (signs == 0.0).mean() > 0.5:
+    if (signs == 0.0).mean() > 0.5 or not signs.any(axis=0).all():
         return None
     switches = [_switches(times, U[:, j], signs[:, j]) for j in range(U.shape[1])]
     cuts = np.unique(np.concatenate([[0.0, T], *(at for _, at in switches)]))

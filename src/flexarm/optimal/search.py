@@ -20,8 +20,8 @@ from flexarm.optimal.motion import OptimalMotion, joined
 from flexarm.optimal.nlp import Program, Solved
 from flexarm.optimal.outcome import motion, on_grid
 from flexarm.optimal.plants import is_shot, shot
-from flexarm.optimal.program import found_on, most, unpacked
-from flexarm.optimal.start import Known, prescribed
+from flexarm.optimal.program import found_on, is_far, most, unpacked
+from flexarm.optimal.start import Known, prescribed, unhurried
 from flexarm.optimal.task import Task, asked
 
 Array = np.ndarray
@@ -36,6 +36,9 @@ SHARE = 0.2
 
 SLOWER = 1.3
 """What suits several arms is looked for from so many times the duration for the first alone."""
+
+FARTHER = 8
+"""Times that the search begins anew where a duration has come as far from that of its beginning as it may."""
 
 GAIN = 1e-3
 """Of the cost, relative: a finer grid that gains less is the last."""
@@ -163,7 +166,8 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
         rigid = _rigid_duration(task, grids[0], steps, stopped) if task.weights["time"] else None
         for grid in grids:
             with progress.said(f"optimal motion, {grid.intervals} intervals"):
-                program, solved = found_on(task, grid, known, steps, stopped)
+                seek = found_on if best is not None else _found_first
+                program, solved = seek(task, grid, known, steps, stopped)
                 taken += solved.steps
                 if not solved.found:
                     break
@@ -204,6 +208,26 @@ def _in_one(task: Task, found: OptimalMotion) -> OptimalMotion:
     return whole
 
 
+def _found_first(task: Task, grid: Grid, known: Known, steps: int, stopped: "Stopped") -> tuple[Program, Solved]:
+    """What IPOPT finds from where the search begins. Where the time is free: on from there while durations end where
+    they may go no farther; and where nothing is found, from a motion slow enough for all limits."""
+    program, solved = found_on(task, grid, known, steps, stopped)
+    if task.duration is not None:
+        return program, solved
+    taken = solved.steps
+    if not solved.found and not stopped.came and (slow := unhurried(task, known)) is not known:
+        known = slow
+        program, solved = found_on(task, grid, known, steps, stopped)
+        taken += solved.steps
+    for _ in range(FARTHER):
+        if not solved.found or stopped.came or not is_far(solved.x[grid.durations], known.durations):
+            break
+        known = unpacked(task, grid, solved.x)
+        program, solved = found_on(task, grid, known, steps, stopped)
+        taken += solved.steps
+    return program, replace(solved, steps=taken)
+
+
 def _begun(task: Task, grid: Grid, steps: int, stopped: "Stopped") -> Known:
     """Where the search begins; for several arms with the best motion of the first, slower: from the quintic the fastest
     motion of them all is hardly found."""
@@ -211,7 +235,7 @@ def _begun(task: Task, grid: Grid, steps: int, stopped: "Stopped") -> Known:
     if not task.others:
         return known
     alone = replace(task, others=())
-    solved = found_on(alone, grid, known, steps, stopped)[1]
+    solved = _found_first(alone, grid, known, steps, stopped)[1]
     if not solved.found:
         return known
     known = unpacked(alone, grid, solved.x)
@@ -283,7 +307,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> flo
         known = prescribed(rigid, own.places, own.torque, None)
         for finer in (1, 2, 4):
             on = replace(grid, model=rigid, intervals=finer * grid.intervals)
-            solved = found_on(own, on, known, steps, stopped)[1]
+            solved = (found_on if duration else _found_first)(own, on, known, steps, stopped)[1]
             if not solved.found:
                 return duration
             known, duration = unpacked(own, on, solved.x), float(solved.x[on.durations].sum())
