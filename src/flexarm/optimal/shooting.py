@@ -197,7 +197,7 @@ def run(
 
 
 def vibrates(omega: Array) -> Array:
-    """Which of the modes of these frequencies [rad/s] vibrate; the others are rigid, whatever rounding makes of zero."""
+    """Which modes of these frequencies [rad/s] vibrate; the others are rigid, whatever rounding makes of zero."""
     return np.asarray(omega > RIGID * omega.max(initial=0.0))
 
 
