@@ -7,8 +7,10 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 import pytest
+import small_arms
 from scipy.linalg import expm
 from scipy.optimize import brentq, linprog, minimize_scalar
+from small_arms import turning
 
 import flexarm as fa
 from flexarm.optimal import optimal_motion, search
@@ -29,29 +31,17 @@ NEVER = bool  # what stops a search: false
 
 @pytest.fixture(scope="module")
 def masses():
-    """Two unit masses and a spring of 1 N/m; the second is driven. q = (link, motor)."""
-    joint = fa.Prismatic(axis=[1, 0, 0], stiffness=1.0, rotor_inertia=1.0)
-    link = fa.Link(name="cart", joint=joint, body=fa.Rigid(length=0.1, mass=1.0))
-    return fa.Model(fa.Arm(name="two masses", links=[link]))
+    return small_arms.two_masses()
 
 
 @pytest.fixture(scope="module")
 def slide():
-    """A beam across a slide: linear, with one mode."""
-    body = fa.Beam(length=1.1, mass=0.3, EI=8.0, modes={"y": 1})
-    link = fa.Link(name="beam", joint=fa.Prismatic(axis=(0, 1, 0), rotor_inertia=0.5), body=body)
-    return fa.Model(fa.Arm(name="slide", links=[link], payload=fa.Payload(mass=0.1), gravity=(0, 0, 0)))
+    return small_arms.slide()
 
 
 @pytest.fixture(scope="module")
 def hub():
     return fa.Model(turning(8.0))
-
-
-def turning(EI, modes=1):
-    body = fa.Beam(length=1.0, mass=0.3, EI=EI, modes={"y": modes})
-    link = fa.Link(name="beam", joint=fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.5), body=body)
-    return fa.Arm(name="hub", links=[link], payload=fa.Payload(mass=0.1), gravity=(0, 0, 0))
 
 
 @pytest.fixture(scope="module")

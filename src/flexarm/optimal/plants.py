@@ -93,11 +93,12 @@ def _plant(task: Task, peaks: Sequence[Measure], intervals: int, pace: float) ->
     box, still = np.full(2 * n, LEFT * task.tolerance / n), np.zeros(n)
     joints, count = task.joints, len(task.joints)
     ranges, rates = task.limits.ranges(count), task.limits.sizes("joint_rate", count)
-    within = [
+    bounded = [
         _rows(joints, ranges[:, 0], ranges[:, 1], n, "joint_range"),
         _rows([n + i for i in model.arm.joints], -rates, rates, n, "joint_rate"),
         *(_measured(each) for each in [*task.measures, *peaks]),
     ]
+    within = [each for each in bounded if len(each.lower)]
     reach = float(np.linalg.norm(model.tip(task.end)[:3, 3] - model.frames(task.end)[0][:3, 3]))
     asked = slice(0 if task.placed else len(joints), None)  # the first rows are how far the joints are off
     goals = [Goal(intervals, metres[asked], np.append(task.end, still), box[asked])]
