@@ -1,4 +1,4 @@
-"""What a control engineer would try: limits other than torque, extremes, idle drives, mistakes; beside what paper says."""
+"""What a control engineer would try: limits other than torque, extremes, idle drives, mistakes; beside paper."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from searched import on_its_grid
 from small_arms import STILL, TURNED, cart, gantry, lift, pendulum, turning
 
 import flexarm as fa
-from flexarm.optimal import optimal_motion
+from flexarm.optimal import optimal_motion, search
 
 SOON = {"intervals": 10, "most_intervals": 10}
 
@@ -126,6 +126,18 @@ def test_only_limits_that_are_given_have_multipliers():
     assert set(optimal_motion(cart(), [0], [1], limits, **SOON).on_limits) == {"joint_rate"}
 
 
+@pytest.mark.parametrize("scheme", ["radau", "legendre"])
+def test_a_motion_that_is_not_corrected_has_multipliers_of_its_joints_limits(scheme, monkeypatch):
+    """As of a free base, whose grid alone there is: where the rate is at its limit, and not where the arm is placed."""
+    monkeypatch.setattr(search, "is_shot", lambda _: False)
+    limits = {"torque": 1.0, "joint_rate": 0.7}
+    found = on_its_grid(optimal_motion(cart(), [0], [1], limits, intervals=20, most_intervals=20, scheme=scheme))
+    on, rate = found.on_limits["joint_rate"], np.maximum(found.qd[:-1, 0], found.qd[1:, 0])[: len(found.times) - 1]
+    assert set(found.on_limits) == {"joint_rate"}
+    at = on > 1e-3 * on.max()
+    assert 3 <= at.sum() < 19 and (rate[at] > 0.7 * (1 - 1e-3)).all()
+
+
 # -- places on the way -------------------------------------------------------------------------------------------------
 
 
@@ -188,11 +200,11 @@ def test_in_a_play_no_motion_begins():
     joint = fa.Revolute(axis=(0, 0, 1), stiffness=100.0, rotor_inertia=0.1, drive=drive)
     link = fa.Link(name="rod", joint=joint, body=fa.Rigid(length=1.0, mass=1.0, inertia=0.1))
     loose = fa.Model(fa.Arm(name="loose", links=[link], gravity=STILL))
-    with pytest.raises(fa.FlexarmError, match=r"start: .*; in a play, where nothing holds its joints, no motion") as said:
+    with pytest.raises(fa.FlexarmError, match=r"start: .*; in a play, where nothing holds its joints, no") as said:
         optimal_motion(loose, [0], [1], {"torque": 1.0})
     assert "\n" not in str(said.value)
 
 
 def test_a_motion_that_cannot_be_as_quick_as_asked_is_told_so():
-    with pytest.raises(fa.FlexarmError, match="no motion found .*; the limit on 'cart.joint' presses most"):
+    with pytest.raises(fa.FlexarmError, match=r"no motion found .*; the limit on 'cart.joint' presses most"):
         optimal_motion(cart(), [0], [1], {"torque": 1.0}, "effort", duration=1.9, **SOON)

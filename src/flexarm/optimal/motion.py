@@ -1,7 +1,7 @@
 """An optimal motion: a reference of the joints with its torques, and an account of how it was found."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -11,10 +11,6 @@ from flexarm.simulation.inputs import Piecewise, Table
 from flexarm.trajectory.reference import share
 
 Array = np.ndarray
-
-
-ROWS = ("q", "qd", "u", "on_inputs")
-"""Of a motion, one at each of its times."""
 
 
 @final
@@ -84,32 +80,6 @@ class OptimalMotion:
         digest = hashlib.sha256(np.ascontiguousarray(self.pieces).tobytes() + self.times.tobytes()).hexdigest()[:16]
         first, last = self.pieces[0, -1].tolist(), self.pieces[-1].sum(axis=0).tolist()
         return f"an optimal motion from {first} to {last} in {self.duration!r} s, joints' motion {digest}"
-
-
-def joined(motions: Sequence[OptimalMotion]) -> OptimalMotion:
-    """Motions one after the other, each beginning where the one before ends."""
-    first, last = motions[0], motions[-1]
-    times = np.concatenate([[0.0], *(x.times[1:] + t for x, t in zip(motions, _begins(motions), strict=True))])
-    rows = {name: np.vstack([*(getattr(x, name)[:-1] for x in motions), getattr(last, name)[-1:]]) for name in ROWS}
-    names = dict.fromkeys(name for each in motions for name in each.on_limits)
-    nothing = [np.zeros(len(each.times) - 1) for each in motions]
-    on_limits = {
-        name: np.concatenate([x.on_limits.get(name, none) for x, none in zip(motions, nothing, strict=True)])
-        for name in names
-    }
-    report = dict(last.report)
-    for name, found in report.items():
-        each = [x.report[name] for x in motions]
-        if name in ("end_error", "residual", "end_rate"):
-            report[name] = max(each)
-        elif not isinstance(found, str):
-            report[name] = None if None in each else sum(each)
-    pieces = np.concatenate([each.pieces for each in motions])
-    return OptimalMotion(times, **rows, linear=first.linear, pieces=pieces, on_limits=on_limits, report=report)
-
-
-def _begins(motions: Sequence[OptimalMotion]) -> Array:
-    return np.cumsum([0.0, *(each.duration for each in motions[:-1])])
 
 
 def torques(times: Array, u: Array, linear: bool) -> Piecewise | Table:

@@ -54,10 +54,10 @@ def polished(
     landed = corrected(at_ends, begins, switched, goal)
     if landed is None:
         return None
-    landed, _ = improved(at_ends, landed, switched, goal, expense, stop)
-    if not expense.of(landed)[0] < expense.of(course)[0]:
+    sharp = improved(at_ends, landed, switched, goal, expense, stop)[0].course
+    if not expense.of(sharp)[0] < expense.of(course)[0]:
         return None
-    return _shared_out(landed, course, pressed)
+    return _shared_out(sharp, course, pressed)
 
 
 def _arcs(course: Course, most: Array) -> tuple[Array, Array] | None:

@@ -16,9 +16,9 @@ from flexarm.model import Model
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import Pressed
 from flexarm.optimal.limits import Limits
-from flexarm.optimal.motion import OptimalMotion, joined
+from flexarm.optimal.motion import OptimalMotion
 from flexarm.optimal.nlp import Program, Solved
-from flexarm.optimal.outcome import motion, on_grid
+from flexarm.optimal.outcome import joined, motion, on_grid
 from flexarm.optimal.plants import is_shot, shot
 from flexarm.optimal.program import found_on, is_far, most, unpacked
 from flexarm.optimal.start import Known, prescribed, unhurried
@@ -129,9 +129,9 @@ def optimal_motion(
             "intervals": (intervals, 2, MOST_INTERVALS),
             "steps": (steps, 1, MOST_STEPS),
         }
-        for name, (value, least, most) in counts.items():
-            if checked_whole(value, least, name) > most:
-                raise Fault(name, f"must be at most {most}")
+        for name, (value, fewest, largest) in counts.items():
+            if checked_whole(value, fewest, name) > largest:
+                raise Fault(name, f"must be at most {largest}")
         fine, finest = FINE, FINEST
         if most_intervals is not None:
             fine = finest = checked_whole(most_intervals, int(intervals), "most_intervals")
@@ -152,7 +152,11 @@ def optimal_motion(
         grids.append(Grid(model, count, int(points), scheme, task.linear, stretches))
     if one_by_one:
         own = [replace(each, tolerance=SHARE * task.tolerance) for each in task.stretches()]
-        return _in_one(task, joined([_refined(each, grids, int(steps), fine) for each in own]))
+        whole = joined(task, [_refined(each, grids, int(steps), fine) for each in own])
+        if not _rests(task, whole):
+            left = f"{_left(whole)}; tolerance is {task.tolerance:g} m"
+            warnings.warn(f"optimal_motion: after all stops {left}", stacklevel=2)
+        return whole
     return _refined(task, grids, int(steps), fine * stretches)
 
 
@@ -187,25 +191,13 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
         if stopped.came:
             raise KeyboardInterrupt
         raise FlexarmError(f"optimal_motion: arm {task.model.arm.name!r}: {_why_not(task, grid, solved)}")
-    off = f"the tip ends {best.report['end_error']:.2g} m off and swings {best.report['residual']:.2g} m"
     if stopped.came:
-        warnings.warn(f"optimal_motion: interrupted; {off}", InterruptedRun, stacklevel=3)
+        warnings.warn(f"optimal_motion: interrupted; {_left(best)}", InterruptedRun, stacklevel=3)
     else:
         why = "" if solved.found else f"; on {grid.intervals} the solver says {solved.said}"
-        grid_said = f"with {best.report['intervals']} intervals {off}; tolerance is {task.tolerance:g} m"
+        grid_said = f"with {best.report['intervals']} intervals {_left(best)}; tolerance is {task.tolerance:g} m"
         warnings.warn(f"optimal_motion: {grid_said}{why}", stacklevel=3)
     return best
-
-
-def _in_one(task: Task, found: OptimalMotion) -> OptimalMotion:
-    """Motions with stops between them, as the native run of them all has them: what one leaves the next carries on."""
-    pressed = Pressed(found.on_inputs, dict(found.on_limits))
-    whole = motion(task, found.times, found.u, pressed, found.report)
-    whole = replace(whole, report={**whole.report, "intervals": found.report["intervals"]})
-    if not _rests(task, whole):
-        off = f"the tip ends {whole.report['end_error']:.2g} m off and swings {whole.report['residual']:.2g} m"
-        warnings.warn(f"optimal_motion: after all stops {off}; tolerance is {task.tolerance:g} m", stacklevel=3)
-    return whole
 
 
 def _found_first(task: Task, grid: Grid, known: Known, steps: int, stopped: "Stopped") -> tuple[Program, Solved]:
@@ -263,8 +255,13 @@ def _found(
         return replace(found, report={**found.report, "cost": corrected.cost + peaks})
     lasts = np.repeat(solved.x[grid.durations], grid.intervals // grid.stretches) * grid.share
     times = np.append(0.0, np.cumsum(lasts))
-    pressed = on_grid(grid, program, solved)
+    pressed = on_grid(task, grid, program, solved)
     return motion(task, times, solved.x[grid.inputs], pressed, {"cost": solved.cost, **more})
+
+
+def _left(found: OptimalMotion) -> str:
+    """What a motion leaves, as a message says it."""
+    return f"the tip ends {found.report['end_error']:.2g} m off and swings {found.report['residual']:.2g} m"
 
 
 def _rests(task: Task, found: OptimalMotion) -> bool:
