@@ -7,7 +7,7 @@ of slopes C at them, and h its share of T,
     h T x_dot_j = sum_k C_kj x_k,        0 = residual(q_j, qd_j, s_j, u, z_j),
 
 so the residual, which is inverse dynamics and much shorter than forward dynamics, is asked at single points, and T
-stands in products of two unknowns alone.
+stands in products of two unknowns alone. Source: L. T. Biegler, Nonlinear Programming (SIAM 2010), chapter 10.
 """
 
 from dataclasses import dataclass

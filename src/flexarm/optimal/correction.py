@@ -3,7 +3,9 @@
 A grid is as good as its steps are short beside the arm's fastest modes; the native run knows no grid. So the motion on
 a grid is taken as multiple shooting: by Newton's method the gaps between the end of an interval, as the arm itself runs
 it, and the beginning of the next are closed, with the smallest change of inputs and durations that the limits allow.
-Then the same without gaps, as one run from the start.
+Then the same without gaps, as one run from the start. Source: Bock & Plitt, A multiple shooting algorithm for direct
+solution of optimal control problems (IFAC 1984); steps down the cost are those of successive quadratic programs whose
+Hessian is the weight of a step's length.
 """
 
 import warnings
@@ -97,7 +99,8 @@ class Pressed:
     inputs : (N, m) or (N + 1, m)
         Positive where the upper limit is active, negative where the lower is.
     within : dict of (N,)
-        Of the other limits, by name: the size of the largest at the end of each interval.
+        Of the other limits, by name: the size of the largest at the end of each interval; at `torque_rate` per unit of
+        the input's change.
     """
 
     inputs: Array

@@ -34,10 +34,12 @@ class OptimalMotion:
         Multipliers of the limits on the inputs: positive where the upper one is active, negative where the lower is;
         per unit of input, of the cost. Where the motion is the fastest they change sign as the switching function does.
     on_limits : dict
-        Of the other limits, by name: the largest multiplier of each at every point of the grid.
+        Of the other limits that are given, by name: the size of the largest multiplier of each in every interval,
+        (k - 1,); per unit of what is limited, of the cost, at `torque_rate` per unit of the input's change.
     report : dict
         `cost`; `end_error` [m], by which the tip misses its place at the end; `residual` [m], how far
-        it then swings with the drives held; `end_rate`, the largest rate left; `intervals`; `steps` of the solver;
+        it then swings with the drives held, zero of a free base, of which it is not looked at; `end_rate`, the largest
+        rate left; `intervals` of the search, over each of which inputs are held or straight; `steps` of the solver;
         `status`; `rigid_duration` [s], the fastest motion's of the same arm without flexibility, where the time is
         minimised.
     """
@@ -88,8 +90,10 @@ def torques(times: Array, u: Array, linear: bool) -> Piecewise | Table:
 
 
 def hermite(h: Array, q: Array, qd: Array, after: Array, before: Array) -> Array:
-    """Polynomials of degree five (k - 1, 6, joints) in the share passed, of coordinates and rates (k, joints) at the
-    ends, and accelerations (k - 1, joints) at the beginning and at the end of each interval."""
+    """Polynomials of degree five (k - 1, 6, joints) in the share s passed of intervals of lengths h (k - 1,), of
+    coordinates and rates (k, joints) at the ends, and accelerations (k - 1, joints) at the beginning and at the end of
+    each. Quintic Hermite interpolation: what D, V, A are short of beyond the beginning's own parabola, at s = 1, is the
+    cubic to quintic terms' a + b + c, 3 a + 4 b + 5 c, 6 a + 12 b + 20 c."""
     h = h[:, None]
     begin, way, bend = q[:-1], qd[:-1] * h, after * h**2
     D, V, A = q[1:] - begin - way - bend / 2, qd[1:] * h - way - bend, before * h**2 - bend

@@ -27,6 +27,9 @@ EXACT: dict[str, Any] = {"progress": False, "rtol": 1e-10, "atol": 1e-12}
 DENSE = 320
 """Intervals of what is given of a motion, at the least."""
 
+SLOWEST = 1e-6
+"""Frequencies above swing [rad/s]; what is slower has no period to wait for."""
+
 SETTLING = 2.0
 """Periods of the slowest mode for which what is left of vibrations is looked at."""
 
@@ -117,7 +120,7 @@ def _ending(task: Task, q: Array, qd: Array) -> dict[str, float]:
     if model.arm.free:
         wanted = model.tip(np.concatenate([q[:7], task.end[7:]]))[:3, 3]
     error = float(np.linalg.norm(model.tip(q)[:3, 3] - wanted))
-    slow = [omega for omega in model.frequencies(task.end) if omega > 1e-6]
+    slow = [omega for omega in model.frequencies(task.end) if omega > SLOWEST]
     residual = 0.0
     if slow and not model.arm.free:
         held, still = q.copy(), qd.copy()

@@ -21,6 +21,9 @@ Array = np.ndarray
 ROUGH = 1e-3
 """By so much of it a peak may grow when a motion is corrected."""
 
+LEAST_REACH = 1e-3
+"""Of an arm whose tip ends at its base [m]: what states are moved by is a share of the reach."""
+
 BEYOND = 0.1
 """Of the tolerance, by which native runs may miss what is asked of them; with `LEFT` it leaves some to the swing."""
 
@@ -109,7 +112,7 @@ def _plant(task: Task, peaks: Sequence[Measure], intervals: int, pace: float) ->
     stretch, some = intervals // (len(task.through) + 1), np.eye(2 * n)[joints]
     for i, q in enumerate(task.through if task.placed else ()):
         goals.append(Goal((i + 1) * stretch, some, np.append(q, still), box[:count]))
-    return Plant(model, np.append(task.start, still), metres, max(reach, 1e-3), goals, within)
+    return Plant(model, np.append(task.start, still), metres, max(reach, LEAST_REACH), goals, within)
 
 
 def _rows(places: list[int], lower: Array, upper: Array, n: int, name: str) -> Within:

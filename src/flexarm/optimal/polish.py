@@ -1,7 +1,8 @@
 """Switches of a motion whose inputs are at their limits all the way: their times, instead of inputs held on a grid.
 
 On a grid a switch within an interval shows as an input between its limits there. The arcs between switches, each with
-inputs at their limits and a duration of its own, are the same problem with the durations alone as unknowns.
+inputs at their limits and a duration of its own, are the same problem with the durations alone as unknowns: Kaya &
+Noakes, Computational method for time-optimal switching control, J. Optim. Theory Appl. 117 (2003).
 """
 
 from collections.abc import Sequence
