@@ -34,8 +34,13 @@ def test_a_limit_on_the_rate_decides_where_the_drive_is_strong():
 
 def test_a_limit_on_slopes_decides_where_it_is_small():
     """Four arcs of constant slope: T^3 = 32 d / slope."""
-    found = optimal_motion(cart(), [0], [1], {"torque": 1.0, "torque_rate": 0.01}, **SOON)
+    found = optimal_motion(cart(), [0], [1], {"torque": 2.0, "torque_rate": 0.01}, **SOON)
     assert found.duration == pytest.approx(3200 ** (1 / 3), rel=1e-2) and rests(found)
+    grid = on_its_grid(
+        found
+    )  # what a larger slope is worth, dT / d slope: in every interval it allows so much more change
+    worth = (grid.on_limits["torque_rate"] * np.diff(grid.times)).sum()
+    assert worth == pytest.approx(found.duration / 0.03, rel=3e-2)
 
 
 def test_the_rigid_arms_time_has_the_same_limits():
@@ -136,6 +141,18 @@ def test_a_motion_that_is_not_corrected_has_multipliers_of_its_joints_limits(sch
     assert set(found.on_limits) == {"joint_rate"}
     at = on > 1e-3 * on.max()
     assert 3 <= at.sum() < 19 and (rate[at] > 0.7 * (1 - 1e-3)).all()
+
+
+def test_the_multipliers_of_a_grid_are_what_an_inputs_limit_is_worth(monkeypatch):
+    """Of a motion that is not corrected: T = 2 sqrt(d / a), so dT / da = -T / (2 a) is the sum of them, each with the
+    sign of its input; the switching function p = (1 - 2 t / T) / a."""
+    monkeypatch.setattr(search, "is_shot", lambda _: False)
+    found = on_its_grid(optimal_motion(cart(), [0], [1], {"torque": 4.0}, intervals=20, most_intervals=20))
+    on, u, h = found.on_inputs[:-1, 0], found.u[:-1, 0], np.diff(found.times)
+    assert np.abs(on).sum() == pytest.approx(1.0 / 8, rel=1e-2)
+    t = (found.times[:-1] + found.times[1:]) / 2
+    np.testing.assert_allclose(on / h, (1 - 2 * t) / 4, atol=1e-2)
+    assert (on[np.abs(u) > 3.99] * u[np.abs(u) > 3.99] > 0).all()
 
 
 # -- places on the way -------------------------------------------------------------------------------------------------

@@ -103,11 +103,11 @@ def on_grid(task: Task, grid: Grid, program: Program, solved: Solved) -> Pressed
             on_limits[name] = np.maximum(on_limits.get(name, 0.0), largest)
     placed = grid.nodes[grid.intervals // grid.stretches :: grid.intervals // grid.stretches]
     joints = {"joint_range": task.joints, "joint_rate": [task.model.nq + i for i in task.model.arm.joints]}
-    for name, own in joints.items():
+    for name, limited in joints.items():
         if getattr(task.limits, name) is None:
             continue
         for each in grids(task, grid):
-            places = np.concatenate([each.x, each.nodes[1:, None]], axis=1)[..., own]
+            places = np.concatenate([each.x, each.nodes[1:, None]], axis=1)[..., limited]
             on = np.where(np.isin(places, placed), 0.0, np.abs(solved.on_bounds[places]))  # there the arm has its place
             on_limits[name] = np.maximum(on_limits.get(name, 0.0), on.reshape(grid.intervals, -1).max(axis=1))
     return Pressed(solved.on_bounds[grid.inputs], on_limits)

@@ -99,16 +99,16 @@ def optimal_motion(
     steps : int
         Most steps of the solver on a grid.
     through : list
-        Places on the way, each as `start` is given, within `limits.joint_range`; one that is only passed need not be one
-        where the torques could hold the arm.
+        Places on the way, each as `start` is given, within `limits.joint_range`; one that is only passed need not be
+        one where the torques could hold the arm.
     stops : bool
         Whether the arm comes to rest at each of these; else its joints pass them, and the time of each is free.
     plants : list of Model, or of dict
         Further arms that come to rest under the same inputs, with nothing left ringing, wherever their joints then are:
         models, or values of numbers of the arm by their names, {"payload.mass": 2.0}. Limits hold for all, what is to
-        be small all the way is that of the first; of errors the report has the largest. Torques must hold all alike at both ends, so under gravity hardly any can be asked
-        for. Each asks for nearly as much of the inputs as the first: one joint suits several, arms of two joints one
-        further plant; with more the solver often finds nothing.
+        be small all the way is that of the first; of errors the report has the largest. Torques must hold all alike at
+        both ends, so under gravity hardly any can be asked for. Each asks for nearly as much of the inputs as the
+        first: one joint suits several, arms of two joints one further plant; with more the solver often finds nothing.
 
     Returns
     -------
@@ -120,9 +120,9 @@ def optimal_motion(
         For what does not fit the arm, limits within which it cannot even stand at the ends or where it is to stop, and
         the fastest motion to where it stands already.
     FlexarmError
-        Where the arm stands nowhere near an end, as in a play. Where the solver finds no motion; the line says which limit holds it up. Where the grid may get no finer and the
-        simulation does not end within the tolerance, a warning says so and the motion is given. Ctrl-C gives the best
-        that there is, with a warning, or nothing.
+        Where the arm stands nowhere near an end, as in a play. Where the solver finds no motion; the line says which
+        limit holds it up. Where the grid may get no finer and the simulation does not end within the tolerance, a
+        warning says so and the motion is given. Ctrl-C gives the best that there is, with a warning, or nothing.
     """
     task = asked(model, start, end, limits, objective, duration, tolerance, through, plants)
     with refused("optimal_motion"):
