@@ -1,7 +1,7 @@
 """Programs and loops as PTX, the assembler that the drivers of NVIDIA's graphics processors compile.
 
 The same instructions as on the processor, by the same emitter, in one function without a call: every thread has a state
-of its own. What CasADi has and PTX has not (exponentials, powers, tangents) is refused by its name before LLVM, which
+of its own. Sines, exp and tanh are our own. What else CasADi has and PTX has not (powers, tangents) is refused by its name before LLVM, which
 would end the process, sees it. Addition and multiplication round as on the processor and are fused where they may be; the
 inverse of a float is the approximate instruction's, 1 in the last place off, that of a double is rounded.
 
@@ -16,6 +16,7 @@ from typing import Any, final
 
 import casadi as ca
 
+from flexarm.native.exponential import exponential
 from flexarm.native.language import Floats
 from flexarm.native.llvm import INTRINSICS, operation
 from flexarm.native.program import INPUT, OUTPUT, Instruction, operation_name
@@ -29,6 +30,9 @@ THREADS = 128
 
 THERE = (ca.OP_SQRT, ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX, ca.OP_OR, ca.OP_COPYSIGN)
 """What PTX has instructions for of what LLVM knows by name."""
+
+OWN = {ca.OP_EXP: "exp_", ca.OP_TANH: "tanh_"}
+"""What is computed by a function of our own."""
 
 TRIPLE = "nvptx64-nvidia-cuda"
 
@@ -127,13 +131,16 @@ def straight(code: Sequence[Instruction], known: int, real: Real) -> str:
             lines.append(f"  %o{k}m = mul i64 %out_apart, {instruction.index}")
             lines.append(f"  %o{k}p = getelementptr {T}, ptr %out, i64 %o{k}m")
             lines.append(f"  store {T} {x[0]}, ptr %o{k}p")
+        elif op in OWN:
+            lines.append(f"  %v{k} = call {T} @{OWN[op]}({T} {x[0]})")
         elif op in INTRINSICS and op not in THERE:
             raise NotImplementedError(f"no instruction of a GPU for the CasADi operation {operation_name(op)}")
         else:
             lines.append(operation(k, op, instruction.index, x, numbers))
     arguments = ", ".join(f"ptr noalias %{base}, i64 %{base}_apart" for base in ("in", "own", "out"))
     head = f"define void @evaluate({arguments}) alwaysinline {{"
-    return "\n".join([sincos(numbers), head, *lines, "  ret void", "}"])
+    fma, exponentials = exponential(numbers).split("\n", 1)  # what both declare is declared once
+    return "\n".join([sincos(numbers), exponentials, head, *lines, "  ret void", "}"])
 
 
 def joined(parts: Sequence[str], entries: Sequence[str], machine: Any) -> Any:
