@@ -4,6 +4,7 @@ What differs is where a thread learns its number, and what the instructions roun
 """
 
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -56,6 +57,7 @@ class HostGpu:
 
     def __init__(self) -> None:
         self.kernels: dict[Any, Any] = {}
+        self._alone = threading.Lock()
         self.launched: list[tuple[str, int, list[int]]] = []
 
     def kernel(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: str) -> Callable[..., None]:
@@ -67,8 +69,9 @@ class HostGpu:
         def launch(threads: int, memories: Sequence[HostMemory], integers: Sequence[int]) -> None:
             self.launched.append((entry.name, threads, list(integers)))
             blocks = -(-threads // nvptx.THREADS)
-            for number.value in range(blocks * nvptx.THREADS):  # the last block's idle threads among them
-                call(*(each.address for each in memories), *integers, threads)
+            with self._alone:
+                for number.value in range(blocks * nvptx.THREADS):  # the last block's idle threads among them
+                    call(*(each.address for each in memories), *integers, threads)
 
         return launch
 

@@ -9,6 +9,7 @@ Arrays lie number by number, the same number of all states side by side: threads
 what lies together.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -147,12 +148,10 @@ def joined(parts: Sequence[str], entries: Sequence[str], machine: Any) -> Any:
     """One module of parts in LLVM IR, in which the entries alone are left, everything that they call inside them."""
     import llvmlite.binding as llvm
 
-    module = llvm.parse_assembly("")
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    for part in parts:
-        other = llvm.parse_assembly(part)
-        other.triple, other.data_layout = module.triple, module.data_layout
-        module.link_in(other)
+    head = f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
+    module = llvm.parse_assembly(head)
+    for part in parts:  # where a part says of itself what it is for, that is nothing, and numbers lie anywhere
+        module.link_in(llvm.parse_assembly(head + re.sub("^target .*$", "", part, flags=re.MULTILINE)))
     for function in module.functions:
         if not function.is_declaration and function.name not in entries:
             function.linkage = "internal"

@@ -197,7 +197,7 @@ class OnGpu:
         launch = self._launch(device)
         window = max(1, min(total - 1, WINDOW // (size * count * np.dtype(T).itemsize)))
         out = np.empty((window, size, count), dtype=T)
-        state = np.ascontiguousarray(x[:, 0].T, dtype=T)
+        state = np.array(x[:, 0].T, dtype=T, order="C")  # a copy also where it is laid out so
         known, status, at = np.ones(count, np.int64), np.full(count, UNDER_WAY), np.zeros(count, np.int64)
         piece = courses.first.copy()
         record = gpu_loops.Runs(
