@@ -1,9 +1,12 @@
 """Programs and runs for graphics processors, without one: PTX as NVIDIA's assembler takes it and as it is computed line
 by line, and the kernels' own LLVM IR, compiled for this processor and called thread by thread."""
 
+import os
 import re
+import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import casadi as ca
 import mpmath
@@ -326,6 +329,18 @@ def test_ptx_itself_computed_line_by_line(planar, monkeypatch, real):
     found = fa.simulate_many(planar, 0.008, device="gpu", real=real, **given)
     close(found, fa.simulate_many(planar, 0.008, **given), real)
     assert fake.launched == [(nvptx.THREADS, "runs")]
+
+
+def test_cuda_core_itself_launches_over_a_played_driver(tmp_path):
+    """Copies, launches and their arguments as NVIDIA's own package packs them."""
+    library = tmp_path / "libcuda.so.1"
+    source = Path(__file__).parent / "data" / "played_driver.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", library, source, "-ldl"], check=True)
+    program = Path(__file__).parent / "helpers" / "played_driver.py"
+    about = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "PYTHONWARNINGS": "error"}
+    done = subprocess.run([sys.executable, program, library], env=about, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "as the processor computes them\n"
 
 
 def test_a_processor_that_is_too_old_is_refused(planar, monkeypatch):

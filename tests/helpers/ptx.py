@@ -13,6 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from flexarm.native.nvptx import THREADS
+
 MASK = {"32": 2**32 - 1, "64": 2**64 - 1}
 FLOATS = {"f64": ("<d", "<Q"), "f32": ("<f", "<I")}
 COMPARED = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}  # fmt: skip
@@ -71,7 +73,7 @@ class Kernel:
 
     def __init__(self, text, name):
         body = text[text.index(f".visible .entry {name}(") :]
-        self.name, self.local = name, 0
+        self.name, self.local, self.parameters = name, 0, body[: body.index(")")].count(".param")
         assert not re.search(r"\.func|\bcall\b|\.extern|\.shared", text)
         self.lines, self.labels = [], {}
         for raw in body[body.index("{") + 1 : body.index("\n}")].splitlines():
@@ -91,11 +93,13 @@ class Kernel:
 
     def __call__(self, threads, words):
         for thread in range(threads):
-            self.run(thread, threads, words)
+            self.run(thread, words)
 
-    def run(self, thread, threads, words):
+    def run(self, thread, words):
+        block, place = divmod(thread, THREADS)
         own = (ctypes.c_uint8 * max(1, self.local))()
-        registers = {"%tid.x": thread, "%ctaid.x": 0, "%ntid.x": threads, "__local_depot0": ctypes.addressof(own)}
+        registers = {"%tid.x": place, "%ctaid.x": block, "%ntid.x": THREADS}
+        registers["__local_depot0"] = ctypes.addressof(own)
 
         def read(argument):
             if argument in registers:
