@@ -1,4 +1,4 @@
-"""A graphics processor played by the processor: the same LLVM IR of the same kernels, compiled for it, thread by thread.
+"""A graphics processor played by the processor: the kernels' own LLVM IR, compiled for it, thread by thread.
 
 What differs is where a thread learns its number, and what the instructions round to.
 """
@@ -84,3 +84,6 @@ class HostGpu:
     def get(self, memory: HostMemory, values: np.ndarray) -> None:
         assert memory.values.nbytes == values.nbytes
         values[...] = memory.values
+
+    def occupancy(self, *program: Any) -> dict[str, int]:
+        return {"registers": 16, "local": 0, "threads": 1}

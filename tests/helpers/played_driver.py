@@ -37,7 +37,9 @@ def main(library):
         assert np.abs(found.q - expected.q).max() < error, real
     q = np.random.default_rng(1).random((130, 2))  # in two blocks
     np.testing.assert_allclose(evaluate_on_gpu(model, "mass_matrix", q), model.mass_matrix(q), rtol=1e-14)
-    found = cuda.device().occupancy(*gpu.program(integrand(model, "state_rate", 0), Layout.of(model), "double"), "double")
+    found = cuda.device().occupancy(
+        *gpu.program(integrand(model, "state_rate", 0), Layout.of(model), "double"), "double"
+    )
     assert found["threads"] == 2 * 128
     print("as the processor computes them")
 

@@ -17,7 +17,9 @@ from flexarm.native.nvptx import THREADS
 
 MASK = {"32": 2**32 - 1, "64": 2**64 - 1}
 FLOATS = {"f64": ("<d", "<Q"), "f32": ("<f", "<I")}
-COMPARED = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}  # fmt: skip
+COMPARED = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
 WORDS = {"32": ctypes.c_uint32, "64": ctypes.c_uint64}
 
 

@@ -1,7 +1,7 @@
-"""Kernels on a graphics processor, through the driver's own interface: `cuda-core`, a package of NVIDIA's (extra `gpu`).
+"""Kernels on a graphics processor, through the driver's own interface: `cuda-core`, NVIDIA's package (extra `gpu`).
 
-The driver compiles PTX when it is loaded and keeps what it made. Whatever is launched or copied stands in one stream, and
-is waited for before anything is read. Which processor, where there are several, the environment says
+The driver compiles PTX when it is loaded and keeps what it made. Whatever is launched or copied stands in one stream,
+and is waited for before anything is read. Which processor, where there are several, the environment says
 (CUDA_VISIBLE_DEVICES).
 """
 
@@ -65,6 +65,9 @@ class Device(Protocol):
     def get(self, memory: Memory, values: Array) -> None:
         """What lies there, into a contiguous array of that size, once all that was begun has ended."""
 
+    def occupancy(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> dict[str, int]:
+        """Of a kernel as it was compiled there: registers, bytes of local memory, threads a multiprocessor holds."""
+
 
 def device() -> Device:
     """The graphics processor, for the thread that asks.
@@ -93,7 +96,9 @@ def _told(doing: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not isinstance(error, RuntimeError | MemoryError) and type(error).__name__ != "CUDAError":  # of no base class
+        if (
+            not isinstance(error, RuntimeError | MemoryError) and type(error).__name__ != "CUDAError"
+        ):  # of no base class
             raise
         why = " ".join(str(error).split()) or type(error).__name__
         raise DescriptionError(f"device is 'gpu'; {doing}: {why}") from error
@@ -146,7 +151,7 @@ class Cuda:
         return launch
 
     def occupancy(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> dict[str, int]:
-        """What the driver says of a kernel: registers and bytes of local memory a thread, threads a multiprocessor."""
+        """See `Device`."""
         kernel = self._kernel(text(key, parts, entry, real), entry)
         blocks = kernel.occupancy.max_active_blocks_per_multiprocessor(THREADS, 0)
         found = kernel.attributes

@@ -1,9 +1,10 @@
 """Programs and loops as PTX, the assembler that the drivers of NVIDIA's graphics processors compile.
 
 The same instructions as on the processor, by the same emitter, in one function without a call: every thread has a state
-of its own. Sines, exp and tanh are our own. What else CasADi has and PTX has not (powers, tangents) is refused by its name before LLVM, which
-would end the process, sees it. Addition and multiplication round as on the processor and are fused where they may be; the
-inverse of a float is the approximate instruction's, 1 in the last place off, that of a double is rounded.
+of its own. Sines, exp and tanh are our own. What else CasADi has and PTX has not (powers, tangents) is refused by its
+name before LLVM, which would end the process, sees it. Sums and products round as on the processor and are fused where
+they may be; the inverse of a float is the approximate instruction's, 1 in the last place off, that of a double is
+rounded.
 
 Arrays lie number by number, the same number of all states side by side: threads that stand together then read and write
 what lies together.
@@ -26,8 +27,10 @@ from flexarm.native.sincos import Numbers, Real, sincos
 ARCH = "sm_80"
 """The oldest generation that what is written runs on (A100); drivers compile it for what is there."""
 
-THREADS = 128
-"""In a block."""
+THREADS, BLOCKS = 128, 2
+"""In a block, and how many blocks of a multiprocessor there are to be at once: so many leave 255 registers to a thread.
+Without the second number, which changes nothing else, ptxas gives up on programs of 5000 operations with doubles and
+assembles them for 32 registers, with five times the spills."""
 
 THERE = (ca.OP_SQRT, ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX, ca.OP_OR, ca.OP_COPYSIGN)
 """What PTX has instructions for of what LLVM knows by name."""
@@ -78,15 +81,16 @@ class Entry:
     work: int
 
     def ir(self, real: Real, kind: str = "ptx_kernel ") -> str:
-        """IR of `void name(<pointers>, <integers>, i64 count)`."""
+        """IR of `void name(<pointers>, <integers>, i64 count)`, with a calling convention."""
         pointers = [f"ptr %p{i}" for i in range(self.pointers)]
         integers = [f"i64 %n{i}" for i in range(self.integers)]
         taken = [*pointers, "i64 %thread", *integers, "ptr %work"]
         given = ["ptr noalias" + each.removeprefix("ptr") for each in pointers]
+        head = f"define {kind}void @{self.name}({', '.join([*given, *integers, 'i64 %count'])})"
         return f"""
 declare void @{self.function}({", ".join(each.split()[0] for each in taken)})
 declare i64 @thread()
-define {kind}void @{self.name}({", ".join([*given, *integers, "i64 %count"])}) "nvvm.maxntid"="{THREADS}" {{
+{head} "nvvm.maxntid"="{THREADS}" "nvvm.minctasm"="{BLOCKS}" {{
 entry:
   %work = alloca [{max(1, self.work)} x {real}], align 16
   %thread = call i64 @thread()

@@ -68,8 +68,16 @@ def resources(ptx: str, arch: str = "sm_90") -> list[Resources]:
     with TemporaryDirectory() as folder:
         source = Path(folder) / "program.ptx"
         source.write_text(ptx)
-        command = [str(_assembler()), "--verbose", "--gpu-name", arch, "--output-file", f"{folder}/program", str(source)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: TID251
+        command = [
+            str(_assembler()),
+            "--verbose",
+            "--gpu-name",
+            arch,
+            "--output-file",
+            f"{folder}/program",
+            str(source),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         why = " ".join((done.stderr or done.stdout).split())
         raise DescriptionError(f"ptxas refuses the program: {why.replace(folder, '')[:300]}")

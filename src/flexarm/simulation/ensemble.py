@@ -100,8 +100,8 @@ def simulate_many(
     progress : bool or callable
         True: a bar in the terminal after a second. A function is called with the number of runs that have ended.
     device : "cpu" or "gpu"
-        Where the runs are computed. On a graphics processor of NVIDIA's (the extra `gpu`) the method is "rk4", u held, a
-        table or a compiled function of the time, and w constant.
+        Where the runs are computed. On a graphics processor of NVIDIA's (the extra `gpu`) the method is "rk4", u is
+        held, a table or a compiled function of the time, and w constant.
     real : "double" or "float"
         What a graphics processor computes with: numbers of 64 bits, or of 32.
 
@@ -179,7 +179,9 @@ def simulate_many(
     try:
         for first in range(0, count, together):
             part = everything.some(slice(first, min(first + together, count)))
-            found, interrupted = _solved(part, asked, kept, references, first, seen, name, real if device == "gpu" else None)
+            found, interrupted = _solved(
+                part, asked, kept, references, first, seen, name, real if device == "gpu" else None
+            )
             if place is None:
                 made.append(found)
             else:

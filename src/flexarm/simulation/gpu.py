@@ -1,7 +1,7 @@
 """Runs of an ensemble on a graphics processor: fixed steps of the classical Runge-Kutta method, one run a thread.
 
-What a run is to do is known before it begins: u depends on the time alone, which goes in equal steps from one time of the
-result, or jump of u, to the next. So u is laid out beforehand, at the times at which the method asks for it.
+What a run is to do is known before it begins: u depends on the time alone, which goes in equal steps from one time of
+the result, or jump of u, to the next. So u is laid out beforehand, at the times at which the method asks for it.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.native import cuda
-from flexarm.native.cuda import Device, Launch, Memory
+from flexarm.native.cuda import Device, Launch
 from flexarm.native.kernel import Kernel
 from flexarm.native.nvptx import evaluate, straight
 from flexarm.native.program import instructions
@@ -94,7 +94,9 @@ def planned(times: Array, corners: Array, step: float, held: bool) -> Plan:
     if held:
         none = np.zeros(len(t), dtype=np.int64)
         return Plan(t, h, steps, shown, stretch, none, corners[:-1])
-    rows = 2 * steps + 1  # at every half step, both ends counted: at a jump u is seen from the left, then from the right
+    rows = (
+        2 * steps + 1
+    )  # at every half step, both ends counted: at a jump u is seen from the left, then from the right
     row = np.cumsum(rows) - rows
     of = np.repeat(np.arange(len(t)), rows)
     asked = t[of] + 0.5 * h[of] * (np.arange(len(of)) - row[of])
@@ -104,7 +106,17 @@ def planned(times: Array, corners: Array, step: float, held: bool) -> Plan:
 
 @final
 class _Courses:
-    """The plans of some runs laid end to end, and the values of u."""
+    """The plans of some runs laid end to end, and the values of u: see `gpu_loops.Runs`.
+
+    Attributes
+    ----------
+    t, done : (pieces,)
+        Where a piece begins [s], and how many steps are made before it.
+    first, total : (N,)
+        In which piece a run begins, and how many steps it has.
+    times : int
+        Of the result, behind the first.
+    """
 
     def __init__(self, drives: Sequence[Input], which: Array, model: Model, asked: Asked, step: float):
         plans: dict[tuple[bytes, bool], int] = {}
@@ -140,6 +152,7 @@ class _Courses:
         self.first, self.last = first[plan], (first + counts)[plan]
         self.done = np.concatenate([np.cumsum(each.steps) - each.steps for each in made])  # steps before each piece
         self.total = np.array([each.steps.sum() for each in made])[plan]
+        self.times = len(asked.times) - 1
 
 
 def program(rate: Kernel | At, layout: Layout, real: Real) -> tuple[str, Any, gpu_loops.Entry]:
@@ -169,6 +182,74 @@ def tasks(runs: Runs, group: Group, asked: Asked, real: Real) -> list["OnGpu"]:
 
 
 @final
+class _There:
+    """Some runs as they lie on a device, and copies of what is known of them here.
+
+    Parameters
+    ----------
+    state, own : (N, size), (N, k)
+        Where they begin, and the numbers that each has of its own behind u; of the type that is computed with.
+
+    Attributes
+    ----------
+    x, piece, at, known, status
+        See `gpu_loops.Runs`; the last two as after the last launch.
+    window : int
+        Of how many times states are kept there.
+    """
+
+    def __init__(self, device: Device, launch: Launch, layout: Layout, state: Array, own: Array, courses: _Courses):
+        count, size, T = *state.shape, state.dtype
+        self._device, self._launch, self._count = device, launch, count
+        self.x = np.array(state.T, order="C")  # a copy also where it is laid out so
+        self.piece, self.at = courses.first.copy(), np.zeros(count, dtype=np.int64)
+        self.known, self.status = np.ones(count, dtype=np.int64), np.full(count, UNDER_WAY)
+        self.window = max(1, WINDOW // self.x.nbytes)
+        self._out = np.empty((min(self.window, courses.times), size, count), dtype=T)
+        arrays = {
+            "x": self.x,
+            "own": own.T,
+            "h": courses.h.astype(T),
+            "steps": courses.steps,
+            "shown": courses.shown,
+            "row": courses.row,
+            "stride": courses.stride,
+            "u": courses.u.astype(T),
+            "where": courses.where,
+            "piece": self.piece,
+            "last": courses.last,
+            "at": self.at,
+            "known": self.known,
+            "status": self.status,
+        }
+        self._places = {name: device.put(values) for name, values in arrays.items()}
+        self._places["out"] = device.room(self._out)
+        words = {"count": count, "size": size, "states": layout.states, "inputs": layout.inputs}
+        words |= {name: memory.address for name, memory in self._places.items()}
+        self._record = device.put(np.array([words[each.name] for each in fields(gpu_loops.Runs)], dtype=np.int64))
+
+    def launch(self, start: int, stop: int, most: int) -> None:
+        """Every run goes on until its state is known at the times before `stop`, or for so many steps."""
+        self._launch(self._count, [self._record], [start, stop, most])
+        self.fetch("known", "status")
+
+    def fetch(self, *names: str) -> None:
+        """What they are now."""
+        for name in names:
+            self._device.get(self._places[name], getattr(self, name))
+
+    def states(self) -> Array:
+        """At the times of the window, (times, size, N)."""
+        self._device.get(self._places["out"], self._out)
+        return self._out
+
+    def steps(self, courses: _Courses) -> Array:
+        """How many each run has made, (N,)."""
+        ended = self.piece == courses.last
+        return np.where(ended, courses.total, courses.done[np.where(ended, 0, self.piece)] + self.at)
+
+
+@final
 class OnGpu:
     """Some runs of a group."""
 
@@ -187,68 +268,43 @@ class OnGpu:
         """Compute them."""
         if self._stopped:
             return
-        group, part, asked, layout = self._group, self._part, self._asked, self._group.layout
-        runs, indices, x = self._runs, group.indices[part], group.x[part]
-        count, total, size, T = len(indices), len(asked.times), layout.size, TYPES[self._real]
+        runs, group, part = self._runs, self._group, self._part
+        indices, x, T = group.indices[part], group.x[part], TYPES[self._real]
         drives, which = np.unique(runs.which[indices], return_inverse=True)
-        courses = _Courses([runs.drives[i] for i in drives], which, runs.model, asked, group.step)
+        courses = _Courses([runs.drives[i] for i in drives], which, runs.model, self._asked, group.step)
         own = np.hstack([held_outside(runs, indices), constants(runs, self._rate, indices)])
         device = cuda.device()
-        launch = self._launch(device)
-        window = max(1, min(total - 1, WINDOW // (size * count * np.dtype(T).itemsize)))
-        out = np.empty((window, size, count), dtype=T)
-        state = np.array(x[:, 0].T, dtype=T, order="C")  # a copy also where it is laid out so
-        known, status, at = np.ones(count, np.int64), np.full(count, UNDER_WAY), np.zeros(count, np.int64)
-        piece = courses.first.copy()
-        record = gpu_loops.Runs(
-            count=count,
-            size=size,
-            states=layout.states,
-            inputs=layout.inputs,
-            x=device.put(state),
-            own=device.put(own.T.astype(T)),
-            h=device.put(courses.h.astype(T)),
-            steps=device.put(courses.steps),
-            shown=device.put(courses.shown),
-            row=device.put(courses.row),
-            stride=device.put(courses.stride),
-            u=device.put(courses.u.astype(T)),
-            where=device.put(courses.where),
-            piece=device.put(piece),
-            last=device.put(courses.last),
-            at=device.put(at),
-            known=device.put(known),
-            status=device.put(status),
-            out=device.room(out),
-        )
-        place = device.put(_words(record))
+        there = _There(device, self._launch(device), group.layout, x[:, 0].astype(T), own.astype(T), courses)
+        self._advance(there, x)
+        there.fetch("piece", "at", "x")
+        total = x.shape[1]
+        for i in np.flatnonzero(there.known < total):
+            x[i, there.known[i] :] = np.nan
+        steps = there.steps(courses)
+        group.known[part], group.steps[part], group.evaluations[part] = there.known, steps, STAGES * steps
+        for row, status in enumerate(there.status):
+            i = part.start + row
+            if status == DONE:
+                group.status[i] = "completed"
+            elif status == GROWN:
+                piece = there.piece[row]
+                t = float(courses.t[piece] + there.at[row] * courses.h[piece])
+                group.status[i] = self._grown(i, t, there.x[:, row].astype(float))
+
+    def _advance(self, there: "_There", x: Array) -> None:
+        """All runs, window by window, as far as they come."""
+        count, total, size = x.shape
         most = max(1, int(WORK / (count * STAGES * (self._rate.code.operations + 1))))
         start = 1
         while start < total and not self._stopped:
-            stop = min(start + window, total)
+            stop = min(start + there.window, total)
             while not self._stopped:
-                launch(count, [place], [start, stop, most])
-                device.get(record.known, known)
-                device.get(record.status, status)
-                self.finished = int((status != UNDER_WAY).sum())
-                if not ((status == UNDER_WAY) & (known < stop)).any():
+                there.launch(start, stop, most)
+                self.finished = int((there.status != UNDER_WAY).sum())
+                if not ((there.status == UNDER_WAY) & (there.known < stop)).any():
                     break
-            device.get(record.out, out)
-            x[:, start:stop] = out[: stop - start].transpose(2, 0, 1)
+            x[:, start:stop] = there.states()[: stop - start].transpose(2, 0, 1)
             start = stop
-        for memory, values in ((record.piece, piece), (record.at, at), (record.x, state)):
-            device.get(memory, values)
-        for i in np.flatnonzero(known < total):
-            x[i, known[i] :] = np.nan
-        ended = piece == courses.last
-        steps = np.where(ended, courses.total, courses.done[np.where(ended, 0, piece)] + at)
-        group.known[part], group.steps[part], group.evaluations[part] = known, steps, STAGES * steps
-        for row in range(count):
-            if status[row] == DONE:
-                group.status[part.start + row] = "completed"
-            elif status[row] == GROWN:
-                t = float(courses.t[piece[row]] + at[row] * courses.h[piece[row]])
-                group.status[part.start + row] = self._grown(part.start + row, t, state[:, row].astype(float))
 
     def _grown(self, i: int, t: float, stuck: Array) -> str:
         """Why a run could go no further; looked at again on the processor, where numbers are doubles here too."""
@@ -259,9 +315,3 @@ class OnGpu:
     def stop(self) -> None:
         """Let it end."""
         self._stopped = True
-
-
-def _words(record: gpu_loops.Runs) -> Array:
-    """The record as kernels see it, a word a field."""
-    values: list[int | Memory] = [getattr(record, each.name) for each in fields(record)]
-    return np.array([each if isinstance(each, int) else each.address for each in values], dtype=np.int64)

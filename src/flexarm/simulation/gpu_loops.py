@@ -3,8 +3,8 @@
 A run goes through the pieces of its plan: equal steps to the next time of the result, or to where its input jumps. A
 launch takes all runs some way and leaves where they are in their records, so that the next one goes on from there.
 
-A number of a state lies beside the same number of the other runs. What a thread works on, its state, rates and sums, lies
-in memory of its own; the temporaries of the rates are in registers.
+A number of a state lies beside the same number of the other runs. What a thread works on, its state, rates and sums,
+lies in memory of its own; the temporaries of the rates are in registers.
 """
 
 from dataclasses import dataclass
