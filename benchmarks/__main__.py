@@ -16,6 +16,7 @@ from benchmarks import (
     evaluation,
     families,
     following,
+    gpu,
     motions,
     pages,
     parameters,
@@ -50,6 +51,7 @@ SUBJECTS = {
     "trees": trees.measure,
     "families": families.measure,
     "pages": pages.measure,
+    "gpu": gpu.measure,
 }
 
 
