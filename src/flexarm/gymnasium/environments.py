@@ -291,8 +291,10 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         return seen, reward, terminated, truncated, info
 
     def _told(self, told: dict[str, Array], where: Array) -> dict[str, Any]:
-        """What is told of some environments, with masks, as Gymnasium has it."""
+        """What is told of some environments, with masks, as Gymnasium has it; nothing of none."""
         found: dict[str, Any] = {}
+        if not where.any():
+            return found
         for key, value in told.items():
             kept = where.reshape(-1, *[1] * (value.ndim - 1))
             found |= {key: np.where(kept, value, np.zeros_like(value)), f"_{key}": where.copy()}

@@ -199,8 +199,11 @@ def _model(given: Any, randomise: Any, asked: str) -> tuple[Model, tuple[Quantil
             there = ", ".join(x.name for x in given.varied)
             raise DescriptionError(f"{asked}: randomise: no parameter {shown(key)} varies in this model; {there} do")
         for i in places:
-            with refused(f"{asked}: randomise: {key}"):
-                quantiles[i] = distribution(value).quantile(float(given.p[i]), given.varied[i].unit)
+            with refused(f"{asked}: randomise"):
+                try:
+                    quantiles[i] = distribution(value).quantile(float(given.p[i]), given.varied[i].unit)
+                except Fault as fault:
+                    raise Fault(f"{key}.{fault.part}" if fault.part else str(key), fault.message) from None
     return given, tuple(quantiles)
 
 
