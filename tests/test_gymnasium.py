@@ -435,7 +435,7 @@ MADE = {
     "drawn": ({"randomise": {"payload.mass": "big"}}, r"ArmEnv: randomise: payload\.mass is big; it must be .*"),
     "low": (
         {"randomise": {"*.EI": {"type": "uniform", "low": 1, "high": 0}}},
-        r"ArmEnv: randomise: \*\.EI\.high is 0; .*",
+        r"ArmEnv: randomise: \*\.EI\.high is 0 .*",
     ),
     "outside": ({"scenario": OUTSIDE}, r"ArmEnv: scenario 'moved' has exogenous inputs, which no environment has; .*"),
     "render": ({"render_mode": "human"}, r"ArmEnv: render_mode is 'human'; it must be 'rgb_array' or None"),

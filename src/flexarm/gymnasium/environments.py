@@ -46,7 +46,8 @@ class ArmEnv(gymnasium.Env[Array, Array]):
         Of an episode [s]. Default: the scenario's, or ten slowest vibrations, 5 s at least.
     limit : float or (m,), optional
         What an action of 1 adds to the input that holds the arm where it begins [N m, N or V]. Default: the motor's
-        limit, or what turns the joint by 1 rad and back to rest in a fifth of the episode.
+        limit, or what turns the joint by 1 rad from rest to rest in a fifth of the episode, or in two of the slowest
+        vibration's periods where that is longer.
     randomise : dict, optional
         Distributions by names of parameters, as a study has them: {"payload.mass": ["0.5 kg", "1 kg"]},
         {"*.EI": {"type": "uniform", "low": "-20 %", "high": "20 %"}}. Each episode has an arm of its own.

@@ -149,7 +149,8 @@ def ground(
     reach = float(np.linalg.norm(stations[:, -1, :3] - stations[:, 0, :3], axis=-1).sum())
     local = attitude.local(model.arm, q)
     joints = local[list(model.arm.joints)]
-    found = _strength(model, q, u, moving, reach, period * steps)
+    slowly = max(period * steps, SWINGS * 2.0 * np.pi / frequency if frequency else 0.0) / MOVES
+    found = _strength(model, q, u, moving, reach, slowly)
     with refused(asked):
         found = _limit(limit, found)
     return Ground(
@@ -269,11 +270,11 @@ def _lowest(model: Model, q: Array) -> float:
     return float(min(found[found > LEAST], default=0.0))
 
 
-def _strength(model: Model, q: Array, u: Array, moving: Array, reach: float, duration: float) -> Array:
+def _strength(model: Model, q: Array, u: Array, moving: Array, reach: float, time: float) -> Array:
     """Of each input its motor's limit where it has one; else what moves the joint alone, all else being still, by a
-    radian and back to rest in a fifth of the episode, beside twice what holds it."""
+    radian from rest to rest in this time, beside what holds it."""
     M, arm = model.mass_matrix(q), model.arm
-    quick = 4.0 * (MOVES / duration) ** 2
+    quick = 4.0 / time**2
     links = [link for link in arm.links if link.joint.moves]
     way = np.array([1.0 if link.joint.turns else SLID * reach for link in links])
     efforts = np.einsum("ij,ik,kj->j", moving, M, moving) * way * quick
