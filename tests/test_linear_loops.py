@@ -13,7 +13,7 @@ import flexarm as fa
 from flexarm import analysis
 from flexarm.control import DesignedFor, Every, Integral, JointPD, Law, Observed, Sampled, Saturated, Sum, Tracking
 from flexarm.sensors import Accelerometer, Encoder
-from flexarm.simulation.closed_loop import ClosedLoop, displaced
+from flexarm.simulation.closed_loop import ClosedLoop, displaced, held
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.passed import passed
 from flexarm.simulation.unstable import by_differences
@@ -289,6 +289,60 @@ def test_poles_over_a_delay_gain_and_parameter():
     assert sampled.period == T and sampled.stable.tolist() == [True, True, False]
 
 
+def test_a_controller_called_less_often_has_the_poles_of_a_longer_period():
+    model = elastic_bar()
+    law = Observed(JointPD(0.3, Kp, Kd), [ENCODER])
+    wanted = analysis.closed_loop(model, Sampled(law, 4 * T))
+    for often in (Every(law, 4), Every(Every(law, 2), 2)):
+        found = analysis.closed_loop(model, Sampled(often, T))
+        assert found.dt == pytest.approx(4 * T)
+        k = wanted.nstates  # beside them, what is held: forgotten at the next call
+        assert np.allclose(found.A[:k, :k], wanted.A, rtol=1e-9, atol=1e-9 * np.abs(wanted.A).max())
+        assert np.allclose(found.B[:k, 1:], wanted.B[:, 1:], rtol=1e-6, atol=1e-8 * np.abs(wanted.B).max())
+        assert not found.A[:, k:].any()
+
+
+def test_two_rates_in_one_loop_by_hand_and_beside_runs():
+    """What becomes of a deviation, and of a disturbance, in a cycle of six samples."""
+    model, A, B = elastic_plant()
+    outer, inner = JointPD(0.0, Kp, 0.0), JointPD(0.0, 0.0, Kd)
+    given = Sampled(Sum(Every(outer, 3), Every(inner, 2)), T)
+    found = analysis.closed_loop(model, given)
+    F, G = held(A, B, T)
+    place, rate = Kp * np.array([[0, 1, 0, 0]]), Kd * np.array([[0, 0, 0, 1]])
+    x, d = np.eye(4), np.zeros((4, 1))
+    slow, slow_d, fast, fast_d = (np.zeros((1, k)) for k in (4, 1, 4, 1))
+    for k in range(6):
+        (slow, slow_d) = (place @ x, place @ d) if k % 3 == 0 else (slow, slow_d)
+        (fast, fast_d) = (rate @ x, rate @ d) if k % 2 == 0 else (fast, fast_d)
+        x, d = F @ x - G @ (slow + fast), F @ d + G @ (1.0 - slow_d - fast_d)
+    assert found.dt == pytest.approx(6 * T)
+    assert np.allclose(found.A[:4, :4], x, rtol=1e-9, atol=1e-9) and np.allclose(found.B[:4, :1], d, atol=1e-9)
+    assert not found.A[:, 4:].any()  # both are called at the first sample
+    q = np.array([0.02, 0.01])
+    run = fa.simulate(model, 6 * T, given, q0=q, samples=2)
+    ends = np.append(run.q.values[-1], run.qd.values[-1])
+    assert np.allclose(ends, found.A[:4, :2] @ q, rtol=1e-5, atol=1e-7)
+    assert analysis.closed_loop(model, given, t=2.5 * T).A == pytest.approx(found.A)  # at the next beginning of a cycle
+
+
+def test_references_of_several_rates_are_read_when_each_is_called():
+    """A step of the reference moves the arm there."""
+    model = elastic_bar()
+    found = analysis.closed_loop(model, Sampled(Integral(Every(JointPD(0.3, Kp, Kd), 3), 5.0), T))
+    assert found.dcgain()[:2, 1] == pytest.approx([1.0, 1.0], rel=1e-9)
+
+
+def test_poles_of_several_rates_wander_and_become_unstable():
+    model = elastic_bar()
+    one = analysis.pole_migration(model, lambda k: Sampled(JointPD(0.3, k * Kp, k * Kd), 4 * T), [0.1, 1.0, 400.0])
+    two = analysis.pole_migration(
+        model, lambda k: Sampled(Every(JointPD(0.3, k * Kp, k * Kd), 4), T), [0.1, 1.0, 400.0]
+    )
+    assert one.stable.tolist() == two.stable.tolist() == [True, True, False] and two.period == pytest.approx(4 * T)
+    assert np.sort(two.poles[-1].real)[-4:] == pytest.approx(np.sort(one.poles[-1].real), rel=1e-9)
+
+
 def test_what_is_refused():
     model, law = bar(), JointPD(0.3, Kp, Kd)
     custom = Law(lambda t, q, qd, z: (-5.0 * q, []))
@@ -299,8 +353,8 @@ def test_what_is_refused():
         analysis.loop(model, law, qd=[0.0])
     with refused(r"closed_loop: the controller is a Python function, which cannot be differentiated"):
         analysis.closed_loop(model, Sampled(lambda t, q, qd: [0.0], T))
-    with refused(r"closed_loop: the controller has several rates, so it has no linear system of one period; .*"):
-        analysis.closed_loop(model, Sampled(Sum(Every(law, 4), law), T))
+    with refused(r"loop: the controller has several rates, so it has no linear system where it is cut open .*"):
+        analysis.loop(model, Sampled(Sum(Every(law, 4), law), T))
     with refused(r"loop: input is 'motor'; the arm has bar.joint"):
         analysis.loop(model, law, input="motor")
     with refused(r"closed_loop: z has shape \(2,\); the law's memory has 0 numbers"):

@@ -14,7 +14,7 @@ from one_joint import bar, elastic_bar, inertia
 
 import flexarm as fa
 from flexarm import analysis, control
-from flexarm.control import LQR, Integral, JointPD, Law, Observed, Sampled, Saturated
+from flexarm.control import LQR, Every, Integral, JointPD, Law, Observed, Sampled, Saturated, Sum
 from flexarm.errors import FlexarmError, UnstableStart
 from flexarm.sensors import Encoder
 from flexarm.simulation.closed_loop import ClosedLoop
@@ -138,6 +138,19 @@ def test_what_is_refused():
         analysis.stability(model, law, along=-1)
 
 
+def test_a_loop_of_several_rates_has_poles_and_no_margins():
+    model, slow = loaded(), JointPD(0.2, Kp, Kd)
+    found = analysis.stability(model, Sampled(Every(slow, 4), T), vary={"payload.mass": (0.1, 1.0)}, samples=3)
+    one = analysis.stability(model, Sampled(slow, 4 * T))
+    assert found.stable and found.end.poles[:2].real == pytest.approx(one.end.poles[:2].real)
+    assert all(np.isnan(each.gain).all() for each in found.end.loops) and np.isnan(found.end.together.disk)
+    assert str(found).count("a loop of several rates has no margins") == 2 and found.worst.point.stable
+    late = Sampled(Every(JointPD(0.2, Kp, 8 * Kd), 50), T)
+    motion = fa.simulate(bar(), 3.2 * T, late, samples=5, progress=False)
+    bad = analysis.stability(bar(), late, motion=motion)
+    assert not bad.stable and "unstable" in str(bad)
+
+
 # -- before a run ------------------------------------------------------------------------------------------------------
 
 
@@ -166,6 +179,7 @@ def said_before(model, controller, until=2.0, **more):
         (Integral(JointPD(0.2, Kp, Kd), 40 * Kp), "Integral, continuous", "with gains 10 times as large it would hold"),
         (JointPD(0.2, Kp, -4.0), "JointPD, continuous", "no factor on all its gains"),
         (Sampled(JointPD(0.2, 5.0, 300.0), T), "JointPD, sampled", "called every 0.0005 s it would hold"),
+        (Sampled(Every(JointPD(0.2, Kp, 8 * Kd), 50), T), "Every, sampled", "called every 0.0005 s it would hold"),
     ],
 )
 def test_a_run_that_starts_unstable_is_told_so_once(controller, what, advice):
@@ -203,6 +217,7 @@ def turning(t, q, qd):
         JointPD(fa.Quintic(start=[0.0], end=[2.0], duration=0.5), Kp, Kd),
         Sampled(JointPD(0.2, Kp, Kd), T, delay=T, limit=0.1, rate_limit=1.0),
         Saturated(JointPD(2.0, Kp, -Kd), 0.1),
+        Sampled(Sum(Every(JointPD(0.2, Kp, 0.0), 4), JointPD(0.2, 0.0, Kd)), T),
         Sampled(turning, T),
         turning,
         Law(lambda t, q, qd, z: (0.3 + 0 * q, [])),

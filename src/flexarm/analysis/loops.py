@@ -20,8 +20,8 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import signal, state_names
 from flexarm.model.outputs import Sensor
-from flexarm.simulation.closed_loop import ClosedLoop, Deviations, continuous, multipliers
-from flexarm.simulation.law import SEVERAL_RATES, Law, law_of
+from flexarm.simulation.closed_loop import ClosedLoop, Deviations, chained, continuous, multipliers
+from flexarm.simulation.law import Law, law_of
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference, Still
 from flexarm.trajectory.reference import rest
@@ -56,7 +56,7 @@ def closed_loop(
     are those of the sensors, then what the law gives. States are the arm's, as `Model.linearize` has them, then the
     law's memory, `law_1` and so on: estimates, integrals, what a delay holds back. The matrices are exact derivatives;
     what rounds is taken at its mean, and limits of `Sampled` do not act on small deviations. A sampled loop is a system
-    of its period, inputs being held.
+    of its period, inputs being held; one of several rates, `Every`, of the time after which it does the same again.
 
     Parameters
     ----------
@@ -95,7 +95,8 @@ def closed_loop(
     near = looped("closed_loop", model, controller if followed is None else followed[0], w, p)
     found = linear_loop("closed_loop", near, q, t, qd, s, z)
     if followed is not None:
-        found = replace(found, from_r=followed[1].slopes(near, found.t, found.x))
+        times = [found.t + i * (found.period or 0.0) for i in range(len(found.phases))]
+        found = replace(found, from_r=tuple(followed[1].slopes(near, time, found.x) for time in times))
     return found.closed(outputs)
 
 
@@ -123,7 +124,8 @@ def loop(
         An actuator, by the name or number of its input: the loop there, all others being closed. Default all together,
         (m, m).
 
-    The other parameters, and what is raised, are those of `closed_loop`.
+    The other parameters, and what is raised, are those of `closed_loop`; a controller of several rates, `Every`, has no
+    such system.
     """
     return linear_loop("loop", looped("loop", model, controller, w, p), q, t, qd, s, z).broken(input)
 
@@ -137,9 +139,9 @@ class LinearLoop:
     ----------
     model, period, w : the arm, the law's period, exogenous inputs
     t, x : time [s], and (q, qd, s, z) there, q in local coordinates
-    at : what small deviations do
-    from_r : (m + memory, 3 joints), slopes of u and of what follows for the memory to the reference, its rate and its
-        acceleration; None where the law follows none
+    phases : what small deviations do, at each sample of the law's cycle
+    from_r : of each, (m + memory, 3 joints), slopes of u and of what follows for the memory to the reference, its rate
+        and its acceleration; none where the law follows none
     """
 
     model: Model
@@ -147,19 +149,29 @@ class LinearLoop:
     w: Array | None
     t: float
     x: Array
-    at: Deviations
-    from_r: Array | None = None
+    phases: tuple[Deviations, ...]
+    from_r: tuple[Array, ...] = ()
 
     @classmethod
     def of(cls, loop: ClosedLoop, t: float, x: Array) -> "LinearLoop":
         """That of a closed loop near x at t."""
-        return cls(loop.model, loop.period, loop.w, t, x, loop.deviations(t, x))
+        return cls(loop.model, loop.period, loop.w, t, x, loop.cycle(t, x))
+
+    @property
+    def at(self) -> Deviations:
+        """The first of the cycle."""
+        return self.phases[0]
+
+    @property
+    def span(self) -> float | None:
+        """How long a cycle takes [s]; None of a law that works all the time."""
+        return None if self.period is None else len(self.phases) * self.period
 
     @cached_property
     def poles(self) -> Array:
         """Of the closed loop [1/s], those farthest to the right first; see `ClosedLoop.poles`."""
-        s = multipliers(self.model, self.at, self.period)
-        s = s if self.period is None else continuous(s, self.period)
+        s = multipliers(self.model, self.phases, self.period)
+        s = s if self.span is None else continuous(s, self.span)
         return s[np.lexsort((s.imag, -s.real))]
 
     def closed(self, outputs: Sequence[Sensor] | None = None) -> "control.StateSpace":
@@ -170,24 +182,29 @@ class LinearLoop:
         n, k, m = model.nv, len(at.A), len(model.inputs)
         q, qd, s = posed(model.arm, self.x[:n]), self.x[n : 2 * n], self.x[2 * n : k]
         arm = model.linearize(q, qd, at.u, outputs, s=s if len(s) else None, w=self.w)
-        A, B = at.closed(period)
+        systems = [each.closed(period) for each in self.phases]
         seen, through = np.asarray(arm.C), np.asarray(arm.D)[:, :m]
         C = np.vstack([np.hstack([seen, np.zeros((len(seen), len(at.to_z)))]) + through @ at.to_u, at.to_u])
         D = np.vstack([through, np.zeros((m, m))])
         inputs = _inputs(model)
-        if self.from_r is not None:
-            to_u, to_z = self.from_r[:m], self.from_r[m:]
-            B = np.hstack([B, np.vstack([at.plant(period)[1] @ to_u, to_z])])
+        for i, slopes in enumerate(self.from_r):
+            (F, G), to_u, to_z = systems[i], slopes[:m], slopes[m:]
+            systems[i] = F, np.hstack([G, np.vstack([self.phases[i].plant(period)[1] @ to_u, to_z])])
+        if self.from_r:
+            to_u = self.from_r[0][:m]
             D = np.hstack([D, np.vstack([through @ to_u, to_u])])
             joints = [signal(model.velocities[i]) for i in model.arm.joints]
             inputs = inputs + [f"r_{joint}{order}" for order in ORDERS for joint in joints]
         names = {"states": self._states(), "inputs": inputs, "outputs": [*arm.output_labels, *_inputs(model)]}
-        return control.StateSpace(A, B, C, D, dt=period or 0, **names)
+        return control.StateSpace(*chained(systems), C, D, dt=self.span or 0, **names)
 
     def broken(self, input: str | int | None = None) -> "control.StateSpace":
         """See `loop`."""
         import control
 
+        if len(self.phases) > 1:
+            why = "it has no linear system where it is cut open at one of them; give it one (leave Every out)"
+            raise DescriptionError(f"loop: the controller has several rates, so {why}")
         at, period, m = self.at, self.period, len(self.model.inputs)
         chosen = range(m) if input is None else [self._place(input)]
         others = [i for i in range(m) if i not in chosen]
@@ -232,7 +249,7 @@ def linear_loop(
     states = None if s is None else model.single(where, "s", s)
     memory = None if z is None else _memory(where, z, len(loop.memory))
     if qd is None:
-        x = loop.start(_standing(where, model, q, end), None, states, memory)
+        time, x = loop.begins(time), loop.start(_standing(where, model, q, end), None, states, memory)
         return LinearLoop.of(loop, time, loop.standing(time, x))
     if q is None:
         raise DescriptionError(f"{where}: qd is given without q")
@@ -263,9 +280,6 @@ def designed(where: str, controller: Any, model: Model) -> tuple[Law, float | No
     given = replace(controller, limit=None, rate_limit=None).feedback(model)
     if given.function is not None:
         raise DescriptionError(f"{where}: the controller is a Python function, which cannot be differentiated")
-    if SEVERAL_RATES in given.law.facts:
-        why = "it has no linear system of one period; give it one (leave Every out)"
-        raise DescriptionError(f"{where}: the controller has several rates, so {why}")
     return given.law, float(given.period)
 
 

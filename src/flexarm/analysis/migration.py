@@ -114,7 +114,7 @@ def pole_migration(
         controller, p = made if isinstance(made, tuple) else (made, None)
         near = looped("pole_migration", model, controller, w, p)
         found = linear_loop("pole_migration", near, q, t)
-        z, period = multipliers(found.model, found.at, found.period), found.period
+        z, period = multipliers(found.model, found.phases, found.period), found.span
         if ways and len(z) != len(ways[0]):
             raise DescriptionError(
                 f"pole_migration: {len(z)} poles at {value:g}, and {len(ways[0])} before; there must be as many"

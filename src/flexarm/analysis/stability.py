@@ -73,11 +73,16 @@ class Point:
         """Whether all poles lie in the left half plane."""
         return self.verdict == "stable"
 
+    @property
+    def one_rate(self) -> bool:
+        """Whether the law does the same at each sample; else the loop has poles, and no margins."""
+        return len(self.linear.phases) == 1
+
     @cached_property
     def loops(self) -> tuple[Margins, ...]:
         """Of each actuator's loop, the others being closed."""
         names = self.linear.model.inputs
-        if not self.stable:
+        if not (self.stable and self.one_rate):
             nan = float("nan")
             return tuple(Margins(name, (nan, nan), nan, nan, nan, nan, nan, nan, nan) for name in names)
         return tuple(margins(self.linear.broken(i), name, _drift(self.linear)) for i, name in enumerate(names))
@@ -85,8 +90,9 @@ class Point:
     @cached_property
     def together(self) -> Together:
         """Of all loops at once."""
-        nan = float("nan")
-        return together(self.linear.broken(), _drift(self.linear)) if self.stable else Together(nan, nan, nan, nan)
+        if not (self.stable and self.one_rate):
+            return Together(*4 * (float("nan"),))
+        return together(self.linear.broken(), _drift(self.linear))
 
     @property
     def closed_loop(self) -> "control.StateSpace":
@@ -155,7 +161,7 @@ class Stability:
         if self.along:
             lines += ["", "along the motion   rightmost pole [1/s]      disk margin"]
             for point in self.along:
-                disk = f"{point.together.disk:.4g}" if point.stable else "-"
+                disk = f"{point.together.disk:.4g}" if point.stable and point.one_rate else "-"
                 lines.append(f"t = {point.time:<10.4g} s   {shown_pole(point.poles[0]):<25} {disk}")
         if self.worst:
             values = ", ".join(f"{name} = {value:.5g}" for name, value in self.worst.parameters.items())
@@ -168,6 +174,8 @@ def _told(point: Point) -> list[str]:
     lines = [f"{point.verdict}, {where} at t = {point.time:.4g} s, rightmost pole {shown_pole(point.poles[0])} 1/s"]
     if not point.stable:
         return lines
+    if not point.one_rate:
+        return [*lines, "a loop of several rates has no margins"]
     lines.append("loop   gain   phase [deg]   delay [s]   crossover [rad/s]   disk   |S|   |T|")
     for each in point.loops:
         numbers = (*each.gain, np.degrees(each.phase), each.delay, each.crossover, each.disk)
@@ -268,6 +276,7 @@ def _end(loop: ClosedLoop, states: Passed | None, q: Any) -> LinearLoop:
     if states is not None and q is None:
         t, x = float(states.t[-1]), loop.start(states.q[-1], None, states.s[-1], states.z[-1])
         try:
+            t = loop.begins(t)
             return LinearLoop.of(loop, t, loop.standing(t, x))
         except FlexarmError:
             pass
@@ -296,7 +305,7 @@ def _frozen(loop: ClosedLoop, states: Passed, i: int) -> Point:
     x = loop.start(states.q[i], states.qd[i], states.s[i], states.z[i])
     if states.w is not None:
         loop = replace(loop, w=states.w[i], slopes_of_law=loop.law_slopes)
-    return Point(LinearLoop.of(loop, float(states.t[i]), x), False)
+    return Point(LinearLoop.of(loop, loop.begins(float(states.t[i])), x), False)
 
 
 def _worst(
@@ -340,10 +349,13 @@ def _worst(
 
 
 def _score(found: LinearLoop | None) -> float:
-    """The simultaneous disk margin, or the negative of the fastest growth; minus infinity where nothing stands."""
+    """The simultaneous disk margin, of a loop of several rates by how much it decays [1/s], or the negative of the
+    fastest growth; minus infinity where nothing stands."""
     if found is None:
         return -np.inf
     s = _moving(found)
+    if len(found.phases) > 1:
+        return -float(s.real.max())
     return together(found.broken(), _drift(found)).disk if is_stable(s) else -float(s.real.max())
 
 

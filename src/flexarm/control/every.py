@@ -9,7 +9,7 @@ from flexarm.checks import checked_whole, refused
 from flexarm.control.gains import actuators, inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.law import SEVERAL_RATES, Column, Controller, Law, parted
+from flexarm.simulation.law import CYCLE, Column, Controller, Law, parted
 
 
 @final
@@ -41,7 +41,7 @@ class Every:
         return replace(self, controller=self.controller.discretised(method))
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its memory is the controller's, the u that is held, and samples since the last call."""
+        """The law for a model; its memory is the controller's, and the u that is held."""
         import casadi as ca
 
         actuators("Every", model, period)
@@ -53,17 +53,13 @@ class Every:
         m, own = len(model.inputs), len(inner.memory)
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
-            x, rest = parted(z, own)
-            held, passed = parted(rest, m)
-            called = passed == 0
+            x, held = parted(z, own)
+            # within half a sample of a multiple of its own period
+            called = ca.cos(2.0 * np.pi / (periods * period) * t) > np.cos(np.pi / periods)
             u, after = inner(t, q, qd, x, *more)
             u = ca.if_else(called, u, held)
+            return u, lambda applied: ca.vertcat(ca.if_else(called, after(applied), x), u)
 
-            def following(applied: Column) -> Column:
-                following = ca.if_else(called, after(applied), x)
-                return ca.vertcat(following, u, ca.if_else(passed == periods - 1, 0, passed + 1))
-
-            return u, following
-
-        memory = (*inner.memory, *np.zeros(m + 1).tolist())
-        return replace(inner, expression=expression, memory=memory, facts={**inner.facts, SEVERAL_RATES: True})
+        memory = (*inner.memory, *np.zeros(m).tolist())
+        facts = {**inner.facts, CYCLE: periods * inner.facts.get(CYCLE, 1)}
+        return replace(inner, expression=expression, memory=memory, facts=facts)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
+from math import lcm
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +16,7 @@ from flexarm.model import Model
 from flexarm.simulation.expressed import function_of_time
 from flexarm.simulation.feedback import check_width, named
 from flexarm.simulation.inputs import constant
-from flexarm.simulation.law import Column, Law, is_linear_system, what_it_is
+from flexarm.simulation.law import CYCLE, Column, Law, is_linear_system, what_it_is
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference
@@ -95,10 +96,15 @@ class Sum:
             sum((law.noise for law in laws), ()),
             np.unique(np.concatenate([law.jumps for law in laws])),
             self._followed(laws, model),
-            reduce(lambda found, law: {**law.facts, **found}, laws, dict[str, Any]()),
+            self._facts(laws),
             drives,
             accelerates,
         )
+
+    def _facts(self, laws: list[Law]) -> dict[str, Any]:
+        """Of the first term that has each."""
+        cycle = lcm(*(law.facts.get(CYCLE, 1) for law in laws))
+        return reduce(lambda found, law: {**law.facts, **found}, laws, {CYCLE: cycle} if cycle > 1 else {})
 
     def _followed(self, laws: list[Law], model: Model) -> Reference | None:
         """The reference of the sum."""

@@ -13,7 +13,7 @@ from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import slopes
 from flexarm.model.local import localized
-from flexarm.simulation.law import Law
+from flexarm.simulation.law import CYCLE, Law
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -102,14 +102,27 @@ class ClosedLoop:
     def matrix(self, t: float, x: Array) -> Array:
         """A of small deviations from a motion through x, dx/dt = A x, by exact derivatives, the time standing still.
 
-        With a period A is that of one period: x at the next sample is A x.
+        With a period A is that of one cycle of the law, mostly one period: x at the next sample is A x.
         """
-        return self.deviations(t, x).closed(self.period)[0]
+        return chained([at.closed(self.period) for at in self.cycle(t, x)])[0]
 
     def poles(self, t: float, x: Array) -> Array:
         """Eigenvalues of A [1/s]; where the base is free, without those of coordinates that nothing depends on."""
-        s = multipliers(self.model, self.deviations(t, x), self.period)
-        return s if self.period is None else continuous(s, self.period)
+        phases = self.cycle(t, x)
+        s = multipliers(self.model, phases, self.period)
+        return s if self.period is None else continuous(s, len(phases) * self.period)
+
+    def cycle(self, t: float, x: Array) -> "tuple[Deviations, ...]":
+        """Those of all samples after which the law does the same again, t being the first; one where it always does."""
+        T = self.period or 0.0
+        return tuple(self.deviations(t + i * T, x) for i in range(self.law.facts.get(CYCLE, 1)))
+
+    def begins(self, t: float) -> float:
+        """When a cycle of several samples begins, at t or next after it."""
+        samples = self.law.facts.get(CYCLE, 1)
+        if self.period is None or samples == 1:
+            return t
+        return float(np.ceil(t / (samples * self.period) - 1e-9)) * samples * self.period
 
     def standing(self, t: float, x: Array) -> Array:
         """The state near x in which arm and law stand still, by Newton's method; raises `FlexarmError`."""
@@ -212,10 +225,19 @@ class ClosedLoop:
         return u.ravel(), following.ravel(), to_u, to_z
 
 
-def multipliers(model: Model, at: Deviations, period: float | None) -> Array:
-    """Eigenvalues of the closed loop's matrix: poles [1/s] or, with a period, what a mode becomes in one; where the
-    base is free, without those of coordinates that nothing depends on."""
-    A = at.closed(period)[0]
+def chained(systems: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """x_next = A x + B u of all one after the other, u being the same for all; of one system in continuous time, its
+    own."""
+    (A, B), *others = systems
+    for F, G in others:
+        A, B = F @ A, F @ B + G
+    return A, B
+
+
+def multipliers(model: Model, phases: Sequence[Deviations], period: float | None) -> Array:
+    """Eigenvalues of the closed loop's matrix: poles [1/s] or, with a period, what a mode becomes in one cycle; where
+    the base is free, without those of coordinates that nothing depends on."""
+    A = chained([at.closed(period) for at in phases])[0]
     if model.arm.free:
         moved = np.abs(A - np.eye(len(A)) * (period is not None))
         felt = np.flatnonzero(moved.max(axis=0) > FELT * moved.max())

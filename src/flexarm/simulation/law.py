@@ -20,8 +20,8 @@ Column = Any
 After = Callable[[Column], Column]
 """From the u that the arm gets to the rate of a law's memory, or to the next memory of a sampled one."""
 
-SEVERAL_RATES = "several_rates"
-"""Among a law's facts: it is not the same at each sample, so a loop with it has no poles of one sample."""
+CYCLE = "cycle"
+"""Among a law's facts: after so many samples it does the same again; where it is missing, at each."""
 
 MOST_UNDER_WAY = 10_000
 """Commands that a delay holds back: each is a number of the law's memory."""

@@ -14,9 +14,8 @@ from flexarm.attitude import configuration, local_names
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import slopes
-from flexarm.simulation.closed_loop import ClosedLoop, Deviations, LawSlopes, continuous, displaced
+from flexarm.simulation.closed_loop import ClosedLoop, Deviations, LawSlopes, chained, continuous, displaced
 from flexarm.simulation.feedback import Feedback
-from flexarm.simulation.law import SEVERAL_RATES
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.sampled import Sampled, SampledFeedback
 from flexarm.trajectory import Reference, reference_motion
@@ -52,7 +51,7 @@ def unstable_start(model: Model, drive: Input, q: Array, s: Array, until: float,
     """
     if not isinstance(drive, Feedback | SampledFeedback) or getattr(drive, "function", None) is not None:
         return ""
-    if _moves(drive.wanted) or SEVERAL_RATES in drive.law.facts:
+    if _moves(drive.wanted):
         return ""
     loop = ClosedLoop(model, drive.law, drive.period, w, slopes_of_law=by_differences(model, drive))
     x = loop.start(q, s=s)
@@ -98,19 +97,19 @@ def by_differences(model: Model, drive: Feedback | SampledFeedback) -> LawSlopes
     return of_law
 
 
-def _worst(loop: ClosedLoop, x: Array, until: float) -> tuple[complex, str, Deviations] | None:
+def _worst(loop: ClosedLoop, x: Array, until: float) -> tuple[complex, str, tuple[Deviations, ...]] | None:
     """The pole of the fastest growth, the coordinate that it moves most, and the deviations; None if none grows."""
-    at = loop.deviations(0.0, x)
+    phases = loop.cycle(0.0, x)
     if loop.model.arm.touches:
-        _check_sides(loop, x, at.u)
-    s, shapes = _poles(loop, at, 1.0)
+        _check_sides(loop, x, phases[0].u)
+    s, shapes = _poles(loop, phases, 1.0)
     i = int(np.argmax(s.real))
-    reads = any(slopes[:, : len(at.A)].any() for slopes in (at.to_u, at.to_z))
+    reads = any(slopes[:, : len(at.A)].any() for at in phases for slopes in (at.to_u, at.to_z))
     if not reads or not _grows(s, until):  # a law that reads nothing of the arm holds nothing
         return None
     M = loop.model.fixed("mass_matrix")(configuration(loop.model.arm, x[: loop.model.nv]))
     sizes = np.abs(shapes[: loop.model.nv, i]) * np.sqrt(np.diag(np.array(M)))
-    return complex(s[i]), local_names(loop.model.arm)[int(np.argmax(sizes))], at
+    return complex(s[i]), local_names(loop.model.arm)[int(np.argmax(sizes))], phases
 
 
 def _check_sides(loop: ClosedLoop, x: Array, u: Array) -> None:
@@ -128,23 +127,30 @@ def _grows(s: Array, until: float) -> bool:
     return bool(s.real.max() * until > GROWTH) and _is_unstable(s)
 
 
-def _poles(loop: ClosedLoop, at: Deviations, factor: float) -> tuple[Array, Array]:
+def _poles(loop: ClosedLoop, phases: tuple[Deviations, ...], factor: float) -> tuple[Array, Array]:
     """Poles [1/s] and modes, all gains being multiplied by a factor."""
-    A, B = at.plant(loop.period)
-    memory = len(at.to_z)
-    to_z = at.to_z + (factor - 1.0) * at.felt @ at.to_u
-    whole = np.vstack([np.hstack([A, np.zeros((len(A), memory))]) + factor * B @ at.to_u, to_z])
-    s, shapes = np.linalg.eig(whole)
-    return (s if loop.period is None else continuous(s, loop.period)), shapes
+    stronger = [
+        replace(at, to_u=factor * at.to_u, to_z=at.to_z + (factor - 1.0) * at.felt @ at.to_u).closed(loop.period)
+        for at in phases
+    ]
+    s, shapes = np.linalg.eig(chained(stronger)[0])
+    return (s if loop.period is None else continuous(s, len(phases) * loop.period)), shapes
 
 
-def _said(loop: ClosedLoop, x: Array, drive: Feedback | SampledFeedback, s: complex, name: str, at: Deviations) -> str:
+def _said(
+    loop: ClosedLoop,
+    x: Array,
+    drive: Feedback | SampledFeedback,
+    s: complex,
+    name: str,
+    phases: tuple[Deviations, ...],
+) -> str:
     turning = f" +- {abs(s.imag):.4g}j" if abs(s.imag) > NEGLIGIBLE * abs(s) else ""
     what = f"controller {drive.described()}: the run starts unstable: a pole at {s.real:.4g}{turning} 1/s"
-    return f"{what} moves {name} most; {_advice(loop, x, at, drive)}; see flexarm stability"
+    return f"{what} moves {name} most; {_advice(loop, x, phases, drive)}; see flexarm stability"
 
 
-def _advice(loop: ClosedLoop, x: Array, at: Deviations, drive: Feedback | SampledFeedback) -> str:
+def _advice(loop: ClosedLoop, x: Array, phases: tuple[Deviations, ...], drive: Feedback | SampledFeedback) -> str:
     """What of some simple things would help, each tried."""
     given = drive.controller
     if isinstance(drive, SampledFeedback) and given is not None:
@@ -154,7 +160,7 @@ def _advice(loop: ClosedLoop, x: Array, at: Deviations, drive: Feedback | Sample
         if _holds(loop, x, replace(given, delay=0.0, period=sooner), drive.model):
             return f"called every {sooner:g} s" + (", without delay," if given.delay else "") + " it would hold"
     for factor in FACTORS:
-        if not _is_unstable(_poles(loop, at, factor)[0]):
+        if not _is_unstable(_poles(loop, phases, factor)[0]):
             return f"with gains {factor:g} times as large it would hold"
     return "no factor on all its gains would make it hold"
 
@@ -164,7 +170,8 @@ def _holds(loop: ClosedLoop, x: Array, controller: Sampled, designed_on: Model) 
     model, n = loop.model, 2 * loop.model.nv + len(loop.model.states)
     drive = controller.feedback(designed_on)
     other = ClosedLoop(model, drive.law, drive.period, loop.w)
-    return not _is_unstable(_poles(other, other.deviations(0.0, np.concatenate([x[:n], other.memory])), 1.0)[0])
+    phases = other.cycle(0.0, np.concatenate([x[:n], other.memory]))
+    return not _is_unstable(_poles(other, phases, 1.0)[0])
 
 
 def _is_unstable(s: Array) -> bool:
