@@ -10,6 +10,7 @@ from flexarm.description.arm import (
     Box,
     FiniteElement,
     Fixed,
+    Frame,
     Link,
     Lump,
     Material,
@@ -33,8 +34,9 @@ from flexarm.description.motors import Motor, TorqueSpeed
 from flexarm.description.outside import Contact, Force, MovingBase
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
+from flexarm.description.urdf import UrdfReport, from_urdf, urdf_report
 from flexarm.description.wheels import reaction_wheel
-from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.errors import DescriptionError, FlexarmError, NotUnderstood, SimulationError
 from flexarm.model import Model
 from flexarm.version import __version__
 
@@ -119,6 +121,7 @@ __all__ = [
     "Fixed",
     "FlexarmError",
     "Force",
+    "Frame",
     "FreeBase",
     "Friction",
     "Gyroscope",
@@ -134,6 +137,7 @@ __all__ = [
     "MotorCurrent",
     "MotorTorque",
     "MovingBase",
+    "NotUnderstood",
     "OptimalMotion",
     "Orbit",
     "ParabolicBlends",
@@ -171,6 +175,7 @@ __all__ = [
     "TipVelocity",
     "TorqueSpeed",
     "Tube",
+    "UrdfReport",
     "__version__",
     "analysis",
     "animate",
@@ -183,6 +188,7 @@ __all__ = [
     "excitation",
     "export_c",
     "frequency_response",
+    "from_urdf",
     "identify",
     "inputs",
     "load",
@@ -203,6 +209,7 @@ __all__ = [
     "simulate",
     "simulate_many",
     "study",
+    "urdf_report",
     "view",
 ]
 
