@@ -35,7 +35,11 @@ ARMS = {
     "friction and a push": rubbing_arm,
 }
 SENSED = {
-    "planar": lambda: [fa.Encoder(coordinate="upper.joint"), fa.StrainGauge(link="fore"), fa.Accelerometer(link="hand")],
+    "planar": lambda: [
+        fa.Encoder(coordinate="upper.joint"),
+        fa.StrainGauge(link="fore"),
+        fa.Accelerometer(link="hand"),
+    ],
     "motors with currents": lambda: [fa.TipPosition(), fa.MotorCurrent(link="upper"), fa.MotorTorque(link="fore")],
 }
 
