@@ -1,5 +1,6 @@
 """Laws in C: on the sensors that a board has, and in a closed loop with the plant in C."""
 
+import re
 import subprocess
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from compiled import CC, built
 
 import flexarm as fa
-from flexarm.control import LQR, JointPD, Observed, Sum
+from flexarm.control import LQR, AttitudePD, JointPD, Observed, Sum
 from flexarm.errors import DescriptionError
 from flexarm.exports.law import c_law
 from flexarm.exports.library import c_library
@@ -142,3 +143,73 @@ def test_the_loop_in_c_is_the_simulated_one(model, name, tmp_path):
     assert np.ptp(expected[:, :2], axis=0).min() > 0.02  # it has moved
     scale = np.abs(expected).max(axis=0)
     np.testing.assert_array_less(np.abs(found[:, : expected.shape[1]] - expected).max(axis=0), 1e-9 * scale)
+
+
+@needs_cc
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_what_comes_with_a_law_compiles_and_passes_and_can_fail(model, real, tmp_path):
+    controller, name = controllers(model)["of encoders"], "subudhi_morris_elastic_law"
+    files = fa.export_law(controller, model, tmp_path, real, encoders(model))
+    assert {file.name for file in files} == {f"{name}.h", f"{name}.c", f"{name}_test.c", "CMakeLists.txt"}
+    sources = (f"{name}.c", f"{name}_test.c")
+    done = subprocess.run([built(tmp_path, *sources, program="all")], capture_output=True, text=True)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 5)
+    code = (tmp_path / f"{name}.c").read_text(encoding="utf-8")
+    assert "state->z[i] = z_next[i];" in code
+    forgetful = code.replace("state->z[i] = z_next[i];", "state->z[i] = state->z[i];")
+    (tmp_path / f"{name}.c").write_text(forgetful, encoding="utf-8")
+    assert subprocess.run([built(tmp_path, *sources, program="all")], capture_output=True).returncode == 1
+
+
+def test_a_header_names_what_is_measured(model):
+    header = c_law(controllers(model)["delayed, limited"], model)["subudhi_morris_elastic_law.h"]
+    read = [line for line in header.splitlines() if line.startswith("// y[")]
+    motors = [f"{link.name}.motor" for link in model.arm.links]
+    assert read == [
+        *(f"// y[{i}]  {name} [rad]" for i, name in enumerate(motors)),
+        *(f"// y[{i + 2}]  {name}, rate" for i, name in enumerate(motors)),
+    ]
+    header = c_law(controllers(model)["of encoders"], model, sensors=encoders(model))["subudhi_morris_elastic_law.h"]
+    assert [line.split("  ")[1] for line in header.splitlines() if line.startswith("// y[")] == [
+        f"{link.name}_drive [rad]" for link in model.arm.links
+    ]
+
+
+def test_a_law_of_a_free_base_and_of_nothing():
+    """Local coordinates are made in C; a law that only follows the time has no y."""
+    satellite = fa.Model(fa.load("satellite"))
+    pd = AttitudePD(Kp=1.0, Kd=1.0, actuators=list(satellite.inputs))
+    texts = c_law(Sampled(pd, 1e-3), satellite)
+    assert "atan2(" in texts["satellite_law.c"] and "base.qw" in texts["satellite_law.h"]
+    rigid = fa.Model(fa.load("rigid-two-link"))
+    texts = c_law(Sampled(Sum(fa.Piecewise([0.0, 1.0], [[1.0, 2.0], [0.0, 0.0]])), 0.01), rigid)
+    assert (
+        "void rigid_two_link_law_step(rigid_two_link_law_state *state, double u[2]);" in texts["rigid_two_link_law.h"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("controller", "sensors", "message"),
+    [
+        (lambda m: JointPD(slew(m), Kp=5.0, Kd=1.0), (), "export_law: controller is"),
+        (lambda m: Sampled(lambda t, q, qd: [0.0, 0.0], PERIOD), (), "is Python; a law in C must be an expression"),
+        (
+            lambda m: controllers(m)["delayed, limited"],
+            [fa.StrainGauge(link="upper")],
+            "sensors: the law depends on more than they tell: on upper.motor [rad], fore.motor [rad]",
+        ),
+        (
+            lambda m: controllers(m)["of encoders"],
+            [fa.TipPosition(axes="xy")],
+            "sensors: a signal is not linear in q and qd; leave them out",
+        ),
+        (
+            lambda m: controllers(m)["of encoders"],
+            [fa.Accelerometer()],
+            "sensors: a signal depends on accelerations, on which the law does not",
+        ),
+    ],
+)
+def test_what_cannot_be_a_law_in_c_is_refused(model, controller, sensors, message):
+    with pytest.raises(DescriptionError, match=re.escape(message)):
+        c_law(controller(model), model, sensors=sensors)

@@ -1,4 +1,4 @@
-"""S-functions, compiled against a stand-in for Simulink's header and called as Simulink calls; M functions in Octave."""
+"""S-functions, compiled against a stand-in for Simulink's header and called as it calls; M functions in Octave."""
 
 import subprocess
 from pathlib import Path

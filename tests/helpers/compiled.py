@@ -31,12 +31,20 @@ class Library:
 
     def call(self, name, given, *sizes):
         """Results of these sizes, from arrays and single numbers."""
-        arrays = [x if np.ndim(x) == 0 else np.ascontiguousarray(x, dtype=self.kind) for x in given]
         results = [np.full(size, np.nan, dtype=self.kind) for size in sizes]
-        arguments = [self.number(x) if np.ndim(x) == 0 else x.ctypes for x in arrays] + [y.ctypes for y in results]
-        passed = [x if isinstance(x, self.number) else ctypes.c_void_p(x.data) for x in arguments]
-        getattr(self._library, name)(*passed)
+        self._pass(name, [*given, *results])
         return results
+
+    def in_place(self, name, x, given):
+        """The array x after a function that reads and writes it."""
+        x = np.array(x, dtype=self.kind)
+        self._pass(name, [x, *given, x])
+        return x
+
+    def _pass(self, name, given):
+        arrays = [x if np.ndim(x) == 0 else np.ascontiguousarray(x, dtype=self.kind) for x in given]  # kept alive
+        passed = [self.number(x) if np.ndim(x) == 0 else ctypes.c_void_p(x.ctypes.data) for x in arrays]
+        getattr(self._library, name)(*passed)
 
     def numbers(self, name, size):
         """A constant array."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from string import Template
@@ -30,6 +31,9 @@ SAMPLES = 5
 
 LINEAR = 1e-9
 """Of a law's largest number: what may be left of states that the sensors do not tell apart."""
+
+PROBES = 1e-6, 1e-3, 0.1
+"""Sizes of deviations from rest at which that is looked for: a law that is at its limit does not tell."""
 
 HEADER = Template("""// What the law keeps from sample to sample.
 typedef struct {
@@ -194,11 +198,11 @@ def _by_sensors(
     P = np.linalg.pinv(C)
     rng = np.random.default_rng(1)
     t, _, z = function.sx_in()
-    for _ in range(3):
-        dx = 0.1 * rng.normal(size=len(x0))
-        at, memory = float(rng.uniform(0.0, 1.0)), 0.1 * rng.normal(size=z.numel())
-        if not np.allclose(np.array(read(x0 + dx)).ravel(), y0 + C @ dx, rtol=LINEAR, atol=LINEAR):
-            raise DescriptionError("export_law: sensors: a signal is not linear in q and qd; leave them out")
+    far = PROBES[-1] * rng.normal(size=len(x0))
+    if not np.allclose(np.array(read(x0 + far)).ravel(), y0 + C @ far, rtol=LINEAR, atol=LINEAR):
+        raise DescriptionError("export_law: sensors: a signal is not linear in q and qd; leave them out")
+    for size, at in product(PROBES, (0.0, *rng.uniform(0.0, 1.0, 2).tolist())):
+        dx, memory = size * rng.normal(size=len(x0)), size * rng.normal(size=z.numel())
         there, told = (
             np.concatenate([np.array(v).ravel() for v in function(at, x0 + d, memory)]) for d in (dx, P @ C @ dx)
         )
