@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from flexarm import analysis, control, drives, optimal
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
+    from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
+    from flexarm.exports.sfunction import export_simulink
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -187,6 +189,8 @@ __all__ = [
     "equations",
     "excitation",
     "export_c",
+    "export_law",
+    "export_simulink",
     "frequency_response",
     "from_urdf",
     "identify",
@@ -216,7 +220,9 @@ __all__ = [
 LATE = {
     "closed_forms.equations": "Equations equations",
     "control": "shaper",
+    "exports.law": "export_law",
     "exports.library": "export_c",
+    "exports.sfunction": "export_simulink",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",

@@ -13,23 +13,28 @@ from flexarm.errors import DescriptionError
 def export(
     arm: ArmName,
     c: Annotated[Path | None, typer.Option(help="Folder for a C library: header, source, test, CMake file.")] = None,
+    simulink: Annotated[
+        Path | None, typer.Option(help="Folder for a Simulink S-function in C, a build script and an M function.")
+    ] = None,
     single: Annotated[bool, typer.Option("--float", help="C that computes with float in place of double.")] = False,
     vary: Annotated[
         list[str] | None,
         typer.Option("--vary", metavar="NAME", help="A number that stays an input; patterns; repeatable."),
     ] = None,
 ) -> None:
-    """Write an arm for other programs: as a C library."""
+    """Write an arm for other programs: as a C library, or for Simulink."""
     import time
 
     from flexarm.description.load import load
     from flexarm.exports.library import export_c
+    from flexarm.exports.sfunction import export_simulink
     from flexarm.model import Model
 
     began = time.perf_counter()
     real: Any = "float" if single else "double"
     folders: dict[str, tuple[Path | None, Callable[[Model, Path], list[Path]]]] = {
         "--c": (c, lambda model, path: export_c(model, path, real)),
+        "--simulink": (simulink, export_simulink),
     }
     asked = {option: path for option, (path, _) in folders.items() if path is not None}
     if not asked:
