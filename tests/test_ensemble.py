@@ -95,6 +95,16 @@ INPUTS = {
 }
 
 
+def test_rows_that_come_again_are_each_run_s_own(planar):
+    """Out of order, with some alike: each run has the u that stands in its row, and its motion."""
+    u = amplitudes()[[3, 0, 3, 1, 0, 2, 3]]
+    q0, qd0 = begun(len(u))
+    found = fa.simulate_many(planar, 0.05, q0, qd0, u, samples=3, progress=False)
+    assert np.array_equal(found.u.values[:, 0], u)
+    for i, row in enumerate(u):
+        same(found, i, alone(planar, 0.05, row, q0[i], qd0[i], samples=3))
+
+
 @pytest.mark.parametrize("method", ["dop853", "rk45", "rk4"])
 @pytest.mark.parametrize("name", INPUTS)
 def test_it_is_what_simulate_gives(name, method, planar):

@@ -311,6 +311,7 @@ def test_two_rates_in_one_loop_by_hand_and_beside_runs():
     F, G = held(A, B, T)
     place, rate = Kp * np.array([[0, 1, 0, 0]]), Kd * np.array([[0, 0, 0, 1]])
     x, d = np.eye(4), np.zeros((4, 1))
+    slow, slow_d, fast, fast_d = (np.zeros((1, k)) for k in (4, 1, 4, 1))
     for k in range(6):
         (slow, slow_d) = (place @ x, place @ d) if k % 3 == 0 else (slow, slow_d)
         (fast, fast_d) = (rate @ x, rate @ d) if k % 2 == 0 else (fast, fast_d)

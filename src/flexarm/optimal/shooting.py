@@ -133,7 +133,11 @@ class Plant:
         for h in np.unique(steps):
             own = np.flatnonzero(steps == h)
             times = np.array([0.0, h])
-            u: Any = [Table(times, each.reshape(2, -1), "linear") for each in pieces[own]] if linear else pieces[own]
+            u: Any = pieces[own]
+            if linear:
+                each, which = np.unique(u, axis=0, return_inverse=True)
+                lines = [Table(times, ends.reshape(2, -1), "linear") for ends in each]
+                u = [lines[i] for i in which.ravel()]
             runs = simulate_many(self.model, float(h), x[own, :n], x[own, n:], u, method="dop853", samples=2, **EXACT)
             found[own] = np.hstack([runs.q.values[:, -1], runs.qd.values[:, -1]])
         return found

@@ -210,7 +210,8 @@ def _solved(
 def _drives(u: Any, model: Model, record: tuple[str, ...]) -> tuple[list[Input], Array | None]:
     """The inputs, each once, and which of them drives each run; None where all have the one."""
     if isinstance(u, np.ndarray) and u.ndim == 2 and u.dtype.kind in "fiu":
-        return [_recording(as_input(row, model), record, model) for row in u], np.arange(len(u))
+        rows, which = np.unique(u, axis=0, return_inverse=True)
+        return [_recording(as_input(row, model), record, model) for row in rows], which.ravel()
     if not isinstance(u, list | tuple) or all(isinstance(each, Real) for each in u):
         return [_recording(as_input(u, model), record, model)], None
     found: list[Input] = []

@@ -59,7 +59,8 @@ def dataset(
         found = np.empty(len(runs), dtype=object)
         for group in groups:
             found[group.indices] = getattr(group, attribute)
-        data[name] = (RUN, np.array([escape.attribute(text) for text in found], dtype=str))
+        kept_as = {text: escape.attribute(text) for text in set(found)}
+        data[name] = (RUN, np.array([kept_as[text] for text in found], dtype=str))
     data["time_reached"] = (RUN, t[data.pop("known")[1] - 1], {"units": "s"})
     if runs.p is not None:
         data["p"] = (("run", "parameter"), runs.p)

@@ -110,7 +110,8 @@ class Input(ABC):
     def corners(self, until: float) -> Iterable[float]:
         """The ends of the stretches of a run, ascending, from 0 to `until` [s]."""
         jumps = self.jumps()
-        return np.concatenate([[0.0], np.unique(jumps[(jumps > 0) & (jumps < until)]), [until]])
+        inside = jumps[(jumps > 0) & (jumps < until)]
+        return np.concatenate([[0.0], np.unique(inside) if len(inside) else inside, [until]])
 
     @abstractmethod
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
