@@ -19,9 +19,9 @@ CALLS = {
     "rates": ("x u p", "dx"),
     "outputs": ("x u p", "y"),
     "slopes": ("x u vx vu vp p", "slope"),
-    "law": ("t u p z", "y following"),
+    "law": ("t u z p", "y following"),
 }
-"""Arguments of the programs as core.h has them; those without numbers are left out of the programs."""
+"""Arguments of the programs as core.h has them, in this order; those without numbers are left out of the programs."""
 
 MODEL = Template("""/* What core.h must know of this model. */
 #include "$name.h"

@@ -90,7 +90,7 @@ static int is_due(const Instance *s)
 static void law(const Instance *s, double *y, double *z)
 {
     const double t[1] = {next_sample(s)};
-    MODEL_LAW(t, s->now.u, s->now.p, s->now.z, y, z);
+    MODEL_LAW(t, s->now.u, s->now.z, s->now.p, y, z);
 }
 
 static void take_sample(Instance *s)
@@ -205,7 +205,7 @@ static int along(Instance *s, const unsigned *unknowns, size_t many, const unsig
             return 0;
         }
     }
-    MODEL_SLOPES(s->now.x, s->now.u, s->now.p, vx, vu, vp, slope);
+    MODEL_SLOPES(s->now.x, s->now.u, vx, vu, vp, s->now.p, slope);
     for (size_t i = 0; i < many; i++) {
         const int at = unknowns[i] < (unsigned)END ? (int)unknowns[i] : END;
         if (at >= AT_DX && at < AT_U) found[i] = slope[at - AT_DX];
