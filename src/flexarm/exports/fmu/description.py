@@ -127,7 +127,10 @@ def _variables(system: System) -> list[dict[str, str]]:
         more = {**state, "initial": "calculated", "derivative": str(first + i)}
         found.append(_of(Signal(f"der({x.name})", per_second(x.unit), "rate of a state"), more))
     assert len(found) == behind + len(system.states)
-    found += [_of(x, {"causality": "input", "variability": "continuous", "start": "0.0"}) for x in system.inputs]
+    found += [
+        _of(x, {"causality": "input", "variability": "continuous", "start": repr(x.start)})
+        for x in system.inputs
+    ]
     tunable = {"causality": "parameter", "variability": "tunable", "initial": "exact"}
     for x in system.parameters:
         least = {} if x.least is None else {"min": repr(x.least)}

@@ -14,13 +14,14 @@ import numpy as np
 from flexarm import escape, progress
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_flag, checked_instance, checked_number, refused, shown
 from flexarm.errors import FlexarmError
-from flexarm.exports.fmu import arm, build
+from flexarm.exports.fmu import arm, build, law
 from flexarm.exports.fmu.description import Version, build_description, model_description
 from flexarm.exports.fmu.sources import compiled, identifier, sources
 from flexarm.exports.fmu.system import System
 from flexarm.files import check_writable, write_whole
 from flexarm.model import Model, Sensor
 from flexarm.model.attitudes import unit_pose
+from flexarm.simulation.sampled import Sampled
 
 Array = np.ndarray
 
@@ -119,13 +120,10 @@ def export_fmu(
     """
     with refused("export_fmu"):
         checked_instance(model, Model, "model")
-        if version not in VERSIONS:
-            raise Fault("version", f'is {shown(version)}; it must be "2.0" or "3.0"')
+        version, binary = _checked(version, binary)
         if step is not None:
             step = checked_number(step, "s", POSITIVE, "step")
         tolerance = checked_number(tolerance, "", NOT_NEGATIVE, "tolerance")
-        if binary is not None:
-            binary = checked_flag(binary, "binary")
     given = {"q": q0, "qd": qd0, "s": s0}
     usual = {"q": model.arm.rest, "qd": np.zeros(model.nv), "s": np.zeros(len(model.states))}
     at = {name: np.asarray(usual[name], float) for name in usual}
@@ -140,6 +138,48 @@ def export_fmu(
     with progress.said("tracing an FMU"):
         system = arm.system(model, seen, np.concatenate([at["q"], at["qd"], at["s"]]), step, tolerance)
     return write(system, path, version, binary)
+
+
+def export_law_fmu(
+    loop: Sampled, model: Model, path: str | PathLike[str], version: Version = "2.0", binary: bool | None = None
+) -> Fmu:
+    """Write a sampled control law as an FMU, to be connected with that of its arm by equal names.
+
+    Its inputs are what the law measures, called as the arm's encoders and tachometers call it (`upper_joint`,
+    `upper_joint_rate`), its outputs the arm's inputs, `u.NAME`. At each sample the outputs follow the inputs at that
+    time, and are held until the next; delay and limits of the loop are within. Noise is zero.
+
+    Parameters
+    ----------
+    loop : control.Sampled
+        The controller with its period.
+    model : Model
+        For which it is designed.
+    path, version, binary
+        As those of `export_fmu`.
+
+    Returns
+    -------
+    Fmu
+
+    Raises
+    ------
+    DescriptionError
+        Where the controller is a Python function or measures accelerations, or as `export_fmu`.
+    FlexarmError
+        As `export_fmu`.
+    """
+    with refused("export_law_fmu"):
+        checked_instance(model, Model, "model")
+        version, binary = _checked(version, binary)
+    return write(law.system(loop, model), path, version, binary)
+
+
+def _checked(version: Any, binary: Any) -> tuple[Version, bool | None]:
+    """What both doors are given; raises `Fault`."""
+    if version not in VERSIONS:
+        raise Fault("version", f'is {shown(version)}; it must be "2.0" or "3.0"')
+    return version, None if binary is None else checked_flag(binary, "binary")
 
 
 def write(system: System, path: str | PathLike[str], version: Version, binary: bool | None) -> Fmu:

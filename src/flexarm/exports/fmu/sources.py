@@ -35,6 +35,7 @@ MODEL = Template("""/* What core.h must know of this model. */
 #define START_STEP $step
 #define START_TOLERANCE $tolerance
 #define START_X $x
+#define START_U $u
 #define START_P $p
 #define START_Z $z
 $calls
@@ -65,8 +66,7 @@ def _model(system: System, name: str, token: str) -> str:
     calls = [] if "rates" in there else ["#define MODEL_RATES(x, u, p, dx) (void)0"]
     for kind in there:
         arguments, results = (text.split() for text in CALLS[kind])
-        given = [x for x in arguments if x in there[kind].sizes]
-        given += results[: len(there[kind].outputs)]
+        given = [x for x in arguments if x in there[kind].sizes] + results[: len(there[kind].outputs)]
         calls.append(f"#define MODEL_{kind.upper()}({', '.join([*arguments, *results])}) {name}_{kind}({', '.join(given)})")
     if system.period is not None:
         calls.insert(0, f"#define PERIOD {system.period!r}")
@@ -81,6 +81,7 @@ def _model(system: System, name: str, token: str) -> str:
         step=repr(system.step),
         tolerance=repr(system.tolerance),
         x=_list([each.start for each in system.states]),
+        u=_list([each.start for each in system.inputs]),
         p=_list([each.start for each in system.parameters]),
         z=_list(list(system.memory)),
         calls="\n".join(calls),

@@ -54,11 +54,13 @@ static void forget(Instance *s)
 
 static void begin(Instance *s)
 {
-    static const double x[ROOM(NX)] = START_X, p[ROOM(NP)] = START_P, z[ROOM(NZ)] = START_Z;
+    static const double x[ROOM(NX)] = START_X, u[ROOM(NU)] = START_U;
+    static const double p[ROOM(NP)] = START_P, z[ROOM(NZ)] = START_Z;
     memset(&s->now, 0, sizeof s->now);
     s->now.step = START_STEP;
     s->now.tolerance = START_TOLERANCE;
     memcpy(s->now.x, x, sizeof x);
+    memcpy(s->now.u, u, sizeof u);
     memcpy(s->now.p, p, sizeof p);
     memcpy(s->now.z, z, sizeof z);
     s->now.mode = INSTANTIATED;
@@ -274,7 +276,7 @@ static int adaptive_steps(Instance *s, double duration)
             double sum = 0.0;
             for (int l = 0; l < 7; l++) sum += e[l] * k[l][j];
             const double part = h * sum / (atol + rtol * fmax(fabs(x[j]), fabs(trial[j])));
-            error += part * part / NX;
+            error += part * part / ROOM(NX);
         }
         error = sqrt(error);
         const double factor = fmin(5.0, fmax(0.2, 0.9 * pow(fmax(error, 1e-10), -0.2)));
