@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from flexarm import analysis, control, drives, optimal
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
+    from flexarm.exports.fmu.export import export_fmu, export_law_fmu
     from flexarm.exports.library import export_c
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
@@ -182,6 +183,8 @@ __all__ = [
     "equations",
     "excitation",
     "export_c",
+    "export_fmu",
+    "export_law_fmu",
     "frequency_response",
     "identify",
     "inputs",
@@ -209,6 +212,7 @@ __all__ = [
 LATE = {
     "closed_forms.equations": "Equations equations",
     "control": "shaper",
+    "exports.fmu.export": "export_fmu export_law_fmu",
     "exports.library": "export_c",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,9 @@ from flexarm.closed_forms.formats.program import Program
 from flexarm.description import numbers
 from flexarm.description.free import POSE, TWIST
 from flexarm.exports.fmu.system import Signal, System, depends
-from flexarm.exports.fmu.units import per_second
+from flexarm.exports.programs import measured, parameters
 from flexarm.model import Model, Sensor, linear
 from flexarm.sensors import Encoder, Tachometer, TipPosition, outputs
-from flexarm.sensors.joints import OfMotor
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -48,7 +46,10 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
             Signal(f"qd.{name}", unit, "rate of a coordinate")
             for name, unit in zip(arm.velocities, arm.rate_units, strict=True)
         ),
-        *(Signal(f"s.{name}", unit, "state of a drive") for name, unit in zip(arm.states, arm.state_units, strict=True)),
+        *(
+            Signal(f"s.{name}", unit, "state of a drive")
+            for name, unit in zip(arm.states, arm.state_units, strict=True)
+        ),
     )
     inputs = (
         *(Signal(f"u.{name}", unit, "input") for name, unit in zip(arm.inputs, arm.input_units, strict=True)),
@@ -57,29 +58,25 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
             for name, unit in zip(arm.exogenous, arm.exogenous_units, strict=True)
         ),
     )
-    parameters = []
+    varied = []
     for each, value in zip(model.varied, model.p.tolist(), strict=True):
         _, allowed = numbers.rule(arm, each.name)
         least = None if allowed(-1.0) else 0.0
-        parameters.append(Signal(f"p.{each.name}", each.unit, each.meaning, value, least))
-    measured = tuple(
+        varied.append(Signal(f"p.{each.name}", each.unit, each.meaning, value, least))
+    signals = tuple(
         Signal(name, unit, f"{kind}") for name, unit, kind in zip(seen.names, seen.units, kinds, strict=True)
     )
-    sizes = {"x": len(states), "u": len(inputs), "p": len(parameters)}
+    sizes = {"x": len(states), "u": len(inputs), "p": len(varied)}
     symbols = {name: ca.SX.sym(name, size) for name, size in sizes.items() if size}
     rates, y = _traced(model, sensors, symbols)
     both = ca.vertcat(rates, y)
     directions = {f"v{name}": ca.SX.sym(f"v{name}", size) for name, size in sizes.items() if size}
     known = ca.vertcat(*symbols.values())
     slopes = ca.jtimes(both, known, ca.vertcat(*directions.values()))
-    given = tuple(
-        replace(each, value=value) for each, value in zip(model.varied, model.p.tolist(), strict=True)
-    )
+    given = parameters(model)
     order = ("x", "u", "vx", "vu", "vp", "p")
     entries = {
-        name: tuple(each.name for each in signals)
-        for name, signals in {"x": states, "u": inputs}.items()
-        if signals
+        name: tuple(each.name for each in signals) for name, signals in {"x": states, "u": inputs}.items() if signals
     }
 
     def program(name: str, title: str, arguments: dict[str, ca.SX], result: ca.SX) -> Program:
@@ -97,8 +94,8 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
         arm.description or arm.name,
         tuple(each._replace(start=float(value)) for each, value in zip(states, start, strict=True)),
         inputs,
-        tuple(parameters),
-        measured,
+        tuple(varied),
+        signals,
         programs,
         depends(rates, known),
         depends(y, known),
@@ -107,28 +104,19 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
     )
 
 
-def _traced(model: Model, sensors: Sequence[Any], symbols: "dict[str, ca.SX]") -> "tuple[ca.SX, ca.SX]":
+def _traced(model: Model, sensors: Sequence[Sensor], symbols: "dict[str, ca.SX]") -> "tuple[ca.SX, ca.SX]":
     """Rates of (q, qd, s), and what is measured, over the symbols x, u and p."""
     import casadi as ca
 
     none = ca.SX(0, 1)
     x, u, p = (symbols.get(name, none) for name in "xup")
     m, nq, nv = len(model.inputs), model.nq, model.nv
-    at = {"q": x[:nq], "qd": x[nq : nq + nv], "s": x[nq + nv :], "u": u[:m], "w": u[m:]}
-    numbers_ = [p] if p.numel() else []
+    at = {"q": x[:nq], "qd": x[nq : nq + nv], "s": x[nq + nv :], "u": u[:m], "w": u[m:], "p": p}
 
-    def value(name: str) -> ca.SX:
-        return model.function(name)(*(at[a] for a in model.arguments(name)), *numbers_)
+    def value(function: ca.Function) -> ca.SX:
+        return function(*(at[name] for name in function.name_in()))
 
-    rates = value("state_rate")[: x.numel()]
-    qdd = rates[nq : nq + nv]
-    y = []
-    for sensor in sensors:
-        if isinstance(sensor, OfMotor):
-            y.append(value("motors")[sensor.input(model.arm), sensor.column])
-        else:
-            y.append(model.output_function([sensor])(at["q"], at["qd"], qdd, *numbers_))
-    return rates, ca.vertcat(*y)
+    return value(model.function("state_rate"))[: x.numel()], value(measured(model, sensors).program.function)
 
 
 def usual_step(model: Model, q: Array, qd: Array, s: Array) -> float:

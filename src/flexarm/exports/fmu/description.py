@@ -48,7 +48,8 @@ def model_description(system: System, version: Version, identifier: str, token: 
     ElementTree.SubElement(root, "DefaultExperiment", _experiment(system))
     listed = ElementTree.SubElement(root, "ModelVariables")
     for reference, variable in enumerate(variables):
-        _variable(listed, reference, variable, three)
+        if three or reference:  # FMI 2.0 need not have the time: without it an index is a value reference
+            _variable(listed, reference, variable, three)
     (_structure_three if three else _structure_two)(ElementTree.SubElement(root, "ModelStructure"), system)
     return _text(root)
 
@@ -128,8 +129,7 @@ def _variables(system: System) -> list[dict[str, str]]:
         found.append(_of(Signal(f"der({x.name})", per_second(x.unit), "rate of a state"), more))
     assert len(found) == behind + len(system.states)
     found += [
-        _of(x, {"causality": "input", "variability": "continuous", "start": repr(x.start)})
-        for x in system.inputs
+        _of(x, {"causality": "input", "variability": "continuous", "start": repr(x.start)}) for x in system.inputs
     ]
     tunable = {"causality": "parameter", "variability": "tunable", "initial": "exact"}
     for x in system.parameters:
@@ -156,8 +156,6 @@ def _variable(listed: Element, reference: int, variable: dict[str, str], three: 
     head = {"name": variable["name"], "valueReference": str(reference)}
     outer = ElementTree.SubElement(listed, "ScalarVariable", head | {k: x for k, x in variable.items() if k not in own})
     inner = {key: variable[key] for key in own if key in variable}
-    if "derivative" in inner:
-        inner["derivative"] = str(int(inner["derivative"]) + 1)  # an index, which counts from 1
     ElementTree.SubElement(outer, "Real", inner)
 
 
@@ -198,7 +196,7 @@ def _structure_two(structure: Element, system: System) -> None:
         if unknowns:
             listed = ElementTree.SubElement(structure, name)
             for reference, on in unknowns:
-                given = {"index": str(reference + 1), "dependencies": " ".join(str(each + 1) for each in on)}
+                given = {"index": str(reference), "dependencies": " ".join(map(str, on))}
                 ElementTree.SubElement(listed, "Unknown", given)
 
 

@@ -12,7 +12,17 @@ from typing import Any, final
 import numpy as np
 
 from flexarm import escape, progress
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_flag, checked_instance, checked_number, refused, shown
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Fault,
+    checked_flag,
+    checked_instance,
+    checked_number,
+    choices,
+    refused,
+    shown,
+)
 from flexarm.errors import FlexarmError
 from flexarm.exports.fmu import arm, build, law
 from flexarm.exports.fmu.description import Version, build_description, model_description
@@ -43,6 +53,8 @@ class Fmu:
         Of its fixed steps in a co-simulation [s].
     platform : str or None
         For which it has a binary, e.g. "x86_64-linux"; None where it has sources only.
+    why : str
+        Why it has no binary, where one was looked for.
     """
 
     path: Path
@@ -53,11 +65,17 @@ class Fmu:
     outputs: tuple[str, ...]
     step: float
     platform: str | None
+    why: str = ""
 
     def __str__(self) -> str:
-        sizes = [(self.states, "state"), (self.inputs, "input"), (self.parameters, "parameter"), (self.outputs, "output")]
+        sizes = [
+            (self.states, "state"),
+            (self.inputs, "input"),
+            (self.parameters, "parameter"),
+            (self.outputs, "output"),
+        ]
         counts = ", ".join(f"{len(names)} {what}{'s' * (len(names) != 1)}" for names, what in sizes)
-        held = f"sources and a binary for {self.platform}" if self.platform else "sources only, no binary"
+        held = f"sources and a binary for {self.platform}" if self.platform else f"sources only{self.why}"
         return escape.line(f"{self.path}: FMI {self.version}, {counts}; {held}")
 
 
@@ -190,9 +208,7 @@ def write(system: System, path: str | PathLike[str], version: Version, binary: b
         raise FlexarmError(f"export_fmu: no C compiler is found, of {', '.join(build.COMPILERS)}; a binary needs one")
     name = identifier(system.name)
     files = compiled(version, name)
-    token = _token(
-        model_description(system, version, name, "", files), *sources(system, version, name, "").values()
-    )
+    token = _token(model_description(system, version, name, "", files), *sources(system, version, name, "").values())
     texts = sources(system, version, name, token)
     parts: dict[str, bytes] = {
         "modelDescription.xml": model_description(system, version, name, token, files).encode(),
@@ -204,13 +220,14 @@ def write(system: System, path: str | PathLike[str], version: Version, binary: b
     if found is not None:
         with progress.said("compiling an FMU"):
             parts[place] = build.library(found, texts, files, name)
-    return Fmu(
-        write_whole(path, _zipped(parts)),
-        version,
-        *(tuple(each.name for each in x) for x in (system.states, system.inputs, system.parameters, system.outputs)),
-        system.step,
-        place.split("/")[1] if found is not None else None,
-    )
+    names = {
+        name: tuple(each.name for each in getattr(system, name))
+        for name in ("states", "inputs", "parameters", "outputs")
+    }
+    target = write_whole(path, _zipped(parts))
+    where = place.split("/")[1] if found is not None else None
+    why = f": no C compiler is found ({choices(*build.COMPILERS)})" if binary is None and found is None else ""
+    return Fmu(target, version, **names, step=system.step, platform=where, why=why)
 
 
 def _token(*texts: str) -> str:

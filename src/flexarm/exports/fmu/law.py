@@ -56,7 +56,15 @@ def system(loop: Sampled, model: Model) -> System:
         inputs,
         (),
         outputs,
-        (Program("law", "The law at a sample.", function, (), {"u": tuple(each.name for each in inputs)} if used.size else {}),),
+        (
+            Program(
+                "law",
+                "The law at a sample.",
+                function,
+                (),
+                {"u": tuple(each.name for each in inputs)} if used.size else {},
+            ),
+        ),
         np.zeros((0, len(used)), dtype=bool),
         depends(u, measured),
         found.period,
@@ -68,7 +76,7 @@ def system(loop: Sampled, model: Model) -> System:
 def _signals(model: Model) -> list[Signal]:
     """What a law may measure, called as the arm's sensors call it."""
     arm = model.arm
-    sensors = [
+    sensors: list[Encoder | Tachometer] = [
         *(Encoder(coordinate=name) for name in arm.coordinates),
         *(Tachometer(coordinate=name) for name in arm.velocities),
     ]

@@ -13,7 +13,7 @@ OWN = {
     "2.0": ("fmi2.c", "core.h", "fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h"),
     "3.0": ("fmi3.c", "core.h", "fmi3Functions.h", "fmi3FunctionTypes.h", "fmi3PlatformTypes.h"),
 }
-"""Files of the package, the one to be compiled first. The headers of the standard keep its licence, which they state."""
+"""Files of the package, the one to be compiled first. The headers are the standard's, whose licence they state."""
 
 CALLS = {
     "rates": ("x u p", "dx"),
@@ -67,7 +67,9 @@ def _model(system: System, name: str, token: str) -> str:
     for kind in there:
         arguments, results = (text.split() for text in CALLS[kind])
         given = [x for x in arguments if x in there[kind].sizes] + results[: len(there[kind].outputs)]
-        calls.append(f"#define MODEL_{kind.upper()}({', '.join([*arguments, *results])}) {name}_{kind}({', '.join(given)})")
+        calls.append(
+            f"#define MODEL_{kind.upper()}({', '.join([*arguments, *results])}) {name}_{kind}({', '.join(given)})"
+        )
     if system.period is not None:
         calls.insert(0, f"#define PERIOD {system.period!r}")
     return MODEL.substitute(
