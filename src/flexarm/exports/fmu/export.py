@@ -149,7 +149,8 @@ def export_fmu(
         if x is not None:
             at[name] = model.single("export_fmu", name, x)
     at["q"] = unit_pose("q0", at["q"], model.arm)
-    seen = arm.usual_sensors(model) if sensors is None else list(sensors)
+    seen = arm.usual_sensors(model) if sensors is None else sensors
+    model.output_names(seen)
     check_writable(path)
     if step is None:
         step = arm.usual_step(model, at["q"], at["qd"], at["s"])

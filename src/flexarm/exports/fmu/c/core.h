@@ -67,7 +67,7 @@ static void begin(Instance *s)
     forget(s);
 }
 
-static int finite(const double *values, int count)
+static int all_finite(const double *values, int count)
 {
     for (int i = 0; i < count; i++) {
         if (!isfinite(values[i])) return 0;
@@ -111,7 +111,7 @@ static int rates(const double *x, const double *u, const double *p, double *dx)
 {
     (void)x, (void)u, (void)p, (void)dx;
     MODEL_RATES(x, u, p, dx);
-    return finite(dx, NX);
+    return all_finite(dx, NX);
 }
 
 static int know_dx(Instance *s)
@@ -136,7 +136,7 @@ static int know_y(Instance *s)
 #else
         MODEL_OUTPUTS(s->now.x, s->now.u, s->now.p, s->y);
 #endif
-        if (!finite(s->y, NY)) {
+        if (!all_finite(s->y, NY)) {
             complain(s, "the outputs are not finite at t = %g s", s->now.time);
             return 0;
         }
@@ -217,7 +217,7 @@ static int along(Instance *s, const unsigned *unknowns, size_t many, const unsig
             return 0;
         }
     }
-    return finite(found, (int)many);
+    return all_finite(found, (int)many);
 #endif
 }
 
