@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from flexarm import analysis, control, drives, optimal
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
+    from flexarm.exports.fmu.export import export_fmu, export_law_fmu
     from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
     from flexarm.exports.sfunction import export_simulink
@@ -189,7 +190,9 @@ __all__ = [
     "equations",
     "excitation",
     "export_c",
+    "export_fmu",
     "export_law",
+    "export_law_fmu",
     "export_simulink",
     "frequency_response",
     "from_urdf",
@@ -221,6 +224,7 @@ LATE = {
     "closed_forms.equations": "Equations equations",
     "control": "shaper",
     "exports.law": "export_law",
+    "exports.fmu.export": "export_fmu export_law_fmu",
     "exports.library": "export_c",
     "exports.sfunction": "export_simulink",
     "identification.excitation": "Excitation excitation",
