@@ -21,20 +21,16 @@ Array = np.ndarray
 RUN = '''
 
 def build(torques=None):
-    """The assembled system; torques(t) gives one number for each of INPUTS [N m or N]."""
+    """The assembled system, its tip's sensor and the loads of INPUTS.
+
+    torques, where given, is a list of functions f(mbs, t, load) -> [N m or N], one for each of INPUTS.
+    """
     container = exu.SystemContainer()
     system = container.AddSystem()
     n, m = len(JOINTS), len(MOTORS)
-    coordinates = dict(numberOfODE2Coordinates=n, referenceCoordinates=[0.0] * n)
     tree_node = system.AddNode(item.NodeGenericODE2(
-        **coordinates, initialCoordinates=START[:n], initialCoordinates_t=[0.0] * n))
-
-    def force(mbs, t, itemNumber, q, q_t):
-        values = np.zeros(n)
-        values[[place for place in DRIVEN if place >= 0]] = [
-            value for value, place in zip(torques(t), DRIVEN) if place >= 0]
-        return values
-
+        numberOfODE2Coordinates=n, referenceCoordinates=[0.0] * n,
+        initialCoordinates=START[:n], initialCoordinates_t=[0.0] * n))
     tree = system.AddObject(item.ObjectKinematicTree(
         nodeNumber=tree_node,
         jointTypes=[exu.JointType.RevoluteZ if turns else exu.JointType.PrismaticZ for turns in TURNS],
@@ -49,7 +45,6 @@ def build(torques=None):
         jointDControlVector=DAMPING,
         jointPositionOffsetVector=REST,
         jointVelocityOffsetVector=[0.0] * n,
-        forceUserFunction=force if torques else 0,
     ))
     nodes, M, K, D = [tree_node], np.diag([*ROTORS, *[rotor for _, rotor, _, _ in MOTORS]]), None, None
     if m:
@@ -62,26 +57,23 @@ def build(torques=None):
             K[pair] += k * np.array([[1.0, -1.0], [-1.0, 1.0]])
             D[pair] += d * np.array([[1.0, -1.0], [-1.0, 1.0]])
     if m or any(ROTORS):
-        def drives(mbs, t, itemNumber, q, q_t):
-            values = np.zeros(n + m)
-            for value, place in zip(torques(t), DRIVEN):
-                if place < 0:
-                    values[n - 1 - place] = value
-            return values
-
         more = dict(stiffnessMatrix=K, dampingMatrix=D) if m else {}
-        if m and torques:
-            more["forceUserFunction"] = drives
         system.AddObject(item.ObjectGenericODE2(nodeNumbers=nodes, massMatrix=M, **more))
+    loads = []
+    for i, place in enumerate(DRIVEN):
+        node, coordinate = (nodes[0], place) if place >= 0 else (nodes[1], -1 - place)
+        marker = system.AddMarker(item.MarkerNodeCoordinate(nodeNumber=node, coordinate=coordinate))
+        more = dict(loadUserFunction=torques[i]) if torques else {}
+        loads.append(system.AddLoad(item.LoadCoordinate(markerNumber=marker, load=0.0, **more)))
     tip = system.AddSensor(item.SensorKinematicTree(
         objectNumber=tree, linkNumber=TIP_LINK, localPosition=TIP, storeInternal=True, writeToFile=False,
         outputVariableType=exu.OutputVariableType.Position))
     system.Assemble()
-    return container, system, tip
+    return container, system, tip, loads
 
 
 if __name__ == "__main__":
-    container, system, tip = build()
+    container, system, tip, loads = build()
     values = system.ComputeODE2Eigenvalues()[0]
     print("natural frequencies, all drives free [rad/s]:", np.sqrt(np.abs(values)))
     settings = exu.SimulationSettings()
@@ -97,8 +89,8 @@ if __name__ == "__main__":
 def exudyn_script(arm: Arm, segments: int = SEGMENTS) -> str:
     """The arm's lumped equivalent as a script for Exudyn 1.8 or newer.
 
-    Its function `build(torques)` gives the system container, the system and a sensor of the arm's tip. How far its natural
-    frequencies are from the arm's stands at its head.
+    Its function `build(torques)` gives the system container, the system, a sensor of the arm's tip and the loads of its
+    inputs. How far its natural frequencies are from the arm's stands at its head.
 
     Parameters
     ----------
@@ -124,8 +116,9 @@ def written(equivalent: Lumped) -> str:
     arm = equivalent.arm
     if arm.free:
         raise DescriptionError(f"arm {equivalent.source.name!r}: the base is free; for Exudyn's tree it must be held")
-    for link in arm.links:
-        if link.joint.moves and link.joint.rotor == "absolute" and link.joint.rotor_inertia:
+    for link, parent in zip(arm.links, arm.parents, strict=True):
+        joint: Any = link.joint
+        if parent >= 0 and joint.moves and joint.rotor == "absolute" and joint.rotor_inertia:
             must = "the matrices of rotors are those of relative ones"
             raise DescriptionError(f"is 'absolute'; {must}", f"link {link.name!r}", "joint.rotor")
     joints = equivalent.joints
@@ -161,8 +154,8 @@ def written(equivalent: Lumped) -> str:
         "TIP": turned[place].T @ tip,
     }
     said = "\n".join(equivalent.statement).replace("\\", "/").replace('"""', "'")
-    head = f'"""{said}\n\nMOTORS: joint, inertia of the rotor, stiffness and damping of the transmission. DRIVEN: where inputs act,\n'
-    head += 'on a joint, or from -1 downwards on a motor.\n"""\n\n'
+    head = f'"""{said}\n\nMOTORS: joint, rotor, stiffness and damping of the transmission.\n'
+    head += 'DRIVEN: where inputs act, on a joint, or from -1 downwards on a motor.\n"""\n\n'
     head += "import exudyn as exu\nimport exudyn.itemInterface as item\nimport numpy as np\n\n"
     return head + "\n".join(f"{name} = {_literal(value)}" for name, value in values.items()) + "\n" + RUN
 

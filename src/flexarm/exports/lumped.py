@@ -1,15 +1,16 @@
 """A lumped equivalent: each flexible link a chain of rigid segments with springs in the hinges between them.
 
 A beam is cut into n cells of equal length. In the middle of each is a hinge whose spring has the cell's compliance,
-1 / k = int dx / EI over the cell; between the hinges lie rigid segments with the mass and inertia of the beam there. So
-a constant moment bends the chain's tip by the beam's angle and deflection, masses and inertias add up to the beam's, and
-natural frequencies converge with 1 / n^2 (the finite segment method: Huston, Computers & Structures 13 (1981); Amirouche,
-Fundamentals of Multibody Dynamics, chapter 9). The chain is an arm of rigid links like any other: the equations are those
-of `Model`.
+1 / k = int dx / EI over the cell; between the hinges lie rigid segments with the mass and inertia of the beam there.
+So a constant moment bends the chain's tip by the beam's angle and deflection, masses and inertias add up to the beam's,
+and natural frequencies converge with 1 / n^2 (the finite segment method: Huston, Computers & Structures 13 (1981);
+Amirouche, Fundamentals of Multibody Dynamics, chapter 9). The chain is an arm of rigid links like any other: the
+equations are those of `Model`.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -33,6 +34,7 @@ NEARLY_NOTHING = 1e-9
 """Share of a segment's mass that lies between hinges at one place; taken from the segment, so that sums are equal."""
 AXES = {"y": (0.0, 0.0, 1.0), "z": (0.0, -1.0, 0.0), "torsion": (1.0, 0.0, 0.0)}
 """About which a hinge turns for a deflection along y or z, or a twist."""
+TORQUE = "; the input is the torque (or force) on the joint's side of the gear"
 FINE = 5
 """Polynomials a direction with which the first frequencies of a beam are exact but for 1e-5."""
 BODIES = (Beam, Rigid)
@@ -176,7 +178,7 @@ class Lumped:
             mine, R, p = frames[i]
             if mine >= 0:
                 parts[mine] += [(m, p + R @ c, R @ about @ R.T) for m, c, about in loads(arm, i)]
-        return tuple(_moving(arm.links[i], *place, parts[j]) for j, (i, *place) in enumerate(order))
+        return tuple(_moving(arm.links[i], n, R, p, parts[j]) for j, (i, n, R, p) in enumerate(order))
 
     @cached_property
     def tip(self) -> tuple[int, Array]:
@@ -185,6 +187,8 @@ class Lumped:
         frames, i = self.model.frames(q), self.arm.tip_link
         while i >= 0 and not self.arm.links[i].joint.moves:
             i = self.arm.parents[i]
+        if i < 0:
+            return -1, frames[-1][:3, 3]
         number = next((j for j, joint in enumerate(self.joints) if joint.name == self.arm.links[i].name), -1)
         there = frames[-1][:3, 3] - frames[i][:3, 3]
         return number, frames[i][:3, :3].T @ there
@@ -270,7 +274,7 @@ def _cut(link: Link, beam: Beam, n: int, slow: float, stacked: set[str]) -> list
     """The segments of a flexible link, the first on its joint; those with next to no mass are added to `stacked`."""
     bends = [d for d in AXES if beam.counts.get(d)]
     cuts = [0.0, *((i + 0.5) / n for i in range(n)), 1.0]
-    bodies = [_segment(beam, a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
+    bodies = [_segment(beam, a, b) for a, b in pairwise(cuts)]
     lasting = beam.tau + (beam.rayleigh.stiffness if beam.rayleigh else 0.0)
     if slow:
         lasting += 2 * _ratio(beam) / slow
@@ -293,7 +297,7 @@ def _points(beam: Beam, a: float, b: float) -> tuple[Array, Array]:
     """Points from a to b and their weights [m], between the beam's steps."""
     edges = [a, *(x for x in beam.breaks if a < x < b), b]
     x, w = GAUSS
-    pairs = list(zip(edges, edges[1:], strict=False))
+    pairs = list(pairwise(edges))
     points = np.concatenate([(c + d) / 2 + (d - c) / 2 * x for c, d in pairs])
     return points, beam.length * np.concatenate([(d - c) / 2 * w for c, d in pairs])
 
@@ -347,7 +351,7 @@ def _slope(spring: Spring) -> float:
 
 
 def _plain(joint: Any) -> Any:
-    """A joint with rotor, gear, bearing and linear spring, and a spring beside it; all else of its drive is left out."""
+    """A joint with rotor, gear, bearing and linear spring, and a spring beside it; without the rest of its drive."""
     if isinstance(joint, Fixed) or joint.drive is None:
         return joint
     kept = None if joint.drive.parallel is None else Drive(parallel=joint.drive.parallel)
@@ -364,13 +368,16 @@ def _plain(joint: Any) -> Any:
 def _check(link: Link) -> None:
     where = f"link {link.name!r}"
     if not isinstance(link.body, BODIES):
-        raise DescriptionError(f"is a {type(link.body).__name__}; a lumped equivalent has Beam and Rigid", where, "body")
+        raise DescriptionError(
+            f"is a {type(link.body).__name__}; a lumped equivalent has Beam and Rigid", where, "body"
+        )
     if not isinstance(link.joint, JOINTS):
         kinds = "Revolute, Prismatic and Fixed"
         raise DescriptionError(f"is a {type(link.joint).__name__}; a lumped equivalent has {kinds}", where, "joint")
-    drive = None if isinstance(link.joint, Fixed) else link.joint.drive
+    joint: Any = link.joint
+    drive = None if isinstance(joint, Fixed) else joint.drive
     spring = None if drive is None else drive.spring
-    if spring is not None and not _slope(spring) + (link.joint.stiffness or 0.0) > 0.0:
+    if spring is not None and not _slope(spring) + (joint.stiffness or 0.0) > 0.0:
         must = "it must be positive: a lumped equivalent has linear springs"
         raise DescriptionError(f"is {_slope(spring)} where it is not wound; {must}", where, "joint.drive.spring")
 
@@ -380,7 +387,8 @@ def _left_out(arm: Arm) -> list[str]:
     if arm.base is not None and not arm.free:
         found.append("the base stands still")
     for link in arm.links:
-        body, joint = link.body, link.joint
+        body: Body = link.body
+        joint: Any = link.joint
         drive = None if isinstance(joint, Fixed) else joint.drive
         spring = drive.spring if drive else None
         linear = spring is None or not (spring.cubic or spring.table or spring.hysteresis or spring.variable)
@@ -390,7 +398,7 @@ def _left_out(arm: Arm) -> list[str]:
             found.append(f"link {link.name!r}: the transmission's spring is linear, as it is where it is not wound")
             parts.remove("spring")
         if parts:
-            found.append(f"link {link.name!r}: {', '.join(parts)} of the drive left out")
+            found.append(f"link {link.name!r}: {', '.join(parts)} of the drive left out" + TORQUE * ("motor" in parts))
         if isinstance(body, Beam):
             found += [f"link {link.name!r}: {text}" for text in _lost(body)]
     return found
@@ -443,7 +451,7 @@ def _oscillating(omega: Array) -> Array:
 
 
 def _moving(link: Link, parent: int, R: Array, p: Array, parts: list[tuple[float, Array, Array]]) -> Moving:
-    joint = link.joint
+    joint: Any = link.joint
     beside = joint.drive.parallel if joint.drive is not None else None
     mass, com, inertia = together(parts)
     return Moving(

@@ -1,8 +1,8 @@
 """MuJoCo's format: an arm's lumped equivalent as MJCF, hinges with springs and all.
 
-A body is a rigid segment, or several joints at one place with the segment behind them. A rotor that turns relative to its
-joint is the joint's armature; the motor of an elastic joint is a body beside the arm that turns about (or slides along)
-an axis of its own with the rotor's inertia, tied to the joint by a fixed tendon whose stiffness is the transmission's.
+A body is a rigid segment, or several joints at one place with the segment behind them. A rotor that turns relative to
+its joint is the joint's armature; the motor of an elastic joint is a body beside the arm that turns about (or slides
+along) an axis of its own with the rotor's inertia, tied to the joint by a fixed tendon as stiff as the transmission.
 """
 
 from pathlib import Path
@@ -34,9 +34,9 @@ STEP = 1e-3
 def mjcf(arm: Arm, segments: int = SEGMENTS) -> str:
     """The arm's lumped equivalent as MJCF.
 
-    Joints have the names of the equivalent's coordinates ("upper.joint", "upper_1y.joint"), actuators those of the arm's
-    inputs, and the site `tip` is the arm's tip. What the equivalent is, and how far its natural frequencies are from the
-    arm's, stands in the file as custom text.
+    Joints have the names of the equivalent's coordinates ("upper.joint", "upper_1y.joint"), actuators those of the
+    arm's inputs, and the site and the sensor `tip` are the arm's tip. What the equivalent is, and how far its natural frequencies are
+    from the arm's, stands in the file as custom text.
 
     Parameters
     ----------
@@ -72,6 +72,7 @@ def written(equivalent: Lumped) -> str:
     places: dict[str, Any] = {"base": base}
     held: dict[str, list] = {}
     springs: list[tuple[str, float, float]] = []
+    raised: list[str] = []
     for i in arm.outward:
         link, parent = arm.links[i], arm.parents[i]
         carrier = "base" if parent < 0 else arm.links[parent].name
@@ -85,10 +86,16 @@ def written(equivalent: Lumped) -> str:
         _joint(body, link, springs, carrier == "base" and not arm.free)
         parts += loads(arm, i)
         if link.name not in equivalent.stacked:
-            body.insert(0, _inertial(parts))
+            inertial, more = _inertial(parts)
+            body.insert(0, inertial)
+            raised += [link.name] * more
         if i == arm.tip_link:
             _add(body, "site", name="tip", pos=(link.body.length, 0.0, 0.0))
     _drives(root, world, equivalent, springs)
+    _add(_add(root, "sensor"), "framepos", name="tip", objtype="site", objname="tip")
+    if raised:
+        line = f"not as in the arm: moments of inertia are raised, as MuJoCo demands A + B >= C, of {', '.join(raised)}"
+        _add(custom, "text", name="flexarm_raised", data=line)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -113,11 +120,18 @@ def _placed(length: float, at: float | Pose, placement: Pose, on_base: bool) -> 
         x, R = np.array(at.xyz), at.rotation
     elif not on_base:
         x = np.array([at * length, 0.0, 0.0])
-    return {"pos": x + R @ np.array(placement.xyz), "quat": Rotation.from_matrix(R @ placement.rotation).as_quat(scalar_first=True)}
+    return {
+        "pos": x + R @ np.array(placement.xyz),
+        "quat": Rotation.from_matrix(R @ placement.rotation).as_quat(scalar_first=True),
+    }
 
 
-def _inertial(parts: list) -> Any:
-    """Mass and inertia; about no axis it is nothing, nor less than the other two differ by, as MuJoCo demands."""
+def _inertial(parts: list) -> tuple[Any, bool]:
+    """Mass and inertia, and whether it had to be raised by more than nothing.
+
+    MuJoCo takes none that is zero about an axis, nor one that is less there than the other two differ by, as that of
+    a short thick segment without rotary inertia is.
+    """
     mass, com, about = together(parts)
     values, axes = np.linalg.eigh(about)
     least = max(LEAST * values[-1], SMALLEST, (values[2] - values[1]) * (1 + 1e-9))
@@ -125,7 +139,8 @@ def _inertial(parts: list) -> Any:
         about = axes @ np.diag(np.maximum(values, least)) @ axes.T
     entries = [about[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
     attributes = {"pos": com, "mass": mass, "fullinertia": entries}
-    return ElementTree.Element("inertial", {name: _text(value) for name, value in attributes.items()})
+    inertial = ElementTree.Element("inertial", {name: _text(value) for name, value in attributes.items()})
+    return inertial, bool(least - values[0] > 1e-6 * values[-1])
 
 
 def _base(world: Any, arm: Arm) -> Any:
@@ -133,7 +148,7 @@ def _base(world: Any, arm: Arm) -> Any:
     if not isinstance(arm.base, FreeBase):
         return world
     base = _add(world, "body", name="base")
-    base.append(_inertial([(arm.base.mass, np.array(arm.base.com), tensor(arm.base.inertia))]))
+    base.append(_inertial([(arm.base.mass, np.array(arm.base.com), tensor(arm.base.inertia))])[0])
     _add(base, "freejoint", name="base")
     return base
 
@@ -163,7 +178,7 @@ def _drives(root: Any, world: Any, equivalent: Lumped, springs: list[tuple[str, 
     arm = equivalent.arm
     links = {link.name: link for link in arm.links}
     for name, _, _ in springs:
-        joint = links[name].joint
+        joint: Any = links[name].joint
         rotor = joint.rotor_inertia * joint.gear_ratio**2
         motor = _add(world, "body", name=f"{name}.motor")
         mass, about = (SMALLEST, rotor) if joint.turns else (rotor, SMALLEST)
