@@ -20,17 +20,19 @@ Array = np.ndarray
 
 RUN = '''
 
-def build(torques=None):
+def build(torques=None, start=START, rates=None):
     """The assembled system, its tip's sensor and the loads of INPUTS.
 
-    torques, where given, is a list of functions f(mbs, t, load) -> [N m or N], one for each of INPUTS.
+    torques, where given, is a list of functions f(mbs, t, load) -> [N m or N], one for each of INPUTS; start and rates
+    are those of JOINTS, then of MOTORS.
     """
     container = exu.SystemContainer()
     system = container.AddSystem()
     n, m = len(JOINTS), len(MOTORS)
+    rates = [0.0] * (n + m) if rates is None else list(rates)
     tree_node = system.AddNode(item.NodeGenericODE2(
         numberOfODE2Coordinates=n, referenceCoordinates=[0.0] * n,
-        initialCoordinates=START[:n], initialCoordinates_t=[0.0] * n))
+        initialCoordinates=start[:n], initialCoordinates_t=rates[:n]))
     tree = system.AddObject(item.ObjectKinematicTree(
         nodeNumber=tree_node,
         jointTypes=[exu.JointType.RevoluteZ if turns else exu.JointType.PrismaticZ for turns in TURNS],
@@ -50,7 +52,7 @@ def build(torques=None):
     if m:
         nodes.append(system.AddNode(item.NodeGenericODE2(
             numberOfODE2Coordinates=m, referenceCoordinates=[0.0] * m,
-            initialCoordinates=START[n:], initialCoordinates_t=[0.0] * m)))
+            initialCoordinates=start[n:], initialCoordinates_t=rates[n:])))
         K, D = np.zeros((n + m, n + m)), np.zeros((n + m, n + m))
         for i, (joint, _, k, d) in enumerate(MOTORS):
             pair = np.ix_([joint, n + i], [joint, n + i])
