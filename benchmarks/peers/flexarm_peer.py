@@ -118,12 +118,13 @@ def many(task: Task, model: fa.Model, method: str, rtol: float, seconds: list[fl
 def first_setup(task: Task, form: tuple[int, int] | None) -> float:
     """Seconds to derive and compile what a run needs, in a fresh process, where nothing is kept on disk."""
     arm = arm_of(task, form)
-    if arm not in FIRST:
-        FIRST[arm] = apart(compiled, arm)
-    return FIRST[arm]
+    key = arm.canonical()
+    if key not in FIRST:
+        FIRST[key] = apart(compiled, arm)
+    return FIRST[key]
 
 
-FIRST: dict[fa.Arm, float] = {}
+FIRST: dict[str, float] = {}
 
 
 def compiled(arm: fa.Arm) -> float:

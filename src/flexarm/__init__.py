@@ -39,7 +39,7 @@ from flexarm.model import Model
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
-    from flexarm import analysis, control, drives, optimal
+    from flexarm import analysis, control, drives, optimal, problems
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
     from flexarm.exports.library import export_c
@@ -194,6 +194,7 @@ __all__ = [
     "outputs",
     "performance",
     "play",
+    "problems",
     "reaction_wheel",
     "sampled",
     "save_result",
@@ -243,6 +244,7 @@ MODULES = {"inputs": "simulation.inputs"} | {
         "control",
         "drives",
         "optimal",
+        "problems",
         "scenario",
         "sensors",
         "simulation",
