@@ -41,7 +41,7 @@ from flexarm.model import Model
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
-    from flexarm import analysis, control, drives, optimal
+    from flexarm import analysis, control, drives, optimal, problems
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
     from flexarm.exports.fmu.export import export_fmu, export_law_fmu
@@ -207,6 +207,7 @@ __all__ = [
     "outputs",
     "performance",
     "play",
+    "problems",
     "reaction_wheel",
     "sampled",
     "save_result",
@@ -260,6 +261,7 @@ MODULES = {"inputs": "simulation.inputs"} | {
         "control",
         "drives",
         "optimal",
+        "problems",
         "scenario",
         "sensors",
         "simulation",
