@@ -492,6 +492,10 @@ def test_what_a_vector_refuses():
     envs = doors.ArmVectorEnv(3, duration=0.5, autoreset_mode="Disabled")
     with pytest.raises(gymnasium.error.ResetNeeded, match="reset comes before step"):
         envs.step(np.zeros((3, 2)))
+    with refused(r"ArmVectorEnv\.reset: seed is 'one'; it must be .*"):
+        envs.reset(seed="one")
+    with refused(r"ArmVectorEnv\.reset: seed\[1\] is -1; it must be .*"):
+        envs.reset(seed=[1, -1, 2])
     with refused(r"ArmVectorEnv: 2 seeds are given; there are 3 environments"):
         envs.reset(seed=[1, 2])
     with refused(r"ArmVectorEnv: reset_mask is .*; it must be an array of 3 of true or false"):
