@@ -381,6 +381,20 @@ def test_it_ends_where_the_arm_bends_too_far_or_the_motion_is_none(limit, why):
     np.testing.assert_array_equal(played(env, 1)[0], played(made(period=0.05, duration=5.0, limit=limit), 1)[0])
 
 
+def test_an_arm_that_cannot_be_moved_stays_and_the_others_go_on():
+    envs = doors.ArmVectorEnv(9, "Suppress", limit=1e9, rtol=1e-6)
+    envs.reset(seed=1)
+    before, a = envs.states, np.zeros((9, 2))
+    a[[2, 8]] = 1.0
+    _, _, terminated, _, _ = envs.step(a)
+    np.testing.assert_array_equal(np.flatnonzero(terminated), [2, 8])
+    np.testing.assert_array_equal((envs.states == before).all(axis=1), terminated)
+    alone = doors.ArmVectorEnv(9, "Suppress", limit=1e9, rtol=1e-6)
+    alone.reset(seed=1)
+    alone.step(np.zeros((9, 2)))
+    np.testing.assert_array_equal(envs.states[~terminated], alone.states[~terminated])
+
+
 # -- pictures ----------------------------------------------------------------------------------------------------------
 
 
