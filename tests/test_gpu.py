@@ -3,8 +3,10 @@ by line, and the kernels' own LLVM IR, compiled for this processor and called th
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 
@@ -20,6 +22,7 @@ import flexarm as fa
 from benchmarks import chains
 from benchmarks import gpu as benchmark
 from flexarm.control import JointPD, Sampled
+from flexarm.errors import InterruptedRun
 from flexarm.native import cuda, nvptx, ptxas
 from flexarm.native.program import instructions
 from flexarm.native.translate import ir_of
@@ -159,9 +162,10 @@ def test_a_run_that_diverges_says_so_and_spoils_no_other(host, planar, real):
         assert len({*both}) == 1
 
 
-def test_ctrl_c_ends_the_runs(host, planar, monkeypatch):
-    """What is known by then is returned, the rest is not there."""
-    monkeypatch.setattr(gpu, "WORK", 1.0)
+def test_ctrl_c_ends_the_runs_where_they_are(host, planar, monkeypatch):
+    """What is known by then is returned, with a warning; the rest is not there."""
+    monkeypatch.setattr(gpu, "WORK", 1.0)  # a step a launch
+    monkeypatch.setattr(gpu, "WINDOW", 1)
     count, kernel = [0], host.kernel
 
     def slow(*given):
@@ -170,15 +174,20 @@ def test_ctrl_c_ends_the_runs(host, planar, monkeypatch):
         def launched(*arguments):
             launch(*arguments)
             count[0] += 1
-            if count[0] == 7:
-                raise KeyboardInterrupt
+            if count[0] == 25:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.5)  # until it is heard
 
         return launched
 
     monkeypatch.setattr(host, "kernel", slow)
-    with pytest.raises(KeyboardInterrupt):
-        fa.simulate_many(planar, 0.05, u=np.zeros((2, 2)), device="gpu", **GIVEN)
-    assert count[0] == 7
+    with pytest.warns(InterruptedRun, match="0 of 2 runs have ended"):
+        many = fa.simulate_many(planar, 0.05, u=np.zeros((2, 2)), device="gpu", **GIVEN)
+    assert count[0] == 25
+    assert many.status.values.tolist() == ["interrupted"] * 2
+    np.testing.assert_allclose(many.time_reached, 0.02)  # ten steps from one time to the next
+    assert np.isnan(many.q.values[:, 3:]).all()
+    assert np.isfinite(many.q.values[:, :3]).all()
 
 
 def test_runs_in_files(host, planar, tmp_path):
