@@ -2,7 +2,7 @@
 
 import time as clock
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +23,7 @@ from flexarm.simulation.ensemble_runs import Asked, Runs, Task, groups, tasks
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside, as_outside
+from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.run import SMALL, checked_wanted
 from flexarm.simulation.sampled import Sampled, like
@@ -134,7 +135,7 @@ def simulate_many(
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
     drives, which = _drives(u, model, recorded)
     given = {"q0": _rows("q0", q0, model.coordinates), "qd0": _rows("qd0", qd0, model.velocities)}
-    values = None if p is None else _parameters(p, model)
+    values = None if p is None else parameter_rows(model, p)
     if values is not None and values.ndim > 2:
         raise DescriptionError(f"p has shape {values.shape}; it must be ({len(model.p)},) or (N, {len(model.p)})")
     outsides, around = _outsides(w, model)
@@ -312,25 +313,6 @@ def _designed(each: Any, model: Model, designed: dict[Any, Input], record: tuple
     if key not in designed:
         designed[key] = _recording(as_input(each, model), record, model)
     return like(designed[key], each.seed)
-
-
-def _parameters(p: Any, model: Model) -> Array:
-    """(k,) or (N, k)."""
-    if not isinstance(p, Mapping):
-        return model.parameter_values(p)
-    columns: dict[Any, Array] = {}
-    for key, value in p.items():
-        with refused("p"):
-            columns[key] = checked_array(value, str(key))
-            if columns[key].ndim > 1:
-                raise Fault(str(key), f"has shape {columns[key].shape}; it must be one number, or N of them")
-    counts = {len(x) for x in columns.values() if x.ndim}
-    if len(counts) > 1:
-        raise DescriptionError(f"p: its parameters are for different numbers of runs: {sorted(counts)}")
-    if not counts:
-        return model.parameter_values({key: float(x) for key, x in columns.items()})
-    rows = [{key: float(x if x.ndim == 0 else x[i]) for key, x in columns.items()} for i in range(counts.pop())]
-    return np.array([model.parameter_values(row) for row in rows])
 
 
 def _rows(name: str, value: Any, signals: tuple[str, ...]) -> Array | None:
