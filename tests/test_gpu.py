@@ -459,8 +459,8 @@ def test_without_ptxas_one_line_says_what_is_missing(monkeypatch):
 
 def test_threads_that_fit():
     """65536 registers, 256 at a time to a warp: 64 a thread leave room for 1024 threads, 255 for 256."""
-    made = [ptxas.Resources("x", "sm_90", n, 0, 0, 0) for n in (32, 64, 65, 128, 255)]
-    assert [each.resident(128) for each in made] == [2048, 1024, 896, 512, 256]
+    made = [ptxas.Resources("x", "sm_90", n, 0, 0, 0) for n in (32, 64, 81, 128, 255)]
+    assert [each.resident(128) for each in made] == [2048, 1024, 640, 512, 256]
 
 
 # -- functions of our own ----------------------------------------------------------------------------------------------
