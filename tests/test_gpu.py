@@ -222,6 +222,7 @@ REFUSED = {
     "a Python function": ({"u": lambda t, q, qd: np.zeros(2)}, "u is held, a table, or a compiled function"),
     "forces that change": ({"disturbance": lambda t: [ca.sin(t), 0.0]}, "from outside .* is constant$"),
     "no such device": ({"device": "tpu"}, "device is 'tpu'; it must be cpu or gpu"),
+    "devices": ({"device": np.array(["cpu", "gpu"])}, "device is .*; it must be cpu or gpu"),
     "no such numbers": ({"real": "half"}, "real is 'half'; it must be double or float"),
 }
 
