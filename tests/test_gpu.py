@@ -21,7 +21,7 @@ from host_gpu import HostGpu
 import flexarm as fa
 from benchmarks import chains
 from benchmarks import gpu as benchmark
-from flexarm.control import JointPD, Sampled
+from flexarm.control import Integral, JointPD, Sampled
 from flexarm.errors import InterruptedRun
 from flexarm.native import cuda, nvptx, ptxas
 from flexarm.native.program import instructions
@@ -114,6 +114,42 @@ def test_inputs_that_jump_bend_and_are_computed_with_parameters_a_run(host, vari
     found = fa.simulate_many(varied, 0.05, device="gpu", real=real, **given)
     close(found, fa.simulate_many(varied, 0.05, **given), real)
     assert host.launched, "nothing was computed there"
+
+
+def slew(amplitude):
+    return fa.Quintic((0.0, 0.0), (amplitude, -amplitude), 0.03)
+
+
+LAWS = {
+    "gains and references of their own": [JointPD(slew(0.01 * (i + 1)), 50.0 + i, 0.2) for i in range(COUNT)],
+    "with memory": [Integral(JointPD(slew(0.02), 50.0, 0.2), 30.0 + i) for i in range(COUNT)],
+    "accelerations": [fa.PrescribedMotion(slew(0.01 * (i + 1))) for i in range(COUNT)],
+    "beside inputs that are held": [
+        JointPD(slew(0.02), 50.0, 0.2),
+        [0.1, 0.0],
+        JointPD(slew(0.01), 40.0, 0.1),
+        [0, 0.1],
+        [0, 0],
+    ],
+}
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("name", LAWS)
+def test_controllers_that_work_all_the_time(host, planar, name, real):
+    given = {**GIVEN, "u": LAWS[name], "step": 5e-4}
+    if name != "accelerations":
+        given |= begun(planar)
+    found = fa.simulate_many(planar, 0.04, device="gpu", real=real, **given)
+    close(found, fa.simulate_many(planar, 0.04, **given), real)
+    assert host.launched
+
+
+def test_a_jump_is_seen_from_the_left_in_floats_too():
+    values = np.nextafter(np.array([0.1, 0.3, 2.0, 1e3]), -np.inf)
+    found = gpu.below(values, np.dtype(np.float32))
+    assert (found <= values).all() and (values - found < 1e-7 * values).all()
+    np.testing.assert_array_equal(gpu.below(values, np.dtype(np.float64)), values)
 
 
 def test_a_free_base_with_forces_from_outside(host):
@@ -217,9 +253,8 @@ def test_the_plan_of_a_run():
 REFUSED = {
     "a method of its own steps": ({"method": "dop853", "step": None}, "there the method is 'rk4' with a step"),
     "auto": ({"method": "auto", "step": None}, "there the method is 'rk4' with a step"),
-    "a continuous law": ({"u": JointPD(fa.Quintic((0.0, 0.0), (0.5, 0.3), 0.3), 5.0, 2.0)}, "JointPD.* none of them$"),
     "a sampled law": ({"u": Sampled(JointPD(fa.Quintic((0, 0), (0.5, 0.3), 0.3), 5.0, 2.0), 0.01)}, "none of them$"),
-    "a Python function": ({"u": lambda t, q, qd: np.zeros(2)}, "u is held, a table, or a compiled function"),
+    "a Python function": ({"u": lambda t, q, qd: np.zeros(2)}, "u is held, a table, a compiled function"),
     "forces that change": ({"disturbance": lambda t: [ca.sin(t), 0.0]}, "from outside .* is constant$"),
     "no such device": ({"device": "tpu"}, "device is 'tpu'; it must be cpu or gpu"),
     "devices": ({"device": np.array(["cpu", "gpu"])}, "device is .*; it must be cpu or gpu"),
