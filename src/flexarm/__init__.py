@@ -41,10 +41,13 @@ from flexarm.model import Model
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
-    from flexarm import analysis, control, drives, optimal
+    from flexarm import analysis, control, drives, optimal, problems
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
+    from flexarm.exports.fmu.export import export_fmu, export_law_fmu
+    from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
+    from flexarm.exports.sfunction import export_simulink
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -187,6 +190,10 @@ __all__ = [
     "equations",
     "excitation",
     "export_c",
+    "export_fmu",
+    "export_law",
+    "export_law_fmu",
+    "export_simulink",
     "frequency_response",
     "from_urdf",
     "identify",
@@ -200,6 +207,7 @@ __all__ = [
     "outputs",
     "performance",
     "play",
+    "problems",
     "reaction_wheel",
     "sampled",
     "save_result",
@@ -216,7 +224,10 @@ __all__ = [
 LATE = {
     "closed_forms.equations": "Equations equations",
     "control": "shaper",
+    "exports.law": "export_law",
+    "exports.fmu.export": "export_fmu export_law_fmu",
     "exports.library": "export_c",
+    "exports.sfunction": "export_simulink",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",
@@ -250,6 +261,7 @@ MODULES = {"inputs": "simulation.inputs"} | {
         "control",
         "drives",
         "optimal",
+        "problems",
         "scenario",
         "sensors",
         "simulation",
