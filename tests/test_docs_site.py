@@ -227,7 +227,7 @@ def test_every_key_of_every_file_is_in_its_table(site, making):
         (fa.Arm, "gravity", ("a list of three numbers", "m/s^2")),
         (fa.Beam, "next_joint", ("'slope' or 'chord'", "")),
         (fa.Beam, "foreshortening", ("true or false", "")),
-        (fa.Link, "body", ("a Rigid, Beam or FiniteElement", "")),
+        (fa.Link, "body", ("a Rigid, Frame, Beam or FiniteElement", "")),
         (fa.Scenario, "samples", ("an integer from 2 to 10000000", "")),
         (fa.Scenario, "arm", ("", "")),
     ],
