@@ -7,6 +7,8 @@ from small_arms import STILL, TURNED, cart, gantry, lift, pendulum, turning
 
 import flexarm as fa
 from flexarm.optimal import optimal_motion, search
+from flexarm.optimal.start import prescribed, unhurried
+from flexarm.optimal.task import asked
 
 SOON = {"intervals": 10, "most_intervals": 10}
 
@@ -41,6 +43,19 @@ def test_a_limit_on_slopes_decides_where_it_is_small():
     )  # what a larger slope is worth, dT / d slope: in every interval it allows so much more change
     worth = (grid.on_limits["torque_rate"] * np.diff(grid.times)).sum()
     assert worth == pytest.approx(found.duration / 0.03, rel=3e-2)
+
+
+def test_a_beginning_is_made_as_slow_as_its_limits_want_and_no_slower():
+    """Through a place: slopes of the torques in either stretch, none from one to the next; an obstacle is no haste."""
+    limits = {"torque": 1.0, "torque_rate": 0.01}
+    task = asked(mass := cart(), [0], [1], limits, "time", None, 1e-4, [[0.5]])
+    hasty = prescribed(mass, task.places, task.torque, None)
+    slow = unhurried(task, hasty)
+    slope = [60 * 0.5 / T**3 for T in slow.durations]  # of a quintic's acceleration, at its ends the steepest
+    assert max(slope) <= 0.01 * 1.01 < max(60 * 0.5 / (T / 2) ** 3 for T in slow.durations)
+    assert unhurried(asked(cart(), [0], [1], {"torque": 1.0}, "time", None, 1e-4), hasty) is hasty
+    post = {"torque": 1.0, "obstacles": [{"center": [0.6, 0, 0], "radius": 0.1}]}
+    assert unhurried(asked(cart(), [0], [1], post, "time", None, 1e-4), hasty) is hasty
 
 
 def test_the_rigid_arms_time_has_the_same_limits():

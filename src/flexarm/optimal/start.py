@@ -23,9 +23,11 @@ FILLED = 0.9
 STANDING = 0.8
 """Where a slower motion takes this share of the torques, weight takes them."""
 
-HASTIER, SLOWEST = 0.9, 20
-"""Where a motion twice as slow breaks a limit by no less than this share, not haste breaks it; and how many times it is
-made twice as slow at most."""
+HASTY = 0.9
+"""Where a motion twice as slow still goes this share as far beyond a limit, it is not haste that breaks it."""
+
+DOUBLINGS = 20
+"""Times that a motion is made twice as slow, at most."""
 
 FLOOR = 1e-3
 """Smallest size of a variable, as a share of the largest of its kind."""
@@ -105,10 +107,10 @@ def unhurried(task: Task, known: Known) -> Known:
     limits on rates, on slopes of inputs or on deflections allow comes to no motion."""
     total = float(known.durations.sum())
     beyond = _beyond(task, known)
-    for _ in range(SLOWEST):
+    for _ in range(DOUBLINGS):
         slower = prescribed(task.model, task.places, task.torque, 2.0 * total)
         less = _beyond(task, slower)
-        if not (less < HASTIER * beyond).any():
+        if not (less < HASTY * beyond).any():
             return known
         known, total, beyond = slower, 2.0 * total, less
     return known
@@ -118,7 +120,9 @@ def _beyond(task: Task, known: Known) -> Array:
     """How far a motion of the first arm goes beyond each kind of limit, as a share of it or in its own unit."""
     nq, joints = task.model.nq, list(task.model.arm.joints)
     t = np.interp(known.shares, np.arange(len(known.durations) + 1) / len(known.durations), known.ends)
-    slopes = np.abs(np.diff(known.u, axis=0)) / np.maximum(np.diff(t), 1e-9 * t[-1])[:, None]
+    h = np.diff(t)
+    within = h > 1e-6 * t[-1]  # and not from the end of a stretch to the beginning of the next
+    slopes = np.abs(np.diff(known.u, axis=0))[within] / h[within, None]
     sizes = {
         "torque": np.abs(known.u),
         "torque_rate": slopes,
