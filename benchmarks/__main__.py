@@ -17,6 +17,7 @@ from benchmarks import (
     evaluation,
     families,
     following,
+    gpu,
     motions,
     pages,
     parameters,
@@ -52,6 +53,7 @@ SUBJECTS = {
     "trees": trees.measure,
     "families": families.measure,
     "pages": pages.measure,
+    "gpu": gpu.measure,
 }
 
 

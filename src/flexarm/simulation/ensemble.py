@@ -5,11 +5,11 @@ import warnings
 from collections.abc import Sequence
 from numbers import Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
+from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, refused, shown
 from flexarm.errors import DescriptionError, InterruptedRun
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
@@ -19,7 +19,7 @@ from flexarm.simulation.dataset import checked_keep, checked_record, kept_of, nu
 from flexarm.simulation.disturbance import disturbed_many, listed
 from flexarm.simulation.ensemble_dataset import dataset
 from flexarm.simulation.ensemble_pool import Pool
-from flexarm.simulation.ensemble_runs import Asked, Runs, groups, tasks
+from flexarm.simulation.ensemble_runs import Asked, Runs, Task, groups, tasks
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside, as_outside
@@ -37,6 +37,9 @@ Array = np.ndarray
 
 CHUNK = 2e8
 """Bytes of a file of runs, about."""
+
+AT_ONCE = 2
+"""Tasks of a graphics processor: one computes while the other's numbers are fetched."""
 
 
 def simulate_many(
@@ -62,6 +65,8 @@ def simulate_many(
     w: Any = None,
     disturbance: Any = None,
     record: Any = None,
+    device: Literal["cpu", "gpu"] = "cpu",
+    real: Literal["double", "float"] = "double",
 ) -> "Dataset":
     """N motions of an arm, as an `xarray.Dataset` with the dimension `run`; each is what `simulate` gives.
 
@@ -95,6 +100,11 @@ def simulate_many(
         from there when it is asked for. The folder must be new or empty.
     progress : bool or callable
         True: a bar in the terminal after a second. A function is called with the number of runs that have ended.
+    device : "cpu" or "gpu"
+        Where the runs are computed. On a graphics processor of NVIDIA's (the extra `gpu`) the method is "rk4", u is
+        held, a table or a compiled function of the time, and w constant.
+    real : "double" or "float"
+        What a graphics processor computes with: numbers of 64 bits, or of 32.
 
     Returns
     -------
@@ -117,6 +127,11 @@ def simulate_many(
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the runs ended")
         if runs is not None:
             runs = checked_whole(runs, 1, "runs")
+        for where, given_, allowed in (("device", device, ("cpu", "gpu")), ("real", real, ("double", "float"))):
+            if not isinstance(given_, str) or given_ not in allowed:
+                raise Fault(where, f"is {shown(given_)}; it must be {choices(*allowed)}")
+        if device == "cpu" and real != "double":
+            raise Fault("real", f"is {real!r}; on the processor (device 'cpu') it is 'double'")
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
     drives, which = _drives(u, model, recorded)
     given = {"q0": _rows("q0", q0, model.coordinates), "qd0": _rows("qd0", qd0, model.velocities)}
@@ -149,6 +164,10 @@ def simulate_many(
     asked = Asked(times, method, step, float(rtol), float(atol), spectral_radius)
     everything = Runs(model, drives, which, q, qd, values, outsides, around)
 
+    if device == "gpu":
+        from flexarm.simulation import gpu  # late: it imports CasADi
+
+        gpu.check(method, step, drives, outsides, model)
     place, together = None, count
     if folder is not None:
         from flexarm.simulation.ensemble_files import Folder  # late: it imports h5py and xarray
@@ -161,7 +180,9 @@ def simulate_many(
     try:
         for first in range(0, count, together):
             part = everything.some(slice(first, min(first + together, count)))
-            found, interrupted = _solved(part, asked, kept, references, first, seen, name)
+            found, interrupted = _solved(
+                part, asked, kept, references, first, seen, name, real if device == "gpu" else None
+            )
             if place is None:
                 made.append(found)
             else:
@@ -185,12 +206,20 @@ def _solved(
     first: int,
     seen: Progress | None,
     name: str,
+    on_gpu: Literal["double", "float"] | None,
 ) -> tuple["Dataset", bool]:
-    """The result of some runs, and whether Ctrl-C came."""
+    """The result of some runs, and whether Ctrl-C came; `on_gpu` is what a graphics processor computes with."""
     began = clock.perf_counter()
-    threads = cores()
+    threads = AT_ONCE if on_gpu else cores()
     kinds = groups(runs, asked)
-    work = [task for group in kinds for task in tasks(runs, group, asked, threads)]
+    where = {}
+    if on_gpu:
+        from flexarm.simulation import gpu  # late: it imports CasADi
+
+        work: list[Task] = [task for group in kinds for task in gpu.tasks(runs, group, asked, on_gpu)]
+        where = {"device": gpu.name(), "real": on_gpu}
+    else:
+        work = [task for group in kinds for task in tasks(runs, group, asked, threads)]
     compiled = clock.perf_counter()
     pool = Pool(work, threads)
     pool((lambda ended: seen(first + ended)) if seen is not None else None)
@@ -201,6 +230,7 @@ def _solved(
         "compile_seconds": compiled - began,
         "solve_seconds": clock.perf_counter() - compiled,
         "threads": min(threads, len(work)),
+        **where,
     }
     return dataset(runs, kinds, asked, kept, references, first, attributes), pool.came
 
