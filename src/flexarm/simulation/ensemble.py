@@ -128,7 +128,7 @@ def simulate_many(
         if runs is not None:
             runs = checked_whole(runs, 1, "runs")
         for where, given_, allowed in (("device", device, ("cpu", "gpu")), ("real", real, ("double", "float"))):
-            if given_ not in allowed:
+            if not isinstance(given_, str) or given_ not in allowed:
                 raise Fault(where, f"is {shown(given_)}; it must be {choices(*allowed)}")
         if device == "cpu" and real != "double":
             raise Fault("real", f"is {real!r}; on the processor (device 'cpu') it is 'double'")
