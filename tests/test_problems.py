@@ -212,9 +212,11 @@ def test_files_that_cannot_be_read(content, said, tmp_path):
 
 
 def test_a_file_may_not_be_endless(tmp_path, monkeypatch):
-    monkeypatch.setattr(scoring, "MOST_BYTES", 100)
-    with pytest.raises(fa.DescriptionError, match="is larger than 0 MiB"):
-        score(CHAIN, changed(tmp_path / "long.csv", lambda rows: None))
+    monkeypatch.setattr(scoring, "MOST_BYTES", 2**20)
+    path = changed(tmp_path / "long.csv", lambda rows: rows * 100)
+    assert path.stat().st_size > 2**20
+    with pytest.raises(fa.DescriptionError, match="is larger than 1 MiB"):
+        score(CHAIN, path)
 
 
 @pytest.mark.parametrize("call", [problem, lambda name: score(name, "x.csv")])
@@ -233,7 +235,11 @@ def test_names_that_none_has(call):
 def test_the_folder_scores_without_flexarm(tmp_path):
     """Python alone, which knows of no package; what it prints are the package's numbers."""
     written = export(tmp_path / "set")
-    assert {file.relative_to(tmp_path / "set").as_posix() for file in written} >= {"README.md", "score.py", "LICENSE.md"}
+    assert {file.relative_to(tmp_path / "set").as_posix() for file in written} >= {
+        "README.md",
+        "score.py",
+        "LICENSE.md",
+    }
     path = changed(tmp_path / "mine.csv", scaled("tip.x [m]", 1.001))
     command = [sys.executable, "-I", "-S", "score.py", CHAIN, str(path)]
     done = subprocess.run(command, cwd=tmp_path / "set", capture_output=True, text=True, check=True)
@@ -257,6 +263,8 @@ def test_the_folder_has_its_checksums_and_every_number(tmp_path):
             assert written[f"{name}/{file}"] == (SET / name / file).read_bytes()
             assert written[f"{name}/{file}"].decode().strip() in page
         assert f"({name}/README.md)" in written["README.md"].decode()
-        assert page.count("| m |") + page.count("| rad |") + page.count("| 1 |") == len(problem(name).columns)
+        each = problem(name)
+        for column, unit, uncertainty in zip(each.columns, each.units, each.uncertainty, strict=True):
+            assert f"| {column} | {unit or 1} | {uncertainty:.1e} |" in page
     with pytest.raises(fa.DescriptionError, match="cannot be written"):
         export(place / "README.md")
