@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from flexarm import analysis, control, drives, optimal, problems
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
+    from flexarm.exports.library import export_c
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -180,6 +181,7 @@ __all__ = [
     "drives",
     "equations",
     "excitation",
+    "export_c",
     "frequency_response",
     "identify",
     "inputs",
@@ -208,6 +210,7 @@ __all__ = [
 LATE = {
     "closed_forms.equations": "Equations equations",
     "control": "shaper",
+    "exports.library": "export_c",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",

@@ -22,6 +22,7 @@ import typer
 from flexarm.commands.arms import modes, show
 from flexarm.commands.benchmark_set import benchmark_set
 from flexarm.commands.derive import derive
+from flexarm.commands.export import export
 from flexarm.commands.optimize import optimize
 from flexarm.commands.papers import papers
 from flexarm.commands.play import play
@@ -44,7 +45,7 @@ app = typer.Typer(
     epilog="Errors are one line. Exit status: 0 done; 1 a run failed, its part is kept; 2 refused; 130 Ctrl-C.",
 )
 app.command("list")(list_)
-for command in (new, show, modes, derive, simulate, view, play, compare, stability, optimize, study, papers):
+for command in (new, show, modes, derive, export, simulate, view, play, compare, stability, optimize, study, papers):
     app.command()(command)
 app.command("benchmark-set")(benchmark_set)
 

@@ -7,6 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -373,7 +374,7 @@ class Traced:
         When it is first called it raises `DescriptionError` if its value is not finite at rest.
         """
         names = self.arguments(name)
-        partners = {other: self._laid_out(other) for rate, other in PARTNERS.items() if rate == name}
+        partners: Traces = {other: partial(self.laid_out, other) for rate, other in PARTNERS.items() if rate == name}
 
         def check(call: Callable[[Array], Array]) -> None:
             others = [len(self._signals[a]) for a in names[1:]]
@@ -382,24 +383,20 @@ class Traced:
                 raise not_finite(self, name)
 
         behind = self.nv if place(names) < len(names) else 0
-        return self.compiled(name, self._laid_out(name), check, partners, behind)
+        return self.compiled(name, partial(self.laid_out, name), check, partners, behind)
 
-    def _laid_out(self, name: str) -> Callable[[], "ca.Function"]:
+    def laid_out(self, name: str) -> "ca.Function":
         """`function` with its result in a row, the last axis fastest."""
+        import casadi as ca
 
-        def trace() -> "ca.Function":
-            import casadi as ca
-
-            function, shape = self.function(name), self._shape(QUANTITIES[name][1])
-            if len(shape) == 1:
-                return function
-            *stack, rows, columns = shape
-            places = np.arange(math.prod(shape)).reshape(*stack, columns, rows)  # CasADi counts down columns
-            x = function.sx_in()
-            y = ca.densify(ca.vec(function(*x)))[places.swapaxes(-1, -2).ravel().tolist()]
-            return ca.Function(name, x, [y], function.name_in(), [name])
-
-        return trace
+        function, shape = self.function(name), self._shape(QUANTITIES[name][1])
+        if len(shape) == 1:
+            return function
+        *stack, rows, columns = shape
+        places = np.arange(math.prod(shape)).reshape(*stack, columns, rows)  # CasADi counts down columns
+        x = function.sx_in()
+        y = ca.densify(ca.vec(function(*x)))[places.swapaxes(-1, -2).ravel().tolist()]
+        return ca.Function(name, x, [y], function.name_in(), [name])
 
     def compiled(
         self,

@@ -127,23 +127,26 @@ $body
 }
 """)
 
-TEST = Template("""// Compares $name with given numbers.
-#include "$name.h"
-
-#include <math.h>
+DIFFERS = Template("""#include <math.h>
 #include <stdio.h>
 
-static int differs(const char *name, const double *found, const double *expected, int size)
+static int differs(const char *name, const $real *found, const double *expected, int size)
 {
     double gap = 0.0, scale = 0.0;
     for (int i = 0; i < size; i++) {
-        gap = isnan(found[i]) ? HUGE_VAL : fmax(gap, fabs(found[i] - expected[i]));
+        gap = isnan(found[i]) ? HUGE_VAL : fmax(gap, fabs((double)found[i] - expected[i]));
         scale = fmax(scale, fabs(expected[i]));
     }
     if (scale > 0.0) gap /= scale;
     printf("%s: largest relative error %.2g\\n", name, gap);
     return !(gap <= $tolerance);
-}
+}""")
+"""Whether numbers are not those expected, for programs that test."""
+
+TEST = Template("""// Compares $name with given numbers.
+#include "$name.h"
+
+$differs
 
 int main(void)
 {
@@ -252,7 +255,7 @@ def _test(
         checks += ["{", indent(right, "    "), f'    failed |= differs("{x}", {first}, expected, {size});', "}"]
     return TEST.substitute(
         name=name,
-        tolerance=repr(tolerance),
+        differs=DIFFERS.substitute(real="double", tolerance=repr(tolerance)),
         state=indent("\n".join(state), "    "),
         arguments=", ".join(arguments),
         checks=indent("\n".join(checks), "    "),
@@ -263,5 +266,10 @@ def _list(program: Program, x: str, given: Mapping[str, Sequence], size: int) ->
     values = np.asarray(given.get(x, ()), dtype=float).ravel()
     if len(values) != size or not np.isfinite(values).all():
         raise FlexarmError(f"program {program.name!r}: the test in C needs {size} finite numbers for {x!r}")
+    return listed(values)
+
+
+def listed(values: np.ndarray) -> str:
+    """Numbers in braces, of double."""
     lines = wrap(", ".join(f"{value:.17g}" for value in values.tolist()), 100)
     return f"{{{lines[0]}}}" if len(lines) == 1 else "{\n" + indent("\n".join(lines), "    ") + "\n}"

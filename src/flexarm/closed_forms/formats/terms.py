@@ -1,8 +1,8 @@
 """Expressions in infix notation, which Python, C and MATLAB nearly share."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -39,6 +39,8 @@ class Language:
         (array, index from 0) -> one of its numbers.
     output : Callable
         (array, indices from 0, shape) -> one of its entries; no indices mean that it is one number.
+    others : dict
+        Texts of nan and inf, where the language shall have them.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Language:
     number: str
     input: Callable[[str, int], str]
     output: Callable[[str, tuple[int, ...], tuple[int, ...]], str]
+    others: Mapping[str, str] = field(default_factory=dict)
 
 
 class Strength(IntEnum):
@@ -80,6 +83,8 @@ class Term(NamedTuple):
 def constant(value: float, language: Language) -> Term:
     """A number."""
     if not math.isfinite(value):
+        if text := language.others.get(repr(abs(value))):
+            return Term(f"-{text}", Strength.NEGATIVE) if value < 0 else Term(text)
         raise FlexarmError(f"{language.name}: the equations contain {value}, as after a division by a constant zero")
     return Term(repr(value + 0.0), Strength.NEGATIVE if value < 0 else Strength.ATOM)  # no -0.0
 

@@ -1,0 +1,1 @@
+"""What other programs take of a model: C sources, S-functions, FMUs, lumped equivalents."""

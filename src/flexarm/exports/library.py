@@ -1,0 +1,214 @@
+"""A model as a C library: a header, a source, a program that tests it, and a CMake file."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from string import Template
+from textwrap import indent
+from typing import Any
+
+import numpy as np
+
+from flexarm.checks import checked_instance, refused
+from flexarm.closed_forms.exports import identifier
+from flexarm.closed_forms.formats.c import DIFFERS, listed
+from flexarm.exports.programs import Exported, library, sizes, state
+from flexarm.exports.source import Real, Written, c_sources, in_reals, signature
+from flexarm.files import checked_path, write_whole
+from flexarm.model import Model, Sensor
+
+Array = np.ndarray
+
+CLOSE = {"double": 1e-12, "float": 1e-4}
+"""How far a result may be from the native model's, as a part of its largest number."""
+
+STEP = 1e-4
+"""Of the step of RK4 that is tested [s]."""
+
+RK4 = Template("""$signature
+{
+    $real x[$nx], k[$nx], sum[$nx];
+    for (int i = 0; i < $nx; i++) {
+        x[i] = x_now[i];
+        sum[i] = 0.0;
+    }
+    for (int stage = 0; stage < 4; stage++) {
+        const $real weight = ((stage == 0) || (stage == 3)) ? h / 6.0 : h / 3.0;
+        const $real ahead = (stage == 2) ? h : 0.5 * h;
+        $rate
+        for (int i = 0; i < $nx; i++) {
+            sum[i] += weight * k[i];
+            x[i] = x_now[i] + ahead * k[i];
+        }
+    }
+    for (int i = 0; i < $nx; i++) {
+        x_next[i] = x_now[i] + sum[i];
+    }
+}""")
+
+TEST = Template("""// Compares $name with numbers of flexarm's native model.
+#include "$name.h"
+
+$differs
+
+int main(void)
+{
+    int failed = 0;
+$checks
+    return failed;
+}
+""")
+
+CMAKE = Template("""cmake_minimum_required(VERSION 3.10)
+project($name C)
+
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_library(${name}_c STATIC $sources)
+set_target_properties(${name}_c PROPERTIES OUTPUT_NAME $name)
+target_include_directories(${name}_c PUBLIC "$${CMAKE_CURRENT_SOURCE_DIR}")
+if(UNIX)
+  target_link_libraries(${name}_c PUBLIC m)
+endif()
+
+enable_testing()
+add_executable(${name}_test ${name}_test.c)
+target_link_libraries(${name}_test ${name}_c)
+add_test(NAME $name COMMAND ${name}_test)
+""")
+
+
+def export_c(
+    model: Model, path: str | PathLike[str], real: Real = "double", sensors: Sequence[Sensor] = ()
+) -> list[Path]:
+    """Write a model as a C library into a folder and return its files.
+
+    NAME.h and NAME.c, C99 that needs nothing but the mathematics of the standard library; NAME_test.c, which compares
+    it with numbers of the native model; CMakeLists.txt, which builds both. NAME is the arm's, as an identifier.
+
+    Parameters
+    ----------
+    model : Model
+        Numbers that it varies are the array p of every function; `NAME_p_nominal` are this model's.
+    path : path
+        Of the folder, which is made if it is missing.
+    real : "double" or "float"
+        What the library computes with.
+    sensors : list of sensors, optional
+        What NAME_outputs reads, without sampling, noise and resolution.
+
+    Raises
+    ------
+    DescriptionError
+        When a sensor does not fit the arm, its equations are not finite near rest, or the folder cannot be written.
+    FlexarmError
+        When C has no way to write an operation, or a number is too large for float.
+    """
+    folder = Path(checked_path(path))
+    return [write_whole(folder / file, text.encode()) for file, text in c_library(model, real, sensors).items()]
+
+
+def c_library(model: Model, real: Real = "double", sensors: Sequence[Sensor] = ()) -> dict[str, str]:
+    """The texts of `export_c`, by the names of their files."""
+    with refused("export_c"):
+        checked_instance(model, Model, "model")
+    name = identifier(model.arm)
+    found = library(model, sensors)
+    title = f"{model.arm.name}: its mechanics"
+    programs, step = [each.program for each in found], rk4(model, name, real)
+    sources = c_sources(name, programs, real, title, sizes(model, sensors), [step])
+    return {
+        **sources,
+        f"{name}_test.c": _test(model, name, found, real),
+        "CMakeLists.txt": CMAKE.substitute(name=name, sources=f"{name}.c"),
+    }
+
+
+def rk4(model: Model, name: str, real: Real) -> Written:
+    """A step of the classical Runge-Kutta method of the whole state, inputs held."""
+    counts = sizes(model)
+    held = [f"const {real} {a}[{counts[f'n{a}']}]" for a in ("u", "w") if counts[f"n{a}"]]
+    p = [f"const {real} p[{len(model.p)}]"] if len(model.p) else []
+    nx = counts["nx"]
+    head = signature(
+        f"{name}_rk4_step",
+        [f"const {real} x_now[{nx}]", *held, *p, f"{real} h", f"{real} x_next[{nx}]"],
+    )
+    ends = np.cumsum([0, counts["nq"], counts["nv"]])
+    parts = [f"&x[{at}]" if at else "x" for at in ends[: 2 + bool(counts["ns"])]]
+    given = [*parts, *(a for a in ("u", "w") if counts[f"n{a}"]), *(["p"] if p else []), "k"]
+    code = RK4.substitute(signature=head, real=real, nx=nx, rate=f"{name}_state_rate({', '.join(given)});")
+    notes = [
+        "// A step of the classical Runge-Kutta method over h [s], with u held. A state x is q, qd, s,",
+        "// the work of the inputs and the energy dissipated [J]. x_next may be x_now.",
+    ]
+    return Written("\n".join([*notes, f"{head};"]), in_reals(code, real))
+
+
+def rk4_native(model: Model, x: Array, given: Mapping[str, Array], h: float) -> Array:
+    """The same by the native model."""
+    cuts = np.cumsum([model.nq, model.nv, len(model.states)])
+
+    def rate(x: Array) -> Array:
+        q, qd, s, _ = np.split(x, cuts)
+        more = {a: value for a, value in (("s", s), ("w", given["w"])) if a in model.arguments("state_rate")}
+        return model.evaluate("state_rate", q, qd, given["u"], **more)
+
+    k1 = rate(x)
+    k2 = rate(x + h / 2 * k1)
+    k3 = rate(x + h / 2 * k2)
+    k4 = rate(x + h * k3)
+    return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def _test(model: Model, name: str, found: Iterable[Exported], real: Real) -> str:
+    """The program that compares, at two states."""
+    rng = np.random.default_rng(1)
+    checks = [text for _ in range(2) for text in _checks(model, name, found, real, rounded(state(model, rng), real))]
+    return TEST.substitute(
+        name=name,
+        differs=DIFFERS.substitute(real=real, tolerance=repr(CLOSE[real])),
+        checks=indent("\n".join(checks), "    "),
+    )
+
+
+def rounded(state: Mapping[str, Array], real: Real) -> dict[str, Array]:
+    """The same numbers as the C library gets them."""
+    kind = np.float32 if real == "float" else np.float64
+    return {a: value.astype(kind).astype(float) for a, value in state.items()}
+
+
+def _checks(model: Model, name: str, found: Iterable[Exported], real: Real, at: dict[str, Array]) -> list[str]:
+    lines = []
+    for each in found:
+        program = each.program
+        given = [_array(real, a, at[a]) for a in program.inputs]
+        calls = [*program.inputs, *([f"{name}_p_nominal"] if program.parameters else [])]
+        lines += _check(f"{name}_{program.name}", real, given, calls, each.native(at))
+    x = np.concatenate([at["q"], at["qd"], at["s"], np.zeros(2)])
+    held = [a for a in ("u", "w") if len(at[a])]
+    given = [_array(real, "x_now", x), *(_array(real, a, at[a]) for a in held)]
+    calls = ["x_now", *held, *([f"{name}_p_nominal"] if len(model.p) else []), in_reals(repr(STEP), real)]
+    return lines + _check(f"{name}_rk4_step", real, given, calls, {"x_next": rk4_native(model, x, at, STEP)})
+
+
+def _check(function: str, real: Real, given: list[str], arguments: list[str], expected: Mapping[str, Any]) -> list[str]:
+    """A call in a block of its own, and its results beside those expected."""
+    made = [f"{real} {y}[{np.size(value)}];" for y, value in expected.items()]
+    right = [
+        f"static const double {y}_expected[{np.size(value)}] = {listed(np.ravel(value))};"
+        for y, value in expected.items()
+    ]
+    tests = [
+        f'failed |= differs("{function} {y}", {y}, {y}_expected, {np.size(value)});' for y, value in expected.items()
+    ]
+    call = f"{function}({', '.join([*arguments, *expected])});"
+    return ["{", indent("\n".join([*given, *made, *right, call, *tests]), "    "), "}"]
+
+
+def _array(real: Real, name: str, values: Array) -> str:
+    return f"static const {real} {name}[{len(values)}] = {in_reals(listed(values), real)};"

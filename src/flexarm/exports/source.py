@@ -1,0 +1,234 @@
+"""Several programs of one model as C99: a header and a source that need the standard library's mathematics only.
+
+Every program becomes a function of arrays of numbers, its parameters in the last of those that go in, and every result
+is an array, row by row. Nothing is allocated, nothing is kept: functions may be called from many threads at once.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from string import Template
+from textwrap import indent
+from typing import Literal
+
+import numpy as np
+
+from flexarm import escape
+from flexarm.checks import Fault, choices, refused, shown
+from flexarm.closed_forms.formats.c import MATHEMATICS, C
+from flexarm.closed_forms.formats.program import IDENTIFIER, Program
+from flexarm.closed_forms.formats.statements import Source, Statement, body, meaning, remark, source
+from flexarm.errors import FlexarmError
+
+Real = Literal["double", "float"]
+
+REALS = ("double", "float")
+
+FLAT = replace(
+    C,
+    output=lambda array, index, shape: f"{array}[{np.ravel_multi_index(index, shape) if index else 0}]",
+    others={"nan": "NAN", "inf": "INFINITY"},
+)
+"""C with every result as one array."""
+
+LARGEST, SMALLEST = float(np.finfo(np.float32).max), float(np.finfo(np.float32).smallest_subnormal)
+"""Of float's numbers."""
+
+HEADER = Template("""// $title
+// Written by flexarm, of which it needs nothing. Results must not overlap what goes in.
+#ifndef $guard
+#define $guard
+
+$sizes
+
+$names
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+$nominal
+
+$functions
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+""")
+
+CODE = Template("""// $title
+#include "$name.h"
+
+#include <math.h>
+
+$nominal
+
+$functions
+""")
+
+
+@dataclass(frozen=True)
+class Written:
+    """C that is no program: how it is declared in the header, and what stands in the source."""
+
+    declared: str
+    defined: str
+
+
+def c_sources(
+    name: str,
+    programs: Sequence[Program],
+    real: Real = "double",
+    title: str = "",
+    sizes: Mapping[str, int] | None = None,
+    written: Sequence[Written] = (),
+) -> dict[str, str]:
+    """Texts of NAME.h and NAME.c by their names: a function NAME_PROGRAM for each program.
+
+    Its arguments are the program's inputs in order, then p where the program has parameters, then its results, each one
+    an array: a matrix row by row. `NAME_p_nominal` are the parameters' own values, and `NAME_NP` how many there are.
+
+    Parameters
+    ----------
+    name : str
+        An identifier; what is seen from outside begins with it.
+    programs : sequence of Program
+        Those with parameters have the same ones.
+    real : "double" or "float"
+        What the numbers are.
+    title : str
+        One line for the heads.
+    sizes : dict
+        Numbers that become constants of the preprocessor, NAME_KEY.
+    written : sequence of Written
+        Further C, behind the programs.
+
+    Raises
+    ------
+    FlexarmError
+        When a name is no identifier or is there twice, parameters differ, C has no way to write an operation, or a
+        number is too large for float.
+    """
+    with refused("C"):
+        if real not in REALS:
+            raise Fault("real", f"is {shown(real)}; it must be {choices(*REALS)}")
+        if not isinstance(name, str) or not IDENTIFIER.fullmatch(name) or name in C.reserved:
+            raise Fault("name", f"is {shown(name)}; it must be a letter, then letters, digits and _, and no word of C")
+    names = [program.name for program in programs]
+    if twice := next((x for x in names if names.count(x) > 1), None):
+        raise FlexarmError(f"C: two programs have the name {twice!r}")
+    parameters = next((program.parameters for program in programs if program.parameters), ())
+    if odd := next((x.name for x in programs if x.parameters and x.parameters != parameters), None):
+        raise FlexarmError(f"C: program {odd!r} has other parameters than those before it")
+    shared = _shared(programs)
+    functions = [_function(name, program, real, shared) for program in programs]
+    functions += [(each.declared, each.defined) for each in written]
+    heads = [f"{array}[{i}]  {escape.comment(x)}" for array, entries in shared.items() for i, x in enumerate(entries)]
+    heads += [f"p[{i}]  {meaning(x)}" for i, x in enumerate(parameters)]
+    numbers = {**(sizes or {}), **({"np": len(parameters)} if parameters else {})}
+    array = f"const {real} {name}_p_nominal[{len(parameters)}]"
+    values = [f"    {literal(x.value, real)}," for x in parameters]
+    common = {"title": escape.comment(title or name), "name": name}
+    header = HEADER.substitute(
+        common,
+        guard=f"{name.upper()}_H",
+        sizes="\n".join(f"#define {name.upper()}_{key.upper()} {value}" for key, value in numbers.items()),
+        names=indent("\n".join(heads), "// "),
+        nominal=f"// The parameters' own values.\nextern {array};" if parameters else "",
+        functions="\n\n".join(declared for declared, _ in functions),
+    )
+    code = CODE.substitute(
+        common,
+        nominal="\n".join([f"{array} = {{", *values, "};"]) if parameters else "",
+        functions="\n\n".join(defined for _, defined in functions),
+    )
+    texts = {f"{name}.h": header, f"{name}.c": code}
+    return {file: re.sub(r"\n{3,}", "\n\n", text) for file, text in texts.items()}
+
+
+def _shared(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
+    """Names of the numbers in inputs that mean the same wherever they occur, to be said once."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for program in programs:
+        for x in program.inputs:
+            found.setdefault(x, set()).add(program.entries.get(x, ()))
+    return {x: entries for x, (entries, *others) in found.items() if entries and not others}
+
+
+def _function(name: str, program: Program, real: Real, shared: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
+    """A program's declaration and definition."""
+    made = source(program, FLAT)
+    p, count = made.names["p"], len(program.parameters)
+    arguments = [f"const {real} {made.names[x]}[{size}]" for x, size in program.inputs.items()]
+    arguments += [f"const {real} {p}[{count}]"] if count else []
+    arguments += [f"{real} {made.names[x]}[{math.prod(shape)}]" for x, shape in program.outputs.items()]
+    declared = signature(f"{name}_{program.name}", arguments)
+
+    lines = [f"(void){made.names[x]};" for x in program.inputs if made.names[x] not in made.used]
+    if count and made.used.isdisjoint(made.local.values()):
+        lines.append(f"(void){p};")
+    for i, symbol in enumerate(program.symbols):
+        if (x := made.local[symbol]) in made.used:
+            lines.append(f"const {real} {x} = {p}[{i}];")
+    for x, shape in program.outputs.items():
+        if x in made.sparse:
+            loop = f"for (int i = 0; i < {math.prod(shape)}; i++) {{"
+            lines += [loop, f"    {made.names[x]}[i] = 0.0;", "}"]
+    lines += body(program, made, "//", lambda statement: _assignment(statement, real))
+    text = "\n".join(lines)
+    head = [f"// {escape.comment(program.title)}", *_remarks(program, made, shared)]
+    return "\n".join([*head, f"{declared};"]), f"{declared}\n{{\n{indent(in_reals(text, real), '    ')}\n}}"
+
+
+def signature(name: str, arguments: Sequence[str]) -> str:
+    """A function's head, its arguments on lines of their own where one would be long."""
+    line = ", ".join(arguments)
+    joined = line if len(line) < 80 else "\n    " + ",\n    ".join(arguments)
+    return f"void {name}({joined or 'void'})"
+
+
+def _remarks(program: Program, made: Source, shared: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Lines on what goes in and comes out, without what is said once for all functions."""
+    lines: list[str] = []
+    for x in (*program.inputs, *program.outputs):
+        lines += [f"// {remark(program, made, x)}"] if x in program.notes else []
+        if x not in shared:
+            lines += [
+                f"//     {made.names[x]}[{i}]  {escape.comment(n)}" for i, n in enumerate(program.entries.get(x, ()))
+            ]
+    return lines
+
+
+def _assignment(statement: Statement, real: Real) -> list[str]:
+    first, *others = statement.targets
+    kind = "" if statement.output else f"const {real} "
+    return [f"{kind}{first} = {statement.text};", *(f"{other} = {first};" for other in others)]
+
+
+def literal(value: float, real: Real) -> str:
+    """A number in C."""
+    return in_reals(repr(float(value)), real)
+
+
+TOKEN = re.compile(r"//[^\n]*|[A-Za-z_]\w*|\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+FUNCTIONS = frozenset(MATHEMATICS.split())
+
+
+def in_reals(text: str, real: Real) -> str:
+    """C over double as C over these numbers: float's own literals and functions of math.h."""
+    return text if real == "double" else TOKEN.sub(_in_float, text)
+
+
+def _in_float(found: re.Match[str]) -> str:
+    token = found[0]
+    if token in FUNCTIONS:
+        return f"{token}f"
+    if not token[0].isdigit() or token.isdigit():
+        return token
+    value = float(token)
+    if value > LARGEST:
+        raise FlexarmError(f"C: the equations contain {token}, which is too large for float; write them in double")
+    return "0.0f" if value < SMALLEST else f"{token}f"
