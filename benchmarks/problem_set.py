@@ -130,7 +130,9 @@ class Rigid:
             carrier = parent
             parent = model.addJoint(carrier, pin.JointModelRevoluteUnaligned(axis), here, link.name)
             model.appendBodyToJoint(
-                parent, pin.Inertia(body.mass, np.array([body.length / 2, 0, 0]), tensor(body.inertia)), pin.SE3.Identity()
+                parent,
+                pin.Inertia(body.mass, np.array([body.length / 2, 0, 0]), tensor(body.inertia)),
+                pin.SE3.Identity(),
             )
             joints.append(parent)
             if link.joint.stiffness is not None:
@@ -310,7 +312,6 @@ def main(asked: list[str]) -> None:
         print(name, flush=True)
         converge(name)
     sums()
-
 
 
 if __name__ == "__main__":

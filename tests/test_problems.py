@@ -233,7 +233,11 @@ def test_names_that_none_has(call):
 def test_the_folder_scores_without_flexarm(tmp_path):
     """Python alone, which knows of no package; what it prints are the package's numbers."""
     written = export(tmp_path / "set")
-    assert {file.relative_to(tmp_path / "set").as_posix() for file in written} >= {"README.md", "score.py", "LICENSE.md"}
+    assert {file.relative_to(tmp_path / "set").as_posix() for file in written} >= {
+        "README.md",
+        "score.py",
+        "LICENSE.md",
+    }
     path = changed(tmp_path / "mine.csv", scaled("tip.x [m]", 1.001))
     command = [sys.executable, "-I", "-S", "score.py", CHAIN, str(path)]
     done = subprocess.run(command, cwd=tmp_path / "set", capture_output=True, text=True, check=True)

@@ -1,8 +1,8 @@
 """The contest: `python -m benchmarks.peers`, or `make contest`.
 
-Every peer that is installed proposes settings for each task; each is run once, and its error is found. Of those that are
-exact enough for an error that is asked for, the few that took least are run again, all peers in turn. The page gets the
-medians, what it took to set up, and how many lines of code; what a peer could not do; and where this package lost.
+Every peer that is installed proposes settings for each task; each is run once, and its error is found. Of those that
+are exact enough for an error that is asked for, the few that took least are run again, all peers in turn. The page gets
+the medians, what it took to set up, and how many lines of code; what a peer could not do; and where this package lost.
 """
 
 import argparse
@@ -43,8 +43,8 @@ PAGE = report.ROOT / "docs" / "understand" / "contest.md"
 BEGIN, END = "<!-- written by make contest -->", "<!-- end of what make contest wrote -->"
 TRIED, REPEATS = 3, 5
 """So many of the cheapest settings that are exact enough are run in turn, so often."""
-SLOW = 0.4
-"""Seconds, of the clock and of the processor, after which a series is not refined."""
+SLOW, MANY = 0.4, 4.0
+"""Seconds, of the clock and of the processor, after which a series is not refined; of a thousand runs."""
 
 
 @dataclass
@@ -178,7 +178,7 @@ def swept(peer: ModuleType, task: Any) -> Iterator[Entry]:
         entry = Entry(peer, setting, [peer.solve(task, setting)])
         if entry.found[0].processor > 10 * SLOW:
             entry.found = [peer.solve(task, setting)]  # something was compiled
-        if entry.cost > SLOW:
+        if entry.cost > (MANY if isinstance(task, Task) and task.many else SLOW):
             done.add(setting.series)
         yield entry
 
@@ -191,7 +191,7 @@ def cheapest(entries: list[Entry], goal: float) -> list[Entry]:
 def in_turn(task: Any, entries: list[Entry], repeats: int) -> None:
     """All of them, one after the other, again and again."""
     unique = list({id(entry): entry for entry in entries}.values())
-    if isinstance(task, Derivation):
+    if isinstance(task, Derivation) or task.many:
         repeats = min(repeats, 3)
     for _ in range(repeats):
         for entry in unique:

@@ -7,7 +7,7 @@ import numpy as np
 
 import flexarm as fa
 from benchmarks.closed_forms import apart, derivation
-from benchmarks.peers.peer import Setting, Solution, lines_of, timed
+from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 from benchmarks.timing import empty_cache
 from benchmarks.timing import timed as clocked
@@ -42,19 +42,24 @@ def settings(task: Task | Derivation) -> Iterator[Setting]:
         for method in methods:
             for rtol in TOLERANCES:
                 name = "" if form is None else f"{form[0]} segments of {form[1]}, " if form[0] else f"{form[1]} modes, "
-                yield Setting(f"{name}{method}, rtol {rtol:.0e}", f"{form} {method}", (form, method, rtol))
+                numbers = (form, method, rtol, None)
+                yield Setting(f"{name}{method}, rtol {rtol:.0e}", f"{form} {method}", numbers)
+        if form is None and not task.many:
+            least = round(task.until / task.intervals / PERIOD) if task.feedback else 1
+            for count in steps(task.intervals, least, 6):
+                yield Setting(f"rk4, {count} steps", f"{form} rk4", (form, "rk4", 1e-3, task.until / count))
 
 
 def solve(task: Task | Derivation, setting: Setting) -> Solution:
     """Trace and compile (found again afterwards), simulate."""
     if isinstance(task, Derivation):
-        seconds = derivation(task.modes)
+        seconds = apart(derivation, task.modes)
         return Solution(0.0, seconds, seconds, 0.0, 2)
-    form, method, rtol = setting.numbers
+    form, method, rtol, step = setting.numbers
     run = many if task.many else motion
     seconds: list[float] = []
     found = timed(
-        task, lambda: model(task.name, task, form), lambda it: run(task, it, method, rtol, seconds), lines_of(run)
+        task, lambda: model(task.name, task, form), lambda it: run(task, it, (method, rtol, step), seconds), lines_of(run)
     )
     return Solution(found.error, seconds[0] if seconds else found.seconds, found.processor, found.setup, found.lines)
 
@@ -86,8 +91,9 @@ def arm_of(task: Task, form: tuple[int, int] | None) -> fa.Arm:
     return task.arm.replace(links=links)
 
 
-def motion(task: Task, model: fa.Model, method: str, rtol: float, seconds: list[float]) -> Array | None:
+def motion(task: Task, model: fa.Model, how: tuple[str, float, Any], seconds: list[float]) -> Array | None:
     """One run; its seconds are those of the solver."""
+    method, rtol, step = how
     given = dict(zip(task.arm.coordinates, task.q0, strict=True))
     rates = dict(zip(task.arm.velocities, task.qd0, strict=True))
     q0 = [given.get(name, value) for name, value in zip(model.coordinates, model.arm.rest, strict=True)]
@@ -98,7 +104,7 @@ def motion(task: Task, model: fa.Model, method: str, rtol: float, seconds: list[
     try:
         result = fa.simulate(
             model, task.until, u, q0=q0, qd0=qd0, method=method, rtol=rtol, atol=1e-2 * rtol,
-            samples=len(task.times), progress=False,
+            step=step, samples=len(task.times), progress=False,
         )  # fmt: skip
     except fa.SimulationError:
         return None
@@ -106,8 +112,9 @@ def motion(task: Task, model: fa.Model, method: str, rtol: float, seconds: list[
     return result.tip.values
 
 
-def many(task: Task, model: fa.Model, method: str, rtol: float, seconds: list[float]) -> Array | None:
+def many(task: Task, model: fa.Model, how: tuple[str, float, Any], seconds: list[float]) -> Array | None:
     """A thousand runs, eight at a time on all cores."""
+    method, rtol, _ = how
     result = fa.simulate_many(
         model, task.until, q0=task.q0, method=method, rtol=rtol, atol=1e-2 * rtol, samples=2, keep=["tip"],
         progress=False,

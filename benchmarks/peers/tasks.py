@@ -1,8 +1,9 @@
 """What every peer is asked, described once.
 
-Motions are those of the package's public set (`flexarm.problems`): an arm, what it begins with, torques that are constant
-between given times, and a converged trajectory with its uncertainty. The error is the largest distance of the arm's tip
-from it at the set's times. Three tasks more are about other work: a derivation, a loop at 1 kHz, a thousand runs.
+Motions are those of the package's public set (`flexarm.problems`): an arm, what it begins with, torques that are
+constant between given times, and a converged trajectory with its uncertainty. The error is the largest distance of the
+arm's tip from it at the set's times. Three tasks more are about other work: a derivation, a loop at 1 kHz, a thousand
+runs.
 """
 
 from collections.abc import Callable

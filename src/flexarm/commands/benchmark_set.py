@@ -23,7 +23,12 @@ class Action(StrEnum):
     SCORE = "score"
 
 
-TAKES = {Action.LIST: "nothing", Action.SHOW: "a PROBLEM", Action.EXPORT: "a FOLDER", Action.SCORE: "a PROBLEM and a FILE"}
+TAKES = {
+    Action.LIST: "nothing",
+    Action.SHOW: "a PROBLEM",
+    Action.EXPORT: "a FOLDER",
+    Action.SCORE: "a PROBLEM and a FILE",
+}
 """What each action takes; as many as are in capitals."""
 
 
@@ -140,4 +145,6 @@ def _show_score(scored: "Score") -> None:
         drawn.add_row(head, *errors, f"{each.uncertainty:.1g}")
     say(drawn)
     worst, count = scored.worst, sum(each.agrees for each in scored.columns)
-    say(f"\nworst: {worst.name}, {worst.relative:.3g} of its size; {count} of {len(scored.columns)} within the uncertainty")
+    say(
+        f"\nworst: {worst.name}, {worst.relative:.3g} of its size; {count} of {len(scored.columns)} within the uncertainty"
+    )
