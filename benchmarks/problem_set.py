@@ -50,7 +50,7 @@ REFINED = {
     "two-link-rigid-joints-small": Refined(4, 3, 24, 12000, 1e6),
     "two-link-large": Refined(6, 5, 24, 12000, 1e6),
     "canadarm-slew": Refined(4, 3, 16, 12000, 1e9),
-    "spin-up-beam": Refined(12, 10, 32, 48000, 1e9, 0.9),
+    "spin-up-beam": Refined(8, 6, 32, 48000, 1e9, 0.9),
     "spatial-gravity": Refined(3, 2),
 }
 """Of problems whose solution is that of the continuum."""
