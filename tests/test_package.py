@@ -122,7 +122,9 @@ def test_building_twice_gives_the_same_bytes(built, unpacked, tmp_path):
     assert wheel.read_bytes() == built[1].read_bytes()
     with tarfile.open(sdist) as ours, tarfile.open(built[0]) as first:
         members, others = ours.getmembers(), first.getmembers()
-        assert [(m.name, m.size, m.mtime, m.mode) for m in members] == [(m.name, m.size, m.mtime, m.mode) for m in others]
+        assert [(m.name, m.size, m.mtime, m.mode) for m in members] == [
+            (m.name, m.size, m.mtime, m.mode) for m in others
+        ]
     assert sdist.read_bytes() == built[0].read_bytes()
 
 
