@@ -13,9 +13,11 @@ from benchmarks import (
     counts,
     drives,
     ensembles,
+    environments,
     evaluation,
     families,
     following,
+    gpu,
     motions,
     pages,
     parameters,
@@ -46,10 +48,12 @@ SUBJECTS = {
     "following": following.measure,
     "stepping": stepping.measure,
     "ensembles": ensembles.measure,
+    "environments": environments.measure,
     "drives": drives.measure,
     "trees": trees.measure,
     "families": families.measure,
     "pages": pages.measure,
+    "gpu": gpu.measure,
 }
 
 

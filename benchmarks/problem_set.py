@@ -35,8 +35,8 @@ OTHER_STIFF = {"method": "dop853", "rtol": 1e-9, "atol": 1e-11}
 
 @dataclass(frozen=True)
 class Refined:
-    """Numbers of segments a beam, the finer ones count; of Exudyn's cables elements a link, steps, axial stiffness [N] and
-    spectral radius."""
+    """Numbers of segments a beam, the finer ones count; of Exudyn's cables elements a link, steps, axial stiffness [N]
+    and spectral radius."""
 
     finer: int
     coarser: int

@@ -42,6 +42,11 @@ EXPECTED = {
         "best of a hundred: Kp = ",
         "arms begin anew, at t = 0 s; the others at 2",
     ],
+    "learn_to_stop.py": [
+        "return of the median policy: first generation -547, last -3",
+        "no control: return  -42",
+        "learned   : return   -9",
+    ],
     "identify_bench.py": ["5 numbers identified", " 556.", "motor within 0.5", "load within 0.9", "at 76.4", "at 76.2"],
     "identify_flexible_link.py": [
         "first half: EI 1.86",

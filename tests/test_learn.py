@@ -8,7 +8,7 @@ from pages import PAGES, ROOT, assert_shown, blocks, figures, name, shown, text
 
 LEARN = ROOT / "docs" / "learn"
 DO = ROOT / "docs" / "do"
-MADE_ELSEWHERE = {"excitation.svg", "mass-of-the-base.svg", "study-canadarm-robustness.png"}
+MADE_ELSEWHERE = {"excitation.svg", "learn-to-stop.svg", "mass-of-the-base.svg", "study-canadarm-robustness.png"}
 """By programs of the examples, by a study of ten thousand runs."""
 
 WITH_FIGURES = [page for page in PAGES if {LEARN, DO} & {*page.parents} and figures(page)]

@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from searched import on_its_grid
+from small_arms import cart, two_masses
 
 import flexarm as fa
 from flexarm.optimal import Limits, OptimalMotion, optimal_motion
@@ -17,12 +18,7 @@ SWITCHES, END = (1.00268, 2.10893, 3.21519), 4.21787
 
 @pytest.fixture(scope="module")
 def masses():
-    link = fa.Link(
-        name="cart",
-        joint=fa.Prismatic(axis=[1, 0, 0], stiffness=1.0, rotor_inertia=1.0),
-        body=fa.Rigid(length=0.1, mass=1.0),
-    )
-    return fa.Model(fa.Arm(name="two masses", links=[link]))
+    return two_masses()
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +131,7 @@ def test_the_reference_is_the_simulated_motion_of_the_torques(masses, fastest):
 
 def test_the_least_effort_of_a_mass_is_known():
     """A free mass over 1 m in T: u = 6 (1 - 2 t / T) / T^2, the integral of u^2 12 / T^3."""
-    link = fa.Link(name="cart", joint=fa.Prismatic(axis=[1, 0, 0]), body=fa.Rigid(length=0.1, mass=1.0))
-    model = fa.Model(fa.Arm(name="a mass", links=[link]))
+    model = cart()
     held = optimal_motion(model, [0.0], [1.0], objective="effort", duration=2.0, intervals=40, most_intervals=40)
     assert held.report["cost"] == pytest.approx(12 / 8, rel=1e-3)
     times, u = spans(held)
@@ -146,8 +141,7 @@ def test_the_least_effort_of_a_mass_is_known():
 
 def test_the_smoothest_torque_of_a_mass_is_known():
     """The least integral of (du/dt)^2 from and to no force: a cubic of t in u, 10 s^3 - 15 s^4 + 6 s^5 in the way."""
-    link = fa.Link(name="cart", joint=fa.Prismatic(axis=[1, 0, 0]), body=fa.Rigid(length=0.1, mass=1.0))
-    model = fa.Model(fa.Arm(name="a mass", links=[link]))
+    model = cart()
     smooth = optimal_motion(model, [0.0], [1.0], objective="smoothness", duration=2.0, intervals=40, most_intervals=40)
     assert smooth.linear
     assert smooth.report["cost"] == pytest.approx(720 / 2**5, rel=4e-3)  # forty straight lines in place of a parabola

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+import small_arms
 from searched import on_its_grid
 
 import flexarm as fa
@@ -30,10 +31,7 @@ def rods():
 
 @pytest.fixture(scope="module")
 def slide():
-    """A beam across a slide: its inertia matrix does not depend on where it is, so its equations are linear."""
-    body = fa.Beam(length=1.1, mass=0.3, EI=8.0, modes={"y": 2})
-    link = fa.Link(name="beam", joint=fa.Prismatic(axis=(0, 1, 0), rotor_inertia=0.5), body=body)
-    return fa.Model(fa.Arm(name="slide", links=[link], payload=fa.Payload(mass=0.1), gravity=(0, 0, 0)))
+    return small_arms.slide(modes=2)
 
 
 @pytest.fixture(scope="module")

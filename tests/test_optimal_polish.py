@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from small_arms import two_masses
 
 import flexarm as fa
 from flexarm.optimal import optimal_motion
@@ -14,9 +15,7 @@ SWITCHES, END = (1.002678, 2.108933, 3.215188), 4.217867
 
 @pytest.fixture(scope="module")
 def masses():
-    joint = fa.Prismatic(axis=[1, 0, 0], stiffness=1.0, rotor_inertia=1.0)
-    link = fa.Link(name="cart", joint=joint, body=fa.Rigid(length=0.1, mass=1.0))
-    return fa.Model(fa.Arm(name="two masses", links=[link]))
+    return two_masses()
 
 
 @pytest.mark.parametrize("intervals", [10, 20])

@@ -7,15 +7,17 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 import pytest
+import small_arms
 from scipy.linalg import expm
 from scipy.optimize import brentq, linprog, minimize_scalar
+from small_arms import turning
 
 import flexarm as fa
 from flexarm.optimal import optimal_motion, search
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import corrected, improved
 from flexarm.optimal.expense import Expense
-from flexarm.optimal.motion import joined
+from flexarm.optimal.outcome import joined
 from flexarm.optimal.program import grids, transcribed, unpacked
 from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import prescribed
@@ -29,29 +31,17 @@ NEVER = bool  # what stops a search: false
 
 @pytest.fixture(scope="module")
 def masses():
-    """Two unit masses and a spring of 1 N/m; the second is driven. q = (link, motor)."""
-    joint = fa.Prismatic(axis=[1, 0, 0], stiffness=1.0, rotor_inertia=1.0)
-    link = fa.Link(name="cart", joint=joint, body=fa.Rigid(length=0.1, mass=1.0))
-    return fa.Model(fa.Arm(name="two masses", links=[link]))
+    return small_arms.two_masses()
 
 
 @pytest.fixture(scope="module")
 def slide():
-    """A beam across a slide: linear, with one mode."""
-    body = fa.Beam(length=1.1, mass=0.3, EI=8.0, modes={"y": 1})
-    link = fa.Link(name="beam", joint=fa.Prismatic(axis=(0, 1, 0), rotor_inertia=0.5), body=body)
-    return fa.Model(fa.Arm(name="slide", links=[link], payload=fa.Payload(mass=0.1), gravity=(0, 0, 0)))
+    return small_arms.slide()
 
 
 @pytest.fixture(scope="module")
 def hub():
     return fa.Model(turning(8.0))
-
-
-def turning(EI, modes=1):
-    body = fa.Beam(length=1.0, mass=0.3, EI=EI, modes={"y": modes})
-    link = fa.Link(name="beam", joint=fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.5), body=body)
-    return fa.Arm(name="hub", links=[link], payload=fa.Payload(mass=0.1), gravity=(0, 0, 0))
 
 
 @pytest.fixture(scope="module")
@@ -408,7 +398,7 @@ def test_a_disturbed_course_of_a_linear_arm_is_mended(slide, linear):
     x = np.hstack([q, qd]) + 0.03 * rng.normal(size=(N + 1, 4))
     x[0] = 0.0
     plant, allowed = plant_of(slide, np.array([0.3, 0.0]), N, box=1e-5), allowed_of(1, most=2.0)
-    found = corrected([plant], Course(np.array([1.2]), u, (x,)), allowed, 1e-6)
+    found = corrected([plant], Course(np.array([1.2]), u, (x,)), allowed, 1e-6).course
     assert np.abs(found.u).max() <= 2.0
     x = np.zeros(4)
     for k, h in enumerate(found.steps):
@@ -426,7 +416,7 @@ def test_a_course_of_an_arm_that_bends_is_mended_within_its_limits(planar):
     stays = coordinate(n, n, -2.0, 0.9, "joint_rate")
     plant = plant_of(planar, end, N, [stays], box=1e-5)
     allowed = Allowed(limit, limit, np.full(2, np.inf), None, fixed=False)
-    found = corrected([plant], Course(np.array([1.5]), u, (np.hstack([q, qd]),)), allowed, 1e-6)
+    found = corrected([plant], Course(np.array([1.5]), u, (np.hstack([q, qd]),)), allowed, 1e-6).course
     assert (np.abs(found.u) <= limit).all()
     torques = fa.Piecewise(found.times, np.vstack([found.u, found.u[-1:]]))
     run = fa.simulate(planar, found.times[-1], torques, rtol=1e-11, atol=1e-13, samples=N + 1, progress=False)
@@ -447,7 +437,8 @@ def shortened(slide):
     allowed = replace(allowed, sizes=np.array([2.0]))
     begin = corrected([plant], Course(np.array([1.6]), 0.9 * qdd[:, :1], (np.hstack([q, qd]),)), allowed, 1e-7)
     expense = Expense({"time": 1.0, "effort": 0.0, "smoothness": 0.0}, np.array([2.0]))
-    return plant, allowed, begin, *improved([plant], begin, allowed, 1e-7, expense, NEVER)
+    found, pressed = improved([plant], begin, allowed, 1e-7, expense, NEVER)
+    return plant, allowed, begin, found.course, pressed
 
 
 def farthest(model, T, N, limit):
@@ -464,6 +455,7 @@ def farthest(model, T, N, limit):
 
 def test_the_least_time_of_a_linear_arm_is_that_of_a_linear_program(slide, shortened):
     _, _, begin, course, pressed = shortened
+    begin = begin.course
     T = brentq(lambda T: farthest(slide, T, 20, 2.0)[0] - 0.3, 0.5, 1.6, xtol=1e-9)
     assert begin.durations[0] > 1.1 * T
     assert course.durations[0] == pytest.approx(T, abs=1e-4)
@@ -496,8 +488,8 @@ def test_a_cheaper_motion_ends_where_the_other_does_and_no_step_is_dearer(slide,
         return len(asked_for) > 2
 
     sooner, _ = improved([plant], begin, allowed, 1e-7, Watched(), after_two)
-    assert course.durations[0] < sooner.durations[0] < begin.durations[0]
-    assert sooner.durations[0] == min(costs)
+    assert course.durations[0] < sooner.course.durations[0] < begin.course.durations[0]
+    assert sooner.course.durations[0] == min(costs)
 
 
 def test_the_least_effort_of_a_linear_arm_is_a_projection(slide):
@@ -506,7 +498,7 @@ def test_the_least_effort_of_a_linear_arm_is_a_projection(slide):
     q, qd, qdd = quintic(end, 1.2, N)
     plant, allowed = plant_of(slide, end, N, box=1e-7), replace(allowed_of(1, fixed=True), sizes=np.array([0.2]))
     begin = corrected([plant], Course(np.array([1.2]), 0.9 * qdd[:, :1], (np.hstack([q, qd]),)), allowed, 1e-7)
-    rough = replace(begin, u=begin.u + 0.2 * (-1.0) ** np.arange(N)[:, None])
+    rough = replace(begin.course, u=begin.course.u + 0.2 * (-1.0) ** np.arange(N)[:, None])
     begin = corrected([plant], rough, allowed, 1e-7)
     expense = Expense({"time": 0.0, "effort": 1.0, "smoothness": 0.0}, np.array([1.0]))
     found, pressed = improved([plant], begin, allowed, 1e-7, expense, NEVER)
@@ -515,9 +507,9 @@ def test_the_least_effort_of_a_linear_arm_is_a_projection(slide):
     for _ in range(N - 1):
         columns.insert(0, Phi @ columns[0])
     u = np.linalg.lstsq(np.hstack(columns), [0.3, 0, 0, 0], rcond=None)[0]
-    assert expense.of(begin)[0] > 1.01 * expense.of(found)[0]
-    assert expense.of(found)[0] == pytest.approx(u @ u * 1.2 / N, rel=2e-4)
-    assert found.durations[0] == 1.2 and np.abs(pressed.inputs).max() < 1e-9
+    assert expense.of(begin.course)[0] > 1.01 * expense.of(found.course)[0]
+    assert expense.of(found.course)[0] == pytest.approx(u @ u * 1.2 / N, rel=2e-4)
+    assert found.course.durations[0] == 1.2 and np.abs(pressed.inputs).max() < 1e-9
 
 
 # -- grids of several stretches and arms -------------------------------------------------------------------------------
@@ -643,21 +635,20 @@ def test_a_motion_with_stops_is_motions_one_after_the_other(hub):
         optimal_motion(hub, *ends, {"torque": 1.0}, tolerance=2e-5, **SOON) for ends in (([0], [0.4]), ([0.4], [1]))
     ]
     first, last = parts
-    found = joined(parts)
+    task = asked(hub, [0], [1], {"torque": 1.0}, "time", None, 1e-4, [[0.4]])
+    found = joined(task, parts)
     assert found.duration == pytest.approx(first.duration + last.duration, rel=1e-12)
     assert (np.diff(found.times) > 0).all()
     k = len(first.times) - 1
     assert found.times[k] == pytest.approx(first.duration, rel=1e-12)
-    for name in ("q", "qd", "u", "on_inputs"):
+    for name, off in {"u": 0.0, "on_inputs": 0.0, "q": 1e-4, "qd": 1e-3}.items():
         values = getattr(found, name)
         assert len(values) == len(found.times)
-        np.testing.assert_array_equal(values[:k], getattr(first, name)[:-1])
-        np.testing.assert_array_equal(values[k:], getattr(last, name))
+        np.testing.assert_allclose(values[:k], getattr(first, name)[:-1], atol=off)
+        np.testing.assert_allclose(values[k:], getattr(last, name), atol=off)
     assert len(found.pieces) == len(found.times) - 1
     for name in ("cost", "steps", "intervals", "rigid_duration"):
         assert found.report[name] == pytest.approx(first.report[name] + last.report[name])
-    for name in ("end_error", "residual", "end_rate"):
-        assert found.report[name] == max(first.report[name], last.report[name])
     whole = optimal_motion(hub, [0], [1], {"torque": 1.0}, through=[[0.4]], stops=True, **SOON)
     np.testing.assert_allclose(whole.times, found.times, atol=1e-9)
     np.testing.assert_allclose(whole.u, found.u, atol=1e-6)
@@ -730,7 +721,7 @@ def test_the_least_time_of_two_linear_arms_is_that_of_one_linear_program(slide):
         return linprog(np.append(np.zeros(N), -1.0), A_eq=ends, b_eq=np.zeros(7), bounds=bounds).x[-1]
 
     T = brentq(lambda T: way(T) - 0.3, 0.8, 1.8, xtol=1e-9)
-    assert found.durations[0] == pytest.approx(T, abs=2e-4)
+    assert found.course.durations[0] == pytest.approx(T, abs=2e-4)
 
 
 def test_a_duration_that_is_given_is_shared_out_between_stretches_as_is_cheapest(masses):
@@ -743,10 +734,10 @@ def test_a_duration_that_is_given_is_shared_out_between_stretches_as_is_cheapest
     begin = corrected([plant], course, allowed, 1e-6)
     expense = Expense({"time": 0.0, "effort": 1.0, "smoothness": 0.0}, np.array([1.0]))
     found, _ = improved([plant], begin, allowed, 1e-6, expense, NEVER)
-    down = expense.of(begin)[1] / expense.of(begin)[0]
-    taken = step([plant], seen([plant], begin, True), ways([plant], begin, allowed), allowed, [], down)
+    down = expense.of(begin.course)[1] / expense.of(begin.course)[0]
+    taken = step([plant], begin, ways([plant], begin.course, allowed), allowed, [], down)
     assert np.abs(taken.durations).max() > 1e-3
-    assert taken.durations @ begin.durations == pytest.approx(0.0, abs=1e-7)
+    assert taken.durations @ begin.course.durations == pytest.approx(0.0, abs=1e-7)
 
     def least(share):
         steps = np.repeat([share * T / 6, (1 - share) * T / 6], 6)
@@ -762,9 +753,9 @@ def test_a_duration_that_is_given_is_shared_out_between_stretches_as_is_cheapest
 
     best = minimize_scalar(least, bounds=(0.3, 0.8), method="bounded", options={"xatol": 1e-7})
     assert abs(best.x - 0.5) > 0.02
-    assert found.durations.sum() == pytest.approx(T, rel=1e-14)
-    assert expense.of(found)[0] == pytest.approx(best.fun, rel=2e-2)
-    assert expense.of(found)[0] < least(0.5) - 0.8 * (least(0.5) - best.fun)
+    assert found.course.durations.sum() == pytest.approx(T, rel=1e-14)
+    assert expense.of(found.course)[0] == pytest.approx(best.fun, rel=2e-2)
+    assert expense.of(found.course)[0] < least(0.5) - 0.8 * (least(0.5) - best.fun)
 
 
 def weighing():

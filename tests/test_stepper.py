@@ -176,6 +176,89 @@ def test_some_begin_anew(planar):
     np.testing.assert_array_equal(many.state, wanted)
 
 
+# -- numbers that vary -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def varied():
+    return fa.Model(fa.load("subudhi-morris"), vary=["payload.mass", "upper.EI"])
+
+
+def loads(count, model, seed=5):
+    """Parameters of as many plants, a quarter about the nominal ones and a payload."""
+    return np.abs(model.p + [0.1, 0.0]) * np.random.default_rng(seed).uniform(0.75, 1.25, (count, 2))
+
+
+PUSHED = {"tip.fy": fa.Table([0.0, 0.01, 0.03], [[0.0], [0.2], [-0.1]])}
+
+
+@pytest.mark.parametrize(
+    ("count", "given"),
+    [
+        (11, {"method": "rk4"}),
+        (1, {"method": "rk4"}),
+        (3, {"method": "radau5", "step": 5e-4}),
+        (2, {"method": "rk4", "disturbance": PUSHED}),
+        (9, {"method": "rk4", "disturbance": {"tip.fy": 0.1}}),
+    ],
+)
+def test_plants_have_parameters_of_their_own(count, given, varied):
+    """Also after a reset, which gives some of them others."""
+    p, u, x = loads(count, varied), torques(20, count, 2), begun(varied)
+    many = fa.Stepper(varied, PERIOD, x[:6], x[6:], p=p, **given)
+    step = given.get("step", many.longest)
+    for again in range(2):
+        found = driven(many, u)
+        for i in range(count):
+            alone = fa.Stepper(varied.at(p[i]), PERIOD, x[:6], x[6:], **given | {"step": step})
+            np.testing.assert_allclose(found[:, i], driven(alone, u[:, i]), rtol=1e-10, atol=1e-11)
+        np.testing.assert_array_equal(many.p, p)
+        if not again:
+            some = np.arange(count) % 3 == 0
+            p[some] = loads(some.sum(), varied, 6)
+            many.reset(where=some, p=p[some])
+            many.reset()
+    assert count == 1 or np.abs(found[-1, 0] - found[-1, 1]).max() > 1e-3
+
+
+def test_parameters_by_name_and_of_one_plant(varied):
+    many = fa.Stepper(varied, PERIOD, p={"payload.mass": [0.1, 0.2, 0.3]})
+    np.testing.assert_array_equal(many.p, [[mass, varied.p[1]] for mass in (0.1, 0.2, 0.3)])
+    assert many.state.shape == (3, 12)
+    one, u = fa.Stepper(varied, PERIOD), torques(20, 2)
+    assert one.p.shape == (2,)
+    other = copy.copy(one)
+    other.reset(p={"payload.mass": 0.2})
+    wanted = driven(fa.Stepper(varied.at({"payload.mass": 0.2}), PERIOD), u)
+    np.testing.assert_array_equal(driven(other, u), wanted)
+    np.testing.assert_allclose(driven(many, u)[:, 1], wanted, rtol=1e-11, atol=1e-12)
+    np.testing.assert_array_equal(driven(one, u), driven(fa.Stepper(varied.at(varied.p), PERIOD), u))
+    copied = pickle.loads(pickle.dumps(other))
+    np.testing.assert_array_equal(copied.p, other.p)
+    np.testing.assert_array_equal(driven(copied, u), driven(other, u))
+
+
+@pytest.mark.parametrize(
+    ("p", "line"),
+    [
+        ([0.1], r"p has shape \(1,\); its last axis must have 2 numbers: payload\.mass, upper\.EI"),
+        ({"payload.mass": -1.0}, r"p: payload\.mass is -1\.0 kg; it must be positive"),
+        ({"fore.EI": 1.0}, r"p: no parameter 'fore\.EI' varies in this model; .*"),
+        ({"payload.mass": [0.1, 0.2], "upper.EI": [1.0] * 3}, r"p: its parameters are for different .*"),
+        ({"payload.mass": []}, r"Stepper: q0 has shape .*, p \(0, 2\); they must be .*"),
+        (np.ones((4, 2)), r"Stepper: q0 has shape \(3, 6\) and qd0 \(6,\), p \(4, 2\); they must be .*"),
+    ],
+)
+def test_what_are_no_parameters(p, line, varied):
+    with refused(line):
+        fa.Stepper(varied, PERIOD, np.zeros((3, 6)), p=p)
+    with refused(r"p is given, but nothing of this model varies: .*"):
+        fa.Stepper(fa.Model(varied.arm), PERIOD, p=[1.0])
+    many = fa.Stepper(varied, PERIOD, np.zeros((3, 6)))
+    with refused(r"p has shape \(4, 2\); it must be \(2,\) or \(3, 2\)"):
+        many.reset(p=np.ones((4, 2)))
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 JOINTS = "upper.joint, upper.y1, upper.y2, fore.joint, fore.y1, fore.y2"

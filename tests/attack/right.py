@@ -240,6 +240,8 @@ PARTICULAR = {
     "simulate.step": lambda c: LEFT_OUT,
     "simulate.disturbance": lambda c: {"tip.fy": 0.1},
     "simulate_many.disturbance": lambda c: 0.1,
+    "simulate_many.device": lambda c: "cpu",
+    "simulate_many.real": lambda c: "double",
     "Scenario.disturbance": lambda c: {"tip.fy": 0.1},
     "Scenario.record": lambda c: ["command"],
     "JointPD.filter": lambda c: 100.0,

@@ -190,9 +190,16 @@ class Kernel:
         The function itself, called only when no machine code is kept.
     check : (function of (n_in,) that gives (n_out,)) -> None, optional
         Called with the compiled function before anybody else can; raises what speaks against it.
+
+    Attributes
+    ----------
+    key, trace
+        As given: other machines are written for from them.
     """
 
     def __init__(self, key: str, trace: Callable[[], Any], check: Check | None = None):
+        self.key, self.trace = key, trace
+
         def one() -> OneState:
             made = OneState(found := _code(key, trace, 1), [found.facts["n_in"]], (found.facts["n_out"],))
             if check is not None:

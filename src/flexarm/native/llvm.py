@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction, operation_name, repeats
-from flexarm.native.sincos import BORDER, constant, sincos
+from flexarm.native.sincos import BORDER, Numbers, sincos
 
 PIECE = 2000
 """Instructions in one function."""
@@ -23,6 +23,9 @@ SHARE = 300_000
 
 FAST = "reassoc nsz contract arcp"
 """Freedoms given to the compiler: NaN and infinity keep their meaning, so that a diverged state can be told."""
+
+QUICK = {"double": "", "float": " afn"}
+"""More of them for an inverse: a float is taken from the instruction that there is for it, 1 in the last place off."""
 
 BINARY = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul"}
 COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
@@ -64,7 +67,8 @@ def ir(code: list[Instruction], lanes: int) -> str:
 
     One text of one or several modules, `BORDER` between them; `evaluate` stands in the last.
     """
-    T = "double" if lanes == 1 else f"<{lanes} x double>"
+    numbers = Numbers(lanes)
+    T = numbers.T
     blocks, slot, size = _layout(code)
     lines = ["define void @evaluate(ptr noalias %in, ptr noalias %out) {", "entry:"]
     lines += [f"  %work = alloca [{max(1, size)} x {T}], align 64", "  br label %block0"]
@@ -78,7 +82,7 @@ def ir(code: list[Instruction], lanes: int) -> str:
         for piece in pieces:
             arguments = f"ptr %in, ptr %out, ptr %work, i64 {f'%round{n}' if loop else 0}"
             lines.append(f"  call void @piece{len(functions)}({arguments})")
-            functions.append(_piece(code, piece, slot, lanes, T, len(functions)))
+            functions.append(_piece(code, piece, slot, numbers, len(functions)))
         if loop:
             lines.append(f"  %next{n} = add i64 %round{n}, 1")
             lines.append(f"  %more{n} = icmp slt i64 %next{n}, {pieces[0].rounds}")
@@ -86,10 +90,10 @@ def ir(code: list[Instruction], lanes: int) -> str:
         lines.append(f"  br {condition}label %block{n + 1}")
         before = f"block{n}"
     lines += [f"block{len(blocks)}:", "  ret void", "}"]
-    modules = [[sincos(lanes, T)]]
+    modules = [[sincos(numbers)]]
     for function in functions:
         if sum(map(len, modules[-1])) > SHARE:
-            modules.append([sincos(lanes, T)])
+            modules.append([sincos(numbers)])
         modules[-1].append(function)
     elsewhere = sum(len(module) - 1 for module in modules[:-1])
     modules[-1] += [f"declare void @piece{n}(ptr, ptr, ptr, i64)" for n in range(elsewhere)] + lines
@@ -170,12 +174,13 @@ def _place(code: list[Instruction], slot: dict[int, int], a: int | float) -> int
     return code[a].index if code[a].op == INPUT else slot[a]
 
 
-def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], lanes: int, T: str, number: int) -> str:
+def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], numbers: Numbers, number: int) -> str:
     """IR of one function, and of the table of those of its constants that differ between rounds."""
     lines: list[str] = []
     bases: dict[tuple[str, int], str] = {}
     loaded: dict[tuple[int, int], str] = {}
     columns: list[str] = []
+    lanes, T = numbers.lanes, numbers.T
     size = 8 * lanes
     shifts = [r * piece.period for r in range(piece.rounds)]
 
@@ -193,11 +198,11 @@ def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], lanes: i
     def literal(values: list[float]) -> str:
         """A constant, or the round's one from the table."""
         if len(set(map(repr, values))) == 1:
-            return constant(values[0], lanes)
+            return numbers.constant(values[0])
         label = f"%t{len(columns)}"
         lines.append(f"  {label}p = getelementptr double, ptr @table{number}, i64 {len(columns) * piece.rounds}")
         lines.append(f"  {label}q = getelementptr double, ptr {label}p, i64 %round")
-        columns.append(", ".join(f"double {constant(value, 1)}" for value in values))
+        columns.append(", ".join(f"double {Numbers().constant(value)}" for value in values))
         if lanes == 1:
             lines.append(f"  {label} = load double, ptr {label}q")
         else:
@@ -230,7 +235,7 @@ def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], lanes: i
             pointer = address(f"%o{k}", "%out", index, code[after].index)
             lines.append(f"  store {T} {x[0]}, ptr {pointer}, align 8")
             continue
-        lines.append(_operation(k, op, index, x, lanes, T))
+        lines.append(operation(k, op, index, x, numbers))
         if k in slot:
             pointer = address(f"%s{k}", "%work", slot[k], slot[after])
             lines.append(f"  store {T} %v{k}, ptr {pointer}, align 8")
@@ -241,8 +246,9 @@ def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], lanes: i
     return "\n".join([*table, head, *lines, "  ret void", "}"])
 
 
-def _operation(k: int, op: int | str, index: int, x: list[str], lanes: int, T: str) -> str:
-    v = f"  %v{k}"
+def operation(k: int, op: int | str, index: int, x: list[str], numbers: Numbers) -> str:
+    """IR of %v<k>, the value of one operation of these arguments; raises `NotImplementedError` where there is none."""
+    v, T, bits, zero = f"  %v{k}", numbers.T, numbers.B, numbers.constant(0.0)
     if op in BINARY:
         return f"{v} = {BINARY[op]} {FAST} {T} {x[0]}, {x[1]}"
     if op == ca.OP_NEG:
@@ -252,29 +258,23 @@ def _operation(k: int, op: int | str, index: int, x: list[str], lanes: int, T: s
     if op == ca.OP_TWICE:
         return f"{v} = fadd {FAST} {T} {x[0]}, {x[0]}"
     if op == INVERSE:
-        return f"{v} = fdiv {FAST} {T} {constant(1.0, lanes)}, {x[0]}"
+        return f"{v} = fdiv {FAST}{QUICK[numbers.real]} {T} {numbers.constant(1.0)}, {x[0]}"
     if op == SINCOS:
         return f"{v} = call {{{T}, {T}}} @sincos({T} {x[0]})"
     if op == PART:
         return f"{v} = extractvalue {{{T}, {T}}} {x[0]}, {index}"
-    zero = constant(0.0, lanes)
     if op in COMPARISONS:
-        bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
         return f"  %c{k} = fcmp {COMPARISONS[op]} {T} {x[0]}, {x[1]}\n{v} = uitofp {bits} %c{k} to {T}"
     if op == ca.OP_SIGN:
-        bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
         compared = [f"  %{c}{k} = fcmp {how} {T} {x[0]}, {zero}" for c, how in (("c", "ogt"), ("d", "olt"))]
         counted = [f"  %{c}f{k} = uitofp {bits} %{c}{k} to {T}" for c in "cd"]
         return "\n".join([*compared, *counted, f"{v} = fsub {T} %cf{k}, %df{k}"])
     if op == ca.OP_NOT:
-        bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
         return f"  %c{k} = fcmp oeq {T} {x[0]}, {zero}\n{v} = uitofp {bits} %c{k} to {T}"
     if op == ca.OP_AND:
         return f"{v} = fmul {T} {x[0]}, {x[1]}"  # truth is 1.0 or 0.0
     if op == ca.OP_IF_ELSE_ZERO:
-        bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
         return f"  %c{k} = fcmp une {T} {x[0]}, {zero}\n{v} = select {bits} %c{k}, {T} {x[1]}, {T} {zero}"
     if op in INTRINSICS:
-        suffix = "f64" if lanes == 1 else f"v{lanes}f64"
-        return f"{v} = call {T} @llvm.{INTRINSICS[op]}.{suffix}({', '.join(f'{T} {a}' for a in x)})"
+        return f"{v} = call {T} @llvm.{INTRINSICS[op]}.{numbers.suffix}({', '.join(f'{T} {a}' for a in x)})"
     raise NotImplementedError(f"no native code for the CasADi operation {operation_name(op)}")

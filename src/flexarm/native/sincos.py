@@ -1,18 +1,69 @@
-"""LLVM IR that is the same whatever the program: constants, sines and cosines, the loop over a batch, a border.
+"""LLVM IR that is the same whatever the program: numbers, sines and cosines, the loop over a batch, a border.
 
 Everything is written for one state or for several lanes at once.
 """
 
 import struct
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, final
+
+import numpy as np
+
+Real = Literal["double", "float"]
+"""Numbers of 64 bits, or of 32."""
 
 BORDER = "\n; the next module\n"
 """What stands between two modules of one text."""
 
 
-def constant(value: float, lanes: int) -> str:
-    """A number as LLVM writes it, in every lane."""
-    bits = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-    return bits if lanes == 1 else f"splat (double {bits})"
+@final
+@dataclass(frozen=True)
+class Numbers:
+    """What a program computes with: reals of one length, for one state or for several lanes at once."""
+
+    lanes: int = 1
+    real: Real = "double"
+
+    @property
+    def T(self) -> str:
+        """Their type."""
+        return self._wide(self.real)
+
+    @property
+    def N(self) -> str:
+        """That of integers with as many bits."""
+        return self._wide(f"i{self.bits}")
+
+    @property
+    def B(self) -> str:
+        """That of what is true or false of each."""
+        return self._wide("i1")
+
+    @property
+    def bits(self) -> int:
+        """Of a number."""
+        return 64 if self.real == "double" else 32
+
+    @property
+    def suffix(self) -> str:
+        """Behind the name of an intrinsic function."""
+        return f"f{self.bits}" if self.lanes == 1 else f"v{self.lanes}f{self.bits}"
+
+    def constant(self, value: float) -> str:
+        """A number, the nearest there is, as LLVM writes it, in every lane; a float by the double that equals it."""
+        if self.real == "float":
+            with np.errstate(over="ignore"):
+                value = float(np.float32(value))
+        bits = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+        return bits if self.lanes == 1 else f"splat ({self.real} {bits})"
+
+    def integer(self, value: int) -> str:
+        """An integer in every lane."""
+        return str(value) if self.lanes == 1 else f"splat (i{self.bits} {value})"
+
+    def _wide(self, kind: str) -> str:
+        return kind if self.lanes == 1 else f"<{self.lanes} x {kind}>"
 
 
 # sin and cos on (-pi/4, pi/4): the polynomials of fdlibm (k_sin.c, k_cos.c), error below 1e-17
@@ -25,18 +76,19 @@ COS = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.7557314351390
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17)  # pi/2 to 106 bits
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it leaves the nearest integer in the low bits
 
+# the same for floats: the polynomials of Cephes (sinf.c, cosf.c), error below 6e-8; pi/2 to 72 bits
+SHORT_SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+SHORT_COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+SHORT_HALF_PI = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+SHORT_ROUND = 12582912.0  # 1.5 * 2^23
 
-def sincos(lanes: int, T: str) -> str:
-    """IR of `{sin, cos} sincos(x)`: x = n pi/2 + r by two fused steps, polynomials in r, and the quadrant's signs."""
-    N = "i64" if lanes == 1 else f"<{lanes} x i64>"
-    B = "i1" if lanes == 1 else f"<{lanes} x i1>"
-    suffix = "f64" if lanes == 1 else f"v{lanes}f64"
 
-    def c(value: float) -> str:
-        return constant(value, lanes)
-
-    def n(value: int) -> str:
-        return str(value) if lanes == 1 else f"splat (i64 {value})"
+def sincos(numbers: Numbers) -> str:
+    """IR of `{sin, cos} sincos(x)`: x = n pi/2 + r by fused steps, polynomials in r, and the quadrant's signs."""
+    T, N, B, suffix, c, n = numbers.T, numbers.N, numbers.B, numbers.suffix, numbers.constant, numbers.integer
+    long = numbers.real == "double"
+    sines, cosines = (SIN, COS) if long else (SHORT_SIN, SHORT_COS)
+    rounding = ROUND if long else SHORT_ROUND
 
     def polynomial(name: str, coefficients: tuple[float, ...]) -> list[str]:
         lines, last = [], c(coefficients[0])
@@ -46,24 +98,29 @@ def sincos(lanes: int, T: str) -> str:
             last = f"%{name}a{i}"
         return lines
 
+    parts = HALF_PI if long else SHORT_HALF_PI
+    rests = ["%x", *(f"%r{i}" for i in range(len(parts) - 1)), "%r"]
+    reduced = [
+        f"  {after} = call {T} @llvm.fma.{suffix}({T} %minus, {T} {c(part)}, {T} {before})"
+        for part, (before, after) in zip(parts, pairwise(rests), strict=True)
+    ]
     lines = [
         f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})",
         f"define internal {{{T}, {T}}} @sincos({T} %x) alwaysinline {{",
         f"  %turns = fmul {T} %x, {c(2 / 3.141592653589793)}",
-        f"  %shifted = fadd {T} %turns, {c(ROUND)}",
+        f"  %shifted = fadd {T} %turns, {c(rounding)}",
         f"  %bits = bitcast {T} %shifted to {N}",
-        f"  %n = fsub {T} %shifted, {c(ROUND)}",
+        f"  %n = fsub {T} %shifted, {c(rounding)}",
         f"  %minus = fneg {T} %n",
-        f"  %r0 = call {T} @llvm.fma.{suffix}({T} %minus, {T} {c(HALF_PI[0])}, {T} %x)",
-        f"  %r = call {T} @llvm.fma.{suffix}({T} %minus, {T} {c(HALF_PI[1])}, {T} %r0)",
+        *reduced,
         f"  %z = fmul {T} %r, %r",
-        *polynomial("s", SIN),
-        *polynomial("c", COS),
+        *polynomial("s", sines),
+        *polynomial("c", cosines),
         f"  %rz = fmul {T} %r, %z",
-        f"  %s0 = fmul contract {T} %rz, %sa4",
+        f"  %s0 = fmul contract {T} %rz, %sa{len(sines) - 2}",
         f"  %s = fadd contract {T} %r, %s0",
         f"  %zz = fmul {T} %z, %z",
-        f"  %c0 = fmul contract {T} %zz, %ca4",
+        f"  %c0 = fmul contract {T} %zz, %ca{len(cosines) - 2}",
         f"  %h = fmul {T} %z, {c(0.5)}",
         f"  %c1 = fsub {T} %c0, %h",
         f"  %c = fadd {T} {c(1.0)}, %c1",
@@ -76,7 +133,7 @@ def sincos(lanes: int, T: str) -> str:
     for half, source, quadrant in (("first", "%first", "%bits"), ("second", "%second", "%next")):
         lines += [
             f"  %{half}two = and {N} {quadrant}, {n(2)}",
-            f"  %{half}sign = shl {N} %{half}two, {n(62)}",
+            f"  %{half}sign = shl {N} %{half}two, {n(numbers.bits - 2)}",
             f"  %{half}raw = bitcast {T} {source} to {N}",
             f"  %{half}xor = xor {N} %{half}raw, %{half}sign",
             f"  %{half}signed = bitcast {N} %{half}xor to {T}",

@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from flexarm.native.kernel import target_machine
 from flexarm.native.language import Floats, Words
+from flexarm.native.sincos import Real
 
 I64, DOUBLE, POINTER, BIT, VOID = ir.IntType(64), ir.DoubleType(), ir.PointerType(), ir.IntType(1), ir.VoidType()
 ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
@@ -39,15 +40,26 @@ def optimized(*functions: Callable[..., Any]) -> str:
     return str(module)
 
 
-def ir_of(*functions: Callable[..., Any]) -> str:
-    """LLVM IR of the functions and of those that they call, each under its own name."""
-    module = _Module()
+def ir_of(*functions: Callable[..., Any], real: Real = "double", elsewhere: tuple[Callable[..., Any], ...] = ()) -> str:
+    """LLVM IR of the functions and of those that they call, each under its own name.
+
+    Numbers are doubles or floats; functions `elsewhere` are called by their names and stand in another module.
+    """
+    module = _Module(real)
+    for function in elsewhere:
+        module.declared(function)
+    module.pending.clear()
     for function in functions:
         module.declared(function)
     while module.pending:
         function, tree = module.pending.pop()
         _Translation(module, function, tree)
     return str(module.ir)
+
+
+def aligned(kind: Any) -> int:
+    """At what multiples of a byte a value in an array lies at least."""
+    return 4 if kind == REALS["float"] else 8
 
 
 @final
@@ -58,15 +70,17 @@ class _Pointer:
         self.address, self.kind = address, kind
 
 
-KINDS = {"int": I64, "float": DOUBLE, "Floats": POINTER, "Words": POINTER, "None": VOID}
-POINTED = {"Floats": DOUBLE, "Words": I64}
+REALS = {"double": DOUBLE, "float": ir.FloatType()}
+KINDS = {"int": I64, "Floats": POINTER, "Words": POINTER, "None": VOID}
 PLAIN: dict[Any, str] = {int: "int", float: "float", Floats: "Floats", Words: "Words"}
 
 
-def _kind(annotation: str, names: dict[str, Any]) -> tuple[Any, Any]:
+def _kind(annotation: str, names: dict[str, Any], real: Any) -> tuple[Any, Any]:
     """The type of a value and, of a pointer, what it points at: a type, a record, or a list of one for its address."""
+    if annotation == "float":
+        return real, None
     if annotation in KINDS:
-        return KINDS[annotation], POINTED.get(annotation)
+        return KINDS[annotation], {"Floats": real, "Words": I64}.get(annotation)
     if annotation.startswith("Sequence["):
         return POINTER, [names[annotation.removeprefix("Sequence[").removesuffix("]")]]
     return POINTER, names[annotation]
@@ -76,8 +90,9 @@ def _kind(annotation: str, names: dict[str, Any]) -> tuple[Any, Any]:
 class _Module:
     """The functions met so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, real: Real) -> None:
         self.ir = ir.Module("loops")
+        self.real = REALS[real]
         self.known: dict[Callable[..., Any], tuple[ir.Function, list[tuple[Any, Any]]]] = {}
         self.pending: list[tuple[Callable[..., Any], ast.FunctionDef]] = []
 
@@ -92,8 +107,8 @@ class _Module:
             tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
             assert isinstance(tree, ast.FunctionDef)
             names = function.__globals__
-            kinds = [_kind(ast.unparse(a.annotation), names) for a in tree.args.args if a.annotation]
-            value = KINDS[ast.unparse(tree.returns) if tree.returns else "None"]
+            kinds = [_kind(ast.unparse(a.annotation), names, self.real) for a in tree.args.args if a.annotation]
+            value, _ = _kind(ast.unparse(tree.returns) if tree.returns else "None", names, self.real)
             made = ir.Function(self.ir, ir.FunctionType(value, [kind for kind, _ in kinds]), function.__name__)
             self.known[function] = made, kinds
             self.pending.append((function, tree))
@@ -105,7 +120,7 @@ class _Translation:
     """The body of one function."""
 
     def __init__(self, module: _Module, function: Callable[..., Any], tree: ast.FunctionDef):
-        self.module, self.globals = module, function.__globals__
+        self.module, self.globals, self.real = module, function.__globals__, module.real
         self.function, kinds = module.declared(function)
         self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.b = ir.IRBuilder(self.function.append_basic_block("body"))
@@ -147,8 +162,8 @@ class _Translation:
     def on_AugAssign(self, s: ast.AugAssign) -> None:
         if isinstance(s.target, ast.Subscript):
             address, kind = self.target(s.target)
-            value = self.binary(s.op, self.b.load(address, align=8, typ=kind), self.value(s.value))
-            self.b.store(self.like(kind, value), address, align=8)
+            value = self.binary(s.op, self.b.load(address, align=aligned(kind), typ=kind), self.value(s.value))
+            self.b.store(self.like(kind, value), address, align=aligned(kind))
         elif isinstance(s.target, ast.Attribute):
             assert not self.lane, ONE
             address, kind, _ = self.field(s.target)
@@ -240,7 +255,7 @@ class _Translation:
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Subscript):
             address, kind = self.target(target)
-            self.b.store(self.like(kind, value), address, align=8)
+            self.b.store(self.like(kind, value), address, align=aligned(kind))
         elif isinstance(target, ast.Attribute):
             assert not self.lane, ONE
             address, kind, _ = self.field(target)
@@ -265,7 +280,7 @@ class _Translation:
             value = self.b.load(place, typ=kind)
             return _Pointer(value, pointed) if pointed is not None else value
         value = self.globals[name]
-        return I64(value) if isinstance(value, int) else DOUBLE(value) if isinstance(value, float) else value
+        return I64(value) if isinstance(value, int) else self.real(value) if isinstance(value, float) else value
 
     # -- expressions
 
@@ -276,7 +291,7 @@ class _Translation:
         return self.get(e.id)
 
     def of_Constant(self, e: ast.Constant) -> Any:
-        return I64(e.value) if isinstance(e.value, int) else DOUBLE(e.value)
+        return I64(e.value) if isinstance(e.value, int) else self.real(e.value)
 
     def of_BinOp(self, e: ast.BinOp) -> Any:
         return self.binary(e.op, self.value(e.left), self.value(e.right))
@@ -327,14 +342,14 @@ class _Translation:
         address, kind = self.element(e)
         if isinstance(kind, list):
             return _Pointer(self.b.load(address, typ=POINTER), kind[0])
-        return self.b.load(address, align=8, typ=kind)
+        return self.b.load(address, align=aligned(kind), typ=kind)
 
     def element(self, e: ast.Subscript) -> tuple[Any, Any]:
         """Where x[i] lies, and its kind; in a loop over lanes, by the loop's counter, several at once."""
         base = self.value(e.value)
         if not (isinstance(e.slice, ast.Name) and e.slice.id == self.lane):
             return self.at(base, self.value(e.slice)), base.kind
-        assert base.kind == DOUBLE, "lanes are of numbers"
+        assert base.kind == self.real, "lanes are of numbers"
         return self.at(base, self.b.load(self.names[self.lane][0], typ=I64)), WIDE
 
     def target(self, e: ast.Subscript) -> tuple[Any, Any]:
@@ -353,7 +368,7 @@ class _Translation:
         base = self.value(e.value)
         place, kind = next((i, f.type) for i, f in enumerate(fields(base.kind)) if f.name == e.attr)
         if kind in PLAIN:
-            found = _kind(PLAIN[kind], {})
+            found = _kind(PLAIN[kind], {}, self.real)
         else:  # a record, or where the address of one lies
             found = (POINTER, list(get_args(kind)) or kind)
         return self.b.gep(base.address, [I64(place)], source_etype=I64), *found
@@ -366,14 +381,14 @@ class _Translation:
             kind = ir.FunctionType(VOID, [each.type for each in plain])
             return self.b.call(_Callee(self.b.inttoptr(x[0], POINTER), kind), plain)
         if name == "float":
-            return self.like(DOUBLE, x[0])
+            return self.like(self.real, x[0])
         if name == "int":
             return self.b.fptosi(x[0], I64)
         if name in ("sqrt", "abs"):
             kind = f"llvm.{'sqrt' if name == 'sqrt' else 'fabs'}"
             if x[0].type == WIDE:
                 return self.b.call(self.module.in_lanes(f"{kind}.v{WIDE.count}f64"), x)
-            return self.b.call(self.module.ir.declare_intrinsic(kind, [DOUBLE]), [self.like(DOUBLE, x[0])])
+            return self.b.call(self.module.ir.declare_intrinsic(kind, [self.real]), [self.like(self.real, x[0])])
         if name in ("min", "max"):
             first, second = self.alike(*x)
             compare = self.b.icmp_signed if first.type == I64 else self.b.fcmp_ordered
@@ -387,10 +402,10 @@ class _Translation:
 
     def binary(self, op: ast.operator, x: Any, y: Any) -> Any:
         if isinstance(op, ast.Pow):
-            power = self.module.ir.declare_intrinsic("llvm.pow", [DOUBLE])
-            return self.b.call(power, [self.like(DOUBLE, x), self.like(DOUBLE, y)])
+            power = self.module.ir.declare_intrinsic("llvm.pow", [self.real])
+            return self.b.call(power, [self.like(self.real, x), self.like(self.real, y)])
         if isinstance(op, ast.Div):
-            kind = WIDE if WIDE in (x.type, y.type) else DOUBLE
+            kind = WIDE if WIDE in (x.type, y.type) else self.real
             return self.b.fdiv(self.like(kind, x), self.like(kind, y), flags=FAST)
         x, y = self.alike(x, y)
         assert not isinstance(op, ast.FloorDiv | ast.Mod) or x.type == I64, "integers alone are divided so"
@@ -402,21 +417,21 @@ class _Translation:
         return getattr(self.b, plain)(x, y) if x.type == I64 else getattr(self.b, f"f{plain}")(x, y, flags=FAST)
 
     def alike(self, x: Any, y: Any) -> tuple[Any, Any]:
-        kind = x.type if x.type == y.type else WIDE if WIDE in (x.type, y.type) else DOUBLE
+        kind = x.type if x.type == y.type else WIDE if WIDE in (x.type, y.type) else self.real
         return self.like(kind, x), self.like(kind, y)
 
     def like(self, kind: Any, value: Any) -> Any:
         if value.type == kind:
             return value
         if kind == WIDE:
-            none, number = WIDE(ir.Undefined), self.like(DOUBLE, value)
+            none, number = WIDE(ir.Undefined), self.like(self.real, value)
             one = self.b.insert_element(none, number, ir.IntType(32)(0))
             return self.b.shuffle_vector(one, none, ir.VectorType(ir.IntType(32), WIDE.count)([0] * WIDE.count))
-        assert kind == DOUBLE and value.type == I64, "a name or a place has one kind"
-        return self.b.sitofp(value, DOUBLE)
+        assert kind == self.real and value.type == I64, "a name or a place has one kind"
+        return self.b.sitofp(value, self.real)
 
     def at(self, base: _Pointer, i: Any) -> Any:
-        return self.b.gep(base.address, [i], source_etype=I64)  # 8 bytes, whatever lies there
+        return self.b.gep(base.address, [i], source_etype=self.real if base.kind == self.real else I64)
 
     # -- conditions
 

@@ -1,7 +1,7 @@
 """Kernels some of whose inputs are constants that follow from parameters: w = prologue(p)."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
@@ -47,6 +47,16 @@ class At:
         rows = p.reshape(-1, p.shape[-1])
         found = self._prologue.one(rows[0])[None] if len(rows) == 1 else self._prologue.many(rows)
         return found.reshape(*p.shape[:-1], found.shape[-1])
+
+    @property
+    def key(self) -> str:
+        """What the kernel of x and w is made from."""
+        return self._kernel.key
+
+    @property
+    def trace(self) -> "Callable[[], Any]":
+        """Its function."""
+        return self._kernel.trace
 
     @property
     def code(self) -> "Code":

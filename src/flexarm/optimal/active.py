@@ -66,7 +66,7 @@ def _used(model: Model, motion: OptimalMotion, limits: Limits) -> Iterator[tuple
     rates = np.abs(motion.qd[:, list(arm.joints)])
     yield "joint_rate", joints, rates >= (1 - ROUGH) * limits.sizes("joint_rate", len(joints))
     for each in measures(model, limits):
-        y = np.array(each.function.map(len(motion.q))(motion.q.T)).T
+        y = each.along(motion.q)
         width = each.upper - each.lower
         near = ROUGH * np.where(np.isfinite(width), width, np.ptp(y, axis=0))
         yield each.name, list(each.rows), (y <= each.lower + near) | (y >= each.upper - near)

@@ -7,7 +7,7 @@ of slopes C at them, and h its share of T,
     h T x_dot_j = sum_k C_kj x_k,        0 = residual(q_j, qd_j, s_j, u, z_j),
 
 so the residual, which is inverse dynamics and much shorter than forward dynamics, is asked at single points, and T
-stands in products of two unknowns alone.
+stands in products of two unknowns alone. Source: L. T. Biegler, Nonlinear Programming (SIAM 2010), chapter 10.
 """
 
 from dataclasses import dataclass
@@ -260,15 +260,16 @@ class Grid:
         return block("together", function, self.durations[None], lower=duration, upper=duration)
 
     def slopes(self, most: Array) -> Block:
-        """|du/dt| <= most, (m,), of inputs that are straight lines."""
+        """|du/dt| <= most, (m,), of inputs that are straight lines, those with a limit."""
         import casadi as ca
 
-        m = self.widths[2]
+        kept = np.isfinite(most)
+        m = int(kept.sum())
         T, begin, end = ca.SX.sym("T"), ca.SX.sym("u", m), ca.SX.sym("u_end", m)
-        far = T * self.share * ca.DM(most)
+        far = T * self.share * ca.DM(most[kept])
         y = ca.vertcat(end - begin - far, begin - end - far)
         function = ca.Function("slopes", [ca.vertcat(T, begin, end), ca.SX.sym("c", 0)], [y])
-        places = np.hstack([self.lasts, self.inputs[:-1], self.inputs[1:]])
+        places = np.hstack([self.lasts, self.inputs[:-1, kept], self.inputs[1:, kept]])
         return block("torque_rate", function, places, lower=-np.inf, upper=0.0)
 
     def stays(self, name: str, expression: Any, lower: Array, upper: Array) -> Block:

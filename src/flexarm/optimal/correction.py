@@ -3,7 +3,9 @@
 A grid is as good as its steps are short beside the arm's fastest modes; the native run knows no grid. So the motion on
 a grid is taken as multiple shooting: by Newton's method the gaps between the end of an interval, as the arm itself runs
 it, and the beginning of the next are closed, with the smallest change of inputs and durations that the limits allow.
-Then the same without gaps, as one run from the start.
+Then the same without gaps, as one run from the start. Source: Bock & Plitt, A multiple shooting algorithm for direct
+solution of optimal control problems (IFAC 1984); steps down the cost are those of successive quadratic programs whose
+Hessian is the weight of a step's length.
 """
 
 import warnings
@@ -23,14 +25,23 @@ Array = np.ndarray
 ROUNDS = 12
 """Newton steps with gaps, and as many without."""
 
-BACK = 6
-"""Times that a step is halved."""
+HALVINGS = 6
+"""Times that a step is halved, and with none of these lengths good enough no motion is found."""
+
+GOOD = 0.3
+"""Of what a whole step promises to first order: a step that takes so much away, for its length, is taken."""
+
+CLOSED = 10.0
+"""Times what a motion may miss: gaps so small are closed well enough to go on without them."""
 
 DESCENTS = 20
 """Steps down the cost, with those that failed."""
 
 LANDING, FRESH = 8, 2
-"""Corrections after a step down the cost, most of them with the slopes at its beginning."""
+"""Corrections after a step down the cost, and how many of them with slopes of their own, not those at its beginning."""
+
+STAYED = 0.7
+"""What a correction with old slopes must take away for these to be kept."""
 
 ENOUGH = 5e-5
 """Relative gain of a step down the cost that is not worth another."""
@@ -38,37 +49,40 @@ ENOUGH = 5e-5
 LONGEST, SHORTEST = 1e-3, 1e3
 """Weights of a step's length: the least, and the most that is tried."""
 
+LONGER, SHORTER = 3.0, 6.0
+"""By so much that weight falls after a step that was good, and grows after one that was not."""
 
-def corrected(plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float) -> Course | None:
-    """A course whose native runs end where they should, within `goal` [m] beyond the boxes of the goals; None where
-    Newton's method does not find it."""
+
+def corrected(plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float) -> Seen | None:
+    """A course whose native runs end where they should, within `goal` [m] beyond the boxes of the goals, as it was seen
+    to; None where Newton's method does not find it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # trials may leave what is sound
-            closed = _closed(plants, course, allowed, 10 * goal, whole=False)
-            return closed and _closed(plants, closed, allowed, goal, whole=True)
+            closed = _closed(plants, course, allowed, CLOSED * goal, whole=False)
+            return closed and _closed(plants, closed.course, allowed, goal, whole=True)
     except FlexarmError:
         return None
 
 
-def _closed(plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float, whole: bool) -> Course | None:
+def _closed(plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float, whole: bool) -> Seen | None:
     """Newton's method, each step as long as it does good."""
     now, active = seen(plants, course, whole), _none(plants)
     for _ in range(ROUNDS):
         if now.off <= goal:
-            return now.course
+            return now
         taken = step(plants, now, ways(plants, now.course, allowed), allowed, active)
         if taken is None:
             return None
-        for halved in range(BACK):
+        for halved in range(HALVINGS):
             share = 0.5**halved
             trial = seen(plants, moved(plants, now.course, taken, share, allowed), whole)
-            if trial.off < (1 - 0.3 * share) * now.off:
+            if trial.off < (1 - GOOD * share) * now.off:
                 break
         else:
             return None
         now = trial
-    return now.course if now.off <= goal else None
+    return now if now.off <= goal else None
 
 
 def _none(plants: Sequence[Plant]) -> Active:
@@ -85,7 +99,8 @@ class Pressed:
     inputs : (N, m) or (N + 1, m)
         Positive where the upper limit is active, negative where the lower is.
     within : dict of (N,)
-        Of the other limits, by name: the size of the largest at the end of each interval.
+        Of the other limits, by name: the size of the largest at the end of each interval; at `torque_rate` per unit of
+        the input's change.
     """
 
     inputs: Array
@@ -93,12 +108,13 @@ class Pressed:
 
 
 def improved(
-    plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float, expense: Expense, stop: Any
-) -> tuple[Course, Pressed]:
-    """Steps down the cost, each from one motion that the arms make to another, until they gain no more."""
+    plants: Sequence[Plant], now: Seen, allowed: Allowed, goal: float, expense: Expense, stop: Any
+) -> tuple[Seen, Pressed]:
+    """Steps down the cost, each from one motion that the arms make to another, as `corrected` has seen the first, until
+    they gain no more."""
+    course, active, pace, pressed = now.course, _none(plants), 1.0, None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        now, active, pace, pressed = seen(plants, course, whole=True), _none(plants), 1.0, None
         found, (cost, gradient) = ways(plants, course, allowed), expense.of(course)
         sizes = np.append(np.tile(allowed.sizes, len(course.u)), np.ones(len(course.durations)))
         for _ in range(DESCENTS):
@@ -110,13 +126,13 @@ def improved(
             trial = taken and _landed(plants, now, taken, found, allowed, goal)
             new = expense.of(trial.course)[0] if trial else np.inf
             if trial is None or not new < cost:
-                pace *= 6.0
+                pace *= SHORTER
                 continue
-            gain, pace, now = 1.0 - new / cost, max(pace / 3.0, LONGEST), trial
+            gain, pace, now = 1.0 - new / cost, max(pace / LONGER, LONGEST), trial
             found, (cost, gradient) = ways(plants, now.course, allowed), expense.of(now.course)
             if gain < ENOUGH:
                 break
-    return now.course, pressed or Pressed(np.zeros_like(course.u), {})
+    return now, pressed or Pressed(np.zeros_like(course.u), {})
 
 
 def _landed(
@@ -132,7 +148,7 @@ def _landed(
                 return now
             back = step(plants, now, found, allowed, active)
             trial = back and seen(plants, moved(plants, now.course, back, 1.0, allowed), whole=True)
-            if trial is not None and trial.off < 0.3 * now.off:
+            if trial is not None and trial.off < (1 - STAYED) * now.off:
                 now = trial
             elif fresh < FRESH:
                 found, fresh = ways(plants, now.course, allowed), fresh + 1

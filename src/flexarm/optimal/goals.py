@@ -1,7 +1,8 @@
 """Where the joints must stand so that the tip is at a place, the arm at rest and sagging as it does.
 
 The tip of the arm in equilibrium is a function of the joints that are held. Its slope is that of the tip times that of
-the equilibrium (implicit function theorem), so a damped Gauss-Newton method finds the joints, from several beginnings.
+the equilibrium (implicit function theorem), so a Gauss-Newton method in a trust region finds the joints, from several
+beginnings: SciPy's `least_squares` (Branch, Coleman & Li, SIAM J. Sci. Comput. 21, 1999).
 """
 
 from collections.abc import Mapping
@@ -195,7 +196,9 @@ class Sought:
         high = np.where(np.isfinite(self.ranges[:, 1]), self.ranges[:, 1], self.near + around)
         others = np.random.default_rng(1).uniform(low, high, (BEGINNINGS, len(self.near)))
         found = [x for x in (self.near, *others) if np.isfinite(self.missed(x)).all()]
-        return found or [self.standing(self.near)]
+        if not found:
+            self.standing(self.near)  # raises, and says why
+        return found
 
     def solved(self, begin: Array, staying: bool = False) -> Array:
         """The joints from a beginning; `staying` near counts a little beside the goal."""

@@ -96,8 +96,8 @@ class Limits(Described):
     link_radius : float or (links,)
         Of those capsules [m]; default 0, the centre line alone.
 
-    All but the first four are functions of the configuration alone. They hold at the points of the grid, and between
-    these as nearly as it is fine.
+    All but the first four are functions of the configuration alone. These and limits of joints hold at the ends of the
+    search's intervals, and between them as nearly as these are short.
     """
 
     torque: Sizes = None

@@ -54,6 +54,10 @@ class Measure:
         """y at one configuration, (k,)."""
         return np.array(self.function(q)).ravel()
 
+    def along(self, q: Array) -> Array:
+        """y at configurations (k, nq), (k, rows)."""
+        return np.array(self.function.map(len(q))(np.ascontiguousarray(q.T))).T
+
     def beyond(self, q: Array) -> str | None:
         """Which number of y is beyond its bounds at a configuration, and what they are, as a message says it."""
         y = self.values(q)

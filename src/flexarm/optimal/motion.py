@@ -1,7 +1,7 @@
 """An optimal motion: a reference of the joints with its torques, and an account of how it was found."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -11,10 +11,6 @@ from flexarm.simulation.inputs import Piecewise, Table
 from flexarm.trajectory.reference import share
 
 Array = np.ndarray
-
-
-ROWS = ("q", "qd", "u", "on_inputs")
-"""Of a motion, one at each of its times."""
 
 
 @final
@@ -38,10 +34,12 @@ class OptimalMotion:
         Multipliers of the limits on the inputs: positive where the upper one is active, negative where the lower is;
         per unit of input, of the cost. Where the motion is the fastest they change sign as the switching function does.
     on_limits : dict
-        Of the other limits, by name: the largest multiplier of each at every point of the grid.
+        Of the other limits that are given, by name: the size of the largest multiplier of each in every interval,
+        (k - 1,); per unit of what is limited, of the cost, at `torque_rate` per unit of the input's change.
     report : dict
         `cost`; `end_error` [m], by which the tip misses its place at the end; `residual` [m], how far
-        it then swings with the drives held; `end_rate`, the largest rate left; `intervals`; `steps` of the solver;
+        it then swings with the drives held, zero of a free base, of which it is not looked at; `end_rate`, the largest
+        rate left; `intervals` of the search, over each of which inputs are held or straight; `steps` of the solver;
         `status`; `rigid_duration` [s], the fastest motion's of the same arm without flexibility, where the time is
         minimised.
     """
@@ -86,40 +84,16 @@ class OptimalMotion:
         return f"an optimal motion from {first} to {last} in {self.duration!r} s, joints' motion {digest}"
 
 
-def joined(motions: Sequence[OptimalMotion]) -> OptimalMotion:
-    """Motions one after the other, each beginning where the one before ends."""
-    first, last = motions[0], motions[-1]
-    times = np.concatenate([[0.0], *(x.times[1:] + t for x, t in zip(motions, _begins(motions), strict=True))])
-    rows = {name: np.vstack([*(getattr(x, name)[:-1] for x in motions), getattr(last, name)[-1:]]) for name in ROWS}
-    names = dict.fromkeys(name for each in motions for name in each.on_limits)
-    nothing = [np.zeros(len(each.times) - 1) for each in motions]
-    on_limits = {
-        name: np.concatenate([x.on_limits.get(name, none) for x, none in zip(motions, nothing, strict=True)])
-        for name in names
-    }
-    report = dict(last.report)
-    for name, found in report.items():
-        each = [x.report[name] for x in motions]
-        if name in ("end_error", "residual", "end_rate"):
-            report[name] = max(each)
-        elif not isinstance(found, str):
-            report[name] = None if None in each else sum(each)
-    pieces = np.concatenate([each.pieces for each in motions])
-    return OptimalMotion(times, **rows, linear=first.linear, pieces=pieces, on_limits=on_limits, report=report)
-
-
-def _begins(motions: Sequence[OptimalMotion]) -> Array:
-    return np.cumsum([0.0, *(each.duration for each in motions[:-1])])
-
-
 def torques(times: Array, u: Array, linear: bool) -> Piecewise | Table:
     """Inputs (k, m) from times on: straight lines between these, or held."""
     return Table(times, u, "linear") if linear else Piecewise(times, u)
 
 
 def hermite(h: Array, q: Array, qd: Array, after: Array, before: Array) -> Array:
-    """Polynomials of degree five (k - 1, 6, joints) in the share passed, of coordinates and rates (k, joints) at the
-    ends, and accelerations (k - 1, joints) at the beginning and at the end of each interval."""
+    """Polynomials of degree five (k - 1, 6, joints) in the share s passed of intervals of lengths h (k - 1,), of
+    coordinates and rates (k, joints) at the ends, and accelerations (k - 1, joints) at the beginning and at the end of
+    each. Quintic Hermite interpolation: what D, V, A are short of beyond the beginning's own parabola, at s = 1, is the
+    cubic to quintic terms' a + b + c, 3 a + 4 b + 5 c, 6 a + 12 b + 20 c."""
     h = h[:, None]
     begin, way, bend = q[:-1], qd[:-1] * h, after * h**2
     D, V, A = q[1:] - begin - way - bend / 2, qd[1:] * h - way - bend, before * h**2 - bend

@@ -2,7 +2,7 @@
 
 Direct transcription asks the same few functions at hundreds of points. A `Block` is one of them and the places of its
 variables; its slopes are found once, as expressions of a single point, and mapped over all, so that the sparse Jacobian
-and Hessian are gathered and not searched for.
+and Hessian are gathered and not searched for. IPOPT (Waechter & Biegler, Math. Program. 106, 2006) solves the program.
 """
 
 from collections.abc import Mapping, Sequence

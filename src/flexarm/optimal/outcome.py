@@ -1,6 +1,6 @@
 """What a search has found: the motion that the torques make natively, and where it ends."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from flexarm.optimal.correction import Pressed
 from flexarm.optimal.measures import MEASURED
 from flexarm.optimal.motion import OptimalMotion, hermite
 from flexarm.optimal.nlp import Program, Solved
+from flexarm.optimal.program import grids
 from flexarm.optimal.shooting import run
 from flexarm.optimal.task import Task
 from flexarm.simulation.inputs import PrescribedMotion
@@ -25,6 +26,9 @@ EXACT: dict[str, Any] = {"progress": False, "rtol": 1e-10, "atol": 1e-12}
 
 DENSE = 320
 """Intervals of what is given of a motion, at the least."""
+
+SLOWEST = 1e-6
+"""Frequencies above swing [rad/s]; what is slower has no period to wait for."""
 
 SETTLING = 2.0
 """Periods of the slowest mode for which what is left of vibrations is looked at."""
@@ -51,6 +55,27 @@ def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping
     return OptimalMotion(times, q, qd, u, task.linear, pieces, pressed.inputs, pressed.within, found)
 
 
+def joined(task: Task, motions: Sequence[OptimalMotion]) -> OptimalMotion:
+    """Motions one after the other as the native run of them all has them: what one leaves the next carries on."""
+    begins = np.cumsum([0.0, *(each.duration for each in motions)])
+    times = np.append(np.concatenate([x.times[:-1] + t for x, t in zip(motions, begins, strict=False)]), begins[-1])
+    u, on_inputs = (
+        np.vstack([*(getattr(x, name)[:-1] for x in motions), getattr(motions[-1], name)[-1:]])
+        for name in ("u", "on_inputs")
+    )
+    nothing = [np.zeros(len(each.times) - 1) for each in motions]
+    on_limits = {
+        name: np.concatenate([x.on_limits.get(name, none) for x, none in zip(motions, nothing, strict=True)])
+        for name in dict.fromkeys(name for each in motions for name in each.on_limits)
+    }
+    sums: dict[str, Any] = {}
+    for name in ("cost", "steps", "rigid_duration", "intervals"):
+        each = [x.report[name] for x in motions]
+        sums[name] = None if None in each else sum(each)
+    whole = motion(task, times, u, Pressed(on_inputs, on_limits), {**motions[-1].report, **sums})
+    return replace(whole, report={**whole.report, "intervals": sums["intervals"]})
+
+
 def _dense(times: Array, u: Array, pressed: Pressed, linear: bool) -> tuple[Array, Array, Pressed]:
     """The same at times between the times too, so that what follows the motion knows its vibrations."""
     N = len(times) - 1
@@ -68,11 +93,23 @@ def _run(task: Task, times: Array, u: Array) -> tuple[Array, Array, Array]:
     return run(task.model, begin, times, u, task.linear, EXACT)
 
 
-def on_grid(grid: Grid, program: Program, solved: Solved) -> Pressed:
+def on_grid(task: Task, grid: Grid, program: Program, solved: Solved) -> Pressed:
     """The multipliers of a grid's motion."""
-    names = ("torque_rate", *MEASURED)
-    rows = {name: solved.on_rows[own] for name, own in program.rows.items() if name in names}
-    on_limits = {name: np.abs(each).reshape(grid.intervals, -1).max(axis=1) for name, each in rows.items()}
+    on_limits: dict[str, Array] = {}
+    for row, own in program.rows.items():
+        name = row.partition(", arm ")[0]
+        if name in ("torque_rate", *MEASURED):
+            largest = np.abs(solved.on_rows[own]).reshape(grid.intervals, -1).max(axis=1)
+            on_limits[name] = np.maximum(on_limits.get(name, 0.0), largest)
+    placed = grid.nodes[grid.intervals // grid.stretches :: grid.intervals // grid.stretches]
+    joints = {"joint_range": task.joints, "joint_rate": [task.model.nq + i for i in task.model.arm.joints]}
+    for name, limited in joints.items():
+        if getattr(task.limits, name) is None:
+            continue
+        for each in grids(task, grid):
+            places = np.concatenate([each.x, each.nodes[1:, None]], axis=1)[..., limited]
+            on = np.where(np.isin(places, placed), 0.0, np.abs(solved.on_bounds[places]))  # there the arm has its place
+            on_limits[name] = np.maximum(on_limits.get(name, 0.0), on.reshape(grid.intervals, -1).max(axis=1))
     return Pressed(solved.on_bounds[grid.inputs], on_limits)
 
 
@@ -83,7 +120,7 @@ def _ending(task: Task, q: Array, qd: Array) -> dict[str, float]:
     if model.arm.free:
         wanted = model.tip(np.concatenate([q[:7], task.end[7:]]))[:3, 3]
     error = float(np.linalg.norm(model.tip(q)[:3, 3] - wanted))
-    slow = [omega for omega in model.frequencies(task.end) if omega > 1e-6]
+    slow = [omega for omega in model.frequencies(task.end) if omega > SLOWEST]
     residual = 0.0
     if slow and not model.arm.free:
         held, still = q.copy(), qd.copy()

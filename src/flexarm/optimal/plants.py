@@ -21,6 +21,12 @@ Array = np.ndarray
 ROUGH = 1e-3
 """By so much of it a peak may grow when a motion is corrected."""
 
+LEAST_REACH = 1e-3
+"""Of an arm whose tip ends at its base [m]: what states are moved by is a share of the reach."""
+
+BEYOND = 0.1
+"""Of the tolerance, by which native runs may miss what is asked of them; with `LEFT` it leaves some to the swing."""
+
 FINER = 2
 """Intervals of a course in one of the grid."""
 
@@ -63,12 +69,13 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
     sizes = np.where(np.isfinite(task.torque), task.torque, np.maximum(np.abs(u).max(axis=0), 1e-9))
     slopes = task.limits.sizes("torque_rate", len(sizes))
     allowed = Allowed(sizes, task.torque, slopes, task.held, task.duration is not None)
-    goal = 0.1 * task.tolerance
-    course = corrected(plants, Course(known.durations, u, tuple(x)), allowed, goal)
-    if course is None:
+    goal = BEYOND * task.tolerance
+    landed = corrected(plants, Course(known.durations, u, tuple(x)), allowed, goal)
+    if landed is None:
         return None
     expense = Expense(task.weights, task.scale)
-    course, pressed = improved(plants, course, allowed, goal, expense, stop)
+    best, pressed = improved(plants, landed, allowed, goal, expense, stop)
+    course = best.course
     sharp = polished(plants, course, pressed, allowed, goal, expense, stop) if _is_fastest(task) else None
     if sharp is None:
         return Shot(course.times, course.u, pressed, expense.of(course)[0])
@@ -93,18 +100,19 @@ def _plant(task: Task, peaks: Sequence[Measure], intervals: int, pace: float) ->
     box, still = np.full(2 * n, LEFT * task.tolerance / n), np.zeros(n)
     joints, count = task.joints, len(task.joints)
     ranges, rates = task.limits.ranges(count), task.limits.sizes("joint_rate", count)
-    within = [
+    bounded = [
         _rows(joints, ranges[:, 0], ranges[:, 1], n, "joint_range"),
         _rows([n + i for i in model.arm.joints], -rates, rates, n, "joint_rate"),
         *(_measured(each) for each in [*task.measures, *peaks]),
     ]
+    within = [each for each in bounded if len(each.lower)]
     reach = float(np.linalg.norm(model.tip(task.end)[:3, 3] - model.frames(task.end)[0][:3, 3]))
     asked = slice(0 if task.placed else len(joints), None)  # the first rows are how far the joints are off
     goals = [Goal(intervals, metres[asked], np.append(task.end, still), box[asked])]
     stretch, some = intervals // (len(task.through) + 1), np.eye(2 * n)[joints]
     for i, q in enumerate(task.through if task.placed else ()):
         goals.append(Goal((i + 1) * stretch, some, np.append(q, still), box[:count]))
-    return Plant(model, np.append(task.start, still), metres, max(reach, 1e-3), goals, within)
+    return Plant(model, np.append(task.start, still), metres, max(reach, LEAST_REACH), goals, within)
 
 
 def _rows(places: list[int], lower: Array, upper: Array, n: int, name: str) -> Within:

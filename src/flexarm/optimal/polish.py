@@ -1,7 +1,8 @@
 """Switches of a motion whose inputs are at their limits all the way: their times, instead of inputs held on a grid.
 
 On a grid a switch within an interval shows as an input between its limits there. The arcs between switches, each with
-inputs at their limits and a duration of its own, are the same problem with the durations alone as unknowns.
+inputs at their limits and a duration of its own, are the same problem with the durations alone as unknowns: Kaya &
+Noakes, Computational method for time-optimal switching control, J. Optim. Theory Appl. 117 (2003).
 """
 
 from collections.abc import Sequence
@@ -54,18 +55,18 @@ def polished(
     landed = corrected(at_ends, begins, switched, goal)
     if landed is None:
         return None
-    landed, _ = improved(at_ends, landed, switched, goal, expense, stop)
-    if not expense.of(landed)[0] < expense.of(course)[0]:
+    sharp = improved(at_ends, landed, switched, goal, expense, stop)[0].course
+    if not expense.of(sharp)[0] < expense.of(course)[0]:
         return None
-    return _shared_out(landed, course, pressed)
+    return _shared_out(sharp, course, pressed)
 
 
 def _arcs(course: Course, most: Array) -> tuple[Array, Array] | None:
     """Durations (k,) and inputs (k, m) of arcs that push as much as the course does; None where too many of its inputs
-    are between their limits."""
+    are between their limits, or one of them all the way."""
     times, T, U = course.times, float(course.durations.sum()), course.u / most
     signs = np.where(np.abs(U) > 1.0 - NEAR, np.sign(U), 0.0)
-    if (signs == 0.0).mean() > 0.5:
+    if (signs == 0.0).mean() > 0.5 or not signs.any(axis=0).all():
         return None
     switches = [_switches(times, U[:, j], signs[:, j]) for j in range(U.shape[1])]
     cuts = np.unique(np.concatenate([[0.0, T], *(at for _, at in switches)]))

@@ -9,6 +9,7 @@ from flexarm.model.adrift import BASE
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.measures import Measure
 from flexarm.optimal.nlp import Block, Program, Solved, block
+from flexarm.optimal.shooting import vibrates
 from flexarm.optimal.start import Known
 from flexarm.optimal.task import Task
 
@@ -27,8 +28,9 @@ LEFT = 0.3
 def transcribed(task: Task, grid: Grid, known: Known) -> Program:
     """The nonlinear program of a grid, its beginning as known; of several arms the others stand behind the first."""
     blocks = _costs(task, grid, task.scale)
-    if task.limits.torque_rate is not None:
-        blocks.append(grid.slopes(task.limits.sizes("torque_rate", len(task.torque))))
+    slopes = task.limits.sizes("torque_rate", len(task.torque))
+    if np.isfinite(slopes).any():
+        blocks.append(grid.slopes(slopes))
     if task.duration is not None and grid.stretches > 1:
         blocks.append(grid.together(task.duration))
     own = grids(task, grid)
@@ -49,7 +51,7 @@ def transcribed(task: Task, grid: Grid, known: Known) -> Program:
 
 def most(peak: Measure, q: Array) -> float:
     """The largest size of what is measured, at configurations (k, nq)."""
-    return float(np.abs(np.array(peak.function.map(len(q))(np.ascontiguousarray(q.T)))).max())
+    return float(np.abs(peak.along(q)).max())
 
 
 def _peak(peak: Measure, grid: Grid, place: int, weight: float) -> list[Block]:
@@ -90,15 +92,15 @@ def _at_rest(task: Task, grid: Grid) -> Block:
     tip = np.array(model.slope("tip", "q")(place)).reshape(16, -1)
     M = model.mass_matrix(place)
     seen = np.linalg.norm(tip @ modes, axis=0)
-    vibrates = omega > 1e-3 * omega.max(initial=0.0)
-    part = LEFT * task.tolerance / max(1, int(vibrates.sum()))
+    swings = vibrates(omega)
+    part = LEFT * task.tolerance / max(1, int(swings.sum()))
     q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
     to_modes = modes.T @ M
-    size = np.where(vibrates, seen / part, 1.0)
-    slow = np.where(vibrates, omega, 1.0)
+    size = np.where(swings, seen / part, 1.0)
+    slow = np.where(swings, omega, 1.0)
     y = ca.vertcat(size * ca.mtimes(to_modes, q - place), size / slow * ca.mtimes(to_modes, qd))
-    rest = np.where(vibrates, 1.0, 0.0)
-    most = np.append(rest if task.placed else np.where(vibrates, 1.0, np.inf), rest)
+    rest = np.where(swings, 1.0, 0.0)
+    most = np.append(rest if task.placed else np.where(swings, 1.0, np.inf), rest)
     function = ca.Function("rest", [ca.vertcat(q, qd), ca.SX.sym("c", 0)], [y])
     return block("rest", function, grid.nodes[-1:, : model.nq + model.nv], lower=-most, upper=most)
 
@@ -162,6 +164,12 @@ def found_on(task: Task, grid: Grid, known: Known, steps: int, stop: Any = None)
     lower, upper = _bounds(task, grid, known)
     options = {"max_iter": steps, "print_level": 0, "sb": "yes"}
     return made, made.solved(lower, upper, options, SCALED_COST, stop)
+
+
+def is_far(found: Array, begun: Array) -> bool:
+    """Whether a duration is as far from that of the beginning as it may be, or nearly so."""
+    ratio = np.maximum(found / begun, begun / found)
+    return bool((ratio > 0.99 * FARTHEST).any())
 
 
 def unpacked(task: Task, grid: Grid, x: Array) -> Known:

@@ -16,12 +16,12 @@ from flexarm.model import Model
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import Pressed
 from flexarm.optimal.limits import Limits
-from flexarm.optimal.motion import OptimalMotion, joined
+from flexarm.optimal.motion import OptimalMotion
 from flexarm.optimal.nlp import Program, Solved
-from flexarm.optimal.outcome import motion, on_grid
+from flexarm.optimal.outcome import joined, motion, on_grid
 from flexarm.optimal.plants import is_shot, shot
-from flexarm.optimal.program import found_on, most, unpacked
-from flexarm.optimal.start import Known, prescribed
+from flexarm.optimal.program import found_on, is_far, most, unpacked
+from flexarm.optimal.start import Known, prescribed, unhurried
 from flexarm.optimal.task import Task, asked
 
 Array = np.ndarray
@@ -36,6 +36,9 @@ SHARE = 0.2
 
 SLOWER = 1.3
 """What suits several arms is looked for from so many times the duration for the first alone."""
+
+FARTHER = 8
+"""Times that the search begins anew where a duration has come as far from that of its beginning as it may."""
 
 GAIN = 1e-3
 """Of the cost, relative: a finer grid that gains less is the last."""
@@ -96,15 +99,16 @@ def optimal_motion(
     steps : int
         Most steps of the solver on a grid.
     through : list
-        Places on the way, each as `start` is given.
+        Places on the way, each as `start` is given, within `limits.joint_range`; one that is only passed need not be
+        one where the torques could hold the arm.
     stops : bool
         Whether the arm comes to rest at each of these; else its joints pass them, and the time of each is free.
     plants : list of Model, or of dict
         Further arms that come to rest under the same inputs, with nothing left ringing, wherever their joints then are:
-        models, or values of numbers of the arm by their names, {"payload.mass": 2.0}. Limits hold for all; of errors
-        the report has the largest. Torques must hold all alike at both ends, so under gravity hardly any can be asked
-        for. Each asks for nearly as much of the inputs as the first: one joint suits several, arms of two joints one
-        further plant; with more the solver often finds nothing.
+        models, or values of numbers of the arm by their names, {"payload.mass": 2.0}. Limits hold for all, what is to
+        be small all the way is that of the first; of errors the report has the largest. Torques must hold all alike at
+        both ends, so under gravity hardly any can be asked for. Each asks for nearly as much of the inputs as the
+        first: one joint suits several, arms of two joints one further plant; with more the solver often finds nothing.
 
     Returns
     -------
@@ -113,11 +117,12 @@ def optimal_motion(
     Raises
     ------
     DescriptionError
-        For what does not fit the arm, and limits within which it cannot even stand at the ends.
+        For what does not fit the arm, limits within which it cannot even stand at the ends or where it is to stop, and
+        the fastest motion to where it stands already.
     FlexarmError
-        Where the solver finds no motion; the line says which limit holds it up. Where the grid may get no finer and the
-        simulation does not end within the tolerance, a warning says so and the motion is given. Ctrl-C gives the best
-        that there is, with a warning, or nothing.
+        Where the arm stands nowhere near an end, as in a play. Where the solver finds no motion; the line says which
+        limit holds it up. Where the grid may get no finer and the simulation does not end within the tolerance, a
+        warning says so and the motion is given. Ctrl-C gives the best that there is, with a warning, or nothing.
     """
     task = asked(model, start, end, limits, objective, duration, tolerance, through, plants)
     with refused("optimal_motion"):
@@ -126,9 +131,9 @@ def optimal_motion(
             "intervals": (intervals, 2, MOST_INTERVALS),
             "steps": (steps, 1, MOST_STEPS),
         }
-        for name, (value, least, most) in counts.items():
-            if checked_whole(value, least, name) > most:
-                raise Fault(name, f"must be at most {most}")
+        for name, (value, fewest, largest) in counts.items():
+            if checked_whole(value, fewest, name) > largest:
+                raise Fault(name, f"must be at most {largest}")
         fine, finest = FINE, FINEST
         if most_intervals is not None:
             fine = finest = checked_whole(most_intervals, int(intervals), "most_intervals")
@@ -149,7 +154,11 @@ def optimal_motion(
         grids.append(Grid(model, count, int(points), scheme, task.linear, stretches))
     if one_by_one:
         own = [replace(each, tolerance=SHARE * task.tolerance) for each in task.stretches()]
-        return _in_one(task, joined([_refined(each, grids, int(steps), fine) for each in own]))
+        whole = joined(task, [_refined(each, grids, int(steps), fine) for each in own])
+        if not _rests(task, whole):
+            left = f"{_left(whole)}; tolerance is {task.tolerance:g} m"
+            warnings.warn(f"optimal_motion: after all stops {left}", stacklevel=2)
+        return whole
     return _refined(task, grids, int(steps), fine * stretches)
 
 
@@ -163,7 +172,8 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
         rigid = _rigid_duration(task, grids[0], steps, stopped) if task.weights["time"] else None
         for grid in grids:
             with progress.said(f"optimal motion, {grid.intervals} intervals"):
-                program, solved = found_on(task, grid, known, steps, stopped)
+                seek = found_on if best is not None else _found_first
+                program, solved = seek(task, grid, known, steps, stopped)
                 taken += solved.steps
                 if not solved.found:
                     break
@@ -183,25 +193,33 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
         if stopped.came:
             raise KeyboardInterrupt
         raise FlexarmError(f"optimal_motion: arm {task.model.arm.name!r}: {_why_not(task, grid, solved)}")
-    off = f"the tip ends {best.report['end_error']:.2g} m off and swings {best.report['residual']:.2g} m"
     if stopped.came:
-        warnings.warn(f"optimal_motion: interrupted; {off}", InterruptedRun, stacklevel=3)
+        warnings.warn(f"optimal_motion: interrupted; {_left(best)}", InterruptedRun, stacklevel=3)
     else:
         why = "" if solved.found else f"; on {grid.intervals} the solver says {solved.said}"
-        grid_said = f"with {best.report['intervals']} intervals {off}; tolerance is {task.tolerance:g} m"
+        grid_said = f"with {best.report['intervals']} intervals {_left(best)}; tolerance is {task.tolerance:g} m"
         warnings.warn(f"optimal_motion: {grid_said}{why}", stacklevel=3)
     return best
 
 
-def _in_one(task: Task, found: OptimalMotion) -> OptimalMotion:
-    """Motions with stops between them, as the native run of them all has them: what one leaves the next carries on."""
-    pressed = Pressed(found.on_inputs, dict(found.on_limits))
-    whole = motion(task, found.times, found.u, pressed, found.report)
-    whole = replace(whole, report={**whole.report, "intervals": found.report["intervals"]})
-    if not _rests(task, whole):
-        off = f"the tip ends {whole.report['end_error']:.2g} m off and swings {whole.report['residual']:.2g} m"
-        warnings.warn(f"optimal_motion: after all stops {off}; tolerance is {task.tolerance:g} m", stacklevel=3)
-    return whole
+def _found_first(task: Task, grid: Grid, known: Known, steps: int, stopped: "Stopped") -> tuple[Program, Solved]:
+    """What IPOPT finds from where the search begins. Where the time is free: on from there while durations end where
+    they may go no farther; and where nothing is found, from a motion slow enough for all limits."""
+    program, solved = found_on(task, grid, known, steps, stopped)
+    if task.duration is not None:
+        return program, solved
+    taken = solved.steps
+    if not solved.found and not stopped.came and (slow := unhurried(task, known)) is not known:
+        known = slow
+        program, solved = found_on(task, grid, known, steps, stopped)
+        taken += solved.steps
+    for _ in range(FARTHER):
+        if not solved.found or stopped.came or not is_far(solved.x[grid.durations], known.durations):
+            break
+        known = unpacked(task, grid, solved.x)
+        program, solved = found_on(task, grid, known, steps, stopped)
+        taken += solved.steps
+    return program, replace(solved, steps=taken)
 
 
 def _begun(task: Task, grid: Grid, steps: int, stopped: "Stopped") -> Known:
@@ -211,7 +229,7 @@ def _begun(task: Task, grid: Grid, steps: int, stopped: "Stopped") -> Known:
     if not task.others:
         return known
     alone = replace(task, others=())
-    solved = found_on(alone, grid, known, steps, stopped)[1]
+    solved = _found_first(alone, grid, known, steps, stopped)[1]
     if not solved.found:
         return known
     known = unpacked(alone, grid, solved.x)
@@ -239,8 +257,13 @@ def _found(
         return replace(found, report={**found.report, "cost": corrected.cost + peaks})
     lasts = np.repeat(solved.x[grid.durations], grid.intervals // grid.stretches) * grid.share
     times = np.append(0.0, np.cumsum(lasts))
-    pressed = on_grid(grid, program, solved)
+    pressed = on_grid(task, grid, program, solved)
     return motion(task, times, solved.x[grid.inputs], pressed, {"cost": solved.cost, **more})
+
+
+def _left(found: OptimalMotion) -> str:
+    """What a motion leaves, as a message says it."""
+    return f"the tip ends {found.report['end_error']:.2g} m off and swings {found.report['residual']:.2g} m"
 
 
 def _rests(task: Task, found: OptimalMotion) -> bool:
@@ -283,7 +306,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> flo
         known = prescribed(rigid, own.places, own.torque, None)
         for finer in (1, 2, 4):
             on = replace(grid, model=rigid, intervals=finer * grid.intervals)
-            solved = found_on(own, on, known, steps, stopped)[1]
+            solved = (found_on if duration else _found_first)(own, on, known, steps, stopped)[1]
             if not solved.found:
                 return duration
             known, duration = unpacked(own, on, solved.x), float(solved.x[on.durations].sum())

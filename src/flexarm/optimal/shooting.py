@@ -31,6 +31,13 @@ PUSH = 1e-3
 HIDDEN = 0.01
 """What moves no tip counts as this share of what moves one most."""
 
+HASTE = 10.0
+"""Of the pace of a motion: a joint's rate counts over no faster a frequency, so that a motion much slower than all
+vibrations still ends at rest."""
+
+RIGID = 1e-3
+"""Of the fastest mode's frequency: what is slower does not vibrate."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -193,19 +200,25 @@ def run(
     return q, qd, s
 
 
+def vibrates(omega: Array) -> Array:
+    """Which modes of these frequencies [rad/s] vibrate; the others are rigid, whatever rounding makes of zero."""
+    return np.asarray(omega > RIGID * omega.max(initial=0.0))
+
+
 def in_metres(model: Model, q: Array, pace: float) -> Array:
     """A matrix (2n, 2n) of deviations of q and qd from rest at q: what each joint's, with all behind it, and each
-    mode's with the drives held moves the tips of links by [m]; rates over a mode's frequency, those of joints over the
-    slowest one's, or over `pace` [rad/s] where nothing vibrates.
+    mode's with the drives held moves the tips of links by [m]; where none of them moves a tip, as the roll of a single
+    link, its own coordinates. Rates count over a mode's frequency, those of joints over the slowest one's but no more
+    than `HASTE` times `pace` [rad/s], or over `pace` where nothing vibrates.
     """
     omega, modes = model.modes(q, locked=True)
     joints = moved_by_joints(model.arm)
     ways = np.hstack([joints, modes])
     tips = np.array(model.slope("frames", "q")(q)).reshape(-1, 16, model.nv)[:, 12:15]
     moved = np.linalg.norm(np.einsum("fij,jk->fik", tips, ways), axis=1).max(axis=0)
-    size = np.maximum(moved, HIDDEN * moved.max())
-    vibrates = omega[omega > 1e-3 * omega.max(initial=0.0)]
-    slowest = vibrates.min() if len(vibrates) else pace
-    slow = np.append(np.full(joints.shape[1], slowest), np.maximum(omega, slowest))
+    size = np.maximum(moved, HIDDEN * moved.max()) if moved.any() else np.ones_like(moved)
+    vibrating = omega[vibrates(omega)]
+    slowest = vibrating.min() if len(vibrating) else pace
+    slow = np.append(np.full(joints.shape[1], min(slowest, HASTE * pace)), np.maximum(omega, slowest))
     P, zero = np.linalg.inv(ways), np.zeros((model.nv, model.nv))
     return np.block([[size[:, None] * P, zero], [zero, (size / slow)[:, None] * P]])

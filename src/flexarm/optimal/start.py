@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.model import Model
 from flexarm.optimal.collocation import Grid
+from flexarm.optimal.task import Task
 from flexarm.simulation.inputs import PrescribedMotion
 from flexarm.simulation.run import simulate
 from flexarm.trajectory import Quintic
@@ -21,6 +22,12 @@ FILLED = 0.9
 
 STANDING = 0.8
 """Where a slower motion takes this share of the torques, weight takes them."""
+
+HASTY = 0.9
+"""Where a motion twice as slow still goes this share as far beyond a limit, it is not haste that breaks it."""
+
+DOUBLINGS = 20
+"""Times that a motion is made twice as slow, at most."""
 
 FLOOR = 1e-3
 """Smallest size of a variable, as a share of the largest of its kind."""
@@ -38,6 +45,11 @@ class Known:
     z: Array
     u: Array
     others: tuple[tuple[Array, Array], ...] = ()
+
+    @property
+    def ends(self) -> Array:
+        """Times of the stretches' ends, with the beginning, (stretches + 1,)."""
+        return np.append(0.0, np.cumsum(self.durations))
 
     def arm(self, i: int) -> "Known":
         """The motion of the arm of this number; as the first's where no other is known."""
@@ -88,6 +100,42 @@ def prescribed(model: Model, places: Sequence[Array], torque: Array, duration: f
     shares = np.maximum.accumulate(shares + 1e-12 * np.arange(len(shares)))
     x, z, u = (np.vstack([getattr(each, name) for each in parts]) for name in "xzu")
     return Known(np.concatenate([each.durations for each in parts]), shares, x, z, u)
+
+
+def unhurried(task: Task, known: Known) -> Known:
+    """The same stretches along quintics, twice as slow until haste alone breaks no limit: what begins far faster than
+    limits on rates, on slopes of inputs or on deflections allow comes to no motion."""
+    total = float(known.durations.sum())
+    beyond = _beyond(task, known)
+    for _ in range(DOUBLINGS):
+        slower = prescribed(task.model, task.places, task.torque, 2.0 * total)
+        less = _beyond(task, slower)
+        if not (less < HASTY * beyond).any():
+            return known
+        known, total, beyond = slower, 2.0 * total, less
+    return known
+
+
+def _beyond(task: Task, known: Known) -> Array:
+    """How far a motion of the first arm goes beyond each kind of limit, as a share of it or in its own unit."""
+    nq, joints = task.model.nq, list(task.model.arm.joints)
+    t = np.interp(known.shares, np.arange(len(known.durations) + 1) / len(known.durations), known.ends)
+    h = np.diff(t)
+    within = h > 1e-6 * t[-1]  # and not from the end of a stretch to the beginning of the next
+    slopes = np.abs(np.diff(known.u, axis=0))[within] / h[within, None]
+    sizes = {
+        "torque": np.abs(known.u),
+        "torque_rate": slopes,
+        "joint_rate": np.abs(known.x[:, [nq + i for i in joints]]),
+    }
+    found = [
+        float((used.max(axis=0) / task.limits.sizes(name, used.shape[1])).max(initial=0.0)) - 1.0
+        for name, used in sizes.items()
+    ]
+    for each in task.measures:
+        y = each.along(known.x[:, :nq])
+        found.append(float(np.maximum(each.lower - y, y - each.upper).max()))
+    return np.maximum(found, 0.0)
 
 
 def _quintic(model: Model, start: Array, end: Array, torque: Array, duration: float | None) -> Known:

@@ -11,6 +11,9 @@ from flexarm.optimal.shooting import Course, Plant
 
 Array = np.ndarray
 
+BROKEN = 1e-7
+"""Beyond a limit by more, to first order, a row of the program must keep it."""
+
 PROGRAMS = 12
 """Solved for one step, each with the limits that the one before was beyond."""
 
@@ -208,7 +211,7 @@ def step(
         more = 0
         for own, (J, y, each, way) in zip(active, limits, strict=True):
             after = y + np.einsum("kij,kj->ki", J, way.G @ d)
-            beyond = np.argwhere((after < each.lower - 1e-7) | (after > each.upper + 1e-7))
+            beyond = np.argwhere((after < each.lower - BROKEN) | (after > each.upper + BROKEN))
             new = {(int(k), int(i)) for k, i in beyond} - own
             own |= new
             more += len(new)

@@ -1,7 +1,8 @@
 """What is asked of an optimal motion, checked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -17,7 +18,7 @@ from flexarm.checks import (
     refused,
     shown,
 )
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.optimal.goals import goal, joints_at
 from flexarm.optimal.limits import Limits
@@ -67,11 +68,16 @@ class Task:
         return [q[self.joints] for q in (self.start, *self.through, self.end)]
 
     def stretches(self) -> list["Task"]:
-        """From place to place, each a motion of its own."""
-        q = [self.start, *self.through, self.end]
-        held = [self.held[0], *(standing(self.model, each, each, self.limits, "through")[1] for each in self.through)]
-        ends = zip(q, q[1:], held, [*held[1:], self.held[1]], strict=False)
-        return [replace(self, start=a, end=b, held=(u, v), through=()) for a, b, u, v in ends]
+        """From place to place, each a motion of its own; raises `DescriptionError` where the arm cannot stand there."""
+        q, held = [self.start, *self.through, self.end], [self.held[0]]
+        for i, place in enumerate(self.through):
+            name = f"through[{i}]"
+            u = standing(self.model, place, place, self.limits, name)[1]
+            _check_held(name, self.model, u, self.limits)
+            _check_measures(name, place, self.measures)
+            held.append(u)
+        ends = zip(pairwise(q), pairwise([*held, self.held[1]]), strict=True)
+        return [replace(self, start=a, end=b, held=both, through=()) for (a, b), both in ends]
 
     @property
     def linear(self) -> bool:
@@ -135,17 +141,23 @@ def asked(
         raise DescriptionError("optimal_motion: limits.torque is missing; without limits nothing is the fastest")
     first, u_first = standing(model, start, _rest(model), given, "start")
     last, u_last = standing(model, end, first[task_joints(model)], given, "end")
-    ends, held = [first, last], (u_first, u_last)
     found = measures(model, given)
-    _check_ends(model, ends, given, found)
+    for name, q, u in (("start", first, u_first), ("end", last, u_last)):
+        _check_held(name, model, u, given)
+        _check_range(name, model, q, given)
+        if name == "start" or not model.arm.free:  # where a free base ends, none can tell beforehand
+            _check_measures(name, q, found)
     on_the_way, near = [], first
     for i, place in enumerate(_listed(through, "through")):
         if model.arm.free:
             raise DescriptionError("optimal_motion: through: is for arms that stand; this one's base is free")
         near = standing(model, place, near[task_joints(model)], given, f"through[{i}]")[0]
+        _check_range(f"through[{i}]", model, near, given)
         on_the_way.append(near)
+    if weights["time"] and not on_the_way and np.array_equal(first, last):
+        raise DescriptionError("optimal_motion: end is where the arm stands at the start; no time at all is the least")
     task = Task(
-        *(model, first, last, held, given, found, weights, duration, float(tolerance)),
+        *(model, first, last, (u_first, u_last), given, found, weights, duration, float(tolerance)),
         through=tuple(on_the_way),
         peaks=tuple(peaks(model, [name for name in PEAKS if weights[name]], given.moment_at)),
     )
@@ -194,11 +206,12 @@ def standing(model: Model, given: Any, near: Array, limits: Limits, name: str) -
             wanted = goal(given, name)
         given = joints_at(model, wanted, near, limits.ranges(len(near)), name)
     try:
-        q, u = equilibrium(model, configuration(model, given), held="joints")
+        return equilibrium(model, configuration(model, given), held="joints")
     except DescriptionError as error:
         raise DescriptionError(f"optimal_motion: {name}: {error}") from None
-    _check_held(name, model, u, limits)
-    return q, u
+    except FlexarmError as error:
+        loose = "; in a play, where nothing holds its joints, no motion can begin or end" if model.arm.touches else ""
+        raise FlexarmError(f"optimal_motion: {name}: {error}{loose}") from None
 
 
 def _rest(model: Model) -> Array:
@@ -224,16 +237,15 @@ def _check_held(name: str, model: Model, u: Array, limits: Limits) -> None:
         raise DescriptionError(f"optimal_motion: {needs}; limits.torque allows {most[i]:.4g} {unit}")
 
 
-def _check_ends(model: Model, ends: list[Array], limits: Limits, found: list[Measure]) -> None:
-    """That the arm stands within its limits at both ends; where a free base ends, none can tell beforehand."""
+def _check_range(name: str, model: Model, q: Array, limits: Limits) -> None:
     joints = task_joints(model)
-    ranges = limits.ranges(len(joints))
-    for name, q in zip(("start", "end"), ends, strict=True):
-        where = f"optimal_motion: {name}:"
-        for i, (low, high) in zip(joints, ranges, strict=True):
-            if not low - SLACK <= q[i] <= high + SLACK:
-                at, allowed = model.coordinates[i], f"limits.joint_range allows from {low:.4g} to {high:.4g}"
-                raise DescriptionError(f"{where} {at!r} is {q[i]:.4g} {model.arm.units[i]}; {allowed}")
-        for each in found if name == "start" or not model.arm.free else ():
-            if beyond := each.beyond(q):
-                raise DescriptionError(f"{where} {beyond}")
+    for i, (low, high) in zip(joints, limits.ranges(len(joints)), strict=True):
+        if not low - SLACK <= q[i] <= high + SLACK:
+            at, allowed = model.coordinates[i], f"limits.joint_range allows from {low:.4g} to {high:.4g}"
+            raise DescriptionError(f"optimal_motion: {name}: {at!r} is {q[i]:.4g} {model.arm.units[i]}; {allowed}")
+
+
+def _check_measures(name: str, q: Array, found: Sequence[Measure]) -> None:
+    for each in found:
+        if beyond := each.beyond(q):
+            raise DescriptionError(f"optimal_motion: {name}: {beyond}")

@@ -2,14 +2,14 @@
 
 import time as clock
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
+from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, refused, shown
 from flexarm.errors import DescriptionError, InterruptedRun
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
@@ -19,10 +19,11 @@ from flexarm.simulation.dataset import checked_keep, checked_record, kept_of, nu
 from flexarm.simulation.disturbance import disturbed_many, listed
 from flexarm.simulation.ensemble_dataset import dataset
 from flexarm.simulation.ensemble_pool import Pool
-from flexarm.simulation.ensemble_runs import Asked, Runs, groups, tasks
+from flexarm.simulation.ensemble_runs import Asked, Runs, Task, groups, tasks
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside, as_outside
+from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.run import SMALL, checked_wanted
 from flexarm.simulation.sampled import Sampled, like
@@ -36,6 +37,9 @@ Array = np.ndarray
 
 CHUNK = 2e8
 """Bytes of a file of runs, about."""
+
+AT_ONCE = 2
+"""Tasks of a graphics processor: one computes while the other's numbers are fetched."""
 
 
 def simulate_many(
@@ -61,6 +65,8 @@ def simulate_many(
     w: Any = None,
     disturbance: Any = None,
     record: Any = None,
+    device: Literal["cpu", "gpu"] = "cpu",
+    real: Literal["double", "float"] = "double",
 ) -> "Dataset":
     """N motions of an arm, as an `xarray.Dataset` with the dimension `run`; each is what `simulate` gives.
 
@@ -94,6 +100,11 @@ def simulate_many(
         from there when it is asked for. The folder must be new or empty.
     progress : bool or callable
         True: a bar in the terminal after a second. A function is called with the number of runs that have ended.
+    device : "cpu" or "gpu"
+        Where the runs are computed. On a graphics processor of NVIDIA's (the extra `gpu`) the method is "rk4", u is
+        held, a table or a compiled function of the time, and w constant.
+    real : "double" or "float"
+        What a graphics processor computes with: numbers of 64 bits, or of 32.
 
     Returns
     -------
@@ -116,10 +127,15 @@ def simulate_many(
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the runs ended")
         if runs is not None:
             runs = checked_whole(runs, 1, "runs")
+        for where, given_, allowed in (("device", device, ("cpu", "gpu")), ("real", real, ("double", "float"))):
+            if given_ not in allowed:
+                raise Fault(where, f"is {shown(given_)}; it must be {choices(*allowed)}")
+        if device == "cpu" and real != "double":
+            raise Fault("real", f"is {real!r}; on the processor (device 'cpu') it is 'double'")
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
     drives, which = _drives(u, model, recorded)
     given = {"q0": _rows("q0", q0, model.coordinates), "qd0": _rows("qd0", qd0, model.velocities)}
-    values = None if p is None else _parameters(p, model)
+    values = None if p is None else parameter_rows(model, p)
     if values is not None and values.ndim > 2:
         raise DescriptionError(f"p has shape {values.shape}; it must be ({len(model.p)},) or (N, {len(model.p)})")
     outsides, around = _outsides(w, model)
@@ -148,6 +164,10 @@ def simulate_many(
     asked = Asked(times, method, step, float(rtol), float(atol), spectral_radius)
     everything = Runs(model, drives, which, q, qd, values, outsides, around)
 
+    if device == "gpu":
+        from flexarm.simulation import gpu  # late: it imports CasADi
+
+        gpu.check(method, step, drives, outsides, model)
     place, together = None, count
     if folder is not None:
         from flexarm.simulation.ensemble_files import Folder  # late: it imports h5py and xarray
@@ -160,7 +180,9 @@ def simulate_many(
     try:
         for first in range(0, count, together):
             part = everything.some(slice(first, min(first + together, count)))
-            found, interrupted = _solved(part, asked, kept, references, first, seen, name)
+            found, interrupted = _solved(
+                part, asked, kept, references, first, seen, name, real if device == "gpu" else None
+            )
             if place is None:
                 made.append(found)
             else:
@@ -184,12 +206,20 @@ def _solved(
     first: int,
     seen: Progress | None,
     name: str,
+    on_gpu: Literal["double", "float"] | None,
 ) -> tuple["Dataset", bool]:
-    """The result of some runs, and whether Ctrl-C came."""
+    """The result of some runs, and whether Ctrl-C came; `on_gpu` is what a graphics processor computes with."""
     began = clock.perf_counter()
-    threads = cores()
+    threads = AT_ONCE if on_gpu else cores()
     kinds = groups(runs, asked)
-    work = [task for group in kinds for task in tasks(runs, group, asked, threads)]
+    where = {}
+    if on_gpu:
+        from flexarm.simulation import gpu  # late: it imports CasADi
+
+        work: list[Task] = [task for group in kinds for task in gpu.tasks(runs, group, asked, on_gpu)]
+        where = {"device": gpu.name(), "real": on_gpu}
+    else:
+        work = [task for group in kinds for task in tasks(runs, group, asked, threads)]
     compiled = clock.perf_counter()
     pool = Pool(work, threads)
     pool((lambda ended: seen(first + ended)) if seen is not None else None)
@@ -200,6 +230,7 @@ def _solved(
         "compile_seconds": compiled - began,
         "solve_seconds": clock.perf_counter() - compiled,
         "threads": min(threads, len(work)),
+        **where,
     }
     return dataset(runs, kinds, asked, kept, references, first, attributes), pool.came
 
@@ -282,25 +313,6 @@ def _designed(each: Any, model: Model, designed: dict[Any, Input], record: tuple
     if key not in designed:
         designed[key] = _recording(as_input(each, model), record, model)
     return like(designed[key], each.seed)
-
-
-def _parameters(p: Any, model: Model) -> Array:
-    """(k,) or (N, k)."""
-    if not isinstance(p, Mapping):
-        return model.parameter_values(p)
-    columns: dict[Any, Array] = {}
-    for key, value in p.items():
-        with refused("p"):
-            columns[key] = checked_array(value, str(key))
-            if columns[key].ndim > 1:
-                raise Fault(str(key), f"has shape {columns[key].shape}; it must be one number, or N of them")
-    counts = {len(x) for x in columns.values() if x.ndim}
-    if len(counts) > 1:
-        raise DescriptionError(f"p: its parameters are for different numbers of runs: {sorted(counts)}")
-    if not counts:
-        return model.parameter_values({key: float(x) for key, x in columns.items()})
-    rows = [{key: float(x if x.ndim == 0 else x[i]) for key, x in columns.items()} for i in range(counts.pop())]
-    return np.array([model.parameter_values(row) for row in rows])
 
 
 def _rows(name: str, value: Any, signals: tuple[str, ...]) -> Array | None:

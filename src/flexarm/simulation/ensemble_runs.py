@@ -265,14 +265,14 @@ def _parts(count: int, size: int) -> list[slice]:
     return [slice(i, min(i + size, count)) for i in range(0, count, size)]
 
 
-def _constants(runs: Runs, rate: Kernel | At, indices: Array) -> Array:
+def constants(runs: Runs, rate: Kernel | At, indices: Array) -> Array:
     """Of each run what follows from its parameters, (G, k)."""
     if runs.p is None:
         return np.tile(rate.constants, (len(indices), 1))
     return rate.constants_of(runs.p[indices])
 
 
-def _held_outside(runs: Runs, indices: Array) -> Array:
+def held_outside(runs: Runs, indices: Array) -> Array:
     """Exogenous inputs (G, k) of runs in which they are constant."""
     none = np.zeros((1, runs.model.nq))
     known: dict[int, Array] = {}
@@ -303,7 +303,7 @@ class SideBySide:
             asked.times,
         )
         x = group.x[part]
-        own = np.hstack([_held_outside(runs, indices), _constants(runs, rate, indices)])
+        own = np.hstack([held_outside(runs, indices), constants(runs, rate, indices)])
         self._abreast = Abreast(shared, x[:, 0], own, courses, which, x)
 
     def __call__(self) -> None:
@@ -316,7 +316,7 @@ class SideBySide:
                 group.status[i] = "completed"
             elif status != UNDER_WAY:
                 row = i - part.start
-                group.status[i] = _told(self._runs, group, self._asked, i, found.left[row], found.stuck[row])
+                group.status[i] = told(self._runs, group, self._asked, i, found.left[row], found.stuck[row])
 
     def stop(self) -> None:
         """Let it end."""
@@ -339,7 +339,7 @@ def _course(drive: Input, model: Model, asked: Asked) -> Course:
     return Course(corners, held, how)
 
 
-def _told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) -> str:
+def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) -> str:
     """Why a run could go no further than to the state x at t, looked at again as a run alone is."""
     r, layout = group.indices[i], group.layout
     model, drive = runs.at(r), runs.drive(r)
@@ -376,7 +376,7 @@ class Clocked:
         rate = integrand(model, drives[0].quantity, 0)
         assert how is not None and how.code is not None and group.held is not None
         called = [drive.started() for drive in drives]  # type: ignore[attr-defined]
-        own = _constants(runs, rate, indices)
+        own = constants(runs, rate, indices)
         x, held = group.x[part], group.held[part]
         clock = Clock(rate.vector_code, how.code, called, own, group.layout, asked.times, group.step, x, held)
         self._clock = clock
@@ -395,7 +395,7 @@ class Clocked:
             elif status == NO_LAW:
                 group.status[i] = drive.refusal(float(clock.left[row]), int(clock.what[row]), float(clock.value[row]))  # type: ignore[attr-defined]
             elif status == GROWN:
-                group.status[i] = _told_of_growth(runs, group, i, clock.left[row], clock.stuck[row])
+                group.status[i] = told_of_growth(runs, group, i, clock.left[row], clock.stuck[row])
         self.finished = len(indices)
 
     def stop(self) -> None:
@@ -405,7 +405,7 @@ class Clocked:
             self._clock.record.stop = 1
 
 
-def _told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:
+def told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:
     """What to say of a run with fixed steps that was last well at t."""
     motion, names = x[group.layout.motion], motion_names(runs.model)
     largest = int(np.argmax(np.abs(motion)))

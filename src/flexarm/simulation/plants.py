@@ -42,8 +42,8 @@ class Plants:
         How many each has gone through; how the last one ended.
     most : int
         Evaluations that an implicit method may take for a period.
-    constants : (fixed,)
-        Of a model that varies, which stand behind w.
+    place, constants : int, (count, fixed)
+        Of a model that varies, for each plant; they stand behind w, in what is shared from `place` on.
     y, row, reached
         Of the one under way. For many at once y holds states, u, w, constants, rates and sums, `LANES` numbers each.
     """
@@ -61,6 +61,7 @@ class Plants:
     fixed: int
     size: int
     most: int
+    place: int
     end: Floats
     constants: Floats
     u: Floats
@@ -88,6 +89,7 @@ def one_by_one(p: Plants) -> int:
             p.y[j] = 0.0
         copied(p.u[i * p.inputs :], shared.buffer[1 + states :], p.inputs)
         copied(p.w[i * p.exogenous :], shared.buffer[1 + states + p.inputs :], p.exogenous)
+        copied(p.constants[i * p.fixed :], shared.buffer[p.place :], p.fixed)
         shared.evaluations = 0
         call(p.advance, p.solvers[i], 0.0, p.y, p.end, 1, p.row, p.reached)
         p.failed[i] = WELL if p.reached[0] == 1 else ENDLESS if shared.evaluations >= p.most else FAILED
@@ -104,9 +106,6 @@ def many_at_once(p: Plants) -> int:
     sum_ = k[LANES * p.size :]
     if is_finite(p.u, p.count * m) == 0 or is_finite(p.w, p.count * outside) == 0:
         return REFUSED
-    for j in range(p.fixed):
-        for lane in range(LANES):
-            x[width + LANES * (m + outside + j) + lane] = p.constants[j]
     for first in range(0, p.count, LANES):
         for lane in range(LANES):
             i = min(first + lane, p.count - 1)
@@ -116,6 +115,8 @@ def many_at_once(p: Plants) -> int:
                 x[width + LANES * j + lane] = p.u[i * m + j]
             for j in range(outside):
                 x[width + LANES * (m + j) + lane] = p.w[i * outside + j]
+            for j in range(p.fixed):
+                x[width + LANES * (m + outside + j) + lane] = p.constants[i * p.fixed + j]
         for _ in range(p.steps):
             copied(y, x, width)
             call(p.rate, x, k)

@@ -98,6 +98,7 @@ class Plan:
         self.u = self.buffer[1 + states : 1 + states + inputs]
         self.w = self.buffer[1 + states + inputs : 1 + states + inputs + exogenous]
         place = 1 + states + inputs
+        self.fixed = self.buffer[place + exogenous : place + exogenous + len(w)]
         self.shared = Placed(Shared(rate, 0, 0, 0.0, np.inf, 0, 0, 0, 0, place, states, states + powers, self.buffer))
         """Where native code reads and writes."""
         self._held: Any = None

@@ -2,7 +2,7 @@
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.kernel import LANES, Code
 from flexarm.native.language import Placed
+from flexarm.native.varying import At
 from flexarm.simulation import advance, methods, solvers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed_plants
@@ -20,6 +21,7 @@ from flexarm.simulation.inputs import constant
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.outside import as_outside
+from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plants import CODE, ENDLESS, FAILED, REFUSED, WELL, Plants
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.solvers import Stretch
@@ -45,7 +47,7 @@ CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
 @final
 class Stepper:
-    """An arm, or many like it, moved one period on at a time while u is held.
+    """An arm, or many of its kind, moved one period on at a time while u is held.
 
     Parameters
     ----------
@@ -68,6 +70,9 @@ class Stepper:
         What acts at the drives or anywhere beside u and w, in continuous time: at the time of each plant, which `reset`
         sets to zero. One that never changes costs nothing; else the plants are moved one by one, from Python, and
         "rk4" has the steps that the arm alone asks for.
+    p : (k,) or (N, k), or a dict of some by name, each one number or N of them
+        Parameters of the plants, where the model varies; default the model's own. The step that "rk4" takes by default
+        is that of the model's own: give one where a plant is much stiffer.
 
     Attributes
     ----------
@@ -77,6 +82,8 @@ class Stepper:
         [s]
     longest : float
         No step is longer [s].
+    p : (k,) or (N, k)
+        Parameters of each plant; no numbers where the model does not vary.
 
     Raises
     ------
@@ -101,6 +108,7 @@ class Stepper:
         atol: float = 1e-9,
         step: float | None = None,
         disturbance: Any = None,
+        p: Any = None,
     ):
         with refused("Stepper"):
             checked_instance(model, Model, "model")
@@ -114,16 +122,18 @@ class Stepper:
             unit_pose("q0", _beginning("q0", q0, model.arm.rest, model.coordinates), model.arm),
             _beginning("qd0", qd0, np.zeros(model.nv), model.velocities),
         ]
-        self._many = max(x.ndim for x in given) > 1
+        rows = model.p if p is None else parameter_rows(model, p)
+        self._many = max(x.ndim for x in (*given, rows)) > 1
         try:
-            batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*given, rows)))
             motion = np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in given], axis=-1)
             self._start = np.concatenate([motion, np.zeros((*motion.shape[:-1], len(model.states)))], axis=-1)
         except ValueError:
             self._start = np.empty(0)
         if self._start.ndim not in (1, 2) or not self._start.size:
             shapes = f"q0 has shape {given[0].shape} and qd0 {given[1].shape}"
-            sizes = dict.fromkeys((model.nq, model.nv))
+            shapes += "" if p is None else f", p {rows.shape}"
+            sizes = dict.fromkeys((model.nq, model.nv, *(() if p is None else rows.shape[-1:])))
             one, many = (" and ".join(each.format(k) for k in sizes) for each in ("({},)", "(N, {})"))
             raise DescriptionError(f"Stepper: {shapes}; they must be {one}, or {many} for N plants")
         self._options: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol, "step": step}
@@ -137,13 +147,15 @@ class Stepper:
         self.longest = self._length or self.period
         self._implicit = self.method in solvers.IMPLICIT
         self._prepare(self._length)
+        self._vary(slice(None), rows)
         self.reset()
 
     def _prepare(self, length: float) -> None:
         """Lay out what native code works on."""
         model, m, layout = self._model, len(self._model.inputs), self._layout
         count, states, size = np.atleast_2d(self._start).shape[0], layout.states, layout.size
-        plan, rate, w = self._plan()
+        plan, rate = self._plan(model)
+        w = plan.fixed
         plan.feed(loops().addresses["nothing"])
         self._shared = plan
         self._steppings: list[Implicit] = []
@@ -171,7 +183,8 @@ class Stepper:
                 size=size,
                 most=MOST_EVALUATIONS,
                 end=np.array([self.period]),
-                constants=w,
+                place=1 + states + m + layout.exogenous,
+                constants=np.tile(w, (count, 1)),
                 u=np.zeros((count, m)),
                 w=np.zeros((count, layout.exogenous)),
                 x=np.zeros((count, states)),
@@ -189,6 +202,7 @@ class Stepper:
         self._address = self._plants.address
         rows = slice(None) if self._many else 0
         self._x, self._u = self._plants.x[rows], self._plants.u[rows]
+        self._p = np.tile(model.p, (count, 1))
         self._changing, self._held_outside = self._acting.changing, self._acting.held
 
     # -- the plant
@@ -224,7 +238,7 @@ class Stepper:
             raise self._failure(bad)
         return self._x.copy()
 
-    def reset(self, q: Any = None, qd: Any = None, where: Any = None) -> Array:
+    def reset(self, q: Any = None, qd: Any = None, where: Any = None, p: Any = None) -> Array:
         """Begin anew; the state then, as `step` gives it.
 
         Parameters
@@ -233,6 +247,8 @@ class Stepper:
             Coordinates and rates; default what the stepper was made with.
         where : (N,) of bool, or (k,) of int, optional
             Of many plants, those that begin anew; default all. The time of the others goes on.
+        p : (k,), or (K, k) for K plants, or a dict of some by name, optional
+            Other parameters for them, where the model varies; default those that each has.
 
         Raises
         ------
@@ -246,6 +262,8 @@ class Stepper:
                 x[:, part] = self._rows(name, value, self._model.argument(name, value), len(x))
         if q is not None:
             x[:, self._layout.q] = unit_pose("q", x[:, self._layout.q], self._model.arm)
+        if p is not None:
+            self._vary(chosen, self._rows("p", p, parameter_rows(self._given, p), len(x)))
         self._plants.x[chosen] = x
         self._plants.periods[chosen] = 0
         self._plants.failed[chosen] = 0
@@ -269,6 +287,11 @@ class Stepper:
         return self._x[..., self._layout.qd].copy()
 
     @property
+    def p(self) -> Array:
+        """Parameters, (k,) or (N, k); no numbers where the model does not vary."""
+        return (self._p if self._many else self._p[0]).copy()
+
+    @property
     def time(self) -> Any:
         """Since the beginning, or the last reset [s]; of many plants (N,)."""
         times = self.period * self._plants.periods
@@ -288,11 +311,13 @@ class Stepper:
         q0, qd0 = self._start[..., self._layout.q], self._start[..., self._layout.qd]
         plants = self._plants
         made = self._given, self.period, q0, qd0, *self._options.values()
-        return Stepper, made, (plants.x.copy(), plants.periods.copy(), plants.failed.copy())
+        return Stepper, made, (plants.x.copy(), plants.periods.copy(), plants.failed.copy(), self._p.copy())
 
     def __setstate__(self, state: tuple[Array, ...]) -> None:
-        for place, value in zip((self._plants.x, self._plants.periods, self._plants.failed), state, strict=True):
+        *moved, p = state
+        for place, value in zip((self._plants.x, self._plants.periods, self._plants.failed), moved, strict=True):
             place[...] = value
+        self._vary(slice(None), p)
 
     def __copy__(self) -> "Stepper":
         made, given, state = self.__reduce__()
@@ -323,7 +348,7 @@ class Stepper:
         plants, plan, t = self._plants, self._shared, self.period * int(self._plants.periods[i])
         x = self._begun(plants.x[i])
         solve = self._solve(plan, self._steppings[i] if self._implicit else None)
-        plan.u[:] = plants.u[i]
+        plan.u[:], plan.fixed[:] = plants.u[i], plants.constants[i]
         plan.shared.evaluations = 0
         for a, b in self._acting.stretches(i, t, t + self.period):
             self._acting.feed(plan, i, a, b, x, plants.w[i])
@@ -407,7 +432,8 @@ class Stepper:
     def _diagnosis(self, i: int, t: float) -> str:
         """Why a plant could not be moved from where it is at t; looked at again as a run that fails is."""
         model, plants, end = self._model, self._plants, self._begun(self._plants.x[i])
-        plan, _, _ = self._plan()
+        model = model.at(self._p[i]) if self._p.size else model
+        plan, _ = self._plan(model)
         drive = constant(plants.u[i])
         drive.feed(plan, model, t, end)
         solve = Solve(self._solve(plan, self._stepping(plan) if self._implicit else None), self.method, self.reason)
@@ -435,15 +461,33 @@ class Stepper:
         found.record.limit = MOST_EVALUATIONS
         return found
 
-    def _plan(self) -> tuple[Plan, Code, Array]:
-        """A plan of the arm as the method takes it, the code of its rates, and its constants."""
-        quantity, tried = ("state_residual", self._layout.nv) if self._implicit else ("state_rate", 0)
-        kernel = self._model.kernel(quantity)
-        rate, w = kernel.code, kernel.constants
-        place, m = rate.addresses["evaluate"], len(self._model.inputs)
+    def _plan(self, model: Model) -> tuple[Plan, Code]:
+        """A plan of the arm as the method takes it, and the code of its rates."""
+        tried = self._layout.nv if self._implicit else 0
+        kernel = model.kernel(self._quantity)
+        rate, m = kernel.code, len(model.inputs)
         outside = self._layout.exogenous
-        plan = Plan(place, self._layout.states, m, len(RIDING), rate, tried, w, outside)
-        return plan, rate, w
+        plan = Plan(
+            rate.addresses["evaluate"], self._layout.states, m, len(RIDING), rate, tried, kernel.constants, outside
+        )
+        return plan, rate
+
+    @property
+    def _quantity(self) -> str:
+        """What the method integrates or solves."""
+        return "state_residual" if self._implicit else "state_rate"
+
+    def _vary(self, chosen: Any, p: Array) -> None:
+        """From now on the chosen plants have these parameters, (k,) or a row each."""
+        if not self._p.size:
+            return
+        rows = self._p[chosen].copy()
+        rows[:] = p
+        w = cast(At, self._model.kernel(self._quantity)).constants_of(rows) if len(rows) else rows
+        if not np.isfinite(w).all():
+            raise DescriptionError("Stepper: p leads to numbers that are not finite")
+        if len(rows):
+            self._p[chosen], self._plants.constants[chosen] = rows, w
 
 
 def _beginning(name: str, value: Any, otherwise: Any, signals: tuple[str, ...]) -> Array:

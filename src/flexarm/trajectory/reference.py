@@ -95,6 +95,17 @@ def reference_values(reference: Reference, t: Array) -> Array:
     return reference_function(reference)(times)
 
 
+def reference_rates(reference: Reference, t: Array) -> Array:
+    """Rates of the joints of a reference at times t: (times, joints)."""
+    import casadi as ca
+
+    with refused():
+        times = checked_array(t, "t").ravel()
+    s = ca.SX.sym("t")
+    rates = ca.Function("rates", [s], [ca.densify(ca.jacobian(positions(reference, s), s))])
+    return np.array(rates(times[None, :])).T
+
+
 def reference_motion(reference: Reference, t: float) -> tuple[Array, Array, Array]:
     """Coordinates, rates and accelerations of a reference at a time: (joints,) each."""
     import casadi as ca

@@ -1,0 +1,265 @@
+"""Episodes of many arms at once, as arrays: what one environment is, and a vector of them."""
+
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, checked_numbers, refused, shown
+from flexarm.description.arm import Arm, Beam
+from flexarm.description.free import POSE, TWIST
+from flexarm.errors import DescriptionError, SimulationError
+from flexarm.gymnasium.ground import Ground, ground
+from flexarm.gymnasium.tasks import NEAR, TASKS, Task
+from flexarm.sensors import Encoder, Tachometer, TipDeflection, TipPosition, TipVelocity, outputs
+from flexarm.simulation.dataset import FAR
+from flexarm.simulation.rhs import DIVERGED
+from flexarm.simulation.stepper import Stepper
+
+Array = np.ndarray
+Generators = list[np.random.Generator]
+
+WORST = 5.0
+"""No period costs more; where an episode ends before its time, all that are left cost this much."""
+
+WEIGHTS = (1.0, 0.1, 0.01)
+"""Of the error, of its velocity, of the effort."""
+
+DRAWN = 64
+"""Periods for which noise is drawn at a time."""
+
+
+@final
+class Episodes:
+    """N arms with one task, each in an episode of its own; see `ArmEnv` for the parameters.
+
+    Attributes
+    ----------
+    ground, task
+    stepper : Stepper
+        Of N plants.
+    names, units : tuple of str
+        Of what is observed.
+    count : int
+    steps : (N,)
+        Periods gone since the episodes began.
+    state : (N, ...)
+        (q, qd) and states of drives.
+    wanted : (N, 3), (N, 3)
+        Where the tips are wanted, and how fast [m, m/s].
+    """
+
+    def __init__(
+        self,
+        count: int,
+        task: Any,
+        arm: Any,
+        scenario: Any,
+        sensors: Any,
+        period: Any,
+        duration: Any,
+        limit: Any,
+        randomise: Any,
+        weights: Any,
+        method: Any,
+        rtol: Any,
+        options: dict[str, Any],
+    ):
+        if not isinstance(task, str) or task not in TASKS:
+            raise DescriptionError(f"ArmEnv: task is {shown(task)}; it must be one of {', '.join(TASKS)}")
+        self.ground: Ground = ground(arm, scenario, randomise, period, duration, limit)
+        try:
+            self.task: Task = TASKS[task](self.ground, **options)
+        except TypeError:
+            known = "amplitude" if task == "Suppress" else "spread"
+            message = f"ArmEnv: {task} takes no {', '.join(options)}; of its own it has {known}"
+            raise DescriptionError(message) from None
+        model = self.ground.model
+        with refused("ArmEnv"):
+            self.weights = checked_numbers(WEIGHTS if weights is None else weights, "", NOT_NEGATIVE, "weights")
+            if len(self.weights) != len(WEIGHTS):
+                must = "of the error, of its velocity, of the effort"
+                raise Fault("weights", f"has {len(self.weights)} numbers; it must have 3: {must}")
+            checked_number(rtol, "", POSITIVE, "rtol")
+        self.count = count
+        asked = sensors_of(model.arm, bool(self.task.shown)) if sensors is None else sensors
+        with refused("ArmEnv"):
+            every = _every(asked, self.ground.period)
+        self._read, self._tip = outputs(model, asked), outputs(model, _own(model.arm))
+        self._noise = np.array([each.noise for each in asked for _ in each.names(model.arm)])
+        fine = np.array([each.resolution for each in asked for _ in each.names(model.arm)])
+        self._fine, self._round = np.where(fine > 0, fine, 1.0), fine > 0
+        self._every = np.repeat(every, [len(each.names(model.arm)) for each in asked])
+        self._bent = _bent(model.arm)
+        extra = [f"wanted_{what}_{axis}" for what in self.task.shown for axis in "xyz"]
+        self.names = (*self._read.names, *extra)
+        self.units = (*self._read.units, *(("m", "m/s")["velocity" in name] for name in extra))
+        self.stepper = Stepper(
+            model,
+            self.ground.period,
+            np.tile(self.ground.q, (count, 1)),
+            np.tile(self.ground.qd, (count, 1)),
+            method,
+            rtol=rtol,
+            atol=1e-3 * rtol,
+            disturbance=self.ground.disturbance,
+        )
+        self.steps = np.zeros(count, dtype=np.int64)
+        self.state = self.stepper.state
+        self._shares = np.full((count, self.task.shares), 0.5)
+        self._drawn = np.zeros((count, DRAWN, len(self._noise)))
+        self._readings = np.zeros((count, len(self._noise)))
+        self._p = self.stepper.p if model.varied else None
+
+    # -- what happens
+
+    def begin(self, where: Array, generators: Generators) -> Array:
+        """The chosen arms (N,) of bool begin an episode; what is observed of all of them then."""
+        rows = np.flatnonzero(where)
+        random = [i for i, each in enumerate(self.ground.quantiles) if each is not None]
+        size = len(random) + self.task.shares
+        shares = np.array([generators[i].random(size) for i in rows.tolist()]).reshape(len(rows), size)
+        self._shares[rows] = shares[:, len(random) :]
+        p = None
+        if self._p is not None:
+            for k, i in enumerate(random):
+                self._p[rows, i] = self.ground.quantiles[i](shares[:, k])  # type: ignore[misc]  # none that is None
+            p = self._p[rows]
+        q, qd = self.task.begun(self._shares[rows])
+        self.state = self.stepper.reset(q, qd, rows, p)
+        self.steps[rows] = 0
+        return self._observed(np.zeros((self.count, len(self.ground.u))), generators, where, anew=True)[0]
+
+    def step(
+        self, actions: Array, generators: Generators, where: Array
+    ) -> tuple[Array, Array, Array, Array, dict[str, Array]]:
+        """A period on: what is observed, rewards, which episodes have ended and which are over, and what is told.
+
+        Of arms that are not among the chosen ones (N,) nothing is read.
+        """
+        a = np.clip(actions, -1.0, 1.0)
+        before = self.state
+        failed = self._move(self.ground.u + self.ground.limit * a)
+        self.state[failed] = before[failed]
+        self.steps += 1
+        seen, told = self._observed(a, generators, where)
+        terminated = failed | self._far()
+        left = np.maximum(self.ground.steps - self.steps, 0)
+        truncated = ~terminated & (left == 0)
+        cost = np.minimum(told.pop("cost"), WORST)
+        return seen, -np.where(terminated, WORST * (1 + left), cost), terminated, truncated, told
+
+    def _move(self, u: Array) -> Array:
+        """All arms a period on; which of them could not be moved, and stand at rest instead."""
+        failed = np.zeros(self.count, dtype=bool)
+        while True:
+            try:
+                self.state = self.stepper.step(u)
+                return failed
+            except SimulationError:
+                bad = self.stepper.failed
+                if (bad & failed).any():
+                    raise  # at rest
+                failed |= bad
+                u = np.where(bad[:, None], self.ground.u, u)
+                self.stepper.reset(where=bad)
+
+    # -- what is seen
+
+    def _observed(
+        self, a: Array, generators: Generators, where: Array, anew: bool = False
+    ) -> tuple[Array, dict[str, Array]]:
+        """What instruments read and what is wanted; and of the tip what rewards are made of."""
+        model, p = self.ground.model, self._p
+        q, qd, s = np.split(self.state, [model.nq, model.nq + model.nv], axis=1)
+        u = self.ground.u + self.ground.limit * a
+        one = self._rows
+        y = np.atleast_2d(self._read.values(one(q), one(qd), one(u), one(p), one(s) if model.states else None))
+        if self._noise.any():
+            at = self.steps % DRAWN
+            for i in np.flatnonzero(where & (at == 0)).tolist():
+                self._drawn[i] = generators[i].standard_normal(self._drawn[i].shape)
+            y = y + self._noise * self._drawn[np.arange(self.count), at]
+        y = np.where(self._round, self._fine * np.round(y / self._fine), y)
+        fresh = where[:, None] & (self.steps[:, None] % self._every == 0)
+        self._readings = np.where(fresh, y, self._readings)
+        if anew or self.task.moves:
+            self.wanted = self._tip_of(*self.task.wanted(self._shares, self.steps), None)
+        tip, wanted = self._tip_of(q, qd, p), self.wanted
+        error, speed = (np.linalg.norm(x - y, axis=1) for x, y in zip(tip, wanted, strict=True))
+        effort = np.mean(a**2, axis=1)
+        size = self.task.length
+        parts = error / size, speed * self.task.time / size, effort
+        cost = sum(weight * part for weight, part in zip(self.weights, parts, strict=True))
+        success = (error < NEAR * size) & (speed * self.task.time < NEAR * size)
+        told = {"error": error, "speed": speed, "effort": effort, "success": success, "cost": np.asarray(cost)}
+        goal = [x for what, x in zip(("position", "velocity"), wanted, strict=True) if what in self.task.shown]
+        return np.clip(np.concatenate([self._readings, *goal], axis=1), -DIVERGED, DIVERGED), told
+
+    def _tip_of(self, q: Array, qd: Array, p: Array | None) -> tuple[Array, Array]:
+        """The tip's place and velocity, (N, 3) each."""
+        y = np.atleast_2d(self._tip.values(self._rows(q), self._rows(qd), p=self._rows(p)))
+        return y[:, :3], y[:, 3:6]
+
+    def _rows(self, x: Array | None) -> Any:
+        """What is evaluated of arrays (N, ...): of one arm its row, which takes a tenth of the time."""
+        return x if x is None or self.count > 1 else x[0]
+
+    def _far(self) -> Array:
+        """Which arms are bent so far that their shapes describe no beam."""
+        if not len(self._bent):
+            return np.zeros(self.count, dtype=bool)
+        places, lengths = self._bent[:, 0].astype(int), self._bent[:, 1]
+        q = self.state[:, : self.ground.model.nq]
+        found = self.ground.model.deflections(self._rows(q), self._rows(self._p))
+        away = found.reshape(self.count, -1, 6)[:, places, 1:3]
+        return np.asarray((np.linalg.norm(away, axis=-1) > FAR * lengths).any(axis=1))
+
+
+# -- what is given -----------------------------------------------------------------------------------------------------
+
+
+def sensors_of(arm: Arm, tip: bool) -> list[Any]:
+    """What an arm has where no sensors are given: encoders and tachometers of its drives, how far the tips of its links
+    are bent; of a free base its pose and its velocities; the place of the tip."""
+    found: list[Any] = [Encoder(coordinate=name) for name in POSE[: len(POSE) * arm.free]]
+    found += [Tachometer(coordinate=name) for name in TWIST[: len(TWIST) * arm.free]]
+    drives = [f"{link.name}.drive" for link in arm.links if link.joint.moves]
+    found += [Encoder(coordinate=name) for name in drives]
+    found += [Tachometer(coordinate=name) for name in drives]
+    for link in arm.links:
+        counts = link.body.counts
+        axes = (
+            [axis for axis in ("y", "z", "torsion") if counts.get(axis)] if isinstance(link.body, Beam) else ["y", "z"]
+        )
+        found += [TipDeflection(link=link.name, axis=axis) for axis in axes if any(counts.values())]
+    return found + [TipPosition()] * tip
+
+
+def _own(arm: Arm) -> list[Any]:
+    """What rewards are made of."""
+    return [TipPosition(name="at"), TipVelocity(name="moving")]
+
+
+def _every(sensors: Any, period: float) -> list[int]:
+    """How many periods lie between two readings of each sensor; raises `Fault`."""
+    if not isinstance(sensors, list | tuple) or not sensors:
+        raise Fault("sensors", f"is {shown(sensors)}; it must be a list of sensors")
+    found = []
+    for each in sensors:
+        time = getattr(each, "sample_time", None)
+        count = 1 if time is None else round(time / period)
+        if time is not None and (count < 1 or abs(count * period - time) > 1e-6 * time):
+            has = f"has a {type(each).__name__} with a sample_time of {time:g} s"
+            raise Fault("sensors", f"{has}; it must be a whole number of periods of {period:g} s")
+        found.append(count)
+    return found
+
+
+def _bent(arm: Arm) -> Array:
+    """Place and length (k, 2) of the links that are in one piece and bend."""
+    found = [
+        (i, link.body.length)
+        for i, link in enumerate(arm.links)
+        if any(link.body.counts.values()) and not link.body.pieces
+    ]
+    return np.array(found).reshape(-1, 2)

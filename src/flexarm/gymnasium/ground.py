@@ -1,0 +1,311 @@
+"""What tasks are about: an arm, where it begins, how far it reaches, how slowly it swings, how strong its drives are.
+
+What is not given follows from the arm: periods and times from its slowest vibration, inputs from its inertia.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from os import PathLike
+from typing import Any, final
+
+import numpy as np
+
+from flexarm import attitude
+from flexarm.analysis.equilibrium import equilibrium
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, refused, shown
+from flexarm.description.arm import Arm
+from flexarm.description.free import POSE
+from flexarm.description.joints import SHORTEST, Telescope
+from flexarm.description.load import load
+from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.model import Model
+from flexarm.model.adrift import BASE
+from flexarm.model.drawing import drawn
+from flexarm.model.local import moved_by_joints
+from flexarm.scenario import Scenario, load_scenario
+from flexarm.studies.distributions import Quantile, distribution
+from flexarm.trajectory import Reference
+
+Array = np.ndarray
+
+ARM = "subudhi-morris"
+"""Where neither an arm nor a scenario is given."""
+
+SAMPLED, SWINGS = 20, 10
+"""Periods of the environment in one of the slowest vibration, and vibrations in an episode."""
+FASTEST, SLOWEST, STIFF = 0.005, 0.1, 0.02
+"""Default periods lie between the first two; that of an arm that does not vibrate is the third [s]."""
+SHORTEST_EPISODE = 5.0
+"""By default [s]."""
+
+MOVES = 5
+"""Motions of a radian, from rest to rest, for which a joint alone has the time in an episode with all its input."""
+SLID = 0.1
+"""Of the reach: what counts as a radian of a joint that slides, and of a free base."""
+
+LEAST = 1e-9
+"""Frequencies below are none [rad/s]."""
+
+
+@final
+@dataclass(frozen=True)
+class Ground:
+    """What tasks are made of.
+
+    Attributes
+    ----------
+    model : Model
+    quantiles : tuple
+        Of each of the model's parameters its distribution, or None where it keeps its value.
+    q, qd, u : (nq,), (nv,), (m,)
+        Where an episode begins, and what holds the arm at rest.
+    joints : (j,)
+        The joints there [rad or m].
+    period, steps : float, int
+        Of the environment [s], and of an episode.
+    limit : (m,)
+        What an action of 1 adds to `u`, in the unit of the input.
+    reach : float
+        The lengths of all links together [m].
+    frequency : float
+        The lowest with the drives held [rad/s]; 0 where nothing vibrates.
+    moving : (nv, j)
+        How the coordinates go with the joints.
+    range : (j, 2)
+        Between which a joint may stand [rad or m].
+    reference : Reference or None
+        Of the scenario.
+    disturbance
+        Of the scenario, as `fa.Stepper` takes it.
+    """
+
+    model: Model
+    quantiles: tuple[Quantile | None, ...]
+    q: Array
+    qd: Array
+    u: Array
+    joints: Array
+    period: float
+    steps: int
+    limit: Array
+    reach: float
+    frequency: float
+    moving: Array
+    range: Array
+    reference: Reference | None
+    disturbance: Any
+
+    @property
+    def duration(self) -> float:
+        """Of an episode [s]."""
+        return self.period * self.steps
+
+    @property
+    def way(self) -> Array:
+        """What counts as a radian of each joint, (j,): one, or of one that slides a share of the reach [m]."""
+        joints = [link.joint for link in self.model.arm.links if link.joint.moves]
+        return np.array([1.0 if joint.turns else SLID * self.reach for joint in joints])
+
+    def posture(self, joints: Array, rates: Array | None = None) -> tuple[Array, Array]:
+        """Coordinates (N, nq) and rates (N, nv) of joints (N, j) that nothing bends."""
+        arm, q = self.model.arm, np.tile(self.model.arm.rest, (len(joints), 1))
+        moved = np.flatnonzero(self.moving.any(axis=1))
+        q[:, moved + self.model.nq - self.model.nv] = joints @ self.moving[moved].T
+        if arm.free:
+            q[:, : len(POSE)] = self.q[: len(POSE)]
+        return q, np.zeros((len(joints), self.model.nv)) if rates is None else rates @ self.moving.T
+
+    def modes(self, most: int) -> tuple[Array, Array]:
+        """The lowest frequencies (k,) [rad/s] with the drives held, and the modes (k, nv), which move sections by 1 m
+        at most."""
+        found, shapes = self.model.modes(self.q)
+        slow = np.flatnonzero(found > LEAST)[:most]
+        kept = [shapes[:, i] / _largest(self, shapes[:, i]) for i in slow]
+        return found[slow], np.array(kept).reshape(len(kept), self.model.nv)
+
+
+def ground(
+    arm: Any, scenario: Any, randomise: Any, period: Any, duration: Any, limit: Any, asked: str = "ArmEnv"
+) -> Ground:
+    """What is given, and what follows where nothing is; raises `DescriptionError`."""
+    told = _scenario(scenario)
+    if told is not None and arm is not None:
+        raise DescriptionError(f"{asked}: arm is given beside a scenario, which has one; give one of them")
+    given = told.loaded_arm() if told is not None else ARM if arm is None else arm
+    model, quantiles = _model(given, randomise, asked)
+    arguments = {} if told is None else _arguments(told, model, asked)
+    rest = arguments.get("q0")
+    q, u = _standing(model, np.array(model.arm.rest if rest is None else rest, dtype=float))
+    qd = np.zeros(model.nv) if arguments.get("qd0") is None else np.array(arguments["qd0"], dtype=float)
+    if rest is not None:
+        q = np.array(rest, dtype=float)
+    moving = moved_by_joints(model.arm)
+    frequency = _lowest(model, q)
+    with refused(asked):
+        until = None if told is None else told.until
+        period, steps = _clock(period, duration if duration is not None else until, frequency)
+    stations, _ = drawn(model, q)
+    reach = float(np.linalg.norm(stations[:, -1, :3] - stations[:, 0, :3], axis=-1).sum())
+    local = attitude.local(model.arm, q)
+    joints = local[list(model.arm.joints)]
+    slowly = max(period * steps, SWINGS * 2.0 * np.pi / frequency if frequency else 0.0) / MOVES
+    found = _strength(model, q, u, moving, reach, slowly)
+    with refused(asked):
+        found = _limit(limit, found)
+    return Ground(
+        model,
+        quantiles,
+        q,
+        qd,
+        u,
+        joints,
+        period,
+        steps,
+        found,
+        reach,
+        frequency,
+        moving,
+        _ranges(model.arm),
+        arguments.get("reference"),
+        arguments.get("disturbance"),
+    )
+
+
+# -- what is given -----------------------------------------------------------------------------------------------------
+
+
+def _scenario(given: Any) -> Scenario | None:
+    return given if given is None or isinstance(given, Scenario) else load_scenario(given)
+
+
+def _model(given: Any, randomise: Any, asked: str) -> tuple[Model, tuple[Quantile | None, ...]]:
+    """The model, some of whose numbers vary where they are to be drawn, and their distributions."""
+    if randomise is not None and not isinstance(randomise, Mapping):
+        message = f"randomise is {shown(randomise)}; it must be a dict of distributions by names of parameters"
+        raise DescriptionError(f"{asked}: {message}")
+    drawn_ = dict(randomise or {})
+    if not isinstance(given, Model):
+        if not isinstance(given, Arm | str | PathLike):
+            must = "it must be the name of a bundled arm, a path, an Arm or a Model"
+            raise DescriptionError(f"{asked}: arm is {shown(given)}; {must}")
+        given = given if isinstance(given, Arm) else load(given)
+        given = Model(given, list(drawn_))
+    elif drawn_ and not given.varied:
+        given = Model(given.arm, list(drawn_))
+    quantiles: list[Quantile | None] = [None] * len(given.varied)
+    for key, value in drawn_.items():
+        places = [i for i, x in enumerate(given.varied) if fnmatchcase(x.name, key) or fnmatchcase(x.symbol, key)]
+        if not places:
+            there = ", ".join(x.name for x in given.varied)
+            raise DescriptionError(f"{asked}: randomise: no parameter {shown(key)} varies in this model; {there} do")
+        for i in places:
+            with refused(f"{asked}: randomise"):
+                try:
+                    quantiles[i] = distribution(value).quantile(float(given.p[i]), given.varied[i].unit)
+                except Fault as fault:
+                    raise Fault(f"{key}.{fault.part}" if fault.part else str(key), fault.message) from None
+    return given, tuple(quantiles)
+
+
+def _arguments(scenario: Scenario, model: Model, asked: str) -> dict[str, Any]:
+    """What a scenario says of where the arm begins, what it is to follow and what disturbs it."""
+    if scenario.outside is not None:
+        message = f"scenario {scenario.name!r} has exogenous inputs, which no environment has; give them as disturbance"
+        raise DescriptionError(f"{asked}: {message}")
+    plain = scenario.replace(controller=None, input=None, record=None, keep=None)
+    found = plain.arguments(model)
+    return {key: found[key] for key in ("q0", "qd0", "reference", "disturbance")}
+
+
+def _clock(period: Any, duration: Any, frequency: float) -> tuple[float, int]:
+    """The period [s] and how many an episode has; raises `Fault`."""
+    slowest = 2.0 * np.pi / frequency if frequency else 0.0
+    if period is None:
+        period = _round(min(max(slowest / SAMPLED, FASTEST), SLOWEST)) if slowest else STIFF
+    period = checked_number(period, "s", POSITIVE, "period")
+    if duration is None:
+        duration = max(SHORTEST_EPISODE, SWINGS * slowest, 2 * period)
+    steps = round(checked_number(duration, "s", POSITIVE, "duration") / period)
+    if steps < 2:
+        raise Fault("duration", f"is {duration:g} s; an episode must have two periods of {period:g} s at least")
+    return period, steps
+
+
+def _round(x: float) -> float:
+    """1, 2 or 5 times a power of ten, at most x."""
+    power = 10.0 ** np.floor(np.log10(x))
+    return float(f"{power * max(n for n in (1, 2, 5) if n * power <= x * (1 + 1e-9)):g}")
+
+
+def _limit(given: Any, otherwise: Array) -> Array:
+    """What an action of 1 adds to each input; raises `Fault`."""
+    if given is None:
+        return otherwise
+    found = checked_array(given, "limit")
+    if found.shape not in ((), otherwise.shape):
+        raise Fault("limit", f"has shape {found.shape}; it must be one number, or {len(otherwise)}, one of each input")
+    if not (found > 0).all():
+        raise Fault("limit", f"is {shown(given)}; it must be positive")
+    return np.array(np.broadcast_to(found, otherwise.shape), dtype=float)
+
+
+# -- what follows ------------------------------------------------------------------------------------------------------
+
+
+def _standing(model: Model, q: Array) -> tuple[Array, Array]:
+    """Where the arm stands still near q with its drives held, and the inputs for it; where nothing holds it, q and
+    zeros."""
+    try:
+        return equilibrium(model, q)
+    except DescriptionError:
+        raise
+    except FlexarmError:
+        return q, np.zeros(len(model.inputs))
+
+
+def _lowest(model: Model, q: Array) -> float:
+    """Of the frequencies with the drives held [rad/s]; 0 where there is none."""
+    found = model.frequencies(q)
+    return float(min(found[found > LEAST], default=0.0))
+
+
+def _strength(model: Model, q: Array, u: Array, moving: Array, reach: float, time: float) -> Array:
+    """Of each input its motor's limit where it has one; else what moves the joint alone, all else being still, by a
+    radian from rest to rest in this time, beside what holds it."""
+    M, arm = model.mass_matrix(q), model.arm
+    quick = 4.0 / time**2
+    links = [link for link in arm.links if link.joint.moves]
+    way = np.array([1.0 if link.joint.turns else SLID * reach for link in links])
+    efforts = np.einsum("ij,ik,kj->j", moving, M, moving) * way * quick
+    found = []
+    for link, effort, hold in zip(links, efforts.tolist(), u.tolist(), strict=False):
+        motor = getattr(getattr(link.joint, "drive", None), "motor", None)
+        own = None if motor is None else motor.voltage_limit if motor.input == "voltage" else motor.torque_limit
+        found.append(abs(link.joint.input_at_rest(effort)) + abs(hold) if own is None else own)
+    if arm.thrusters:
+        B = model.input_matrix(q)[:BASE, len(links) :]
+        along = 1.0 / np.einsum("ij,ik,kj->j", B, np.linalg.inv(M[:BASE, :BASE]), B)
+        turns = np.array([thruster.kind == "torque" for thruster in arm.thrusters])
+        found += (along * np.where(turns, 1.0, SLID * reach) * quick).tolist()
+    return np.array(found)
+
+
+def _ranges(arm: Arm) -> Array:
+    """Between which joints may stand: a telescope has an end, others have none here."""
+    links = [link for link in arm.links if link.joint.moves]
+    ends = [
+        (1.01 * SHORTEST * link.body.length, 0.99 * link.body.length)  # type: ignore[attr-defined]  # a beam
+        if isinstance(link.joint, Telescope)
+        else (-np.inf, np.inf)
+        for link in links
+    ]
+    return np.array(ends)
+
+
+def _largest(ground: Ground, mode: Array) -> float:
+    """By how much a section moves at most where a mode's coordinates are those of the mode [m]."""
+    arm, small = ground.model.arm, 1e-6 * ground.reach / np.abs(mode).max()
+    about = attitude.local(arm, ground.q)
+    places = [drawn(ground.model, attitude.configuration(arm, about + s * mode))[0][..., :3] for s in (-small, small)]
+    return float(np.linalg.norm(places[1] - places[0], axis=-1).max() / (2.0 * small))

@@ -1,0 +1,93 @@
+"""LLVM IR of exp and tanh, for where there is neither an instruction nor a library: friction has both."""
+
+from math import factorial
+
+from flexarm.native.sincos import Numbers
+
+LN2 = (0.6931471805599453, 2.3190468138462996e-17)  # to 106 bits
+SHORT_LN2 = (0.693147182464599609375, -1.904654323148236e-09)  # to 48 bits
+ROUND, SHORT_ROUND = 6755399441055744.0, 12582912.0  # adding it leaves the nearest integer in the low bits
+
+
+def exponential(numbers: Numbers) -> str:
+    """IR of `exp_(x)` and `tanh_(x)`.
+
+    x = n ln 2 + r, and exp(r) - 1 by its series, to 4e-18 of 13 terms for doubles and 5e-9 of 7 for floats. tanh is
+    d/(d + 2), d = exp(2 x) - 1, so that small arguments keep their digits. NaN stays NaN.
+    """
+    T, N, B, suffix, c = numbers.T, numbers.N, numbers.B, numbers.suffix, numbers.constant
+    long = numbers.real == "double"
+    terms, ln2, rounding = (13, LN2, ROUND) if long else (7, SHORT_LN2, SHORT_ROUND)
+    least, most, bias, mantissa = (-745.2, 709.8, 1023, 52) if long else (-104.0, 88.8, 127, 23)
+    far = 40.0 if long else 20.0  # tanh is 1 from a half of it on
+    series, last = [], c(1.0 / factorial(terms))
+    for i in range(terms - 1, 0, -1):
+        series += [
+            f"  %m{i} = fmul contract {T} {last}, %r",
+            f"  %a{i} = fadd contract {T} %m{i}, {c(1.0 / factorial(i))}",
+        ]
+        last = f"%a{i}"
+
+    def clamped(low: float, high: float) -> list[str]:
+        return [
+            f"  %over = fcmp ogt {T} %x, {c(high)}",
+            f"  %x1 = select {B} %over, {T} {c(high)}, {T} %x",
+            f"  %under = fcmp olt {T} %x1, {c(low)}",
+            f"  %y = select {B} %under, {T} {c(low)}, {T} %x1",
+        ]
+
+    def power(name: str, of: str) -> list[str]:
+        """2 to the power of an integer."""
+        return [
+            f"  %{name}b = add {N} {of}, {numbers.integer(bias)}",
+            f"  %{name}s = shl {N} %{name}b, {numbers.integer(mantissa)}",
+            f"  %{name} = bitcast {N} %{name}s to {T}",
+        ]
+
+    lines = [
+        f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})",
+        f"define internal {{{N}, {T}}} @parted_({T} %y) alwaysinline {{",  # n, exp(r) - 1
+        f"  %turns = fmul {T} %y, {c(1.4426950408889634)}",
+        f"  %shifted = fadd {T} %turns, {c(rounding)}",
+        f"  %n = fsub {T} %shifted, {c(rounding)}",
+        f"  %minus = fneg {T} %n",
+        f"  %r0 = call {T} @llvm.fma.{suffix}({T} %minus, {T} {c(ln2[0])}, {T} %y)",
+        f"  %r = call {T} @llvm.fma.{suffix}({T} %minus, {T} {c(ln2[1])}, {T} %r0)",
+        *series,
+        f"  %p = fmul {T} {last}, %r",
+        f"  %bits = bitcast {T} %shifted to {N}",
+        f"  %zero = bitcast {T} {c(rounding)} to {N}",
+        f"  %whole = sub {N} %bits, %zero",
+        f"  %pair0 = insertvalue {{{N}, {T}}} poison, {N} %whole, 0",
+        f"  %pair = insertvalue {{{N}, {T}}} %pair0, {T} %p, 1",
+        f"  ret {{{N}, {T}}} %pair",
+        "}",
+        f"define internal {T} @exp_({T} %x) alwaysinline {{",
+        *clamped(least, most),
+        f"  %pair = call {{{N}, {T}}} @parted_({T} %y)",
+        f"  %n = extractvalue {{{N}, {T}}} %pair, 0",
+        f"  %p = extractvalue {{{N}, {T}}} %pair, 1",
+        f"  %n1 = ashr {N} %n, {numbers.integer(1)}",  # in halves: 2^n may be no number where exp(x) is one
+        f"  %n2 = sub {N} %n, %n1",
+        *power("s1", "%n1"),
+        *power("s2", "%n2"),
+        f"  %e = fadd {T} {c(1.0)}, %p",
+        f"  %e1 = fmul {T} %e, %s1",
+        f"  %e2 = fmul {T} %e1, %s2",
+        f"  ret {T} %e2",
+        "}",
+        f"define internal {T} @tanh_({T} %half) alwaysinline {{",
+        f"  %x = fadd {T} %half, %half",
+        *clamped(-far, far),
+        f"  %pair = call {{{N}, {T}}} @parted_({T} %y)",
+        f"  %n = extractvalue {{{N}, {T}}} %pair, 0",
+        f"  %p = extractvalue {{{N}, {T}}} %pair, 1",
+        *power("s", "%n"),
+        f"  %less = fsub {T} %s, {c(1.0)}",
+        f"  %d = call {T} @llvm.fma.{suffix}({T} %s, {T} %p, {T} %less)",
+        f"  %sum = fadd {T} %d, {c(2.0)}",
+        f"  %t = fdiv {T} %d, %sum",
+        f"  ret {T} %t",
+        "}",
+    ]
+    return "\n".join(lines)

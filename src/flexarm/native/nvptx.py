@@ -1,0 +1,205 @@
+"""Programs and loops as PTX, the assembler that the drivers of NVIDIA's graphics processors compile.
+
+The same instructions as on the processor, by the same emitter, in one function without a call: every thread has a state
+of its own. Sines, exp and tanh are our own. What else CasADi has and PTX has not (powers, tangents) is refused by its
+name before LLVM, which would end the process, sees it. Sums and products round as on the processor and are fused where
+they may be; the inverse of a float is the approximate instruction's, 1 in the last place off, that of a double is
+rounded.
+
+Arrays lie number by number, the same number of all states side by side: threads that stand together then read and write
+what lies together.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, final
+
+import casadi as ca
+
+from flexarm.native.exponential import exponential
+from flexarm.native.language import Floats
+from flexarm.native.llvm import INTRINSICS, operation
+from flexarm.native.program import INPUT, OUTPUT, Instruction, operation_name
+from flexarm.native.sincos import Numbers, Real, sincos
+
+ARCH = "sm_80"
+"""The oldest generation that what is written runs on (A100); drivers compile it for what is there."""
+
+THREADS, BLOCKS = 128, 2
+"""In a block, and how many blocks of a multiprocessor there are to be at once: so many leave 255 registers to a thread.
+Without the second number, which changes nothing else, ptxas gives up on programs of 5000 operations with doubles and
+assembles them for 32 registers, with five times the spills."""
+
+THERE = (ca.OP_SQRT, ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX, ca.OP_OR, ca.OP_COPYSIGN)
+"""What PTX has instructions for of what LLVM knows by name."""
+
+OWN = {ca.OP_EXP: "exp_", ca.OP_TANH: "tanh_"}
+"""What is computed by a function of our own."""
+
+TRIPLE = "nvptx64-nvidia-cuda"
+
+THREAD = """
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define i64 @thread() alwaysinline {
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %place = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %block64 = zext i32 %block to i64
+  %size64 = zext i32 %size to i64
+  %place64 = zext i32 %place to i64
+  %before = mul i64 %block64, %size64
+  %thread = add i64 %before, %place64
+  ret i64 %thread
+}
+"""
+"""Which of all threads this is."""
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """What is launched: one call of a function for each of `count` threads.
+
+    Attributes
+    ----------
+    function : str
+        `void function(<pointers>, i64 thread, <integers>, ptr work)`.
+    pointers, integers : int
+        How many of each it takes from whoever launches.
+    work : int
+        Numbers that each thread has for itself.
+    """
+
+    name: str
+    function: str
+    pointers: int
+    integers: int
+    work: int
+
+    def ir(self, real: Real, kind: str = "ptx_kernel ") -> str:
+        """IR of `void name(<pointers>, <integers>, i64 count)`, with a calling convention."""
+        pointers = [f"ptr %p{i}" for i in range(self.pointers)]
+        integers = [f"i64 %n{i}" for i in range(self.integers)]
+        taken = [*pointers, "i64 %thread", *integers, "ptr %work"]
+        given = ["ptr noalias" + each.removeprefix("ptr") for each in pointers]
+        head = f"define {kind}void @{self.name}({', '.join([*given, *integers, 'i64 %count'])})"
+        return f"""
+declare void @{self.function}({", ".join(each.split()[0] for each in taken)})
+declare i64 @thread()
+{head} "nvvm.maxntid"="{THREADS}" "nvvm.minctasm"="{BLOCKS}" {{
+entry:
+  %work = alloca [{max(1, self.work)} x {real}], align 16
+  %thread = call i64 @thread()
+  %there = icmp slt i64 %thread, %count
+  br i1 %there, label %do, label %done
+do:
+  call void @{self.function}({", ".join(taken)})
+  br label %done
+done:
+  ret void
+}}"""
+
+
+def straight(code: Sequence[Instruction], known: int, real: Real) -> str:
+    """IR of `void evaluate(ptr in, i64 apart, ptr own, i64 apart, ptr out, i64 apart)`.
+
+    The program's first `known` inputs come from `in`, the others from `own`; numbers lie so many apart. Raises
+    `NotImplementedError` for an operation that there is no instruction for.
+    """
+    numbers = Numbers(1, real)
+    T, lines, loaded = numbers.T, [], dict[int, str]()
+
+    def name(a: int | float) -> str:
+        if isinstance(a, float):
+            return numbers.constant(a)
+        if code[a].op != INPUT:
+            return f"%v{a}"
+        index = code[a].index
+        if index not in loaded:
+            base, place = ("in", index) if index < known else ("own", index - known)
+            lines.append(f"  %l{index}m = mul i64 %{base}_apart, {place}")
+            lines.append(f"  %l{index}p = getelementptr {T}, ptr %{base}, i64 %l{index}m")
+            lines.append(f"  %l{index} = load {T}, ptr %l{index}p")
+            loaded[index] = f"%l{index}"
+        return loaded[index]
+
+    for k, instruction in enumerate(code):
+        op = instruction.op
+        if op == INPUT:
+            continue
+        x = [name(a) for a in instruction.args]
+        if op == OUTPUT:
+            lines.append(f"  %o{k}m = mul i64 %out_apart, {instruction.index}")
+            lines.append(f"  %o{k}p = getelementptr {T}, ptr %out, i64 %o{k}m")
+            lines.append(f"  store {T} {x[0]}, ptr %o{k}p")
+        elif op in OWN:
+            lines.append(f"  %v{k} = call {T} @{OWN[op]}({T} {x[0]})")
+        elif op in INTRINSICS and op not in THERE:
+            raise NotImplementedError(f"no instruction of a GPU for the CasADi operation {operation_name(op)}")
+        else:
+            lines.append(operation(k, op, instruction.index, x, numbers))
+    arguments = ", ".join(f"ptr noalias %{base}, i64 %{base}_apart" for base in ("in", "own", "out"))
+    head = f"define void @evaluate({arguments}) alwaysinline {{"
+    fma, exponentials = exponential(numbers).split("\n", 1)  # what both declare is declared once
+    return "\n".join([sincos(numbers), exponentials, head, *lines, "  ret void", "}"])
+
+
+def joined(parts: Sequence[str], entries: Sequence[str], machine: Any) -> Any:
+    """One module of parts in LLVM IR, in which the entries alone are left, everything that they call inside them."""
+    import llvmlite.binding as llvm
+
+    head = f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
+    module = llvm.parse_assembly(head)
+    for part in parts:  # where a part says of itself what it is for, that is nothing, and numbers lie anywhere
+        module.link_in(llvm.parse_assembly(head + re.sub("^target .*$", "", part, flags=re.MULTILINE)))
+    for function in module.functions:
+        if not function.is_declaration and function.name not in entries:
+            function.linkage = "internal"
+            if "noinline" not in str(function).partition("{")[0]:
+                function.add_function_attribute("alwaysinline")
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    module.verify()
+    return module
+
+
+@cache
+def target_machine(arch: str = ARCH) -> Any:
+    """Of a generation of graphics processors."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, opt=3)
+
+
+def ptx(parts: Sequence[str], entries: Sequence[Entry], real: Real, arch: str = ARCH) -> str:
+    """The PTX of these parts, which define what the entries call."""
+    machine = target_machine(arch)
+    texts = [*parts, THREAD, *(entry.ir(real) for entry in entries)]
+    return str(machine.emit_assembly(joined(texts, [entry.name for entry in entries], machine)))
+
+
+# -- loops, in the language that is translated -------------------------------------------------------------------------
+
+
+def evaluate(x: Floats, x_apart: int, own: Floats, own_apart: int, y: Floats, y_apart: int) -> None:
+    """The program: it stands in a part of its own, see `straight`."""
+    raise NotImplementedError
+
+
+def each(x: Floats, own: Floats, y: Floats, thread: int, apart: int, work: Floats) -> None:
+    """The program for one of many states, number by number: x (known, apart), own (others, apart), y (n_out, apart)."""
+    evaluate(x[thread:], apart, own[thread:], apart, y[thread:], apart)
+
+
+EACH = Entry("each_state", "each", pointers=3, integers=1, work=0)

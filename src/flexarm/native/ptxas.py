@@ -1,0 +1,101 @@
+"""What NVIDIA's assembler makes of PTX: registers, and what does not fit into them.
+
+The assembler is a program in a package from the registry (`nvidia-cuda-nvcc-cu12`); it needs no graphics processor.
+"""
+
+import re
+import subprocess  # noqa: TID251  (NVIDIA's assembler, where pip has put it)
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import final
+
+from flexarm.errors import DescriptionError
+
+PACKAGES = ("nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc")
+"""In which it is found."""
+
+REGISTERS, UNIT, WARP, MOST = 65536, 256, 32, 2048
+"""Of a multiprocessor, from sm_70 to sm_120: registers, how many are given at a time, threads of a warp, threads."""
+
+REPORT = re.compile(
+    r"Compiling entry function '(?P<name>\w+)' for '(?P<arch>\w+)'.*?(?P<stack>\d+) bytes stack frame, "
+    r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?Used (?P<registers>\d+) registers",
+    re.DOTALL,
+)
+
+
+@final
+@dataclass(frozen=True)
+class Resources:
+    """What a thread of a kernel takes.
+
+    Attributes
+    ----------
+    name, arch : str
+        Of the kernel; for which generation.
+    registers : int
+        Of 32 bits; there are at most 255.
+    stack : int
+        Bytes in memory of its own, arrays and spills.
+    stores, loads : int
+        Bytes of spills that the program text writes and reads.
+    """
+
+    name: str
+    arch: str
+    registers: int
+    stack: int
+    stores: int
+    loads: int
+
+    def resident(self, block: int) -> int:
+        """Threads that a multiprocessor holds at once, in blocks of so many."""
+        of_warp = -(-self.registers * WARP // UNIT) * UNIT
+        warps = min(REGISTERS // of_warp, MOST // WARP)
+        return warps // (block // WARP) * block
+
+
+def resources(ptx: str, arch: str = "sm_90") -> list[Resources]:
+    """Of every kernel in the text, assembled for a generation of processors.
+
+    Raises
+    ------
+    DescriptionError
+        Where the assembler is not there, or refuses the text.
+    """
+    with TemporaryDirectory() as folder:
+        source = Path(folder) / "program.ptx"
+        source.write_text(ptx)
+        command = [
+            str(_assembler()),
+            "--verbose",
+            "--gpu-name",
+            arch,
+            "--output-file",
+            f"{folder}/program",
+            str(source),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        why = " ".join((done.stderr or done.stdout).split())
+        raise DescriptionError(f"ptxas refuses the program: {why.replace(folder, '')[:300]}")
+    found = [match.groupdict() for match in REPORT.finditer(done.stdout + done.stderr)]
+    return [
+        Resources(x["name"], x["arch"], *(int(x[key]) for key in ("registers", "stack", "stores", "loads")))
+        for x in found
+    ]
+
+
+def _assembler() -> Path:
+    """Where it is; raises `DescriptionError` where it is not."""
+    for package in PACKAGES:
+        try:
+            files = metadata.files(package) or []
+        except metadata.PackageNotFoundError:
+            continue
+        for file in files:
+            if file.name in ("ptxas", "ptxas.exe"):
+                return Path(str(file.locate()))
+    raise DescriptionError(f"ptxas is not there; it comes with the package {PACKAGES[0]}: pip install {PACKAGES[0]}")

@@ -1,0 +1,317 @@
+"""Runs of an ensemble on a graphics processor: fixed steps of the classical Runge-Kutta method, one run a thread.
+
+What a run is to do is known before it begins: u depends on the time alone, which goes in equal steps from one time of
+the result, or jump of u, to the next. So u is laid out beforehand, at the times at which the method asks for it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.native import cuda
+from flexarm.native.cuda import Device, Launch
+from flexarm.native.kernel import Kernel
+from flexarm.native.nvptx import evaluate, straight
+from flexarm.native.program import instructions
+from flexarm.native.sincos import Real
+from flexarm.native.varying import At
+from flexarm.simulation import gpu_loops
+from flexarm.simulation.ensemble_runs import Asked, Group, Runs, constants, held_outside, told, told_of_growth
+from flexarm.simulation.feedback import integrand
+from flexarm.simulation.gpu_loops import DONE, GROWN, UNDER_WAY
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.outside import Outside
+from flexarm.simulation.protocol import Input
+
+Array = np.ndarray
+
+METHOD = "rk4"
+STAGES = 4
+
+TYPES = {"double": np.float64, "float": np.float32}
+
+TOGETHER = 2**17
+"""Runs in one launch: more than the largest processors have threads for."""
+WINDOW = 2**28
+"""Bytes of states that are fetched at a time, about."""
+LARGEST = 2**30
+"""Bytes of u beforehand."""
+WORK = 2e11
+"""Operations of one launch, some tenths of a second: Ctrl-C is heard after it."""
+
+
+def check(method: str, step: float | None, drives: Sequence[Input], outsides: Sequence[Outside], model: Model) -> None:
+    """Raise `DescriptionError` for what a graphics processor is asked and does not do, and where there is none."""
+    if method != METHOD or step is None:
+        raise DescriptionError(f"device is 'gpu'; there the method is {METHOD!r} with a step, not {method!r}")
+    for drive in drives:
+        how = None if drive.period is not None else drive.in_lanes(model)
+        if how is None or not how.of_time or drive.memory:
+            must = "there u is held, a table, or a compiled function of the time"
+            raise DescriptionError(f"device is 'gpu'; {must}: {drive.described()} is none of them")
+    if not all(each.constant for each in outsides):
+        raise DescriptionError("device is 'gpu'; there what comes from outside (w, disturbance) is constant")
+    cuda.device()
+
+
+def name() -> str:
+    """Of the graphics processor."""
+    return cuda.device().name
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """The pieces of a run, see `gpu_loops.Runs`; `t` where they begin [s], and at which times u is asked for.
+
+    Attributes
+    ----------
+    asked : (rows,)
+        Times of the rows of u; where u is held, those at which its stretches begin.
+    """
+
+    t: Array
+    h: Array
+    steps: Array
+    shown: Array
+    row: Array
+    stride: Array
+    asked: Array
+
+
+def planned(times: Array, corners: Array, step: float, held: bool) -> Plan:
+    """The pieces between times of the result and corners, in each equal steps no longer than asked for."""
+    edges = np.union1d(times, corners)
+    t, lengths = edges[:-1], np.diff(edges)
+    steps = np.maximum(np.ceil(lengths / step - 1e-9), 1.0)
+    h, steps = lengths / steps, steps.astype(np.int64)
+    shown = np.isin(edges[1:], times).astype(np.int64)
+    stretch = np.searchsorted(corners, t, side="right") - 1
+    if held:
+        none = np.zeros(len(t), dtype=np.int64)
+        return Plan(t, h, steps, shown, stretch, none, corners[:-1])
+    rows = (
+        2 * steps + 1
+    )  # at every half step, both ends counted: at a jump u is seen from the left, then from the right
+    row = np.cumsum(rows) - rows
+    of = np.repeat(np.arange(len(t)), rows)
+    asked = t[of] + 0.5 * h[of] * (np.arange(len(of)) - row[of])
+    before = np.nextafter(corners, -np.inf)[stretch + 1]
+    return Plan(t, h, steps, shown, row, np.ones(len(t), dtype=np.int64), np.minimum(asked, before[of]))
+
+
+@final
+class _Courses:
+    """The plans of some runs laid end to end, and the values of u: see `gpu_loops.Runs`.
+
+    Attributes
+    ----------
+    t, done : (pieces,)
+        Where a piece begins [s], and how many steps are made before it.
+    first, total : (N,)
+        In which piece a run begins, and how many steps it has.
+    times : int
+        Of the result, behind the first.
+    """
+
+    def __init__(self, drives: Sequence[Input], which: Array, model: Model, asked: Asked, step: float):
+        plans: dict[tuple[bytes, bool], int] = {}
+        made: list[Plan] = []
+        values, of = [], []
+        size = 0.0
+        for drive in drives:
+            how = drive.in_lanes(model)
+            assert how is not None
+            corners = np.array(list(drive.corners(asked.until)), dtype=float)
+            key = corners.tobytes(), how.code is None and how.cubics is None
+            if key not in plans:
+                plans[key] = len(made)
+                made.append(planned(asked.times, corners, step, key[1]))
+            of.append(plans[key])
+            at = made[of[-1]].asked
+            size += 8.0 * len(at) * len(model.inputs)
+            if size > LARGEST:
+                why = f"u of {len(drives)} inputs at every half step takes more than {LARGEST / 1e9:.2g} GB there"
+                raise DescriptionError(f"device is 'gpu'; {why}; ask for longer steps or fewer runs at once (folder=)")
+            none = np.zeros((len(at), model.nq))
+            values.append(drive.values(model, at, none, none, none[:, :0]))
+        counts = np.array([len(each.t) for each in made])
+        first = np.cumsum(counts) - counts
+        self.t, self.h, self.steps, self.shown, self.row, self.stride = (
+            np.concatenate([getattr(each, name) for each in made])
+            for name in ("t", "h", "steps", "shown", "row", "stride")
+        )
+        self.u = np.concatenate(values)
+        lengths = np.array([len(each) for each in values])
+        self.where = (np.cumsum(lengths) - lengths)[which]
+        plan = np.array(of)[which]
+        self.first, self.last = first[plan], (first + counts)[plan]
+        self.done = np.concatenate([np.cumsum(each.steps) - each.steps for each in made])  # steps before each piece
+        self.total = np.array([each.steps.sum() for each in made])[plan]
+        self.times = len(asked.times) - 1
+
+
+def program(rate: Kernel | At, layout: Layout, real: Real) -> tuple[str, Any, gpu_loops.Entry]:
+    """Runs of a rate as `cuda.Device.kernel` takes them: key, parts and entry."""
+
+    def parts() -> list[str]:
+        from flexarm.native.translate import ir_of
+
+        code = instructions(rate.trace())
+        try:
+            return [
+                straight(code, layout.states + layout.inputs, real),
+                ir_of(gpu_loops.advanced, real=real, elsewhere=(evaluate,)),
+            ]
+        except NotImplementedError as error:
+            raise DescriptionError(f"device is 'gpu'; {error}") from None
+
+    return f"runs\n{rate.key}", parts, gpu_loops.runs(layout.size, layout.inputs)
+
+
+def tasks(runs: Runs, group: Group, asked: Asked, real: Real) -> list["OnGpu"]:
+    """What is to be done for a group; raises `DescriptionError` where there is nothing to do it on."""
+    group.begin(runs, asked)
+    count = len(group.indices)
+    parts = [slice(i, min(i + TOGETHER, count)) for i in range(0, count, TOGETHER)]
+    return [OnGpu(runs, group, asked, part, real) for part in parts]
+
+
+@final
+class _There:
+    """Some runs as they lie on a device, and copies of what is known of them here.
+
+    Parameters
+    ----------
+    state, own : (N, size), (N, k)
+        Where they begin, and the numbers that each has of its own behind u; of the type that is computed with.
+
+    Attributes
+    ----------
+    x, piece, at, known, status
+        See `gpu_loops.Runs`; the last two as after the last launch.
+    window : int
+        Of how many times states are kept there.
+    """
+
+    def __init__(self, device: Device, launch: Launch, layout: Layout, state: Array, own: Array, courses: _Courses):
+        count, size, T = *state.shape, state.dtype
+        self._device, self._launch, self._count = device, launch, count
+        self.x = np.array(state.T, order="C")  # a copy also where it is laid out so
+        self.piece, self.at = courses.first.copy(), np.zeros(count, dtype=np.int64)
+        self.known, self.status = np.ones(count, dtype=np.int64), np.full(count, UNDER_WAY)
+        self.window = max(1, WINDOW // self.x.nbytes)
+        self._out = np.empty((min(self.window, courses.times), size, count), dtype=T)
+        arrays = {
+            "x": self.x,
+            "own": own.T,
+            "h": courses.h.astype(T),
+            "steps": courses.steps,
+            "shown": courses.shown,
+            "row": courses.row,
+            "stride": courses.stride,
+            "u": courses.u.astype(T),
+            "where": courses.where,
+            "piece": self.piece,
+            "last": courses.last,
+            "at": self.at,
+            "known": self.known,
+            "status": self.status,
+        }
+        self._places = {name: device.put(values) for name, values in arrays.items()}
+        self._places["out"] = device.room(self._out)
+        words = {"count": count, "size": size, "states": layout.states, "inputs": layout.inputs}
+        words |= {name: memory.address for name, memory in self._places.items()}
+        self._record = device.put(np.array([words[each.name] for each in fields(gpu_loops.Runs)], dtype=np.int64))
+
+    def launch(self, start: int, stop: int, most: int) -> None:
+        """Every run goes on until its state is known at the times before `stop`, or for so many steps."""
+        self._launch(self._count, [self._record], [start, stop, most])
+        self.fetch("known", "status")
+
+    def fetch(self, *names: str) -> None:
+        """What they are now."""
+        for name in names:
+            self._device.get(self._places[name], getattr(self, name))
+
+    def states(self) -> Array:
+        """At the times of the window, (times, size, N)."""
+        self._device.get(self._places["out"], self._out)
+        return self._out
+
+    def steps(self, courses: _Courses) -> Array:
+        """How many each run has made, (N,)."""
+        ended = self.piece == courses.last
+        return np.where(ended, courses.total, courses.done[np.where(ended, 0, self.piece)] + self.at)
+
+
+@final
+class OnGpu:
+    """Some runs of a group."""
+
+    def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice, real: Real):
+        self._runs, self._group, self._asked, self._part, self._real = runs, group, asked, part, real
+        self._rate = integrand(runs.model, runs.drive(group.indices[0]).quantity, 0)
+        self._launch(cuda.device())  # compiled, and refused, here
+        self._stopped = False
+        self.finished = 0
+
+    def _launch(self, device: Device) -> Launch:
+        key, parts, entry = program(self._rate, self._group.layout, self._real)
+        return device.kernel(key, parts, entry, self._real)
+
+    def __call__(self) -> None:
+        """Compute them."""
+        if self._stopped:
+            return
+        runs, group, part = self._runs, self._group, self._part
+        indices, x, T = group.indices[part], group.x[part], TYPES[self._real]
+        drives, which = np.unique(runs.which[indices], return_inverse=True)
+        courses = _Courses([runs.drives[i] for i in drives], which, runs.model, self._asked, group.step)
+        own = np.hstack([held_outside(runs, indices), constants(runs, self._rate, indices)])
+        device = cuda.device()
+        there = _There(device, self._launch(device), group.layout, x[:, 0].astype(T), own.astype(T), courses)
+        self._advance(there, x)
+        there.fetch("piece", "at", "x")
+        total = x.shape[1]
+        for i in np.flatnonzero(there.known < total):
+            x[i, there.known[i] :] = np.nan
+        steps = there.steps(courses)
+        group.known[part], group.steps[part], group.evaluations[part] = there.known, steps, STAGES * steps
+        for row, status in enumerate(there.status):
+            i = part.start + row
+            if status == DONE:
+                group.status[i] = "completed"
+            elif status == GROWN:
+                piece = there.piece[row]
+                t = float(courses.t[piece] + there.at[row] * courses.h[piece])
+                group.status[i] = self._grown(i, t, there.x[:, row].astype(float))
+
+    def _advance(self, there: "_There", x: Array) -> None:
+        """All runs, window by window, as far as they come."""
+        count, total, size = x.shape
+        most = max(1, int(WORK / (count * STAGES * (self._rate.code.operations + 1))))
+        start = 1
+        while start < total and not self._stopped:
+            stop = min(start + there.window, total)
+            while not self._stopped:
+                there.launch(start, stop, most)
+                self.finished = int((there.status != UNDER_WAY).sum())
+                if not ((there.status == UNDER_WAY) & (there.known < stop)).any():
+                    break
+            x[:, start:stop] = there.states()[: stop - start].transpose(2, 0, 1)
+            start = stop
+
+    def _grown(self, i: int, t: float, stuck: Array) -> str:
+        """Why a run could go no further; looked at again on the processor, where numbers are doubles here too."""
+        if self._real == "double":
+            return told(self._runs, self._group, self._asked, i, t, stuck)
+        return told_of_growth(self._runs, self._group, i, t, stuck)
+
+    def stop(self) -> None:
+        """Let it end."""
+        self._stopped = True

@@ -1,0 +1,104 @@
+"""Quantities of a model at many states on a graphics processor, a state a thread."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from flexarm.checks import Fault, checked_instance, choices, refused, shown
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.model.varied import place
+from flexarm.native import cuda
+from flexarm.native.kernel import Kernel
+from flexarm.native.nvptx import EACH, each, evaluate, straight
+from flexarm.native.program import instructions
+from flexarm.native.sincos import Real
+from flexarm.native.varying import At
+
+Array = np.ndarray
+
+TYPES = {"double": np.float64, "float": np.float32}
+
+
+def program(kernel: Kernel | At, real: Real) -> tuple[str, Callable[[], list[str]]]:
+    """A kernel at each of many states, as `cuda.Device.kernel` takes it: key and parts."""
+
+    def parts() -> list[str]:
+        from flexarm.native.translate import ir_of
+
+        code = instructions(kernel.trace())
+        try:
+            return [straight(code, len(code), real), ir_of(each, real=real, elsewhere=(evaluate,))]
+        except NotImplementedError as error:
+            raise DescriptionError(f"device is 'gpu'; {error}") from None
+
+    return f"each\n{kernel.key}", parts
+
+
+def evaluate_on_gpu(
+    model: Model,
+    name: str,
+    *values: Any,
+    p: Any = None,
+    s: Any = None,
+    w: Any = None,
+    real: Literal["double", "float"] = "double",
+) -> Array:
+    """A quantity of a model at N states, computed by a graphics processor.
+
+    Parameters
+    ----------
+    model : Model
+    name : str
+        Of the quantity, as "forward_dynamics".
+    values : (N, n) or (n,) each
+        Its arguments in the order of `model.arguments(name)`, but for s and w: as q, qd, u.
+    p : (k,) or (N, k), optional
+        Parameters, where the model varies.
+    s, w : (N, k) or (k,), optional
+        States of drives and exogenous inputs; by default zero.
+    real : "double" or "float"
+        What is computed with: numbers of 64 bits, or of 32.
+
+    Returns
+    -------
+    (N, ...) of doubles
+
+    Raises
+    ------
+    DescriptionError
+        Where there is no graphics processor, or an argument is not what it must be.
+    """
+    with refused("evaluate_on_gpu"):
+        checked_instance(model, Model, "model")
+        if real not in TYPES:
+            raise Fault("real", f"is {shown(real)}; it must be {choices(*TYPES)}")
+    names = model.arguments(name)
+    few = [a for a in names if a not in ("s", "w")]
+    if len(values) != len(few):
+        raise DescriptionError(f"evaluate_on_gpu: {name} takes {', '.join(few)}; {len(values)} values are given")
+    given = {**dict(zip(few, values, strict=True)), **{a: x for a, x in (("s", s), ("w", w)) if x is not None}}
+    rows = {a: np.atleast_2d(model.argument(a, x)) for a, x in given.items()}
+    at = None if p is None else np.atleast_2d(model.parameter_values(p))
+    counts = {len(x) for x in (*rows.values(), *([] if at is None else [at]))} - {1} or {1}
+    if len(counts) > 1 or any(x.ndim != 2 for x in rows.values()):
+        shapes = ", ".join(f"{a} {x.shape}" for a, x in rows.items())
+        raise DescriptionError(f"evaluate_on_gpu: the arguments are for different numbers of states: {shapes}")
+    count = counts.pop()
+    first = {a: x[0] for a, x in rows.items()}
+    more = {a: first[a] for a in ("s", "w") if a in first}
+    one = model.evaluate(name, *(first[a] for a in few), p=None if at is None else at[0], **more)
+    device, kernel = cuda.device(), model.kernel(name)
+    rest = {"s": np.zeros((1, len(model.states))), "w": np.zeros((1, len(model.exogenous)))}
+    columns = [{**rest, **rows}[a] for a in names]
+    constants = kernel.constants_of(at) if at is not None else kernel.constants[None]
+    columns.insert(place(names), constants)
+    T = TYPES[real]
+    x = np.concatenate([np.broadcast_to(each, (count, each.shape[1])) for each in columns], axis=1)
+    y = np.empty((one.size, count), dtype=T)
+    launch = device.kernel(*program(kernel, real), EACH, real)
+    given_there, found = device.put(np.ascontiguousarray(x.T, dtype=T)), device.room(y)
+    launch(count, [given_there, given_there, found], [count])
+    device.get(found, y)
+    return y.T.astype(float).reshape(count, *one.shape)

@@ -1,0 +1,35 @@
+"""Parameters of many runs, or many plants, as a user gives them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flexarm.checks import Fault, checked_array, refused
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+
+Array = np.ndarray
+
+
+def parameter_rows(model: Model, p: Any) -> Array:
+    """Parameters of one run or plant, or of each of many: (k,) or (N, k); of a dict, of those it names.
+
+    Raises `DescriptionError` where one is not allowed, or is there no parameter of this name, or for other numbers of
+    runs than another.
+    """
+    if not isinstance(p, Mapping):
+        return model.parameter_values(p)
+    columns: dict[Any, Array] = {}
+    for key, value in p.items():
+        with refused("p"):
+            columns[key] = checked_array(value, str(key))
+            if columns[key].ndim > 1:
+                raise Fault(str(key), f"has shape {columns[key].shape}; it must be one number, or N of them")
+    counts = {len(x) for x in columns.values() if x.ndim}
+    if len(counts) > 1:
+        raise DescriptionError(f"p: its parameters are for different numbers of runs: {sorted(counts)}")
+    if not counts:
+        return model.parameter_values({key: float(x) for key, x in columns.items()})
+    rows = [{key: float(x if x.ndim == 0 else x[i]) for key, x in columns.items()} for i in range(counts.pop())]
+    return np.array([model.parameter_values(row) for row in rows]).reshape(-1, len(model.p))

@@ -1,0 +1,534 @@
+"""Programs and runs for graphics processors, without one: PTX as NVIDIA's assembler takes it and as it is computed line
+by line, and the kernels' own LLVM IR, compiled for this processor and called thread by thread."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import casadi as ca
+import mpmath
+import numpy as np
+import ptx as emulated
+import pytest
+from controlled import refused
+from host_gpu import HostGpu
+
+import flexarm as fa
+from benchmarks import chains
+from benchmarks import gpu as benchmark
+from flexarm.control import JointPD, Sampled
+from flexarm.native import cuda, nvptx, ptxas
+from flexarm.native.program import instructions
+from flexarm.native.translate import ir_of
+from flexarm.simulation import gpu, gpu_states
+from flexarm.simulation.feedback import integrand
+from flexarm.simulation.gpu_states import evaluate_on_gpu
+from flexarm.simulation.layout import Layout
+
+REALS = ("double", "float")
+ROUNDING = {"double": 1e-12, "float": 1e-4}
+"""Of the largest number of a quantity, after some hundred steps of an arm at some ten radians a second."""
+GIVEN = {"method": "rk4", "step": 1e-3, "samples": 6, "progress": False}
+COUNT = 5
+
+
+def told(part):
+    """Refused in one line that has this part."""
+    return refused(f".*({part}).*")
+
+
+@pytest.fixture
+def host(monkeypatch):
+    """This processor in the part of the other."""
+    played = HostGpu()
+    monkeypatch.setattr(cuda, "device", lambda: played)
+    return played
+
+
+@pytest.fixture(scope="module")
+def planar():
+    return fa.Model(fa.load("subudhi-morris"))
+
+
+@pytest.fixture(scope="module")
+def varied():
+    return fa.Model(fa.load("subudhi-morris"), vary=["payload.mass", "upper.EI"])
+
+
+def begun(model, count=COUNT, seed=3):
+    """Coordinates and rates somewhere, hardly bent, in motion."""
+    rng = np.random.default_rng(seed)
+    q = np.array(model.arm.rest) + 1e-3 * rng.normal(size=(count, model.nq))
+    if model.arm.free:
+        q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1)[:, None]
+    return {"q0": q, "qd0": 1e-2 * rng.normal(size=(count, model.nv))}
+
+
+def close(found, expected, real):
+    """The same dataset, but for what a machine tells of itself and for rounding."""
+    assert list(found.data_vars) == list(expected.data_vars)
+    assert found.sizes == expected.sizes
+    for name, x in expected.data_vars.items():
+        y = found[name]
+        assert y.dims == x.dims
+        assert y.dtype.kind == x.dtype.kind
+        if name in ("energy_error", "energy_drift", "momentum_drift", "angular_momentum_drift", "quaternion_drift"):
+            assert np.abs(y - x).max() < ROUNDING[real] * (1.0 if "drift" in name else np.abs(expected.kinetic).max())
+        elif name == "evaluations":  # the rates at a step's end are those at the next one's beginning
+            np.testing.assert_array_equal(y, 4 * expected.steps)
+        elif x.dtype.kind == "f":
+            np.testing.assert_array_equal(np.isnan(y), np.isnan(x))
+            size = np.nanmax(np.abs(x), initial=0.0)
+            assert np.nanmax(np.abs(y - x), initial=0.0) <= ROUNDING[real] * size, name
+        else:
+            np.testing.assert_array_equal(y, x)
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("real", REALS)
+def test_runs_with_torques_of_their_own_are_those_of_the_processor(host, planar, real):
+    u = 0.1 * np.random.default_rng(1).normal(size=(COUNT, 2))
+    given = {**GIVEN, **begun(planar), "u": u}
+    found = fa.simulate_many(planar, 0.05, device="gpu", real=real, **given)
+    close(found, fa.simulate_many(planar, 0.05, **given), real)
+    assert (found.attrs["device"], found.attrs["real"]) == (host.name, real)
+    assert [each[:2] for each in host.launched] == [("runs", COUNT)]
+
+
+@pytest.mark.parametrize("real", REALS)
+def test_inputs_that_jump_bend_and_are_computed_with_parameters_a_run(host, varied, real):
+    """Corners between times of the result, tables, a compiled function of time: three plans in one launch."""
+    slew = fa.RigidInverseDynamics(fa.Quintic((0.0, 0.0), (0.02, 0.01), 0.03))
+    table = fa.Table([0.0, 0.0123, 0.06], [[0.0, 0.1], [0.2, -0.1], [0.0, 0.0]])
+    u = [fa.bang_bang([0.2, 0.1], duration=0.031), slew, table, fa.bang_bang([-0.1, 0.1], duration=0.017), slew]
+    p = varied.p * np.random.default_rng(2).uniform(0.8, 1.2, (COUNT, 2))
+    given = {**GIVEN, **begun(varied), "u": u, "p": p}
+    found = fa.simulate_many(varied, 0.05, device="gpu", real=real, **given)
+    close(found, fa.simulate_many(varied, 0.05, **given), real)
+    assert host.launched, "nothing was computed there"
+
+
+def test_a_free_base_with_forces_from_outside(host):
+    model = fa.Model(fa.load("canadarm-free"))
+    given = {**GIVEN, **begun(model), "u": np.zeros(len(model.inputs)), "samples": 3}
+    found = fa.simulate_many(model, 0.02, device="gpu", **given)
+    close(found, fa.simulate_many(model, 0.02, **given), "double")
+
+
+def test_drives_with_states_and_friction(host):
+    """Exponentials and hyperbolic tangents of our own."""
+    model = fa.Model(fa.load("industrial-arm"))
+    given = {**GIVEN, **begun(model, 2), "u": np.full(len(model.inputs), 0.5), "samples": 3, "step": 1e-4}
+    found = fa.simulate_many(model, 0.004, device="gpu", **given)
+    close(found, fa.simulate_many(model, 0.004, **given), "double")
+
+
+def test_a_launch_goes_on_where_the_last_one_stopped(host, planar, monkeypatch):
+    """Few steps a launch, few times a window: the numbers are the same to the last bit."""
+    given = {**GIVEN, **begun(planar), "u": fa.bang_bang([0.2, 0.1], duration=0.031), "device": "gpu"}
+    whole = fa.simulate_many(planar, 0.05, **given)
+    once = len(host.launched)
+    operations = integrand(planar, "state_rate", 0).code.operations
+    monkeypatch.setattr(gpu, "WORK", 7 * 3 * gpu.STAGES * (operations + 1))
+    monkeypatch.setattr(gpu, "WINDOW", 2 * 8 * 3 * Layout.of(planar).size)
+    monkeypatch.setattr(gpu, "TOGETHER", 3)
+    pieces = fa.simulate_many(planar, 0.05, **given)
+    assert len(host.launched) - once > 11
+    assert {threads for _, threads, _ in host.launched[once:]} == {3, 2}
+    for name, x in whole.data_vars.items():
+        np.testing.assert_array_equal(pieces[name], x)
+
+
+@pytest.mark.parametrize("real", REALS)
+def test_a_run_that_diverges_says_so_and_spoils_no_other(host, planar, real):
+    given = {**GIVEN, **begun(planar), "u": np.zeros((COUNT, 2)), "step": 0.01, "samples": 11}
+    given["qd0"][2, 0] = 3000.0
+    found = fa.simulate_many(planar, 0.1, device="gpu", real=real, **given)
+    alone = fa.simulate_many(planar, 0.1, **given)
+    assert (found.status != "completed").values.tolist() == (alone.status != "completed").values.tolist()
+    assert re.match(r"diverged (by|right after) t = ", found.status.values[2])
+    np.testing.assert_array_equal(np.isnan(found.q), np.isnan(alone.q))
+    np.testing.assert_array_equal(found.time_reached, alone.time_reached)
+    if real == "double":
+        both = (each.status.values[2].split(" grown to ")[0] for each in (found, alone))
+        assert len({*both}) == 1
+
+
+def test_ctrl_c_ends_the_runs(host, planar, monkeypatch):
+    """What is known by then is returned, the rest is not there."""
+    monkeypatch.setattr(gpu, "WORK", 1.0)
+    count, kernel = [0], host.kernel
+
+    def slow(*given):
+        launch = kernel(*given)
+
+        def launched(*arguments):
+            launch(*arguments)
+            count[0] += 1
+            if count[0] == 7:
+                raise KeyboardInterrupt
+
+        return launched
+
+    monkeypatch.setattr(host, "kernel", slow)
+    with pytest.raises(KeyboardInterrupt):
+        fa.simulate_many(planar, 0.05, u=np.zeros((2, 2)), device="gpu", **GIVEN)
+    assert count[0] == 7
+
+
+def test_runs_in_files(host, planar, tmp_path):
+    given = {**GIVEN, **begun(planar), "u": np.zeros((COUNT, 2)), "device": "gpu"}
+    found = fa.simulate_many(planar, 0.02, folder=tmp_path / "runs", **given)
+    np.testing.assert_array_equal(found.q.values, fa.simulate_many(planar, 0.02, **given).q.values)
+
+
+def test_the_plan_of_a_run():
+    """Equal steps between times and jumps; u is asked for at every half step, at a jump from both sides."""
+    times, corners = np.array([0.0, 0.1, 0.2]), np.array([0.0, 0.15, 0.2])
+    held = gpu.planned(times, corners, 0.04, held=True)
+    np.testing.assert_allclose(held.t, [0.0, 0.1, 0.15])
+    np.testing.assert_array_equal(held.steps, [3, 2, 2])
+    np.testing.assert_array_equal(held.shown, [1, 0, 1])
+    np.testing.assert_array_equal(held.row, [0, 0, 1])
+    np.testing.assert_allclose(held.h * held.steps, [0.1, 0.05, 0.05])
+    timed = gpu.planned(times, corners, 0.04, held=False)
+    np.testing.assert_array_equal(timed.row, [0, 7, 12])
+    np.testing.assert_allclose(timed.asked[7:12], [0.1, 0.1125, 0.125, 0.1375, 0.15])
+    assert timed.asked[11] < 0.15 == timed.asked[12]
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+REFUSED = {
+    "a method of its own steps": ({"method": "dop853", "step": None}, "there the method is 'rk4' with a step"),
+    "auto": ({"method": "auto", "step": None}, "there the method is 'rk4' with a step"),
+    "a continuous law": ({"u": JointPD(fa.Quintic((0.0, 0.0), (0.5, 0.3), 0.3), 5.0, 2.0)}, "JointPD.* none of them$"),
+    "a sampled law": ({"u": Sampled(JointPD(fa.Quintic((0, 0), (0.5, 0.3), 0.3), 5.0, 2.0), 0.01)}, "none of them$"),
+    "a Python function": ({"u": lambda t, q, qd: np.zeros(2)}, "u is held, a table, or a compiled function"),
+    "forces that change": ({"disturbance": lambda t: [ca.sin(t), 0.0]}, "from outside .* is constant$"),
+    "no such device": ({"device": "tpu"}, "device is 'tpu'; it must be cpu or gpu"),
+    "no such numbers": ({"real": "half"}, "real is 'half'; it must be double or float"),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_a_graphics_processor_does_not_do_is_refused_in_one_line(host, planar, why):
+    given, message = REFUSED[why]
+    with told(message):
+        fa.simulate_many(planar, 0.05, **{**GIVEN, "runs": 2, "u": [0.0, 0.0], "device": "gpu", **given})
+    assert not host.launched
+
+
+def test_floats_are_of_graphics_processors(planar):
+    with told("real is 'float'; on the processor"):
+        fa.simulate_many(planar, 0.05, runs=2, u=[0.0, 0.0], real="float", **GIVEN)
+
+
+def test_too_many_values_of_u_are_refused(host, planar, monkeypatch):
+    monkeypatch.setattr(gpu, "LARGEST", 100)
+    table = fa.Table([0.0, 0.06], [[0.0, 0.1], [0.2, -0.1]])
+    with told("device is 'gpu'; u of 1 inputs at every half step takes more than"):
+        fa.simulate_many(planar, 0.05, runs=2, u=table, device="gpu", **GIVEN)
+
+
+def test_without_the_package_or_a_driver_one_line_says_what_is_missing(planar, monkeypatch):
+    given = {**GIVEN, "runs": 2, "u": [0.0, 0.0], "device": "gpu"}
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    with told(r"device is 'gpu'; it needs the package cuda-core, which is not there: pip install 'flexarm\[gpu\]'"):
+        fa.simulate_many(planar, 0.05, **given)
+    for error in (RuntimeError("no\ndriver"), type("CUDAError", (Exception,), {})("CUDA_ERROR_NO_DEVICE")):
+        monkeypatch.setitem(sys.modules, "cuda", FakeCuda(error))
+        with told("device is 'gpu'; no graphics processor of NVIDIA's can be used here: (no driver|CUDA_ERROR_NO_)"):
+            fa.simulate_many(planar, 0.05, **given)
+
+
+def test_an_operation_that_there_is_no_instruction_for_is_named():
+    """LLVM would end the process."""
+    x = ca.SX.sym("x", 2)
+    code = instructions(ca.Function("f", [x], [ca.atan2(x[0], x[1])]))
+    with pytest.raises(NotImplementedError, match="no instruction of a GPU for the CasADi operation OP_ATAN2"):
+        nvptx.straight(code, 2, "double")
+
+
+# -- the driver's package, played --------------------------------------------------------------------------------------
+
+
+class FakeCuda:
+    """`cuda` with `core` as cuda-core 1.2 has it, over this processor's memory; it checks what it is given."""
+
+    def __init__(self, error=None, generation=(9, 0)):
+        self.core, self.error, self.generation, self.launched, self.waited = self, error, generation, [], True
+        self.ObjectCode = self.LaunchConfig = self.Buffer = self
+
+    def Device(self):
+        if self.error:
+            raise self.error
+        return self
+
+    device_id, name = 0, "a test's"
+    compute_capability = property(lambda self: self.generation)
+
+    def set_current(self):
+        pass
+
+    def create_stream(self):
+        return self
+
+    def sync(self):
+        self.waited = True
+
+    def allocate(self, size, *, stream):
+        assert size > 0
+        assert stream is self
+        return FakeBuffer(np.zeros(size, np.uint8))
+
+    def from_handle(self, pointer, size, owner):
+        assert pointer == owner.ctypes.data
+        assert size == owner.nbytes
+        return FakeBuffer(owner.reshape(-1).view(np.uint8))
+
+    def from_ptx(self, text):
+        assert isinstance(text, bytes)
+        self.text = text.decode()
+        return self
+
+    def get_kernel(self, name):
+        assert f".visible .entry {name}(" in self.text
+        return emulated.Kernel(self.text, name)
+
+    def __call__(self, grid, block):
+        return grid * block
+
+    def launch(self, stream, config, kernel, *words):
+        assert stream is self
+        assert all(type(each) in (np.int64, np.uint64) for each in words)
+        self.launched.append((config, kernel.name))
+        kernel(config, words)
+
+
+class FakeBuffer:
+    def __init__(self, values):
+        self.values, self.handle = values, values.ctypes.data
+
+    def copy_from(self, other, *, stream):
+        assert len(self.values) == len(other.values)
+        self.values[:] = other.values
+
+
+@pytest.mark.parametrize("real", REALS)
+def test_ptx_itself_computed_line_by_line(planar, monkeypatch, real):
+    """The text that a driver would compile, launched as it would be, gives what the processor gives."""
+    monkeypatch.setitem(sys.modules, "cuda", fake := FakeCuda())
+    monkeypatch.setattr(cuda, "_loaded", lambda key, make: make())
+    u = 0.1 * np.random.default_rng(1).normal(size=(2, 2))
+    given = {**GIVEN, **begun(planar, 2), "u": u, "step": 2e-3, "samples": 3}
+    found = fa.simulate_many(planar, 0.008, device="gpu", real=real, **given)
+    close(found, fa.simulate_many(planar, 0.008, **given), real)
+    assert fake.launched == [(nvptx.THREADS, "runs")]
+
+
+def test_cuda_core_itself_launches_over_a_played_driver(tmp_path):
+    """Copies, launches and their arguments as NVIDIA's own package packs them."""
+    library = tmp_path / "libcuda.so.1"
+    source = Path(__file__).parent / "data" / "played_driver.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", library, source, "-ldl"], check=True)
+    program = Path(__file__).parent / "helpers" / "played_driver.py"
+    about = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "PYTHONWARNINGS": "error"}
+    done = subprocess.run([sys.executable, program, library], env=about, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "as the processor computes them\n"
+
+
+def test_a_processor_that_is_too_old_is_refused(planar, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", FakeCuda(generation=(7, 5)))
+    with told("device is 'gpu'; a test's is of generation 7.5, and 8.0 is the oldest"):
+        fa.simulate_many(planar, 0.05, runs=2, u=[0.0, 0.0], device="gpu", **GIVEN)
+
+
+# -- quantities at many states -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("real", REALS)
+def test_quantities_at_many_states_are_the_models(host, varied, real):
+    rng = np.random.default_rng(4)
+    q, qd, u = (0.1 * rng.normal(size=(COUNT, k)) for k in (varied.nq, varied.nv, 2))
+    p = varied.p * rng.uniform(0.8, 1.2, (COUNT, 2))
+    for name, values in (("forward_dynamics", (q, qd, u)), ("mass_matrix", (q,)), ("frames", (q,)), ("bias", (q, qd))):
+        expected = varied.evaluate(name, *values, p=p)
+        found = evaluate_on_gpu(varied, name, *values, p=p, real=real)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING[real] * np.abs(expected).max())
+    assert {each[:2] for each in host.launched} == {("each_state", COUNT)}
+
+
+def test_states_of_drives_are_zero_unless_they_are_given(host):
+    model = fa.Model(fa.load("industrial-arm"))
+    q, qd = (0.1 * np.random.default_rng(5).normal(size=(COUNT, k)) for k in (model.nq, model.nv))
+    u = np.ones(len(model.inputs))
+    given = {"s": np.full((COUNT, len(model.states)), 0.1)} if model.states else {}
+    for more in ({}, given):
+        expected = model.evaluate("state_rate", q, qd, np.tile(u, (COUNT, 1)), **more)
+        found = evaluate_on_gpu(model, "state_rate", q, qd, u, **more)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("values", "given", "message"),
+    [
+        (("forward_dynamics", np.zeros((2, 6))), {}, "forward_dynamics takes q, qd, u; 1 values are given"),
+        (("forward_dynamics", np.zeros((2, 6)), np.zeros((3, 6)), np.zeros(2)), {}, "different numbers of states"),
+        (("mass_matrix", np.zeros((2, 5))), {}, r"q has shape \(2, 5\)"),
+        (("mass_matrix", np.zeros(6)), {"real": "half"}, "real is 'half'; it must be double or float"),
+        (("mass",), {}, "unknown quantity"),
+    ],
+)
+def test_what_is_no_state_is_refused(host, planar, values, given, message):
+    with told(message):
+        evaluate_on_gpu(planar, *values, **given)
+
+
+# -- the text ----------------------------------------------------------------------------------------------------------
+
+
+def written(model, real, entry="runs"):
+    """PTX of runs, or of forward dynamics."""
+    if entry == "runs":
+        key, parts, what = gpu.program(integrand(model, "state_rate", 0), Layout.of(model), real)
+    else:
+        (key, parts), what = gpu_states.program(model.kernel("forward_dynamics"), real), nvptx.EACH
+    return cuda.text(key, parts, what, real)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("entry", ["runs", "each_state"])
+def test_the_assembler_takes_it_and_nothing_is_called(planar, real, entry, arch):
+    text = written(planar, real, entry)
+    assert f".visible .entry {entry}(" in text
+    assert ".target sm_80" in text
+    assert not re.search(r"\.func|\bcall\b|\.extern", text)
+    assert bool(re.search(r"\.f64|\.b64 \{|rcp\.rn\.f64", text)) == (real == "double")
+    if real == "float":
+        assert "f64" not in text
+    assert re.search(r"fma\.rn\.f(32|64)", text)
+    (found,) = ptxas.resources(text, arch)
+    assert (found.name, found.arch) == (entry, arch)
+    assert 0 < found.registers <= 255
+    assert found.resident(nvptx.THREADS) >= nvptx.THREADS
+    if real == "float":  # an arm of two links with two modes each fits into registers
+        assert (found.stores, found.loads) == (0, 0)
+
+
+def test_arrays_of_a_thread_are_its_own_and_those_of_states_lie_side_by_side(planar):
+    """Neighbouring threads read neighbouring numbers: a thread's own step is one number."""
+    text = written(planar, "float", "each_state")
+    steps = set(re.findall(r"shl\.b64 \s*%rd\d+, %rd\d+, (\d+);", text))
+    assert "2" in steps, "threads are 4 bytes apart"
+    assert "ld.global" in text
+    assert "ld.local" in written(planar, "float") and "st.local" in written(planar, "float")
+
+
+def test_what_ptxas_refuses_is_one_line():
+    with told("ptxas refuses the program: .*error"):
+        ptxas.resources(".version 7.0\n.target sm_80\nnonsense")
+
+
+def test_without_ptxas_one_line_says_what_is_missing(monkeypatch):
+    def none(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(ptxas.metadata, "files", none)
+    with told("ptxas is not there; it comes with the package nvidia-cuda-nvcc-cu12"):
+        ptxas.resources("")
+
+
+def test_threads_that_fit():
+    """65536 registers, 256 at a time to a warp: 64 a thread leave room for 1024 threads, 255 for 256."""
+    made = [ptxas.Resources("x", "sm_90", n, 0, 0, 0) for n in (32, 64, 65, 128, 255)]
+    assert [each.resident(128) for each in made] == [2048, 1024, 896, 512, 256]
+
+
+# -- functions of our own ----------------------------------------------------------------------------------------------
+
+
+def evaluated(expression, x, values, real):
+    """An expression of x at many places, by the kernel that evaluates each."""
+    function = ca.Function("f", [x], [expression])
+    code, host = instructions(function), HostGpu()
+
+    def parts():
+        return [nvptx.straight(code, 1, real), ir_of(nvptx.each, real=real, elsewhere=(nvptx.evaluate,))]
+
+    T = gpu.TYPES[real]
+    given = host.put(np.asarray(values, T)[None])
+    found = np.empty((expression.numel(), len(values)), T)
+    there = host.room(found)
+    host.kernel("f", parts, nvptx.EACH, real)(len(values), [given, given, there], [len(values)])
+    host.get(there, found)
+    return found
+
+
+@pytest.mark.parametrize(("real", "ulp"), [("double", 2.0**-52), ("float", 2.0**-23)])
+def test_sines_exponentials_and_tangents_against_many_digits(real, ulp):
+    """Sines within a unit in the last place of 1; the others within some of their own."""
+    rng, T = np.random.default_rng(6), gpu.TYPES[real]
+    far, end = (1e4, 700.0) if real == "double" else (1e3, 85.0)
+    x = ca.SX.sym("x")
+    angles = np.concatenate([rng.uniform(-far, far, 500), rng.uniform(-4, 4, 300), [0.0, 1e-30]]).astype(T)
+    some = [rng.uniform(-end, end, 300), rng.normal(size=300), 1e-6 * rng.normal(size=50)]
+    numbers = np.concatenate(some).astype(T)
+    found = evaluated(ca.vertcat(ca.sin(x), ca.cos(x)), x, angles, real)
+    with mpmath.workdps(40):
+        exact = np.array([[f(mpmath.mpf(float(a))) for a in angles] for f in (mpmath.sin, mpmath.cos)])
+        assert np.abs((exact - found).astype(float)).max() < 0.75 * ulp
+    found = evaluated(ca.vertcat(ca.exp(x), ca.tanh(x)), x, numbers, real)
+    with mpmath.workdps(40):
+        exact = np.array([[f(mpmath.mpf(float(a))) for a in numbers] for f in (mpmath.exp, mpmath.tanh)])
+        assert np.abs(((found - exact) / exact).astype(float)).max() < 3 * ulp
+
+
+@pytest.mark.parametrize("real", REALS)
+def test_the_ends_of_exponentials(real):
+    x = ca.SX.sym("x")
+    at = [np.inf, -np.inf, np.nan, 1e4, -1e4, 0.0]
+    np.testing.assert_array_equal(evaluated(ca.exp(x), x, at, real)[0], [np.inf, 0.0, np.nan, np.inf, 0.0, 1.0])
+    np.testing.assert_array_equal(evaluated(ca.tanh(x), x, at, real)[0], [1.0, -1.0, np.nan, 1.0, -1.0, 0.0])
+
+
+# -- what is measured --------------------------------------------------------------------------------------------------
+
+
+def test_the_measurement_runs_where_there_is_a_graphics_processor(host):
+    """As whoever has one runs it; its verdicts on numbers are met, and can fail."""
+    model = fa.Model(fa.load("rigid-two-link"))
+    verdicts = benchmark.alike(model, quick=True)
+    assert {row[-1] for row in verdicts.rows} == {"yes"}
+    assert len(verdicts.rows) == 6
+    found = benchmark.speeds(model, host, quick=True)
+    assert any("steps a second, float" in row[0] for row in found.rows)
+    benchmark.compared(verdicts, "wrong", np.ones(3), np.array([1.0, 1.0, 1.1]), "double")
+    assert verdicts.rows[-1][-1] == "**no**"
+
+
+def test_the_measurement_says_so_where_there_is_none(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", FakeCuda(RuntimeError("no driver")))
+    monkeypatch.setattr(benchmark, "ARMS", {"two rigid links": lambda: fa.load("rigid-two-link")})
+    registers, nothing = benchmark.measure(quick=True)
+    assert len(registers.rows) == 4
+    assert "no graphics processor of NVIDIA's can be used here: no driver" in nothing.notes[0]
+    assert not nothing.rows
+
+
+def test_long_programs_keep_their_registers():
+    """ptxas gives up on them where it is not told how many blocks there are to be at once."""
+    chain = fa.Model(chains.chain(6))
+    text = written(chain, "double")
+    (told_,), (not_told,) = (ptxas.resources(each, "sm_80") for each in (text, text.replace(".minnctapersm 2", "")))
+    assert told_.registers > 200
+    assert told_.stores <= not_told.stores
