@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from flexarm import analysis, control, drives, optimal, problems
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
+    from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
+    from flexarm.exports.sfunction import export_simulink
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -182,6 +184,8 @@ __all__ = [
     "equations",
     "excitation",
     "export_c",
+    "export_law",
+    "export_simulink",
     "frequency_response",
     "identify",
     "inputs",
@@ -210,7 +214,9 @@ __all__ = [
 LATE = {
     "closed_forms.equations": "Equations equations",
     "control": "shaper",
+    "exports.law": "export_law",
     "exports.library": "export_c",
+    "exports.sfunction": "export_simulink",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",

@@ -21,19 +21,23 @@ def export(
         Path | None, typer.Option(help="Script for Exudyn: links as rigid segments with springs.")
     ] = None,
     segments: Annotated[int, typer.Option(help="Hinges a flexible link, for --mjcf and --exudyn.")] = 8,
+    simulink: Annotated[
+        Path | None, typer.Option(help="Folder for a Simulink S-function in C, a build script and an M function.")
+    ] = None,
     single: Annotated[bool, typer.Option("--float", help="C that computes with float in place of double.")] = False,
     vary: Annotated[
         list[str] | None,
         typer.Option("--vary", metavar="NAME", help="A number that stays an input; patterns; repeatable."),
     ] = None,
 ) -> None:
-    """Write an arm for other programs: as a C library, for MuJoCo, for Exudyn."""
+    """Write an arm for other programs: as a C library, for Simulink, for MuJoCo, for Exudyn."""
     import time
 
     from flexarm.description.load import load
     from flexarm.exports.exudyn import export_exudyn
     from flexarm.exports.library import export_c
     from flexarm.exports.mjcf import export_mjcf
+    from flexarm.exports.sfunction import export_simulink
     from flexarm.model import Model
 
     began = time.perf_counter()
@@ -42,6 +46,7 @@ def export(
         "--c": (c, lambda model, path: export_c(model, path, real)),
         "--mjcf": (mjcf, lambda model, path: [export_mjcf(model, path, segments)]),
         "--exudyn": (exudyn, lambda model, path: [export_exudyn(model, path, segments)]),
+        "--simulink": (simulink, export_simulink),
     }
     asked = {option: path for option, (path, _) in folders.items() if path is not None}
     if not asked:
