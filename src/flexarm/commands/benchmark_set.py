@@ -145,6 +145,4 @@ def _show_score(scored: "Score") -> None:
         drawn.add_row(head, *errors, f"{each.uncertainty:.1g}")
     say(drawn)
     worst, count = scored.worst, f"{sum(each.agrees for each in scored.columns)} of {len(scored.columns)}"
-    say(
-        f"\nworst: {worst.name}, {worst.relative:.3g} of its size; {count} of {len(scored.columns)} within the uncertainty"
-    )
+    say(f"\nworst: {worst.name}, {worst.relative:.3g} of its size; {count} within the uncertainty")
