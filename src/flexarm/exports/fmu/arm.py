@@ -1,0 +1,128 @@
+"""A model as a system: the rates that a run integrates, what sensors see, and the derivatives of both."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexarm.closed_forms.formats.program import Program
+from flexarm.description import numbers
+from flexarm.description.free import POSE, TWIST
+from flexarm.exports.fmu.system import Signal, System, depends
+from flexarm.exports.programs import measured, parameters
+from flexarm.model import Model, Sensor, linear
+from flexarm.sensors import Encoder, Tachometer, TipPosition, outputs
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+Array = np.ndarray
+
+SHARE, LONGEST = 0.2, 0.01
+"""Of the time in which the fastest deviation turns by a radian, a step takes this share, and at most so long [s]."""
+
+
+def usual_sensors(model: Model) -> list[Sensor]:
+    """Angles and rates of the joints and motors, pose and rates of a free base, position of the tip."""
+    arm = model.arm
+    moving = [arm.velocities[i] for i in sorted({*arm.joints, *arm.motors})]
+    pose, twist = (POSE, TWIST) if arm.free else ((), ())
+    angles = [Encoder(coordinate=name) for name in (*pose, *moving)]
+    rates = [Tachometer(coordinate=name) for name in (*twist, *moving)]
+    return [*angles, *rates, TipPosition()]
+
+
+def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, tolerance: float) -> System:
+    """The model from a state (q, qd, s), with its parameters as they are."""
+    import casadi as ca
+
+    arm = model.arm
+    seen = outputs(model, sensors)
+    kinds = [type(each).__name__ for each in sensors for _ in each.names(arm)]
+    states = (
+        *(Signal(f"q.{name}", unit, "coordinate") for name, unit in zip(arm.coordinates, arm.units, strict=True)),
+        *(
+            Signal(f"qd.{name}", unit, "rate of a coordinate")
+            for name, unit in zip(arm.velocities, arm.rate_units, strict=True)
+        ),
+        *(
+            Signal(f"s.{name}", unit, "state of a drive")
+            for name, unit in zip(arm.states, arm.state_units, strict=True)
+        ),
+    )
+    inputs = (
+        *(Signal(f"u.{name}", unit, "input") for name, unit in zip(arm.inputs, arm.input_units, strict=True)),
+        *(
+            Signal(f"w.{name}", unit, "exogenous input")
+            for name, unit in zip(arm.exogenous, arm.exogenous_units, strict=True)
+        ),
+    )
+    varied = []
+    for each, value in zip(model.varied, model.p.tolist(), strict=True):
+        _, allowed = numbers.rule(arm, each.name)
+        least = None if allowed(-1.0) else 0.0
+        varied.append(Signal(f"p.{each.name}", each.unit, each.meaning, value, least))
+    signals = tuple(
+        Signal(name, unit, f"{kind}") for name, unit, kind in zip(seen.names, seen.units, kinds, strict=True)
+    )
+    sizes = {"x": len(states), "u": len(inputs), "p": len(varied)}
+    symbols = {name: ca.SX.sym(name, size) for name, size in sizes.items() if size}
+    rates, y = _traced(model, sensors, symbols)
+    both = ca.vertcat(rates, y)
+    directions = {f"v{name}": ca.SX.sym(f"v{name}", size) for name, size in sizes.items() if size}
+    known = ca.vertcat(*symbols.values())
+    slopes = ca.jtimes(both, known, ca.vertcat(*directions.values()))
+    given = parameters(model)
+    order = ("x", "u", "vx", "vu", "vp", "p")
+    entries = {
+        name: tuple(each.name for each in signals) for name, signals in {"x": states, "u": inputs}.items() if signals
+    }
+
+    def program(name: str, title: str, arguments: dict[str, ca.SX], result: ca.SX) -> Program:
+        x = {each: arguments[each] for each in order if each in arguments}
+        function = ca.Function(name, list(x.values()), [ca.densify(ca.cse(result))], list(x), ["result"])
+        return Program(name, title, function, given, entries)
+
+    programs = (
+        program("rates", "Rates of the states.", symbols, rates),
+        program("outputs", "What is measured.", symbols, y),
+        program("slopes", "Derivatives of rates and outputs along a direction.", {**symbols, **directions}, slopes),
+    )
+    return System(
+        arm.name,
+        arm.description or arm.name,
+        tuple(each._replace(start=float(value)) for each, value in zip(states, start, strict=True)),
+        inputs,
+        tuple(varied),
+        signals,
+        programs,
+        depends(rates, known),
+        depends(y, known),
+        step,
+        tolerance,
+    )
+
+
+def _traced(model: Model, sensors: Sequence[Sensor], symbols: "dict[str, ca.SX]") -> "tuple[ca.SX, ca.SX]":
+    """Rates of (q, qd, s), and what is measured, over the symbols x, u and p."""
+    import casadi as ca
+
+    none = ca.SX(0, 1)
+    x, u, p = (symbols.get(name, none) for name in "xup")
+    m, nq, nv = len(model.inputs), model.nq, model.nv
+    at = {"q": x[:nq], "qd": x[nq : nq + nv], "s": x[nq + nv :], "u": u[:m], "w": u[m:], "p": p}
+
+    def value(function: ca.Function) -> ca.SX:
+        return function(*(at[name] for name in function.name_in()))
+
+    return value(model.function("state_rate"))[: x.numel()], value(measured(model, sensors).program.function)
+
+
+def usual_step(model: Model, q: Array, qd: Array, s: Array) -> float:
+    """A step for fixed steps from this state [s]: 1, 2 or 5 times a power of ten."""
+    A, _ = linear.slopes(model, q, qd, np.zeros(len(model.inputs)), s=s)
+    fastest = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if np.isfinite(A).all() else 0.0
+    longest = min(LONGEST, SHARE / fastest) if fastest else LONGEST
+    power = 10.0 ** math.floor(math.log10(longest))
+    return next(float(f"{k * power:.1g}") for k in (5, 2, 1) if k * power <= longest * (1 + 1e-9))

@@ -1,0 +1,209 @@
+"""modelDescription.xml of both versions, and the list of sources that FMI 3.0 keeps in a file of its own."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+from xml.etree import ElementTree
+
+import numpy as np
+
+from flexarm import escape
+from flexarm.exports.fmu.system import Signal, System
+from flexarm.exports.fmu.units import DISPLAYED, per_second, powers
+from flexarm.version import __version__
+
+Version = Literal["2.0", "3.0"]
+Array = np.ndarray
+Element = ElementTree.Element
+
+PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+"""Names that need no quotes where dots are structure."""
+
+FIRST = 3
+"""Variables before the states: time, step, tolerance; see core.h, whose value references count likewise."""
+
+
+def model_description(system: System, version: Version, identifier: str, token: str, sources: Sequence[str]) -> str:
+    """The text of modelDescription.xml."""
+    three = version == "3.0"
+    variables = _variables(system)
+    plain = all(PLAIN.fullmatch(signal.name) for signal in _signals(system))
+    root = Element(
+        "fmiModelDescription",
+        {
+            "fmiVersion": version,
+            "modelName": escape.line(system.name),
+            "instantiationToken" if three else "guid": token,
+            "description": escape.line(system.title),
+            "generationTool": f"flexarm {__version__}",
+            "variableNamingConvention": "structured" if plain else "flat",
+        },
+    )
+    if not three:
+        root.set("numberOfEventIndicators", "0")
+    _interfaces(root, system, three, identifier, sources)
+    _units(root, variables)
+    categories = ElementTree.SubElement(root, "LogCategories")
+    ElementTree.SubElement(categories, "Category", {"name": "logStatusError"})
+    ElementTree.SubElement(root, "DefaultExperiment", _experiment(system))
+    listed = ElementTree.SubElement(root, "ModelVariables")
+    for reference, variable in enumerate(variables):
+        if three or reference:  # FMI 2.0 need not have the time: without it an index is a value reference
+            _variable(listed, reference, variable, three)
+    (_structure_three if three else _structure_two)(ElementTree.SubElement(root, "ModelStructure"), system)
+    return _text(root)
+
+
+def build_description(identifier: str, sources: Sequence[str]) -> str:
+    """The text of buildDescription.xml."""
+    root = Element("fmiBuildDescription", {"fmiVersion": "3.0"})
+    build = ElementTree.SubElement(root, "BuildConfiguration", {"modelIdentifier": identifier})
+    files = ElementTree.SubElement(build, "SourceFileSet", {"language": "C99"})
+    for name in sources:
+        ElementTree.SubElement(files, "SourceFile", {"name": name})
+    return _text(root)
+
+
+def _text(root: Element) -> str:
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _signals(system: System) -> Iterable[Signal]:
+    return (*system.states, *system.inputs, *system.parameters, *system.outputs)
+
+
+def _interfaces(root: Element, system: System, three: bool, identifier: str, sources: Sequence[str]) -> None:
+    slopes = str(system.period is None).lower()
+    common = {"modelIdentifier": identifier, "canBeInstantiatedOnlyOncePerProcess": "false"}
+    if three:
+        common |= {"canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}
+        common |= {"providesDirectionalDerivatives": slopes, "providesAdjointDerivatives": "false"}
+    else:
+        common |= {"canGetAndSetFMUstate": "true", "canSerializeFMUstate": "true"}
+        common |= {"providesDirectionalDerivative": slopes, "canNotUseMemoryManagementFunctions": "true"}
+    stepped = {"needsCompletedIntegratorStep": "false"} if three else {"completedIntegratorStepNotNeeded": "true"}
+    exchange = ElementTree.SubElement(root, "ModelExchange", common | stepped)
+    more = {"hasEventMode": "false"} if three else {"canInterpolateInputs": "false", "maxOutputDerivativeOrder": "0"}
+    together = ElementTree.SubElement(
+        root, "CoSimulation", common | {"canHandleVariableCommunicationStepSize": "true"} | more
+    )
+    for each in () if three else (exchange, together):
+        files = ElementTree.SubElement(each, "SourceFiles")
+        for name in sources:
+            ElementTree.SubElement(files, "File", {"name": name})
+
+
+def _experiment(system: System) -> dict[str, str]:
+    """What a tool simulates by default."""
+    return {"startTime": "0.0", "stopTime": "1.0", "stepSize": repr(system.period or 10 * system.step)}
+
+
+def _units(root: Element, variables: Sequence[dict[str, str]]) -> None:
+    names = dict.fromkeys(variable["unit"] for variable in variables if "unit" in variable)
+    defined = ElementTree.SubElement(root, "UnitDefinitions")
+    for name in names:
+        unit = ElementTree.SubElement(defined, "Unit", {"name": name})
+        if (found := powers(name)) is not None:
+            ElementTree.SubElement(unit, "BaseUnit", {base: str(power) for base, power in found.items()})
+        if name in DISPLAYED:
+            shown, factor = DISPLAYED[name]
+            ElementTree.SubElement(unit, "DisplayUnit", {"name": shown, "factor": repr(factor)})
+
+
+def _variables(system: System) -> list[dict[str, str]]:
+    """Attributes of every variable, in the order of the value references."""
+    first, behind = FIRST, FIRST + len(system.states)
+    parameter = {"causality": "parameter", "variability": "fixed", "initial": "exact"}
+    found = [
+        {"name": "time", "causality": "independent", "variability": "continuous", "unit": "s"},
+        {"name": "step", **parameter, "unit": "s", "start": repr(system.step), "min": "0.0"}
+        | {"description": "co-simulation: longest step of the fixed-step method, first one of the adaptive"},
+        {"name": "tolerance", **parameter, "start": repr(system.tolerance), "min": "0.0"}
+        | {"description": "co-simulation: relative tolerance of the adaptive method; 0: fixed steps"},
+    ]
+    state = {"causality": "local", "variability": "continuous"}
+    found += [_of(x, {**state, "initial": "exact", "start": repr(x.start)}) for x in system.states]
+    for i, x in enumerate(system.states):
+        more = {**state, "initial": "calculated", "derivative": str(first + i)}
+        found.append(_of(Signal(f"der({x.name})", per_second(x.unit), "rate of a state"), more))
+    assert len(found) == behind + len(system.states)
+    found += [
+        _of(x, {"causality": "input", "variability": "continuous", "start": repr(x.start)}) for x in system.inputs
+    ]
+    tunable = {"causality": "parameter", "variability": "tunable", "initial": "exact"}
+    for x in system.parameters:
+        least = {} if x.least is None else {"min": repr(x.least)}
+        found.append(_of(x, {**tunable, "start": repr(x.start), **least}))
+    kind = "continuous" if system.period is None else "discrete"
+    found += [_of(x, {"causality": "output", "variability": kind, "initial": "calculated"}) for x in system.outputs]
+    return found
+
+
+def _of(signal: Signal, more: dict[str, str]) -> dict[str, str]:
+    texts = {"unit": escape.line(signal.unit), "description": escape.line(signal.meaning)}
+    return {"name": escape.line(signal.name), **more, **{key: text for key, text in texts.items() if text}}
+
+
+def _variable(listed: Element, reference: int, variable: dict[str, str], three: bool) -> None:
+    own = ("unit", "start", "min", "derivative")
+    if three:
+        given = {"name": variable["name"], "valueReference": str(reference)} | variable
+        if variable["causality"] == "input":
+            given.pop("initial", None)
+        ElementTree.SubElement(listed, "Float64", given)
+        return
+    head = {"name": variable["name"], "valueReference": str(reference)}
+    outer = ElementTree.SubElement(listed, "ScalarVariable", head | {k: x for k, x in variable.items() if k not in own})
+    inner = {key: variable[key] for key in own if key in variable}
+    ElementTree.SubElement(outer, "Real", inner)
+
+
+# -- who depends on whom -----------------------------------------------------------------------------------------------
+
+
+def _knowns(system: System) -> tuple[Array, Array]:
+    """Value references of states, inputs and parameters; and which of these are no parameters."""
+    nx, nu, np_ = len(system.states), len(system.inputs), len(system.parameters)
+    references = np.concatenate([FIRST + np.arange(nx), FIRST + 2 * nx + np.arange(nu + np_)]).astype(int)
+    return references, np.arange(nx + nu + np_) < nx + nu
+
+
+def _unknowns(system: System) -> tuple[Array, Array]:
+    """Value references of the rates and of the outputs."""
+    nx, nu, np_ = len(system.states), len(system.inputs), len(system.parameters)
+    return FIRST + nx + np.arange(nx), FIRST + 2 * nx + nu + np_ + np.arange(len(system.outputs))
+
+
+def _dependencies(system: System, start: bool) -> tuple[list[tuple[int, list[int]]], list[tuple[int, list[int]]]]:
+    """For each output, and for each rate, its reference and those of what it depends on; parameters at the start."""
+    references, moving = _knowns(system)
+    counted = moving | start
+    rates, outputs = _unknowns(system)
+
+    def listed(unknowns: Array, on: Array) -> list[tuple[int, list[int]]]:
+        return [
+            (int(each), references[row & counted].tolist()) for each, row in zip(unknowns, on.astype(bool), strict=True)
+        ]
+
+    return listed(outputs, system.outputs_on), listed(rates, system.rates_on)
+
+
+def _structure_two(structure: Element, system: System) -> None:
+    outputs, rates = _dependencies(system, start=False)
+    start = sorted([each for part in _dependencies(system, start=True) for each in part])
+    for name, unknowns in (("Outputs", outputs), ("Derivatives", rates), ("InitialUnknowns", start)):
+        if unknowns:
+            listed = ElementTree.SubElement(structure, name)
+            for reference, on in unknowns:
+                given = {"index": str(reference), "dependencies": " ".join(map(str, on))}
+                ElementTree.SubElement(listed, "Unknown", given)
+
+
+def _structure_three(structure: Element, system: System) -> None:
+    outputs, rates = _dependencies(system, start=False)
+    start = sorted([each for part in _dependencies(system, start=True) for each in part])
+    for name, unknowns in (("Output", outputs), ("ContinuousStateDerivative", rates), ("InitialUnknown", start)):
+        for reference, on in unknowns:
+            given = {"valueReference": str(reference), "dependencies": " ".join(map(str, on))}
+            ElementTree.SubElement(structure, name, given)

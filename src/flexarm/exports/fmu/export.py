@@ -1,0 +1,250 @@
+"""`export_fmu`: what is given, and the file that it becomes."""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast, final
+
+import numpy as np
+
+from flexarm import escape, progress
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Fault,
+    checked_flag,
+    checked_instance,
+    checked_number,
+    choices,
+    refused,
+    shown,
+)
+from flexarm.errors import FlexarmError
+from flexarm.exports.fmu import arm, build, law
+from flexarm.exports.fmu.description import Version, build_description, model_description
+from flexarm.exports.fmu.sources import compiled, identifier, sources
+from flexarm.exports.fmu.system import System
+from flexarm.files import check_writable, write_whole
+from flexarm.model import Model, Sensor
+from flexarm.model.attitudes import unit_pose
+from flexarm.simulation.sampled import Sampled
+
+Array = np.ndarray
+
+VERSIONS = ("2.0", "3.0")
+
+
+@final
+@dataclass(frozen=True)
+class Fmu:
+    """An FMU that has been written.
+
+    Attributes
+    ----------
+    path : Path
+    version : "2.0" or "3.0"
+    states, inputs, parameters, outputs : tuple of str
+        Names of its variables.
+    step : float
+        Of its fixed steps in a co-simulation [s].
+    platform : str or None
+        For which it has a binary, e.g. "x86_64-linux"; None where it has sources only.
+    why : str
+        Why it has no binary, where one was looked for.
+    """
+
+    path: Path
+    version: Version
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    outputs: tuple[str, ...]
+    step: float
+    platform: str | None
+    why: str = ""
+
+    def __str__(self) -> str:
+        sizes = [
+            (self.states, "state"),
+            (self.inputs, "input"),
+            (self.parameters, "parameter"),
+            (self.outputs, "output"),
+        ]
+        counts = ", ".join(f"{len(names)} {what}{'s' * (len(names) != 1)}" for names, what in sizes)
+        held = f"sources and a binary for {self.platform}" if self.platform else f"sources only{self.why}"
+        return escape.line(f"{self.path}: FMI {self.version}, {counts}; {held}")
+
+
+def export_fmu(
+    model: Model,
+    path: str | PathLike[str],
+    version: Version = "2.0",
+    sensors: Sequence[Sensor] | None = None,
+    q0: Any = None,
+    qd0: Any = None,
+    s0: Any = None,
+    step: float | None = None,
+    tolerance: float = 0.0,
+    binary: bool | None = None,
+) -> Fmu:
+    """Write a model as an FMU, for model exchange and for co-simulation, with its C sources and a binary.
+
+    Its variables are the states `q.NAME`, `qd.NAME` and `s.NAME` (start values may be set), inputs `u.NAME` in the
+    order of `model.inputs` and exogenous ones `w.NAME`, parameters `p.NAME` (those that vary in the model, with its
+    values), and the sensors' signals by their names. In a co-simulation inputs stand still during a step, which is
+    integrated by the classical Runge-Kutta method, or where `tolerance` is positive by Dormand and Prince's pair.
+    Directional derivatives are exact. Sensors measure without noise and sampling.
+
+    Parameters
+    ----------
+    model : Model
+    path : str or path
+        Of the file, `.fmu`; an older one is replaced when the new one is complete.
+    version : "2.0" or "3.0"
+        Of the Functional Mock-up Interface.
+    sensors : list of Sensor, optional
+        What is measured; default angles and rates of joints and motors (of a free base its pose and rates too), and
+        the tip's position.
+    q0, qd0, s0 : (nq,), (n,), (states,), optional
+        Where it starts; default the arm's rest.
+    step : float, optional
+        Longest of the fixed steps [s]; default a fifth of the time in which the fastest deviation at the start turns
+        by a radian, rounded down. It is the parameter `step` of the FMU.
+    tolerance : float
+        Relative, of the adaptive method; 0: fixed steps. It is the parameter `tolerance` of the FMU.
+    binary : bool, optional
+        Whether there must be a binary for this platform; default where a C compiler is found (cc, gcc or clang).
+
+    Returns
+    -------
+    Fmu
+        What was written; as a text one line.
+
+    Raises
+    ------
+    DescriptionError
+        Where an argument does not fit the model, two variables have one name, or the file cannot be written.
+    FlexarmError
+        Where C has no way to write an operation, or a binary is wanted and there is no compiler, or it fails.
+
+    Notes
+    -----
+    The same model gives the same bytes, with the same compiler. Nothing of the arm's equations is written by hand: the
+    C is that of `Model.function("state_rate")` and of its derivatives. FMI: fmi-standard.org, versions 2.0.4 and 3.0.
+    """
+    with refused("export_fmu"):
+        checked_instance(model, Model, "model")
+        version, binary = _checked(version, binary)
+        if step is not None:
+            step = checked_number(step, "s", POSITIVE, "step")
+        tolerance = checked_number(tolerance, "", NOT_NEGATIVE, "tolerance")
+    given = {"q": q0, "qd": qd0, "s": s0}
+    usual = {"q": model.arm.rest, "qd": np.zeros(model.nv), "s": np.zeros(len(model.states))}
+    at = {name: np.asarray(usual[name], float) for name in usual}
+    for name, x in given.items():
+        if x is not None:
+            at[name] = model.single("export_fmu", name, x)
+    at["q"] = unit_pose("q0", at["q"], model.arm)
+    seen = arm.usual_sensors(model) if sensors is None else sensors
+    model.output_names(seen)
+    check_writable(path)
+    if step is None:
+        step = arm.usual_step(model, at["q"], at["qd"], at["s"])
+    with progress.said("tracing an FMU"):
+        system = arm.system(model, seen, np.concatenate([at["q"], at["qd"], at["s"]]), step, tolerance)
+    return write(system, path, version, binary)
+
+
+def export_law_fmu(
+    loop: Sampled, model: Model, path: str | PathLike[str], version: Version = "2.0", binary: bool | None = None
+) -> Fmu:
+    """Write a sampled control law as an FMU, to be connected with that of its arm by equal names.
+
+    Its inputs are what the law measures, called as the arm's encoders and tachometers call it (`upper_joint`,
+    `upper_joint_rate`), its outputs the arm's inputs, `u.NAME`. At each sample the outputs follow the inputs at that
+    time, and are held until the next; delay and limits of the loop are within. Noise is zero.
+
+    Parameters
+    ----------
+    loop : control.Sampled
+        The controller with its period.
+    model : Model
+        For which it is designed.
+    path, version, binary
+        As those of `export_fmu`.
+
+    Returns
+    -------
+    Fmu
+
+    Raises
+    ------
+    DescriptionError
+        Where the controller is a Python function or measures accelerations, or as `export_fmu`.
+    FlexarmError
+        As `export_fmu`.
+    """
+    with refused("export_law_fmu"):
+        checked_instance(model, Model, "model")
+        version, binary = _checked(version, binary)
+    return write(law.system(loop, model), path, version, binary)
+
+
+def _checked(version: Any, binary: Any) -> tuple[Version, bool | None]:
+    """What both doors are given; raises `Fault`."""
+    if not isinstance(version, str) or version not in VERSIONS:
+        raise Fault("version", f'is {shown(version)}; it must be "2.0" or "3.0"')
+    return cast(Version, version), None if binary is None else checked_flag(binary, "binary")
+
+
+def write(system: System, path: str | PathLike[str], version: Version, binary: bool | None) -> Fmu:
+    """Write a system as an FMU; see `export_fmu`."""
+    check_writable(path)
+    found = build.compiler() if binary is not False else None
+    if binary and found is None:
+        raise FlexarmError(f"export_fmu: no C compiler is found, of {', '.join(build.COMPILERS)}; a binary needs one")
+    name = identifier(system.name)
+    files = compiled(version, name)
+    token = _token(model_description(system, version, name, "", files), *sources(system, version, name, "").values())
+    texts = sources(system, version, name, token)
+    parts: dict[str, bytes] = {
+        "modelDescription.xml": model_description(system, version, name, token, files).encode(),
+        **{f"sources/{file}": text.encode() for file, text in texts.items()},
+    }
+    if version == "3.0":
+        parts["sources/buildDescription.xml"] = build_description(name, files).encode()
+    place = build.place(version, name)
+    if found is not None:
+        with progress.said("compiling an FMU"):
+            parts[place] = build.library(found, texts, files, name)
+    names = {
+        name: tuple(each.name for each in getattr(system, name))
+        for name in ("states", "inputs", "parameters", "outputs")
+    }
+    target = write_whole(path, _zipped(parts))
+    where = place.split("/")[1] if found is not None else None
+    why = f": no C compiler is found ({choices(*build.COMPILERS)})" if binary is None and found is None else ""
+    return Fmu(target, version, **names, step=system.step, platform=where, why=why)
+
+
+def _token(*texts: str) -> str:
+    """What ties modelDescription.xml to the code: the same for the same contents."""
+    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return f"{{{'-'.join(digest[i:j] for i, j in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))}}}"
+
+
+def _zipped(parts: Mapping[str, bytes]) -> bytes:
+    """An archive whose bytes depend on the contents alone."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(parts):
+            entry = zipfile.ZipInfo(name)  # of 1980, as zip files begin
+            entry.external_attr = (0o755 if name.startswith("binaries/") else 0o644) << 16
+            entry.create_system = 3
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, parts[name])
+    return held.getvalue()

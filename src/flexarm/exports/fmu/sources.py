@@ -1,0 +1,94 @@
+"""The C of an FMU: the system's programs, what core.h must know of it, and the files that every FMU has."""
+
+import re
+from importlib.resources import files
+from string import Template
+
+from flexarm.closed_forms.formats.c import C
+from flexarm.exports.fmu.description import Version
+from flexarm.exports.fmu.system import System
+from flexarm.exports.source import c_sources
+
+OWN = {
+    "2.0": ("fmi2.c", "core.h", "fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h"),
+    "3.0": ("fmi3.c", "core.h", "fmi3Functions.h", "fmi3FunctionTypes.h", "fmi3PlatformTypes.h"),
+}
+"""Files of the package, the one to be compiled first. The headers are the standard's, whose licence they state."""
+
+CALLS = {
+    "rates": ("x u p", "dx"),
+    "outputs": ("x u p", "y"),
+    "slopes": ("x u vx vu vp p", "slope"),
+    "law": ("t u z p", "y following"),
+}
+"""Arguments of the programs as core.h has them, in this order; those without numbers are left out of the programs."""
+
+MODEL = Template("""/* What core.h must know of this model. */
+#include "$name.h"
+
+#define TOKEN "$token"
+#define NX $nx
+#define NU $nu
+#define NP $np
+#define NY $ny
+#define NZ $nz
+#define START_STEP $step
+#define START_TOLERANCE $tolerance
+#define START_X $x
+#define START_U $u
+#define START_P $p
+#define START_Z $z
+$calls
+""")
+
+
+def identifier(name: str) -> str:
+    """A name as C has it, for the FMU's binary and for what it is made from."""
+    found = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_")[:40]
+    return found if re.match("[A-Za-z]", found) and found not in C.reserved else f"fmu_{found}".rstrip("_")
+
+
+def sources(system: System, version: Version, name: str, token: str) -> dict[str, str]:
+    """Texts by the names of the files; those to be compiled are NAME.c and the first of `OWN`."""
+    texts = c_sources(name, system.programs, title=system.name)
+    texts["model.h"] = _model(system, name, token)
+    home = files("flexarm.exports.fmu") / "c"
+    return texts | {file: (home / file).read_text(encoding="utf-8") for file in OWN[version]}
+
+
+def compiled(version: Version, name: str) -> tuple[str, str]:
+    """Names of the files that a compiler gets."""
+    return OWN[version][0], f"{name}.c"
+
+
+def _model(system: System, name: str, token: str) -> str:
+    there = {program.name: program for program in system.programs}
+    calls = [] if "rates" in there else ["#define MODEL_RATES(x, u, p, dx) (void)0"]
+    for kind in there:
+        arguments, results = (text.split() for text in CALLS[kind])
+        given = [x for x in arguments if x in there[kind].sizes] + results[: len(there[kind].outputs)]
+        calls.append(
+            f"#define MODEL_{kind.upper()}({', '.join([*arguments, *results])}) {name}_{kind}({', '.join(given)})"
+        )
+    if system.period is not None:
+        calls.insert(0, f"#define PERIOD {system.period!r}")
+    return MODEL.substitute(
+        name=name,
+        token=token,
+        nx=len(system.states),
+        nu=len(system.inputs),
+        np=len(system.parameters),
+        ny=len(system.outputs),
+        nz=len(system.memory),
+        step=repr(system.step),
+        tolerance=repr(system.tolerance),
+        x=_list([each.start for each in system.states]),
+        u=_list([each.start for each in system.inputs]),
+        p=_list([each.start for each in system.parameters]),
+        z=_list(list(system.memory)),
+        calls="\n".join(calls),
+    )
+
+
+def _list(values: list[float]) -> str:
+    return "{" + ", ".join(map(repr, values or [0.0])) + "}"

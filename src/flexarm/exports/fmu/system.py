@@ -1,0 +1,85 @@
+"""What an FMU holds, whatever it was made from: signals with their units and starts, programs, who depends on whom."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from flexarm.closed_forms.formats.program import Program
+from flexarm.errors import DescriptionError
+
+Array = np.ndarray
+
+
+class Signal(NamedTuple):
+    """A state, an input, a parameter or an output.
+
+    Attributes
+    ----------
+    name, unit, meaning : str
+    start : float
+        Of an output none.
+    least : float, optional
+        Below which it must not be.
+    """
+
+    name: str
+    unit: str
+    meaning: str = ""
+    start: float = 0.0
+    least: float | None = None
+
+
+@final
+@dataclass(frozen=True)
+class System:
+    """dx/dt = rates(x, u, p), y = outputs(x, u, p); or a sampled law y, z+ = law(t, u, p, z), which has no x.
+
+    Attributes
+    ----------
+    name, title : str
+    states, inputs, parameters, outputs : tuple of Signal
+    programs : tuple of Program
+        "rates", "outputs" and "slopes", the derivatives of both along (vx, vu, vp); or "law". Inputs of no numbers are
+        left out.
+    rates_on, outputs_on : (nx, nx + nu + np) and (ny, nx + nu + np) arrays of bool
+        Whether a rate, an output depends on a state, an input, a parameter.
+    step : float
+        Of the fixed-step method in a co-simulation [s].
+    tolerance : float
+        Of the adaptive one; 0 for the fixed steps.
+    memory : tuple of float
+        z at the start.
+    period : float, optional
+        Between two samples [s].
+    """
+
+    name: str
+    title: str
+    states: tuple[Signal, ...]
+    inputs: tuple[Signal, ...]
+    parameters: tuple[Signal, ...]
+    outputs: tuple[Signal, ...]
+    programs: tuple[Program, ...]
+    rates_on: Array
+    outputs_on: Array
+    step: float
+    tolerance: float = 0.0
+    memory: tuple[float, ...] = ()
+    period: float | None = None
+
+    def __post_init__(self) -> None:
+        seen = {"time", "step", "tolerance"}
+        for signal in (*self.states, *self.inputs, *self.parameters, *self.outputs):
+            if signal.name in seen:
+                raise DescriptionError(f"FMU: two variables are called {signal.name!r}; give the sensor another name")
+            seen.add(signal.name)
+
+
+def depends(result: Any, on: Any) -> Array:
+    """Which entries of a column of expressions depend on which of some symbols, (rows, symbols)."""
+    import casadi as ca
+
+    found = np.zeros((result.numel(), on.numel()), dtype=bool)
+    found[tuple(ca.jacobian_sparsity(result, on).get_triplet())] = True
+    return found
