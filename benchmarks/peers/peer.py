@@ -85,9 +85,7 @@ def lines_of(*parts: Callable[..., Any] | type) -> int:
     """Lines of code in functions, without blank lines, comments and docstrings."""
     count = 0
     for part in parts:
-        tree = ast.parse(
-            inspect.cleandoc("if True:\n" + inspect.getsource(part)) if _indented(part) else inspect.getsource(part)
-        )
+        tree = ast.parse(inspect.cleandoc("if True:\n" + inspect.getsource(part)) if _indented(part) else inspect.getsource(part))
         for node in ast.walk(tree):
             body = getattr(node, "body", None)
             if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and _is_text(body[0].value):

@@ -78,9 +78,7 @@ class System:
                 rotor = np.outer(joint.axis, joint.axis) * joint.rotor / gear**2
                 model.appendBodyToJoint(motor, pin.Inertia(0.0, np.zeros(3), rotor), pin.SE3.Identity())
                 gears[f"{joint.name}.motor"] = gear
-            carrier[i] = model.addJoint(
-                carrier[joint.parent], kinds[joint.turns](joint.axis), place, f"{joint.name}.joint"
-            )
+            carrier[i] = model.addJoint(carrier[joint.parent], kinds[joint.turns](joint.axis), place, f"{joint.name}.joint")
             body = pin.Inertia(joint.mass, joint.com, joint.inertia)
             model.appendBodyToJoint(carrier[i], body, pin.SE3.Identity())
             armature[f"{joint.name}.joint"] = 0.0 if joint.transmission is not None else joint.rotor
