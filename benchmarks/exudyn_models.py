@@ -100,7 +100,7 @@ class Peer:
 def torques(model: fa.Model, u: Any, until: float) -> list[Torque]:
     """Of each actuator, from an input of time alone: steps as they are, all else a polynomial."""
     if isinstance(u, fa.Piecewise):
-        return [_steps(u.times, column) for column in u.values_.T]
+        return [steps(u.times, column) for column in u.values_.T]
     nodes = until / 2 * (1 - np.cos(np.pi * (np.arange(4 * DEGREE) + 0.5) / (4 * DEGREE)))
     none = np.zeros((len(nodes), 0))
     values = u.values(model, nodes, none, none, none)
@@ -121,7 +121,7 @@ def _polynomial(coefficients: Array, until: float) -> Torque:
     return torque
 
 
-def _steps(times: Array, values: Array) -> Torque:
+def steps(times: Array, values: Array) -> Torque:
     """At a jump the mean of both sides: the trapezoidal rule, whose steps end there, then keeps its order."""
     small = 1e-9
     begun = int(np.searchsorted(times, 0.0, side="right"))  # what is in force at t = 0 has always been

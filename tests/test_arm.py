@@ -427,9 +427,9 @@ FOREARM = [
      "sections, tau, loss_factor, rayleigh, lumps, shear, shear_coefficient, rotary_inertia; did you mean 'length'?"),
     ({"body": {"type": "beam", "mass": 1.0, "EI": 1.0}}, "length is missing"),
     ({"body": {"type": "bem"}},
-     "body.type is 'bem'; it must be 'rigid', 'beam' or 'finite-element'; did you mean 'beam'?"),
-    ({"body": {"length": 1}}, "body.type is missing; it must be 'rigid', 'beam' or 'finite-element'"),
-    ({"body": 3}, "body is 3; it must be a Rigid, Beam or FiniteElement"),
+     "body.type is 'bem'; it must be 'rigid', 'frame', 'beam' or 'finite-element'; did you mean 'beam'?"),
+    ({"body": {"length": 1}}, "body.type is missing; it must be 'rigid', 'frame', 'beam' or 'finite-element'"),
+    ({"body": 3}, "body is 3; it must be a Rigid, Frame, Beam or FiniteElement"),
     # section and material
     ({"body": {"type": "beam", "length": 1, "material": {"E": -1, "density": 1}, "section": TUBE}},
      "material.E is -1.0 N/m^2; it must be positive"),
@@ -632,7 +632,7 @@ def raised(build, *args, **data):
     ("changes", "where", "field", "message"),
     [
         ({"hub_mass": -1}, "link 'forearm'", "hub_mass", "is -1.0 kg; it must be zero or positive"),
-        ({"body": 3}, "link 'forearm'", "body", "is 3; it must be a Rigid, Beam or FiniteElement"),
+        ({"body": 3}, "link 'forearm'", "body", "is 3; it must be a Rigid, Frame, Beam or FiniteElement"),
         ({"body": {**BEAM, "mass": -1}}, "link 'forearm'", "mass", "is -1.0 kg; it must be positive"),
         ({"joint": {"type": "revolute", "axis": [0, 0, "1"]}}, "link 'forearm'", "joint.axis[2]",
          "is '1'; it must be a number"),

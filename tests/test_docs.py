@@ -15,6 +15,7 @@ from pages import PAGES, ROOT, blocks, name, shell_lines, text
 from part_files import beam_part
 
 import flexarm as fa
+from flexarm.description.urdf.settings import Settings
 from flexarm.scenario import Scenario
 from flexarm.studies.file import Study
 
@@ -99,7 +100,9 @@ TOML = [(page, block) for page in PAGES for block in blocks("toml", page)]
 def check_toml(toml):
     """Raise where a block is not what its keys say: an arm, a scenario, a study, or a part of one."""
     table = tomllib.loads(toml)
-    if "links" in table:
+    if isinstance(table.get("links"), dict):
+        Settings(**table)
+    elif "links" in table:
         fa.Arm(**table)
     elif "scenario" in table:
         Study(**table)

@@ -10,6 +10,7 @@ from flexarm.description.arm import (
     Box,
     FiniteElement,
     Fixed,
+    Frame,
     Link,
     Lump,
     Material,
@@ -33,17 +34,20 @@ from flexarm.description.motors import Motor, TorqueSpeed
 from flexarm.description.outside import Contact, Force, MovingBase
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
+from flexarm.description.urdf import UrdfReport, from_urdf, urdf_report
 from flexarm.description.wheels import reaction_wheel
-from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.errors import DescriptionError, FlexarmError, NotUnderstood, SimulationError
 from flexarm.model import Model
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
-    from flexarm import analysis, control, drives, optimal
+    from flexarm import analysis, control, drives, optimal, problems
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
     from flexarm.exports.fmu.export import export_fmu, export_law_fmu
+    from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
+    from flexarm.exports.sfunction import export_simulink
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -120,6 +124,7 @@ __all__ = [
     "Fixed",
     "FlexarmError",
     "Force",
+    "Frame",
     "FreeBase",
     "Friction",
     "Gyroscope",
@@ -135,6 +140,7 @@ __all__ = [
     "MotorCurrent",
     "MotorTorque",
     "MovingBase",
+    "NotUnderstood",
     "OptimalMotion",
     "Orbit",
     "ParabolicBlends",
@@ -172,6 +178,7 @@ __all__ = [
     "TipVelocity",
     "TorqueSpeed",
     "Tube",
+    "UrdfReport",
     "__version__",
     "analysis",
     "animate",
@@ -184,8 +191,11 @@ __all__ = [
     "excitation",
     "export_c",
     "export_fmu",
+    "export_law",
     "export_law_fmu",
+    "export_simulink",
     "frequency_response",
+    "from_urdf",
     "identify",
     "inputs",
     "load",
@@ -197,6 +207,7 @@ __all__ = [
     "outputs",
     "performance",
     "play",
+    "problems",
     "reaction_wheel",
     "sampled",
     "save_result",
@@ -206,14 +217,17 @@ __all__ = [
     "simulate",
     "simulate_many",
     "study",
+    "urdf_report",
     "view",
 ]
 
 LATE = {
     "closed_forms.equations": "Equations equations",
     "control": "shaper",
+    "exports.law": "export_law",
     "exports.fmu.export": "export_fmu export_law_fmu",
     "exports.library": "export_c",
+    "exports.sfunction": "export_simulink",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",
@@ -247,6 +261,7 @@ MODULES = {"inputs": "simulation.inputs"} | {
         "control",
         "drives",
         "optimal",
+        "problems",
         "scenario",
         "sensors",
         "simulation",

@@ -318,7 +318,7 @@ def tensor(inertia: Any) -> np.ndarray:
 Inertia = float | tuple[float, float, float] | tuple[tuple[float, float, float], ...]
 
 
-def _inertia(value: object) -> Any:
+def checked_inertia(value: object) -> Any:
     """The value as a number, a tuple of three, or three such tuples; symmetric and positive semidefinite."""
     unit, allowed = "kg m^2", "one number, three principal values or a 3 x 3 tensor"
     if isinstance(value, Real):
@@ -344,8 +344,8 @@ def _inertia(value: object) -> Any:
     return tuple(full)
 
 
-inertia = BeforeValidator(_inertia)
-optional_inertia = BeforeValidator(lambda value: None if value is None else _inertia(value))
+inertia = BeforeValidator(checked_inertia)
+optional_inertia = BeforeValidator(lambda value: None if value is None else checked_inertia(value))
 
 
 def _text(value: object) -> str:

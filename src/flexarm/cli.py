@@ -20,6 +20,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from flexarm.commands.arms import modes, show
+from flexarm.commands.benchmark_set import benchmark_set
 from flexarm.commands.derive import derive
 from flexarm.commands.export import export
 from flexarm.commands.optimize import optimize
@@ -46,6 +47,7 @@ app = typer.Typer(
 app.command("list")(list_)
 for command in (new, show, modes, derive, export, simulate, view, play, compare, stability, optimize, study, papers):
     app.command()(command)
+app.command("benchmark-set")(benchmark_set)
 
 
 def _version(asked: bool) -> None:

@@ -71,3 +71,7 @@ class LargeDeflection(UserWarning):
 
 class UnstableStart(UserWarning):
     """A run begins where its controller makes deviations grow."""
+
+
+class NotUnderstood(UserWarning):
+    """A file from elsewhere says something that may matter and that the package does not know."""

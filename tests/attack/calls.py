@@ -74,6 +74,7 @@ RESULTS = {
     "Excitation": "made by `excitation`",
     "Identification": "made by `identify`",
     "OptimalMotion": "made by `optimal_motion`",
+    "UrdfReport": "made by `urdf_report`",
 }
 """Whose methods are not called either: nobody makes one by hand."""
 

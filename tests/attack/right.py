@@ -125,6 +125,31 @@ def part(c):
     return c.folder / "part.npz"
 
 
+INERTIAL = """<inertial><origin xyz="0.2 0 0"/><mass value="1"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>"""
+ROBOT = f"""<robot name="arm"><link name="ground"/>
+<link name="upper">{INERTIAL}</link><link name="fore">{INERTIAL}</link>
+<joint name="shoulder" type="continuous"><parent link="ground"/><child link="upper"/><axis xyz="0 0 1"/></joint>
+<joint name="elbow" type="continuous"><origin xyz="0.5 0 0"/><parent link="upper"/><child link="fore"/>
+<axis xyz="0 0 1"/></joint></robot>"""
+
+
+def robot(c):
+    """A URDF file."""
+    path = c.folder / "robot.urdf"
+    path.write_text(ROBOT)
+    return path
+
+
+def flexible(c):
+    """Tables beside it."""
+    return {"links": {"upper": {"EI": 10.0, "modes": {"y": 1}}}, "joints": {"elbow": {"rotor_inertia": 0.1}}}
+
+
+ALIKE = {"path": robot, "tip": lambda c: "fore", "flexible": flexible, "base": lambda c: "fixed"}
+OF_URDF = ALIKE | {"gravity": lambda c: [0.0, 0.0, -9.81], "locked": lambda c: {"shoulder": 0.1}}
+
+
 def table(c):
     return np.array([0.0, 0.01, 0.02]), np.ones((3, c.joints))
 
@@ -305,6 +330,7 @@ PARTICULAR = {
     "FiniteElement.mass": lambda c: 0.5,
     "FiniteElement.length": lambda c: LEFT_OUT,
     "FiniteElement.part": lambda c: LEFT_OUT,
+    **{f"{name}.{each}": made for name in ("from_urdf", "urdf_report") for each, made in OF_URDF.items()},
     "Rigid.com": lambda c: [0.5, 0.0, 0.0],
     "Revolute.axis": lambda c: [0, 0, 1],
     "Prismatic.axis": lambda c: [0, 1, 0],

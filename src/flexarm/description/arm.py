@@ -30,7 +30,7 @@ from flexarm.checks import (
     vector,
 )
 from flexarm.description.beams import DIRECTIONS, KNOWN_SHAPES, Beam, Rayleigh
-from flexarm.description.bodies import MOST_MODES, Body, Rigid
+from flexarm.description.bodies import MOST_MODES, Body, Frame, Rigid
 from flexarm.description.couplings import Coupling
 from flexarm.description.finite import FiniteElement
 from flexarm.description.free import AT_ORIGIN, POSE, POSE_UNITS, TWIST, TWIST_UNITS, FreeBase, Orbit, Thruster
@@ -53,6 +53,7 @@ __all__ = [
     "Box",
     "FiniteElement",
     "Fixed",
+    "Frame",
     "Link",
     "Lump",
     "Material",
@@ -139,7 +140,7 @@ class Link(Described):
     name : str
         Names the link's coordinates; no dots, no spaces.
     joint : Revolute, Prismatic, Telescope or Fixed
-    body : Beam, Rigid or FiniteElement
+    body : Beam, Rigid, FiniteElement or Frame
     placement : Pose
         Of the joint frame in the frame that carries it: that of the section `at` of its parent, or the base's.
     parent : str, optional

@@ -111,3 +111,22 @@ class Rigid(Body):
             return tensor(self.inertia)
         rod = self.mass * self.length**2 / 12
         return tensor((0.0, rod, rod))
+
+
+@final
+class Frame(Body):
+    """A place on a link, without mass: a tool's point, a flange; or what lies between two joints that meet.
+
+    Parameters
+    ----------
+    length : float
+        From the origin to the tip [m].
+    """
+
+    type: Literal["frame"] = "frame"
+    length: Annotated[float, number("m", NOT_NEGATIVE)] = 0.0
+
+    @property
+    def total_mass(self) -> float:
+        """None [kg]."""
+        return 0.0

@@ -1,29 +1,20 @@
 """Bundled arms, and arms read from files."""
 
 import os
-import re
-import sys
-import tomllib
 from importlib import resources
 from importlib.resources.abc import Traversable
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from flexarm.catalogue import PLACES
 from flexarm.checks import meant, shown
 from flexarm.description.arm import Arm
+from flexarm.description.tables import MOST_BYTES, path_text, printable, read_toml
+from flexarm.description.urdf.reading import BESIDE, beside, urdf_report, warned
 from flexarm.errors import DescriptionError
 
-__all__ = ["bundled", "load", "read_toml"]
-
-MOST_BYTES = 4 * 1024**2
-"""Of a file: the largest tables of a scenario are smaller, and what does not end is not read to the end."""
-
-MOST_DIGITS = sys.get_int_max_str_digits()
-
-LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
-"""A key of more than 32 parts, as `a.b.c` has three: `tomllib` takes minutes for one of many thousands."""
+__all__ = ["MOST_BYTES", "bundled", "load", "path_text", "printable", "read_toml"]
 
 
 def bundled() -> tuple[str, ...]:
@@ -78,10 +69,17 @@ def _one(kind: str) -> str:
 
 
 def load(name_or_path: str | PathLike[str]) -> Arm:
-    """A bundled arm by its name, or an arm from the path of a .toml file.
+    """A bundled arm by its name, or an arm from the path of a .toml or a .urdf file.
 
+    Beside `robot.urdf`, a file `robot.flex.toml` says which links bend and which joints wind up; see `from_urdf`.
     Raises `DescriptionError`, one line that begins with the file's name, also for a scenario or a study.
     """
+    path = path_text("load", "an arm", name_or_path)
+    if path.lower().endswith(".urdf"):
+        return warned(urdf_report(path, flexible=beside(path)), path).arm
+    if path.endswith(BESIDE):
+        robot = f"{path.removesuffix(BESIDE)}.urdf"
+        raise DescriptionError(f"{printable(path)}: this goes beside a URDF file; load {shown(robot)}")
     file, given, folder = located("load", "arm", name_or_path)
     table = read_toml(file, given)
     for kind, key in (("study", "scenario"), ("scenario", "arm")):
@@ -101,44 +99,3 @@ def _seen_from(folder: Path | None, table: dict[str, Any]) -> dict[str, Any]:
         if isinstance(body, dict) and isinstance(body.get("file"), str):
             body["file"] = str(folder / body["file"])
     return table
-
-
-def read_toml(file: Traversable, name: str) -> dict[str, Any]:
-    """The tables of a TOML file; `name` is what errors call it. Raises `DescriptionError`."""
-    name = printable(name)
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        reason = getattr(error, "strerror", None) or str(error)
-        raise DescriptionError(f"{name}: cannot be read: {reason}") from None
-    if len(content) > MOST_BYTES:
-        raise DescriptionError(f"{name}: is larger than {MOST_BYTES // 1024**2} MiB; no arm or scenario needs that")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise DescriptionError(f"{name}: byte {content[error.start]:#04x} on line {line} is not UTF-8 text") from None
-    if LONG_KEY.search(text):
-        raise DescriptionError(f"{name}: not a TOML file: nested too deep")
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DescriptionError(f"{name}: not a TOML file: {' '.join(str(error).split())}") from None
-    except ValueError:  # from Python's `int`, which reads no number of thousands of digits
-        raise DescriptionError(f"{name}: an integer has too many digits; at most {MOST_DIGITS} are allowed") from None
-    except RecursionError:
-        raise DescriptionError(f"{name}: not a TOML file: nested too deep") from None
-
-
-def path_text(caller: str, what: str, name_or_path: object) -> str:
-    """A name or a path as a text; raises `DescriptionError` where it is neither."""
-    given = fspath(name_or_path) if isinstance(name_or_path, str | PathLike) else None
-    if not isinstance(given, str):
-        raise DescriptionError(f"{caller}: {shown(name_or_path)} is neither the name of {what} nor a path")
-    return given
-
-
-def printable(name: str) -> str:
-    """A file's name for a message of one line."""
-    return name if name.isprintable() else repr(name)

@@ -186,12 +186,12 @@ def _checks(model: Model, name: str, found: Iterable[Exported], real: Real, at: 
     lines = []
     for each in found:
         program = each.program
-        given = [_array(real, a, at[a]) for a in program.inputs]
+        given = [array(real, a, at[a]) for a in program.inputs]
         calls = [*program.inputs, *([f"{name}_p_nominal"] if program.parameters else [])]
         lines += _check(f"{name}_{program.name}", real, given, calls, each.native(at))
     x = np.concatenate([at["q"], at["qd"], at["s"], np.zeros(2)])
     held = [a for a in ("u", "w") if len(at[a])]
-    given = [_array(real, "x_now", x), *(_array(real, a, at[a]) for a in held)]
+    given = [array(real, "x_now", x), *(array(real, a, at[a]) for a in held)]
     calls = ["x_now", *held, *([f"{name}_p_nominal"] if len(model.p) else []), in_reals(repr(STEP), real)]
     return lines + _check(f"{name}_rk4_step", real, given, calls, {"x_next": rk4_native(model, x, at, STEP)})
 
@@ -210,5 +210,6 @@ def _check(function: str, real: Real, given: list[str], arguments: list[str], ex
     return ["{", indent("\n".join([*given, *made, *right, call, *tests]), "    "), "}"]
 
 
-def _array(real: Real, name: str, values: Array) -> str:
+def array(real: Real, name: str, values: Array) -> str:
+    """Constant numbers in C."""
     return f"static const {real} {name}[{len(values)}] = {in_reals(listed(values), real)};"

@@ -84,17 +84,12 @@ def quantity(model: Model, name: str) -> Exported:
 
 def jacobian(model: Model) -> Exported:
     """Of the tip, as `analysis.tip_jacobian` gives it."""
-    function = model.function("tip")
+    function, slope = model.function("tip"), model.slope_function("tip", "q")
     x = dict(zip(function.name_in(), function.sx_in(), strict=True))
-    pose = function(*x.values())
-    p, R = pose[:3, 3], pose[:3, :3]
-
-    def slope(y: ca.SX) -> ca.SX:
-        return model.to_tangent(ca.jacobian(y, x["q"]), list(x.values()), "q")
-
-    turning = [ca.mtimes(ca.reshape(column, 3, 3), R.T) for column in ca.horzsplit(slope(ca.vec(R)))]
+    R, rows = function(*x.values())[:3, :3], slope(*x.values())  # a pose counts its columns one after the other
+    turning = [ca.mtimes(ca.reshape(column, 4, 4)[:3, :3], R.T) for column in ca.horzsplit(rows)]
     w = [ca.vertcat(W[2, 1], W[0, 2], W[1, 0]) for W in turning]
-    J = ca.vertcat(slope(p), ca.horzcat(*w))
+    J = ca.vertcat(rows[12:15, :], ca.horzcat(*w))
     note = "velocity [m/s] and angular velocity [rad/s] of the tip by the rates, 6 x NV, row by row"
     return Exported(
         program(model, "tip_jacobian", x, {"J": ca.vec(J.T)}, {"J": note}),
@@ -106,9 +101,8 @@ def slopes(model: Model) -> Exported:
     """Of forward dynamics, to q (of a free base in local coordinates), qd and u."""
     function = model.function("forward_dynamics")
     x = dict(zip(function.name_in(), function.sx_in(), strict=True))
-    qdd = function(*x.values())
     to = [a for a in ("q", "qd", "u") if x[a].numel()]
-    found = {a: model.to_tangent(ca.jacobian(qdd, x[a]), list(x.values()), a) for a in to}
+    found = {a: model.slope_function("forward_dynamics", a)(*x.values()) for a in to}
     notes = {f"qdd_{a}": f"dqdd/d{a}, NV x {'NU' if a == 'u' else 'NV'}, row by row" for a in to}
     if model.arm.free:
         notes["qdd_q"] += ", to a shift and a turn of the base along its axes in the place of its pose"
@@ -129,7 +123,7 @@ def measured(model: Model, sensors: Sequence[Sensor]) -> Exported:
     signals = tuple(f"{name} [{unit}]" if unit else name for name, unit in zip(seen.names, seen.units, strict=True))
 
     def native(state: dict[str, Array]) -> dict[str, Array]:
-        more = {a: state[a] for a in ("s", "w") if a in state}
+        more = {a: state[a] for a in ("s", "w") if a in x}
         return {"y": seen.values(state["q"], state["qd"], state["u"], **more)}
 
     made = program(model, "outputs", x, {"y": _read(model, seen, x)}, {"y": "what sensors read"})

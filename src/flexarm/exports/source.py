@@ -12,6 +12,7 @@ from string import Template
 from textwrap import indent
 from typing import Literal
 
+import casadi as ca
 import numpy as np
 
 from flexarm import escape
@@ -20,17 +21,24 @@ from flexarm.closed_forms.formats.c import MATHEMATICS, C
 from flexarm.closed_forms.formats.program import IDENTIFIER, Program
 from flexarm.closed_forms.formats.statements import Source, Statement, body, meaning, remark, source
 from flexarm.errors import FlexarmError
+from flexarm.exports.pieces import WHOLE, pieces
 
 Real = Literal["double", "float"]
 
 REALS = ("double", "float")
 
-FLAT = replace(
-    C,
-    output=lambda array, index, shape: f"{array}[{np.ravel_multi_index(index, shape) if index else 0}]",
-    others={"nan": "NAN", "inf": "INFINITY"},
-)
-"""C with every result as one array."""
+SIGN = "(({0} > 0.0) ? 1.0 : (({0} < 0.0) ? -1.0 : 0.0))"
+
+FLAT = {
+    real: replace(
+        C,
+        templates=C.templates | {ca.OP_SIGN: SIGN},
+        output=lambda array, index, shape: f"{array}[{np.ravel_multi_index(index, shape) if index else 0}]",
+        others={"nan": f"({real})NAN", "inf": f"({real})INFINITY"},
+    )
+    for real in REALS
+}
+"""C with every result as one array, in which nothing is converted unsaid."""
 
 LARGEST, SMALLEST = float(np.finfo(np.float32).max), float(np.finfo(np.float32).smallest_subnormal)
 """Of float's numbers."""
@@ -160,27 +168,63 @@ def _shared(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
 
 def _function(name: str, program: Program, real: Real, shared: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
     """A program's declaration and definition."""
-    made = source(program, FLAT)
+    made = source(program, FLAT[real])
     p, count = made.names["p"], len(program.parameters)
     arguments = [f"const {real} {made.names[x]}[{size}]" for x, size in program.inputs.items()]
     arguments += [f"const {real} {p}[{count}]"] if count else []
     arguments += [f"{real} {made.names[x]}[{math.prod(shape)}]" for x, shape in program.outputs.items()]
     declared = signature(f"{name}_{program.name}", arguments)
 
-    lines = [f"(void){made.names[x]};" for x in program.inputs if made.names[x] not in made.used]
-    if count and made.used.isdisjoint(made.local.values()):
-        lines.append(f"(void){p};")
-    for i, symbol in enumerate(program.symbols):
-        if (x := made.local[symbol]) in made.used:
-            lines.append(f"const {real} {x} = {p}[{i}];")
-    for x, shape in program.outputs.items():
-        if x in made.sparse:
-            loop = f"for (int i = 0; i < {math.prod(shape)}; i++) {{"
-            lines += [loop, f"    {made.names[x]}[i] = 0.0;", "}"]
-    lines += body(program, made, "//", lambda statement: _assignment(statement, real))
-    text = "\n".join(lines)
+    zeros = [line for x, shape in program.outputs.items() if x in made.sparse for line in _zeros(made.names[x], shape)]
+    needless = [made.names[x] for x in program.inputs if made.names[x] not in made.used]
+    needless += [p] if count and made.used.isdisjoint(made.local.values()) else []
+    lines = [*(f"(void){x};" for x in needless), *zeros]
+    before: list[str] = []
+    if len(made.statements) <= WHOLE:
+        lines += _local(program, made, made.used, real)
+        lines += body(program, made, "//", lambda statement: _assignment(statement, real))
+    else:
+        before, calls = _parts(f"{name}_{program.name}", program, made, real)
+        lines += calls
     head = [f"// {escape.comment(program.title)}", *_remarks(program, made, shared)]
-    return "\n".join([*head, f"{declared};"]), f"{declared}\n{{\n{indent(in_reals(text, real), '    ')}\n}}"
+    return "\n".join([*head, f"{declared};"]), "\n\n".join([*before, _defined(declared, lines, real)])
+
+
+def _parts(name: str, program: Program, made: Source, real: Real) -> tuple[list[str], list[str]]:
+    """A long program as functions that only this source sees, and the lines that call them."""
+    between = "between"
+    while between in {*made.names.values(), *made.local.values(), *(x.targets[0] for x in made.statements)}:
+        between += "_"
+    found, length = pieces(made.statements, between)
+    p = made.names["p"]
+    kinds = {made.names[x]: f"const {real} {made.names[x]}[{size}]" for x, size in program.inputs.items()}
+    kinds |= {p: f"const {real} {p}[{len(program.parameters)}]", between: f"{real} {between}[{length}]"}
+    kinds |= {made.names[x]: f"{real} {made.names[x]}[{math.prod(shape)}]" for x, shape in program.outputs.items()}
+    functions, calls = [], [f"{real} {between}[{length}];"]
+    for k, piece in enumerate(found, start=1):
+        names = piece.names | ({p} if not piece.names.isdisjoint(made.local.values()) else set())
+        given = [x for x in kinds if x in names]
+        lines = _local(program, made, piece.names, real)
+        lines += [line for statement in piece.statements for line in _assignment(statement, real)]
+        head = signature(f"{name}_part_{k}", [kinds[x] for x in given])
+        functions.append(_defined(f"static {head}", lines, real))
+        calls.append(f"{name}_part_{k}({', '.join(given)});")
+    return functions, calls
+
+
+def _defined(head: str, lines: Sequence[str], real: Real) -> str:
+    text = in_reals("\n".join(lines), real)
+    return f"{head}\n{{\n{indent(text, '    ')}\n}}"
+
+
+def _local(program: Program, made: Source, used: frozenset[str], real: Real) -> list[str]:
+    """Parameters by their names."""
+    named = [(i, made.local[symbol]) for i, symbol in enumerate(program.symbols)]
+    return [f"const {real} {x} = {made.names['p']}[{i}];" for i, x in named if x in used]
+
+
+def _zeros(array: str, shape: tuple[int, ...]) -> list[str]:
+    return [f"for (int i = 0; i < {math.prod(shape)}; i++) {{", f"    {array}[i] = 0.0;", "}"]
 
 
 def signature(name: str, arguments: Sequence[str]) -> str:

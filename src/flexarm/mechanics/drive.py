@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexarm.checks import tensor
-from flexarm.description.arm import Beam, FiniteElement, Link, Rigid, Telescope
+from flexarm.description.arm import Beam, FiniteElement, Frame, Link, Rigid, Telescope
 from flexarm.description.joints import Driven, Joint
 from flexarm.description.numbers import alignment
 from flexarm.mechanics import springs
@@ -20,7 +20,7 @@ from flexarm.mechanics.finite import finite
 from flexarm.mechanics.friction import Transmitted, brake, friction
 from flexarm.mechanics.motors import drawn, motor
 from flexarm.mechanics.parameters import Name, value_of
-from flexarm.mechanics.rigid import rigid
+from flexarm.mechanics.rigid import frame, rigid
 from flexarm.mechanics.segmented import segments
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cos_sin, dot, is_zero, scaled
 from flexarm.mechanics.telescope import telescope
@@ -59,6 +59,11 @@ def bare(description: Any, joint: Joint, loads: Loads, name: Name) -> Body:
 @bare.register
 def _(description: Rigid, joint: Joint, loads: Loads, name: Name) -> Body:
     return rigid(description, name)
+
+
+@bare.register
+def _(description: Frame, joint: Joint, loads: Loads, name: Name) -> Body:
+    return frame(description, name)
 
 
 @bare.register

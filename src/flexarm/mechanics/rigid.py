@@ -1,6 +1,7 @@
 """Bodies without coordinates of their own: rigid links and the payload."""
 
 from flexarm.description.arm import Payload, Rigid, tensor
+from flexarm.description.bodies import Frame
 from flexarm.description.free import FreeBase
 from flexarm.mechanics.body import Body, frame_inertia
 from flexarm.mechanics.lumps import on_rigid, riding
@@ -28,6 +29,11 @@ def rigid(description: Rigid, name: Name = value_of) -> Body:
         more, first, second = on_rigid(riding(description.lumps, name), length)
         m, S, I = m + more, added(S, first), [added(row, other) for row, other in zip(I, second, strict=True)]
     return _lump(m, S, I, length)
+
+
+def frame(description: Frame, name: Name = value_of) -> Body:
+    """A place without mass; its tip lies at (length, 0, 0)."""
+    return _lump(0.0, [0.0] * 3, zeros(3, 3), name("L", "length", description.length, "m", "length"))
 
 
 def free_base(description: FreeBase, name: Name = value_of) -> Body:

@@ -343,6 +343,10 @@ class Traced:
         an arm with a free base the derivative to q is that to its local coordinates (nv): those of the base are a shift
         and a turn along its axes; and what is derived of rates of coordinates are those of local ones.
         """
+        return self._filled(name, self.with_numbers(self.slope_function(name, argument)))
+
+    def slope_function(self, name: str, argument: int | str) -> "ca.Function":
+        """The CasADi Function of a `slope`, of all arguments of the quantity: of a model that varies p is the last."""
         names = (*self.arguments(name), *(["p"] if self._shared.varied else []))
         with refused(f"slope of {name}"):
             if isinstance(argument, str):
@@ -358,7 +362,7 @@ class Traced:
             found = self.to_tangent(ca.jacobian(self.function(name)(*x), x[argument]), x, names[argument])
             return ca.Function("slope", x, [ca.densify(self.rates_in_tangent(name, found, x, names[argument]))])
 
-        return self._filled(name, self.with_numbers(self.traced(f"{name} to {argument}", trace)))
+        return self.traced(f"{name} to {argument}", trace)
 
     def traced(self, key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
         """A function, of p at last where the model varies; traced when first asked for and kept by its key."""

@@ -111,6 +111,8 @@ def _found(name: str) -> Arm | Scenario:
         return load(name)
     if name in bundled_scenarios():
         return load_scenario(name)
+    if Path(name).suffix.lower() == ".urdf":
+        return load(name)
     if Path(name).suffix != ".toml":
         known = ", ".join(dict.fromkeys((*bundled(), *bundled_scenarios())))
         raise DescriptionError(f"play: no arm or scenario {shown(name)}; bundled are {known}; or give a .toml file")

@@ -328,7 +328,7 @@ def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
     if "links" in table:
         raise DescriptionError(f"{printable(given)}: this is an arm; a scenario names one by its key 'arm'")
     arm = table.get("arm")
-    if folder is not None and isinstance(arm, str) and arm.endswith(".toml"):
+    if folder is not None and isinstance(arm, str) and arm.lower().endswith((".toml", ".urdf")):
         table["arm"] = str(folder / arm)
     try:
         scenario = Scenario(**table)

@@ -109,7 +109,7 @@ class Feedback(Input):
 
     def in_lanes(self, model: Model) -> InLanes:
         """The law, each lane at its own time and state."""
-        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False)
+        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False, source=self.kernel)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """u at times t and states there."""
@@ -152,17 +152,30 @@ def check_model(name: str, own: Model, model: Model) -> None:
 
 
 def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: tuple[int, ...] = ()) -> LiftedKernel:
-    """The law compiled: t, q, qd, `own` states of drives, memory, noise, and qdd where it measures accelerations, laid
-    end to end, to u and memory's.
+    """The law compiled: the arguments of `traced` laid end to end, to u and memory's.
 
-    The law sees local coordinates in the place of q, see `attitude.local`. One that stands behind a function gets, in
-    the places of q and qd, `behind` numbers: its u, and what it has seen. It is found on disk by the structure of the
-    traced function, so a law need not say what it depends on, and one with other gains is there already.
+    It is found on disk by the structure of the traced function, so a law need not say what it depends on, and one with
+    other gains is there already.
     """
     import casadi as ca
 
+    found = traced(law, model, name, own, behind)
+    x = found.sx_in()
+    return lifted.kernel(ca.Function("law", [ca.vertcat(*x)], [ca.vertcat(*found(*x))]))
+
+
+def traced(law: Law, model: Model, name: str = "law", own: int = 0, behind: tuple[int, ...] = ()) -> "ca.Function":
+    """The law as a function of t, q, qd, `own` states of drives s, memory z, noise, and qdd where it measures
+    accelerations, which gives u and the memory's rate, or the next memory.
+
+    The law sees local coordinates in the place of q, see `attitude.local`. One that stands behind a function gets, in
+    the places of q and qd, `behind` numbers: its u, and what it has seen.
+    """
+    import casadi as ca
+
+    names = ("t", "q", "qd", "s", "z", "noise", "qdd")
     sizes = (1, *(behind or (model.nq, model.nv)), own, len(law.memory), len(law.noise), model.nv * law.accelerates)
-    symbols = [ca.SX.sym(name, k) for name, k in zip(("t", "q", "qd", "s", "z", "noise", "qdd"), sizes, strict=True)]
+    symbols = [ca.SX.sym(name, k) for name, k in zip(names, sizes, strict=True)]
     t, q, qd, s, z, noise, qdd = symbols
     u, after = law(t, q if behind else localized(model.arm, q), qd, z, noise, *([s] if law.drives else []), qdd)
     check_width(model, u, name)
@@ -170,8 +183,8 @@ def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: tupl
     if following.numel() != len(law.memory):
         message = f"its memory has size {len(law.memory)}; it gives {following.numel()} for the next"
         raise DescriptionError(f"controller {name}: {message}")
-    traced = ca.Function("law", [ca.vertcat(*symbols)], ca.cse([ca.densify(ca.vertcat(u, following))]))
-    return lifted.kernel(traced)
+    both = ca.cse(ca.densify(ca.vertcat(u, following)))
+    return ca.Function("law", symbols, ca.vertsplit(both, [0, u.numel(), both.numel()]), [*names], ["u", "following"])
 
 
 def recording(

@@ -119,7 +119,11 @@ def load_study(name_or_path: str | PathLike[str]) -> Study:
     scenario = table.get("scenario")
     if folder is not None and isinstance(scenario, str) and scenario.endswith(".toml"):
         table["scenario"] = str(folder / scenario)
-    if folder is not None and isinstance(scenario, dict) and str(scenario.get("arm", "")).endswith(".toml"):
+    if (
+        folder is not None
+        and isinstance(scenario, dict)
+        and str(scenario.get("arm", "")).lower().endswith((".toml", ".urdf"))
+    ):
         scenario["arm"] = str(folder / scenario["arm"])
     try:
         study = Study(**table)

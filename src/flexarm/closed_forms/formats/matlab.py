@@ -49,15 +49,17 @@ def _assignments(statement: Statement) -> list[str]:
     return [f"{first} = {statement.text};", *(f"{other} = {first};" for other in others)]
 
 
-def matlab(program: Program) -> str:
+def matlab(program: Program, language: Language = MATLAB) -> str:
     """A function file. The parameters are a struct; called without arguments, the function returns their values.
+
+    `language` is MATLAB, or MATLAB with names for nan and inf.
 
     Raises
     ------
     FlexarmError
         When MATLAB has no way to write an operation, or a constant is not finite.
     """
-    made = source(program, MATLAB)
+    made = source(program, language)
     names = made.names
     p = [names["p"]] if program.parameters else []
     inputs, outputs = [names[x] for x in program.inputs], [names[x] for x in program.outputs]
@@ -67,7 +69,7 @@ def matlab(program: Program) -> str:
         "",
         "Written by flexarm, of which it needs nothing.",
         "",
-        *remarks(program, made, MATLAB),
+        *remarks(program, made, language),
     ]
     lines: list[str] = []
     local: list[str] = []

@@ -1,0 +1,271 @@
+"""The contest: `python -m benchmarks.peers`, or `make contest`.
+
+Every peer that is installed proposes settings for each task; each is run once, and its error is found. Of those that are
+exact enough for an error that is asked for, the few that took least are run again, all peers in turn. The page gets the
+medians, what it took to set up, and how many lines of code; what a peer could not do; and where this package lost.
+"""
+
+import argparse
+import contextlib
+import os
+import statistics
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from benchmarks import report
+from benchmarks.peers import drake_peer, exudyn_peer, flexarm_peer, mujoco_peer, pinocchio_peer, sympy_peer
+from benchmarks.peers.peer import Setting, Solution, missing
+from benchmarks.peers.tasks import TASKS, Derivation, Task
+from benchmarks.report import Picture, Table, time
+from benchmarks.timing import empty_cache
+from benchmarks.work_precision import ruled
+from flexarm import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PEERS: tuple[ModuleType, ...] = (
+    flexarm_peer, exudyn_peer, mujoco_peer, pinocchio_peer, drake_peer, sympy_peer,
+)  # fmt: skip
+ABSENT = {
+    "SoRoMoX": "a strain-based code on JAX; version 0.5 installs, and no model of these arms was written for it",
+}
+"""Peers that were looked at, and why they are not here."""
+PAGE = report.ROOT / "docs" / "understand" / "contest.md"
+BEGIN, END = "<!-- written by make contest -->", "<!-- end of what make contest wrote -->"
+TRIED, REPEATS = 3, 5
+"""So many of the cheapest settings that are exact enough are run in turn, so often."""
+SLOW = 0.4
+"""Seconds, of the clock and of the processor, after which a series is not refined."""
+
+
+@dataclass
+class Entry:
+    """A setting of a peer, with what came of it, again and again."""
+
+    peer: ModuleType
+    setting: Setting
+    found: list[Solution] = field(default_factory=list)
+
+    @property
+    def error(self) -> float:
+        """[m]"""
+        return self.found[0].error
+
+    @property
+    def cost(self) -> float:
+        """Seconds by which settings are chosen for the repeats: the least that was seen, of clock or processor."""
+        return min(min(x.seconds, x.processor) for x in self.found)
+
+    @property
+    def again(self) -> list[Solution]:
+        """The repeats; the first run, in which things are compiled and loaded, where there are none."""
+        return self.found[1:] or self.found
+
+    def median(self, name: str) -> float:
+        """Of a number of the repeats."""
+        return statistics.median(getattr(x, name) for x in self.again)
+
+
+def main() -> None:
+    """Run the tasks, print their tables, write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description="flexarm and its peers, in turn.")
+    parser.add_argument("--only", choices=TASKS, nargs="+", help="these tasks alone")
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--write", type=Path, default=PAGE, help="the page whose block is written anew")
+    options = parser.parse_args()
+    console = Console()
+    facts = circumstances()
+    tables: list[Table] = []
+    lost = Table("Where flexarm is not the quickest", ("task", "error", "quickest", "its time", "flexarm's", "ratio"))
+    cannot = Table("What was not done", ("task", *(peer.NAME for peer in PEERS[1:])))
+    with empty_cache(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in options.only or TASKS:
+            with console.status(name), quiet():
+                tables.append(contested(name, options.repeats, lost, cannot))
+            console.print(tables[-1].rich())
+    facts.append(("load after", f"{os.getloadavg()[0]:.1f}"))
+    lost.notes.append("By the medians of the clock.")
+    cannot.notes += [f"{name}: {why}." for name, why in ABSENT.items()]
+    tables += [lost, cannot]
+    for table in tables[-2:]:
+        console.print(table.rich())
+    write(options.write, facts, tables)
+    console.print(f"written: {options.write}", highlight=False)
+
+
+def circumstances() -> list[tuple[str, str]]:
+    """Date, machine, load; and the peers' versions."""
+    from importlib import metadata
+
+    names = {"Exudyn": "exudyn", "MuJoCo": "mujoco", "Pinocchio": "pin", "Drake": "drake", "SymPy": "sympy"}
+    versions = []
+    for name, package in names.items():
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions.append(f"{name} {metadata.version(package)}")
+    return [*report.circumstances(), ("peers", ", ".join(versions))]
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """What libraries write on the process' own streams is thrown away."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    with open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), 1)
+        os.dup2(nothing.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept[0], 1)
+            os.dup2(kept[1], 2)
+            os.close(kept[0])
+            os.close(kept[1])
+
+
+# -- a task ------------------------------------------------------------------------------------------------------------
+
+
+def contested(name: str, repeats: int, lost: Table, cannot: Table) -> Table:
+    """A table of one task; what was lost and not done is added to the other two."""
+    task = TASKS[name]()
+    reasons = {peer.NAME: missing(peer) or peer.cannot(task) for peer in PEERS}
+    if any(reasons.values()):
+        cannot.add(name, *(reasons[peer.NAME] or "done" for peer in PEERS[1:]))
+    tried = {peer.NAME: [] if reasons[peer.NAME] else list(swept(peer, task)) for peer in PEERS}
+    columns = ("peer", "error asked for", "time", "least", "processor", "error", "setting", "set-up", "lines")
+    found = Table(f"{task.name}: {task.title}", columns)
+    goals = (0.0,) if isinstance(task, Derivation) else task.goals
+    chosen = {goal: {peer: cheapest(entries, goal) for peer, entries in tried.items()} for goal in goals}
+    in_turn(task, [entry for sides in chosen.values() for entries in sides.values() for entry in entries], repeats)
+    for goal in goals:
+        best = {
+            peer: min(entries, key=lambda entry: entry.median("seconds"))
+            for peer, entries in chosen[goal].items()
+            if entries
+        }
+        shown = "-" if isinstance(task, Derivation) else f"{goal:.0e} m"
+        for peer in tried:
+            if peer in best:
+                found.add(peer, shown, *row(task, best[peer]))
+            elif tried[peer]:
+                least = min(entry.error for entry in tried[peer])
+                found.add(peer, shown, *["-"] * 3, f"{least:.1e} m", "none of those tried is as exact", "-", "-")
+        loser(task.name, shown, best, lost)
+    if isinstance(task, Task):
+        kind = "the beams themselves" if task.continuum else "the same equations"
+        found.notes.append(f"Errors against a converged solution of {kind}, known to {task.floor:.0e} m.")
+        found.picture = Picture(f"contest-{name}.svg", partial(diagram, task, tried))
+    return found
+
+
+def swept(peer: ModuleType, task: Any) -> Iterator[Entry]:
+    """Every setting once; the rest of a series is left out where it takes long."""
+    done: set[str] = set()
+    for setting in peer.settings(task):
+        if setting.series in done:
+            continue
+        entry = Entry(peer, setting, [peer.solve(task, setting)])
+        if entry.found[0].processor > 10 * SLOW:
+            entry.found = [peer.solve(task, setting)]  # something was compiled
+        if entry.cost > SLOW:
+            done.add(setting.series)
+        yield entry
+
+
+def cheapest(entries: list[Entry], goal: float) -> list[Entry]:
+    """The few that took least of those exact enough."""
+    return sorted((entry for entry in entries if entry.error <= goal), key=lambda entry: entry.cost)[:TRIED]
+
+
+def in_turn(task: Any, entries: list[Entry], repeats: int) -> None:
+    """All of them, one after the other, again and again."""
+    unique = list({id(entry): entry for entry in entries}.values())
+    if isinstance(task, Derivation):
+        repeats = min(repeats, 3)
+    for _ in range(repeats):
+        for entry in unique:
+            entry.found.append(entry.peer.solve(task, entry.setting))
+
+
+def row(task: Any, entry: Entry) -> tuple[str, ...]:
+    """What a table shows of a setting."""
+    setup = entry.median("setup")
+    if entry.peer is flexarm_peer and isinstance(task, Task):
+        first = flexarm_peer.first_setup(task, entry.setting.numbers[0])
+        setup_text = f"{time(first)}, once"
+    else:
+        setup_text = time(setup) if setup else "-"
+    error = "-" if isinstance(task, Derivation) else f"{entry.error:.1e} m"
+    seconds, least = entry.median("seconds"), min(x.seconds for x in entry.again)
+    return (
+        time(seconds), time(least), time(entry.median("processor")), error, entry.setting.name, setup_text,
+        str(entry.found[0].lines),
+    )  # fmt: skip
+
+
+def loser(name: str, goal: str, best: dict[str, Entry], lost: Table) -> None:
+    """A row where another was quicker, or alone as exact."""
+    if not best:
+        return
+    first = min(best, key=lambda peer: best[peer].median("seconds"))
+    if first == flexarm_peer.NAME:
+        return
+    theirs = best[first].median("seconds")
+    ours = best[flexarm_peer.NAME].median("seconds") if flexarm_peer.NAME in best else None
+    ratio = f"{ours / theirs:.2g}" if ours else "-"
+    lost.add(name, goal, first, time(theirs), time(ours) if ours else "not as exact", ratio)
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def diagram(task: Task, tried: dict[str, list[Entry]]) -> "Figure":
+    """Error over time, the front of each peer."""
+    figure = style.figure(5.5, 4, layout="constrained")
+    axes = figure.subplots()
+    for i, (peer, entries) in enumerate(tried.items()):
+        front: list[Entry] = []
+        for entry in sorted(entries, key=clock):
+            if entry.error < (front[-1].error if front else 1e3):
+                front.append(entry)
+        if front:
+            errors = [max(entry.error, task.floor) for entry in front]
+            axes.plot([clock(entry) for entry in front], errors, **style.joined(i), label=peer)
+    ruled(axes, "time of a run [s]")
+    axes.set_ylabel("largest error of the tip [m]")
+    axes.legend()
+    axes.set_title(task.title)
+    return style.finished(figure)
+
+
+def clock(entry: Entry) -> float:
+    """Least seconds that were seen."""
+    return min(x.seconds for x in entry.found)
+
+
+def write(path: Path, facts: list[tuple[str, str]], tables: list[Table]) -> None:
+    """The block of the page between its marks, and the figures beside it."""
+    lines = ["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in facts), ""]
+    block = "\n".join([BEGIN, "", *lines, *(table.markdown() for table in tables), END])
+    before = path.read_text(encoding="utf-8") if path.exists() else f"# The contest\n\n{BEGIN}\n{END}\n"
+    head, rest = before.split(BEGIN)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(head + block + rest.split(END)[1], encoding="utf-8")
+    for table in tables:
+        if table.picture is not None:
+            table.picture.save(path.parent / report.FIGURES)
+
+
+if __name__ == "__main__":
+    main()

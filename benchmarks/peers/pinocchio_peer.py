@@ -1,0 +1,211 @@
+"""Pinocchio: the articulated body algorithm in C++, called from Python by SciPy's DOP853 or a Runge-Kutta of fourth order.
+
+Springs, dampers and motors are a matrix over the coordinates. A rotor that turns relative to its joint is its armature; one
+whose energy has the carrier's rate too is a body of its own on the carrier, about whose axis alone it has inertia.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
+from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
+
+NAME = "Pinocchio"
+PACKAGES = ("pinocchio", "scipy")
+SEGMENTS = (4, 8)
+TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10)
+
+
+def cannot(task: Task | Derivation) -> str:
+    """Symbols; a thousand runs are a loop of Python."""
+    if isinstance(task, Derivation):
+        return "no equations in symbols"
+    return ""
+
+
+def settings(task: Task) -> Iterator[Setting]:
+    """SciPy's best explicit method by tolerance; fixed steps."""
+    for segments in SEGMENTS if task.continuum else (1,):
+        each = f"{segments} hinges a link, " if task.continuum else ""
+        if not task.feedback and not task.many:
+            for rtol in TOLERANCES:
+                yield Setting(f"{each}DOP853, rtol {rtol:.0e}", f"{segments} DOP853", (segments, "DOP853", rtol))
+        least = round(task.until / task.intervals / PERIOD) if task.feedback else 20 if task.many else 1
+        for count in steps(1 if task.many else task.intervals, least, 5):
+            yield Setting(f"{each}RK4, {count} steps", f"{segments} RK4", (segments, "RK4", count))
+
+
+def solve(task: Task, setting: Setting) -> Solution:
+    """Build, integrate."""
+    segments, method, number = setting.numbers
+    equivalent = task.equivalent(segments)
+    run = {"DOP853": adaptive, "RK4": fixed}[method]
+    if task.many:
+        run = many
+    return timed(
+        task, lambda: System(task, equivalent), lambda system: run(task, system, number), lines_of(System, run)
+    )
+
+
+class System:
+    """The rigid tree with its springs."""
+
+    def __init__(self, task: Task, equivalent: Any):
+        import pinocchio as pin
+
+        model, free = pin.Model(), equivalent.arm.free
+        model.gravity.linear = np.array(equivalent.arm.gravity)
+        carrier: dict[int, int] = {-1: 0}
+        if free:
+            base = equivalent.arm.base
+            carrier[-1] = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
+            about = np.diag(base.inertia) if np.ndim(base.inertia) == 1 else np.array(base.inertia)
+            model.appendBodyToJoint(carrier[-1], pin.Inertia(base.mass, np.array(base.com), about), pin.SE3.Identity())
+        kinds = {True: pin.JointModelRevoluteUnaligned, False: pin.JointModelPrismaticUnaligned}
+        armature, gears = {}, {}
+        rotors = {link.name: link.joint for link in equivalent.arm.links if link.joint.moves}
+        for i, joint in enumerate(equivalent.joints):
+            place = pin.SE3(joint.R, joint.p)
+            if joint.transmission is not None:  # the motor
+                absolute = rotors[joint.name].rotor == "absolute"
+                gear = rotors[joint.name].gear_ratio if absolute else 1.0
+                motor = model.addJoint(
+                    carrier[joint.parent] if absolute else 0, kinds[True](joint.axis),
+                    place if absolute else pin.SE3.Identity(), f"{joint.name}.motor",
+                )  # fmt: skip
+                rotor = np.outer(joint.axis, joint.axis) * joint.rotor / gear**2
+                model.appendBodyToJoint(motor, pin.Inertia(0.0, np.zeros(3), rotor), pin.SE3.Identity())
+                gears[f"{joint.name}.motor"] = gear
+            carrier[i] = model.addJoint(carrier[joint.parent], kinds[joint.turns](joint.axis), place, f"{joint.name}.joint")
+            body = pin.Inertia(joint.mass, joint.com, joint.inertia)
+            model.appendBodyToJoint(carrier[i], body, pin.SE3.Identity())
+            armature[f"{joint.name}.joint"] = 0.0 if joint.transmission is not None else joint.rotor
+        link, tip = equivalent.tip
+        self.tip = model.addFrame(pin.Frame("tip", carrier[link], pin.SE3(np.eye(3), tip), pin.FrameType.OP_FRAME))
+        self.model, self.data, self.first = model, model.createData(), 6 * free
+        number = {name: model.joints[model.getJointId(name)].idx_v for name in (*armature, *gears)}
+        model.armature = self.spread(number, armature)
+        self.K, self.D = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
+        for joint in equivalent.joints:
+            a = number[f"{joint.name}.joint"]
+            self.K[a, a] += joint.stiffness
+            self.D[a, a] += joint.damping
+            if joint.transmission is not None:
+                b, G = number[f"{joint.name}.motor"], gears[f"{joint.name}.motor"]
+                pair = np.array([[1.0, -1.0 / G], [-1.0 / G, 1.0 / G**2]])
+                self.K[np.ix_([a, b], [a, b])] += joint.transmission * pair
+                self.D[np.ix_([a, b], [a, b])] += joint.loss * pair
+        self.B = np.zeros((model.nv, len(task.arm.inputs)))
+        for j, name in enumerate(task.arm.inputs):
+            self.B[number[name], j] = 1.0 / gears.get(name, 1.0)
+        names, start = list(equivalent.arm.coordinates), equivalent.start(task.q0 if task.q0.ndim == 1 else task.q0[0])
+        given = dict(zip(names, start, strict=True))
+        self.q = pin.neutral(model)
+        rates = dict(zip(task.arm.velocities, np.atleast_2d(task.qd0)[0], strict=True))
+        self.v = self.spread(number, rates)
+        for name, place in number.items():
+            self.q[place + free] = given[name] * gears.get(name, 1.0)
+            self.v[place] *= gears.get(name, 1.0)
+        self.u, self.pin, self.free = np.zeros(self.B.shape[1]), pin, free
+        self.soft = bool(self.K.any() or self.D.any())
+
+    def spread(self, number: dict[str, int], values: dict[str, float]) -> Array:
+        """Numbers by name as a vector."""
+        found = np.zeros(self.model.nv)
+        for name, place in number.items():
+            found[place] = values.get(name, 0.0)
+        return found
+
+    def load(self, u: Array) -> None:
+        """The torques that act from now on."""
+        self.u = self.B @ u
+
+    def rate(self, q: Array, v: Array) -> Array:
+        """Acceleration."""
+        tau = self.u
+        if self.soft:
+            tau = tau - self.K[:, self.first :] @ q[self.first + self.free :] - self.D @ v
+        return self.pin.aba(self.model, self.data, q, v, tau)
+
+    def place(self, q: Array) -> Array:
+        """Of the tip."""
+        self.pin.framesForwardKinematics(self.model, self.data, q)
+        return self.data.oMf[self.tip].translation.copy()
+
+
+def rk4(system: System, q: Array, v: Array, h: float) -> tuple[Array, Array]:
+    """A step on the configuration's manifold: all stages are increments from its beginning."""
+    pin, model = system.pin, system.model
+    k1, a1 = v, system.rate(q, v)
+    k2 = v + h / 2 * a1
+    a2 = system.rate(pin.integrate(model, q, h / 2 * k1), k2)
+    k3 = v + h / 2 * a2
+    a3 = system.rate(pin.integrate(model, q, h / 2 * k2), k3)
+    k4 = v + h * a3
+    a4 = system.rate(pin.integrate(model, q, h * k3), k4)
+    return pin.integrate(model, q, h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+
+
+def fixed(task: Task, system: System, count: int) -> Array:
+    """Steps of one length; the sampled law where there is one."""
+    q, v, h = system.q, system.v, task.until / count
+    tip, every, hold = [system.place(q)], count // task.intervals, round(PERIOD / h)
+    for i in range(count):
+        if task.feedback:
+            if i % hold == 0:
+                system.load(-GAINS[0] * q - GAINS[1] * v)
+        elif len(task.jumps):
+            system.load(task.torque((i + 0.5) * h))
+        q, v = rk4(system, q, v, h)
+        if (i + 1) % every == 0:
+            tip.append(system.place(q))
+    return np.array(tip)
+
+
+def adaptive(task: Task, system: System, rtol: float) -> Array:
+    """SciPy's steps by tolerance, anew where the torques jump; a free base's quaternion is one of the states."""
+    from scipy.integrate import solve_ivp
+
+    nq, pin = len(system.q), system.pin
+    x, tip = np.concatenate([system.q, system.v]), []
+
+    def rates(_: float, x: Array) -> Array:
+        q, v = x[:nq], x[nq:]
+        if not system.free:
+            return np.concatenate([v, system.rate(q, v)])
+        q = pin.normalize(system.model, q)
+        R = pin.Quaternion(q[3:7]).matrix()
+        w, s = v[3:6], q[3:6]
+        turned = 0.5 * np.array([*(q[6] * w + np.cross(s, w)), -s @ w])
+        return np.concatenate([R @ v[:3], turned, v[6:], system.rate(q, v)])
+
+    ends = [0.0, *(t for t in task.jumps if 0.0 < t < task.until), task.until]
+    for a, b in zip(ends, ends[1:], strict=False):
+        if len(task.jumps):
+            system.load(task.torque((a + b) / 2))
+        inside = task.times[(task.times >= a) & ((task.times < b) | (b == task.until))]
+        found = solve_ivp(rates, (a, b), x, "DOP853", inside, rtol=rtol, atol=1e-2 * rtol)
+        if not found.success:
+            return np.array([[np.nan] * 3])
+        x = found.y[:, -1] if inside[-1] == b else _end(rates, inside[-1], b, found.y[:, -1], rtol)
+        tip += [system.place(pin.normalize(system.model, row[:nq])) for row in found.y.T]
+    return np.array(tip)
+
+
+def _end(rates: Any, a: float, b: float, x: Array, rtol: float) -> Array:
+    """The state at the end of a stretch whose last sample lies before it."""
+    from scipy.integrate import solve_ivp
+
+    return solve_ivp(rates, (a, b), x, "DOP853", rtol=rtol, atol=1e-2 * rtol).y[:, -1]
+
+
+def many(task: Task, system: System, count: int) -> Array:
+    """One run after another."""
+    found, h = [], task.until / count
+    for q, v in zip(task.q0, task.qd0, strict=True):
+        for _ in range(count):
+            q, v = rk4(system, q, v, h)
+        found.append(system.place(q))
+    return np.array(found)

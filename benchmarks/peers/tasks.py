@@ -1,0 +1,209 @@
+"""What every peer is asked, described once.
+
+Motions are those of the package's public set (`flexarm.problems`): an arm, what it begins with, torques that are constant
+between given times, and a converged trajectory with its uncertainty. The error is the largest distance of the arm's tip
+from it at the set's times. Three tasks more are about other work: a derivation, a loop at 1 kHz, a thousand runs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import flexarm as fa
+from flexarm import problems
+from flexarm.control import JointPD, Sampled
+from flexarm.exports.lumped import Lumped, lumped
+
+Array = np.ndarray
+
+PERIOD = 1e-3
+"""Of the sampled loop [s]."""
+GAINS = (40.0, 4.0)
+"""Kp [N m/rad] and Kd [N m s/rad] of the loop."""
+RUNS = 1000
+
+
+@dataclass(frozen=True)
+class Task:
+    """A motion: from rest or not, under torques that are constant between times.
+
+    Attributes
+    ----------
+    name, title : str
+    arm : Arm
+    until : float
+        [s]
+    times : (samples,)
+        When the tip is compared [s], evenly spaced.
+    tip : (samples, 2 or 3) or (runs, 3)
+        Converged places of the arm's tip [m]; of many runs those at the end.
+    floor : float
+        What they are known to [m].
+    q0, qd0 : (nq,), (n,) or (runs, n)
+        In the arm's coordinates.
+    jumps, torques : (k,), (k, m)
+        From each of these times on these inputs act; none where k = 0.
+    continuum : bool
+        Whether the converged solution is that of the beams, not of a discretisation.
+    goals : tuple of float
+        Errors asked for [m].
+    feedback : bool
+        Whether u = Kp (0 - q) - Kd qd, sampled each millisecond.
+    """
+
+    name: str
+    title: str
+    arm: fa.Arm
+    until: float
+    times: Array
+    tip: Array
+    floor: float
+    q0: Array
+    qd0: Array
+    jumps: Array
+    torques: Array
+    continuum: bool
+    goals: tuple[float, ...]
+    feedback: bool = False
+
+    @property
+    def many(self) -> bool:
+        """Whether it is a thousand runs."""
+        return self.q0.ndim == 2
+
+    @property
+    def planar(self) -> bool:
+        """Whether the tip moves in a plane."""
+        return self.tip.shape[-1] == 2
+
+    @cached_property
+    def model(self) -> fa.Model:
+        """The arm's equations."""
+        return fa.Model(self.arm)
+
+    @property
+    def intervals(self) -> int:
+        """Between the times of comparison."""
+        return len(self.times) - 1
+
+    def error(self, tip: Array | None) -> float:
+        """Largest distance of the tip [m]; infinite where a run did not come to its end."""
+        if tip is None or not np.isfinite(tip).all():
+            return np.inf
+        return float(np.linalg.norm(np.asarray(tip)[..., : self.tip.shape[-1]] - self.tip, axis=-1).max())
+
+    def torque(self, t: float) -> Array:
+        """The inputs at a time [N m]."""
+        if not len(self.jumps):
+            return np.zeros(len(self.arm.inputs))
+        return self.torques[np.searchsorted(self.jumps, t, side="right") - 1]
+
+    def equivalent(self, segments: int) -> Lumped:
+        """The arm as rigid segments; one that is rigid as it is."""
+        return lumped(self.arm, segments)
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Equations of motion in symbols of a planar arm with so many modes of each link."""
+
+    name: str
+    title: str
+    modes: tuple[int, ...]
+
+
+GOALS: dict[str, tuple[float, ...]] = {
+    "two-link-rigid-joints-small": (1e-4, 1e-5),
+    "two-link-large": (1e-3, 1e-4),
+    "canadarm-slew": (1e-2, 1e-3),
+    "spin-up-beam": (1e-1, 2e-2),
+    "spatial-gravity": (1e-2, 1e-3),
+    "elastic-joint-arm": (1e-4, 1e-7),
+    "free-floating-arm": (1e-4, 1e-7),
+    "rigid-chain-3": (1e-4, 1e-7),
+    "rigid-chain-7": (1e-4, 1e-7),
+    "rigid-chain-30": (1e-4, 1e-7),
+}
+"""Errors of the tip that are asked for [m], not below what the trajectory is known to."""
+
+
+def motion(name: str) -> Task:
+    """A motion of the public set."""
+    given = problems.problem(name)
+    model = fa.Model(given.arm)
+    found = given.scenario.arguments(model)
+    tips = [i for i, column in enumerate(given.columns) if column.startswith("tip.")]
+    return Task(
+        name, given.title, given.arm, float(given.times[-1]), given.times, given.values[:, tips],
+        float(np.linalg.norm(given.uncertainty[tips])),
+        _state(found.get("q0"), given.arm.rest), _state(found.get("qd0"), np.zeros(len(given.arm.velocities))),
+        *_steps(found.get("u")), given.solution == "continuum", GOALS[name],
+    )  # fmt: skip
+
+
+def _state(given: Any, rest: Any) -> Array:
+    return np.array(rest if given is None else given, dtype=float)
+
+
+def _steps(u: Any) -> tuple[Array, Array]:
+    """Times and values of an input of steps."""
+    if u is None:
+        return np.empty(0), np.empty((0, 0))
+    if not isinstance(u, fa.Piecewise):
+        raise TypeError(f"the input is {type(u).__name__}; the peers here are given steps")
+    times, values = np.array(u.times), np.array(u.values_)
+    return times, values
+
+
+def closed_loop() -> Task:
+    """The chain of seven rods is held by a sampled law; the converged motion is dop853's at 1e-12, sample by sample."""
+    fall = motion("rigid-chain-7")
+    law = Sampled(JointPD(np.zeros(7), *GAINS, gravity=False), PERIOD)
+    times = np.linspace(0.0, 1.0, 101)
+    tight = fa.simulate(
+        fall.model, 1.0, law, q0=fall.q0, samples=101, method="dop853", rtol=1e-12, atol=1e-13, progress=False
+    )
+    other = fa.simulate(
+        fall.model, 1.0, law, q0=fall.q0, samples=101, method="radau9", rtol=1e-9, atol=1e-11, progress=False
+    )
+    tip = tight.tip.values
+    floor = float(np.linalg.norm(tip - other.tip.values, axis=1).max())
+    return Task(
+        "closed-loop-1khz", "Seven rods held by a law at 1 kHz", fall.arm, 1.0, times, tip, floor, fall.q0, fall.qd0,
+        np.empty(0), np.empty((0, 0)), False, (1e-4, 1e-7), feedback=True,
+    )  # fmt: skip
+
+
+def thousand() -> Task:
+    """The chain of three rods from a thousand configurations, two seconds; compared at the end."""
+    fall = motion("rigid-chain-3")
+    q0 = np.random.default_rng(1).uniform(-0.4, 0.4, (RUNS, len(fall.q0)))
+    runs = [
+        fa.simulate_many(
+            fall.model, fall.until, q0=q0, samples=2, method=method, rtol=rtol, atol=1e-2 * rtol, keep=["tip"],
+            progress=False,
+        ).tip.values[:, -1]
+        for method, rtol in (("dop853", 1e-12), ("rk45", 1e-11))
+    ]  # fmt: skip
+    floor = float(np.linalg.norm(runs[0] - runs[1], axis=1).max())
+    return Task(
+        "thousand-runs", "A thousand falls of three rods", fall.arm, fall.until, np.array([0.0, fall.until]), runs[0],
+        floor, q0, np.zeros_like(q0), np.empty(0), np.empty((0, 0)), False, (1e-4, 1e-6),
+    )  # fmt: skip
+
+
+def derivation() -> Derivation:
+    """Two links with two modes each, and a payload."""
+    return Derivation("closed-form-derivation", "Equations of motion in symbols, two links, two modes each", (2, 2))
+
+
+TASKS: dict[str, Callable[[], Task | Derivation]] = {
+    **{name: (lambda name=name: motion(name)) for name in GOALS},  # type: ignore[misc]
+    "closed-form-derivation": derivation,
+    "closed-loop-1khz": closed_loop,
+    "thousand-runs": thousand,
+}
+"""Every task of the contest, by the name that it has in the public set where it is there."""

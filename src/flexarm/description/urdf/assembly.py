@@ -1,0 +1,433 @@
+"""From a robot to an arm: what moves what, what is one body, which frames links have, what is said of it.
+
+A link that does not bend keeps its frame of the URDF file. A link that bends has a frame of its own at the same origin,
+its x along the beam: R_LB turns it into the file's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flexarm.checks import Fault, checked_vector, meant, shown
+from flexarm.description.arm import Arm, Link
+from flexarm.description.free import FreeBase
+from flexarm.description.tree import BASE
+from flexarm.description.urdf.inertia import NOTHING, Lump, least, raised, seen, together
+from flexarm.description.urdf.place import HERE, Posed, turned
+from flexarm.description.urdf.robot import Joint, Limits, Robot
+from flexarm.description.urdf.settings import Settings
+
+SMALL = 1e-9
+"""A length that is none [m]: two joints this near meet."""
+
+
+class Setting(Exception):
+    """A fault of what the user says beside the file; its text goes on from the name of that."""
+
+
+@dataclass
+class Mount:
+    """A link that is a body of its own: the joint that carries it, on which other, where; and what is one with it."""
+
+    link: str
+    joint: Joint
+    carrier: str
+    place: Posed
+    moves: bool
+    parts: list[Lump] = field(default_factory=list)
+    frame: Posed = HERE  # that of its body in the file's
+    length: float = 0.0
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """An arm, and what there is to say of how it came about."""
+
+    arm: Arm
+    joints: dict[str, str]
+    merged: dict[str, str]
+    limits: dict[str, Limits]
+    strange: list[str]
+    notes: list[str]
+
+
+def assembled(robot: Robot, settings: Settings) -> Assembled:
+    """The arm of a robot; raises `Setting` and `DescriptionError`."""
+    return _Assembly(robot, settings).arm()
+
+
+class _Assembly:
+    def __init__(self, robot: Robot, settings: Settings):
+        self.robot, self.settings = robot, settings
+        self.strange: list[str] = []
+        self.notes: list[str] = []
+        self.merged: dict[str, str] = {}
+        self.weighed: set[str] = set()
+        self.locked = self._locked()
+        self.ground, self.free = self._ground()
+        self.held = self._held()
+        self.tip = self._tip()
+        self._check_tables()
+        self.mounts: dict[str, Mount] = {}
+        self.base_parts: list[Lump] = []
+        self.names: dict[str, str] = {}
+
+    def arm(self) -> Assembled:
+        self._mount()
+        self._name()
+        ahead = self._way_to_tip()
+        for mount in self.mounts.values():
+            if mount.link in self.settings.links:
+                self._lay(mount, ahead)
+        links = [self._link(mount) for mount in self.mounts.values()]
+        moving = [mount for mount in self.mounts.values() if mount.moves]
+        names = {mount.joint.name: f"{self.names[mount.link]}.joint" for mount in moving}
+        limits = {names[mount.joint.name]: mount.joint.limits for mount in moving}
+        title = "".join(c if c.isprintable() else " " for c in self.robot.name)[:200]
+        arm = Arm(
+            name=title,
+            links=links,
+            base=self._base(),
+            gravity=self.settings.gravity,
+            tip=self.names[self.tip],
+        )
+        merged = {link: self.names.get(carrier, BASE) for link, carrier in self.merged.items()}
+        return Assembled(arm, names, merged, limits, self.strange, self.notes)
+
+    # what moves
+
+    def _locked(self) -> dict[str, float]:
+        """Joints that stand still by the user's word, and those that follow them."""
+        locked, joints = dict(self.settings.locked), self.robot.joints
+        for name in locked:
+            if name not in joints:
+                raise Setting(f"locked: there is no joint {shown(name)}{meant(name, joints)}")
+            if not joints[name].moves:
+                raise Setting(f"locked: joint {name!r} is {joints[name].kind}; only one that turns or slides can be")
+        following = {name: joint.mimic for name, joint in joints.items() if joint.mimic and name not in locked}
+        found = True
+        while found:
+            found = False
+            for name, mimic in list(following.items()):
+                if mimic.joint in locked:
+                    locked[name] = mimic.multiplier * locked[mimic.joint] + mimic.offset
+                    self.notes.append(f"joint {name!r} stands at {locked[name]:g}, as {mimic.joint!r} is locked")
+                    del following[name]
+                    found = True
+        for name, mimic in following.items():
+            said = f"line {joints[name].line}: joint {name!r} mimics {mimic.joint!r}; it moves by itself"
+            self.strange.append(said)
+        return locked
+
+    def _ground(self) -> tuple[str, bool]:
+        """The link that is the base, and whether it is free."""
+        root, wanted = self.robot.root, self.settings.base
+        on_root = self.robot.below(root)
+        floats = len(on_root) == 1 and on_root[0].kind == "floating" and self._own(root).is_nothing
+        if not floats:
+            return root, wanted == "free"
+        if wanted == "fixed":
+            return root, False
+        joint = on_root[0]
+        if any(joint.place.xyz) or any(joint.place.rpy):
+            said = "its <origin> is where a run may begin, and no part of the arm"
+            self.strange.append(f"line {joint.line}: joint {joint.name!r} is floating; {said}")
+        return joint.child, True
+
+    def _held(self) -> set[str]:
+        """Joints that have no coordinate."""
+        held = {joint.name for joint in self.robot.joints.values() if not joint.moves} | set(self.locked)
+        heavy: set[str] = set()
+        for link in reversed(self._outward()):
+            bends = link in self.settings.links
+            if bends or not self._own(link).is_nothing or any(x.child in heavy for x in self.robot.below(link)):
+                heavy.add(link)
+        for joint in self.robot.joints.values():
+            if joint.child not in self._outward_set or joint.child == self.ground:
+                continue
+            if joint.kind in ("floating", "planar") and not (
+                joint.kind == "floating" and self.settings.base == "fixed"
+            ):
+                self.strange.append(f"line {joint.line}: joint {joint.name!r} is {joint.kind}; it is held")
+            elif joint.name not in held and joint.child not in heavy:
+                held.add(joint.name)
+                self.strange.append(f"line {joint.line}: joint {joint.name!r} moves nothing that has mass; it is held")
+        return held
+
+    def _outward(self) -> list[str]:
+        """The links on the base, each behind what carries it, whole branches in the order of the file."""
+        found, waiting = [], [self.ground]
+        while waiting:
+            link = waiting.pop()
+            found.append(link)
+            waiting += [joint.child for joint in reversed(self.robot.below(link))]
+        self._outward_set = set(found)
+        return found
+
+    def _own(self, link: str) -> Lump:
+        """The inertia of one link, in its frame."""
+        given = self.robot.links[link]
+        if given is None:
+            return NOTHING
+        if link not in self.weighed and (smallest := least(Lump(given.mass, np.zeros(3), given.inertia))) < 0.0:
+            said = f"<inertia> has the principal value {smallest:.3g} kg m^2, which no body has; it is taken as it is"
+            self.strange.append(f"line {given.line}: link {link!r}: {said}")
+        self.weighed.add(link)
+        R, p, _ = Posed.of(given.place)
+        return seen(Lump(given.mass, np.zeros(3), given.inertia), R, p)
+
+    def _tip(self) -> str:
+        """The link whose frame is the arm's tip: the user's, or the one behind most joints."""
+        links = self._outward()
+        if (given := self.settings.tip) is not None:
+            if given not in self.robot.links:
+                names = list(self.robot.links)
+                raise Setting(f"tip: there is no link {shown(given)}{meant(given, names)}")
+            if given not in links or given == self.ground:
+                raise Setting(f"tip: link {given!r} is the base; it must be one that a joint carries")
+            return given
+        if len(links) == 1:
+            raise Fault("", "has no joints; an arm has at least one link on its base", sentence=True)
+        far = {self.ground: (0, 0)}
+        for link in links[1:]:
+            joint = self.robot.above(link)
+            assert joint is not None
+            moved, long = far[joint.parent]
+            far[link] = (moved + (joint.name not in self.held), long + 1)
+        ends = [link for link in links[1:] if not self.robot.below(link)]
+        tip = max(ends, key=lambda link: far[link])
+        if len(ends) > 1:
+            self.notes.append(f"the tip is link {tip!r}, behind the most joints of {len(ends)} ends")
+        return tip
+
+    def _check_tables(self) -> None:
+        """That what is to bend and wind up is there."""
+        links, joints = self.robot.links, self.robot.joints
+        for name in self.settings.links:
+            if name not in links:
+                raise Setting(f"links: there is no link {shown(name)}{meant(name, links)}")
+            if name == self.ground or name not in self._outward_set:
+                raise Setting(f"links: link {name!r} is the base; one that bends must stand behind a joint")
+        for name in self.settings.joints:
+            if name not in joints:
+                raise Setting(f"joints: there is no joint {shown(name)}{meant(name, joints)}")
+            if name in self.held:
+                kind = "held" if joints[name].moves else joints[name].kind
+                why = "locked" if name in self.locked else kind
+                raise Setting(f"joints: joint {name!r} is {why}; it has no drive")
+
+    # which links are bodies
+
+    def _mount(self) -> None:
+        """Bodies, and what is one with them or with the base."""
+        waiting: list[tuple[str, str, Posed]] = [(self.ground, "", HERE)]
+        while waiting:
+            link, carrier, place = waiting.pop()
+            joint, own = self.robot.above(link), self._own(link)
+            if joint is None or link == self.ground:
+                self.base_parts.append(own)
+            elif self._is_a_body(link, joint, carrier, own):
+                mount = Mount(link, joint, carrier, place, joint.name not in self.held, [own])
+                self.mounts[link] = mount
+                carrier, place = link, HERE
+            else:
+                self.merged[link] = carrier
+                parts = self.mounts[carrier].parts if carrier else self.base_parts
+                parts.append(seen(own, place.R, place.p))
+            for each in reversed(self.robot.below(link)):
+                waiting.append((each.child, carrier, place.then(self._stood(each))))
+
+    def _is_a_body(self, link: str, joint: Joint, carrier: str, own: Lump) -> bool:
+        if joint.name not in self.held or link == self.tip or link in self.settings.links:
+            return True
+        return carrier in self.settings.links and not own.is_nothing
+
+    def _stood(self, joint: Joint) -> Posed:
+        """The frame of a joint's child in its parent's: where the joint is zero, or is locked."""
+        place, value = Posed.of(joint.place), self.locked.get(joint.name, 0.0)
+        if not value:
+            return place
+        if joint.kind == "prismatic":
+            return place.then(Posed(np.eye(3), value * np.array(joint.axis)))
+        return place.then(Posed(turned(joint.axis, value), np.zeros(3)))
+
+    def _name(self) -> None:
+        """Names that coordinates can carry: without dots and spaces, and no link called as the base is."""
+        taken: set[str] = set()
+        for link in self.mounts:
+            name = "".join("_" if c == "." or c.isspace() or not c.isprintable() else c for c in link)[:150]
+            while name in taken or name == BASE:
+                name += "_"
+            taken.add(name)
+            self.names[link] = name
+            if name != link:
+                self.notes.append(f"link {link!r} is called {name!r}")
+
+    # links that bend
+
+    def _way_to_tip(self) -> dict[str, Joint]:
+        """For each link on the way to the tip the joint that leads on."""
+        ahead: dict[str, Joint] = {}
+        link = self.tip
+        while link != self.ground and (joint := self.robot.above(link)) is not None:
+            ahead[joint.parent] = joint
+            link = joint.parent
+        return ahead
+
+    def _lay(self, mount: Mount, ahead: Mapping[str, Joint]) -> None:
+        """The frame of a beam: x to its end, z across it as near to the joint's axis as it can be, or as given."""
+        table, where = self.settings.links[mount.link], f"links.{mount.link}"
+        end = self._end(mount, table.get("to"), ahead, where)
+        length = float(np.linalg.norm(end))
+        if length < SMALL:
+            raise Setting(f"{where}: its end lies where it begins; give `to`, another link on it or a point [m]")
+        x = end / length
+        axes = [np.array(mount.joint.axis), np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])]
+        if "z" in table:
+            axes = [self._vector(table["z"], f"{where}.z")]
+        z = next((a - (a @ x) * x for a in axes if np.linalg.norm(a - (a @ x) * x) > 1e-6 * np.linalg.norm(a)), None)
+        if z is None:
+            raise Setting(
+                f"{where}.z: is {shown(table['z'])}; it must point across the beam, which lies along {_text(x)}"
+            )
+        z /= np.linalg.norm(z)
+        mount.frame, mount.length = Posed(np.column_stack([x, np.cross(z, x), z]), np.zeros(3)), length
+
+    def _end(self, mount: Mount, to: object, ahead: Mapping[str, Joint], where: str) -> np.ndarray:
+        """Where a beam ends, in the link's frame of the file."""
+        if to is not None and not isinstance(to, str):
+            return self._vector(to, f"{where}.to")
+        on = self.robot.below(mount.link)
+        if isinstance(to, str):
+            found = [joint for joint in on if joint.child == to]
+            if not found:
+                known = [joint.child for joint in on]
+                there = f"on it are {', '.join(known) or 'none'}{meant(to, known)}; or give a point [m]"
+                raise Setting(f"{where}.to: is {shown(to)}; {there}")
+            return np.array(found[0].place.xyz)
+        if mount.link in ahead:
+            place = HERE
+            link = mount.link
+            while (joint := ahead.get(link)) is not None:  # frames that only rename a place lead on
+                place, link = place.then(self._stood(joint)), joint.child
+                if np.linalg.norm(place.p) > SMALL or joint.name not in self.held:
+                    return place.p
+            return place.p
+        some = [joint for joint in on if joint.name not in self.held] or on
+        if len(some) != 1:
+            what = "carries nothing" if not some else f"carries {len(some)} links, none of them on the way to the tip"
+            raise Setting(f"{where}: the link {what}; give `to`, where the beam ends, a link on it or a point [m]")
+        return np.array(some[0].place.xyz)
+
+    def _vector(self, value: object, where: str) -> np.ndarray:
+        try:
+            found = checked_vector(value, "m")
+        except Fault as fault:
+            raise Setting(f"{where}{fault.part}: {fault.message}") from None
+        if not any(found):
+            raise Setting(f"{where}: is zero; it must have a direction")
+        return np.array(found)
+
+    # what the description says
+
+    def _link(self, mount: Mount) -> Link:
+        table: dict[str, Any] = {"name": self.names[mount.link], "joint": self._joint(mount)}
+        table |= self._body(mount) | self._where(mount)
+        return Link(**table)
+
+    def _where(self, mount: Mount) -> dict[str, Any]:
+        """Parent, place on it and placement."""
+        place = mount.place if mount.frame is HERE else mount.place.then(mount.frame)
+        if not mount.carrier:
+            return {"parent": BASE, "placement": place.pose()}
+        carrier, parent = self.mounts[mount.carrier], {"parent": self.names[mount.carrier]}
+        if carrier.frame is HERE:
+            return {**parent, "at": place.pose()}
+        place = carrier.frame.inverse().then(place)
+        x, off = float(place.p[0]) / carrier.length, np.array(place.p)
+        station = float(np.clip(x, 0.0, 1.0))
+        station = round(station) if min(station, 1.0 - station) < SMALL else station
+        off[0] -= station * carrier.length
+        off[np.abs(off) < SMALL * carrier.length] = 0.0
+        return {**parent, "at": float(station), "placement": Posed(place.R, off).pose()}
+
+    def _body(self, mount: Mount) -> dict[str, Any]:
+        whole = together(mount.parts)
+        if mount.link in self.settings.links:
+            return {"body": self._beam(mount, whole)}
+        tensor = _rows(whole)
+        if whole.m == 0.0:
+            return {"body": {"type": "frame"}, "hub_inertia": tensor if whole.I.any() else 0.0}
+        com = tuple(whole.c.tolist())
+        return {"body": {"type": "rigid", "length": 0.0, "mass": whole.m, "com": com, "inertia": tensor}}
+
+    def _beam(self, mount: Mount, whole: Lump) -> dict[str, Any]:
+        table = {key: x for key, x in self.settings.links[mount.link].items() if key not in ("to", "z")}
+        for key in ("length", "type"):
+            if key in table:
+                why = "the beam goes to the next joint, or to `to`" if key == "length" else "what bends is a beam"
+                raise Setting(f"links.{mount.link}.{key}: is given; {why}: leave it out")
+        ways = ("mass", "mass_per_length", "material", "sections")
+        if all(table.get(key) is None for key in ways):
+            if whole.m == 0.0:
+                raise Setting(f"links.{mount.link}: the URDF has no mass for it; give one of {', '.join(ways)}")
+            table["mass"] = whole.m
+        com, across = mount.frame.R.T @ whole.c, mount.frame.R.T @ whole.I @ mount.frame.R
+        said = f"{whole.m:.4g} kg, its centre of mass at {_text(com)} m and {_text(np.diag(across))} kg m^2 about it"
+        self.notes.append(
+            f"link {mount.link!r} is a beam of {mount.length:.4g} m, in place of {said} in the beam's axes"
+        )
+        return {"type": "beam", "length": mount.length, **table}
+
+    def _joint(self, mount: Mount) -> dict[str, Any]:
+        joint = mount.joint
+        if not mount.moves:
+            return {"type": "fixed"}
+        given = dict(self.settings.joints.get(joint.name, {}))
+        for key in ("type", "axis"):
+            if key in given:
+                raise Setting(f"joints.{joint.name}.{key}: is given; the URDF has it: leave it out")
+        axis = mount.frame.R.T @ np.array(joint.axis)
+        own: dict[str, Any] = {
+            "type": "prismatic" if joint.kind == "prismatic" else "revolute",
+            "axis": tuple((axis / np.linalg.norm(axis)).tolist()),
+            "damping": joint.damping,
+            **joint.drive,
+        }
+        drive = self._drive(joint, given.pop("drive", None))
+        return {**own, **given, **({"drive": drive} if drive is not None else {})}
+
+    def _drive(self, joint: Joint, given: Any) -> Any:
+        """What else the drive has: the file's friction, and the file's limits in parts that leave theirs out."""
+        if given is not None and not isinstance(given, Mapping):
+            return given  # a Drive, whole
+        drive = dict(given or {})
+        if joint.friction and not drive.keys() & {"friction", "link_friction"}:
+            drive["link_friction"] = {"coulomb": joint.friction}
+        limits = joint.limits
+        if isinstance(stops := drive.get("stops"), Mapping) and not stops.keys() & {"lower", "upper"}:
+            drive["stops"] = {"lower": limits.lower, "upper": limits.upper, **stops}
+        if isinstance(motor := drive.get("motor"), Mapping) and limits.effort:
+            other = motor.keys() & {"torque_limit", "stall_torque", "torque_speed"}
+            if not other and motor.get("input", "torque") == "torque":
+                drive["motor"] = {"torque_limit": limits.effort, **motor}
+        return drive or None
+
+    def _base(self) -> FreeBase | None:
+        if not self.free:
+            return None
+        whole = together(self.base_parts)
+        if whole.m == 0.0:
+            said = f"link {self.ground!r} is the free base, and has no mass; it must have some"
+            raise Fault("", said, sentence=True)
+        return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=_rows(whole))
+
+
+def _rows(lump: Lump) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in raised(lump).tolist())
+
+
+def _text(values: np.ndarray) -> str:
+    return f"({', '.join(f'{x:.4g}' for x in values + 0.0)})"

@@ -1,0 +1,66 @@
+"""Inertia of bodies that are one: what links behind fixed joints add to the link that carries them."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Lump(NamedTuple):
+    """Mass [kg], centre of mass c (3,) [m] and inertia about it I (3, 3) [kg m^2], all in one frame."""
+
+    m: float
+    c: np.ndarray
+    I: np.ndarray
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it resists no acceleration."""
+        return self.m == 0.0 and not self.I.any()
+
+
+ROUNDED = 1e-6
+"""Of the largest principal moment of inertia, and of a metre: how far below zero a moment of inertia, and that of the
+mass at this distance, may be that was rounded, as files are written."""
+
+
+def least(lump: Lump) -> float:
+    """The least principal value; 0 where rounding alone makes it negative."""
+    values = np.linalg.eigvalsh(lump.I)
+    return float(values[0]) if values[0] < -_rounding(lump.m, values) else max(float(values[0]), 0.0)
+
+
+def raised(lump: Lump) -> np.ndarray:
+    """The tensor where no principal value is negative, or one is beyond rounding; else with zero in its place."""
+    values, axes = np.linalg.eigh(lump.I)
+    if not -_rounding(lump.m, values) <= values[0] < 0.0:
+        return lump.I
+    found = axes * np.maximum(values, 0.0) @ axes.T
+    return (found + found.T) / 2
+
+
+def _rounding(m: float, values: np.ndarray) -> float:
+    return float(ROUNDED * abs(values).max() + m * ROUNDED**2)
+
+
+NOTHING = Lump(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def seen(lump: Lump, R: np.ndarray, p: np.ndarray) -> Lump:
+    """The same in a frame A, where R_AB and p_AB place its own frame B."""
+    I = R @ lump.I @ R.T
+    return Lump(lump.m, p + R @ lump.c, (I + I.T) / 2)
+
+
+def together(lumps: Iterable[Lump]) -> Lump:
+    """All as one: I = sum (I_i + m_i (d_i . d_i 1 - d_i d_i')), d_i from the common centre of mass."""
+    some = [lump for lump in lumps if not lump.is_nothing]
+    if len(some) < 2:
+        return some[0] if some else NOTHING
+    m = sum(lump.m for lump in some)
+    c = sum((lump.m * lump.c for lump in some), np.zeros(3)) / m if m else np.zeros(3)
+    I = np.zeros((3, 3))
+    for lump in some:
+        d = lump.c - c
+        I += lump.I + lump.m * (d @ d * np.eye(3) - np.outer(d, d))
+    return Lump(m, c, (I + I.T) / 2)

@@ -1,0 +1,404 @@
+"""What a URDF file says: links, joints, transmissions, each checked; and what in it is not understood."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import hypot, isfinite
+from typing import Any
+
+import numpy as np
+
+from flexarm.checks import Fault, Vector, choices, meant, shown
+from flexarm.description.urdf.xml import Element
+
+KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+
+KNOWN: dict[str, dict[str, str]] = {
+    "robot": {"link": "name type", "joint": "name type", "transmission": "name type"},
+    "link": {"inertial": ""},
+    "inertial": {
+        "origin": "xyz rpy",
+        "mass": "value",
+        "inertia": "ixx ixy ixz iyy iyz izz",
+    },
+    "joint": {
+        "origin": "xyz rpy",
+        "parent": "link",
+        "child": "link",
+        "axis": "xyz",
+        "limit": "lower upper effort velocity",
+        "dynamics": "damping friction",
+        "mimic": "joint multiplier offset",
+    },
+    "transmission": {"type": "", "joint": "name", "actuator": "name"},
+    "transmission joint": {},
+    "actuator": {"mechanicalReduction": "", "drake:gear_ratio": "value", "drake:rotor_inertia": "value"},
+}
+"""Elements that are understood, with their attributes, by the element in which they stand."""
+
+ASIDE: dict[str, tuple[str, ...]] = {
+    "robot": ("material",),
+    "link": ("visual", "collision", "material"),
+    "joint": ("safety_controller", "calibration"),
+    "transmission": (),
+    "transmission joint": ("hardwareInterface", "role"),
+    "actuator": ("hardwareInterface",),
+}
+"""Elements that say nothing of how an arm moves: what it looks like, where it is measured, what limits its commands."""
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A pose as the file has it: position [m], roll, pitch, yaw [rad]."""
+
+    xyz: Vector = (0.0, 0.0, 0.0)
+    rpy: Vector = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """Mass [kg], centre of mass [m] and inertia about it (3, 3) [kg m^2], along the axes of `place`."""
+
+    mass: float
+    place: Place
+    inertia: np.ndarray
+    line: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a joint's <limit> says; None where it does not.
+
+    Attributes
+    ----------
+    lower, upper : of the coordinate [rad or m]
+    velocity : [rad/s or m/s]
+    effort : [N m or N]
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint that is to follow another: multiplier times its coordinate, and an offset."""
+
+    joint: str
+    multiplier: float
+    offset: float
+
+
+@dataclass
+class Joint:
+    """A joint, with what transmissions say of its drive: `gear_ratio`, `rotor_inertia`."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    place: Place
+    axis: Vector
+    limits: Limits
+    damping: float
+    friction: float
+    mimic: Mimic | None
+    line: int
+    drive: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def moves(self) -> bool:
+        """Whether it has a coordinate."""
+        return self.kind in ("revolute", "continuous", "prismatic")
+
+
+@dataclass
+class Robot:
+    """A robot: its links by name, each with its inertia or None, its joints, and what was not understood.
+
+    Attributes
+    ----------
+    root : the link that no joint moves
+    strange : lines of what is not understood
+    aside : lines of what says nothing of how it moves
+    """
+
+    name: str
+    links: dict[str, Inertial | None]
+    joints: dict[str, Joint]
+    root: str
+    strange: list[str]
+    aside: list[str]
+
+    def below(self, link: str) -> list[Joint]:
+        """The joints on a link, in the order of the file."""
+        return self._on.get(link, [])
+
+    def above(self, link: str) -> Joint | None:
+        """The joint that carries a link; None of the root."""
+        return self._under.get(link)
+
+    def __post_init__(self) -> None:
+        self._on: dict[str, list[Joint]] = {}
+        for joint in self.joints.values():
+            self._on.setdefault(joint.parent, []).append(joint)
+        self._under = {joint.child: joint for joint in self.joints.values()}
+
+
+def robot(root: Element) -> Robot:
+    """What a file says; raises `Fault`, one sentence that names the element and its line."""
+    if root.name != "robot":
+        raise Fault("", f"line {root.line}: the first element is <{root.name}>; that of a URDF file is <robot>", True)
+    _refuse_xacro(root)
+    links: dict[str, Inertial | None] = {}
+    joints: dict[str, Joint] = {}
+    for element in root.named("link"):
+        name = _name(element, links)
+        links[name] = _inertial(element, f"link {name!r}")
+    for element in root.named("joint"):
+        joint = _joint(element, _name(element, joints), list(links))
+        joints[joint.name] = joint
+    if not links:
+        raise Fault("", "has no <link>", sentence=True)
+    strange = []
+    for element in root.named("transmission"):
+        strange += _transmission(element, joints)
+    more, aside = _unread(root)
+    title = root.attributes.get("name", "").strip() or "robot"
+    return Robot(title, links, joints, _root(links, joints), [*strange, *more], aside)
+
+
+def _refuse_xacro(root: Element) -> None:
+    for element in _all(root):
+        wrong = next((x for x in element.attributes.values() if "${" in x or "$(" in x), None)
+        if wrong is not None or element.name in ("xacro:macro", "xacro:include", "xacro:property"):
+            found = f"<{element.name}>" if wrong is None else shown(wrong)
+            said = (
+                f"line {element.line}: {found} is of xacro; write the URDF of it first, with `xacro FILE > robot.urdf`"
+            )
+            raise Fault("", said, sentence=True)
+
+
+def _all(root: Element) -> Iterator[Element]:
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        yield element
+        waiting += reversed(element.children)
+
+
+# -- links and joints --------------------------------------------------------------------------------------------------
+
+
+def _name(element: Element, taken: Any) -> str:
+    name = element.attributes.get("name")
+    if name is None or not name.strip():
+        raise Fault("", f"line {element.line}: a <{element.name}> has no name", sentence=True)
+    if name in taken:
+        raise Fault("", f"line {element.line}: {element.name} {shown(name)} is there twice", sentence=True)
+    return name
+
+
+def _wrong(where: str, element: Element, said: str) -> Fault:
+    return Fault("", f"line {element.line}: {where}: {said}", sentence=True)
+
+
+def _number(where: str, element: Element, key: str, default: float | None = None, text: str | None = None) -> float:
+    """A number of an attribute, or of a text."""
+    given = element.attributes.get(key) if text is None else text
+    what = f"<{element.name}> {key}".strip()
+    if given is None:
+        if default is not None:
+            return default
+        raise _wrong(where, element, f"{what} is missing")
+    if not NUMBER.fullmatch(given.strip()) or not isfinite(float(given)):
+        raise _wrong(where, element, f"{what} is {shown(given)}; it must be a finite number")
+    return float(given)
+
+
+def _vector(where: str, element: Element | None, key: str, default: Vector) -> Vector:
+    if element is None or (given := element.attributes.get(key)) is None:
+        return default
+    parts = given.split()
+    if len(parts) != 3:
+        said = f"<{element.name}> {key} is {shown(given)}; it must be three numbers"
+        raise _wrong(where, element, said)
+    x, y, z = (_number(where, element, key, text=part) for part in parts)
+    return x, y, z
+
+
+def _place(where: str, holder: Element) -> Place:
+    origin = holder.one("origin")
+    return Place(_vector(where, origin, "xyz", (0.0, 0.0, 0.0)), _vector(where, origin, "rpy", (0.0, 0.0, 0.0)))
+
+
+def _inertial(link: Element, where: str) -> Inertial | None:
+    element = link.one("inertial")
+    if element is None:
+        return None
+    mass, inertia = element.one("mass"), element.one("inertia")
+    if mass is None or inertia is None:
+        raise _wrong(where, element, f"<inertial> has no <{'mass' if mass is None else 'inertia'}>")
+    m = _number(where, mass, "value")
+    if m < 0.0:
+        raise _wrong(where, mass, f"<mass> value is {m} kg; it must be zero or positive")
+    entries = {key: _number(where, inertia, key) for key in KNOWN["inertial"]["inertia"].split()}
+    tensor = np.array([[entries["i" + "".join(sorted(r + c))] for c in "xyz"] for r in "xyz"])
+    return Inertial(m, _place(where, element), tensor, inertia.line)
+
+
+def _joint(element: Element, name: str, links: list[str]) -> Joint:
+    where, kind = f"joint {name!r}", element.attributes.get("type")
+    if kind not in KINDS:
+        given = "missing" if kind is None else shown(kind)
+        raise _wrong(where, element, f"type is {given}; it must be {choices(*KINDS)}{meant(kind, KINDS)}")
+    ends = []
+    for key in ("parent", "child"):
+        end = element.one(key)
+        link = None if end is None else end.attributes.get("link")
+        if end is None or link is None:
+            raise _wrong(where, element, f"has no <{key} link=...>")
+        if link not in links:
+            raise _wrong(where, end, f"<{key}> is {shown(link)}, and no link has that name{meant(link, links)}")
+        ends.append(link)
+    axis = _vector(where, element.one("axis"), "xyz", (1.0, 0.0, 0.0))
+    if (size := hypot(*axis)) < 1e-9 and kind not in ("fixed", "floating"):
+        raise _wrong(where, element, "<axis> is zero; it must have a direction")
+    x, y, z = (a / (size or 1.0) for a in axis)
+    limit, dynamics, mimic = element.one("limit"), element.one("dynamics"), element.one("mimic")
+    losses = {"damping": 0.0, "friction": 0.0}
+    for key in losses if dynamics is not None else ():
+        assert dynamics is not None
+        losses[key] = _number(where, dynamics, key, 0.0)
+        if losses[key] < 0.0:
+            raise _wrong(where, dynamics, f"<dynamics> {key} is {losses[key]}; it must be zero or positive")
+    return Joint(
+        name,
+        kind,
+        parent=ends[0],
+        child=ends[1],
+        place=_place(where, element),
+        axis=(x, y, z),
+        limits=_limits(where, kind, limit),
+        damping=losses["damping"],
+        friction=losses["friction"],
+        mimic=None if mimic is None else _mimic(where, mimic),
+        line=element.line,
+    )
+
+
+def _limits(where: str, kind: str, limit: Element | None) -> Limits:
+    if limit is None:
+        return Limits()
+    given: dict[str, float | None] = dict.fromkeys(("lower", "upper", "velocity", "effort"))
+    for key in given:
+        if key in limit.attributes:
+            given[key] = _number(where, limit, key)
+    if kind == "continuous":
+        given |= {"lower": None, "upper": None}
+    elif given["lower"] is not None or given["upper"] is not None:  # URDF: what is left out is zero
+        given |= {key: given[key] or 0.0 for key in ("lower", "upper")}
+        if given["lower"] > given["upper"]:  # type: ignore[operator]
+            raise _wrong(where, limit, f"<limit> lower is {given['lower']}, above upper, {given['upper']}")
+    for key in ("velocity", "effort"):
+        if (x := given[key]) is not None and x < 0.0:
+            raise _wrong(where, limit, f"<limit> {key} is {x}; it must be zero or positive")
+    return Limits(**given)
+
+
+def _mimic(where: str, element: Element) -> Mimic:
+    master = element.attributes.get("joint")
+    if master is None:
+        raise _wrong(where, element, "<mimic> has no joint")
+    multiplier, offset = (_number(where, element, key, x) for key, x in (("multiplier", 1.0), ("offset", 0.0)))
+    return Mimic(master, multiplier, offset)
+
+
+def _transmission(element: Element, joints: dict[str, Joint]) -> list[str]:
+    """Puts what a simple transmission says to its joint; lines of what is not understood."""
+    name = element.attributes.get("name", "")
+    where = f"transmission {name!r}"
+    kind = element.one("type")
+    said = (element.attributes.get("type", "") if kind is None else kind.text).strip()
+    held, actuators = list(element.named("joint")), list(element.named("actuator"))
+    if len(held) != 1 or len(actuators) != 1 or not said.endswith("SimpleTransmission"):
+        what = f"of type {said.rpartition('/')[2]!r}" if said else "without a type"
+        return [f"line {element.line}: {where} {what}, of {len(held)} joints"]
+    joint = joints.get(held[0].attributes.get("name", ""))
+    if joint is None:
+        given = held[0].attributes.get("name")
+        return [f"line {held[0].line}: {where} of joint {shown(given)}, which is not there"]
+    numbers: dict[str, float] = {}
+    for part in actuators[0].children:
+        if part.name == "mechanicalReduction":
+            numbers["gear_ratio"] = _number(where, part, "", text=part.text)
+        elif part.name in ("drake:gear_ratio", "drake:rotor_inertia"):
+            numbers[part.name.removeprefix("drake:")] = _number(where, part, "value")
+    if numbers.get("gear_ratio") == 0.0:
+        raise _wrong(where, actuators[0], "its gear ratio is 0; it must be different from zero")
+    if numbers.get("rotor_inertia", 0.0) < 0.0:
+        raise _wrong(where, actuators[0], "its rotor inertia is negative; it must be zero or positive")
+    joint.drive |= numbers
+    return []
+
+
+# -- the whole ---------------------------------------------------------------------------------------------------------
+
+
+def _root(links: dict[str, Inertial | None], joints: dict[str, Joint]) -> str:
+    """The link that no joint moves, where all others hang on it; raises `Fault`."""
+    under: dict[str, Joint] = {}
+    for joint in joints.values():
+        if (other := under.setdefault(joint.child, joint)) is not joint:
+            both = f"is moved by the joints {other.name!r} and {joint.name!r}; URDF has no closed loops"
+            raise Fault("", f"line {joint.line}: link {joint.child!r} {both}", sentence=True)
+    roots = [name for name in links if name not in under]
+    if len(roots) > 1:
+        raise Fault("", f"has {len(roots)} roots, {', '.join(map(repr, roots[:5]))}; it must have one", sentence=True)
+    reached, waiting = set(roots), list(roots)
+    on: dict[str, list[str]] = {}
+    for joint in joints.values():
+        on.setdefault(joint.parent, []).append(joint.child)
+    while waiting:
+        for child in on.get(waiting.pop(), ()):
+            reached.add(child)
+            waiting.append(child)
+    if circling := [name for name in links if name not in reached]:
+        way = [circling[0]]
+        while (before := under[way[-1]].parent) not in way:
+            way.append(before)
+        ring = [*way[way.index(before) :], before]
+        raise Fault("", f"links go round in a circle: {' on '.join(map(repr, ring))}", sentence=True)
+    return roots[0]
+
+
+def _unread(root: Element) -> tuple[list[str], list[str]]:
+    """Lines of what is not understood, and of what stands aside: elements and attributes of a kind together."""
+    strange: dict[str, list[int]] = {}
+    aside: dict[str, list[int]] = {}
+    waiting = [(root, "robot")]
+    while waiting:
+        element, role = waiting.pop()
+        for child in element.children:
+            if child.name in KNOWN.get(role, {}):
+                known = KNOWN[role][child.name].split()
+                for key in child.attributes:
+                    if key not in known and not key.startswith("xmlns"):
+                        strange.setdefault(f"{key} of <{child.name}> in <{element.name}>", []).append(child.line)
+                inside = (
+                    f"transmission {child.name}" if role == "transmission" and child.name == "joint" else child.name
+                )
+                waiting.append((child, inside))
+            else:
+                which = aside if child.name in ASIDE.get(role, ()) else strange
+                which.setdefault(f"<{child.name}> in <{element.name}>", []).append(child.line)
+    return _lines(strange), _lines(aside)
+
+
+def _lines(found: dict[str, list[int]]) -> list[str]:
+    told = sorted(found.items(), key=lambda item: min(item[1]))
+    return [f"line {min(at)}: {what}{f', {len(at)} times' if len(at) > 1 else ''}" for what, at in told]

@@ -1,0 +1,99 @@
+"""XML as far as URDF needs it: elements, their attributes, the line each stands on.
+
+The parser is expat's, of the standard library. It is used itself, not through `xml.etree`: that forgets the lines, and
+takes names such as `drake:rotor_inertia` for errors where nobody has declared the prefix, which URDF files do not.
+What makes XML dangerous is declared in a document type, entities that grow among it, and none is accepted.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from os import fspath
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from flexarm.checks import Fault, shown
+
+MOST_BYTES = 32 * 1024**2
+"""Of a file. A humanoid with hands takes 0.3 MB."""
+MOST_ELEMENTS, MOST_DEPTH = 200_000, 100
+
+
+@dataclass
+class Element:
+    """An element: its name, attributes, line in the file, text and elements within."""
+
+    name: str
+    attributes: dict[str, str]
+    line: int
+    text: str = ""
+    children: "list[Element]" = field(default_factory=list)
+
+    def named(self, name: str) -> "Iterator[Element]":
+        """Those of its elements that have this name."""
+        return (child for child in self.children if child.name == name)
+
+    def one(self, name: str) -> "Element | None":
+        """The element within of this name, None where there is none; raises `Fault` for a second."""
+        found = list(self.named(name))
+        if len(found) > 1:
+            raise Fault(
+                "", f"line {found[1].line}: a second <{name}> in <{self.name}>; there may be one", sentence=True
+            )
+        return found[0] if found else None
+
+
+def read_xml(path: Path) -> Element:
+    """The root element of a file; raises `Fault`, a sentence that says what is wrong with it and where."""
+    try:
+        with open(fspath(path), "rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        raise Fault("", f"cannot be read: {getattr(error, 'strerror', None) or error}", sentence=True) from None
+    if len(content) > MOST_BYTES:
+        raise Fault("", f"is larger than {MOST_BYTES // 1024**2} MiB; no robot needs that", sentence=True)
+    return parsed(content)
+
+
+def parsed(content: bytes) -> Element:
+    """The root element of a text; raises `Fault`."""
+    parser = expat.ParserCreate()
+    open_: list[Element] = []
+    roots: list[Element] = []
+    count = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        line = parser.CurrentLineNumber
+        if count > MOST_ELEMENTS:
+            raise Fault("", f"line {line}: more than {MOST_ELEMENTS} elements; no robot needs that", sentence=True)
+        if len(open_) >= MOST_DEPTH:
+            raise Fault("", f"line {line}: <{name}> is nested deeper than {MOST_DEPTH} elements", sentence=True)
+        element = Element(name, attributes, line)
+        (open_[-1].children if open_ else roots).append(element)
+        open_.append(element)
+
+    def end(name: str) -> None:
+        open_.pop()
+
+    def text(data: str) -> None:
+        open_[-1].text += data
+
+    def refuse(*_: Any) -> None:
+        why = "has a document type (<!DOCTYPE>), which could declare entities; take it out, URDF has none"
+        raise Fault("", f"line {parser.CurrentLineNumber}: {why}", sentence=True)
+
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except Fault:  # a ValueError too
+        raise
+    except expat.ExpatError as error:
+        reason = expat.errors.messages[error.code]
+        raise Fault("", f"not an XML file: {reason} on line {error.lineno}", sentence=True) from None
+    except (LookupError, ValueError, UnicodeError) as error:  # an encoding that Python has not, or takes for no text
+        raise Fault("", f"not an XML file: {shown(str(error))}", sentence=True) from None
+    return roots[0]

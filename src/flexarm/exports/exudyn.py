@@ -1,0 +1,180 @@
+"""Exudyn: a script that builds an arm's lumped equivalent as a kinematic tree, in minimal coordinates, and runs it.
+
+Joints turn about (or slide along) the z-axes of their frames. Springs and dampers of hinges are the tree's proportional
+and derivative terms; rotors, and the motors of elastic joints with their transmissions, are matrices over the tree's
+coordinates and the motors' own.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexarm.description.arm import Arm
+from flexarm.errors import DescriptionError
+from flexarm.exports.lumped import SEGMENTS, Lumped, lumped
+from flexarm.files import write_whole
+from flexarm.model import Model
+
+Array = np.ndarray
+
+RUN = '''
+
+def build(torques=None, start=START, rates=None):
+    """The assembled system, its tip's sensor and the loads of INPUTS.
+
+    torques, where given, is a list of functions f(mbs, t, load) -> [N m or N], one for each of INPUTS; start and rates
+    are those of JOINTS, then of MOTORS.
+    """
+    container = exu.SystemContainer()
+    system = container.AddSystem()
+    n, m = len(JOINTS), len(MOTORS)
+    rates = [0.0] * (n + m) if rates is None else list(rates)
+    tree_node = system.AddNode(item.NodeGenericODE2(
+        numberOfODE2Coordinates=n, referenceCoordinates=[0.0] * n,
+        initialCoordinates=start[:n], initialCoordinates_t=rates[:n]))
+    tree = system.AddObject(item.ObjectKinematicTree(
+        nodeNumber=tree_node,
+        jointTypes=[exu.JointType.RevoluteZ if turns else exu.JointType.PrismaticZ for turns in TURNS],
+        linkParents=PARENTS,
+        jointTransformations=exu.Matrix3DList([np.array(R) for R in ROTATIONS]),
+        jointOffsets=exu.Vector3DList(OFFSETS),
+        linkInertiasCOM=exu.Matrix3DList([np.array(I) for I in INERTIAS]),
+        linkCOMs=exu.Vector3DList(CENTERS),
+        linkMasses=MASSES,
+        gravity=GRAVITY,
+        jointPControlVector=STIFFNESS,
+        jointDControlVector=DAMPING,
+        jointPositionOffsetVector=REST,
+        jointVelocityOffsetVector=[0.0] * n,
+    ))
+    nodes, M, K, D = [tree_node], np.diag([*ROTORS, *[rotor for _, rotor, _, _ in MOTORS]]), None, None
+    if m:
+        nodes.append(system.AddNode(item.NodeGenericODE2(
+            numberOfODE2Coordinates=m, referenceCoordinates=[0.0] * m,
+            initialCoordinates=start[n:], initialCoordinates_t=rates[n:])))
+        K, D = np.zeros((n + m, n + m)), np.zeros((n + m, n + m))
+        for i, (joint, _, k, d) in enumerate(MOTORS):
+            pair = np.ix_([joint, n + i], [joint, n + i])
+            K[pair] += k * np.array([[1.0, -1.0], [-1.0, 1.0]])
+            D[pair] += d * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    if m or any(ROTORS):
+        more = dict(stiffnessMatrix=K, dampingMatrix=D) if m else {}
+        system.AddObject(item.ObjectGenericODE2(nodeNumbers=nodes, massMatrix=M, **more))
+    loads = []
+    for i, place in enumerate(DRIVEN):
+        node, coordinate = (nodes[0], place) if place >= 0 else (nodes[1], -1 - place)
+        marker = system.AddMarker(item.MarkerNodeCoordinate(nodeNumber=node, coordinate=coordinate))
+        more = dict(loadUserFunction=torques[i]) if torques else {}
+        loads.append(system.AddLoad(item.LoadCoordinate(markerNumber=marker, load=0.0, **more)))
+    tip = system.AddSensor(item.SensorKinematicTree(
+        objectNumber=tree, linkNumber=TIP_LINK, localPosition=TIP, storeInternal=True, writeToFile=False,
+        outputVariableType=exu.OutputVariableType.Position))
+    system.Assemble()
+    return container, system, tip, loads
+
+
+if __name__ == "__main__":
+    container, system, tip, loads = build()
+    values = system.ComputeODE2Eigenvalues()[0]
+    print("natural frequencies, all drives free [rad/s]:", np.sqrt(np.abs(values)))
+    settings = exu.SimulationSettings()
+    settings.timeIntegration.endTime = 1.0
+    settings.timeIntegration.numberOfSteps = 1000
+    settings.solution.sensors.writePeriod = 0.01
+    settings.solution.file.write = False
+    system.SolveDynamic(settings)
+    print("tip at the end [m]:", system.GetSensorStoredData(tip)[-1, 1:])
+'''
+
+
+def exudyn_script(arm: Arm, segments: int = SEGMENTS) -> str:
+    """The arm's lumped equivalent as a script for Exudyn 1.8 or newer.
+
+    Its function `build(torques)` gives the system container, the system, a sensor of the arm's tip and the loads of its
+    inputs. How far its natural frequencies are from the arm's stands at its head.
+
+    Parameters
+    ----------
+    arm : Arm
+    segments : int
+        Hinges of each flexible link in each direction in which it bends.
+
+    Raises
+    ------
+    DescriptionError
+        Where the arm cannot be lumped, see `lumped`; where its base is free, or it has an absolute rotor.
+    """
+    return written(lumped(arm, segments))
+
+
+def export_exudyn(model: Model, path: str | Path, segments: int = SEGMENTS) -> Path:
+    """Write `exudyn_script` of the model's arm to a file; gives its path."""
+    return write_whole(path, exudyn_script(model.arm, segments).encode())
+
+
+def written(equivalent: Lumped) -> str:
+    """A lumped equivalent as a script."""
+    arm = equivalent.arm
+    if arm.free:
+        raise DescriptionError(f"arm {equivalent.source.name!r}: the base is free; for Exudyn's tree it must be held")
+    for link, parent in zip(arm.links, arm.parents, strict=True):
+        joint: Any = link.joint
+        if parent >= 0 and joint.moves and joint.rotor == "absolute" and joint.rotor_inertia:
+            must = "the matrices of rotors are those of relative ones"
+            raise DescriptionError(f"is 'absolute'; {must}", f"link {link.name!r}", "joint.rotor")
+    joints = equivalent.joints
+    turned = [_to_z(joint.axis) for joint in joints]
+    before = [np.eye(3) if joint.parent < 0 else turned[joint.parent] for joint in joints]
+    motors = [(j, x.rotor, x.transmission, x.loss) for j, x in enumerate(joints) if x.transmission is not None]
+    motor_of = {joints[j].name: -1 - i for i, (j, *_) in enumerate(motors)}
+    number = {joint.name: j for j, joint in enumerate(joints)}
+    links = [link.name for link in equivalent.source.links if link.joint.moves]
+    rest = dict(zip(arm.coordinates, arm.rest, strict=True))
+    place, tip = equivalent.tip
+    if place < 0:
+        raise DescriptionError(f"arm {equivalent.source.name!r}: nothing moves its tip")
+    values: dict[str, Any] = {
+        "JOINTS": [joint.name for joint in joints],
+        "TURNS": [joint.turns for joint in joints],
+        "PARENTS": [joint.parent for joint in joints],
+        "ROTATIONS": [A.T @ x.R @ B for x, A, B in zip(joints, before, turned, strict=True)],
+        "OFFSETS": [A.T @ x.p for x, A in zip(joints, before, strict=True)],
+        "MASSES": [joint.mass for joint in joints],
+        "CENTERS": [A.T @ x.com for x, A in zip(joints, turned, strict=True)],
+        "INERTIAS": [A.T @ x.inertia @ A for x, A in zip(joints, turned, strict=True)],
+        "STIFFNESS": [joint.stiffness for joint in joints],
+        "DAMPING": [joint.damping for joint in joints],
+        "REST": [joint.rest for joint in joints],
+        "ROTORS": [0.0 if joint.transmission is not None else joint.rotor for joint in joints],
+        "MOTORS": motors,
+        "START": [*(rest[f"{x.name}.joint"] for x in joints), *(rest[f"{joints[j].name}.motor"] for j, *_ in motors)],
+        "INPUTS": list(equivalent.source.inputs),
+        "DRIVEN": [motor_of.get(name, number[name]) for name in links],
+        "GRAVITY": list(arm.gravity),
+        "TIP_LINK": place,
+        "TIP": turned[place].T @ tip,
+    }
+    said = "\n".join(equivalent.statement).replace("\\", "/").replace('"""', "'")
+    head = f'"""{said}\n\nMOTORS: joint, rotor, stiffness and damping of the transmission.\n'
+    head += 'DRIVEN: where inputs act, on a joint, or from -1 downwards on a motor.\n"""\n\n'
+    head += "import exudyn as exu\nimport exudyn.itemInterface as item\nimport numpy as np\n\n"
+    return head + "\n".join(f"{name} = {_literal(value)}" for name, value in values.items()) + "\n" + RUN
+
+
+def _to_z(axis: Array) -> Array:
+    """A rotation whose third column is the axis; the unit matrix for z."""
+    if axis[2] > 1.0 - 1e-12:
+        return np.eye(3)
+    x = np.cross([0.0, 1.0, 0.0] if abs(axis[1]) < 0.9 else [1.0, 0.0, 0.0], axis)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(axis, x), axis])
+
+
+def _literal(value: Any) -> str:
+    """Python's, with numbers to the last digit; a line for each entry of a list of lists."""
+    if isinstance(value, np.ndarray):
+        return repr(value.tolist())
+    if isinstance(value, list) and any(isinstance(x, np.ndarray | tuple) for x in value):
+        return "[\n" + "".join(f"    {_literal(x)},\n" for x in value) + "]"
+    return repr(value)

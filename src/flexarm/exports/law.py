@@ -1,0 +1,283 @@
+"""A sampled control law as C: what was simulated is what runs on the controller's board."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from os import PathLike
+from pathlib import Path
+from string import Template
+from textwrap import indent
+
+import casadi as ca
+import numpy as np
+
+from flexarm.checks import checked_instance, refused
+from flexarm.closed_forms.exports import identifier
+from flexarm.closed_forms.formats.c import DIFFERS, listed
+from flexarm.closed_forms.formats.program import Program
+from flexarm.errors import DescriptionError
+from flexarm.exports.library import CLOSE, CMAKE, array
+from flexarm.exports.source import Real, Written, c_sources, literal
+from flexarm.files import checked_path, write_whole
+from flexarm.model import Model, Sensor
+from flexarm.sensors import coordinate_unit, outputs
+from flexarm.simulation.feedback import named, traced
+from flexarm.simulation.sampled import Called, Sampled, SampledFeedback
+
+Array = np.ndarray
+
+SAMPLES = 5
+"""Of the law's, that its program tests."""
+
+LINEAR = 1e-9
+"""Of a law's largest number: what may be left of states that the sensors do not tell apart."""
+
+PROBES = 1e-6, 1e-3, 0.1
+"""Sizes of deviations from rest at which that is looked for: a law that is at its limit does not tell."""
+
+HEADER = Template("""// What the law keeps from sample to sample.
+typedef struct {
+    unsigned long sample;  // how many there have been; the time is $period s times this
+$memory} ${name}_state;
+
+// As it is at t = 0.
+void ${name}_init(${name}_state *state);
+
+// One sample: u from y, every $period s. The actuators hold it until the next.
+$head;""")
+
+CODE = Template("""void ${name}_init(${name}_state *state)
+{
+    state->sample = 0UL;
+$start}
+
+$head
+{
+$body
+    state->sample += 1UL;
+}""")
+
+TEST = Template("""// Compares $name with numbers of flexarm, sample by sample.
+#include "$name.h"
+
+$differs
+
+int main(void)
+{
+    int failed = 0;
+    ${name}_state state;
+    ${name}_init(&state);
+$checks
+    return failed;
+}
+""")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a law in C is given.
+
+    Attributes
+    ----------
+    names : (k,)
+        With units.
+    function : casadi.Function
+        t, y, z -> u, the next z.
+    of : casadi.Function
+        q, qd, s, qdd -> y.
+    """
+
+    names: tuple[str, ...]
+    function: ca.Function
+    of: ca.Function
+
+
+def export_law(
+    controller: Sampled, model: Model, path: str | PathLike[str], real: Real = "double", sensors: Sequence[Sensor] = ()
+) -> list[Path]:
+    """Write a sampled control law as C into a folder and return its files.
+
+    NAME_law.h and NAME_law.c with `NAME_law_init(&state)` and `NAME_law_step(&state, y, u)`, which is called once a
+    period; NAME_law_test.c, which compares some samples with the law as flexarm runs it; CMakeLists.txt. What lies
+    between the law and the arm, delay and limits, is part of it. Noise is not: instruments have their own.
+
+    Parameters
+    ----------
+    controller : Sampled
+        Around a law that is an expression; not around a function in Python.
+    model : Model
+        The arm the law is designed for, with these parameters.
+    path : path
+        Of the folder, which is made if it is missing.
+    real : "double" or "float"
+        What the law computes with; the time is counted in whole periods.
+    sensors : list of sensors, optional
+        What y is: their signals, of which the law must be a function, and which must be linear in q and qd. Without
+        sensors y is those of q, qd, states of drives and qdd that the law depends on; the header names them.
+
+    Raises
+    ------
+    DescriptionError
+        When the controller is not sampled or is Python, or the sensors do not tell what the law needs.
+    """
+    folder = Path(checked_path(path))
+    return [write_whole(folder / file, text.encode()) for file, text in c_law(controller, model, real, sensors).items()]
+
+
+def c_law(controller: Sampled, model: Model, real: Real = "double", sensors: Sequence[Sensor] = ()) -> dict[str, str]:
+    """The texts of `export_law`, by the names of their files."""
+    with refused("export_law"):
+        checked_instance(controller, Sampled, "controller")
+        checked_instance(model, Model, "model")
+    feedback = controller.feedback(model)
+    if feedback.function is not None:
+        raise DescriptionError(f"export_law: controller {feedback.name} is Python; a law in C must be an expression")
+    name, measured = f"{identifier(model.arm)}_law", seen(feedback, model, sensors)
+    title = f"{model.arm.name}: the law {named(controller.controller)}, sampled every {controller.period:g} s"
+    program = _program(measured, model, title)
+    counts = {"ny": len(measured.names), "nu": len(model.inputs), "nz": len(feedback.law.memory)}
+    sources = c_sources(name, [program], real, title, counts, [_step(name, feedback, measured, model, real)])
+    return {
+        **sources,
+        f"{name}_test.c": _test(name, feedback, measured, model, real),
+        "CMakeLists.txt": CMAKE.substitute(name=name, sources=f"{name}.c"),
+    }
+
+
+def seen(feedback: SampledFeedback, model: Model, sensors: Sequence[Sensor]) -> Measured:
+    """The law over what it is given; raises `DescriptionError` where sensors do not tell what it needs."""
+    law = feedback.law
+    whole = traced(law, model, feedback.name, len(model.states))
+    symbols = dict(zip(whole.name_in(), whole.sx_in(), strict=True))
+    parts = ["q", "qd", "s", *(["qdd"] if law.accelerates else [])]
+    state = ca.vertcat(*(symbols[a] for a in parts))
+    names = [f"{name} [{coordinate_unit(model.arm, name)}]" for name in model.coordinates]
+    names += [f"{name}, rate" for name in model.velocities] + [f"{name}, state of a drive" for name in model.states]
+    names += [f"{name}, acceleration" for name in model.velocities] * law.accelerates
+    t, z = symbols["t"], symbols["z"]
+    silent = whole.call({**symbols, "noise": ca.SX.zeros(len(law.noise))})
+    results = [silent["u"], silent["following"]]
+    function = ca.Function("law", [t, state, z], results)
+    used = [i for i, each in enumerate(_needed(function)) if each]
+    everything = [symbols["q"], symbols["qd"], symbols["s"], ca.SX.sym("qdd", model.nv)]
+    if law.accelerates:
+        everything[3] = symbols["qdd"]
+    if not sensors:
+        y = ca.SX.sym("y", len(used))
+        of = ca.SX.zeros(state.numel())
+        of[used] = y
+        made = ca.Function("law", [t, y, z], [*function(t, of, z)], ["t", "y", "z"], ["u", "z_next"])
+        return Measured(tuple(names[i] for i in used), made, ca.Function("y", everything, [state[used]]))
+    return _by_sensors(function, model, sensors, everything, state, [names[i] for i in used])
+
+
+def _needed(function: ca.Function) -> Array:
+    """Of which numbers of its second argument a law is a function."""
+    found = [np.array(ca.DM(function.jac_sparsity(k, 1), 1)).any(axis=0) for k in range(2) if function.numel_out(k)]
+    return np.any(found, axis=0)
+
+
+def _by_sensors(
+    function: ca.Function,
+    model: Model,
+    sensors: Sequence[Sensor],
+    everything: list[ca.SX],
+    state: ca.SX,
+    needs: list[str],
+) -> Measured:
+    """The law as a function of signals y = y0 + C (x - x0): at x0 + C+ (y - y0) it is what it is at x."""
+    q, qd, _, qdd = everything
+    y = ca.SX(model.with_numbers(model.output_function(sensors))(q, qd, qdd))
+    of = ca.Function("y", everything, [y])
+    if ca.depends_on(y, qdd) and not ca.depends_on(state, qdd):
+        raise DescriptionError("export_law: sensors: a signal depends on accelerations, on which the law does not")
+    read = ca.Function("y", [state], [y])
+    slope = ca.Function("C", [state], [ca.jacobian(y, state)])
+    x0 = np.concatenate([np.array(model.arm.rest), np.zeros(state.numel() - model.nq)])
+    C, y0 = np.array(slope(x0)), np.array(read(x0)).ravel()
+    P = np.linalg.pinv(C)
+    rng = np.random.default_rng(1)
+    t, _, z = function.sx_in()
+    far = PROBES[-1] * rng.normal(size=len(x0))
+    if not np.allclose(np.array(read(x0 + far)).ravel(), y0 + C @ far, rtol=LINEAR, atol=LINEAR):
+        raise DescriptionError("export_law: sensors: a signal is not linear in q and qd; leave them out")
+    for size, at in product(PROBES, (0.0, *rng.uniform(0.0, 1.0, 2).tolist())):
+        dx, memory = size * rng.normal(size=len(x0)), size * rng.normal(size=z.numel())
+        there, told = (
+            np.concatenate([np.array(v).ravel() for v in function(at, x0 + d, memory)]) for d in (dx, P @ C @ dx)
+        )
+        if not np.abs(there - told).max() <= LINEAR * np.abs(there).max():
+            message = f"the law depends on more than they tell: on {', '.join(needs)}"
+            raise DescriptionError(f"export_law: sensors: {message}")
+    given = ca.SX.sym("y", len(y0))
+    x = x0 + ca.mtimes(ca.sparsify(ca.DM(np.where(np.abs(P) > 1e-14 * np.abs(P).max(), P, 0.0))), given - y0)
+    made = ca.Function("law", [t, given, z], [*function(t, x, z)], ["t", "y", "z"], ["u", "z_next"])
+    told_by = outputs(model, sensors)
+    signals = (f"{name} [{unit}]" if unit else name for name, unit in zip(told_by.names, told_by.units, strict=True))
+    return Measured(tuple(signals), made, of)
+
+
+def _program(measured: Measured, model: Model, title: str) -> Program:
+    """The law as a program, without arguments and results of which there are no numbers."""
+    function = measured.function
+    x = dict(zip(function.name_in(), function.sx_in(), strict=True))
+    results = dict(zip(function.name_out(), function(*x.values()), strict=True))
+    inputs = {a: symbol for a, symbol in x.items() if symbol.numel()}
+    outputs = {a: ca.densify(y) for a, y in results.items() if y.numel()}
+    return Program(
+        name="update",
+        title=f"{title}: without what it keeps",
+        function=ca.Function("update", [*inputs.values()], [*outputs.values()], [*inputs], [*outputs]),
+        entries={"y": measured.names} if "y" in inputs else {},
+        notes={"t": "time [s]", "u": f"inputs: {', '.join(model.inputs)}"} | ({"z": "memory"} if "z" in inputs else {}),
+        shapes={a: (y.numel(),) for a, y in outputs.items()},
+    )
+
+
+def _step(name: str, feedback: SampledFeedback, measured: Measured, model: Model, real: Real) -> Written:
+    """What the law keeps, and one sample."""
+    memory, period = feedback.law.memory, feedback.period
+    y = len(measured.names)
+    given = [f"{name}_state *state", *([f"const {real} y[{y}]"] if y else []), f"{real} u[{len(model.inputs)}]"]
+    head = f"void {name}_step({', '.join(given)})"
+    kind = "(float)" if real == "float" else ""
+    body = [f"const {real} t[1] = {{{kind}((double)state->sample * {period!r})}};"]
+    arguments = ["t", *(["y"] if y else []), *(["state->z"] if memory else []), "u", *(["z_next"] if memory else [])]
+    body += [f"{real} z_next[{len(memory)}];"] * bool(memory) + [f"{name}_update({', '.join(arguments)});"]
+    loop = [f"for (int i = 0; i < {len(memory)}; i++) {{", "    state->z[i] = z_next[i];", "}"]
+    start = "".join(f"    state->z[{i}] = {literal(value, real)};\n" for i, value in enumerate(memory))
+    common = {"name": name, "head": head}
+    declared = HEADER.substitute(
+        common,
+        period=f"{period:g}",
+        memory=f"    {real} z[{len(memory)}];\n" if memory else "",
+    )
+    body += loop if memory else []
+    defined = CODE.substitute(common, start=start, body=indent("\n".join(body), "    "))
+    return Written(declared, defined)
+
+
+def _test(name: str, feedback: SampledFeedback, measured: Measured, model: Model, real: Real) -> str:
+    """The program that compares some samples near rest with the law as a run calls it."""
+    rng = np.random.default_rng(1)
+    silent = replace(feedback.law, noise=(0.0,) * len(feedback.law.noise))
+    called = Called(replace(feedback, law=silent), model)
+    kind = np.float32 if real == "float" else np.float64
+    checks = []
+    for k in range(SAMPLES):
+        x = np.concatenate([np.array(model.arm.rest), np.zeros(model.nv + len(model.states))])
+        x = (x + 0.01 * rng.normal(size=len(x))).astype(kind).astype(float)
+        qdd = 0.01 * rng.normal(size=model.nv)
+        q, qd, s, _ = np.split(x, np.cumsum([model.nq, model.nv, len(model.states)]))
+        y = np.array(measured.of(q, qd, s, qdd)).ravel()
+        u = called(k * feedback.period, x, qdd)
+        call = f"{name}_step(&state, {'y, ' if len(y) else ''}u);"
+        lines = [array(real, "y", y)] if len(y) else []
+        lines += [f"{real} u[{len(u)}];", f"static const double u_expected[{len(u)}] = {listed(u)};", call]
+        lines.append(f'failed |= differs("{name}_step {k}", u, u_expected, {len(u)});')
+        checks += ["{", indent("\n".join(lines), "    "), "}"]
+    return TEST.substitute(
+        name=name,
+        differs=DIFFERS.substitute(real=real, tolerance=repr(CLOSE[real])),
+        checks=indent("\n".join(checks), "    "),
+    )

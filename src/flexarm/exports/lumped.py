@@ -1,0 +1,494 @@
+"""A lumped equivalent: each flexible link a chain of rigid segments with springs in the hinges between them.
+
+A beam is cut into n cells of equal length. In the middle of each is a hinge whose spring has the cell's compliance,
+1 / k = int dx / EI over the cell; between the hinges lie rigid segments with the mass and inertia of the beam there.
+So a constant moment bends the chain's tip by the beam's angle and deflection, masses and inertias add up to the beam's,
+and natural frequencies converge with 1 / n^2 (the finite segment method: Huston, Computers & Structures 13 (1981);
+Amirouche, Fundamentals of Multibody Dynamics, chapter 9). The chain is an arm of rigid links like any other: the
+equations are those of `Model`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+
+from flexarm.checks import checked_instance, checked_integer, refused, tensor
+from flexarm.description.arm import Arm, Link, Payload, Pose
+from flexarm.description.beams import Beam
+from flexarm.description.bodies import Body, Rigid
+from flexarm.description.drives import Drive
+from flexarm.description.joints import Fixed, Prismatic, Revolute
+from flexarm.description.lumps import Lump
+from flexarm.description.springs import Parallel, Spring
+from flexarm.errors import DescriptionError
+from flexarm.model import Model
+
+Array = np.ndarray
+
+SEGMENTS, MOST_SEGMENTS = 8, 200
+"""Cells of each beam where nothing else is said; the first frequency is then known to about 0.3 per cent."""
+NEARLY_NOTHING = 1e-9
+"""Share of a segment's mass that lies between hinges at one place; taken from the segment, so that sums are equal."""
+AXES = {"y": (0.0, 0.0, 1.0), "z": (0.0, -1.0, 0.0), "torsion": (1.0, 0.0, 0.0)}
+"""About which a hinge turns for a deflection along y or z, or a twist."""
+TORQUE = "; the input is the torque (or force) on the joint's side of the gear"
+FINE = 5
+"""Polynomials a direction with which the first frequencies of a beam are exact but for 1e-5."""
+BODIES = (Beam, Rigid)
+JOINTS = (Revolute, Prismatic, Fixed)
+GAUSS = np.polynomial.legendre.leggauss(8)
+
+
+@final
+@dataclass(frozen=True)
+class Moving:
+    """A joint that moves, with what is rigid behind it.
+
+    Attributes
+    ----------
+    name : str
+        Of its link.
+    parent : int
+        Position among the moving joints of the one that carries it; -1 of the base.
+    R, p : (3, 3), (3,)
+        Its frame in that of its parent, at the coordinate 0.
+    axis : (3,)
+        Unit vector in its frame.
+    turns : bool
+    mass, com, inertia : float, (3,), (3, 3)
+        In its frame, inertia about the centre of mass [kg], [m], [kg m^2].
+    rotor : float
+        Inertia (or mass) of its rotor on the joint's side, G^2 I_r.
+    damping, stiffness, rest : float
+        Of its bearing, and of the spring beside its actuator.
+    transmission, loss : float or None
+        Stiffness and damping of the transmission between its motor and it; None where that is rigid.
+    """
+
+    name: str
+    parent: int
+    R: Array
+    p: Array
+    axis: Array
+    turns: bool
+    mass: float
+    com: Array
+    inertia: Array
+    rotor: float
+    damping: float
+    stiffness: float
+    rest: float
+    transmission: float | None
+    loss: float
+
+
+@final
+@dataclass(frozen=True)
+class Lumped:
+    """An arm as a chain (or tree) of rigid segments.
+
+    Attributes
+    ----------
+    source : Arm
+        Of which it is the equivalent.
+    segments : int
+        Cells, and places of hinges, of each beam.
+    arm : Arm
+        The rigid links; the first segment of a link has the link's name, drive and placement, hinges have the name of
+        link, place and direction: "upper_1y".
+    pieces : dict of str to list of str
+        For each link of the source its segments from its origin to its tip.
+    stacked : frozenset of str
+        Segments of next to no mass, between two hinges at one place.
+    left_out : tuple of str
+        What the equivalent does not have of the source, or has otherwise; a line each.
+    """
+
+    source: Arm
+    segments: int
+    arm: Arm
+    pieces: dict[str, list[str]]
+    stacked: frozenset[str]
+    left_out: tuple[str, ...]
+
+    @cached_property
+    def model(self) -> Model:
+        """Its equations of motion."""
+        return Model(self.arm)
+
+    @cached_property
+    def drives(self) -> tuple[int, ...]:
+        """Positions of the source's actuators among the equivalent's inputs; all other inputs are hinges', and zero."""
+        names = self.arm.inputs
+        return tuple(names.index(name) for name in self.source.inputs)
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """Of the beams, of the source, of the equivalent, drives held at rest, (3, k) ascending [rad/s], k <= 6.
+
+        Those of the beams are of the source with polynomials in the place of its mode shapes, five or more a direction:
+        what the source's own shapes miss is then told apart from what the hinges do.
+        """
+        models = (Model(_finer(self.source)), Model(self.source))
+        found = [*(_oscillating(x.frequencies(np.array(x.arm.rest))) for x in models), _oscillating(self._held())]
+        k = min(6, *(len(x) for x in found))
+        return np.array([x[:k] for x in found])
+
+    @property
+    def frequency_error(self) -> float:
+        """Relative, of the first natural frequency, against the beams'; 0 where nothing oscillates."""
+        exact, _, mine = self.frequencies
+        return float(mine[0] / exact[0] - 1.0) if len(exact) else 0.0
+
+    @property
+    def statement(self) -> tuple[str, ...]:
+        """What it is and how exact, a line each."""
+        head = f"lumped equivalent of {self.source.name!r}: {self.segments} hinges a flexible link and direction"
+        each = [
+            f"{c:.6g} ({100 * (c / a - 1):+.2g} % of the beams' {a:.6g}; the arm's shapes {100 * (b / a - 1):+.2g} %)"
+            for a, b, c in self.frequencies.T
+        ]
+        said = f"natural frequencies, drives held [rad/s]: {', '.join(each)}" if each else "nothing oscillates"
+        return (head, said, *(f"not as in the arm: {line}" for line in self.left_out))
+
+    @cached_property
+    def joints(self) -> tuple[Moving, ...]:
+        """The joints that move, each behind the one that carries it: what other programs take of rigid trees."""
+        arm, parents = self.arm, self.arm.parents
+        frames: dict[int, tuple[int, Array, Array]] = {}  # of each link: its moving joint, its frame in that one's
+        parts: list[list[tuple[float, Array, Array]]] = []
+        order: list[tuple[int, int, Array, Array]] = []
+        for i in arm.outward:
+            link, parent = arm.links[i], parents[i]
+            carrier, R, p = frames.get(parent, (-1, np.eye(3), np.zeros(3)))
+            if isinstance(link.at, Pose):
+                R, p = R @ link.at.rotation, p + R @ np.array(link.at.xyz)
+            elif parent >= 0:
+                p = p + R @ np.array([link.at * arm.links[parent].body.length, 0.0, 0.0])
+            R, p = R @ link.placement.rotation, p + R @ np.array(link.placement.xyz)
+            if link.joint.moves:
+                order.append((i, carrier, R, p))
+                parts.append([])
+                frames[i] = (len(order) - 1, np.eye(3), np.zeros(3))
+            else:
+                frames[i] = (carrier, R, p)
+            mine, R, p = frames[i]
+            if mine >= 0:
+                parts[mine] += [(m, p + R @ c, R @ about @ R.T) for m, c, about in loads(arm, i)]
+        return tuple(_moving(arm.links[i], n, R, p, parts[j]) for j, (i, n, R, p) in enumerate(order))
+
+    @cached_property
+    def tip(self) -> tuple[int, Array]:
+        """The moving joint that carries the arm's tip, and the tip in its frame, (3,)."""
+        q = np.array(self.arm.rest)
+        frames, i = self.model.frames(q), self.arm.tip_link
+        while i >= 0 and not self.arm.links[i].joint.moves:
+            i = self.arm.parents[i]
+        if i < 0:
+            return -1, frames[-1][:3, 3]
+        number = next((j for j, joint in enumerate(self.joints) if joint.name == self.arm.links[i].name), -1)
+        there = frames[-1][:3, 3] - frames[i][:3, 3]
+        return number, frames[i][:3, :3].T @ there
+
+    def start(self, q: Any = None) -> Array:
+        """The equivalent's coordinates for those of the source's joints, motors and base, hinges straight, (nq,)."""
+        q = np.array(self.source.rest if q is None else q, dtype=float)
+        given = dict(zip(self.source.coordinates, q, strict=True))
+        rest = dict(zip(self.arm.coordinates, self.arm.rest, strict=True))
+        return np.array([given.get(name, value) for name, value in rest.items()])
+
+    def _held(self) -> Array:
+        """Natural frequencies while the source's drives stand still, hinges are free."""
+        arm, model, q = self.arm, self.model, np.array(self.arm.rest)
+        mine = {self.arm.inputs[i] for i in self.drives}
+        free = [i for i, name in enumerate(arm.velocities) if name not in mine]
+        M = model.mass_matrix(q)[np.ix_(free, free)]
+        restoring = "stiffness_force" if arm.free else "restoring_force"
+        K = np.array(model.slope(restoring, 0)(q))[np.ix_(free, free)]
+        C = np.linalg.inv(np.linalg.cholesky(M))
+        omega2 = np.linalg.eigvalsh(C @ ((K + K.T) / 2) @ C.T)
+        return np.sign(omega2) * np.sqrt(np.abs(omega2))
+
+
+def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
+    """The equivalent of an arm by rigid segments and hinges with springs.
+
+    Parameters
+    ----------
+    arm : Arm
+    segments : int
+        Cells of each flexible link, each with a hinge in every direction in which the link has modes.
+
+    Raises
+    ------
+    DescriptionError
+        Where the arm has a telescope, bodies of finite elements, couplings, or more than can be lumped; the line says
+        what can be.
+    """
+    with refused("lumped"):
+        checked_instance(arm, Arm, "arm")
+        segments = checked_integer(segments, MOST_SEGMENTS, "segments", least=1)
+    for link in arm.links:
+        _check(link)
+    if arm.couplings:
+        raise DescriptionError("couplings are given; a lumped equivalent has joints with actuators of their own")
+    left = list(_left_out(arm))
+    pieces: dict[str, list[Link]] = {}
+    stacked: set[str] = set()
+    slow = _slowest(arm) if any(_ratio(link.body) for link in arm.links) else 0.0
+    for link in arm.links:
+        body = link.body
+        if isinstance(body, Beam) and any(body.counts.get(d) for d in AXES):
+            pieces[link.name] = _cut(link, body, segments, slow, stacked)
+        else:
+            pieces[link.name] = [link.replace(body=body.rigid(), joint=_plain(link.joint), payload=None)]
+    parents = arm.parents
+    links: list[Link] = []
+    for i, link in enumerate(arm.links):
+        mine = pieces[link.name]
+        if parents[i] >= 0:
+            carrier = arm.links[parents[i]]
+            parent, at = _station(pieces[carrier.name], carrier.body.length, link.at)
+            mine[0] = mine[0].replace(parent=parent, at=at)
+        else:
+            mine[0] = mine[0].replace(parent="base")
+        if link.payload is not None:
+            mine[-1] = mine[-1].replace(payload=link.payload)
+        links += mine
+    tip = pieces[arm.links[arm.tip_link].name][-1].name
+    made = Arm(
+        name=f"{arm.name}, {segments} segments", links=links, payload=arm.payload, gravity=arm.gravity, base=arm.base,
+        description=f"Lumped equivalent of {arm.name}.", tip=tip,
+    )  # fmt: skip
+    names = {name: [piece.name for piece in chain] for name, chain in pieces.items()}
+    return Lumped(arm, segments, made, names, frozenset(stacked), tuple(left))
+
+
+# -- a link ------------------------------------------------------------------------------------------------------------
+
+
+def _cut(link: Link, beam: Beam, n: int, slow: float, stacked: set[str]) -> list[Link]:
+    """The segments of a flexible link, the first on its joint; those with next to no mass are added to `stacked`."""
+    bends = [d for d in AXES if beam.counts.get(d)]
+    cuts = [0.0, *((i + 0.5) / n for i in range(n)), 1.0]
+    bodies = [_segment(beam, a, b) for a, b in pairwise(cuts)]
+    lasting = beam.tau + (beam.rayleigh.stiffness if beam.rayleigh else 0.0)
+    if slow:
+        lasting += 2 * _ratio(beam) / slow
+    found = [link.replace(body=bodies[0], joint=_plain(link.joint), payload=None)]
+    for i, body in enumerate(bodies[1:], start=1):
+        tiny = NEARLY_NOTHING * body.mass
+        for j, direction in enumerate(bends):
+            name, last = f"{link.name}_{i}{direction}", j == len(bends) - 1
+            k = 1.0 / _integral(beam, direction, (i - 1) / n, i / n)
+            spring = Parallel(stiffness=k, damping=lasting * k)
+            solid = body.replace(mass=body.mass - j * tiny) if last else Rigid(length=0.0, mass=tiny)
+            joint = Revolute(axis=AXES[direction], drive=Drive(parallel=spring))
+            found.append(Link(name=name, joint=joint, body=solid, parent=found[-1].name))
+            if not last:
+                stacked.add(name)
+    return found
+
+
+def _points(beam: Beam, a: float, b: float) -> tuple[Array, Array]:
+    """Points from a to b and their weights [m], between the beam's steps."""
+    edges = [a, *(x for x in beam.breaks if a < x < b), b]
+    x, w = GAUSS
+    pairs = list(pairwise(edges))
+    points = np.concatenate([(c + d) / 2 + (d - c) / 2 * x for c, d in pairs])
+    return points, beam.length * np.concatenate([(d - c) / 2 * w for c, d in pairs])
+
+
+def _integral(beam: Beam, direction: str, a: float, b: float) -> float:
+    """Compliance of a cell: int dx / EI, or 1 / GJ."""
+    x, dx = _points(beam, a, b)
+    along = beam.profile(x)
+    return float(dx @ (1.0 / {"y": along.EI_y, "z": along.EI_z, "torsion": along.GJ}[direction]))
+
+
+def _segment(beam: Beam, a: float, b: float) -> Rigid:
+    """The rigid piece between two stations, with the lumps that ride on it."""
+    x, dx = _points(beam, a, b)
+    along, s = beam.profile(x), (x - a) * beam.length
+    mass = float(dx @ along.m)
+    center = float(dx @ (along.m * s)) / mass
+    rod = float(dx @ (along.m * (s - center) ** 2))
+    principal = (float(dx @ along.rho_Ip), rod + float(dx @ along.rho_I_z), rod + float(dx @ along.rho_I_y))
+    lumps = [
+        Lump(at=(x.at - a) / (b - a), mass=x.mass, inertia=x.inertia, offset=x.offset)
+        for x in beam.lumps
+        if a < x.at <= b or x.at == a == 0.0
+    ]
+    com = (center, 0.0, 0.0)
+    return Rigid(length=beam.length * (b - a), mass=mass, com=com, inertia=principal, lumps=lumps)
+
+
+def _station(pieces: list[Link], length: float, at: float | Pose) -> tuple[str, float | Pose]:
+    """Where on a link's segments something hangs that hung on the link."""
+    if isinstance(at, Pose):
+        return pieces[0].name, at
+    left = at * length
+    solid = [piece for piece in pieces if piece.body.length] or pieces[:1]
+    for piece in solid[:-1]:
+        if left <= piece.body.length:
+            return piece.name, left / piece.body.length
+        left -= piece.body.length
+    last = solid[-1]
+    return last.name, min(1.0, left / last.body.length) if last.body.length else 1.0
+
+
+def _slope(spring: Spring) -> float:
+    """Stiffness of a transmission where it is not wound."""
+    slope = spring.stiffness
+    if spring.table:
+        places, values = np.array(spring.table).T
+        i = int(np.clip(np.searchsorted(places, 0.0, side="right") - 1, 0, len(places) - 2))
+        slope += float((values[i + 1] - values[i]) / (places[i + 1] - places[i]))
+    return slope + (spring.hysteresis.stiffness if spring.hysteresis else 0.0)
+
+
+def _plain(joint: Any) -> Any:
+    """A joint with rotor, gear, bearing and linear spring, and a spring beside it; without the rest of its drive."""
+    if isinstance(joint, Fixed) or joint.drive is None:
+        return joint
+    kept = None if joint.drive.parallel is None else Drive(parallel=joint.drive.parallel)
+    spring = joint.drive.spring
+    if spring is None:
+        return joint.replace(drive=kept)
+    k, d = (joint.stiffness or 0.0) + _slope(spring), joint.spring_damping + spring.damping
+    return joint.replace(drive=kept, stiffness=k, spring_damping=d)
+
+
+# -- what cannot be, and what is lost ----------------------------------------------------------------------------------
+
+
+def _check(link: Link) -> None:
+    where = f"link {link.name!r}"
+    if not isinstance(link.body, BODIES):
+        raise DescriptionError(
+            f"is a {type(link.body).__name__}; a lumped equivalent has Beam and Rigid", where, "body"
+        )
+    if not isinstance(link.joint, JOINTS):
+        kinds = "Revolute, Prismatic and Fixed"
+        raise DescriptionError(f"is a {type(link.joint).__name__}; a lumped equivalent has {kinds}", where, "joint")
+    joint: Any = link.joint
+    drive = None if isinstance(joint, Fixed) else joint.drive
+    spring = None if drive is None else drive.spring
+    if spring is not None and not _slope(spring) + (joint.stiffness or 0.0) > 0.0:
+        must = "it must be positive: a lumped equivalent has linear springs"
+        raise DescriptionError(f"is {_slope(spring)} where it is not wound; {must}", where, "joint.drive.spring")
+
+
+def _left_out(arm: Arm) -> list[str]:
+    found = [f"{field} are left out" for field in ("forces", "contacts", "struts") if getattr(arm, field)]
+    if arm.base is not None and not arm.free:
+        found.append("the base stands still")
+    for link in arm.links:
+        body: Body = link.body
+        joint: Any = link.joint
+        drive = None if isinstance(joint, Fixed) else joint.drive
+        spring = drive.spring if drive else None
+        linear = spring is None or not (spring.cubic or spring.table or spring.hysteresis or spring.variable)
+        kept = ("parallel", "spring") if linear else ("parallel",)
+        parts = [name for name in (drive.parts if drive else ()) if name not in kept]
+        if not linear:
+            found.append(f"link {link.name!r}: the transmission's spring is linear, as it is where it is not wound")
+            parts.remove("spring")
+        if parts:
+            found.append(f"link {link.name!r}: {', '.join(parts)} of the drive left out" + TORQUE * ("motor" in parts))
+        if isinstance(body, Beam):
+            found += [f"link {link.name!r}: {text}" for text in _lost(body)]
+    return found
+
+
+def _lost(beam: Beam) -> list[str]:
+    found = []
+    if beam.counts.get("axial"):
+        found.append("it does not stretch")
+    if any(beam.shears(d) for d in ("y", "z")):
+        found.append("it does not shear")
+    if beam.next_joint != "slope":
+        found.append("the next joint follows the slope, not the chord")
+    if beam.rayleigh is not None and beam.rayleigh.mass:
+        found.append("damping in proportion to mass left out")
+    if _ratio(beam):
+        ratio = f"{_ratio(beam):.3g}"
+        found.append(f"damping as of a material, with the ratio {ratio} at the arm's first frequency, more above it")
+    return found
+
+
+def _ratio(body: Body) -> float:
+    """Of critical damping, of the first mode."""
+    if not isinstance(body, Beam):
+        return 0.0
+    return (body.damping_ratios[0] if body.damping_ratios else 0.0) + body.loss_factor / 2
+
+
+def _slowest(arm: Arm) -> float:
+    found = _oscillating(Model(arm).frequencies(np.array(arm.rest)))
+    return float(found[0]) if len(found) else 0.0
+
+
+def _finer(arm: Arm) -> Arm:
+    """The arm with polynomials for shapes, where its beams are in one piece."""
+    links = []
+    for link in arm.links:
+        body = link.body
+        if isinstance(body, Beam) and body.segments is None and body.modes:
+            modes = {d: max(FINE, count) if d in AXES and count else count for d, count in body.modes.items()}
+            ratio = 0.0  # what is damped does not count here
+            body = body.replace(modes=modes, shapes="polynomial", damping=ratio, foreshortening=False)
+        links.append(link.replace(body=body))
+    return arm.replace(links=links)
+
+
+def _oscillating(omega: Array) -> Array:
+    """Without rigid motions and directions in which the arm falls."""
+    return omega[omega > 1e-6 * np.abs(omega).max(initial=0.0)]
+
+
+def _moving(link: Link, parent: int, R: Array, p: Array, parts: list[tuple[float, Array, Array]]) -> Moving:
+    joint: Any = link.joint
+    beside = joint.drive.parallel if joint.drive is not None else None
+    mass, com, inertia = together(parts)
+    return Moving(
+        link.name, parent, R, p, np.array(joint.direction), joint.turns, mass, com, inertia,
+        rotor=joint.rotor_inertia * joint.gear_ratio**2,
+        damping=joint.damping + (beside.damping if beside else 0.0),
+        stiffness=beside.stiffness if beside else 0.0,
+        rest=beside.rest if beside else 0.0,
+        transmission=joint.stiffness, loss=joint.spring_damping,
+    )  # fmt: skip
+
+
+def loads(arm: Arm, i: int) -> list[tuple[float, Array, Array]]:
+    """What a rigid link carries: mass, centre of mass in its frame, inertia about that along its axes; a row a part."""
+    link, payload = arm.links[i], arm.payloads[i]
+    body = link.body
+    if not isinstance(body, Rigid):
+        raise DescriptionError(f"is a {type(body).__name__}; it must be Rigid", f"link {link.name!r}", "body")
+    tip = np.array([body.length, 0.0, 0.0])
+    found = [(body.mass, np.array(body.center), body.inertia_tensor)]
+    for lump in body.lumps:
+        found.append((lump.mass, lump.at * tip + np.array(lump.offset), tensor(lump.inertia)))
+    found.append((link.hub_mass, np.zeros(3), tensor(link.hub_inertia)))
+    found += [_held_at(payload, tip)] if payload is not None else []
+    return found
+
+
+def _held_at(payload: Payload, tip: Array) -> tuple[float, Array, Array]:
+    return payload.mass, tip, tensor(payload.inertia)
+
+
+def together(parts: list[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
+    """One rigid body of several: mass, centre of mass, inertia about it, (3, 3)."""
+    mass = sum(m for m, _, _ in parts)
+    com = np.sum([m * c for m, c, _ in parts], axis=0) / mass
+    about = np.zeros((3, 3))
+    for m, c, inertia in parts:
+        d = c - com
+        about += inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
+    return mass, com, about

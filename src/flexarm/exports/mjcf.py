@@ -1,0 +1,199 @@
+"""MuJoCo's format: an arm's lumped equivalent as MJCF, hinges with springs and all.
+
+A body is a rigid segment, or several joints at one place with the segment behind them. A rotor that turns relative to
+its joint is the joint's armature; the motor of an elastic joint is a body beside the arm that turns about (or slides
+along) an axis of its own with the rotor's inertia, tied to the joint by a fixed tendon as stiff as the transmission.
+"""
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree  # nothing is read with it
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from flexarm.checks import tensor
+from flexarm.description.arm import Arm, Pose
+from flexarm.description.free import FreeBase
+from flexarm.description.joints import Fixed
+from flexarm.errors import DescriptionError
+from flexarm.exports.lumped import SEGMENTS, Lumped, loads, lumped, together
+from flexarm.files import write_whole
+from flexarm.model import Model
+
+Array = np.ndarray
+
+LEAST = 1e-10
+"""Share of a segment's largest moment of inertia that each of them has at least: MuJoCo takes no slender rod."""
+SMALLEST = 1e-13
+"""[kg m^2], for points."""
+STEP = 1e-3
+"""[s]; what runs the file will set its own."""
+
+
+def mjcf(arm: Arm, segments: int = SEGMENTS) -> str:
+    """The arm's lumped equivalent as MJCF.
+
+    Joints have the names of the equivalent's coordinates ("upper.joint", "upper_1y.joint"), actuators those of the
+    arm's inputs, and the site and the sensor `tip` are the arm's tip. What the equivalent is, and how far its natural frequencies are
+    from the arm's, stands in the file as custom text.
+
+    Parameters
+    ----------
+    arm : Arm
+    segments : int
+        Hinges of each flexible link in each direction in which it bends.
+
+    Raises
+    ------
+    DescriptionError
+        Where the arm cannot be lumped, see `lumped`, or has a rotor whose energy MuJoCo's armature cannot have.
+    """
+    return written(lumped(arm, segments))
+
+
+def export_mjcf(model: Model, path: str | Path, segments: int = SEGMENTS) -> Path:
+    """Write `mjcf` of the model's arm to a file; gives its path."""
+    return write_whole(path, mjcf(model.arm, segments).encode())
+
+
+def written(equivalent: Lumped) -> str:
+    """A lumped equivalent as MJCF."""
+    arm = equivalent.arm
+    root = ElementTree.Element("mujoco", model=equivalent.source.name)
+    _add(root, "compiler", angle="radian", autolimits="true")
+    option = _add(root, "option", timestep=STEP, gravity=arm.gravity, integrator="implicitfast")
+    _add(option, "flag", contact="disable")
+    custom = _add(root, "custom")
+    for i, line in enumerate(equivalent.statement):
+        _add(custom, "text", name=f"flexarm_{i}", data=line)
+    world = _add(root, "worldbody")
+    base = _base(world, arm)
+    places: dict[str, Any] = {"base": base}
+    held: dict[str, list] = {}
+    springs: list[tuple[str, float, float]] = []
+    raised: list[str] = []
+    for i in arm.outward:
+        link, parent = arm.links[i], arm.parents[i]
+        carrier = "base" if parent < 0 else arm.links[parent].name
+        if carrier in equivalent.stacked:  # one body, another joint
+            body, parts = places[carrier], held[carrier]
+        else:
+            length = 0.0 if parent < 0 else arm.links[parent].body.length
+            body = _add(places[carrier], "body", name=link.name, **_placed(length, link.at, link.placement, parent < 0))
+            parts = []
+        places[link.name], held[link.name] = body, parts
+        _joint(body, link, springs, carrier == "base" and not arm.free)
+        parts += loads(arm, i)
+        if link.name not in equivalent.stacked:
+            inertial, more = _inertial(parts)
+            body.insert(0, inertial)
+            raised += [link.name] * more
+        if i == arm.tip_link:
+            _add(body, "site", name="tip", pos=(link.body.length, 0.0, 0.0))
+    _drives(root, world, equivalent, springs)
+    _add(_add(root, "sensor"), "framepos", name="tip", objtype="site", objname="tip")
+    if raised:
+        line = f"not as in the arm: moments of inertia are raised, as MuJoCo demands A + B >= C, of {', '.join(raised)}"
+        _add(custom, "text", name="flexarm_raised", data=line)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+# -- parts of it -------------------------------------------------------------------------------------------------------
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return " ".join(repr(float(x)) for x in np.ravel(value))
+
+
+def _add(parent: Any, tag: str, **attributes: Any) -> Any:
+    return ElementTree.SubElement(parent, tag, {name: _text(value) for name, value in attributes.items()})
+
+
+def _placed(length: float, at: float | Pose, placement: Pose, on_base: bool) -> dict[str, Any]:
+    """Place and orientation of a body in that of its carrier."""
+    x, R = np.zeros(3), np.eye(3)
+    if isinstance(at, Pose):
+        x, R = np.array(at.xyz), at.rotation
+    elif not on_base:
+        x = np.array([at * length, 0.0, 0.0])
+    return {
+        "pos": x + R @ np.array(placement.xyz),
+        "quat": Rotation.from_matrix(R @ placement.rotation).as_quat(scalar_first=True),
+    }
+
+
+def _inertial(parts: list) -> tuple[Any, bool]:
+    """Mass and inertia, and whether it had to be raised by more than nothing.
+
+    MuJoCo takes none that is zero about an axis, nor one that is less there than the other two differ by, as that of
+    a short thick segment without rotary inertia is.
+    """
+    mass, com, about = together(parts)
+    values, axes = np.linalg.eigh(about)
+    least = max(LEAST * values[-1], SMALLEST, (values[2] - values[1]) * (1 + 1e-9))
+    if values[0] < least:
+        about = axes @ np.diag(np.maximum(values, least)) @ axes.T
+    entries = [about[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+    attributes = {"pos": com, "mass": mass, "fullinertia": entries}
+    inertial = ElementTree.Element("inertial", {name: _text(value) for name, value in attributes.items()})
+    return inertial, bool(least - values[0] > 1e-6 * values[-1])
+
+
+def _base(world: Any, arm: Arm) -> Any:
+    """What carries the first links: the world, or a body that is free."""
+    if not isinstance(arm.base, FreeBase):
+        return world
+    base = _add(world, "body", name="base")
+    base.append(_inertial([(arm.base.mass, np.array(arm.base.com), tensor(arm.base.inertia))])[0])
+    _add(base, "freejoint", name="base")
+    return base
+
+
+def _joint(body: Any, link: Any, springs: list[tuple[str, float, float]], grounded: bool) -> None:
+    """The link's joint, with what acts beside its actuator; transmissions are added to `springs`."""
+    joint = link.joint
+    if isinstance(joint, Fixed):
+        return
+    rotor = joint.rotor_inertia * joint.gear_ratio**2
+    if rotor and joint.rotor == "absolute" and not grounded:
+        fault = "is 'absolute'; MuJoCo's armature is that of a relative one"
+        raise DescriptionError(fault, f"link {link.name!r}", "joint.rotor")
+    parallel = joint.drive.parallel if joint.drive is not None else None
+    damping = joint.damping + (parallel.damping if parallel else 0.0)
+    beside = {"stiffness": parallel.stiffness, "springref": parallel.rest} if parallel else {}
+    _add(
+        body, "joint", name=f"{link.name}.joint", type="hinge" if joint.turns else "slide", axis=joint.axis,
+        damping=damping, armature=0.0 if joint.elastic else rotor, **beside,
+    )  # fmt: skip
+    if joint.elastic:
+        springs.append((link.name, joint.stiffness, joint.spring_damping))
+
+
+def _drives(root: Any, world: Any, equivalent: Lumped, springs: list[tuple[str, float, float]]) -> None:
+    """Motors of elastic joints, their transmissions, and the actuators."""
+    arm = equivalent.arm
+    links = {link.name: link for link in arm.links}
+    for name, _, _ in springs:
+        joint: Any = links[name].joint
+        rotor = joint.rotor_inertia * joint.gear_ratio**2
+        motor = _add(world, "body", name=f"{name}.motor")
+        mass, about = (SMALLEST, rotor) if joint.turns else (rotor, SMALLEST)
+        _add(motor, "inertial", pos=(0.0, 0.0, 0.0), mass=mass, diaginertia=(about, about, about))
+        kind = "hinge" if joint.turns else "slide"
+        _add(motor, "joint", name=f"{name}.motor", type=kind, axis=(1.0, 0.0, 0.0) if not joint.turns else joint.axis)
+    if springs:
+        tendons = _add(root, "tendon")
+        for name, k, d in springs:
+            tendon = _add(tendons, "fixed", name=f"{name}.spring", stiffness=k, damping=d, springlength=0.0)
+            _add(tendon, "joint", joint=f"{name}.joint", coef=1.0)
+            _add(tendon, "joint", joint=f"{name}.motor", coef=-1.0)
+    actuators = _add(root, "actuator")
+    thrusters = {f"base.{x.name}": x for x in arm.thrusters}
+    for name in equivalent.source.inputs:
+        if name in thrusters:
+            continue
+        _add(actuators, "motor", name=name, joint=name)

@@ -1,0 +1,71 @@
+"""A long list of assignments cut into pieces that a compiler takes one by one.
+
+Compilers look at a function as a whole, and what they need grows faster than its length: the slopes of a spatial arm's
+forward dynamics take a minute in one function and some seconds in ten. Values that pass from one piece to another stand
+in an array, whose places are used again when their values are no longer needed.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from flexarm.closed_forms.formats.statements import Statement
+
+MOST = 500
+"""Statements of a piece."""
+
+WHOLE = 2000
+"""So many stay in one function."""
+
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Statements, and the names of arrays and parameters that they need or write."""
+
+    statements: tuple[Statement, ...]
+    names: frozenset[str]
+
+
+def pieces(statements: Sequence[Statement], array: str, most: int = MOST) -> tuple[list[Piece], int]:
+    """The statements in pieces, and the length of the array between them; one piece needs none."""
+    stretches = [statements[i : i + most] for i in range(0, len(statements), most)]
+    where = {x.targets[0]: k for k, stretch in enumerate(stretches) for x in stretch if not x.output}
+    last: dict[str, int] = {}
+    for k, stretch in enumerate(stretches):
+        for statement in stretch:
+            for name in IDENTIFIER.findall(statement.text):
+                if where.get(name, k) < k:
+                    last[name] = k
+    free: list[int] = []
+    places: dict[str, int] = {}
+    length = 0
+    found = []
+    for k, stretch in enumerate(stretches):
+        for statement in stretch:
+            name = statement.targets[0]
+            if name in last and not statement.output:
+                if free:
+                    places[name] = free.pop()
+                else:
+                    places[name], length = length, length + 1
+        written = tuple(_placed(statement, places, last, array) for statement in stretch)
+        names = {name for x in written for text in (x.text, *x.targets) for name in IDENTIFIER.findall(text)}
+        found.append(Piece(written, frozenset(names)))
+        free += [places[name] for name, end in last.items() if end == k]
+    return found, length
+
+
+def _placed(statement: Statement, places: dict[str, int], passed: dict[str, int], array: str) -> Statement:
+    """With the array's places for the names of values that pass; such a value is an output of its piece."""
+
+    def placed(found: re.Match[str]) -> str:
+        name = found[0]
+        return f"{array}[{places[name]}]" if name in passed else name
+
+    text = IDENTIFIER.sub(placed, statement.text)
+    name = statement.targets[0]
+    if statement.output or name not in passed:
+        return replace(statement, text=text)
+    return Statement((f"{array}[{places[name]}]",), text, array)

@@ -1,0 +1,245 @@
+"""A model for Simulink and MATLAB: a level-2 S-function in C and an M function for ode45."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from string import Template
+from textwrap import indent
+
+from flexarm import escape
+from flexarm.checks import checked_instance, refused
+from flexarm.closed_forms.exports import identifier
+from flexarm.closed_forms.formats.matlab import MATLAB, matlab
+from flexarm.exports.programs import measured, quantity, sizes
+from flexarm.exports.source import c_sources
+from flexarm.files import checked_path, write_whole
+from flexarm.model import Model, Sensor
+from flexarm.sensors import outputs
+
+OCTAVE_TOO = replace(MATLAB, others={"nan": "NaN", "inf": "Inf"})
+"""MATLAB with names for what is no finite number."""
+
+SFUNCTION = Template("""// $title, as a level-2 S-function of Simulink. Written by flexarm.
+//
+// Inputs: $inputs.
+// Outputs: $outputs.
+// Parameters: $parameters.
+#define S_FUNCTION_NAME $sfun
+#define S_FUNCTION_LEVEL 2
+
+#include "simstruc.h"
+
+#include "$plant.h"
+
+#define START(S) ssGetSFcnParam((S), 0)
+$parameter_macro
+
+static const real_T at_rest[$nx] = {$rest};
+
+static void mdlInitializeSizes(SimStruct *S)
+{
+    ssSetNumSFcnParams(S, $count);
+    if (ssGetNumSFcnParams(S) != ssGetSFcnParamsCount(S)) {
+        return;
+    }
+    if ((mxGetNumberOfElements(START(S)) != 0) && (mxGetNumberOfElements(START(S)) != $start)) {
+        ssSetErrorStatus(S, "$name: the state at the start must be [] or $start numbers: q, qd$and_s");
+        return;
+    }
+$check
+    ssSetNumContStates(S, $nx);
+    ssSetNumDiscStates(S, 0);
+    (void)ssSetNumInputPorts(S, $ports_in);
+$ins
+    (void)ssSetNumOutputPorts(S, $ports_out);
+$outs
+    ssSetNumSampleTimes(S, 1);
+    ssSetOptions(S, SS_OPTION_EXCEPTION_FREE_CODE);
+}
+
+static void mdlInitializeSampleTimes(SimStruct *S)
+{
+    ssSetSampleTime(S, 0, CONTINUOUS_SAMPLE_TIME);
+    ssSetOffsetTime(S, 0, 0.0);
+}
+
+#define MDL_INITIALIZE_CONDITIONS
+static void mdlInitializeConditions(SimStruct *S)
+{
+    real_T *x = ssGetContStates(S);
+    for (int i = 0; i < $nx; i++) {
+        x[i] = at_rest[i];
+    }
+    if (mxGetNumberOfElements(START(S)) != 0) {
+        const real_T *start = mxGetPr(START(S));
+        for (int i = 0; i < $start; i++) {
+            x[i] = start[i];
+        }
+    }
+}
+
+static void mdlOutputs(SimStruct *S, int_T tid)
+{
+    const real_T *x = ssGetContStates(S);
+$write
+    (void)tid;
+}
+
+#define MDL_DERIVATIVES
+static void mdlDerivatives(SimStruct *S)
+{
+    const real_T *x = ssGetContStates(S);
+$locals
+    $rate
+}
+
+static void mdlTerminate(SimStruct *S)
+{
+    (void)S;
+}
+
+#ifdef MATLAB_MEX_FILE
+#include "simulink.c"
+#else
+#include "cg_sfun.h"
+#endif
+""")
+
+BUILD = Template("""% Builds the S-function $sfun, with the compiler of `mex -setup C`.
+here = fileparts(mfilename('fullpath'));
+mex('-outdir', here, fullfile(here, '$sfun.c'), fullfile(here, '$plant.c'));
+""")
+
+
+def export_simulink(model: Model, path: str | PathLike[str], sensors: Sequence[Sensor] = ()) -> list[Path]:
+    """Write a model for Simulink and MATLAB into a folder and return its files.
+
+    NAME_sfun.c, a level-2 S-function around NAME_plant.h and NAME_plant.c, with NAME_build.m, which builds it by mex;
+    NAME_state_rate.m, the rates of the whole state as a function for ode45, which Octave reads too. The block's inputs
+    are u, and what acts from outside where the arm has that; its outputs q, qd, energies and what sensors read; its
+    parameters the state at the start, and p where the model varies.
+
+    Parameters
+    ----------
+    model : Model
+    path : path
+        Of the folder, which is made if it is missing.
+    sensors : list of sensors, optional
+        What the last output reads, without sampling, noise and resolution.
+
+    Raises
+    ------
+    DescriptionError
+        When a sensor does not fit the arm, or the folder cannot be written.
+    FlexarmError
+        When C or MATLAB has no way to write an operation.
+    """
+    folder = Path(checked_path(path))
+    return [write_whole(folder / file, text.encode()) for file, text in simulink(model, sensors).items()]
+
+
+def simulink(model: Model, sensors: Sequence[Sensor] = ()) -> dict[str, str]:
+    """The texts of `export_simulink`, by the names of their files."""
+    with refused("export_simulink"):
+        checked_instance(model, Model, "model")
+    name = identifier(model.arm)
+    plant = f"{name}_plant"
+    found = [quantity(model, "energy"), quantity(model, "state_rate")] + ([measured(model, sensors)] if sensors else [])
+    title = f"{model.arm.name}: what its block of Simulink computes"
+    program = replace(quantity(model, "state_rate").program, name=f"{name}_state_rate")
+    return {
+        **c_sources(plant, [each.program for each in found], "double", title, sizes(model, sensors)),
+        f"{name}_sfun.c": _sfunction(model, name, plant, sensors),
+        f"{name}_build.m": BUILD.substitute(plant=plant, sfun=f"{name}_sfun"),
+        f"{name}_state_rate.m": matlab(program, OCTAVE_TOO),
+    }
+
+
+def _sfunction(model: Model, name: str, plant: str, sensors: Sequence[Sensor]) -> str:
+    counts = sizes(model, sensors)
+    nq, nv, nu, ns, nw, nx = (counts[a] for a in ("nq", "nv", "nu", "ns", "nw", "nx"))
+    names = model.output_names(sensors) if sensors else ()
+    driven = bool(sensors) and outputs(model, sensors).driven
+    held = [(a, size) for a, size in (("u", nu), ("w", nw)) if size]
+    state = [("x", nq), (f"&x[{nq}]", nv)] + ([(f"&x[{nq + nv}]", ns)] if ns else [])
+    p = ["p"] if len(model.p) else []
+    written = [("q", nq), ("qd", nv), ("energy", 2), *([("y", counts["ny"])] if sensors else [])]
+    local = [f"const real_T *{a} = (const real_T *)ssGetInputPortSignal(S, {i});" for i, (a, _) in enumerate(held)]
+    local += ["const real_T *p = PARAMETERS(S);"] if p else []
+    arguments = [a for a, _ in state] + [a for a, _ in held] + p
+    energy = [a for a, _ in state] + p
+    read = arguments if driven else [a for a, _ in state] + ["none"] * len(held) + p  # which nothing reads then
+    reading = local if driven else local[len(held) :]
+    if sensors and held and not driven:
+        reading = [f"static const real_T none[{max(nu, nw)}] = {{0.0}};", *reading]
+    return SFUNCTION.substitute(
+        title=escape.comment(model.arm.name),
+        name=name,
+        plant=plant,
+        sfun=f"{name}_sfun",
+        inputs="; ".join(
+            ["u: " + ", ".join(map(escape.comment, model.inputs))] * bool(nu)
+            + ["w: " + ", ".join(map(escape.comment, model.exogenous))] * bool(nw)
+        )
+        or "none",
+        outputs="; ".join(
+            ["q", "qd", "kinetic and potential energy [J]"]
+            + ["y: " + ", ".join(map(escape.comment, names))] * bool(sensors)
+        ),
+        parameters="the state at the start, q and qd"
+        + ", s" * bool(ns)
+        + ", or [] for rest"
+        + ("; p, or [] for the parameters' own values" if p else ""),
+        parameter_macro=GIVEN.substitute(plant=plant) if p else "",
+        nx=nx,
+        rest=", ".join([repr(float(x)) for x in (*model.arm.rest, *[0.0] * (nx - nq))]),
+        count=1 + len(p),
+        start=nq + nv + ns,
+        and_s=" and the states of drives" * bool(ns),
+        check=indent(CHECK.substitute(name=name, np=len(model.p)), "    ") if p else "",
+        ports_in=len(held),
+        ins=_lines(
+            line
+            for i, (a, size) in enumerate(held)
+            for line in (
+                f"ssSetInputPortWidth(S, {i}, {size});",
+                f"ssSetInputPortRequiredContiguous(S, {i}, 1);",
+                f"ssSetInputPortDirectFeedThrough(S, {i}, {int(driven)});",
+            )
+        ),
+        ports_out=len(written),
+        outs=_lines(f"ssSetOutputPortWidth(S, {i}, {size});" for i, (_, size) in enumerate(written)),
+        write=_lines(
+            [
+                *(f"real_T *{a}_out = ssGetOutputPortRealSignal(S, {i});" for i, (a, _) in enumerate(written)),
+                *(reading if sensors else local[len(held) :]),
+                *(
+                    line
+                    for a, size, at in (("q", nq, 0), ("qd", nv, nq))
+                    for line in (
+                        f"for (int i = 0; i < {size}; i++) {{",
+                        f"    {a}_out[i] = x[{f'{at} + ' if at else ''}i];",
+                        "}",
+                    )
+                ),
+                f"{plant}_energy({', '.join([*energy, 'energy_out'])});",
+                *([f"{plant}_outputs({', '.join([*read, 'y_out'])});"] if sensors else []),
+            ]
+        ),
+        locals=_lines(local),
+        rate=f"{plant}_state_rate({', '.join([*arguments, 'ssGetdX(S)'])});",
+    )
+
+
+GIVEN = Template("""#define P(S) ssGetSFcnParam((S), 1)
+#define PARAMETERS(S) ((mxGetNumberOfElements(P(S)) != 0) ? mxGetPr(P(S)) : ${plant}_p_nominal)""")
+
+CHECK = Template("""if ((mxGetNumberOfElements(P(S)) != 0) && (mxGetNumberOfElements(P(S)) != $np)) {
+    ssSetErrorStatus(S, "$name: p must be [] or $np numbers");
+    return;
+}""")
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return indent("\n".join(lines), "    ")

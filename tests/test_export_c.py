@@ -1,0 +1,261 @@
+"""C libraries of arms: compiled without a warning, and called; their numbers are the native model's."""
+
+import re
+import shutil
+import subprocess
+from functools import cache
+
+import casadi as ca
+import numpy as np
+import pytest
+from compiled import CC, Library, built
+from random_arms import random_arm, random_state
+from rubbing import random_drives
+
+import flexarm as fa
+from flexarm.attitude import configuration, local
+from flexarm.cli import main
+from flexarm.closed_forms.formats.program import Program
+from flexarm.closed_forms.formats.statements import Statement
+from flexarm.errors import FlexarmError
+from flexarm.exports.library import CLOSE, c_library, rk4_native, rounded
+from flexarm.exports.pieces import pieces
+from flexarm.exports.programs import library
+from flexarm.exports.source import c_sources
+from flexarm.mechanics.parameters import Parameter
+
+needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
+
+
+def rubbing_arm():
+    """Friction with states, motors' rotors, a force from outside."""
+    arm = random_drives(random_arm(11, links=2, elastic=True), 3, brakes=False)
+    return arm.replace(forces=(fa.Force(name="push", link=arm.links[-1].name, at=1.0),))
+
+
+ARMS = {
+    "planar": lambda: fa.load("canadarm"),
+    "elastic joints": lambda: fa.load("subudhi-morris-elastic"),
+    "telescoping": lambda: fa.load("theodore-ghosal"),
+    "free base": lambda: fa.load("canadarm-free"),
+    "motors with currents": lambda: fa.load("industrial-arm"),
+    "friction and a push": rubbing_arm,
+}
+SENSED = {
+    "planar": lambda: [
+        fa.Encoder(coordinate="upper.joint"),
+        fa.StrainGauge(link="fore"),
+        fa.Accelerometer(link="hand"),
+    ],
+    "motors with currents": lambda: [fa.TipPosition(), fa.MotorCurrent(link="upper"), fa.MotorTorque(link="fore")],
+}
+
+
+@cache
+def model_of(name):
+    return fa.Model(ARMS[name]())
+
+
+def sensors_of(name):
+    return SENSED.get(name, lambda: [fa.TipPosition()])()
+
+
+def state_of(model, seed):
+    rng = np.random.default_rng([seed, 77])
+    if model.arm.name.startswith("random"):
+        q, qd, u = random_state(model.arm, seed)
+    else:  # whose motors and telescopes stand near their places
+        q = configuration(model.arm, local(model.arm, np.array(model.arm.rest)) + 0.05 * rng.normal(size=model.nv))
+        qd, u = rng.normal(size=model.nv), rng.normal(size=len(model.inputs))
+    more = {a: rng.normal(size=len(names)) for a, names in (("s", model.states), ("w", model.exogenous))}
+    return {"q": q, "qd": qd, "u": u, "qdd": rng.normal(size=model.nv), **more}
+
+
+def compiled(model, folder, real, sensors, level="-O0"):
+    for file, text in c_library(model, real, sensors).items():
+        (folder / file).write_text(text, encoding="utf-8")
+    (source,) = (file.name for file in folder.glob("*.c") if not file.name.endswith("_test.c"))
+    name = source.removesuffix(".c")
+    return name, Library(built(folder, source, shared="arm.so", level=level), real)
+
+
+def assert_close(found, expected, tolerance, what):
+    expected = np.ravel(expected)
+    scale = np.abs(expected).max(initial=0.0) or 1.0
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * scale, err_msg=what)
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("arm", "real"), [*((arm, "double") for arm in ARMS), ("planar", "float"), ("friction and a push", "float")]
+)
+def test_every_function_gives_the_native_models_numbers(arm, real, tmp_path):
+    model, sensors = model_of(arm), sensors_of(arm)
+    name, found = compiled(model, tmp_path, real, sensors)
+    for seed in (1, 2, 3):
+        at = rounded(state_of(model, seed), real)
+        for each in library(model, sensors):
+            expected = each.native(at)
+            given = [at[a] for a in each.program.inputs]
+            results = found.call(f"{name}_{each.program.name}", given, *(np.size(y) for y in expected.values()))
+            for (y, value), result in zip(expected.items(), results, strict=True):
+                assert_close(result, value, CLOSE[real], f"{each.program.name} {y}")
+        x = np.concatenate([at["q"], at["qd"], at["s"], [0.3, 0.2]])
+        h = float(np.float32(1e-3))
+        (after,) = found.call(f"{name}_rk4_step", [x, *(at[a] for a in "uw" if len(at[a])), h], len(x))
+        assert_close(after, rk4_native(model, x, at, h), CLOSE[real], "RK4")
+
+
+@needs_cc
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_what_comes_with_it_compiles_and_passes_and_can_fail(real, tmp_path):
+    for file in fa.export_c(model_of("elastic joints"), tmp_path, real, sensors_of("elastic joints")):
+        assert file.is_file()
+    name = "subudhi_morris_elastic"
+    sources = (f"{name}.c", f"{name}_test.c")
+    done = subprocess.run([built(tmp_path, *sources, program="all")], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2 * 20 and sum("forward_dynamics qdd:" in line for line in lines) == 2
+    code = (tmp_path / f"{name}.c").read_text(encoding="utf-8")
+    wrong = re.sub(r"(qdd\[0\] = )", r"\1 1.01f*" if real == "float" else r"\1 1.01*", code, count=1)
+    assert wrong != code
+    (tmp_path / f"{name}.c").write_text(wrong, encoding="utf-8")
+    assert subprocess.run([built(tmp_path, *sources, program="all")], capture_output=True).returncode == 1
+
+
+@needs_cc
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no CMake")
+def test_cmake_builds_and_tests_it(tmp_path):
+    fa.export_c(fa.Model(fa.load("rigid-two-link")), tmp_path)
+    for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
+        subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    done = subprocess.run(["ctest"], cwd=tmp_path / "build", capture_output=True, text=True, check=True)
+    assert "100% tests passed, 0 tests failed out of 1" in done.stdout
+
+
+@needs_cc
+@pytest.mark.skipif(shutil.which("nm") is None, reason="no nm")
+def test_it_allocates_and_keeps_nothing(tmp_path):
+    name, _ = compiled(model_of("planar"), tmp_path, "double", ())
+    subprocess.run([CC, "-std=c99", "-c", f"{name}.c"], cwd=tmp_path, check=True)
+    found = subprocess.run(["nm", f"{name}.o"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    kinds = {line.split()[-2]: line.split()[-1] for line in found.splitlines() if line.split()[-2] not in "TtUr"}
+    assert kinds == {}  # no data that could be written
+    needed = {line.split()[-1] for line in found.splitlines() if " U " in line}
+    assert needed <= {"sin", "cos", "sqrt", "_GLOBAL_OFFSET_TABLE_"}
+
+
+@needs_cc
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_parameters_are_inputs(real, tmp_path):
+    model = fa.Model(fa.load("subudhi-morris-elastic"), ["payload.mass", "upper.EI"])
+    model = model.at({"payload.mass": 0.7})
+    name, found = compiled(model, tmp_path, real, ())
+    np.testing.assert_allclose(found.numbers(f"{name}_p_nominal", 2), model.p, rtol=1e-7)
+    at = rounded(state_of(model, 1), real)
+    p = np.float32(model.p * [2.0, 0.5]).astype(float)
+    (qdd,) = found.call(f"{name}_forward_dynamics", [at["q"], at["qd"], at["u"], p], model.nv)
+    assert_close(qdd, model.forward_dynamics(at["q"], at["qd"], at["u"], p=p), CLOSE[real], "other parameters")
+    assert not np.allclose(qdd, model.forward_dynamics(at["q"], at["qd"], at["u"]), rtol=0.01)
+    (after,) = found.call(
+        f"{name}_rk4_step", [x := np.concatenate([at["q"], at["qd"], [0, 0]]), at["u"], p, 0.001], len(x)
+    )
+    h = float(np.float32(0.001)) if real == "float" else 0.001
+    assert_close(after, rk4_native(model.at(p), x, at, h), CLOSE[real], "a step")
+
+
+@needs_cc
+def test_a_step_may_be_taken_in_place(tmp_path):
+    model = model_of("elastic joints")
+    name, found = compiled(model, tmp_path, "double", ())
+    at = state_of(model, 1)
+    x = np.concatenate([at["q"], at["qd"], [0.0, 0.0]])
+    (elsewhere,) = found.call(f"{name}_rk4_step", [x, at["u"], 1e-3], len(x))
+    assert np.array_equal(found.in_place(f"{name}_rk4_step", x, [at["u"], 1e-3]), elsewhere)
+
+
+def test_long_lists_in_pieces_are_the_list():
+    """By running both: random sums, of which many are needed far behind."""
+    rng = np.random.default_rng(1)
+    count = 200
+    texts = [
+        f"q[{k % 3}] + {rng.integers(9)}.0" if k < 3 else f"t{rng.integers(k)} - 0.5*t{k - 1}" for k in range(count)
+    ]
+    statements = [Statement((f"t{k}",), text) for k, text in enumerate(texts)]
+    statements += [Statement((f"y[{k}]",), f"t{7 * k} + t{count - 1 - k}", "y") for k in range(20)]
+
+    def run(lines, names):
+        for each in lines:
+            exec(f"{each.targets[0]} = {each.text}", {}, names)
+        return names
+
+    start = {"q": np.array([0.3, 0.7, 1.1])}
+    whole = run(statements, {**start, "y": np.zeros(20)})["y"]
+    for most in (1, 7, 50):
+        found, length = pieces(statements, "between", most)
+        assert len(found) == -(-len(statements) // most) and length < count
+        arrays = {**start, "y": np.zeros(20), "between": np.full(length, np.nan)}
+        for piece in found:
+            run(piece.statements, dict(arrays))  # a piece knows the arrays only
+            assert {"between", "y", "q"} & piece.names
+        assert np.array_equal(arrays["y"], whole)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda to: fa.export_c("arm", to), "export_c: model is 'arm'; it must be a Model"),
+        (lambda to: fa.export_c(model_of("planar"), to, "half"), "C: real is 'half'; it must be double or float"),
+        (
+            lambda to: fa.export_c(model_of("planar"), to, sensors=[fa.Encoder(coordinate="x")]),
+            "unknown coordinate 'x'",
+        ),
+        (lambda to: fa.export_c(model_of("planar"), 7), "path is of type int; it must be the name of a file"),
+        (
+            lambda to: c_sources("int", []),
+            "C: name is 'int'; it must be a letter, then letters, digits and _, and no word",
+        ),
+        (lambda to: c_sources("two", [program("a"), program("a")]), "C: two programs have the name 'a'"),
+        (lambda to: c_sources("two", [program("a", "m"), program("b", "k")]), "C: program 'b' has other parameters"),
+        (lambda to: c_sources("big", [program("a", scale=1e300)], "float"), "1e+300, which is too large for float"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(wrong, message, tmp_path):
+    with pytest.raises(FlexarmError, match=re.escape(message)):
+        wrong(tmp_path)
+
+
+def program(name, symbol=None, scale=2.0):
+    """y = scale * q, or p * q."""
+    q, p = ca.SX.sym("q"), ca.SX.sym("p")
+    if symbol is None:
+        return Program(name, name, ca.Function(name, [q], [scale * q], ["q"], ["y"]))
+    described = (Parameter(symbol, symbol, 1.0, "", "a number"),)
+    return Program(name, name, ca.Function(name, [q, p], [p * q], ["q", "p"], ["y"]), described)
+
+
+@needs_cc
+def test_numbers_too_small_for_float_are_zero_there(tmp_path):
+    texts = c_sources("small", [program("a", scale=1e-60)], "float")
+    assert "0.0f*q[0]" in texts["small.c"]
+    (tmp_path / "small.c").write_text(texts["small.c"], encoding="utf-8")
+    (tmp_path / "small.h").write_text(texts["small.h"], encoding="utf-8")
+    assert Library(built(tmp_path, "small.c", shared="small.so"), "float").call("small_a", [[1.0]], 1)[0][0] == 0.0
+
+
+def test_the_command_writes_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for arguments, there in (
+        (["rigid-two-link", "--c", "out", "--float"], "const float q[2]"),
+        (["rigid-two-link", "--c", "out", "--vary", "payload.mass"], "rigid_two_link_p_nominal[1]"),
+    ):
+        monkeypatch.setattr("sys.argv", ["flexarm", "export", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0 and there in (tmp_path / "out" / "rigid_two_link.h").read_text(encoding="utf-8")
+    monkeypatch.setattr("sys.argv", ["flexarm", "export", "rigid-two-link"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "flexarm: export rigid-two-link: into what? give --c" in capsys.readouterr().err

@@ -1,0 +1,323 @@
+"""Lumped equivalents: sums that stay, frequencies that converge, and the files for MuJoCo and Exudyn."""
+
+import ast
+import re
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from typer.testing import CliRunner
+
+import flexarm as fa
+from flexarm.attitude import configuration, local
+from flexarm.cli import app
+from flexarm.exports import exudyn, mjcf
+from flexarm.exports.lumped import lumped
+
+MATCH = 1e-9
+"""Relative, of accelerations: what the inertia that MuJoCo demands of slender rods changes."""
+
+
+def tapered():
+    """Two links, one with a step and lumps, in two planes and twisting; a spring beside a joint, a branch on a beam."""
+    table = fa.SectionTable(
+        x=[0, 0.4, 0.4, 1], mass_per_length=[2.0, 1.5, 1.0, 0.8], EI={"y": [300, 200, 150, 80], "z": [200, 90, 90, 60]},
+        GJ=[90, 80, 60, 50], polar_inertia=[0.01, 0.01, 0.008, 0.006],
+    )  # fmt: skip
+    lumps = [fa.Lump(at=0.3, mass=0.4, inertia=0.01, offset=(0.0, 0.05, 0.02)), fa.Lump(at=1.0, mass=0.1)]
+    beam = fa.Beam(length=1.2, sections=table, modes={"y": 1, "z": 1, "torsion": 1}, lumps=lumps, tau=1e-3)
+    links = [
+        fa.Link(name="a", joint=fa.Revolute(rotor_inertia=0.01, gear_ratio=3.0, damping=0.2), body=beam, hub_mass=0.5),
+        fa.Link(name="b", joint=fa.Prismatic(axis=(0, 1, 0)), placement=fa.Pose(xyz=(0.1, 0, 0), rpy=(0.3, 0.2, 0.1)),
+                body=fa.Rigid(length=0.5, mass=1.0, inertia=(0.01, 0.03, 0.03)), payload=fa.Payload(mass=0.3)),
+        fa.Link(name="c", joint=fa.Fixed(), parent="a", at=0.55, body=fa.Rigid(length=0.2, mass=0.5)),
+        fa.Link(name="d", joint=fa.Revolute(axis=(0, 1, 0), stiffness=80.0, rotor_inertia=0.02, spring_damping=0.1),
+                parent="c", body=fa.Beam(length=0.5, mass=0.4, EI=20.0, modes={"z": 2})),
+    ]  # fmt: skip
+    return fa.Arm(name="tapered <&> -- branched", links=links, gravity=(0.3, 0.2, -9.81), tip="b")
+
+
+def state(equivalent, seed):
+    """Coordinates, rates and inputs of an equivalent, none of them zero."""
+    rng, arm = np.random.default_rng(seed), equivalent.arm
+    n = len(arm.velocities)
+    q = configuration(arm, local(arm, np.array(arm.rest)) + 0.1 * rng.normal(size=n))
+    return q, 0.1 * rng.normal(size=n), rng.normal(size=len(arm.inputs))
+
+
+# -- the equivalent ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("segments", [1, 3])
+def test_straight_it_has_the_inertia_of_the_rigid_arm(segments):
+    for arm in (fa.load("canadarm"), tapered()):
+        equivalent, rigid = lumped(arm, segments), fa.Model(arm.rigid())
+        q = 0.3 * np.arange(1, 1 + len(rigid.coordinates))
+        given = dict(zip(rigid.coordinates, q, strict=True))
+        mine = equivalent.arm
+        straight = np.array([given.get(name, 0.0) for name in mine.coordinates])
+        places = [mine.velocities.index(name) for name in rigid.velocities]
+        M = equivalent.model.mass_matrix(straight)[np.ix_(places, places)]
+        assert np.allclose(equivalent.model.tip(straight), rigid.tip(q), atol=1e-12)
+        assert np.allclose(equivalent.model.gravity_force(straight)[places], rigid.gravity_force(q), rtol=1e-7)
+        motors = [i for i, name in enumerate(rigid.velocities) if not name.endswith("motor")]
+        stiff = [i for i in motors if not arm.links[arm.layout[i].link].joint.elastic]
+        assert np.allclose(M[np.ix_(stiff, stiff)], rigid.mass_matrix(q)[np.ix_(stiff, stiff)], rtol=1e-7, atol=1e-9)
+
+
+def test_a_moment_at_the_tip_bends_the_chain_as_the_beam():
+    L, EI, moment = 1.3, 7.0, 0.4
+    beam = fa.Beam(length=L, mass=1.0, EI=EI, modes={"y": 2})
+    equivalent = lumped(fa.Arm(name="one", links=[fa.Link(name="a", body=beam)]), 5)
+    springs = [joint.stiffness for joint in equivalent.joints[1:]]
+    assert springs == pytest.approx([5 * EI / L] * 5)
+    small = 1e-6  # of the moment: then the deflection is linear in it
+    q = np.array([0.0, *(small * moment / k for k in springs)])
+    tip = equivalent.model.tip(q)
+    assert tip[1, 3] / small == pytest.approx(moment * L**2 / (2 * EI), rel=1e-9)
+    assert np.arctan2(tip[1, 0], tip[0, 0]) / small == pytest.approx(moment * L / EI, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["canadarm", "canadarm-free"])
+def test_frequencies_converge_with_the_square_of_the_segments(name):
+    errors = [lumped(fa.load(name), n).frequency_error for n in (2, 4)]
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)
+    assert 0 < errors[1] < 3e-3
+
+
+def test_a_clamped_beam_has_the_frequency_of_the_textbook():
+    L, m, EI = 2.0, 0.7, 30.0
+    beam = fa.Beam(length=L, mass_per_length=m, EI=EI, modes={"y": 1})
+    equivalent = lumped(fa.Arm(name="one", links=[fa.Link(name="a", body=beam)]), 20)
+    exact = 1.8751040687**2 * np.sqrt(EI / (m * L**4))
+    assert equivalent.frequencies[0, 0] == pytest.approx(exact, rel=1e-6)
+    assert equivalent.frequencies[2, 0] == pytest.approx(exact, rel=1e-3)
+
+
+def test_the_statement_has_the_error_and_what_is_left_out():
+    equivalent = lumped(fa.load("industrial-arm"), 2)
+    text = "\n".join(equivalent.statement)
+    assert "friction, backlash of the drive left out; the input is the torque" in text
+    assert f"{100 * equivalent.frequency_error:+.2g} %" in text
+    rigid = lumped(fa.load("rigid-two-link"))
+    assert rigid.frequency_error == 0.0 and "nothing oscillates" in rigid.statement[1]
+
+
+def test_damping_of_the_material_and_of_modes_goes_into_the_hinges():
+    beam = fa.Beam(length=1.0, mass=1.0, EI=9.0, modes={"y": 2}, tau=1e-3)
+    arm = fa.Arm(name="one", links=[fa.Link(name="a", body=beam)])
+    joint = lumped(arm, 3).joints[1]
+    assert joint.damping == pytest.approx(1e-3 * joint.stiffness)
+    ratio = fa.Arm(name="one", links=[fa.Link(name="a", body=beam.replace(tau=0.0, damping=0.02))])
+    joint, omega = lumped(ratio, 3).joints[1], fa.Model(ratio).frequencies(np.zeros(3))[0]
+    assert joint.damping == pytest.approx(2 * 0.02 / omega * joint.stiffness)
+
+
+@pytest.mark.parametrize(
+    ("arm", "segments", "said"),
+    [
+        ("theodore-ghosal", 4, "Telescope; a lumped equivalent has Revolute, Prismatic and Fixed"),
+        ("canadarm", 0, "segments"),
+        ("canadarm", 1000, "segments"),
+    ],
+)
+def test_what_cannot_be_lumped_is_refused_in_a_line(arm, segments, said):
+    with pytest.raises(fa.DescriptionError, match=said):
+        lumped(fa.load(arm), segments)
+
+
+def test_bodies_springs_and_couplings_that_cannot_be_are_refused():
+    arm = fa.load("rigid-two-link")
+    names = [link.name for link in arm.links]
+    coupled = arm.replace(couplings=[fa.Coupling(links=names, matrix=[[1.0, 0.0], [1.0, 1.0]])])
+    with pytest.raises(fa.DescriptionError, match="couplings are given"):
+        lumped(coupled)
+    with pytest.raises(fa.DescriptionError, match="arm is 3"):
+        lumped(3)
+    spring = fa.Spring(cubic=5.0)
+    joint = fa.Revolute(rotor_inertia=0.1, drive=fa.Drive(spring=spring))
+    with pytest.raises(fa.DescriptionError, match="must be positive: a lumped equivalent has linear springs"):
+        lumped(fa.Arm(name="one", links=[fa.Link(name="a", joint=joint, body=arm.links[0].body)]))
+
+
+# -- MuJoCo ------------------------------------------------------------------------------------------------------------
+
+
+def of_mujoco(equivalent, text, q, qd, u):
+    """Acceleration and place of the tip as MuJoCo has them, and its frequencies' matrices."""
+    model = mujoco.MjModel.from_xml_string(text)
+    data, arm = mujoco.MjData(model), equivalent.arm
+    first = 6 * arm.free
+    names = [name for name in arm.velocities if not name.startswith("base.")]
+    v = [*range(first), *(int(model.joint(name).dofadr[0]) for name in names)]
+    places = [*range(7 * arm.free), *(int(model.joint(name).qposadr[0]) for name in names)]
+    T = np.eye(len(v))
+    if arm.free:  # a free joint's velocity there is along the world's axes
+        T[:3, :3] = Rotation.from_quat(q[3:7], scalar_first=True).as_matrix()
+    data.qpos[places], data.qvel[v] = q, T @ qd
+    data.qfrc_applied[v] = T @ (equivalent.model.input_matrix(q) @ u)
+    mujoco.mj_forward(model, data)
+    turned = np.zeros(len(v))
+    if arm.free:
+        turned[:3] = T[:3, :3] @ np.cross(qd[3:6], qd[:3])
+    return T.T @ (data.qacc[v] - turned), data.site("tip").xpos
+
+
+@pytest.mark.parametrize("name", ["subudhi-morris-elastic", "spatial-6r", "canadarm-free", "tapered"])
+def test_mujoco_moves_the_file_as_we_move_the_equivalent(name):
+    equivalent = lumped(tapered() if name == "tapered" else fa.load(name), 2)
+    text = mjcf.written(equivalent)
+    assert "raised" not in text
+    for seed in range(3):
+        q, qd, u = state(equivalent, seed)
+        theirs, tip = of_mujoco(equivalent, text, q, qd, u)
+        ours = equivalent.model.forward_dynamics(q, qd, u)
+        assert np.abs(theirs - ours).max() < MATCH * np.abs(ours).max()
+        assert tip == pytest.approx(equivalent.model.tip(q)[:3, 3], abs=1e-12)
+
+
+def test_actuators_of_the_file_drive_what_ours_do():
+    equivalent = lumped(fa.load("subudhi-morris-elastic"), 2)
+    model = mujoco.MjModel.from_xml_string(mjcf.written(equivalent))
+    data = mujoco.MjData(model)
+    for name, value in zip(equivalent.source.inputs, (0.3, -0.2), strict=True):
+        data.actuator(name).ctrl[0] = value
+    mujoco.mj_forward(model, data)
+    u = np.zeros(len(equivalent.arm.inputs))
+    u[list(equivalent.drives)] = 0.3, -0.2
+    q = np.array(equivalent.arm.rest)
+    ours = equivalent.model.forward_dynamics(q, 0 * q, u)
+    theirs = [data.joint(name).qacc[0] for name in equivalent.arm.velocities]
+    assert theirs == pytest.approx(ours, rel=MATCH, abs=MATCH * np.abs(ours).max())
+
+
+def test_the_file_is_well_formed_and_says_what_it_is():
+    text = mjcf.mjcf(tapered(), 2)
+    root = ElementTree.fromstring(text)
+    assert root.get("model") == "tapered <&> -- branched"
+    said = " ".join(entry.get("data") for entry in root.iter("text"))
+    assert f"{100 * lumped(tapered(), 2).frequency_error:+.2g} %" in said
+    bodies = {body.get("name") for body in root.iter("body")}
+    assert bodies == {"a", "a_1y", "a_2y", "b", "c", "d", "d_1z", "d_2z", "d.motor"}
+    mass = sum(float(x.get("mass")) for body in root.iter("body") for x in body.findall("inertial"))
+    model = fa.Model(tapered().rigid())
+    total = sum(m for m in [link.body.total_mass for link in model.arm.links]) + 0.5 + 0.4 + 0.1 + 0.3
+    assert mass == pytest.approx(total, rel=1e-9)
+
+
+def test_inertia_that_mujoco_does_not_take_is_raised_and_said():
+    text = mjcf.mjcf(fa.load("industrial-arm"), 4)
+    assert re.search(r"moments of inertia are raised.* of upper_4z", text)
+    assert mujoco.MjModel.from_xml_string(text).nv > 6
+
+
+def absolute():
+    rigid = fa.Rigid(length=1.0, mass=1.0)
+    joint = fa.Revolute(rotor="absolute", rotor_inertia=0.1)
+    return fa.Arm(name="two", links=[fa.Link(name=name, joint=joint, body=rigid) for name in "ab"])
+
+
+@pytest.mark.parametrize("script", [mjcf.mjcf, exudyn.exudyn_script])
+def test_absolute_rotors_on_links_are_refused_but_not_on_the_ground(script):
+    with pytest.raises(fa.DescriptionError, match="link 'b': joint.rotor is 'absolute'"):
+        script(absolute())
+    script(absolute().replace(links=absolute().links[:1]))
+
+
+# -- Exudyn ------------------------------------------------------------------------------------------------------------
+
+
+def numbers(text):
+    """The script's tables by name; nothing of it is run."""
+    found = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign):
+            found[node.targets[0].id] = ast.literal_eval(node.value)
+    return found
+
+
+def kinetic_energy(tables, q, qd):
+    """Of the rigid tree in the tables, by the frames' motion."""
+    n, energy = len(tables["JOINTS"]), 0.0
+    frames = []
+    for i in range(n):
+        parent = tables["PARENTS"][i]
+        R, p, w, v = frames[parent] if parent >= 0 else (np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3))
+        d = R @ np.array(tables["OFFSETS"][i])
+        Rj = R @ np.array(tables["ROTATIONS"][i])
+        z = Rj[:, 2]
+        if tables["TURNS"][i]:
+            turned, pj, wj, vj = (
+                Rj @ Rotation.from_rotvec([0, 0, q[i]]).as_matrix(),
+                p + d,
+                w + z * qd[i],
+                v + np.cross(w, d),
+            )
+        else:
+            d = d + z * q[i]
+            turned, pj, wj, vj = Rj, p + d, w, v + np.cross(w, d) + z * qd[i]
+        frames.append((turned, pj, wj, vj))
+        c = turned @ np.array(tables["CENTERS"][i])
+        speed, spin = vj + np.cross(wj, c), turned.T @ wj
+        energy += 0.5 * tables["MASSES"][i] * speed @ speed + 0.5 * spin @ np.array(tables["INERTIAS"][i]) @ spin
+    energy += 0.5 * np.array(tables["ROTORS"]) @ qd[:n] ** 2
+    energy += 0.5 * sum(rotor * rate**2 for (_, rotor, _, _), rate in zip(tables["MOTORS"], qd[n:], strict=True))
+    tip = frames[tables["TIP_LINK"]]
+    return energy, tip[1] + tip[0] @ np.array(tables["TIP"])
+
+
+@pytest.mark.parametrize("name", ["subudhi-morris-elastic", "tapered"])
+def test_the_tables_of_exudyns_script_have_our_energies_and_tip(name):
+    equivalent = lumped(tapered() if name == "tapered" else fa.load(name), 2)
+    tables = numbers(exudyn.written(equivalent))
+    order = [*(f"{name}.joint" for name in tables["JOINTS"])]
+    order += [f"{tables['JOINTS'][j]}.motor" for j, *_ in tables["MOTORS"]]
+    places = [equivalent.arm.velocities.index(name) for name in order]
+    q, qd, _ = state(equivalent, 5)
+    kinetic, potential = equivalent.model.energy(q, qd)
+    energy, tip = kinetic_energy(tables, q[places], qd[places])
+    assert energy == pytest.approx(kinetic, rel=1e-10)
+    assert tip == pytest.approx(equivalent.model.tip(q)[:3, 3], abs=1e-12)
+    n = len(tables["JOINTS"])
+    wound = 0.5 * np.array(tables["STIFFNESS"]) @ (q[places][:n] - tables["REST"]) ** 2
+    wound += sum(
+        0.5 * k * (q[places][j] - x) ** 2 for (j, _, k, _), x in zip(tables["MOTORS"], q[places][n:], strict=True)
+    )
+    weightless = fa.Model(equivalent.arm.replace(gravity=(0.0, 0.0, 0.0)))
+    assert wound == pytest.approx(weightless.energy(q, qd)[1], rel=1e-10)
+    lost = np.zeros(n + len(tables["MOTORS"]))
+    lost[:n] = np.array(tables["DAMPING"]) * qd[places][:n]
+    for i, (j, _, _, d) in enumerate(tables["MOTORS"]):
+        slip = d * (qd[places][j] - qd[places][n + i])
+        lost[j] += slip
+        lost[n + i] -= slip
+    assert lost == pytest.approx(equivalent.model.damping_force(q, qd)[places], abs=1e-12)
+    driven = [
+        order[p] if p >= 0 else f"{tables['JOINTS'][tables['MOTORS'][-1 - p][0]]}.motor" for p in tables["DRIVEN"]
+    ]
+    assert tuple(driven) == tuple(tables["INPUTS"]) == equivalent.source.inputs
+
+
+def test_a_free_base_and_a_tip_that_stands_still_are_refused():
+    with pytest.raises(fa.DescriptionError, match="the base is free; for Exudyn's tree it must be held"):
+        exudyn.exudyn_script(fa.load("canadarm-free"))
+    rigid = fa.Rigid(length=1.0, mass=1.0)
+    post = fa.Link(name="post", joint=fa.Fixed(), body=rigid)
+    links = [post, fa.Link(name="a", body=rigid, parent="base")]
+    with pytest.raises(fa.DescriptionError, match="nothing moves its tip"):
+        exudyn.exudyn_script(fa.Arm(name="odd", links=links, tip="post"))
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_writes_both(tmp_path):
+    files = [tmp_path / "arm.xml", tmp_path / "arm.py"]
+    options = ["--mjcf", str(files[0]), "--exudyn", str(files[1]), "--segments", "2"]
+    result = CliRunner().invoke(app, ["export", "canadarm", *options])
+    assert result.exit_code == 0, result.output
+    arm = fa.load("canadarm")
+    assert files[0].read_text() == mjcf.mjcf(arm, 2)
+    assert files[1].read_text() == exudyn.exudyn_script(arm, 2)
