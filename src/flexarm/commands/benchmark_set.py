@@ -1,5 +1,6 @@
 """The public set of problems: benchmark-set."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +24,12 @@ class Action(StrEnum):
     SCORE = "score"
 
 
-TAKES = {Action.LIST: "nothing", Action.SHOW: "a PROBLEM", Action.EXPORT: "a FOLDER", Action.SCORE: "a PROBLEM and a FILE"}
+TAKES = {
+    Action.LIST: "nothing",
+    Action.SHOW: "a PROBLEM",
+    Action.EXPORT: "a FOLDER",
+    Action.SCORE: "a PROBLEM and a FILE",
+}
 """What each action takes; as many as are in capitals."""
 
 
@@ -38,8 +44,8 @@ def benchmark_set(
         Action,
         typer.Argument(
             metavar="[ACTION]",
-            help="list; show PROBLEM: in words and numbers; export FOLDER: all of them; score PROBLEM FILE: a tool's CSV "
-            "file against the converged trajectory.",
+            help="list; show PROBLEM: in words and numbers; export FOLDER: all of them; score PROBLEM FILE: a tool's "
+            "CSV file against the converged trajectory.",
         ),
     ] = Action.LIST,
     what: Annotated[
@@ -59,6 +65,7 @@ def benchmark_set(
     given = [each for each in (what, file) if each is not None]
     if len(given) != sum(word.isupper() and len(word) > 1 for word in TAKES[action].split()):
         raise DescriptionError(f"benchmark-set {action}: takes {TAKES[action]}; given are {len(given)}")
+    shown: Callable[[dict[str, Any]], None]
     if action == Action.LIST:
         found = _list()
         shown = _show_list
@@ -139,5 +146,5 @@ def _show_score(scored: "Score") -> None:
         errors = (f"{each.error:.3g}", f"{each.at:g}", f"{each.rms:.3g}", f"{each.relative:.3g}")
         drawn.add_row(head, *errors, f"{each.uncertainty:.1g}")
     say(drawn)
-    worst, count = scored.worst, sum(each.agrees for each in scored.columns)
-    say(f"\nworst: {worst.name}, {worst.relative:.3g} of its size; {count} of {len(scored.columns)} within the uncertainty")
+    worst, count = scored.worst, f"{sum(each.agrees for each in scored.columns)} of {len(scored.columns)}"
+    say(f"\nworst: {worst.name}, {worst.relative:.3g} of its size; {count} within the uncertainty")
