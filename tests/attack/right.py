@@ -255,6 +255,8 @@ NAMED = {
 }
 
 PARTICULAR = {
+    "export_law.controller": lambda c: control.Sampled(pd(c), 1e-4),
+    "export_law.sensors": lambda c: (),
     "shaper.controller": lambda c: LEFT_OUT,
     "shaper.q": lambda c: c.q,
     "shaper.modes": lambda c: 1,
