@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-browser quick check bench attack kills tools browser assets docs docs-serve gallery clean
+.PHONY: demo test test-browser quick check bench attack kills tools browser assets docs docs-serve gallery problems dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -62,6 +62,38 @@ browser:
 assets:
 	cd assets && npm ci --no-audit --no-fund && node build.mjs
 
+# The converged trajectories of the public set of problems, anew: half an hour.
+problems: .venv/.ready-peers .venv/.ready-dev
+	$(BIN)/python -m benchmarks.problem_set
+
+# Wheel and sdist, in dist; built twice they have the same bytes.
+dist: .venv/.ready-dev
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -d dist
+
+# What an installation consists of, as CycloneDX says it: build/sbom.json, of an environment with the wheel and nothing else.
+sbom: dist .venv/.ready-release
+	rm -rf build/sbom && $(PYTHON) -m venv --without-pip build/sbom
+	$(BIN)/python -m pip --python build/sbom/bin/python install -q --disable-pip-version-check -c constraints.txt dist/*.whl
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o build/sbom.json build/sbom/bin/python
+
+# A choice of the tests with the lowest versions that pyproject.toml allows, and with the newest there are, by the
+# oldest and the newest Python: `make versions OLDEST=python3.11 NEWEST=python3.13`.
+OLDEST ?= $(PYTHON)
+NEWEST ?= $(PYTHON)
+CHOICE := tests/test_arm.py tests/test_cli.py tests/test_control_linear.py tests/test_implicit.py tests/test_results.py \
+	tests/test_simulate.py tests/test_symbolic.py
+versions: .venv/.ready-release
+	$(MAKE) versions-of WHICH=lowest-direct WITH=$(OLDEST)
+	$(MAKE) versions-of WHICH=highest WITH=$(NEWEST)
+
+# Warnings of others' packages are none of ours: those that are newer than constraints.txt, or older, may warn.
+versions-of:
+	rm -rf build/$(WHICH) && $(WITH) -m venv --without-pip build/$(WHICH)
+	$(BIN)/uv pip install -q --python build/$(WHICH)/bin/python --resolution $(WHICH) -r pyproject.toml
+	$(BIN)/uv pip install -q --python build/$(WHICH)/bin/python hypothesis pytest
+	PYTHONPATH=src:. build/$(WHICH)/bin/python -m pytest -q -o filterwarnings=default --disable-warnings $(CHOICE)
+
 clean:
 	rm -rf .venv assets/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -78,6 +110,10 @@ clean:
 
 .venv/.ready-docs: .venv/.ready
 	$(PIP) -e ".[docs]"
+	touch $@
+
+.venv/.ready-release: .venv/.ready
+	$(PIP) -e ".[release]"
 	touch $@
 
 # Exudyn (peers) has no wheel for some systems: its rows then say so.

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -59,7 +60,7 @@ keep = ["peak"]
 """
 GIVEN = {"ARM": "arm.toml", "SCENARIO": "push.toml", "SCENARIO...": "push.toml", "[PAPER]": "mohan-saha"}
 GIVEN |= {"RESULT...": "push.toml", "ARM_OR_SCENARIO": "arm.toml", "STUDY": "study.toml", "[SEARCH]...": "canadarm"}
-GIVEN |= {"NAME": "mine"}
+GIVEN |= {"NAME": "mine", "[ACTION]": "score", "[PROBLEM]": "rigid-chain-3", "[CSV]": "motion.csv"}
 """What a new kind of argument is here has to be said here."""
 OWN = {"stability": {"SCENARIO": "held.toml"}, "optimize": {"SCENARIO": "quickest.toml"}}
 """Commands that want another."""
@@ -75,6 +76,8 @@ def files(tmp_path, monkeypatch):
     given = {"arm": ARM, "push": PUSH, "held": HELD, "quickest": QUICKEST, "failing": FAILING, "study": STUDY}
     for name, text in given.items():
         (tmp_path / f"{name}.toml").write_text(text)
+    converged = resources.files("flexarm.problems") / "set" / "rigid-chain-3" / "trajectory.csv"
+    (tmp_path / "motion.csv").write_bytes(converged.read_bytes())
     return tmp_path
 
 

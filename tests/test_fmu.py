@@ -521,6 +521,7 @@ def test_two_signals_with_one_name_are_refused(tmp_path):
     ("given", "message"),
     [
         ({"version": "1.0"}, 'export_fmu: version is \'1.0\'; it must be "2.0" or "3.0"'),
+        ({"version": np.zeros(2)}, "export_fmu: version is array"),
         ({"step": 0.0}, "export_fmu: step is 0.0 s; it must be positive"),
         ({"tolerance": -1.0}, "export_fmu: tolerance is -1.0; it must be zero or positive"),
         ({"binary": "yes"}, "export_fmu: binary is 'yes'; it must be true or false"),

@@ -27,7 +27,7 @@ from flexarm.native import cuda, nvptx, ptxas
 from flexarm.native.program import instructions
 from flexarm.native.translate import ir_of
 from flexarm.simulation import gpu, gpu_states
-from flexarm.simulation.feedback import integrand
+from flexarm.simulation.feedback import continuous, integrand
 from flexarm.simulation.gpu_states import evaluate_on_gpu
 from flexarm.simulation.layout import Layout
 
@@ -468,6 +468,18 @@ def test_the_assembler_takes_it_and_nothing_is_called(planar, real, entry, arch)
     assert found.resident(nvptx.THREADS) >= nvptx.THREADS
     if real == "float":  # an arm of two links with two modes each fits into registers
         assert (found.stores, found.loads) == (0, 0)
+
+
+@pytest.mark.parametrize("real", REALS)
+def test_the_assembler_takes_a_law_in_the_kernel(planar, real):
+    drive = continuous(JointPD(slew(0.01), 5.0, 2.0), planar)
+    how = drive.in_lanes(planar)
+    layout = Layout.of(planar, len(drive.memory))
+    text = cuda.text(*gpu.program(integrand(planar, "state_rate", layout.memory), layout, real, how.source), real)
+    assert not re.search(r"\.func|\bcall\b|\.extern", text)
+    assert ("f64" in text) == (real == "double")
+    (found,) = ptxas.resources(text)
+    assert found.name == "runs"
 
 
 def test_arrays_of_a_thread_are_its_own_and_those_of_states_lie_side_by_side(planar):

@@ -72,16 +72,16 @@ def test_the_checker_finds_nothing_either(given):
     check_env(made(**given))
 
 
-@pytest.mark.parametrize("wrong", ["seed", "space", "reuse"])
+@pytest.mark.parametrize("wrong", ["seed", "space", "reward"])
 def test_the_checker_finds_what_is_wrong(wrong, monkeypatch):
     env = made(sensors=NOISY)
     if wrong == "seed":
         monkeypatch.setattr(type(env), "np_random", property(lambda self: np.random.default_rng()))
     if wrong == "space":
         env.observation_space = gymnasium.spaces.Box(-1e-9, 1e-9, env.observation_space.shape)
-    if wrong == "reuse":
-        kept, step = np.zeros(env.observation_space.shape), type(env).step
-        monkeypatch.setattr(type(env), "step", lambda self, a: (kept, *step(self, a)[1:]))
+    if wrong == "reward":
+        step = type(env).step
+        monkeypatch.setattr(type(env), "step", lambda self, a: (step(self, a)[0], np.nan, *step(self, a)[2:]))
     with pytest.raises((AssertionError, UserWarning)):
         check_env(env)
 

@@ -23,7 +23,12 @@ class Action(StrEnum):
     SCORE = "score"
 
 
-TAKES = {Action.LIST: "nothing", Action.SHOW: "a PROBLEM", Action.EXPORT: "a FOLDER", Action.SCORE: "a PROBLEM and a FILE"}
+TAKES = {
+    Action.LIST: "nothing",
+    Action.SHOW: "a PROBLEM",
+    Action.EXPORT: "a FOLDER",
+    Action.SCORE: "a PROBLEM and a FILE",
+}
 """What each action takes; as many as are in capitals."""
 
 
@@ -38,8 +43,8 @@ def benchmark_set(
         Action,
         typer.Argument(
             metavar="[ACTION]",
-            help="list; show PROBLEM: in words and numbers; export FOLDER: all of them; score PROBLEM FILE: a tool's CSV "
-            "file against the converged trajectory.",
+            help="list; show PROBLEM: in words and numbers; export FOLDER: all of them; score PROBLEM FILE: a tool's "
+            "CSV file against the converged trajectory.",
         ),
     ] = Action.LIST,
     what: Annotated[
@@ -139,5 +144,7 @@ def _show_score(scored: "Score") -> None:
         errors = (f"{each.error:.3g}", f"{each.at:g}", f"{each.rms:.3g}", f"{each.relative:.3g}")
         drawn.add_row(head, *errors, f"{each.uncertainty:.1g}")
     say(drawn)
-    worst, count = scored.worst, sum(each.agrees for each in scored.columns)
-    say(f"\nworst: {worst.name}, {worst.relative:.3g} of its size; {count} of {len(scored.columns)} within the uncertainty")
+    worst, count = scored.worst, f"{sum(each.agrees for each in scored.columns)} of {len(scored.columns)}"
+    say(
+        f"\nworst: {worst.name}, {worst.relative:.3g} of its size; {count} of {len(scored.columns)} within the uncertainty"
+    )

@@ -33,7 +33,7 @@ def optimize(
     browser: Annotated[bool, typer.Option(help="Open the page, where there is a browser.")] = True,
     json: Json = False,
 ) -> None:
-    """Find the optimal motion that a scenario's reference asks for.
+    """Find the optimal motion that a scenario asks for.
 
     How long it takes, beside the rigid arm's; where it ends, and what it leaves ringing; which limits hold it up. A
     motion that has been found is kept, and told at once the next time.

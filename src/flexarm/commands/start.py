@@ -28,7 +28,7 @@ def list_(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the bundled arms, scenarios and studies, or search them."""
+    """List bundled arms, scenarios and studies, or search them."""
     words = [word.casefold() for word in search or []]
     everything = _everything()
     asked = {kind for kind, one in KINDS.items() if {kind, one} & {*words}}

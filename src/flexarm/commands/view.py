@@ -28,7 +28,7 @@ def view(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page, where there is a browser.")] = True,
 ) -> None:
-    """Show results in the browser, on one page in which they move.
+    """Show results in the browser, on one page that moves.
 
     With plots; several results lie over each other.
     """

@@ -1,4 +1,4 @@
-"""A public set of problems: described in words and numbers, with converged trajectories against which files are scored."""
+"""A public set of problems, in words and numbers, with converged trajectories against which files are scored."""
 
 from flexarm.problems.described import Problem, names, problem
 from flexarm.problems.exported import export

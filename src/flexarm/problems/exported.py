@@ -13,8 +13,8 @@ from flexarm.problems.described import COMMON, FILES, SOLUTIONS, folder, names, 
 def export(path: str | PathLike[str]) -> list[Path]:
     """Write the whole set into a folder, which is made; what is returned are the files.
 
-    A page of words and numbers, the arm, the scenario, the converged trajectory and its uncertainty of each problem, the
-    licence, `score.py` that scores a CSV file with Python alone, and the checksums of all of them (`sha256sum -c`).
+    A page of words and numbers, the arm, the scenario, the converged trajectory and its uncertainty of each problem;
+    the licence, `score.py` that scores a CSV file with Python alone, the checksums of all of them (`sha256sum -c`).
 
     Raises `DescriptionError` where the folder cannot be written.
     """

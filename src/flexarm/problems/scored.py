@@ -21,9 +21,9 @@ class Score:
     problem : str
     file : str
     columns : tuple of Column
-        In the order of the file: `name`, `unit`, largest `error` and the time `at` which it is, `rms` error, `size` (how
-        far the column moves), `relative` (error over size), `uncertainty` of the converged trajectory, and whether it
-        `agrees` within that.
+        In the order of the file: `name`, `unit`, largest `error` and the time `at` which it is, `rms` error, `size`
+        (how far the column moves), `relative` (error over size), `uncertainty` of the converged trajectory, and whether
+        it `agrees` within that.
     """
 
     problem: str
@@ -39,8 +39,8 @@ class Score:
 def score(name: str, path: str | PathLike[str]) -> Score:
     """How far a CSV file is from the converged trajectory of a problem.
 
-    The first line names the columns with their units, `time [s],tip.x [m],upper.joint [rad]`: the time, and as many of the
-    problem's columns as there are, in any order. Rows come in the order of time; every time of the problem must be
+    The first line names the columns with their units, `time [s],tip.x [m],upper.joint [rad]`: the time, and as many of
+    the problem's columns as there are, in any order. Rows come in the order of time; every time of the problem must be
     there, and others are passed over. Of a quaternion and its negative the nearer is taken.
 
     Raises `DescriptionError`, one line that begins with the file's name: wrong columns, units, times, numbers.

@@ -3,8 +3,9 @@
     python score.py PROBLEM FILE.csv
 
 `PROBLEM` is the problem's folder, with `trajectory.csv` and `converged.toml`. The first line of `FILE.csv` names the
-columns with their units, `time [s],tip.x [m],upper.joint [rad]`: the time, and as many of the problem's columns as there
-are, in any order. Rows come in the order of time; every time of the problem must be there, and others are passed over.
+columns with their units, `time [s],tip.x [m],upper.joint [rad]`: the time, and as many of the problem's columns as
+there are, in any order. Rows come in the order of time; every time of the problem must be there, and others are
+passed over.
 
 This file is the whole of it: `flexarm benchmark-set score` calls it, and `flexarm benchmark-set export` copies it.
 """
@@ -15,6 +16,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -73,7 +75,7 @@ class Column:
 
     @property
     def relative(self) -> float:
-        """The largest error as a share of the size; infinite where the column stays where it is and the error is not 0."""
+        """The largest error as a share of the size; infinite where the column rests and the error is not 0."""
         if self.size:
             return self.error / self.size
         return math.inf if self.error else 0.0
@@ -117,7 +119,7 @@ def _table(lines: Iterator[list[str]]) -> Table:
         raise Wrong(f"column 'time' is in [{named[place][1]}]; it must be in [s]")
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     times = columns[place]
-    for number, (before, after) in enumerate(zip(times, times[1:], strict=False), 3):
+    for number, (before, after) in enumerate(pairwise(times), 3):
         if not after > before:
             raise Wrong(f"the time in row {number} is {after:g} s and in the one before {before:g} s; it must increase")
     others = [i for i in range(len(names)) if i != place]

@@ -1,7 +1,8 @@
 """Runs of an ensemble on a graphics processor: fixed steps of the classical Runge-Kutta method, one run a thread.
 
-What a run is to do is known before it begins: u depends on the time alone, which goes in equal steps from one time of
-the result, or jump of u, to the next. So u is laid out beforehand, at the times at which the method asks for it.
+When a run asks for what is known before it begins: the time goes in equal steps from one time of the result, or jump
+of u, to the next. So u is laid out beforehand where it follows from the time; where it follows from the state, too, its
+law stands in the kernel before the rates.
 """
 
 from collections.abc import Sequence
