@@ -206,10 +206,22 @@ def test_long_lists_in_pieces_are_the_list():
     ("wrong", "message"),
     [
         (lambda to: fa.export_c("arm", to), "export_c: model is 'arm'; it must be a Model"),
-        (lambda to: fa.export_c(model_of("planar"), to, "half"), "C: real is 'half'; it must be double or float"),
+        (
+            lambda to: fa.export_c(model_of("planar"), to, "half"),
+            "export_c: real is 'half'; it must be double or float",
+        ),
         (
             lambda to: fa.export_c(model_of("planar"), to, sensors=[fa.Encoder(coordinate="x")]),
             "unknown coordinate 'x'",
+        ),
+        (
+            lambda to: fa.export_c(model_of("planar"), to, ["double"]),
+            "export_c: real is ['double']; it must be double or float",
+        ),
+        (lambda to: fa.export_c(model_of("planar"), to, sensors=np.ones(2)), "export_c: sensors is "),
+        (
+            lambda to: fa.export_law(None, model_of("planar"), to),
+            "export_law: controller is None; it must be a Sampled",
         ),
         (lambda to: fa.export_c(model_of("planar"), 7), "path is of type int; it must be the name of a file"),
         (

@@ -255,6 +255,8 @@ NAMED = {
 }
 
 PARTICULAR = {
+    "export_law.controller": lambda c: control.Sampled(pd(c), 1e-4),
+    "export_law.sensors": lambda c: (),
     "export_fmu.version": lambda c: "2.0",
     "export_fmu.binary": lambda c: False,
     "export_fmu.s0": lambda c: LEFT_OUT,

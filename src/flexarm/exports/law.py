@@ -17,7 +17,8 @@ from flexarm.closed_forms.formats.c import DIFFERS, listed
 from flexarm.closed_forms.formats.program import Program
 from flexarm.errors import DescriptionError
 from flexarm.exports.library import CLOSE, CMAKE, array
-from flexarm.exports.source import Real, Written, c_sources, literal
+from flexarm.exports.programs import checked_sensors
+from flexarm.exports.source import Real, Written, c_sources, check_real, literal
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model, Sensor
 from flexarm.sensors import coordinate_unit, outputs
@@ -129,6 +130,8 @@ def c_law(controller: Sampled, model: Model, real: Real = "double", sensors: Seq
     with refused("export_law"):
         checked_instance(controller, Sampled, "controller")
         checked_instance(model, Model, "model")
+    check_real("export_law", real)
+    sensors = checked_sensors("export_law", sensors)
     feedback = controller.feedback(model)
     if feedback.function is not None:
         raise DescriptionError(f"export_law: controller {feedback.name} is Python; a law in C must be an expression")

@@ -12,8 +12,8 @@ import numpy as np
 from flexarm.checks import checked_instance, refused
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.c import DIFFERS, listed
-from flexarm.exports.programs import Exported, library, sizes, state
-from flexarm.exports.source import Real, Written, c_sources, in_reals, signature
+from flexarm.exports.programs import Exported, checked_sensors, library, sizes, state
+from flexarm.exports.source import Real, Written, c_sources, check_real, in_reals, signature
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model, Sensor
 
@@ -116,6 +116,8 @@ def c_library(model: Model, real: Real = "double", sensors: Sequence[Sensor] = (
     """The texts of `export_c`, by the names of their files."""
     with refused("export_c"):
         checked_instance(model, Model, "model")
+    check_real("export_c", real)
+    sensors = checked_sensors("export_c", sensors)
     name = identifier(model.arm)
     found = library(model, sensors)
     title = f"{model.arm.name}: its mechanics"

@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.analysis.floating import tip_jacobian
 from flexarm.attitude import configuration, local
+from flexarm.checks import Fault, refused, shown
 from flexarm.closed_forms.formats.program import Program
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor
@@ -59,6 +60,14 @@ class Exported:
 
     program: Program
     native: Callable[[dict[str, Array]], dict[str, Array]]
+
+
+def checked_sensors(where: str, sensors: object) -> list[Sensor]:
+    """The sensors, none or some, in a list or a tuple; raises `DescriptionError` for anything else."""
+    with refused(where):
+        if not isinstance(sensors, list | tuple):
+            raise Fault("sensors", f"is {shown(sensors)}; it must be a list of sensors")
+    return list(sensors)
 
 
 def library(model: Model, sensors: Sequence[Sensor] = ()) -> list[Exported]:

@@ -11,7 +11,7 @@ from flexarm import escape
 from flexarm.checks import checked_instance, refused
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.matlab import MATLAB, matlab
-from flexarm.exports.programs import measured, quantity, sizes
+from flexarm.exports.programs import checked_sensors, measured, quantity, sizes
 from flexarm.exports.source import c_sources
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model, Sensor
@@ -143,6 +143,7 @@ def simulink(model: Model, sensors: Sequence[Sensor] = ()) -> dict[str, str]:
     """The texts of `export_simulink`, by the names of their files."""
     with refused("export_simulink"):
         checked_instance(model, Model, "model")
+    sensors = checked_sensors("export_simulink", sensors)
     name = identifier(model.arm)
     plant = f"{name}_plant"
     found = [quantity(model, "energy"), quantity(model, "state_rate")] + ([measured(model, sensors)] if sensors else [])

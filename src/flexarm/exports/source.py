@@ -120,9 +120,8 @@ def c_sources(
         When a name is no identifier or is there twice, parameters differ, C has no way to write an operation, or a
         number is too large for float.
     """
+    check_real("C", real)
     with refused("C"):
-        if real not in REALS:
-            raise Fault("real", f"is {shown(real)}; it must be {choices(*REALS)}")
         if not isinstance(name, str) or not IDENTIFIER.fullmatch(name) or name in C.reserved:
             raise Fault("name", f"is {shown(name)}; it must be a letter, then letters, digits and _, and no word of C")
     names = [program.name for program in programs]
@@ -155,6 +154,13 @@ def c_sources(
     )
     texts = {f"{name}.h": header, f"{name}.c": code}
     return {file: re.sub(r"\n{3,}", "\n\n", text) for file, text in texts.items()}
+
+
+def check_real(where: str, real: object) -> None:
+    """Raise `DescriptionError` for what is neither double nor float."""
+    with refused(where):
+        if not isinstance(real, str) or real not in REALS:
+            raise Fault("real", f"is {shown(real)}; it must be {choices(*REALS)}")
 
 
 def _shared(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
