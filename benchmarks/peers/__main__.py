@@ -44,7 +44,7 @@ PAGE = report.ROOT / "docs" / "understand" / "contest.md"
 BEGIN, END = "<!-- written by make contest -->", "<!-- end of what make contest wrote -->"
 TRIED, REPEATS = 2, 5
 """So many of the cheapest settings that are exact enough are run in turn, so often."""
-SLOW, MANY = 0.3, 2.0
+SLOW, MANY = 0.15, 2.0
 """Seconds, of the clock and of the processor, after which a series is not refined; of a thousand runs."""
 
 ENOUGH, RESTS = 0.1, 0.02
