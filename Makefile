@@ -80,7 +80,7 @@ dist: .venv/.ready-dev
 sbom: dist .venv/.ready-release
 	rm -rf build/sbom && $(PYTHON) -m venv --without-pip build/sbom
 	$(BIN)/python -m pip --python build/sbom/bin/python install -q --disable-pip-version-check -c constraints.txt dist/*.whl
-	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o build/sbom.json build/sbom/bin/python
+	$(BIN)/cyclonedx-py environment --output-reproducible -o build/sbom.json build/sbom/bin/python
 
 # A choice of the tests with the lowest versions that pyproject.toml allows, and with the newest there are, by the
 # oldest and the newest Python: `make versions OLDEST=python3.11 NEWEST=python3.13`.

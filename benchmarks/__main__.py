@@ -7,6 +7,7 @@ from rich.console import Console
 
 from benchmarks import (
     beside,
+    c_library,
     choice,
     closed_forms,
     closed_loops,
@@ -32,6 +33,7 @@ from benchmarks import (
 )
 
 SUBJECTS = {
+    "c": c_library.measure,
     "counts": counts.measure,
     "evaluation": evaluation.measure,
     "parameters": parameters.measure,

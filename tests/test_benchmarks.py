@@ -4,13 +4,14 @@ import sys
 from dataclasses import replace
 from itertools import pairwise
 from threading import Event
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import xarray
 
 import flexarm as fa
-from benchmarks import arms, beside, exudyn_models, motions, report, settling, trees, work_precision
+from benchmarks import arms, beside, environments, exudyn_models, motions, report, settling, trees, work_precision
 from benchmarks.report import Table
 from benchmarks.work_precision import Point, needed
 from flexarm.native.program import operations
@@ -232,3 +233,20 @@ def test_a_search_that_takes_too_long_is_interrupted_and_said_to_be(monkeypatch)
     case = motions.CASES["two masses"]
     with pytest.raises(fa.FlexarmError, match=r"nothing after 0.2 s"):
         motions.fastest(fa.Model(case.arm()), case)
+
+
+@pytest.mark.parametrize("name", environments.ARMS)
+def test_the_chain_beside_an_environment_has_its_mass_its_length_and_its_stiffness(name):
+    """As many hinges as the arm has coordinates; a moment at the tip turns it as far as the beams, in their limit."""
+    arm, tree = fa.load(name), ElementTree.fromstring(environments.chain(fa.load(name)))
+    hinges, bodies = [*tree.iter("joint")], [*tree.iter("body")]
+    assert len(hinges) == len(arm.coordinates) and len([*tree.iter("motor")]) == len(arm.inputs)
+    assert sum(float(x.get("mass")) for x in tree.iter("inertial")) == pytest.approx(
+        sum(link.body.total_mass for link in arm.links), rel=1e-7
+    )
+    end = 2.0 * float([*tree.iter("inertial")][-1].get("pos").split()[0])
+    total = sum(float(body.get("pos").split()[0]) for body in bodies) + end
+    assert total == pytest.approx(sum(link.body.length for link in arm.links), rel=1e-7)
+    turned = sum(1.0 / float(hinge.get("stiffness")) for hinge in hinges if hinge.get("stiffness"))
+    share = 1.0 - 1.0 / environments.SEGMENTS
+    assert turned == pytest.approx(share * sum(link.body.length / link.body.EI for link in arm.links), rel=1e-7)

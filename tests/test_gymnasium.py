@@ -10,6 +10,7 @@ from programs import ran
 
 import flexarm as fa
 import flexarm.gymnasium as doors
+from flexarm.gymnasium import episodes
 from flexarm.studies.distributions import distribution
 
 TASKS = ("Reach", "Track", "Suppress")
@@ -32,7 +33,7 @@ def made(task="Reach", **given):
     return gymnasium.make(f"flexarm/{task}-v0", **given).unwrapped
 
 
-def episode(env, seed=None, actions=None, most=10_000):
+def played(env, seed=None, actions=None, most=10_000):
     """What is seen, rewarded and told, to the end of an episode; of zero or random actions."""
     seen, told = [env.reset(seed=seed)[0]], []
     for k in range(most):
@@ -71,16 +72,16 @@ def test_the_checker_finds_nothing_either(given):
     check_env(made(**given))
 
 
-@pytest.mark.parametrize("wrong", ["seed", "space", "reuse"])
+@pytest.mark.parametrize("wrong", ["seed", "space", "reward"])
 def test_the_checker_finds_what_is_wrong(wrong, monkeypatch):
     env = made(sensors=NOISY)
     if wrong == "seed":
         monkeypatch.setattr(type(env), "np_random", property(lambda self: np.random.default_rng()))
     if wrong == "space":
         env.observation_space = gymnasium.spaces.Box(-1e-9, 1e-9, env.observation_space.shape)
-    if wrong == "reuse":
-        kept, step = np.zeros(env.observation_space.shape), type(env).step
-        monkeypatch.setattr(type(env), "step", lambda self, a: (kept, *step(self, a)[1:]))
+    if wrong == "reward":
+        step = type(env).step
+        monkeypatch.setattr(type(env), "step", lambda self, a: (step(self, a)[0], np.nan, *step(self, a)[2:]))
     with pytest.raises((AssertionError, UserWarning)):
         check_env(env)
 
@@ -134,8 +135,12 @@ def same(found, wanted):
         (2, {"task": "Reach", "limit": [1e5, 1e-3]}),
     ],
 )
-def test_a_vector_is_what_gymnasium_makes_of_as_many(mode, count, given):
-    """Spaces, seeds, noise, what begins anew and when, what is told: all but the last digits. The last one diverges."""
+def test_a_vector_is_what_gymnasium_makes_of_as_many(mode, count, given, monkeypatch):
+    """Spaces, seeds, noise, what begins anew and when, what is told: all but the last digits. The last one diverges.
+
+    Noise is drawn for so many periods that it would be anew where an episode has ended.
+    """
+    monkeypatch.setattr(episodes, "DRAWN", 9)
     given = {"period": 0.05, "duration": 0.4, "rtol": 1e-6, **given}
     task = given.pop("task")
     ours = gymnasium.make_vec(f"flexarm/{task}-v0", num_envs=count, autoreset_mode=mode, **given)
@@ -178,14 +183,14 @@ def test_environments_of_a_vector_differ():
 def test_a_seed_is_an_episode(task):
     env, other = (made(task, sensors=NOISY, randomise=DRAWN, duration=1.0) for _ in range(2))
     u = actions(env, 100)
-    first, told = episode(env, 3, u)
-    episode(env)
+    first, told = played(env, 3, u)
+    played(env)
     for each in (env, other):
-        again, more = episode(each, 3, u)
+        again, more = played(each, 3, u)
         np.testing.assert_array_equal(again, first)
         assert more == told
-    assert np.abs(episode(env, 4, u)[0] - first).max() > 1e-3
-    assert np.abs(episode(env, None, u)[0] - first).max() > 1e-3
+    assert np.abs(played(env, 4, u)[0] - first).max() > 1e-3
+    assert np.abs(played(env, None, u)[0] - first).max() > 1e-3
 
 
 def test_parameters_come_from_their_distributions_and_move_the_arm():
@@ -227,7 +232,7 @@ def test_the_arm_of_an_episode_is_the_one_with_its_parameters():
 
 def test_noise_resolution_and_sample_times_are_those_of_the_sensors():
     env = made("Suppress", sensors=NOISY, period=0.05, duration=20.0, amplitude=1e-9, limit=1e-12)
-    y, _ = episode(env, 1)
+    y, _ = played(env, 1)
     assert env.names == ("upper_drive", "fore_drive", "upper_moment_y_0", "a_x", "a_y", "a_z")[: len(env.names)]
     assert len(y) == 401
     np.testing.assert_allclose(y[:, 0] / 1e-3, np.round(y[:, 0] / 1e-3), atol=1e-9)
@@ -265,7 +270,7 @@ def test_without_control_the_energy_is_that_of_a_run(arm):
 
 def test_under_gravity_no_action_holds_the_arm():
     env = made("Reach", arm="spatial-6r", duration=0.5)
-    y, told = episode(env, 1)
+    y, told = played(env, 1)
     np.testing.assert_allclose(y, np.tile(y[0], (len(y), 1)), atol=1e-7)
     assert np.abs(env.holding).max() > 100.0
     assert told[-1][3]["error"] == pytest.approx(told[0][3]["error"], abs=1e-7)
@@ -300,7 +305,7 @@ def test_rewards_are_what_they_are_said_to_be(task):
 def test_goals_are_within_reach_and_ways_lead_to_them():
     """The tip that is wanted is that of the stiff arm; its velocity is the slope of its way."""
     env = made("Track", arm="canadarm", spread=0.7, duration=10.0)
-    y, _ = episode(env, 8)
+    y, _ = played(env, 8)
     way, rate = y[:, -6:-3], y[:, -3:]
     np.testing.assert_allclose(way[0], [15.0, 0.0, 0.0], atol=1e-9)
     np.testing.assert_allclose(np.gradient(way, env.period, axis=0)[1:-1], rate[1:-1], atol=2e-3 * np.abs(rate).max())
@@ -317,7 +322,7 @@ def test_a_scenario_gives_its_reference_its_time_and_its_beginning():
     scenario = fa.load_scenario("canadarm")
     env = made("Track", scenario="canadarm")
     assert (env.duration, env.model.arm.name) == (pytest.approx(10.0), "canadarm")
-    y, _ = episode(env)
+    y, _ = played(env)
     reference = scenario.motion(env.model)
     from flexarm.trajectory.reference import reference_values
 
@@ -358,7 +363,7 @@ def test_an_arm_swings_as_far_as_asked_in_its_slowest_modes():
 
 
 def test_time_is_over_after_the_duration():
-    _, told = episode(made(period=0.05, duration=0.5, limit=1e-6), 1)
+    _, told = played(made(period=0.05, duration=0.5, limit=1e-6), 1)
     assert [each[1:3] for each in told] == [(False, False)] * 9 + [(False, True)]
 
 
@@ -366,20 +371,34 @@ def test_time_is_over_after_the_duration():
 def test_it_ends_where_the_arm_bends_too_far_or_the_motion_is_none(limit, why):
     """What is left of the time costs the most; numbers stay numbers, and the next episode begins as any."""
     env = made(period=0.05, duration=5.0, limit=limit)
-    y, told = episode(env, 1, np.ones((100, 2)))
+    y, told = played(env, 1, np.ones((100, 2)))
     *before, (reward, terminated, truncated, info) = told
     assert terminated and not truncated and len(told) < 20
     assert reward == -5.0 * (1 + 100 - len(told)) and all(-5.0 <= each[0] for each in before)
     assert np.isfinite(y).all() and np.isfinite([*info.values()]).all()
     bent = np.linalg.norm(env.model.deflections(env.state[:6])[:, 1:3], axis=1)
     assert (bent.max() > 0.25) == (why == "bent")
-    np.testing.assert_array_equal(episode(env, 1)[0], episode(made(period=0.05, duration=5.0, limit=limit), 1)[0])
+    np.testing.assert_array_equal(played(env, 1)[0], played(made(period=0.05, duration=5.0, limit=limit), 1)[0])
+
+
+def test_an_arm_that_cannot_be_moved_stays_and_the_others_go_on():
+    envs = doors.ArmVectorEnv(9, "Suppress", limit=1e9, rtol=1e-6)
+    envs.reset(seed=1)
+    before, a = envs.states, np.zeros((9, 2))
+    a[[2, 8]] = 1.0
+    _, _, terminated, _, _ = envs.step(a)
+    np.testing.assert_array_equal(np.flatnonzero(terminated), [2, 8])
+    np.testing.assert_array_equal((envs.states == before).all(axis=1), terminated)
+    alone = doors.ArmVectorEnv(9, "Suppress", limit=1e9, rtol=1e-6)
+    alone.reset(seed=1)
+    alone.step(np.zeros((9, 2)))
+    np.testing.assert_array_equal(envs.states[~terminated], alone.states[~terminated])
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arm", ["canadarm", "spatial-6r"])
+@pytest.mark.parametrize("arm", ["canadarm", "lin-lewis-azimuth-elevation"])
 def test_a_picture_shows_the_arm(arm):
     env = made("Reach", arm=arm, render_mode="rgb_array", duration=5.0, randomise={"payload.mass": [1.0, 2.0]})
     env.reset(seed=1)
@@ -487,6 +506,10 @@ def test_what_a_vector_refuses():
     envs = doors.ArmVectorEnv(3, duration=0.5, autoreset_mode="Disabled")
     with pytest.raises(gymnasium.error.ResetNeeded, match="reset comes before step"):
         envs.step(np.zeros((3, 2)))
+    with refused(r"ArmVectorEnv\.reset: seed is 'one'; it must be .*"):
+        envs.reset(seed="one")
+    with refused(r"ArmVectorEnv\.reset: seed\[1\] is -1; it must be .*"):
+        envs.reset(seed=[1, -1, 2])
     with refused(r"ArmVectorEnv: 2 seeds are given; there are 3 environments"):
         envs.reset(seed=[1, 2])
     with refused(r"ArmVectorEnv: reset_mask is .*; it must be an array of 3 of true or false"):

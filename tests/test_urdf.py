@@ -395,6 +395,14 @@ def test_names_are_made_fit_for_coordinates(tmp_path):
     assert "link 'fore arm.1' is called 'fore_arm_1'" in report.notes
 
 
+def test_what_is_left_out_is_as_the_format_says(tmp_path):
+    """An axis along x, an origin on the parent's, limits of zero where only the other is given."""
+    text = ROBOT.replace('<axis xyz="0 0 1"/>', "").replace('<origin xyz="0 0 0.5"/>', "", 1).replace('lower="-1" ', "")
+    report = fa.urdf_report(written(tmp_path, text))
+    assert report.arm.links[0].joint.axis == (1, 0, 0) and report.arm.links[0].placement == fa.Pose()
+    assert report.limits["boom.joint"].lower == 0.0
+
+
 def test_massless_links_between_joints_are_frames(tmp_path):
     text = ROBOT.replace('parent link="ground"/><child link="hub"', 'parent link="fork"/><child link="hub"').replace(
         "</robot>",

@@ -146,6 +146,8 @@ class Kernel:
             elif op == "fma":
                 x = [number(read(a), kind) for a in arguments[1:]]
                 registers[arguments[0]] = bits(fused(*x, kind), kind)
+            elif op == "cvt" and how[-2] in FLOATS:
+                registers[arguments[0]] = bits(float(number(read(arguments[1]), kind)), how[-2])
             elif kind in FLOATS and op != "mov":
                 x = [number(read(a), kind) for a in arguments[1:]]
                 registers[arguments[0]] = bits(OF_FLOATS[op](*x), kind)

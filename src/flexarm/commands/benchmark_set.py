@@ -1,5 +1,6 @@
 """The public set of problems: benchmark-set."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,6 +65,7 @@ def benchmark_set(
     given = [each for each in (what, file) if each is not None]
     if len(given) != sum(word.isupper() and len(word) > 1 for word in TAKES[action].split()):
         raise DescriptionError(f"benchmark-set {action}: takes {TAKES[action]}; given are {len(given)}")
+    shown: Callable[[dict[str, Any]], None]
     if action == Action.LIST:
         found = _list()
         shown = _show_list
@@ -145,6 +147,4 @@ def _show_score(scored: "Score") -> None:
         drawn.add_row(head, *errors, f"{each.uncertainty:.1g}")
     say(drawn)
     worst, count = scored.worst, f"{sum(each.agrees for each in scored.columns)} of {len(scored.columns)}"
-    say(
-        f"\nworst: {worst.name}, {worst.relative:.3g} of its size; {count} of {len(scored.columns)} within the uncertainty"
-    )
+    say(f"\nworst: {worst.name}, {worst.relative:.3g} of its size; {count} within the uncertainty")

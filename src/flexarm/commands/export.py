@@ -19,17 +19,17 @@ Check = Callable[[Path, str], None]
 def export(
     arm: ArmName,
     c: Annotated[Path | None, typer.Option(help="Folder for a C library: header, source, test, CMake file.")] = None,
+    fmu: Annotated[Path | None, typer.Option(help="File for an FMU, with sources and a binary.")] = None,
+    simulink: Annotated[
+        Path | None, typer.Option(help="Folder for a Simulink S-function in C, a build script and an M function.")
+    ] = None,
     mjcf: Annotated[Path | None, typer.Option(help="MuJoCo file: links as rigid segments with springs.")] = None,
     exudyn: Annotated[
         Path | None, typer.Option(help="Script for Exudyn: links as rigid segments with springs.")
     ] = None,
-    segments: Annotated[int, typer.Option(help="Hinges a flexible link, for --mjcf and --exudyn.")] = 8,
-    simulink: Annotated[
-        Path | None, typer.Option(help="Folder for a Simulink S-function in C, a build script and an M function.")
-    ] = None,
     single: Annotated[bool, typer.Option("--float", help="C that computes with float in place of double.")] = False,
-    fmu: Annotated[Path | None, typer.Option(help="File for an FMU, with sources and a binary.")] = None,
     fmi: Annotated[str, typer.Option(help="Version of the FMU: 2.0 or 3.0.")] = "2.0",
+    segments: Annotated[int, typer.Option(help="Hinges a flexible link, for --mjcf and --exudyn.")] = 8,
     vary: Annotated[
         list[str] | None,
         typer.Option("--vary", metavar="NAME", help="A number that stays an input; patterns; repeatable."),
@@ -54,9 +54,9 @@ def export(
     kinds: dict[str, tuple[Path | None, Check, Callable[[Model, Path], list[Any]]]] = {
         "--c": (c, check_folder, lambda model, path: list(export_c(model, path, real))),
         "--fmu": (fmu, check_file, lambda model, path: [export_fmu(model, path, version)]),
+        "--simulink": (simulink, check_folder, lambda model, path: list(export_simulink(model, path))),
         "--mjcf": (mjcf, check_file, lambda model, path: [export_mjcf(model, path, segments)]),
         "--exudyn": (exudyn, check_file, lambda model, path: [export_exudyn(model, path, segments)]),
-        "--simulink": (simulink, check_folder, lambda model, path: list(export_simulink(model, path))),
     }
     asked = {option: path for option, (path, _, _) in kinds.items() if path is not None}
     if not asked:

@@ -248,7 +248,12 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
     def _seed(self, seed: int | list[int | None] | None, where: Array) -> None:
         """Generators of the chosen environments: those of their seeds, or as they are."""
         count = self.num_envs
-        seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(count)]
+        with refused("ArmVectorEnv.reset"):
+            if isinstance(seed, list | tuple):
+                seeds = [None if each is None else checked_whole(each, 0, f"seed[{i}]") for i, each in enumerate(seed)]
+            else:
+                first = None if seed is None else checked_whole(seed, 0, "seed")
+                seeds = [None if first is None else first + i for i in range(count)]
         if len(seeds) != count:
             raise DescriptionError(f"ArmVectorEnv: {len(seeds)} seeds are given; there are {count} environments")
         if not self._generators:

@@ -42,8 +42,8 @@ class Picture:
         floor(axes, camera, up, np.array([base - size, base + size]), box, size)
         look: dict[str, Any] = {"linewidth": style.BROAD, "marker": "o", "markevery": [0], "zorder": 2}
         self._links = [axes.plot([], [], **look, color=style.curve(i)["color"])[0] for i in range(len(model.arm.links))]
-        self._wanted = axes.plot([], [], "x", color=style.INK, zorder=3)[0]
-        self._canvas = FigureCanvasAgg(figure)
+        self._wanted = axes.plot([], [], **style.pole(0) | {"color": style.INK, "zorder": 3})[0]
+        self._canvas = FigureCanvasAgg(style.finished(figure))
 
     def of(self, i: int) -> Array:
         """One of the arms as it stands, (height, width, 3) of bytes."""

@@ -137,6 +137,16 @@ class LiftedKernel:
         raise TypeError("a kernel belongs to its process; pickle the controller or the input")
 
     @property
+    def key(self) -> str:
+        """What the kernel of x and the constants is made from."""
+        return self._kernel.key
+
+    @property
+    def trace(self) -> Callable[[], Any]:
+        """Its function."""
+        return self._kernel.trace
+
+    @property
     def code(self) -> Code:
         """Machine code for one state, behind which the constants stand."""
         return self._kernel.code

@@ -104,8 +104,8 @@ done:
 }}"""
 
 
-def straight(code: Sequence[Instruction], known: int, real: Real) -> str:
-    """IR of `void evaluate(ptr in, i64 apart, ptr own, i64 apart, ptr out, i64 apart)`.
+def straight(code: Sequence[Instruction], known: int, real: Real, called: str = "evaluate") -> str:
+    """IR of `void evaluate(ptr in, i64 apart, ptr own, i64 apart, ptr out, i64 apart)`, or as it is to be called.
 
     The program's first `known` inputs come from `in`, the others from `own`; numbers lie so many apart. Raises
     `NotImplementedError` for an operation that there is no instruction for.
@@ -143,7 +143,7 @@ def straight(code: Sequence[Instruction], known: int, real: Real) -> str:
         else:
             lines.append(operation(k, op, instruction.index, x, numbers))
     arguments = ", ".join(f"ptr noalias %{base}, i64 %{base}_apart" for base in ("in", "own", "out"))
-    head = f"define void @evaluate({arguments}) alwaysinline {{"
+    head = f"define void @{called}({arguments}) alwaysinline {{"
     fma, exponentials = exponential(numbers).split("\n", 1)  # what both declare is declared once
     return "\n".join([sincos(numbers), exponentials, head, *lines, "  ret void", "}"])
 

@@ -76,10 +76,10 @@ COS = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.7557314351390
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17)  # pi/2 to 106 bits
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it leaves the nearest integer in the low bits
 
-# the same for floats: the polynomials of Cephes (sinf.c, cosf.c), error below 6e-8; pi/2 to 72 bits
+# the same for floats: the polynomials of Cephes (sinf.c, cosf.c), error below 6e-8
 SHORT_SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 SHORT_COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-SHORT_HALF_PI = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+SHORT_HALF_PI = (1.5707963705062866, -4.371138828673793e-08)  # to 48 bits
 SHORT_ROUND = 12582912.0  # 1.5 * 2^23
 
 

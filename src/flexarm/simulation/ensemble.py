@@ -102,7 +102,7 @@ def simulate_many(
         True: a bar in the terminal after a second. A function is called with the number of runs that have ended.
     device : "cpu" or "gpu"
         Where the runs are computed. On a graphics processor of NVIDIA's (the extra `gpu`) the method is "rk4", u is
-        held, a table or a compiled function of the time, and w constant.
+        held, a table, a compiled function of the time or a controller that works all the time, and w constant.
     real : "double" or "float"
         What a graphics processor computes with: numbers of 64 bits, or of 32.
 
@@ -128,7 +128,7 @@ def simulate_many(
         if runs is not None:
             runs = checked_whole(runs, 1, "runs")
         for where, given_, allowed in (("device", device, ("cpu", "gpu")), ("real", real, ("double", "float"))):
-            if given_ not in allowed:
+            if not isinstance(given_, str) or given_ not in allowed:
                 raise Fault(where, f"is {shown(given_)}; it must be {choices(*allowed)}")
         if device == "cpu" and real != "double":
             raise Fault("real", f"is {real!r}; on the processor (device 'cpu') it is 'double'")

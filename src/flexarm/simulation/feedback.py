@@ -109,7 +109,7 @@ class Feedback(Input):
 
     def in_lanes(self, model: Model) -> InLanes:
         """The law, each lane at its own time and state."""
-        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False)
+        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False, source=self.kernel)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """u at times t and states there."""

@@ -1,7 +1,8 @@
 """Runs of an ensemble on a graphics processor: fixed steps of the classical Runge-Kutta method, one run a thread.
 
-What a run is to do is known before it begins: u depends on the time alone, which goes in equal steps from one time of
-the result, or jump of u, to the next. So u is laid out beforehand, at the times at which the method asks for it.
+When a run asks for what is known before it begins: the time goes in equal steps from one time of the result, or jump
+of u, to the next. So u is laid out beforehand where it follows from the time; where it follows from the state, too, its
+law stands in the kernel before the rates.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from flexarm.model import Model
 from flexarm.native import cuda
 from flexarm.native.cuda import Device, Launch
 from flexarm.native.kernel import Kernel
+from flexarm.native.lifted import LiftedKernel
 from flexarm.native.nvptx import evaluate, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
@@ -49,9 +51,8 @@ def check(method: str, step: float | None, drives: Sequence[Input], outsides: Se
     if method != METHOD or step is None:
         raise DescriptionError(f"device is 'gpu'; there the method is {METHOD!r} with a step, not {method!r}")
     for drive in drives:
-        how = None if drive.period is not None else drive.in_lanes(model)
-        if how is None or not how.of_time or drive.memory:
-            must = "there u is held, a table, or a compiled function of the time"
+        if drive.period is not None or drive.in_lanes(model) is None:
+            must = "there u is held, a table, a compiled function of the time, or a controller that works all the time"
             raise DescriptionError(f"device is 'gpu'; {must}: {drive.described()} is none of them")
     if not all(each.constant for each in outsides):
         raise DescriptionError("device is 'gpu'; there what comes from outside (w, disturbance) is constant")
@@ -66,7 +67,7 @@ def name() -> str:
 @final
 @dataclass(frozen=True)
 class Plan:
-    """The pieces of a run, see `gpu_loops.Runs`; `t` where they begin [s], and at which times u is asked for.
+    """The pieces of a run, see `gpu_loops.Runs`, and at which times u is asked for.
 
     Attributes
     ----------
@@ -80,6 +81,7 @@ class Plan:
     shown: Array
     row: Array
     stride: Array
+    before: Array
     asked: Array
 
 
@@ -91,17 +93,23 @@ def planned(times: Array, corners: Array, step: float, held: bool) -> Plan:
     h, steps = lengths / steps, steps.astype(np.int64)
     shown = np.isin(edges[1:], times).astype(np.int64)
     stretch = np.searchsorted(corners, t, side="right") - 1
+    before = np.nextafter(corners, -np.inf)[stretch + 1]
     if held:
         none = np.zeros(len(t), dtype=np.int64)
-        return Plan(t, h, steps, shown, stretch, none, corners[:-1])
+        return Plan(t, h, steps, shown, stretch, none, before, corners[:-1])
     rows = (
         2 * steps + 1
     )  # at every half step, both ends counted: at a jump u is seen from the left, then from the right
     row = np.cumsum(rows) - rows
     of = np.repeat(np.arange(len(t)), rows)
     asked = t[of] + 0.5 * h[of] * (np.arange(len(of)) - row[of])
-    before = np.nextafter(corners, -np.inf)[stretch + 1]
-    return Plan(t, h, steps, shown, row, np.ones(len(t), dtype=np.int64), np.minimum(asked, before[of]))
+    return Plan(t, h, steps, shown, row, np.ones(len(t), dtype=np.int64), before, np.minimum(asked, before[of]))
+
+
+def below(values: Array, T: Any) -> Array:
+    """The nearest numbers of a type that are no larger."""
+    found = values.astype(T)
+    return np.where(found > values, np.nextafter(found, T.type(-np.inf)), found)
 
 
 @final
@@ -110,8 +118,10 @@ class _Courses:
 
     Attributes
     ----------
-    t, done : (pieces,)
-        Where a piece begins [s], and how many steps are made before it.
+    done : (pieces,)
+        How many steps are made before a piece.
+    follow, laws : bool, (N, k)
+        Whether u follows from a law, and the constants that it has in each run.
     first, total : (N,)
         In which piece a run begins, and how many steps it has.
     times : int
@@ -121,18 +131,23 @@ class _Courses:
     def __init__(self, drives: Sequence[Input], which: Array, model: Model, asked: Asked, step: float):
         plans: dict[tuple[bytes, bool], int] = {}
         made: list[Plan] = []
-        values, of = [], []
+        values, of, laws, follows = [], [], [], False
         size = 0.0
         for drive in drives:
             how = drive.in_lanes(model)
             assert how is not None
             corners = np.array(list(drive.corners(asked.until)), dtype=float)
-            key = corners.tobytes(), how.code is None and how.cubics is None
+            follows = not how.of_time
+            key = corners.tobytes(), follows or (how.code is None and how.cubics is None)
             if key not in plans:
                 plans[key] = len(made)
                 made.append(planned(asked.times, corners, step, key[1]))
             of.append(plans[key])
             at = made[of[-1]].asked
+            laws.append(how.constants if follows else np.empty(0))
+            if follows:
+                values.append(np.zeros((0, len(model.inputs))))
+                continue
             size += 8.0 * len(at) * len(model.inputs)
             if size > LARGEST:
                 why = f"u of {len(drives)} inputs at every half step takes more than {LARGEST / 1e9:.2g} GB there"
@@ -141,10 +156,11 @@ class _Courses:
             values.append(drive.values(model, at, none, none, none[:, :0]))
         counts = np.array([len(each.t) for each in made])
         first = np.cumsum(counts) - counts
-        self.t, self.h, self.steps, self.shown, self.row, self.stride = (
+        self.t, self.h, self.before, self.steps, self.shown, self.row, self.stride = (
             np.concatenate([getattr(each, name) for each in made])
-            for name in ("t", "h", "steps", "shown", "row", "stride")
+            for name in ("t", "h", "before", "steps", "shown", "row", "stride")
         )
+        self.laws, self.follow = np.array(laws)[which], follows
         self.u = np.concatenate(values)
         lengths = np.array([len(each) for each in values])
         self.where = (np.cumsum(lengths) - lengths)[which]
@@ -155,22 +171,29 @@ class _Courses:
         self.times = len(asked.times) - 1
 
 
-def program(rate: Kernel | At, layout: Layout, real: Real) -> tuple[str, Any, gpu_loops.Entry]:
-    """Runs of a rate as `cuda.Device.kernel` takes them: key, parts and entry."""
+def program(
+    rate: Kernel | At, layout: Layout, real: Real, law: LiftedKernel | None = None
+) -> tuple[str, Any, gpu_loops.Entry]:
+    """Runs of a rate, under a law perhaps, as `cuda.Device.kernel` takes them: key, parts and entry."""
+    fed = layout.inputs + layout.memory
 
     def parts() -> list[str]:
         from flexarm.native.translate import ir_of
 
-        code = instructions(rate.trace())
         try:
-            return [
-                straight(code, layout.states + layout.inputs, real),
-                ir_of(gpu_loops.advanced, real=real, elsewhere=(evaluate,)),
-            ]
+            found = [straight(instructions(rate.trace()), layout.states + fed, real)]
+            function = law.trace() if law is not None else None
+            if law is None or function is None:
+                found.append(straight([], 0, real, "law"))
+            else:
+                known = function.nnz_in() - len(law.constants)
+                found.append(straight(instructions(function), known, real, "law"))
         except NotImplementedError as error:
             raise DescriptionError(f"device is 'gpu'; {error}") from None
+        return [*found, ir_of(gpu_loops.advanced, real=real, elsewhere=(evaluate, gpu_loops.law))]
 
-    return f"runs\n{rate.key}", parts, gpu_loops.runs(layout.size, layout.inputs)
+    key = f"runs\n{rate.key}" if law is None else f"runs\n{rate.key}\nunder\n{law.key}"
+    return key, parts, gpu_loops.runs(layout.size, fed)
 
 
 def tasks(runs: Runs, group: Group, asked: Asked, real: Real) -> list["OnGpu"]:
@@ -214,8 +237,11 @@ class _There:
             "shown": courses.shown,
             "row": courses.row,
             "stride": courses.stride,
+            "t": courses.t.astype(T),
+            "before": below(courses.before, T),
             "u": courses.u.astype(T),
             "where": courses.where,
+            "laws": courses.laws.T.astype(T),
             "piece": self.piece,
             "last": courses.last,
             "at": self.at,
@@ -225,6 +251,7 @@ class _There:
         self._places = {name: device.put(values) for name, values in arrays.items()}
         self._places["out"] = device.room(self._out)
         words = {"count": count, "size": size, "states": layout.states, "inputs": layout.inputs}
+        words["follows"] = int(courses.follow)
         words |= {name: memory.address for name, memory in self._places.items()}
         self._record = device.put(np.array([words[each.name] for each in fields(gpu_loops.Runs)], dtype=np.int64))
 
@@ -255,13 +282,17 @@ class OnGpu:
 
     def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice, real: Real):
         self._runs, self._group, self._asked, self._part, self._real = runs, group, asked, part, real
-        self._rate = integrand(runs.model, runs.drive(group.indices[0]).quantity, 0)
+        drive = runs.drive(group.indices[0])
+        self._rate = integrand(runs.model, drive.quantity, group.layout.memory)
+        how = drive.in_lanes(runs.model)
+        assert how is not None
+        self._law = how.source
         self._launch(cuda.device())  # compiled, and refused, here
         self._stopped = False
         self.finished = 0
 
     def _launch(self, device: Device) -> Launch:
-        key, parts, entry = program(self._rate, self._group.layout, self._real)
+        key, parts, entry = program(self._rate, self._group.layout, self._real, self._law)
         return device.kernel(key, parts, entry, self._real)
 
     def __call__(self) -> None:

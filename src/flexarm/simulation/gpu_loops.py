@@ -29,11 +29,13 @@ class Runs:
         Runs; numbers of a state with what rides along, without it, and of u.
     x, own : (size, count), (k, count)
         Where the runs are, and the numbers that each has of its own behind u.
-    h, steps, shown, row, stride : (pieces,)
+    h, steps, shown, row, stride, t, before : (pieces,)
         Of a piece: the step [s], how many of them, whether it ends at a time of the result; its first row of u, and how
-        many rows are there for half a step: 1, or 0 where u is held.
+        many rows are there for half a step: 1, or 0 where u is held; where it begins [s], and just before u jumps.
     u, where : (rows, inputs), (count,)
         Values of u, and where those of a run begin.
+    follows, laws : int, (k, count)
+        Whether u, and the rates of its memory behind it, follow from a law in the place of the rows; its constants.
     piece, last, at : (count,)
         Of a run: in which piece it is, behind which one it ends, and how many steps of it are done.
     known, status : (count,)
@@ -53,14 +55,23 @@ class Runs:
     shown: Words
     row: Words
     stride: Words
+    t: Floats
+    before: Floats
     u: Floats
     where: Words
+    follows: int
+    laws: Floats
     piece: Words
     last: Words
     at: Words
     known: Words
     status: Words
     out: Floats
+
+
+def law(x: Floats, x_apart: int, own: Floats, own_apart: int, y: Floats, y_apart: int) -> None:
+    """A law of (t, state), in a part of its own as `evaluate`."""
+    raise NotImplementedError
 
 
 def advanced(s: Runs, r: int, start: int, stop: int, most: int, work: Floats) -> None:
@@ -71,8 +82,7 @@ def advanced(s: Runs, r: int, start: int, stop: int, most: int, work: Floats) ->
         y[j] = s.x[j * count + r]
     left = most
     while status == UNDER_WAY and known < stop and left > 0:
-        row = s.where[r] + s.row[piece] + 2 * at * s.stride[piece]
-        if stepped(s, r, s.h[piece], row, s.stride[piece], work) == 0:
+        if stepped(s, r, piece, at, work) == 0:
             status = GROWN
         else:
             at += 1
@@ -91,18 +101,24 @@ def advanced(s: Runs, r: int, start: int, stop: int, most: int, work: Floats) ->
     s.piece[r], s.at[r], s.known[r], s.status[r] = piece, at, known, status
 
 
-def stepped(s: Runs, r: int, h: float, row: int, stride: int, work: Floats) -> int:
+def stepped(s: Runs, r: int, piece: int, at: int, work: Floats) -> int:
     """A step from the state that work begins with; 0, and the state as it was, where that leads to none."""
-    size, states = s.size, s.states
-    y, moved, k, x = work, work[size:], work[2 * size :], work[3 * size :]
+    size, states, h, stride = s.size, s.states, s.h[piece], s.stride[piece]
+    row = s.where[r] + s.row[piece] + 2 * at * stride
+    y, moved, k, x = work, work[size:], work[2 * size :], work[3 * size + 1 :]
     for j in range(states):
         x[j] = y[j]
     for j in range(size):
         moved[j] = 0.0
     for stage in range(4):
-        u = s.u[(row + (stage + 1) // 2 * stride) * s.inputs :]
-        for j in range(s.inputs):
-            x[states + j] = u[j]
+        half = (stage + 1) // 2
+        if s.follows == 1:
+            work[3 * size] = min(s.t[piece] + (float(at) + 0.5 * float(half)) * h, s.before[piece])
+            law(work[3 * size :], 1, s.laws[r:], s.count, x[states:], 1)
+        else:
+            u = s.u[(row + half * stride) * s.inputs :]
+            for j in range(s.inputs):
+                x[states + j] = u[j]
         evaluate(x, 1, s.own[r:], s.count, k, 1)
         weight, reach = SIXTH, 0.5
         if stage == 1 or stage == 2:
@@ -121,6 +137,6 @@ def stepped(s: Runs, r: int, h: float, row: int, stride: int, work: Floats) -> i
     return 1
 
 
-def runs(size: int, inputs: int) -> Entry:
-    """What is launched for states of `size` numbers."""
-    return Entry("runs", "advanced", pointers=1, integers=3, work=4 * size + inputs)
+def runs(size: int, fed: int) -> Entry:
+    """What is launched for states of `size` numbers, behind which so many stand for a rate."""
+    return Entry("runs", "advanced", pointers=1, integers=3, work=4 * size + 1 + fed)

@@ -72,7 +72,7 @@ def evaluate_on_gpu(
     """
     with refused("evaluate_on_gpu"):
         checked_instance(model, Model, "model")
-        if real not in TYPES:
+        if not isinstance(real, str) or real not in TYPES:
             raise Fault("real", f"is {shown(real)}; it must be {choices(*TYPES)}")
     names = model.arguments(name)
     few = [a for a in names if a not in ("s", "w")]

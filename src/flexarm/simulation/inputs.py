@@ -434,7 +434,7 @@ class PrescribedMotion(Input):
         """The compiled accelerations, each lane at its own time."""
         _check_model(model)
         kernel = self._kernel(model)
-        return InLanes(kernel.vector_code, kernel.constants, of_time=False)
+        return InLanes(kernel.vector_code, kernel.constants, of_time=False, source=kernel)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The forces that the motion takes."""

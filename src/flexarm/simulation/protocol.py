@@ -15,6 +15,7 @@ from flexarm.trajectory import Reference
 
 if TYPE_CHECKING:
     from flexarm.native.kernel import Code
+    from flexarm.native.lifted import LiftedKernel
     from flexarm.simulation.advance import Advance
 
 Array = np.ndarray
@@ -50,12 +51,15 @@ class InLanes:
         A table, as `rhs.cubic_table` has it.
     of_time : bool
         Whether u depends on time alone.
+    source : LiftedKernel, optional
+        What the code is of, for other machines to be written for.
     """
 
     code: "Code | None" = None
     constants: Array = field(default_factory=lambda: np.empty(0))
     cubics: tuple[Array, Array] | None = None
     of_time: bool = True
+    source: "LiftedKernel | None" = None
 
 
 class Input(ABC):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -196,9 +196,9 @@ def export_law_fmu(
 
 def _checked(version: Any, binary: Any) -> tuple[Version, bool | None]:
     """What both doors are given; raises `Fault`."""
-    if version not in VERSIONS:
+    if not isinstance(version, str) or version not in VERSIONS:
         raise Fault("version", f'is {shown(version)}; it must be "2.0" or "3.0"')
-    return version, None if binary is None else checked_flag(binary, "binary")
+    return cast(Version, version), None if binary is None else checked_flag(binary, "binary")
 
 
 def write(system: System, path: str | PathLike[str], version: Version, binary: bool | None) -> Fmu:
