@@ -27,6 +27,8 @@ def cannot(task: Task | Derivation) -> str:
         return "not tried"
     if task.arm.free:
         return "not tried"
+    if task.continuum:
+        return "stiff hinges took its explicit methods minutes a run, and implicit ones were not tried"
     if any(joint.transmission is not None for joint in task.equivalent(1).joints):
         return "an elastic transmission to a motor of its own was not tried"
     return ""
