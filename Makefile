@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
+PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-browser quick check bench attack kills tools browser assets docs docs-serve gallery problems dist sbom versions versions-of clean
+.PHONY: demo test test-browser quick check bench contest attack kills tools browser assets docs docs-serve gallery problems dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -30,6 +31,10 @@ kills: .venv/.ready-dev
 
 bench: .venv/.ready-peers
 	$(BIN)/python -m benchmarks
+
+# flexarm and its peers on the same problems, in an environment of their own: docs/understand/contest.md.
+contest: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks.peers
 
 # 20 000 cases of wrong, damaged and hostile input, with new seeds; ATTACK="--seed 1 --count 500" and the like.
 attack: .venv/.ready-dev
@@ -95,7 +100,7 @@ versions-of:
 	PYTHONPATH=src:. build/$(WHICH)/bin/python -m pytest -q -o filterwarnings=default --disable-warnings $(CHOICE)
 
 clean:
-	rm -rf .venv assets/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers assets/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.ready: pyproject.toml constraints.txt
@@ -119,4 +124,11 @@ clean:
 # Exudyn (peers) has no wheel for some systems: its rows then say so.
 .venv/.ready-peers: .venv/.ready
 	$(PIP) -e ".[peers]" || true
+	touch $@
+
+# Where a peer has no wheel for this system, the contest is held without it.
+.venv-peers/.ready: pyproject.toml constraints.txt benchmarks/peers/requirements.txt benchmarks/peers/constraints.txt
+	$(PYTHON) -m venv .venv-peers
+	$(PEERS) -e .
+	while read peer; do $(PEERS) $$peer || echo "without $$peer"; done < benchmarks/peers/requirements.txt
 	touch $@

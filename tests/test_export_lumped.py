@@ -221,7 +221,7 @@ def absolute():
 
 @pytest.mark.parametrize("script", [mjcf.mjcf, exudyn.exudyn_script])
 def test_absolute_rotors_on_links_are_refused_but_not_on_the_ground(script):
-    with pytest.raises(fa.DescriptionError, match="link 'b': joint.rotor is 'absolute'"):
+    with pytest.raises(fa.DescriptionError, match=r"link 'b': joint\.rotor is 'absolute'"):
         script(absolute())
     script(absolute().replace(links=absolute().links[:1]))
 

@@ -257,6 +257,7 @@ def test_a_state_that_was_kept_is_gone_back_to(made, tmp_path, version):
         it.begin(ACTS["driven"] | {"tolerance": 1e-8})
         for k in range(5):
             it.step(0.01 * k, 0.01)
+        kept = it.get([*fmu.states, *fmu.outputs])
         state = it.saved()
         text = it.in_bytes(state)
         ends = []
@@ -266,7 +267,9 @@ def test_a_state_that_was_kept_is_gone_back_to(made, tmp_path, version):
             ends.append(
                 it.get(["time", *fmu.states, *fmu.outputs] if version == "3.0" else [*fmu.states, *fmu.outputs])
             )
+            assert it.get(fmu.outputs) != kept[len(fmu.states) :]
             it.restore(state)
+            assert it.get([*fmu.states, *fmu.outputs]) == kept
         assert ends[0] == ends[1]
         it.free(state)
         other.begin()
@@ -539,7 +542,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path, given, message):
 
 
 def test_what_is_no_model_is_refused(tmp_path):
-    with pytest.raises(DescriptionError, match="export_fmu: model is .*; it must be a Model"):
+    with pytest.raises(DescriptionError, match=r"export_fmu: model is .*; it must be a Model"):
         fa.export_fmu(fa.load("canadarm"), tmp_path / "x.fmu")
     with pytest.raises(DescriptionError, match="cannot be written"):
         fa.export_fmu(bends(), tmp_path)

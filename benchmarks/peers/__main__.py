@@ -1,8 +1,8 @@
 """The contest: `python -m benchmarks.peers`, or `make contest`.
 
-Every peer that is installed proposes settings for each task; each is run once, and its error is found. Of those that are
-exact enough for an error that is asked for, the few that took least are run again, all peers in turn. The page gets the
-medians, what it took to set up, and how many lines of code; what a peer could not do; and where this package lost.
+Every peer that is installed proposes settings for each task; each is run once, and its error is found. Of those that
+are exact enough for an error that is asked for, the few that took least are run again, all peers in turn. The page gets
+the medians, what it took to set up, and how many lines of code; what a peer could not do; and where this package lost.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Console
 
 from benchmarks import report
@@ -41,10 +42,13 @@ ABSENT = {
 """Peers that were looked at, and why they are not here."""
 PAGE = report.ROOT / "docs" / "understand" / "contest.md"
 BEGIN, END = "<!-- written by make contest -->", "<!-- end of what make contest wrote -->"
-TRIED, REPEATS = 3, 5
+TRIED, REPEATS = 2, 5
 """So many of the cheapest settings that are exact enough are run in turn, so often."""
-SLOW = 0.4
-"""Seconds, of the clock and of the processor, after which a series is not refined."""
+SLOW, MANY = 0.3, 2.0
+"""Seconds, of the clock and of the processor, after which a series is not refined; of a thousand runs."""
+
+ENOUGH, RESTS = 0.1, 0.02
+"""A series ends at this share of the smallest error asked for, or where its error changes by no more than that."""
 
 
 @dataclass
@@ -93,6 +97,7 @@ def main() -> None:
             with console.status(name), quiet():
                 tables.append(contested(name, options.repeats, lost, cannot))
             console.print(tables[-1].rich())
+            write(options.write, [*facts, ("load after", f"{os.getloadavg()[0]:.1f}")], [*tables, lost, cannot])
     facts.append(("load after", f"{os.getloadavg()[0]:.1f}"))
     lost.notes.append("By the medians of the clock.")
     cannot.notes += [f"{name}: {why}." for name, why in ABSENT.items()]
@@ -140,9 +145,15 @@ def contested(name: str, repeats: int, lost: Table, cannot: Table) -> Table:
     """A table of one task; what was lost and not done is added to the other two."""
     task = TASKS[name]()
     reasons = {peer.NAME: missing(peer) or peer.cannot(task) for peer in PEERS}
+    tried: dict[str, list[Entry]] = {}
+    for peer in PEERS:
+        tried[peer.NAME] = []
+        try:
+            tried[peer.NAME] += [] if reasons[peer.NAME] else swept(peer, task)
+        except Exception as error:  # the others go on, and the page says so
+            reasons[peer.NAME] = f"**failed**: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
     if any(reasons.values()):
         cannot.add(name, *(reasons[peer.NAME] or "done" for peer in PEERS[1:]))
-    tried = {peer.NAME: [] if reasons[peer.NAME] else list(swept(peer, task)) for peer in PEERS}
     columns = ("peer", "error asked for", "time", "least", "processor", "error", "setting", "set-up", "lines")
     found = Table(f"{task.name}: {task.title}", columns)
     goals = (0.0,) if isinstance(task, Derivation) else task.goals
@@ -172,15 +183,24 @@ def contested(name: str, repeats: int, lost: Table, cannot: Table) -> Table:
 def swept(peer: ModuleType, task: Any) -> Iterator[Entry]:
     """Every setting once; the rest of a series is left out where it takes long."""
     done: set[str] = set()
+    before: dict[str, float] = {}
     for setting in peer.settings(task):
         if setting.series in done:
             continue
         entry = Entry(peer, setting, [peer.solve(task, setting)])
         if entry.found[0].processor > 10 * SLOW:
             entry.found = [peer.solve(task, setting)]  # something was compiled
-        if entry.cost > SLOW:
+        if entry.cost > (MANY if isinstance(task, Task) and task.many else SLOW):
             done.add(setting.series)
+        if isinstance(task, Task) and (entry.error < ENOUGH * min(task.goals) or _rests(before, setting, entry.error)):
+            done.add(setting.series)
+        before[setting.series] = entry.error
         yield entry
+
+
+def _rests(before: dict[str, float], setting: Setting, error: float) -> bool:
+    """Whether a finer step no longer helps: what is left is the error of the discretisation in space."""
+    return abs(error / before.get(setting.series, np.inf) - 1.0) < RESTS
 
 
 def cheapest(entries: list[Entry], goal: float) -> list[Entry]:
@@ -191,7 +211,7 @@ def cheapest(entries: list[Entry], goal: float) -> list[Entry]:
 def in_turn(task: Any, entries: list[Entry], repeats: int) -> None:
     """All of them, one after the other, again and again."""
     unique = list({id(entry): entry for entry in entries}.values())
-    if isinstance(task, Derivation):
+    if isinstance(task, Derivation) or task.many:
         repeats = min(repeats, 3)
     for _ in range(repeats):
         for entry in unique:

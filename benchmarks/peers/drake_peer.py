@@ -84,7 +84,9 @@ def build(task: Task, equivalent: Any, scheme: str, accuracy: float) -> Any:
     plant.Finalize()
     if len(task.jumps):
         ends = np.array([*task.jumps, task.until + 1.0])
-        source = TrajectorySource(PiecewisePolynomial.ZeroOrderHold(ends, np.vstack([task.torques, task.torques[-1:]]).T))
+        source = TrajectorySource(
+            PiecewisePolynomial.ZeroOrderHold(ends, np.vstack([task.torques, task.torques[-1:]]).T)
+        )
         builder.AddSystem(source)
         builder.Connect(source.get_output_port(), plant.get_actuation_input_port())
     diagram = builder.Build()

@@ -1,7 +1,7 @@
-"""Exudyn: beams of the absolute nodal coordinate formulation, and the arm as its kinematic tree (`flexarm export --exudyn`).
+"""Exudyn: beams of the absolute nodal coordinate formulation, and the arm as a tree (`flexarm export --exudyn`).
 
-Torques are symbolic user functions, which run without Python; nothing is written to files; one thread, the variant without
-range checks.
+Torques are symbolic user functions, which run without Python; nothing is written to files; one thread, the variant
+without range checks.
 """
 
 from collections.abc import Iterator

@@ -7,7 +7,7 @@ import numpy as np
 
 import flexarm as fa
 from benchmarks.closed_forms import apart, derivation
-from benchmarks.peers.peer import Setting, Solution, lines_of, timed
+from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 from benchmarks.timing import empty_cache
 from benchmarks.timing import timed as clocked
@@ -16,7 +16,7 @@ from flexarm.control import JointPD, Sampled
 NAME = "flexarm"
 PACKAGES = ("flexarm",)
 METHODS = ("dop853", "gauss8", "radau9")
-TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 FORMS: dict[str, tuple[tuple[int, int], ...]] = {
     "two-link-rigid-joints-small": ((0, 2), (0, 3), (1, 3), (2, 3)),
     "two-link-large": ((1, 3), (2, 2), (2, 3), (3, 3), (4, 3)),
@@ -42,19 +42,27 @@ def settings(task: Task | Derivation) -> Iterator[Setting]:
         for method in methods:
             for rtol in TOLERANCES:
                 name = "" if form is None else f"{form[0]} segments of {form[1]}, " if form[0] else f"{form[1]} modes, "
-                yield Setting(f"{name}{method}, rtol {rtol:.0e}", f"{form} {method}", (form, method, rtol))
+                numbers = (form, method, rtol, None)
+                yield Setting(f"{name}{method}, rtol {rtol:.0e}", f"{form} {method}", numbers)
+        if form is None and not task.many:
+            least = round(task.until / task.intervals / PERIOD) if task.feedback else 1
+            for count in steps(task.intervals, least, 6):
+                yield Setting(f"rk4, {count} steps", f"{form} rk4", (form, "rk4", 1e-3, task.until / count))
 
 
 def solve(task: Task | Derivation, setting: Setting) -> Solution:
     """Trace and compile (found again afterwards), simulate."""
     if isinstance(task, Derivation):
-        seconds = derivation(task.modes)
+        seconds = apart(derivation, task.modes)
         return Solution(0.0, seconds, seconds, 0.0, 2)
-    form, method, rtol = setting.numbers
+    form, method, rtol, step = setting.numbers
     run = many if task.many else motion
     seconds: list[float] = []
     found = timed(
-        task, lambda: model(task.name, task, form), lambda it: run(task, it, method, rtol, seconds), lines_of(run)
+        task,
+        lambda: model(task.name, task, form),
+        lambda it: run(task, it, (method, rtol, step), seconds),
+        lines_of(run),
     )
     return Solution(found.error, seconds[0] if seconds else found.seconds, found.processor, found.setup, found.lines)
 
@@ -86,8 +94,9 @@ def arm_of(task: Task, form: tuple[int, int] | None) -> fa.Arm:
     return task.arm.replace(links=links)
 
 
-def motion(task: Task, model: fa.Model, method: str, rtol: float, seconds: list[float]) -> Array | None:
+def motion(task: Task, model: fa.Model, how: tuple[str, float, Any], seconds: list[float]) -> Array | None:
     """One run; its seconds are those of the solver."""
+    method, rtol, step = how
     given = dict(zip(task.arm.coordinates, task.q0, strict=True))
     rates = dict(zip(task.arm.velocities, task.qd0, strict=True))
     q0 = [given.get(name, value) for name, value in zip(model.coordinates, model.arm.rest, strict=True)]
@@ -98,7 +107,7 @@ def motion(task: Task, model: fa.Model, method: str, rtol: float, seconds: list[
     try:
         result = fa.simulate(
             model, task.until, u, q0=q0, qd0=qd0, method=method, rtol=rtol, atol=1e-2 * rtol,
-            samples=len(task.times), progress=False,
+            step=step, samples=len(task.times), progress=False,
         )  # fmt: skip
     except fa.SimulationError:
         return None
@@ -106,8 +115,9 @@ def motion(task: Task, model: fa.Model, method: str, rtol: float, seconds: list[
     return result.tip.values
 
 
-def many(task: Task, model: fa.Model, method: str, rtol: float, seconds: list[float]) -> Array | None:
+def many(task: Task, model: fa.Model, how: tuple[str, float, Any], seconds: list[float]) -> Array | None:
     """A thousand runs, eight at a time on all cores."""
+    method, rtol, _ = how
     result = fa.simulate_many(
         model, task.until, q0=task.q0, method=method, rtol=rtol, atol=1e-2 * rtol, samples=2, keep=["tip"],
         progress=False,
@@ -128,6 +138,11 @@ FIRST: dict[str, float] = {}
 
 
 def compiled(arm: fa.Arm) -> float:
-    """Seconds from the description to machine code."""
+    """Seconds from the description to the first rates of a state."""
+
+    def first() -> None:
+        model = fa.Model(arm)
+        model.kernel("state_rate").many(np.array([[*arm.rest, *np.zeros(model.nv + len(model.inputs))]]))
+
     with empty_cache():
-        return clocked(lambda: fa.Model(arm).kernel("state_rate"))
+        return clocked(first)

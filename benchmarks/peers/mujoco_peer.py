@@ -30,7 +30,7 @@ def settings(task: Task) -> Iterator[Setting]:
     """Its three integrators, steps, and segments of what bends."""
     for segments in SEGMENTS if task.continuum else (1,):
         for integrator in INTEGRATORS:
-            least = round(task.until / task.intervals / PERIOD) if task.feedback else 5 if task.many else 1
+            least = round(task.until / task.intervals / PERIOD) if task.feedback else 10 if task.many else 1
             for count in steps(20 if task.many else task.intervals, least, 8):
                 each = f"{segments} hinges a link, " if task.continuum else ""
                 series = f"{segments} {integrator}"

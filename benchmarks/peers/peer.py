@@ -2,10 +2,10 @@
 
 import ast
 import inspect
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter, process_time
-from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,8 +13,6 @@ import numpy as np
 from benchmarks.peers.tasks import Derivation, Task
 
 Array = np.ndarray
-SLOW = 2.0
-"""Seconds of a run after which no finer setting of its kind is tried."""
 
 
 @dataclass(frozen=True)
@@ -85,17 +83,13 @@ def lines_of(*parts: Callable[..., Any] | type) -> int:
     """Lines of code in functions, without blank lines, comments and docstrings."""
     count = 0
     for part in parts:
-        tree = ast.parse(inspect.cleandoc("if True:\n" + inspect.getsource(part)) if _indented(part) else inspect.getsource(part))
+        tree = ast.parse(textwrap.dedent(inspect.getsource(part)))
         for node in ast.walk(tree):
             body = getattr(node, "body", None)
             if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and _is_text(body[0].value):
                 body[0].value = ast.Constant(value=None)
         count += len([line for line in ast.unparse(tree).splitlines() if line.strip() not in ("", "None")])
     return count
-
-
-def _indented(part: Any) -> bool:
-    return inspect.getsource(part)[:1].isspace()
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -115,4 +109,4 @@ def steps(intervals: int, least: int, doublings: int) -> Sequence[int]:
     return [intervals * least * 2**i for i in range(doublings)]
 
 
-__all__ = ["SLOW", "ModuleType", "Peer", "Setting", "Solution", "lines_of", "missing", "steps", "timed"]
+__all__ = ["Peer", "Setting", "Solution", "lines_of", "missing", "steps", "timed"]

@@ -1,10 +1,11 @@
-"""Pinocchio: the articulated body algorithm in C++, called from Python by SciPy's DOP853 or a Runge-Kutta of fourth order.
+"""Pinocchio: the articulated body algorithm in C++, called from Python by SciPy's DOP853, or by RK4 steps.
 
-Springs, dampers and motors are a matrix over the coordinates. A rotor that turns relative to its joint is its armature; one
-whose energy has the carrier's rate too is a body of its own on the carrier, about whose axis alone it has inertia.
+Springs, dampers and motors are a matrix over the coordinates. A rotor that turns relative to its joint is its armature;
+one whose energy has the carrier's rate too is a body of its own on the carrier, with inertia about its axis alone.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def settings(task: Task) -> Iterator[Setting]:
         if not task.feedback and not task.many:
             for rtol in TOLERANCES:
                 yield Setting(f"{each}DOP853, rtol {rtol:.0e}", f"{segments} DOP853", (segments, "DOP853", rtol))
-        least = round(task.until / task.intervals / PERIOD) if task.feedback else 20 if task.many else 1
+        least = round(task.until / task.intervals / PERIOD) if task.feedback else 50 if task.many else 1
         for count in steps(1 if task.many else task.intervals, least, 5):
             yield Setting(f"{each}RK4, {count} steps", f"{segments} RK4", (segments, "RK4", count))
 
@@ -78,7 +79,9 @@ class System:
                 rotor = np.outer(joint.axis, joint.axis) * joint.rotor / gear**2
                 model.appendBodyToJoint(motor, pin.Inertia(0.0, np.zeros(3), rotor), pin.SE3.Identity())
                 gears[f"{joint.name}.motor"] = gear
-            carrier[i] = model.addJoint(carrier[joint.parent], kinds[joint.turns](joint.axis), place, f"{joint.name}.joint")
+            carrier[i] = model.addJoint(
+                carrier[joint.parent], kinds[joint.turns](joint.axis), place, f"{joint.name}.joint"
+            )
             body = pin.Inertia(joint.mass, joint.com, joint.inertia)
             model.appendBodyToJoint(carrier[i], body, pin.SE3.Identity())
             armature[f"{joint.name}.joint"] = 0.0 if joint.transmission is not None else joint.rotor
@@ -182,7 +185,7 @@ def adaptive(task: Task, system: System, rtol: float) -> Array:
         return np.concatenate([R @ v[:3], turned, v[6:], system.rate(q, v)])
 
     ends = [0.0, *(t for t in task.jumps if 0.0 < t < task.until), task.until]
-    for a, b in zip(ends, ends[1:], strict=False):
+    for a, b in pairwise(ends):
         if len(task.jumps):
             system.load(task.torque((a + b) / 2))
         inside = task.times[(task.times >= a) & ((task.times < b) | (b == task.until))]

@@ -35,8 +35,8 @@ def mjcf(arm: Arm, segments: int = SEGMENTS) -> str:
     """The arm's lumped equivalent as MJCF.
 
     Joints have the names of the equivalent's coordinates ("upper.joint", "upper_1y.joint"), actuators those of the
-    arm's inputs, and the site and the sensor `tip` are the arm's tip. What the equivalent is, and how far its natural frequencies are
-    from the arm's, stands in the file as custom text.
+    arm's inputs, and the site and the sensor `tip` are the arm's tip. What the equivalent is, and how far its natural
+    frequencies are from the arm's, stands in the file as custom text.
 
     Parameters
     ----------

@@ -1,0 +1,162 @@
+"""The contest's own reckoning: tasks that are what they say, torques that jump where they should, lines, a page."""
+
+import numpy as np
+import pytest
+
+import flexarm as fa
+from benchmarks import exudyn_models
+from benchmarks.peers import __main__ as contest
+from benchmarks.peers import drake_peer, exudyn_peer, flexarm_peer, mujoco_peer, pinocchio_peer, sympy_peer, tasks
+from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
+from benchmarks.report import Table
+from flexarm import problems
+
+NAMED = (
+    "two-link-rigid-joints-small", "two-link-large", "canadarm-slew", "spin-up-beam", "spatial-gravity",
+    "elastic-joint-arm", "free-floating-arm", "rigid-chain-3", "rigid-chain-7", "rigid-chain-30",
+    "closed-form-derivation", "closed-loop-1khz", "thousand-runs",
+)  # fmt: skip
+MEMBERS = {"NAME", "PACKAGES", "cannot", "settings", "solve"}
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return tasks.motion("rigid-chain-3")
+
+
+def test_every_task_is_there_and_every_motion_is_one_of_the_public_set():
+    assert set(tasks.TASKS) == set(NAMED)
+    assert set(tasks.GOALS) <= set(problems.names())
+
+
+def test_a_motion_is_the_sets_with_its_errors(chain):
+    assert chain.error(chain.tip) == 0.0 and chain.error(None) == np.inf
+    assert chain.error(chain.tip + [3e-3, 4e-3, 0.0]) == pytest.approx(5e-3)
+    assert chain.error(np.full_like(chain.tip, np.nan)) == np.inf
+    assert 0 < chain.floor < min(chain.goals) / 10
+    assert chain.q0 == pytest.approx([0.2] * 3) and not chain.torque(0.3).any()
+
+
+def test_torques_are_those_of_the_scenario():
+    task = tasks.motion("two-link-large")
+    assert task.torque(0.25) == pytest.approx([0.5, 0.3])
+    assert task.torque(0.75) == pytest.approx([-0.5, -0.3])
+    assert task.torque(1.25) == pytest.approx([0.0, 0.0])
+    assert task.continuum and task.planar
+
+
+@pytest.mark.parametrize("peer", contest.PEERS)
+def test_every_peer_has_what_is_asked_of_one(peer, chain):
+    assert set(dir(peer)) >= MEMBERS
+    if not peer.cannot(chain):
+        settings = list(peer.settings(chain))
+        assert len({setting.name for setting in settings}) == len(settings) > 3
+
+
+def test_who_cannot_says_why():
+    elastic = tasks.motion("elastic-joint-arm")
+    assert "armature" in mujoco_peer.cannot(elastic) and not pinocchio_peer.cannot(elastic)
+    assert "free base" in exudyn_peer.cannot(tasks.motion("free-floating-arm"))
+    symbols = tasks.derivation()
+    assert all(peer.cannot(symbols) for peer in (exudyn_peer, mujoco_peer, pinocchio_peer, drake_peer))
+    assert not sympy_peer.cannot(symbols) and not flexarm_peer.cannot(symbols)
+
+
+def test_this_package_and_mujoco_converge_to_the_sets_solution(chain):
+    ours = flexarm_peer.solve(chain, Setting("", "", (None, "dop853", 1e-9, None)))
+    assert ours.error < 1e-6 and ours.lines > 5
+    errors = [mujoco_peer.solve(chain, Setting("", "", (1, "RK4", count))).error for count in (400, 800)]
+    assert errors[0] / errors[1] > 10  # of fourth order: 16 in the limit
+    held = mujoco_peer.solve(tasks.motion("free-floating-arm"), Setting("", "", (1, "RK4", 800)))
+    assert held.error < 1e-3
+
+
+def test_lines_are_those_that_do_something():
+    assert lines_of(steps) == 2
+    assert lines_of(tasks.Task.torque) == 4
+
+
+def test_a_solution_has_both_clocks(chain):
+    found = timed(chain, lambda: 3, lambda three: chain.tip * three / 3, 7)
+    assert found.error < 1e-15 and found.lines == 7
+    assert found.seconds > 0 and found.processor >= 0 and found.setup >= 0
+
+
+# -- choosing and telling ----------------------------------------------------------------------------------------------
+
+
+def entry(error, seconds, peer=mujoco_peer, name="x"):
+    found = [Solution(error, s, s, 0.0, 1) for s in seconds]
+    return contest.Entry(peer, Setting(name, name, ()), found)
+
+
+def test_the_cheapest_are_those_exact_enough():
+    entries = [entry(1e-2, [0.1]), entry(1e-4, [0.5]), entry(1e-5, [0.3]), entry(1e-6, [0.4])]
+    assert contest.cheapest(entries, 1e-3) == [entries[2], entries[3]]
+    assert contest.cheapest(entries, 1e-9) == []
+
+
+def test_the_first_run_does_not_count_where_there_are_more():
+    assert entry(1e-4, [9.0, 1.0, 3.0, 2.0]).median("seconds") == 2.0
+    assert entry(1e-4, [9.0]).median("seconds") == 9.0
+
+
+def test_what_is_lost_is_said_and_what_is_won_is_not():
+    lost = Table("lost", ("task", "error", "quickest", "its time", "flexarm's", "ratio"))
+    ours, theirs = entry(1e-4, [0, 2.0], flexarm_peer), entry(1e-4, [0, 1.0])
+    contest.loser("a", "1e-3 m", {"flexarm": ours, "MuJoCo": theirs}, lost)
+    contest.loser("b", "1e-3 m", {"MuJoCo": theirs}, lost)
+    contest.loser("c", "1e-3 m", {"flexarm": theirs, "MuJoCo": ours}, lost)
+    assert lost.rows == [
+        ("a", "1e-3 m", "MuJoCo", "1 s", "2 s", "2"), ("b", "1e-3 m", "MuJoCo", "1 s", "not as exact", "-"),
+    ]  # fmt: skip
+
+
+def test_a_series_ends_where_it_is_exact_enough_or_rests(chain):
+    class Peer:
+        NAME = "none"
+
+        @staticmethod
+        def settings(task):
+            for series, errors in (("falls", (1e-3, 1e-6, 1e-9, 1e-12)), ("rests", (1e-3, 5e-4, 4.99e-4, 4e-4))):
+                for error in errors:
+                    yield Setting(f"{series} {error}", series, (error,))
+
+        @staticmethod
+        def solve(task, setting):
+            return Solution(setting.numbers[0], 1e-3, 1e-3, 0.0, 1)
+
+    assert [found.error for found in contest.swept(Peer, chain)] == [1e-3, 1e-6, 1e-9, 1e-3, 5e-4, 4.99e-4]
+
+
+def test_the_page_keeps_what_stands_around_its_block(tmp_path):
+    page = tmp_path / "contest.md"
+    page.write_text(f"# Head\n\n{contest.BEGIN}\nold\n{contest.END}\n\ntail\n")
+    table = Table("one", ("a", "b"), [("1", "2")])
+    contest.write(page, [("load", "0.1")], [table])
+    contest.write(page, [("load", "0.2")], [table])
+    text = page.read_text()
+    assert text.startswith("# Head") and text.endswith("\ntail\n") and "old" not in text
+    assert text.count("## one") == 1 and "| load | 0.2 |" in text
+
+
+def test_torques_for_exudyn_are_means_at_jumps():
+    class Symbols:
+        class symbolic:
+            Real = staticmethod(float)
+            IfThenElse = staticmethod(lambda condition, yes, no: yes if condition else no)
+
+    torque = exudyn_models.steps(np.array([0.0, 1.0]), np.array([2.0, -4.0]))
+    kept, exudyn_models.exudyn = exudyn_models.exudyn, lambda: Symbols
+    try:
+        assert [torque(t) for t in (0.0, 0.5, 1.0, 1.5)] == [2.0, 2.0, -1.0, -4.0]
+    finally:
+        exudyn_models.exudyn = kept
+
+
+def test_forms_keep_the_arms_masses():
+    task = tasks.motion("two-link-large")
+    for form in flexarm_peer.FORMS[task.name]:
+        arm = flexarm_peer.arm_of(task, form)
+        assert [link.body.total_mass for link in arm.links] == [link.body.total_mass for link in task.arm.links]
+        assert isinstance(fa.Model(arm), fa.Model)
