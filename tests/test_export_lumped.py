@@ -80,6 +80,13 @@ def test_a_moment_at_the_tip_bends_the_chain_as_the_beam():
     assert np.arctan2(tip[1, 0], tip[0, 0]) / small == pytest.approx(moment * L / EI, rel=1e-9)
 
 
+@pytest.mark.parametrize(("direction", "entry"), [("y", 1), ("z", 2)])
+def test_a_hinge_turns_towards_the_deflection_that_names_it(direction, entry):
+    beam = fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={direction: 1})
+    equivalent = lumped(fa.Arm(name="one", links=[fa.Link(name="a", body=beam)]), 1)
+    assert equivalent.model.tip(np.array([0.0, 0.1]))[entry, 3] == pytest.approx(0.5 * np.sin(0.1))
+
+
 @pytest.mark.parametrize("name", ["canadarm", "canadarm-free"])
 def test_frequencies_converge_with_the_square_of_the_segments(name):
     errors = [lumped(fa.load(name), n).frequency_error for n in (2, 4)]
