@@ -35,7 +35,7 @@ def export(
         typer.Option("--vary", metavar="NAME", help="A number that stays an input; patterns; repeatable."),
     ] = None,
 ) -> None:
-    """Write an arm for other programs: as a C library, as an FMU, for Simulink, MuJoCo, Exudyn."""
+    """Write an arm for C, FMI, Simulink, MuJoCo or Exudyn."""
     import time
 
     from flexarm.description.load import load
