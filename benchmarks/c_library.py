@@ -32,7 +32,10 @@ def measure(quick: bool) -> list[Table]:
     """Forward dynamics by the system's C compiler and by ours."""
     import ctypes
 
-    table = Table("Exported C: forward dynamics, one state after another", ("arm", "native", "C, double", "C, float", "C / native"))
+    table = Table(
+        "Exported C: forward dynamics, one state after another",
+        ("arm", "native", "C, double", "C, float", "C / native"),
+    )
     compiler = shutil.which("cc")
     if compiler is None:
         table.notes.append("No C compiler is installed here.")
