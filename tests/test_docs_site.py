@@ -18,7 +18,7 @@ import pytest
 from pages import PAGES, ROOT, text
 
 import flexarm as fa
-from flexarm import analysis, control, optimal, shapes, studies, trajectory
+from flexarm import analysis, control, optimal, problems, shapes, studies, trajectory
 from flexarm.checks import Described
 
 DOCS = ROOT / "docs"
@@ -164,10 +164,10 @@ def test_a_wrong_formula_and_a_missing_picture_stop_the_build(making, tmp_path):
 def public_names():
     """All names that a module says are public, by the one from which a user takes them."""
     found = {f"flexarm.{name}" for name in fa.__all__ if not name.startswith("__")}
-    modules = ("analysis", "control", "drives", "optimal", "shapes", "inputs")
+    modules = ("analysis", "control", "drives", "optimal", "problems", "shapes", "inputs")
     found -= {f"flexarm.{name}" for name in modules}
     mine = {name.partition(".")[2] for name in found}
-    for module in (analysis, control, optimal, shapes, studies, trajectory):
+    for module in (analysis, control, optimal, problems, shapes, studies, trajectory):
         found |= {f"{module.__name__}.{name}" for name in module.__all__ if name not in mine}
     return found
 
