@@ -64,6 +64,8 @@ GIVEN |= {"NAME": "mine", "[ACTION]": "score", "[PROBLEM]": "rigid-chain-3", "[C
 """What a new kind of argument is here has to be said here."""
 OWN = {"stability": {"SCENARIO": "held.toml"}, "optimize": {"SCENARIO": "quickest.toml"}}
 """Commands that want another."""
+MUST = {"export": ["--c", "library"]}
+"""Options without which a command does nothing."""
 NAMES = ("nan", "1e999", "$(x)")
 """Nonsense elsewhere, and as good as any for a file that is new."""
 MOMENTS = 3
@@ -88,7 +90,7 @@ def kinds(name):
 
 def arguments(name, **other):
     """Of a command, as they are usual, some kinds of them replaced."""
-    return [(GIVEN | OWN.get(name, {}) | other)[kind] for kind in kinds(name)]
+    return [(GIVEN | OWN.get(name, {}) | other)[kind] for kind in kinds(name)] + MUST.get(name, [])
 
 
 def options(name):
