@@ -229,5 +229,5 @@ def test_the_audit_keeps_up_with_a_beam_that_beats_on_a_floor():
     link = fa.Link(name="a", joint=fa.Revolute(axis=(0, 0, 1)), body=beam)
     model = fa.Model(fa.Arm(name="beats", links=[link], gravity=(0.0, -G, 0.0), contacts=[floor]))
     result = fa.simulate(model, 5.0, method="dop853", samples=101, progress=False)
-    assert result.energy_drift < 2.5e-7
+    assert result.energy_drift < 1e-6  # a nanoradian of the start, or another processor, makes it 4e-8 to 4e-7
     assert result.dissipated.values[-1] > 0.9
