@@ -122,7 +122,7 @@ def test_every_python_block_is_a_program_of_a_test():
     """None hides behind another name of the language; and no page is left out."""
     seen = {page for page in PAGES if any(language.lower().startswith(("py", "ipy")) for language in fences(page))}
     assert seen == {README, *PROGRAMS}
-    assert {language for page in PAGES for language in fences(page)} <= {"python", "toml", "xml", "sh", "text"}
+    assert {language for page in PAGES for language in fences(page)} <= {"python", "toml", "xml", "c", "sh", "text"}
 
 
 @pytest.mark.parametrize("code", blocks("python", README), ids=lambda code: code.splitlines()[1][:40])

@@ -12,6 +12,9 @@ from flexarm.checks import POSITIVE, Fault, checked_list, checked_number, checke
 from flexarm.errors import DescriptionError
 from flexarm.trajectory.reference import Array, check_pairs, share
 
+PASSED = 1e-6
+"""Of the largest point: a spline that misses one by more is none."""
+
 
 @final
 @dataclass(frozen=True)
@@ -201,7 +204,8 @@ class MinimumJerk:
         with np.errstate(over="ignore", invalid="ignore"), suppress(ValueError, np.linalg.LinAlgError):
             spline = make_interp_spline(times, points, k=5, bc_type=(rest, rest))
             found = np.stack([spline(times[:-1], d) * h**d / factorial(d) for d in range(5, -1, -1)], axis=1)
-            if np.isfinite(found).all():
+            off = np.abs(found.sum(axis=1) - points[1:]).max()
+            if np.isfinite(found).all() and off <= PASSED * np.abs(points).max():
                 return found
         raise DescriptionError("MinimumJerk: no spline passes the points; times or points are too unlike in size")
 
