@@ -263,8 +263,8 @@ NOTE = (
     "alone allow, and how far the tip then goes on to swing. Under control: a quintic likewise, with the gains of the"
     " bundled scenarios (of the spatial arm, which has none, 100 and 20). Left swinging: in the nonlinear simulation "
     "of the torques, the drives then stopped where they are; the search was asked for half the tolerance. Solved in: "
-    "by the clock on the wall, once, native code being on disk where it was compiled before; in brackets by the processor's clock, "
-    "which tells how busy the machine was beside."
+    "by the clock on the wall, once, native code being on disk where it was compiled before; in brackets by the "
+    "processor's clock, which tells how busy the machine was beside."
 )
 
 
