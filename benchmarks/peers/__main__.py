@@ -44,11 +44,12 @@ PAGE = report.ROOT / "docs" / "understand" / "contest.md"
 BEGIN, END = "<!-- written by make contest -->", "<!-- end of what make contest wrote -->"
 TRIED, REPEATS = 2, 5
 """So many of the cheapest settings that are exact enough are run in turn, so often."""
-SLOW, MANY = 0.15, 2.0
+SLOW, MANY = 0.3, 2.0
 """Seconds, of the clock and of the processor, after which a series is not refined; of a thousand runs."""
 
-ENOUGH, RESTS = 0.1, 0.02
-"""A series ends at this share of the smallest error asked for, or where its error changes by no more than that."""
+ENOUGH, RESTS, FAR = 0.1, 0.02, 10.0
+"""A series ends at this share of the smallest error asked for, or where its error changes by no more than that; what is
+farther off than so many times the largest asked for says nothing."""
 
 
 @dataclass
@@ -114,11 +115,19 @@ def circumstances() -> list[tuple[str, str]]:
     """Date, machine, load; and the peers' versions."""
     from importlib import metadata
 
-    names = {"Exudyn": "exudyn", "MuJoCo": "mujoco", "Pinocchio": "pin", "Drake": "drake", "SymPy": "sympy"}
+    names = {
+        "Exudyn": ("exudyn",),
+        "MuJoCo": ("mujoco", "mujoco-core"),
+        "Pinocchio": ("pin",),
+        "Drake": ("drake",),
+        "SymPy": ("sympy",),
+    }
     versions = []
-    for name, package in names.items():
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            versions.append(f"{name} {metadata.version(package)}")
+    for name, packages in names.items():
+        for package in packages:
+            with contextlib.suppress(metadata.PackageNotFoundError):
+                versions.append(f"{name} {metadata.version(package)}")
+                break
     return [*report.circumstances(), ("peers", ", ".join(versions))]
 
 
@@ -194,15 +203,17 @@ def swept(peer: ModuleType, task: Any) -> Iterator[Entry]:
             entry.found = [peer.solve(task, setting)]  # something was compiled
         if entry.cost > (MANY if isinstance(task, Task) and task.many else SLOW):
             done.add(setting.series)
-        if isinstance(task, Task) and (entry.error < ENOUGH * min(task.goals) or _rests(before, setting, entry.error)):
+        if isinstance(task, Task) and (entry.error < ENOUGH * min(task.goals) or _rests(task, before, setting, entry)):
             done.add(setting.series)
         before[setting.series] = entry.error
         yield entry
 
 
-def _rests(before: dict[str, float], setting: Setting, error: float) -> bool:
-    """Whether a finer step no longer helps: what is left is the error of the discretisation in space."""
-    return abs(error / before.get(setting.series, np.inf) - 1.0) < RESTS
+def _rests(task: Task, before: dict[str, float], setting: Setting, entry: Entry) -> bool:
+    """Whether a finer step no longer helps: what is left is the error of the discretisation in space. What is far from
+    all that is asked for has steps that are too long to say so."""
+    near = entry.error < FAR * max(task.goals)
+    return near and abs(entry.error / before.get(setting.series, np.inf) - 1.0) < RESTS
 
 
 def cheapest(entries: list[Entry], goal: float) -> list[Entry]:

@@ -111,7 +111,7 @@ class System:
         for name, place in number.items():
             self.q[place + free] = given[name] * gears.get(name, 1.0)
             self.v[place] *= gears.get(name, 1.0)
-        self.u, self.pin, self.free = np.zeros(self.B.shape[1]), pin, free
+        self.u, self.pin, self.free = np.zeros(model.nv), pin, free
         self.soft = bool(self.K.any() or self.D.any())
 
     def spread(self, number: dict[str, int], values: dict[str, float]) -> Array:
