@@ -9,7 +9,7 @@ from flexarm.checks import checked_whole, refused
 from flexarm.control.gains import actuators, inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.law import CYCLE, Column, Controller, Law, parted
+from flexarm.simulation.law import Column, Controller, Law, parted
 
 
 @final
@@ -61,5 +61,4 @@ class Every:
             return u, lambda applied: ca.vertcat(ca.if_else(called, after(applied), x), u)
 
         memory = (*inner.memory, *np.zeros(m).tolist())
-        facts = {**inner.facts, CYCLE: periods * inner.facts.get(CYCLE, 1)}
-        return replace(inner, expression=expression, memory=memory, facts=facts)
+        return replace(inner, expression=expression, memory=memory, cycle=periods * inner.cycle)

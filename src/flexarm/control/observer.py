@@ -146,7 +146,7 @@ class Observed:
         noise = (*inner.noise, *sigma["noise"]) if period is not None else inner.noise
         facts = {**inner.facts, "observer_poles": poles, "measured": list(names), "deviation": deviation}
         memory = (*inner.memory, *start.tolist(), *[0.0] * (m * felt))
-        return Law(expression, memory, noise, inner.jumps, inner.reference, facts, inner.drives, felt)
+        return Law(expression, memory, noise, inner.jumps, inner.reference, facts, inner.drives, felt, inner.cycle)
 
     def _noise(self, model: Model, sensors: Sequence[Any], period: float | None) -> dict[str, Array]:
         """Standard deviations: of the noise, and with the rounding, of each signal."""

@@ -11,7 +11,7 @@ from flexarm.control.motors import Motors
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.closed_loop import ClosedLoop
-from flexarm.simulation.law import CYCLE, Controller, law_of
+from flexarm.simulation.law import Controller, law_of
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import EI, ZV, ZVD, Shaper
 
@@ -109,7 +109,7 @@ def controlled_vibrations(
     if law.drives or Motors.of(model).currents:
         why = "the currents of its motors' windings are states, whose part under a controller is not known"
         raise DescriptionError(f"shaper: arm {model.arm.name!r}: {why}; leave their inductance out")
-    if CYCLE in law.facts:
+    if law.cycle > 1:
         message = "the controller has several rates, so it has no poles of one sample; give it one (leave Every out)"
         raise DescriptionError(f"shaper: {message}")
     end = rest(law.reference) if law.reference is not None else None

@@ -16,7 +16,7 @@ from flexarm.model import Model
 from flexarm.simulation.expressed import function_of_time
 from flexarm.simulation.feedback import check_width, named
 from flexarm.simulation.inputs import constant
-from flexarm.simulation.law import CYCLE, Column, Law, is_linear_system, what_it_is
+from flexarm.simulation.law import Column, Law, is_linear_system, what_it_is
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference
@@ -96,15 +96,11 @@ class Sum:
             sum((law.noise for law in laws), ()),
             np.unique(np.concatenate([law.jumps for law in laws])),
             self._followed(laws, model),
-            self._facts(laws),
+            reduce(lambda found, law: {**law.facts, **found}, laws, dict[str, Any]()),
             drives,
             accelerates,
+            lcm(*(law.cycle for law in laws)),
         )
-
-    def _facts(self, laws: list[Law]) -> dict[str, Any]:
-        """Of the first term that has each."""
-        cycle = lcm(*(law.facts.get(CYCLE, 1) for law in laws))
-        return reduce(lambda found, law: {**law.facts, **found}, laws, {CYCLE: cycle} if cycle > 1 else {})
 
     def _followed(self, laws: list[Law], model: Model) -> Reference | None:
         """The reference of the sum."""

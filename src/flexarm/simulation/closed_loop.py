@@ -13,7 +13,7 @@ from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import slopes
 from flexarm.model.local import localized
-from flexarm.simulation.law import CYCLE, Law
+from flexarm.simulation.law import Law
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -115,14 +115,14 @@ class ClosedLoop:
     def cycle(self, t: float, x: Array) -> "tuple[Deviations, ...]":
         """Those of all samples after which the law does the same again, t being the first; one where it always does."""
         T = self.period or 0.0
-        return tuple(self.deviations(t + i * T, x) for i in range(self.law.facts.get(CYCLE, 1)))
+        return tuple(self.deviations(t + i * T, x) for i in range(self.law.cycle))
 
     def begins(self, t: float) -> float:
         """When a cycle of several samples begins, at t or next after it."""
-        samples = self.law.facts.get(CYCLE, 1)
-        if self.period is None or samples == 1:
+        if self.period is None or self.law.cycle == 1:
             return t
-        return float(np.ceil(t / (samples * self.period) - 1e-9)) * samples * self.period
+        span = self.law.cycle * self.period
+        return float(np.ceil(t / span - 1e-9)) * span
 
     def standing(self, t: float, x: Array) -> Array:
         """The state near x in which arm and law stand still, by Newton's method; raises `FlexarmError`."""

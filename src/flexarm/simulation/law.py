@@ -8,7 +8,7 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
+from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory import Reference
@@ -19,9 +19,6 @@ Column = Any
 """A CasADi SX column."""
 After = Callable[[Column], Column]
 """From the u that the arm gets to the rate of a law's memory, or to the next memory of a sampled one."""
-
-CYCLE = "cycle"
-"""Among a law's facts: after so many samples it does the same again; where it is missing, at each."""
 
 MOST_UNDER_WAY = 10_000
 """Commands that a delay holds back: each is a number of the law's memory."""
@@ -48,6 +45,7 @@ class Law:
     drives : whether the law, which must be sampled, measures the states of the arm's drives: currents
     accelerates : whether the law, which must be sampled, measures accelerations. Its last argument is then qdd just
         before the sample, under the u held until then and all that acts from outside
+    cycle : after how many samples the law, which must be sampled, does the same again
     """
 
     expression: Callable[..., tuple[Any, Any]]
@@ -58,6 +56,7 @@ class Law:
     facts: Mapping[str, Any] = field(default_factory=dict)
     drives: bool = False
     accelerates: bool = False
+    cycle: int = 1
 
     def __post_init__(self) -> None:
         with refused("Law"):
@@ -69,6 +68,7 @@ class Law:
             if self.reference is not None:
                 checked_reference(self.reference)
             checked_instance(self.facts, Mapping, "facts")
+            checked_whole(self.cycle, 1, "cycle")
 
     def __call__(self, t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, After]:
         """u, and what follows for the memory from the u that reaches the arm; more is the noise, s, then qdd."""
