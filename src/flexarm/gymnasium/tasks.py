@@ -61,25 +61,15 @@ class Task(Protocol):
         """Coordinates (N, nq) and rates (N, nv) whose tip is wanted after so many periods (N,)."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
-class Reach:
-    """The tip is to go to a place and stay there: where it is with the joints up to `spread` from the beginning's.
-
-    Parameters
-    ----------
-    ground : Ground
-    spread : float
-        [rad]; of joints that slide as much of a tenth of the reach.
-    """
+class Going:
+    """The tip is wanted elsewhere: errors are measured by the arm's reach, and an episode is drawn from a goal."""
 
     ground: Ground
     spread: float = 0.5
-    shown = ("position",)
-    moves = False
 
     def __post_init__(self) -> None:
-        with refused("Reach"):
+        with refused(type(self).__name__):
             checked_number(self.spread, "rad", POSITIVE, "spread")
 
     @property
@@ -101,6 +91,22 @@ class Reach:
         """As the ground says."""
         return _same(self.ground, len(shares))
 
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reach(Going):
+    """The tip is to go to a place and stay there: where it is with the joints up to `spread` from the beginning's.
+
+    Parameters
+    ----------
+    ground : Ground
+    spread : float
+        [rad]; of joints that slide as much of a tenth of the reach.
+    """
+
+    shown = ("position",)
+    moves = False
+
     def wanted(self, shares: Array, steps: Array) -> tuple[Array, Array]:
         """The posture of the goal."""
         return self.ground.posture(_goals(self.ground, self.spread, shares))
@@ -108,7 +114,7 @@ class Reach:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Track:
+class Track(Going):
     """The tip is to follow that of an arm which nothing bends: from the beginning to a goal as that of `Reach`, by
     quintics in three fifths of the episode; or along a scenario's reference.
 
@@ -119,15 +125,12 @@ class Track:
         As of `Reach`.
     """
 
-    ground: Ground
-    spread: float = 0.5
     table: tuple[Array, Array] | None = field(init=False, repr=False, default=None)
     shown = ("position", "velocity")
     moves = True
 
     def __post_init__(self) -> None:
-        with refused("Track"):
-            checked_number(self.spread, "rad", POSITIVE, "spread")
+        super().__post_init__()
         table = None
         if self.ground.reference is not None:
             t = self.ground.period * np.arange(self.ground.steps + 1)
@@ -135,25 +138,6 @@ class Track:
                 reference_values(self.ground.reference, t), reference_rates(self.ground.reference, t)
             )
         object.__setattr__(self, "table", table)
-
-    @property
-    def length(self) -> float:
-        """A tenth of the reach [m]."""
-        return SLID * self.ground.reach
-
-    @property
-    def time(self) -> float:
-        """A fifth of an episode [s]."""
-        return self.ground.duration / MOVES
-
-    @property
-    def shares(self) -> int:
-        """One of each joint."""
-        return len(self.ground.joints)
-
-    def begun(self, shares: Array) -> tuple[Array, Array]:
-        """As the ground says."""
-        return _same(self.ground, len(shares))
 
     def wanted(self, shares: Array, steps: Array) -> tuple[Array, Array]:
         """The posture on the way."""
