@@ -17,12 +17,13 @@ from flexarm.closed_forms.formats.c import DIFFERS, listed
 from flexarm.closed_forms.formats.program import Program
 from flexarm.errors import DescriptionError
 from flexarm.exports.library import CLOSE, CMAKE, array
+from flexarm.exports.needs import needed, of_needed, silent
 from flexarm.exports.programs import checked_sensors
 from flexarm.exports.source import Real, Written, c_sources, check_real, literal
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model, Sensor
 from flexarm.sensors import coordinate_unit, outputs
-from flexarm.simulation.feedback import named, traced
+from flexarm.simulation.feedback import named
 from flexarm.simulation.sampled import Called, Sampled, SampledFeedback
 
 Array = np.ndarray
@@ -150,34 +151,17 @@ def c_law(controller: Sampled, model: Model, real: Real = "double", sensors: Seq
 def seen(feedback: SampledFeedback, model: Model, sensors: Sequence[Sensor]) -> Measured:
     """The law over what it is given; raises `DescriptionError` where sensors do not tell what it needs."""
     law = feedback.law
-    whole = traced(law, model, feedback.name, len(model.states))
-    symbols = dict(zip(whole.name_in(), whole.sx_in(), strict=True))
-    parts = ["q", "qd", "s", *(["qdd"] if law.accelerates else [])]
-    state = ca.vertcat(*(symbols[a] for a in parts))
     names = [f"{name} [{coordinate_unit(model.arm, name)}]" for name in model.coordinates]
     names += [f"{name}, rate" for name in model.velocities] + [f"{name}, state of a drive" for name in model.states]
     names += [f"{name}, acceleration" for name in model.velocities] * law.accelerates
-    t, z = symbols["t"], symbols["z"]
-    silent = whole.call({**symbols, "noise": ca.SX.zeros(len(law.noise))})
-    results = [silent["u"], silent["following"]]
-    function = ca.Function("law", [t, state, z], results)
-    used = [i for i, each in enumerate(_needed(function)) if each]
-    everything = [symbols["q"], symbols["qd"], symbols["s"], ca.SX.sym("qdd", model.nv)]
-    if law.accelerates:
-        everything[3] = symbols["qdd"]
+    function = silent(feedback, model)
+    used = needed(function)
+    sizes = {"q": model.nq, "qd": model.nv, "s": len(model.states), "qdd": model.nv}
+    everything = [ca.SX.sym(name, size) for name, size in sizes.items()]
+    state = ca.vertcat(*everything[: 4 if law.accelerates else 3])
     if not sensors:
-        y = ca.SX.sym("y", len(used))
-        of = ca.SX.zeros(state.numel())
-        of[used] = y
-        made = ca.Function("law", [t, y, z], [*function(t, of, z)], ["t", "y", "z"], ["u", "z_next"])
-        return Measured(tuple(names[i] for i in used), made, ca.Function("y", everything, [state[used]]))
+        return Measured(tuple(names[i] for i in used), of_needed(function), ca.Function("y", everything, [state[used]]))
     return _by_sensors(function, model, sensors, everything, state, [names[i] for i in used])
-
-
-def _needed(function: ca.Function) -> Array:
-    """Of which numbers of its second argument a law is a function."""
-    found = [np.array(ca.DM(function.jac_sparsity(k, 1), 1)).any(axis=0) for k in range(2) if function.numel_out(k)]
-    return np.any(found, axis=0)
 
 
 def _by_sensors(

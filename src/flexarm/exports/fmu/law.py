@@ -4,10 +4,9 @@ import numpy as np
 
 from flexarm.checks import Fault, checked_instance, refused
 from flexarm.closed_forms.formats.program import Program
-from flexarm.errors import DescriptionError
 from flexarm.exports.fmu.system import Signal, System, depends
+from flexarm.exports.needs import needed, of_needed, silent
 from flexarm.model import Model
-from flexarm.model.local import localized
 from flexarm.sensors import Encoder, Tachometer
 from flexarm.simulation.sampled import Sampled
 
@@ -27,28 +26,18 @@ def system(loop: Sampled, model: Model) -> System:
         if found.law.accelerates:
             raise Fault("controller", "measures accelerations; an FMU has no law that does")
     law, arm = found.law, model.arm
+    whole = silent(found, model)
     signals = _signals(model)
-    sizes = (1, model.nq, model.nv, len(model.states), len(law.memory))
-    t, q, qd, s, z = (ca.SX.sym(name, size) for name, size in zip(("t", "q", "qd", "s", "z"), sizes, strict=True))
-    noise = ca.SX.zeros(len(law.noise))
-    u, after = law(t, localized(arm, q), qd, z, noise, *([s] if law.drives else []))
-    following = after(u)
-    if following.numel() != len(law.memory) or u.numel() != len(model.inputs):
-        raise DescriptionError(f"controller {found.name}: its law gives {u.numel()} inputs, {following.numel()} memory")
-    everything, both = ca.vertcat(q, qd, s), ca.vertcat(u, following)
-    used = np.flatnonzero(depends(both, everything).any(axis=0))
-    measured = ca.SX.sym("u", len(used))
-    rest = ca.SX.zeros(everything.numel())
-    for place, i in enumerate(used.tolist()):
-        rest[i] = measured[place]
-    u, following = ca.substitute([u, following], [everything], [rest])
+    inputs = tuple(signals[i] for i in needed(whole))
+    reduced = of_needed(whole)
+    t, measured, z = reduced.sx_in()
+    u, following = reduced(t, measured, z)
     results = {"y": u} | ({"following": following} if law.memory else {})
-    arguments = {"t": t} | ({"u": measured} if len(used) else {}) | ({"z": z} if law.memory else {})
+    arguments = {"t": t} | ({"u": measured} if inputs else {}) | ({"z": z} if law.memory else {})
     columns = [ca.densify(each) for each in ca.cse([*results.values()])]
     function = ca.Function("law", list(arguments.values()), columns, list(arguments), list(results))
     units = zip(model.inputs, arm.input_units, strict=True)
     outputs = tuple(Signal(f"u.{name}", unit, "input of the arm") for name, unit in units)
-    inputs = tuple(signals[i] for i in used.tolist())
     return System(
         f"{arm.name}-{found.name}",
         f"{found.described()}, for {arm.name}",
@@ -62,10 +51,10 @@ def system(loop: Sampled, model: Model) -> System:
                 "The law at a sample.",
                 function,
                 (),
-                {"u": tuple(each.name for each in inputs)} if used.size else {},
+                {"u": tuple(each.name for each in inputs)} if inputs else {},
             ),
         ),
-        np.zeros((0, len(used)), dtype=bool),
+        np.zeros((0, len(inputs)), dtype=bool),
         depends(u, measured),
         found.period,
         memory=tuple(law.memory),

@@ -1,0 +1,44 @@
+"""What a sampled law asks of an arm's state: of which of its numbers it is a function, and that function."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexarm.model import Model
+from flexarm.simulation.feedback import traced
+from flexarm.simulation.sampled import SampledFeedback
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+
+def silent(feedback: SampledFeedback, model: Model) -> "ca.Function":
+    """A law that is an expression, without noise: t, x, z -> u, z_next; x is q, qd, states of drives, and qdd where it
+    measures accelerations."""
+    import casadi as ca
+
+    whole = traced(feedback.law, model, feedback.name, len(model.states))
+    x = dict(zip(whole.name_in(), whole.sx_in(), strict=True))
+    found = whole.call({**x, "noise": ca.SX.zeros(x["noise"].numel())})
+    state = ca.vertcat(*(x[name] for name in ("q", "qd", "s", "qdd")))
+    results = [found["u"], found["following"]]
+    return ca.Function("law", [x["t"], state, x["z"]], results, ["t", "x", "z"], ["u", "z_next"])
+
+
+def needed(law: "ca.Function") -> list[int]:
+    """Of which numbers of x."""
+    import casadi as ca
+
+    found = [np.array(ca.DM(law.jac_sparsity(k, 1), 1)).any(axis=0) for k in range(2) if law.numel_out(k)]
+    return [int(i) for i in np.flatnonzero(np.any(found, axis=0))]
+
+
+def of_needed(law: "ca.Function") -> "ca.Function":
+    """The same of those alone: t, y, z -> u, z_next."""
+    import casadi as ca
+
+    t, x, z = law.sx_in()
+    places = needed(law)
+    y, whole = ca.SX.sym("y", len(places)), ca.SX.zeros(x.numel())
+    whole[places] = y
+    return ca.Function("law", [t, y, z], [*law(t, whole, z)], ["t", "y", "z"], law.name_out())
