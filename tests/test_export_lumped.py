@@ -328,3 +328,11 @@ def test_the_command_writes_both(tmp_path):
     arm = fa.load("canadarm")
     assert files[0].read_text() == mjcf.mjcf(arm, 2)
     assert files[1].read_text() == exudyn.exudyn_script(arm, 2)
+
+
+@pytest.mark.parametrize(("write", "file"), [(mjcf.export_mjcf, "arm.xml"), (exudyn.export_exudyn, "arm.py")])
+def test_what_is_written_has_the_model_s_parameters(write, file, tmp_path):
+    model = fa.Model(fa.load("subudhi-morris"), vary=["payload.mass"])
+    heavy, light = (write(model.at([mass]), tmp_path / f"{mass}-{file}").read_text() for mass in (3.0, 0.1))
+    own = fa.Model(model.at([3.0]).arm_at())
+    assert heavy != light and heavy == write(own, tmp_path / file).read_text()

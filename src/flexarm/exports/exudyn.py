@@ -110,7 +110,7 @@ def exudyn_script(arm: Arm, segments: int = SEGMENTS) -> str:
 
 def export_exudyn(model: Model, path: str | Path, segments: int = SEGMENTS) -> Path:
     """Write `exudyn_script` of the model's arm to a file; gives its path."""
-    return write_whole(path, exudyn_script(model.arm, segments).encode())
+    return write_whole(path, exudyn_script(model.arm_at(), segments).encode())
 
 
 def written(equivalent: Lumped) -> str:

@@ -54,7 +54,7 @@ def mjcf(arm: Arm, segments: int = SEGMENTS) -> str:
 
 def export_mjcf(model: Model, path: str | Path, segments: int = SEGMENTS) -> Path:
     """Write `mjcf` of the model's arm to a file; gives its path."""
-    return write_whole(path, mjcf(model.arm, segments).encode())
+    return write_whole(path, mjcf(model.arm_at(), segments).encode())
 
 
 def written(equivalent: Lumped) -> str:
