@@ -30,6 +30,9 @@ STIFF = "radau9"
 RADIANS = 0.2
 """Of the fastest mode, in one fixed step between two samples."""
 
+FIXED_RTOL = 1e-8
+"""The standard tolerance. Below it fixed steps, which know of no tolerance, are not taken unless they are asked for."""
+
 FAR = 25
 """Fixed steps between two samples from which on an implicit method takes less time: it needs some 25 evaluations, of an
 equation that costs a little less than a rate, and products with Newton's matrix."""
@@ -101,6 +104,8 @@ def chosen(
         found, step, reason = between_samples(model, q, drive.period)
         if swings and found in solvers.FIXED:
             found, step, reason = "dop853", 0.0, "what comes from outside changes between samples"
+        elif rtol < FIXED_RTOL and found in solvers.FIXED:
+            found, step, reason = "dop853", 0.0, f"short stretches between samples, to a tolerance below {FIXED_RTOL:g}"
     else:
         return "auto", 0.0, ""
     found, missing = solvers.available(found)
