@@ -371,7 +371,7 @@ def test_links_that_are_alike_remain_so():
     assert saved[1] >= saved[0] > 200
     x = 0.3 * np.random.default_rng(1).normal(size=(5, f.nnz_in()))
     wanted = fixed.many(x)
-    assert (np.abs(feedback.kernel.many(x) - wanted) <= LAST_BITS * np.abs(wanted).max(axis=0)).all()
+    assert (np.abs(feedback.kernel.many(x) - wanted) <= 10 * LAST_BITS * np.abs(wanted).max(axis=0)).all()
 
 
 # -- what is kept ------------------------------------------------------------------------------------------------------

@@ -134,7 +134,9 @@ def killed_and_started_again(where, processes, kill_a_worker):
     assert result.attrs["runs_found"] == 4 * len(done)
     kept = {fa.studies.result.netcdf.read(folder / "kept" / name)["square"].values[0] for name in done}
     ends = [float(x) ** 2 for what, _, x in log(folder) if what == "end"]
-    assert all(ends.count(square) == 1 for square in kept)  # computed once, whoever was killed
+    # Computed once, whoever was killed; but what a worker still held that dies, as the client was about to let go of it,
+    # Dask computes once more.
+    assert sorted(ends.count(square) for square in kept) in ([1] * len(kept), [1] * (len(kept) - 1) + [2])
     return result
 
 
