@@ -134,8 +134,8 @@ def killed_and_started_again(where, processes, kill_a_worker):
     assert result.attrs["runs_found"] == 4 * len(done)
     kept = {fa.studies.result.netcdf.read(folder / "kept" / name)["square"].values[0] for name in done}
     ends = [float(x) ** 2 for what, _, x in log(folder) if what == "end"]
-    # Computed once, whoever was killed; but what a worker still held that dies, as the client was about to let go of it,
-    # Dask computes once more.
+    # Computed once, whoever was killed; but Dask computes once more what the dead worker held and the client had not
+    # yet let go of.
     assert sorted(ends.count(square) for square in kept) in ([1] * len(kept), [1] * (len(kept) - 1) + [2])
     return result
 
