@@ -330,9 +330,24 @@ def test_the_command_writes_both(tmp_path):
     assert files[1].read_text() == exudyn.exudyn_script(arm, 2)
 
 
-@pytest.mark.parametrize(("write", "file"), [(mjcf.export_mjcf, "arm.xml"), (exudyn.export_exudyn, "arm.py")])
+@pytest.mark.parametrize(("write", "file"), [(fa.export_mjcf, "arm.xml"), (fa.export_exudyn, "arm.py")])
 def test_what_is_written_has_the_model_s_parameters(write, file, tmp_path):
     model = fa.Model(fa.load("subudhi-morris"), vary=["payload.mass"])
     heavy, light = (write(model.at([mass]), tmp_path / f"{mass}-{file}").read_text() for mass in (3.0, 0.1))
     own = fa.Model(model.at([3.0]).arm_at())
     assert heavy != light and heavy == write(own, tmp_path / file).read_text()
+
+
+@pytest.mark.parametrize("write", [fa.export_mjcf, fa.export_exudyn])
+def test_what_cannot_be_written_is_said_in_one_line(write, tmp_path):
+    model, file = fa.Model(fa.load("subudhi-morris")), tmp_path / "arm"
+    for arguments, said in (
+        (("canadarm", file), rf"{write.__name__}: model is 'canadarm'"),
+        ((model, 3), "path is of type int; it must be the name of a file"),
+        ((model, file, 0), "segments is 0"),
+        ((fa.Model(fa.load("theodore-ghosal")), file), "is a Telescope; a lumped equivalent has Revolute"),
+    ):
+        with pytest.raises(fa.DescriptionError, match=said) as raised:
+            write(*arguments)
+        assert "\n" not in str(raised.value)
+    assert not file.exists()

@@ -240,9 +240,9 @@ def test_a_law_gives_what_it_gave(name, planar):
     x[:, 0] = np.linspace(-0.1, 0.7, 50)
     wanted = fixed.many(x)
     scale = np.abs(wanted).max(axis=0)
-    assert (np.abs(made.many(x) - wanted) <= LAST_BITS * scale).all()
+    assert (np.abs(made.many(x) - wanted) <= 10 * LAST_BITS * scale).all()
     for row in x[::10]:
-        assert (np.abs(made.one(row) - fixed.one(row)) <= LAST_BITS * scale).all()
+        assert (np.abs(made.one(row) - fixed.one(row)) <= 10 * LAST_BITS * scale).all()
     n_in, k = made.code.facts["n_in"], len(made.constants)
     assert n_in == f.nnz_in() + k == made.vector_code.facts["n_in"] and k > 0
     if name not in ("two gains",):  # a factor of 2 is counted as the multiplication that it is now
@@ -371,7 +371,7 @@ def test_links_that_are_alike_remain_so():
     assert saved[1] >= saved[0] > 200
     x = 0.3 * np.random.default_rng(1).normal(size=(5, f.nnz_in()))
     wanted = fixed.many(x)
-    assert (np.abs(feedback.kernel.many(x) - wanted) <= 10 * LAST_BITS * np.abs(wanted).max(axis=0)).all()
+    assert (np.abs(feedback.kernel.many(x) - wanted) <= LAST_BITS * np.abs(wanted).max(axis=0)).all()
 
 
 # -- what is kept ------------------------------------------------------------------------------------------------------

@@ -44,9 +44,11 @@ if TYPE_CHECKING:
     from flexarm import analysis, control, drives, optimal, problems
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import shaper
+    from flexarm.exports.exudyn import export_exudyn
     from flexarm.exports.fmu.export import export_fmu, export_law_fmu
     from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
+    from flexarm.exports.mjcf import export_mjcf
     from flexarm.exports.sfunction import export_simulink
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
@@ -190,9 +192,11 @@ __all__ = [
     "equations",
     "excitation",
     "export_c",
+    "export_exudyn",
     "export_fmu",
     "export_law",
     "export_law_fmu",
+    "export_mjcf",
     "export_simulink",
     "frequency_response",
     "from_urdf",
@@ -224,9 +228,11 @@ __all__ = [
 LATE = {
     "closed_forms.equations": "Equations equations",
     "control": "shaper",
+    "exports.exudyn": "export_exudyn",
     "exports.law": "export_law",
     "exports.fmu.export": "export_fmu export_law_fmu",
     "exports.library": "export_c",
+    "exports.mjcf": "export_mjcf",
     "exports.sfunction": "export_simulink",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",

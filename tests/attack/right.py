@@ -262,6 +262,8 @@ PARTICULAR = {
     "export_fmu.s0": lambda c: LEFT_OUT,
     "export_fmu.step": lambda c: 1e-3,
     "export_fmu.tolerance": lambda c: 0.0,
+    "export_mjcf.segments": lambda c: 2,
+    "export_exudyn.segments": lambda c: 2,
     "export_law_fmu.loop": lambda c: control.Sampled(pd(c), 1e-4),
     "export_law_fmu.version": lambda c: "3.0",
     "export_law_fmu.binary": lambda c: False,

@@ -5,15 +5,17 @@ and derivative terms; rotors, and the motors of elastic joints with their transm
 coordinates and the motors' own.
 """
 
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, lumped
-from flexarm.files import write_whole
+from flexarm.files import checked_path, write_whole
 from flexarm.model import Model
 
 Array = np.ndarray
@@ -108,9 +110,27 @@ def exudyn_script(arm: Arm, segments: int = SEGMENTS) -> str:
     return written(lumped(arm, segments))
 
 
-def export_exudyn(model: Model, path: str | Path, segments: int = SEGMENTS) -> Path:
-    """Write `exudyn_script` of the model's arm to a file; gives its path."""
-    return write_whole(path, exudyn_script(model.arm_at(), segments).encode())
+def export_exudyn(model: Model, path: str | PathLike[str], segments: int = SEGMENTS) -> Path:
+    """Write an arm as a script for Exudyn, flexible links as rigid segments with springs; gives its path.
+
+    Numbers that vary are those of `model.at(p)`. The file says how far its natural frequencies are from the beams', and
+    what it leaves out.
+
+    Parameters
+    ----------
+    model : Model
+    path : path
+    segments : int
+        Hinges of each flexible link in each direction in which it bends.
+
+    Raises
+    ------
+    DescriptionError
+        Where the arm cannot be lumped, see `flexarm.exports.lumped.lumped`, or the file cannot be written.
+    """
+    with refused("export_exudyn"):
+        checked_instance(model, Model, "model")
+    return write_whole(checked_path(path), exudyn_script(model.arm_at(), segments).encode())
 
 
 def written(equivalent: Lumped) -> str:

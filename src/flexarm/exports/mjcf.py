@@ -5,6 +5,7 @@ its joint is the joint's armature; the motor of an elastic joint is a body besid
 along) an axis of its own with the rotor's inertia, tied to the joint by a fixed tendon as stiff as the transmission.
 """
 
+from os import PathLike
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree  # nothing is read with it
@@ -12,13 +13,13 @@ from xml.etree import ElementTree  # nothing is read with it
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from flexarm.checks import tensor
+from flexarm.checks import checked_instance, refused, tensor
 from flexarm.description.arm import Arm, Pose
 from flexarm.description.free import FreeBase
 from flexarm.description.joints import Fixed
 from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, loads, lumped, together
-from flexarm.files import write_whole
+from flexarm.files import checked_path, write_whole
 from flexarm.model import Model
 
 Array = np.ndarray
@@ -52,9 +53,28 @@ def mjcf(arm: Arm, segments: int = SEGMENTS) -> str:
     return written(lumped(arm, segments))
 
 
-def export_mjcf(model: Model, path: str | Path, segments: int = SEGMENTS) -> Path:
-    """Write `mjcf` of the model's arm to a file; gives its path."""
-    return write_whole(path, mjcf(model.arm_at(), segments).encode())
+def export_mjcf(model: Model, path: str | PathLike[str], segments: int = SEGMENTS) -> Path:
+    """Write an arm as a file for MuJoCo, flexible links as rigid segments with springs; gives its path.
+
+    Numbers that vary are those of `model.at(p)`. The file says how far its natural frequencies are from the beams', and
+    what it leaves out.
+
+    Parameters
+    ----------
+    model : Model
+    path : path
+    segments : int
+        Hinges of each flexible link in each direction in which it bends.
+
+    Raises
+    ------
+    DescriptionError
+        Where the arm cannot be lumped, see `flexarm.exports.lumped.lumped`, or has a rotor whose energy MuJoCo's
+        armature cannot have, or the file cannot be written.
+    """
+    with refused("export_mjcf"):
+        checked_instance(model, Model, "model")
+    return write_whole(checked_path(path), mjcf(model.arm_at(), segments).encode())
 
 
 def written(equivalent: Lumped) -> str:
