@@ -451,6 +451,14 @@ MADE = {
     ),
     "dict": ({"randomise": [1.0]}, r"ArmEnv: randomise is \[1\.0\]; it must be a dict of distributions by names .*"),
     "none": ({"randomise": {"payload.mess": [1.0]}}, r"vary: no parameter 'payload\.mess'; there are .*"),
+    "impossible": (
+        {"randomise": {"payload.mass": [0.0, 0.2]}},
+        r"ArmEnv: randomise: it would draw what no arm has: payload\.mass is 0\.0 kg; it must be positive",
+    ),
+    "below zero": (
+        {"randomise": {"payload.mass": {"type": "uniform", "low": -0.01, "high": 1.0}}},
+        r"ArmEnv: randomise: it would draw what no arm has: payload\.mass is -0\.0.* kg; it must be positive",
+    ),
     "drawn": ({"randomise": {"payload.mass": "big"}}, r"ArmEnv: randomise: payload\.mass is big; it must be .*"),
     "low": (
         {"randomise": {"*.EI": {"type": "uniform", "low": 1, "high": 0}}},

@@ -369,6 +369,46 @@ def test_what_mimics_a_locked_joint_is_locked_with_it():
     assert last[0].mass == last[1].mass and last[0].inertia_tensor[0, 0] > last[1].inertia_tensor[0, 0]
 
 
+def test_what_mimics_but_does_not_move_stays_where_it_is(tmp_path):
+    """A finger that was made fixed, with the rest of what it was."""
+    mimic = '<mimic joint="lift" multiplier="2" offset="0.3"/></joint>'
+    old = '<child link="camera"/>\n  </joint>'
+    assert old in ROBOT
+    changed = ROBOT.replace(old, '<child link="camera"/>' + mimic)
+    plain, mimics = (fa.urdf_report(written(tmp_path, x), locked={"lift": 0.4}) for x in (ROBOT, changed))
+    assert mimics.arm == plain.arm and mimics.notes == plain.notes
+    (said,) = set(mimics.not_understood) - set(plain.not_understood)
+    assert said.endswith("joint 'glue' is fixed; its <mimic> says nothing")
+
+
+LIFT = '<limit lower="-1" upper="2" effort="80" velocity="1.5"/>'
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ('lower="-inf" upper="2" effort="Infinity" velocity="+inf"', (None, 2.0, None, None)),
+        ('lower="-1" upper=" inf " effort="80" velocity="INF"', (-1.0, None, None, 80.0)),
+        ('lower="-inf" effort="1" velocity="1"', (None, 0.0, 1.0, 1.0)),
+    ],
+)
+def test_limits_may_be_infinite(given, expected, tmp_path):
+    said = fa.urdf_report(written(tmp_path, ROBOT.replace(LIFT, f"<limit {given}/>"))).limits["boom.joint"]
+    assert (said.lower, said.upper, said.velocity, said.effort) == expected
+
+
+def test_a_limit_that_nothing_can_keep_is_refused(tmp_path):
+    with pytest.raises(fa.DescriptionError, match="lower is 'inf'; it must be a finite number"):
+        fa.from_urdf(written(tmp_path, ROBOT.replace(LIFT, LIFT.replace('"-1"', '"inf"'))))
+
+
+def test_an_effort_of_zero_limits_no_motor_and_is_told(tmp_path):
+    file = written(tmp_path, ROBOT.replace(LIFT, LIFT.replace('"80"', '"0"')))
+    report = fa.urdf_report(file, flexible={"joints": {"lift": {"drive": {"motor": {}}}}})
+    assert report.arm.links[1].joint.drive.motor == fa.Motor()
+    assert any(x.endswith("'lift': <limit> effort is 0; its motor is without limit") for x in report.not_understood)
+
+
 def test_a_floating_joint_frees_the_base(tmp_path):
     ship = ROBOT.replace(
         "</robot>",

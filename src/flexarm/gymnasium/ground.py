@@ -44,6 +44,9 @@ MOVES = 5
 SLID = 0.1
 """Of the reach: what counts as a radian of a joint that slides, and of a free base."""
 
+SHARES = np.linspace(1e-6, 1.0 - 1e-6, 257)
+"""Of a distribution: where it is asked what it draws."""
+
 LEAST = 1e-9
 """Frequencies below are none [rad/s]."""
 
@@ -205,7 +208,22 @@ def _model(given: Any, randomise: Any, asked: str) -> tuple[Model, tuple[Quantil
                     quantiles[i] = distribution(value).quantile(float(given.p[i]), given.varied[i].unit)
                 except Fault as fault:
                     raise Fault(f"{key}.{fault.part}" if fault.part else str(key), fault.message) from None
+            _check_drawn(given, i, quantiles[i], asked)
     return given, tuple(quantiles)
+
+
+def _check_drawn(model: Model, i: int, quantile: Any, asked: str) -> None:
+    """That an arm may have what is drawn: here, and not in an episode among thousands.
+
+    The ends of a distribution, which are never drawn, are not asked.
+    """
+    p = np.tile(model.p, (SHARES.size, 1))
+    p[:, i] = quantile(SHARES)
+    try:
+        model.parameter_values(p)
+    except DescriptionError as error:
+        said = str(error).partition(": ")[2]
+        raise DescriptionError(f"{asked}: randomise: it would draw what no arm has: {said}") from None
 
 
 def _arguments(scenario: Scenario, model: Model, asked: str) -> dict[str, Any]:

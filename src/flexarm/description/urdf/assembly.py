@@ -106,7 +106,12 @@ class _Assembly:
                 raise Setting(f"locked: there is no joint {shown(name)}{meant(name, joints)}")
             if not joints[name].moves:
                 raise Setting(f"locked: joint {name!r} is {joints[name].kind}; only one that turns or slides can be")
-        following = {name: joint.mimic for name, joint in joints.items() if joint.mimic and name not in locked}
+        following = {}
+        for name, joint in joints.items():
+            if joint.mimic and not joint.moves:
+                self.strange.append(f"line {joint.line}: joint {name!r} is {joint.kind}; its <mimic> says nothing")
+            elif joint.mimic and name not in locked:
+                following[name] = joint.mimic
         found = True
         while found:
             found = False
@@ -409,10 +414,14 @@ class _Assembly:
         limits = joint.limits
         if isinstance(stops := drive.get("stops"), Mapping) and not stops.keys() & {"lower", "upper"}:
             drive["stops"] = {"lower": limits.lower, "upper": limits.upper, **stops}
-        if isinstance(motor := drive.get("motor"), Mapping) and limits.effort:
+        if isinstance(motor := drive.get("motor"), Mapping) and limits.effort is not None:
             other = motor.keys() & {"torque_limit", "stall_torque", "torque_speed"}
             if not other and motor.get("input", "torque") == "torque":
-                drive["motor"] = {"torque_limit": limits.effort, **motor}
+                if limits.effort > 0.0:
+                    drive["motor"] = {"torque_limit": limits.effort, **motor}
+                else:
+                    said = "<limit> effort is 0; its motor is without limit"
+                    self.strange.append(f"line {joint.line}: joint {joint.name!r}: {said}")
         return drive or None
 
     def _base(self) -> FreeBase | None:

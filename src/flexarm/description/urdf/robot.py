@@ -47,6 +47,11 @@ ASIDE: dict[str, tuple[str, ...]] = {
 """Elements that say nothing of how an arm moves: what it looks like, where it is measured, what limits its commands."""
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+ABOVE = re.compile(r"\+?inf(inity)?", re.ASCII | re.IGNORECASE)
+UNLIMITED = {"lower": re.compile(r"-inf(inity)?", re.ASCII | re.IGNORECASE)} | dict.fromkeys(
+    ("upper", "velocity", "effort"), ABOVE
+)
+"""What says in a <limit> that there is none."""
 
 
 @dataclass(frozen=True)
@@ -295,14 +300,14 @@ def _limits(where: str, kind: str, limit: Element | None) -> Limits:
     if limit is None:
         return Limits()
     given: dict[str, float | None] = dict.fromkeys(("lower", "upper", "velocity", "effort"))
-    for key in given:
-        if key in limit.attributes:
-            given[key] = _number(where, limit, key)
+    unlimited = {key for key in given if UNLIMITED[key].fullmatch(limit.attributes.get(key, "").strip())}
+    said = {key for key in given if key in limit.attributes}
+    given |= {key: _number(where, limit, key) for key in given if key in said - unlimited}
     if kind == "continuous":
         given |= {"lower": None, "upper": None}
-    elif given["lower"] is not None or given["upper"] is not None:  # URDF: what is left out is zero
-        given |= {key: given[key] or 0.0 for key in ("lower", "upper")}
-        if given["lower"] > given["upper"]:  # type: ignore[operator]
+    elif said & {"lower", "upper"}:
+        given |= {key: 0.0 for key in ("lower", "upper") if key not in said}  # URDF: what is left out is zero
+        if not unlimited & {"lower", "upper"} and given["lower"] > given["upper"]:  # type: ignore[operator]
             raise _wrong(where, limit, f"<limit> lower is {given['lower']}, above upper, {given['upper']}")
     for key in ("velocity", "effort"):
         if (x := given[key]) is not None and x < 0.0:
