@@ -152,8 +152,11 @@ def test_a_quaternion_is_its_negative(tmp_path, problems):
     heads = ["time [s]", *(f"{n} [{u}]" for n, u in zip(each.columns, each.units, strict=True))]
     table = np.column_stack([each.times, turned])
     path = tmp_path / "turned.csv"
-    path.write_text("\n".join([",".join(heads), *(",".join(map(repr, row)) for row in table.tolist())]))
-    assert max(column.error for column in score(each.name, path).columns) < 1e-14
+    some = [i for i, head in enumerate(heads) if not head.startswith(("base.qx", "base.qy"))]  # all, or a part
+    for kept in (range(len(heads)), some):
+        rows = [heads, *([repr(x) for x in row] for row in table.tolist())]
+        path.write_text("\n".join(",".join(row[i] for i in kept) for row in rows))
+        assert max(column.error for column in score(each.name, path).columns) < 1e-14
 
 
 def scaled(name, factor):

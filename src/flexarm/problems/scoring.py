@@ -208,12 +208,11 @@ def _rows(wanted: Sequence[float], given: Sequence[float]) -> list[int]:
 
 
 def _turn(taken: dict[str, list[float]], wanted: dict[str, tuple[float, ...]]) -> None:
-    """A quaternion and its negative are one attitude: take the one that is nearer."""
-    if not all(name in taken for name in QUATERNION):
-        return
-    for k in range(len(taken[QUATERNION[0]])):
-        if sum(taken[name][k] * wanted[name][k] for name in QUATERNION) < 0.0:
-            for name in QUATERNION:
+    """A quaternion and its negative are one attitude: take the one that is nearer, by what is given of it."""
+    given = [name for name in QUATERNION if name in taken]
+    for k in range(len(taken[given[0]]) if given else 0):
+        if sum(taken[name][k] * wanted[name][k] for name in given) < 0.0:
+            for name in given:
                 taken[name][k] = -taken[name][k]
 
 
