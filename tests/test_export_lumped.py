@@ -152,6 +152,11 @@ def test_bodies_springs_and_couplings_that_cannot_be_are_refused():
 # -- MuJoCo ------------------------------------------------------------------------------------------------------------
 
 
+def named(name):
+    made = {"tapered": tapered, "absolute": lambda: absolute(False), "absolute-elastic": lambda: absolute(True)}
+    return made[name]() if name in made else fa.load(name)
+
+
 def of_mujoco(equivalent, text, q, qd, u):
     """Acceleration and place of the tip as MuJoCo has them, and its frequencies' matrices."""
     model = mujoco.MjModel.from_xml_string(text)
@@ -172,9 +177,11 @@ def of_mujoco(equivalent, text, q, qd, u):
     return T.T @ (data.qacc[v] - turned), data.site("tip").xpos
 
 
-@pytest.mark.parametrize("name", ["subudhi-morris-elastic", "spatial-6r", "canadarm-free", "tapered"])
+@pytest.mark.parametrize(
+    "name", ["subudhi-morris-elastic", "spatial-6r", "canadarm-free", "tapered", "absolute", "absolute-elastic"]
+)
 def test_mujoco_moves_the_file_as_we_move_the_equivalent(name):
-    equivalent = lumped(tapered() if name == "tapered" else fa.load(name), 2)
+    equivalent = lumped(named(name), 2)
     text = mjcf.written(equivalent)
     assert "raised" not in text
     for seed in range(3):
@@ -220,17 +227,31 @@ def test_inertia_that_mujoco_does_not_take_is_raised_and_said():
     assert mujoco.MjModel.from_xml_string(text).nv > 6
 
 
-def absolute():
-    rigid = fa.Rigid(length=1.0, mass=1.0)
-    joint = fa.Revolute(rotor="absolute", rotor_inertia=0.1)
-    return fa.Arm(name="two", links=[fa.Link(name=name, joint=joint, body=rigid) for name in "ab"])
+def absolute(elastic, about=((0, 0, 1), (0, 0, -1), (0, 0, 1))):
+    """Three links in a plane, the second hinge the other way round, the last on a slide; geared rotors on all."""
+    spring = {"stiffness": 30.0, "spring_damping": 0.3} if elastic else {}
+    rotor = {"rotor": "absolute", "rotor_inertia": 0.03, "gear_ratio": 5.0, **spring}
+    bent = fa.Beam(length=1.0, mass=1.0, EI=50.0, modes={"y": 2}, shapes="polynomial")
+    first, second, third = (
+        fa.Link(name=name, joint=fa.Revolute(axis=axis, **rotor), body=bent)
+        for name, axis in zip("abc", about, strict=True)
+    )
+    slide = fa.Link(name="slide", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(length=0.2, mass=0.3, inertia=0.01))
+    return fa.Arm(name="geared", links=[first, second, slide, third])
 
 
 @pytest.mark.parametrize("script", [mjcf.mjcf, exudyn.exudyn_script])
-def test_absolute_rotors_on_links_are_refused_but_not_on_the_ground(script):
-    with pytest.raises(fa.DescriptionError, match=r"link 'b': joint\.rotor is 'absolute'"):
-        script(absolute())
-    script(absolute().replace(links=absolute().links[:1]))
+@pytest.mark.parametrize("elastic", [False, True])
+def test_absolute_rotors_that_turn_with_other_axes_are_refused(script, elastic):
+    with pytest.raises(fa.DescriptionError, match=r"link 'c': joint\.rotor is 'absolute'; .* about its axis alone"):
+        script(absolute(elastic, ((0, 0, 1), (0, 0, -1), (0, 1, 0))), 2)
+    script(absolute(elastic, ((0, 1, 0), (0, 0, 1), (0, 0, 1))).replace(links=absolute(elastic).links[:1]), 2)
+
+
+def test_absolute_rotors_on_a_base_that_is_free_are_refused():
+    base = fa.FreeBase(mass=10.0, inertia=(1.0, 1.0, 1.0))
+    with pytest.raises(fa.DescriptionError, match=r"link 'a': joint\.rotor is 'absolute'"):
+        mjcf.mjcf(absolute(False).replace(base=base), 2)
 
 
 # -- Exudyn ------------------------------------------------------------------------------------------------------------
@@ -269,15 +290,18 @@ def kinetic_energy(tables, q, qd):
         c = turned @ np.array(tables["CENTERS"][i])
         speed, spin = vj + np.cross(wj, c), turned.T @ wj
         energy += 0.5 * tables["MASSES"][i] * speed @ speed + 0.5 * spin @ np.array(tables["INERTIAS"][i]) @ spin
-    energy += 0.5 * np.array(tables["ROTORS"]) @ qd[:n] ** 2
-    energy += 0.5 * sum(rotor * rate**2 for (_, rotor, _, _), rate in zip(tables["MOTORS"], qd[n:], strict=True))
+    turning = qd.copy()
+    for rotor, joint, share in tables["CARRIED"]:
+        turning[rotor] += share * qd[joint]
+    energy += 0.5 * np.array(tables["ROTORS"]) @ turning[:n] ** 2
+    energy += 0.5 * sum(rotor * rate**2 for (_, rotor, _, _), rate in zip(tables["MOTORS"], turning[n:], strict=True))
     tip = frames[tables["TIP_LINK"]]
     return energy, tip[1] + tip[0] @ np.array(tables["TIP"])
 
 
-@pytest.mark.parametrize("name", ["subudhi-morris-elastic", "tapered"])
+@pytest.mark.parametrize("name", ["subudhi-morris-elastic", "tapered", "absolute", "absolute-elastic"])
 def test_the_tables_of_exudyns_script_have_our_energies_and_tip(name):
-    equivalent = lumped(tapered() if name == "tapered" else fa.load(name), 2)
+    equivalent = lumped(named(name), 2)
     tables = numbers(exudyn.written(equivalent))
     order = [*(f"{name}.joint" for name in tables["JOINTS"])]
     order += [f"{tables['JOINTS'][j]}.motor" for j, *_ in tables["MOTORS"]]

@@ -50,7 +50,11 @@ def build(torques=None, start=START, rates=None):
         jointPositionOffsetVector=REST,
         jointVelocityOffsetVector=[0.0] * n,
     ))
-    nodes, M, K, D = [tree_node], np.diag([*ROTORS, *[rotor for _, rotor, _, _ in MOTORS]]), None, None
+    turning = np.eye(n + m)
+    for rotor, joint, share in CARRIED:
+        turning[rotor, joint] = share
+    M = turning.T @ np.diag([*ROTORS, *[rotor for _, rotor, _, _ in MOTORS]]) @ turning
+    nodes, K, D = [tree_node], None, None
     if m:
         nodes.append(system.AddNode(item.NodeGenericODE2(
             numberOfODE2Coordinates=m, referenceCoordinates=[0.0] * m,
@@ -105,7 +109,8 @@ def exudyn_script(arm: Arm, segments: int = SEGMENTS) -> str:
     Raises
     ------
     DescriptionError
-        Where the arm cannot be lumped, see `lumped`; where its base is free, or it has an absolute rotor.
+        Where the arm cannot be lumped, see `lumped`; where its base is free, or it has an absolute rotor whose carrier
+        turns about other axes.
     """
     return written(lumped(arm, segments))
 
@@ -126,7 +131,7 @@ def export_exudyn(model: Model, path: str | PathLike[str], segments: int = SEGME
     Raises
     ------
     DescriptionError
-        Where the arm cannot be lumped, see `flexarm.exports.lumped.lumped`, or the file cannot be written.
+        As `exudyn_script`; or the file cannot be written.
     """
     with refused("export_exudyn"):
         checked_instance(model, Model, "model")
@@ -138,16 +143,13 @@ def written(equivalent: Lumped) -> str:
     arm = equivalent.arm
     if arm.free:
         raise DescriptionError(f"arm {equivalent.source.name!r}: the base is free; for Exudyn's tree it must be held")
-    for link, parent in zip(arm.links, arm.parents, strict=True):
-        joint: Any = link.joint
-        if parent >= 0 and joint.moves and joint.rotor == "absolute" and joint.rotor_inertia:
-            must = "the matrices of rotors are those of relative ones"
-            raise DescriptionError(f"is 'absolute'; {must}", f"link {link.name!r}", "joint.rotor")
     joints = equivalent.joints
     turned = [_to_z(joint.axis) for joint in joints]
     before = [np.eye(3) if joint.parent < 0 else turned[joint.parent] for joint in joints]
     motors = [(j, x.rotor, x.transmission, x.loss) for j, x in enumerate(joints) if x.transmission is not None]
     motor_of = {joints[j].name: -1 - i for i, (j, *_) in enumerate(motors)}
+    row = {j: len(joints) + i for i, (j, *_) in enumerate(motors)}  # of its rotor among the coordinates
+    carried = [(row.get(j, j), k, share) for j in range(len(joints)) for k, share in equivalent.carried(j).items()]
     number = {joint.name: j for j, joint in enumerate(joints)}
     links = [link.name for link in equivalent.source.links if link.joint.moves]
     rest = dict(zip(arm.coordinates, arm.rest, strict=True))
@@ -168,6 +170,7 @@ def written(equivalent: Lumped) -> str:
         "REST": [joint.rest for joint in joints],
         "ROTORS": [0.0 if joint.transmission is not None else joint.rotor for joint in joints],
         "MOTORS": motors,
+        "CARRIED": carried,
         "START": [*(rest[f"{x.name}.joint"] for x in joints), *(rest[f"{joints[j].name}.motor"] for j, *_ in motors)],
         "INPUTS": list(equivalent.source.inputs),
         "DRIVEN": [motor_of.get(name, number[name]) for name in links],
@@ -177,6 +180,7 @@ def written(equivalent: Lumped) -> str:
     }
     said = "\n".join(equivalent.statement).replace("\\", "/").replace('"""', "'")
     head = f'"""{said}\n\nMOTORS: joint, rotor, stiffness and damping of the transmission.\n'
+    head += "CARRIED: a rotor (among JOINTS, then MOTORS), a joint that turns it too, and the share of its rate.\n"
     head += 'DRIVEN: where inputs act, on a joint, or from -1 downwards on a motor.\n"""\n\n'
     head += "import exudyn as exu\nimport exudyn.itemInterface as item\nimport numpy as np\n\n"
     return head + "\n".join(f"{name} = {_literal(value)}" for name, value in values.items()) + "\n" + RUN

@@ -8,6 +8,7 @@ Amirouche, Fundamentals of Multibody Dynamics, chapter 9). The chain is an arm o
 equations are those of `Model`.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -37,6 +38,8 @@ AXES = {"y": (0.0, 0.0, 1.0), "z": (0.0, -1.0, 0.0), "torsion": (1.0, 0.0, 0.0)}
 TORQUE = "; the input is the torque (or force) on the joint's side of the gear"
 FINE = 5
 """Polynomials a direction with which the first frequencies of a beam are exact but for 1e-5."""
+PARALLEL = 1e-9
+"""Axes whose cosine differs from 1 by less are parallel."""
 BODIES = (Beam, Rigid)
 JOINTS = (Revolute, Prismatic, Fixed)
 GAUSS = np.polynomial.legendre.leggauss(8)
@@ -62,6 +65,8 @@ class Moving:
         In its frame, inertia about the centre of mass [kg], [m], [kg m^2].
     rotor : float
         Inertia (or mass) of its rotor on the joint's side, G^2 I_r.
+    share : float
+        Of its carrier's turning in the rotor's, behind the gear: 1 / G of an absolute rotor, 0 of a relative one.
     damping, stiffness, rest : float
         Of its bearing, and of the spring beside its actuator.
     transmission, loss : float or None
@@ -78,6 +83,7 @@ class Moving:
     com: Array
     inertia: Array
     rotor: float
+    share: float
     damping: float
     stiffness: float
     rest: float
@@ -179,6 +185,30 @@ class Lumped:
             if mine >= 0:
                 parts[mine] += [(m, p + R @ c, R @ about @ R.T) for m, c, about in loads(arm, i)]
         return tuple(_moving(arm.links[i], n, R, p, parts[j]) for j, (i, n, R, p) in enumerate(order))
+
+    def carried(self, j: int) -> dict[int, float]:
+        """What turns the rotor of a joint beside its own rate: joints, and the shares of their rates, behind the gear.
+
+        Raises `DescriptionError` where an absolute rotor's carrier turns about other axes than the rotor's: its share
+        then hangs on the configuration, and no fixed matrix has it.
+        """
+        joint = self.joints[j]
+        shares: dict[int, float] = {}
+        if not joint.share:
+            return shares
+        axis, k = joint.R @ joint.axis, joint.parent  # in the frame of joint k, where that does not turn it
+        turned = self.arm.free
+        while k >= 0:
+            carrier = self.joints[k]
+            along = float(axis @ carrier.axis)
+            if carrier.turns:
+                turned |= abs(abs(along) - 1.0) > PARALLEL
+                shares[k] = math.copysign(joint.share, along)
+            axis, k = carrier.R @ axis, carrier.parent
+        if turned:
+            must = "in a lumped equivalent what carries it must turn about its axis alone"
+            raise DescriptionError(f"is 'absolute'; {must}", f"link {joint.name!r}", "joint.rotor")
+        return shares
 
     @cached_property
     def tip(self) -> tuple[int, Array]:
@@ -457,6 +487,7 @@ def _moving(link: Link, parent: int, R: Array, p: Array, parts: list[tuple[float
     return Moving(
         link.name, parent, R, p, np.array(joint.direction), joint.turns, mass, com, inertia,
         rotor=joint.rotor_inertia * joint.gear_ratio**2,
+        share=1.0 / joint.gear_ratio if joint.rotor == "absolute" and joint.rotor_inertia else 0.0,
         damping=joint.damping + (beside.damping if beside else 0.0),
         stiffness=beside.stiffness if beside else 0.0,
         rest=beside.rest if beside else 0.0,

@@ -3,6 +3,7 @@
 A body is a rigid segment, or several joints at one place with the segment behind them. A rotor that turns relative to
 its joint is the joint's armature; the motor of an elastic joint is a body beside the arm that turns about (or slides
 along) an axis of its own with the rotor's inertia, tied to the joint by a fixed tendon as stiff as the transmission.
+An absolute rotor is the armature of a fixed tendon over its own joint (or motor) and those that turn its carrier.
 """
 
 from os import PathLike
@@ -17,7 +18,6 @@ from flexarm.checks import checked_instance, refused, tensor
 from flexarm.description.arm import Arm, Pose
 from flexarm.description.free import FreeBase
 from flexarm.description.joints import Fixed
-from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, loads, lumped, together
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model
@@ -48,7 +48,7 @@ def mjcf(arm: Arm, segments: int = SEGMENTS) -> str:
     Raises
     ------
     DescriptionError
-        Where the arm cannot be lumped, see `lumped`, or has a rotor whose energy MuJoCo's armature cannot have.
+        Where the arm cannot be lumped, see `lumped`, or has an absolute rotor whose carrier turns about other axes.
     """
     return written(lumped(arm, segments))
 
@@ -69,8 +69,7 @@ def export_mjcf(model: Model, path: str | PathLike[str], segments: int = SEGMENT
     Raises
     ------
     DescriptionError
-        Where the arm cannot be lumped, see `flexarm.exports.lumped.lumped`, or has a rotor whose energy MuJoCo's
-        armature cannot have, or the file cannot be written.
+        As `mjcf`; or the file cannot be written.
     """
     with refused("export_mjcf"):
         checked_instance(model, Model, "model")
@@ -89,10 +88,12 @@ def written(equivalent: Lumped) -> str:
         _add(custom, "text", name=f"flexarm_{i}", data=line)
     world = _add(root, "worldbody")
     base = _base(world, arm)
-    places: dict[str, Any] = {"base": base}
+    places: dict[str, Any] = {"base": base, "world": world}
     held: dict[str, list] = {}
     springs: list[tuple[str, float, float]] = []
     raised: list[str] = []
+    shares = {x.name: equivalent.carried(j) for j, x in enumerate(equivalent.joints)}
+    carried = {name: found for name, found in shares.items() if found}
     for i in arm.outward:
         link, parent = arm.links[i], arm.parents[i]
         carrier = "base" if parent < 0 else arm.links[parent].name
@@ -103,7 +104,7 @@ def written(equivalent: Lumped) -> str:
             body = _add(places[carrier], "body", name=link.name, **_placed(length, link.at, link.placement, parent < 0))
             parts = []
         places[link.name], held[link.name] = body, parts
-        _joint(body, link, springs, carrier == "base" and not arm.free)
+        _joint(body, link, springs, link.name in carried)
         parts += loads(arm, i)
         if link.name not in equivalent.stacked:
             inertial, more = _inertial(parts)
@@ -111,7 +112,7 @@ def written(equivalent: Lumped) -> str:
             raised += [link.name] * more
         if i == arm.tip_link:
             _add(body, "site", name="tip", pos=(link.body.length, 0.0, 0.0))
-    _drives(root, world, equivalent, springs)
+    _drives(root, places, equivalent, springs, carried)
     _add(_add(root, "sensor"), "framepos", name="tip", objtype="site", objname="tip")
     if raised:
         line = f"not as in the arm: moments of inertia are raised, as MuJoCo demands A + B >= C, of {', '.join(raised)}"
@@ -173,44 +174,56 @@ def _base(world: Any, arm: Arm) -> Any:
     return base
 
 
-def _joint(body: Any, link: Any, springs: list[tuple[str, float, float]], grounded: bool) -> None:
-    """The link's joint, with what acts beside its actuator; transmissions are added to `springs`."""
+def _joint(body: Any, link: Any, springs: list[tuple[str, float, float]], carried: bool) -> None:
+    """The link's joint, with what acts beside its actuator; transmissions are added to `springs`. A rotor that turns
+    with its carrier has a tendon."""
     joint = link.joint
     if isinstance(joint, Fixed):
         return
-    rotor = joint.rotor_inertia * joint.gear_ratio**2
-    if rotor and joint.rotor == "absolute" and not grounded:
-        fault = "is 'absolute'; MuJoCo's armature is that of a relative one"
-        raise DescriptionError(fault, f"link {link.name!r}", "joint.rotor")
+    rotor = 0.0 if joint.elastic or carried else joint.rotor_inertia * joint.gear_ratio**2
     parallel = joint.drive.parallel if joint.drive is not None else None
     damping = joint.damping + (parallel.damping if parallel else 0.0)
     beside = {"stiffness": parallel.stiffness, "springref": parallel.rest} if parallel else {}
     _add(
         body, "joint", name=f"{link.name}.joint", type="hinge" if joint.turns else "slide", axis=joint.axis,
-        damping=damping, armature=0.0 if joint.elastic else rotor, **beside,
+        damping=damping, armature=rotor, **beside,
     )  # fmt: skip
     if joint.elastic:
         springs.append((link.name, joint.stiffness, joint.spring_damping))
 
 
-def _drives(root: Any, world: Any, equivalent: Lumped, springs: list[tuple[str, float, float]]) -> None:
-    """Motors of elastic joints, their transmissions, and the actuators."""
+def _drives(
+    root: Any,
+    places: dict[str, Any],
+    equivalent: Lumped,
+    springs: list[tuple[str, float, float]],
+    carried: dict[str, dict[int, float]],
+) -> None:
+    """Motors of elastic joints, transmissions, rotors that turn with their carriers, and the actuators."""
     arm = equivalent.arm
     links = {link.name: link for link in arm.links}
+    rotors = {x.name: x.rotor for x in equivalent.joints}
     for name, _, _ in springs:
         joint: Any = links[name].joint
-        rotor = joint.rotor_inertia * joint.gear_ratio**2
-        motor = _add(world, "body", name=f"{name}.motor")
-        mass, about = (SMALLEST, rotor) if joint.turns else (rotor, SMALLEST)
+        own = SMALLEST if name in carried else rotors[name]
+        carrier = places[equivalent.joints[next(iter(carried[name]))].name if name in carried else "world"]
+        motor = _add(carrier, "body", name=f"{name}.motor")
+        mass, about = (SMALLEST, own) if joint.turns else (own, SMALLEST)
         _add(motor, "inertial", pos=(0.0, 0.0, 0.0), mass=mass, diaginertia=(about, about, about))
         kind = "hinge" if joint.turns else "slide"
         _add(motor, "joint", name=f"{name}.motor", type=kind, axis=(1.0, 0.0, 0.0) if not joint.turns else joint.axis)
-    if springs:
+    elastic = {name for name, _, _ in springs}
+    if springs or carried:
         tendons = _add(root, "tendon")
         for name, k, d in springs:
             tendon = _add(tendons, "fixed", name=f"{name}.spring", stiffness=k, damping=d, springlength=0.0)
             _add(tendon, "joint", joint=f"{name}.joint", coef=1.0)
             _add(tendon, "joint", joint=f"{name}.motor", coef=-1.0)
+        for name, shares in carried.items():
+            tendon = _add(tendons, "fixed", name=f"{name}.rotor", armature=rotors[name])
+            _add(tendon, "joint", joint=f"{name}.{'motor' if name in elastic else 'joint'}", coef=1.0)
+            for k, share in shares.items():
+                _add(tendon, "joint", joint=f"{equivalent.joints[k].name}.joint", coef=share)
     actuators = _add(root, "actuator")
     thrusters = {f"base.{x.name}": x for x in arm.thrusters}
     for name in equivalent.source.inputs:
