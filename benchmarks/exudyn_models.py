@@ -187,8 +187,12 @@ def cables(arm: fa.Arm, elements: Sequence[int], axial: float, drives: list[Torq
         M = np.diag([mass, mass, about, about])
         system.AddObject(item.ObjectGenericODE2(nodeNumbers=[node], massMatrix=M))
 
-    for link, count, drive in zip(arm.links, elements, drives, strict=True):
-        beam, joint = link.body, link.joint
+    counts, torque = iter(elements), iter(drives)
+    for link in arm.links:
+        if not link.joint.moves:  # a point of inertia on the end of the link before
+            inertia(before, link.body.mass, _about(link.body.inertia))
+            continue
+        beam, joint, count, drive = link.body, link.joint, next(counts), next(torque)
         h = beam.length / count
         places = [x + h * i for i in range(count + 1)]
         nodes = [system.AddNode(item.NodePoint2DSlope1(referenceCoordinates=[at, 0, 1, 0])) for at in places]
@@ -205,15 +209,16 @@ def cables(arm: fa.Arm, elements: Sequence[int], axial: float, drives: list[Torq
             system.AddObject(cable)
         tied(nodes[0], before)
         _load(system, held, system.AddMarker(item.MarkerNodeRigid(nodeNumber=nodes[0])), drive, 1.0)
-        rotor = joint.rotor_inertia * joint.gear_ratio**2
+        carrier, own = rotor_rates(joint)
         if before is not None:
             _load(system, held, system.AddMarker(item.MarkerNodeRigid(nodeNumber=before)), drive, -1.0)
-        if rotor and before is None:
-            inertia(nodes[0], 0.0, rotor)
-        elif rotor:
-            v = np.array([0, 0, -1.0, 0, 0, 1.0])  # it turns with the joint
+        if joint.rotor_inertia and before is None:
+            inertia(nodes[0], 0.0, joint.rotor_inertia * own**2)
+        elif joint.rotor_inertia:
+            v = np.array([0, 0, carrier, 0, 0, own])
             frames = [turning(before, x), turning(nodes[0], x)]
-            system.AddObject(item.ObjectGenericODE2(nodeNumbers=frames, massMatrix=rotor * np.outer(v, v)))
+            M = joint.rotor_inertia * np.outer(v, v)
+            system.AddObject(item.ObjectGenericODE2(nodeNumbers=frames, massMatrix=M))
         before, x = nodes[-1], x + beam.length
     if arm.payload is not None:
         inertia(before, arm.payload.mass, _about(arm.payload.inertia))
@@ -222,6 +227,13 @@ def cables(arm: fa.Arm, elements: Sequence[int], axial: float, drives: list[Torq
     sensor = system.AddSensor(sensor)
     system.Assemble()
     return Peer(container, system, sensor, held, until)
+
+
+def rotor_rates(joint: Any) -> tuple[float, float]:
+    """How fast a rotor turns, as shares of its carrier's and of its link's turning: G rate, and the carrier's where the
+    rotor is absolute; the rate is the link's less the carrier's."""
+    G = joint.gear_ratio
+    return (1.0 - G if joint.rotor == "absolute" else -G), G
 
 
 def _about(inertia: Any) -> float:
@@ -303,11 +315,12 @@ def floating(model: fa.Model, drives: list[Torque], until: float) -> Peer:
         _load(system, held, system.AddMarker(item.MarkerNodeRigid(nodeNumber=frame)), drive, 1.0)
         if before[2] is not None:
             _load(system, held, before[2], drive, -1.0)
-        rotor = link.joint.rotor_inertia * link.joint.gear_ratio**2
-        if rotor:  # it turns with the joint
-            v = np.array([*(-np.array(before[1])), *spin])
+        if link.joint.rotor_inertia:
+            carrier, own = rotor_rates(link.joint)
+            v = np.array([*(carrier * np.array(before[1])), *(own * np.array(spin))])
             nodes = [*before[0], frame]
-            system.AddObject(item.ObjectGenericODE2(nodeNumbers=nodes, massMatrix=rotor * np.outer(v, v)))
+            M_rotor = link.joint.rotor_inertia * np.outer(v, v)
+            system.AddObject(item.ObjectGenericODE2(nodeNumbers=nodes, massMatrix=M_rotor))
         turn = [*spin, *slope]
         if last and carried[5, 5]:
             M_turn = carried[5, 5] * np.outer(turn, turn)

@@ -49,6 +49,8 @@ class Refined:
 REFINED = {
     "two-link-rigid-joints-small": Refined(4, 3, 24, 12000, 1e6),
     "two-link-large": Refined(6, 5, 24, 12000, 1e6),
+    "two-link-absolute-rotors-small": Refined(4, 3, 24, 12000, 1e6),
+    "two-link-absolute-rotors-large": Refined(6, 5, 24, 12000, 1e6),
     "canadarm-slew": Refined(4, 3, 16, 12000, 1e9),
     "spin-up-beam": Refined(8, 6, 32, 48000, 1e9, 0.9),
     "spatial-gravity": Refined(3, 2),
@@ -94,7 +96,7 @@ def exudyn(scenario: Scenario, arm: fa.Arm, refined: Refined) -> dict[str, Array
     drives = exudyn_models.torques(fa.Model(arm), scenario.arguments(fa.Model(arm))["u"], scenario.until)
     tips = []
     for axial in (refined.axial / 4, refined.axial):
-        peer = exudyn_models.cables(arm, [refined.elements] * len(arm.links), axial, drives, scenario.until)
+        peer = exudyn_models.cables(arm, [refined.elements] * len(arm.inputs), axial, drives, scenario.until)
         tolerance = 1e-6 if axial > 1e6 else 1e-8
         settings = exudyn_models.Settings(refined.steps, tolerance, tolerance * axial * 1e-5, refined.radius)
         _, tip = peer.run(settings, scenario.samples)

@@ -12,7 +12,8 @@ from benchmarks.report import Table
 from flexarm import problems
 
 NAMED = (
-    "two-link-rigid-joints-small", "two-link-large", "canadarm-slew", "spin-up-beam", "spatial-gravity",
+    "two-link-rigid-joints-small", "two-link-large", "two-link-absolute-rotors-small",
+    "two-link-absolute-rotors-large", "canadarm-slew", "spin-up-beam", "spatial-gravity",
     "elastic-joint-arm", "free-floating-arm", "rigid-chain-3", "rigid-chain-7", "rigid-chain-30",
     "closed-form-derivation", "closed-loop-1khz", "thousand-runs",
 )  # fmt: skip

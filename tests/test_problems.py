@@ -16,7 +16,8 @@ from flexarm.problems import export, names, problem, score, scoring
 
 SET = Path(fa.__file__).parent / "problems" / "set"
 PLANNED = """canadarm-slew elastic-joint-arm free-floating-arm rigid-chain-3 rigid-chain-30 rigid-chain-7
-spatial-gravity spin-up-beam two-link-large two-link-rigid-joints-small""".split()
+spatial-gravity spin-up-beam two-link-absolute-rotors-large two-link-absolute-rotors-small two-link-large
+two-link-rigid-joints-small""".split()
 CHAIN = "rigid-chain-3"
 FINITE = [name for name in PLANNED if name not in problem_set.REFINED]
 

@@ -119,6 +119,8 @@ class Derivation:
 GOALS: dict[str, tuple[float, ...]] = {
     "two-link-rigid-joints-small": (1e-4, 1e-5),
     "two-link-large": (1e-3, 1e-4),
+    "two-link-absolute-rotors-small": (1e-4, 1e-5),
+    "two-link-absolute-rotors-large": (1e-3, 1e-4),
     "canadarm-slew": (1e-2, 1e-3),
     "spin-up-beam": (1e-1, 2e-2),
     "spatial-gravity": (1e-2, 1e-3),
