@@ -360,6 +360,85 @@ def test_a_step_that_fails_leaves_the_instance_where_it_was(made, tmp_path, vers
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("summed", [False, True])
+def test_late_times_are_met_however_a_master_counts_them(made, tmp_path, version, summed):
+    """k h or a sum of h: after 12 days neither is what the other is, and the motion is that of the first second."""
+    _, fmu = made("bends", version)
+    with called(fmu.path, tmp_path) as early, called(fmu.path, tmp_path, name="late") as late:
+        early.begin(ACTS["bends"])
+        late.begin(ACTS["bends"], time=1e6)
+        t = 1e6
+        for k in range(200):
+            early.step(1e-4 * k, 1e-4)
+            late.step(t if summed else 1e6 + 1e-4 * k, 1e-4)
+            t += 1e-4
+        np.testing.assert_allclose(late.get(fmu.states), early.get(fmu.states), rtol=1e-9)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("start", "t", "h"),
+    [
+        ({}, 0.0, np.inf),
+        ({"tolerance": 1e-6}, 0.0, np.inf),
+        ({}, np.nan, 0.01),
+        ({}, 0.0, np.nan),
+        ({}, 0.0, 0.0),
+        ({"step": 1e-320}, 0.0, 0.01),
+        ({"step": 1e-9}, 0.0, 1e8),
+    ],
+)
+def test_steps_that_would_never_end_are_refused(made, tmp_path, version, start, t, h):
+    _, fmu = made("bends", version)
+    with called(fmu.path, tmp_path) as it:
+        it.begin(start)
+        before = it.get(fmu.states)
+        with pytest.raises(Exception, match="fmi"):
+            it.step(t, h)
+        assert it.get(fmu.states) == before
+        if "step" not in start:
+            it.step(0.0, 1e-3)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_calls_in_a_wrong_order_are_refused(made, tmp_path, version):
+    """Each function is called where the standard has it not; what follows in order goes on."""
+    _, fmu = made("bends", version)
+
+    def refuses(call):
+        with pytest.raises(Exception, match="fmi"):
+            call()
+
+    with called(fmu.path, tmp_path) as it:
+        for call in (it.fmu.exitInitializationMode, it.fmu.terminate, lambda: it.step(0.0, 0.01)):
+            refuses(call)
+        refuses(lambda: it.begin(time=np.nan))
+        it.begin()
+        for call in (it.fmu.enterInitializationMode, it.fmu.exitInitializationMode):
+            refuses(call)
+        it.step(0.0, 0.01)
+        it.fmu.terminate()
+        for call in (it.fmu.terminate, lambda: it.step(0.01, 0.01), lambda: it.set(ACTS["bends"])):
+            refuses(call)
+        assert np.isfinite(it.get(fmu.outputs)).all()
+        it.fmu.reset()
+        it.begin().step(0.0, 0.01)
+    with called(fmu.path, tmp_path, kind="exchange") as it:
+        discrete = it.fmu.newDiscreteStates if version == "2.0" else it.fmu.updateDiscreteStates
+        for call in (it.fmu.enterEventMode, it.fmu.enterContinuousTimeMode, discrete, lambda: it.fmu.setTime(0.0)):
+            refuses(call)
+        it.begin()
+        discrete()
+        it.fmu.enterContinuousTimeMode()
+        for call in (discrete, it.fmu.enterContinuousTimeMode, lambda: it.fmu.setTime(np.inf)):
+            refuses(call)
+        it.fmu.enterEventMode()
+        it.fmu.terminate()
+        for call in (it.fmu.enterEventMode, lambda: it.fmu.setTime(1.0)):
+            refuses(call)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_another_files_token_gives_no_instance(made, tmp_path, version):
     _, fmu = made("bends", version)
     with pytest.raises(Exception, match="nstantiat"):
@@ -426,6 +505,32 @@ def test_a_law_changes_at_its_samples_alone(tmp_path, version):
         for k in range(7):
             often.step(0.001 * k, 0.001)
         assert once.get(law.outputs) == often.get(law.outputs) != [0.0, 0.0]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_laws_samples_are_met_late_too_and_shown_in_the_event_alone(tmp_path, version):
+    law = fa.export_law_fmu(loop(), bends(), tmp_path / "law.fmu", version)
+    with called(law.path, tmp_path / "x") as early, called(law.path, tmp_path / "x", name="late") as late:
+        early.begin()
+        late.begin(time=1e6)
+        for k in range(30):
+            for it, t in ((early, 0.0), (late, 1e6)):
+                it.set({"upper_joint": 0.01 * k})
+                it.step(t + 0.002 * k, 0.002)
+            assert late.get(law.outputs) == pytest.approx(early.get(law.outputs), rel=1e-9)
+        with pytest.raises(Exception, match="fmi"):
+            early.step(0.06, 1e300)
+    with called(law.path, tmp_path / "x", kind="exchange") as it:
+        discrete = it.fmu.newDiscreteStates if version == "2.0" else it.fmu.updateDiscreteStates
+        it.begin()
+        discrete()
+        it.fmu.enterContinuousTimeMode()
+        before = it.get(law.outputs)
+        it.set({"upper_joint": 0.1})
+        it.fmu.setTime(0.002)
+        assert it.get(law.outputs) == before
+        it.fmu.enterEventMode()
+        assert it.get(law.outputs) != before
 
 
 def test_a_law_in_python_has_no_fmu(tmp_path):

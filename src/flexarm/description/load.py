@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flexarm.catalogue import PLACES
-from flexarm.checks import meant, shown
+from flexarm.checks import choices, meant, shown
 from flexarm.description.arm import Arm
 from flexarm.description.tables import MOST_BYTES, path_text, printable, read_toml
 from flexarm.description.urdf.reading import BESIDE, beside, urdf_report, warned
@@ -49,7 +49,8 @@ def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, 
         return Path(given), given, Path(given).parent
     if given not in catalogued(kind):
         known = ", ".join(catalogued(kind))
-        said = f"unknown {kind} {shown(given)}; bundled are {known}, or give the path of a .toml file"
+        files = choices(*(f"a {ending}" for ending in _endings(kind)))
+        said = f"unknown {kind} {shown(given)}; bundled are {known}, or give the path of {files} file"
         raise DescriptionError(said + _meant(kind, given))
     given += ".toml"
     return resources.files("flexarm.catalogue") / PLACES[kind] / given, given, None
@@ -57,11 +58,19 @@ def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, 
 
 def _meant(kind: str, given: str) -> str:
     """What the wrong name of something bundled may stand for: a file that is there, another kind, a name like it."""
-    if os.path.isfile(f"{given}.toml"):
-        return f"; did you mean {shown(f'{given}.toml')}?"
+    for ending in _endings(kind):
+        if os.path.isfile(given + ending):
+            return f"; did you mean {shown(given + ending)}?"
+    if given.lower().endswith(_endings("arm")) and os.path.isfile(given):
+        return "; it is the file of an arm"
     if others := [other for other in PLACES if given in catalogued(other)]:
         return f"; it is the name of {_one(others[0])}"
     return meant(given, catalogued(kind))
+
+
+def _endings(kind: str) -> tuple[str, ...]:
+    """Of the files in which something of a kind may stand."""
+    return (".toml", ".urdf") if kind == "arm" else (".toml",)
 
 
 def _one(kind: str) -> str:

@@ -39,7 +39,7 @@ PROBES = 1e-6, 1e-3, 0.1
 
 HEADER = Template("""// What the law keeps from sample to sample.
 typedef struct {
-    unsigned long sample;  // how many there have been; the time is $period s times this
+    unsigned long long sample;  // how many there have been; the time is $period s times this
 $memory} ${name}_state;
 
 // As it is at t = 0.
@@ -50,13 +50,13 @@ $head;""")
 
 CODE = Template("""void ${name}_init(${name}_state *state)
 {
-    state->sample = 0UL;
+    state->sample = 0ULL;
 $start}
 
 $head
 {
 $body
-    state->sample += 1UL;
+    state->sample += 1ULL;
 }""")
 
 TEST = Template("""// Compares $name with numbers of flexarm, sample by sample.

@@ -115,7 +115,8 @@ def _found(name: str) -> Arm | Scenario:
         return load(name)
     if Path(name).suffix != ".toml":
         known = ", ".join(dict.fromkeys((*bundled(), *bundled_scenarios())))
-        raise DescriptionError(f"play: no arm or scenario {shown(name)}; bundled are {known}; or give a .toml file")
+        files = "give a .toml or a .urdf file"
+        raise DescriptionError(f"play: no arm or scenario {shown(name)}; bundled are {known}; or {files}")
     return load(name) if "links" in read_toml(Path(name), name) else load_scenario(name)
 
 
