@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-browser quick check bench contest attack kills tools browser assets docs docs-serve gallery problems dist sbom versions versions-of clean
+.PHONY: demo test test-browser quick check bench contest attack kills tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -32,9 +32,11 @@ kills: .venv/.ready-dev
 bench: .venv/.ready-peers
 	$(BIN)/python -m benchmarks
 
-# flexarm and its peers on the same problems, in an environment of their own: docs/understand/contest.md.
+# flexarm and its peers on the same problems, in an environment of their own: docs/understand/contest.md. The paper's
+# table is taken from there.
 contest: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks.peers
+	$(PYTHON) paper/measured.py
 
 # 20 000 cases of wrong, damaged and hostile input, with new seeds; ATTACK="--seed 1 --count 500" and the like.
 attack: .venv/.ready-dev
@@ -70,6 +72,13 @@ assets:
 # The converged trajectories of the public set of problems, anew: half an hour.
 problems: .venv/.ready-peers .venv/.ready-dev
 	$(BIN)/python -m benchmarks.problem_set
+
+# The paper with its citations and figures, in build/paper.html; a warning is an error. Needs pandoc (Debian).
+paper:
+	$(PYTHON) paper/measured.py
+	mkdir -p build
+	cd paper && pandoc paper.md --citeproc --fail-if-warnings --standalone -o ../build/paper.html
+	@echo "open build/paper.html"
 
 # Wheel and sdist, in dist; built twice they have the same bytes.
 dist: .venv/.ready-dev
