@@ -12,6 +12,8 @@ PAPER = ROOT / "paper" / "paper.md"
 PAGE = ROOT / "docs" / "understand" / "contest.md"
 BEGIN, END = "<!-- from the contest's page -->\n", "<!-- end of it -->\n"
 OURS = "flexarm"
+WIDTHS = 28, 9, 9, 18, 11, 18
+"""Of the columns, in proportion."""
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -46,7 +48,7 @@ def table(page: str) -> str:
     said = dict(re.findall(r"^\| (date|machine|peers) \| (.+) \|$", page, re.M))
     lines = [
         "| Task | Error | flexarm | quickest peer | flexarm, processor | quickest peer, processor |",
-        "| :--- | ---: | ---: | ---: | ---: | ---: |",
+        f"| :{WIDTHS[0] * '-'} | {' | '.join(width * '-' + ':' for width in WIDTHS[1:])} |",
     ]
     for title, rows in tables(page).items():
         if not rows or "peer" not in rows[0]:
