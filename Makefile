@@ -106,7 +106,7 @@ versions-of:
 	rm -rf build/$(WHICH) && $(WITH) -m venv --without-pip build/$(WHICH)
 	$(BIN)/uv pip install -q --python build/$(WHICH)/bin/python --resolution $(WHICH) -r pyproject.toml
 	$(BIN)/uv pip install -q --python build/$(WHICH)/bin/python hypothesis pytest
-	PYTHONPATH=src:. build/$(WHICH)/bin/python -m pytest -q -o filterwarnings=default --disable-warnings $(CHOICE)
+	PYTHONPATH=$(CURDIR)/src:$(CURDIR) build/$(WHICH)/bin/python -m pytest -q -o filterwarnings=default --disable-warnings $(CHOICE)
 
 clean:
 	rm -rf .venv .venv-peers assets/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
