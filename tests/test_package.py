@@ -109,9 +109,9 @@ def test_the_sdist_has_what_builds_and_tests_it(unpacked):
     names = {file.relative_to(unpacked).as_posix() for file in unpacked.rglob("*") if file.is_file()}
     tracked = {f"src/{name}" for name in sources()}
     assert names >= tracked | {
-        "LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Makefile", "constraints.txt",
-        "pyproject.toml", "PKG-INFO", "tests/conftest.py", "docs/index.md", "paper/paper.md",
-        "benchmarks/problem_set.py",
+        "LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md",
+        "Makefile", "constraints.txt", "pyproject.toml", "PKG-INFO", "tests/conftest.py", "docs/index.md",
+        "paper/paper.md", "benchmarks/problem_set.py",
     }  # fmt: skip
     junk = re.compile(r"__pycache__|\.pyc$|\.so$|\.nc$|^(\.venv|build|out|dist|node_modules)/|\.egg-info|\.cache")
     assert [name for name in names if junk.search(name)] == []
