@@ -10,8 +10,8 @@ import pytest
 from urdf_pinocchio import FOLDER
 
 import flexarm as fa
-from flexarm.description.urdf import xml
-from flexarm.description.urdf.xml import MOST_BYTES, MOST_DEPTH, MOST_ELEMENTS
+from flexarm.description.robots import xml
+from flexarm.description.robots.xml import MOST_BYTES, MOST_DEPTH, MOST_ELEMENTS
 
 INERTIAL = """<inertial><mass value="1"/>
 <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>"""

@@ -10,8 +10,8 @@ from typing import Any
 from flexarm.catalogue import PLACES
 from flexarm.checks import meant, shown
 from flexarm.description.arm import Arm
+from flexarm.description.robots.reading import BESIDE, beside, urdf_report, warned
 from flexarm.description.tables import MOST_BYTES, path_text, printable, read_toml
-from flexarm.description.urdf.reading import BESIDE, beside, urdf_report, warned
 from flexarm.errors import DescriptionError
 
 __all__ = ["MOST_BYTES", "bundled", "load", "path_text", "printable", "read_toml"]

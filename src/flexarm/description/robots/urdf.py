@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from math import hypot, isfinite
 from typing import Any
 
 import numpy as np
 
 from flexarm.checks import Fault, Vector, choices, meant, shown
-from flexarm.description.urdf.xml import Element
+from flexarm.description.robots.robot import Inertial, Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.xml import Element
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -52,106 +52,6 @@ UNLIMITED = {"lower": re.compile(r"-inf(inity)?", re.ASCII | re.IGNORECASE)} | d
     ("upper", "velocity", "effort"), ABOVE
 )
 """What says in a <limit> that there is none."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """A pose as the file has it: position [m], roll, pitch, yaw [rad]."""
-
-    xyz: Vector = (0.0, 0.0, 0.0)
-    rpy: Vector = (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class Inertial:
-    """Mass [kg], centre of mass [m] and inertia about it (3, 3) [kg m^2], along the axes of `place`."""
-
-    mass: float
-    place: Place
-    inertia: np.ndarray
-    line: int
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a joint's <limit> says; None where it does not.
-
-    Attributes
-    ----------
-    lower, upper : of the coordinate [rad or m]
-    velocity : [rad/s or m/s]
-    effort : [N m or N]
-    """
-
-    lower: float | None = None
-    upper: float | None = None
-    velocity: float | None = None
-    effort: float | None = None
-
-
-@dataclass(frozen=True)
-class Mimic:
-    """A joint that is to follow another: multiplier times its coordinate, and an offset."""
-
-    joint: str
-    multiplier: float
-    offset: float
-
-
-@dataclass
-class Joint:
-    """A joint, with what transmissions say of its drive: `gear_ratio`, `rotor_inertia`."""
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    place: Place
-    axis: Vector
-    limits: Limits
-    damping: float
-    friction: float
-    mimic: Mimic | None
-    line: int
-    drive: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def moves(self) -> bool:
-        """Whether it has a coordinate."""
-        return self.kind in ("revolute", "continuous", "prismatic")
-
-
-@dataclass
-class Robot:
-    """A robot: its links by name, each with its inertia or None, its joints, and what was not understood.
-
-    Attributes
-    ----------
-    root : the link that no joint moves
-    strange : lines of what is not understood
-    aside : lines of what says nothing of how it moves
-    """
-
-    name: str
-    links: dict[str, Inertial | None]
-    joints: dict[str, Joint]
-    root: str
-    strange: list[str]
-    aside: list[str]
-
-    def below(self, link: str) -> list[Joint]:
-        """The joints on a link, in the order of the file."""
-        return self._on.get(link, [])
-
-    def above(self, link: str) -> Joint | None:
-        """The joint that carries a link; None of the root."""
-        return self._under.get(link)
-
-    def __post_init__(self) -> None:
-        self._on: dict[str, list[Joint]] = {}
-        for joint in self.joints.values():
-            self._on.setdefault(joint.parent, []).append(joint)
-        self._under = {joint.child: joint for joint in self.joints.values()}
 
 
 def robot(root: Element) -> Robot:

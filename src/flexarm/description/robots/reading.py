@@ -9,11 +9,12 @@ from typing import Any, Literal, final
 
 from flexarm.checks import Fault, shown
 from flexarm.description.arm import Arm
+from flexarm.description.robots.assembly import Assembled, Setting, assembled
+from flexarm.description.robots.robot import Limits
+from flexarm.description.robots.settings import Settings
+from flexarm.description.robots.urdf import robot
+from flexarm.description.robots.xml import read_xml
 from flexarm.description.tables import printable, read_toml
-from flexarm.description.urdf.assembly import Assembled, Setting, assembled
-from flexarm.description.urdf.robot import Limits, robot
-from flexarm.description.urdf.settings import Settings
-from flexarm.description.urdf.xml import read_xml
 from flexarm.errors import DescriptionError, NotUnderstood
 
 BESIDE = ".flex.toml"

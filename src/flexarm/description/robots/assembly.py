@@ -13,11 +13,11 @@ import numpy as np
 from flexarm.checks import Fault, checked_vector, meant, shown
 from flexarm.description.arm import Arm, Link
 from flexarm.description.free import FreeBase
+from flexarm.description.robots.inertia import NOTHING, Lump, least, raised, seen, together
+from flexarm.description.robots.place import HERE, Posed, turned
+from flexarm.description.robots.robot import Joint, Limits, Robot
+from flexarm.description.robots.settings import Settings
 from flexarm.description.tree import BASE
-from flexarm.description.urdf.inertia import NOTHING, Lump, least, raised, seen, together
-from flexarm.description.urdf.place import HERE, Posed, turned
-from flexarm.description.urdf.robot import Joint, Limits, Robot
-from flexarm.description.urdf.settings import Settings
 
 SMALL = 1e-9
 """A length that is none [m]: two joints this near meet."""
