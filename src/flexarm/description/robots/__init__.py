@@ -1,5 +1,12 @@
-"""Arms from URDF files, the format in which ROS describes robots."""
+"""Arms from files of robots: URDF, the format of ROS, and MJCF, MuJoCo's."""
 
-from flexarm.description.robots.reading import UrdfReport, from_urdf, urdf_report
+from flexarm.description.robots.reading import (
+    RobotReport,
+    UrdfReport,
+    from_mjcf,
+    from_urdf,
+    robot_report,
+    urdf_report,
+)
 
-__all__ = ["UrdfReport", "from_urdf", "urdf_report"]
+__all__ = ["RobotReport", "UrdfReport", "from_mjcf", "from_urdf", "robot_report", "urdf_report"]

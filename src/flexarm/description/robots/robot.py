@@ -22,7 +22,7 @@ class Inertial:
     mass: float
     place: Place
     inertia: np.ndarray
-    line: int
+    at: str
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,24 @@ class Limits:
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint that is to follow another: multiplier times its coordinate, and an offset."""
+    """A joint that is to follow another, where there is one: multiplier times its coordinate, and an offset."""
 
     joint: str
     multiplier: float
     offset: float
 
 
+@dataclass(frozen=True)
+class Beside:
+    """A spring between the two links of a joint: its stiffness [N m/rad or N/m], and where it is not wound."""
+
+    stiffness: float
+    rest: float
+
+
 @dataclass
 class Joint:
-    """A joint, with what transmissions say of its drive: `gear_ratio`, `rotor_inertia`."""
+    """A joint, with what the file says of its drive: `gear_ratio`, `rotor_inertia`; `at` says where in the file."""
 
     name: str
     kind: str
@@ -65,8 +73,9 @@ class Joint:
     damping: float
     friction: float
     mimic: Mimic | None
-    line: int
+    at: str
     drive: dict[str, float] = field(default_factory=dict)
+    spring: Beside | None = None
 
     @property
     def moves(self) -> bool:
@@ -80,17 +89,25 @@ class Robot:
 
     Attributes
     ----------
+    format : what the file is, in messages
     root : the link that no joint moves
+    world : whether the root is the world, on which things may stand that are no part of a robot
+    gravity : in the root's frame [m/s^2]
     strange : lines of what is not understood
     aside : lines of what says nothing of how it moves
+    notes : lines of what was decided
     """
 
+    format: str
     name: str
     links: dict[str, Inertial | None]
     joints: dict[str, Joint]
     root: str
     strange: list[str]
     aside: list[str]
+    notes: list[str] = field(default_factory=list)
+    world: bool = False
+    gravity: Vector = (0.0, 0.0, -9.81)
 
     def below(self, link: str) -> list[Joint]:
         """The joints on a link, in the order of the file."""
