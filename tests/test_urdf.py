@@ -9,8 +9,8 @@ from command_line import caller
 from urdf_pinocchio import FOLDER, STORED, Theirs, random_urdf, state
 
 import flexarm as fa
-from flexarm.description.urdf.place import Posed, rpy
-from flexarm.description.urdf.robot import Place
+from flexarm.description.robots.place import Posed, rpy
+from flexarm.description.robots.robot import Place
 
 CLOSE = 1e-10  # relative to the largest entry; measured 5e-16, and 5e-13 for the Kinova, whose last links are light
 CASES = json.loads(STORED.read_text(encoding="utf-8"))["cases"]

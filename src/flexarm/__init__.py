@@ -32,9 +32,9 @@ from flexarm.description.friction import Brake, Friction
 from flexarm.description.load import bundled, load
 from flexarm.description.motors import Motor, TorqueSpeed
 from flexarm.description.outside import Contact, Force, MovingBase
+from flexarm.description.robots import RobotReport, UrdfReport, from_mjcf, from_urdf, robot_report, urdf_report
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
-from flexarm.description.urdf import UrdfReport, from_urdf, urdf_report
 from flexarm.description.wheels import reaction_wheel
 from flexarm.errors import DescriptionError, FlexarmError, NotUnderstood, SimulationError
 from flexarm.model import Model
@@ -158,6 +158,7 @@ __all__ = [
     "Revolute",
     "Rigid",
     "RigidInverseDynamics",
+    "RobotReport",
     "Rod",
     "Scenario",
     "SectionTable",
@@ -199,6 +200,7 @@ __all__ = [
     "export_mjcf",
     "export_simulink",
     "frequency_response",
+    "from_mjcf",
     "from_urdf",
     "identify",
     "inputs",
@@ -213,6 +215,7 @@ __all__ = [
     "play",
     "problems",
     "reaction_wheel",
+    "robot_report",
     "sampled",
     "save_result",
     "shaped",

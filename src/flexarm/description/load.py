@@ -10,11 +10,11 @@ from typing import Any
 from flexarm.catalogue import PLACES
 from flexarm.checks import choices, meant, shown
 from flexarm.description.arm import Arm
+from flexarm.description.robots.reading import BESIDE, SUFFIXES, beside, robot_report, warned
 from flexarm.description.tables import MOST_BYTES, path_text, printable, read_toml
-from flexarm.description.urdf.reading import BESIDE, beside, urdf_report, warned
 from flexarm.errors import DescriptionError
 
-__all__ = ["MOST_BYTES", "bundled", "load", "path_text", "printable", "read_toml"]
+__all__ = ["MOST_BYTES", "SUFFIXES", "bundled", "load", "path_text", "printable", "read_toml"]
 
 
 def bundled() -> tuple[str, ...]:
@@ -78,17 +78,19 @@ def _one(kind: str) -> str:
 
 
 def load(name_or_path: str | PathLike[str]) -> Arm:
-    """A bundled arm by its name, or an arm from the path of a .toml or a .urdf file.
+    """A bundled arm by its name, or an arm from the path of a .toml file or a robot's: .urdf, .xml.
 
-    Beside `robot.urdf`, a file `robot.flex.toml` says which links bend and which joints wind up; see `from_urdf`.
+    Beside `robot.urdf` or `robot.xml`, a file `robot.flex.toml` says which links bend and which joints wind up; see
+    `from_urdf` and `from_mjcf`: which of them it is the file's first element says.
     Raises `DescriptionError`, one line that begins with the file's name, also for a scenario or a study.
     """
     path = path_text("load", "an arm", name_or_path)
-    if path.lower().endswith(".urdf"):
-        return warned(urdf_report(path, flexible=beside(path)), path).arm
+    if path.lower().endswith(SUFFIXES):
+        return warned(robot_report(path, flexible=beside(path)), path).arm
     if path.endswith(BESIDE):
-        robot = f"{path.removesuffix(BESIDE)}.urdf"
-        raise DescriptionError(f"{printable(path)}: this goes beside a URDF file; load {shown(robot)}")
+        each = [path.removesuffix(BESIDE) + suffix for suffix in SUFFIXES]
+        robot = next((file for file in each if os.path.isfile(file)), each[0])
+        raise DescriptionError(f"{printable(path)}: this goes beside a robot's file; load {shown(robot)}")
     file, given, folder = located("load", "arm", name_or_path)
     table = read_toml(file, given)
     for kind, key in (("study", "scenario"), ("scenario", "arm")):

@@ -11,7 +11,7 @@ from flexarm.checks import Fault, checked_flag, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
-from flexarm.description.load import bundled, load, read_toml
+from flexarm.description.load import SUFFIXES, bundled, load, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.files import checked_path
 from flexarm.model import Model
@@ -111,7 +111,7 @@ def _found(name: str) -> Arm | Scenario:
         return load(name)
     if name in bundled_scenarios():
         return load_scenario(name)
-    if Path(name).suffix.lower() == ".urdf":
+    if name.lower().endswith(SUFFIXES):
         return load(name)
     if Path(name).suffix != ".toml":
         known = ", ".join(dict.fromkeys((*bundled(), *bundled_scenarios())))
