@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
     from flexarm.exports.mjcf import export_mjcf
+    from flexarm.exports.modelica import export_modelica
     from flexarm.exports.sfunction import export_simulink
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
@@ -197,6 +198,7 @@ __all__ = [
     "export_law",
     "export_law_fmu",
     "export_mjcf",
+    "export_modelica",
     "export_simulink",
     "frequency_response",
     "from_urdf",
@@ -233,6 +235,7 @@ LATE = {
     "exports.fmu.export": "export_fmu export_law_fmu",
     "exports.library": "export_c",
     "exports.mjcf": "export_mjcf",
+    "exports.modelica": "export_modelica",
     "exports.sfunction": "export_simulink",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
