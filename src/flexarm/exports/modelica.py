@@ -25,6 +25,8 @@ from flexarm.exports.fmu.units import DISPLAYED, powers
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model, Sensor
 
+Array = np.ndarray
+
 NAMED = re.compile(r"[A-Za-z]\w*\.mo", re.ASCII)
 
 KEYWORDS = """algorithm and annotation as assert block break class connect connector constant constrainedby der
@@ -161,7 +163,8 @@ def modelica(
         for kind, signals in (("x", found.states), ("u", found.inputs), ("p", found.parameters), ("y", found.outputs))
     }
     rates, measured = (next(each for each in found.programs if each.name == a) for a in ("rates", "outputs"))
-    at_once = found.outputs_on[:, len(found.states) :][:, : len(found.inputs)].any(axis=1)  # they follow an input
+    nx, nu = len(found.states), len(found.inputs)
+    at_once: Array = np.asarray(found.outputs_on[:, nx : nx + nu].any(axis=1))  # they follow an input without delay
     programs = {"dx": rates}
     programs |= {"y": _of(measured, "signals", np.flatnonzero(~at_once), "xp")} if not at_once.all() else {}
     programs |= {"z": _of(measured, "driven", np.flatnonzero(at_once), "xup")} if at_once.any() else {}
@@ -232,7 +235,7 @@ def _unit(unit: str) -> str:
     return ".".join(above) + (f"/({under})" if len(factors) > 1 else f"/{under}" if factors else "")
 
 
-def _of(program: Program, name: str, rows: Sequence[int], arguments: str) -> Program:
+def _of(program: Program, name: str, rows: Array, arguments: str) -> Program:
     """Some of a program's numbers, as a program of what they need."""
     symbols = dict(zip(program.function.name_in(), program.function.sx_in(), strict=True))
     result = program.function(*symbols.values())[rows]
