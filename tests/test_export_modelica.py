@@ -11,7 +11,7 @@ from rubbing import random_drives
 import flexarm as fa
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.exports.fmu.arm import usual_sensors
-from flexarm.exports.modelica import MODELICA, modelica
+from flexarm.exports.modelica import modelica
 from flexarm.exports.programs import state
 
 
@@ -96,7 +96,6 @@ def test_a_law_in_modelica_makes_no_algebraic_loop():
     config = rumoca.SimConfig(rtol=1e-12, atol=1e-14, solver="rk-like")
     theirs = made.simulate(t=(0.0, 0.3), dt=0.1, config=config)
 
-
     u = lambda t, q, qd: np.array([-3.0 * q[0], -qd[1]])  # noqa: E731
     ours = fa.simulate(model, 0.3, u, q0=q0, qd0=[0, 0], method="dop853", rtol=1e-12, samples=4, progress=False)
     np.testing.assert_allclose(theirs["arm.fore_joint"], ours.q.values[:, 1], rtol=0, atol=1e-10)
@@ -119,9 +118,7 @@ def test_what_is_said_of_a_variable():
 
 def test_names_are_modelicas_and_each_its_own():
     """Words of the language, letters that it has not, quotes in what is said, two names that become one."""
-    links = [
-        fa.Link(name=name, body=fa.Rigid(length=0.5, mass=1.0)) for name in ("end", "größe", "a-b", "a_b", "2nd")
-    ]
+    links = [fa.Link(name=name, body=fa.Rigid(length=0.5, mass=1.0)) for name in ("end", "größe", "a-b", "a_b", "2nd")]
     arm = fa.Arm(name="when", description='says "no"\\ \n and on', links=links)
     sensors = [fa.Encoder(coordinate="a-b.joint", name=name) for name in ("der", "dx", "signals", "within", "Arm")]
     model = fa.Model(arm)
@@ -136,7 +133,7 @@ def test_names_are_modelicas_and_each_its_own():
 def test_beyond_a_telescopes_range_it_stops():
     model = fa.Model(fa.load("theodore-ghosal"))
     q0 = np.array(model.arm.rest)
-    slide = [i for i, unit in enumerate(model.arm.units) if unit == "m"][0]
+    slide = next(i for i, unit in enumerate(model.arm.units) if unit == "m")
     q0[slide] = 9.0
     made = compiled(modelica(model, "Arm", q0=q0), given=[0.0] * len(model.inputs))
     with pytest.raises(rumoca.SimulationError, match="the arm is beyond its range, where its rates are no numbers"):
@@ -161,5 +158,5 @@ def test_what_does_not_fit_is_refused(tmp_path):
     with pytest.raises(DescriptionError, match=r"^q has shape \(3,\); its last axis must have 2 numbers"):
         fa.export_modelica(model, tmp_path / "Arm.mo", q0=[0.0] * 3)
     twice = [fa.Encoder(coordinate="upper.joint", name="x"), fa.Encoder(coordinate="fore.joint", name="x")]
-    with pytest.raises(FlexarmError, match="two .*'x'"):
+    with pytest.raises(FlexarmError, match=r"two .*'x'"):
         fa.export_modelica(model, tmp_path / "Arm.mo", sensors=twice)

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from flexarm.exports.mjcf import export_mjcf
     from flexarm.exports.modelica import export_modelica
     from flexarm.exports.sfunction import export_simulink
+    from flexarm.exports.ssp import export_ssp
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -200,6 +201,7 @@ __all__ = [
     "export_mjcf",
     "export_modelica",
     "export_simulink",
+    "export_ssp",
     "frequency_response",
     "from_urdf",
     "identify",
@@ -237,6 +239,7 @@ LATE = {
     "exports.mjcf": "export_mjcf",
     "exports.modelica": "export_modelica",
     "exports.sfunction": "export_simulink",
+    "exports.ssp": "export_ssp",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 VERSIONS = ("2.0", "3.0")
 """Of FMUs."""
 
+LAWS = ("--law", "--law-fmu", "--ssp")
+"""Options for which a scenario is needed."""
+
 Check = Callable[[Path, str], None]
 
 
@@ -27,7 +30,7 @@ def export(
         str,
         typer.Argument(
             metavar="ARM_OR_SCENARIO",
-            help="A bundled arm, or path of an arm's .toml or .urdf file; with --law or --law-fmu a scenario.",
+            help="A bundled arm, or path of an arm's .toml or .urdf file; a scenario with --law, --law-fmu or --ssp.",
             autocompletion=bundled_or_file("arm", "scenario", files=("toml", "urdf")),
         ),
     ],
@@ -42,6 +45,9 @@ def export(
     ] = None,
     law_fmu: Annotated[
         Path | None, typer.Option(help="File for an FMU of the scenario's control law, beside that of its arm.")
+    ] = None,
+    ssp: Annotated[
+        Path | None, typer.Option(help="File of SSP: FMUs of the scenario's arm and of its law, connected.")
     ] = None,
     period: Annotated[
         float | None, typer.Option(help="Between two samples of the law [s], where its scenario has none.")
@@ -69,6 +75,7 @@ def export(
     from flexarm.exports.mjcf import export_mjcf
     from flexarm.exports.modelica import export_modelica
     from flexarm.exports.sfunction import export_simulink
+    from flexarm.exports.ssp import export_ssp
     from flexarm.model import Model
     from flexarm.scenario import load_scenario
 
@@ -77,7 +84,6 @@ def export(
         raise DescriptionError(f"--fmi is {shown(fmi)}; it must be {choices(*VERSIONS)}")
     version: Any = fmi
     real: Any = "float" if single else "double"
-
     kinds: dict[str, tuple[Path | None, Check, Callable[[Model, Path], list[Any]]]] = {
         "--c": (c, check_folder, lambda model, path: list(export_c(model, path, real))),
         "--fmu": (fmu, check_file, lambda model, path: [export_fmu(model, path, version)]),
@@ -85,6 +91,7 @@ def export(
         "--modelica": (modelica, check_file, lambda model, path: [export_modelica(model, path)]),
         "--law": (law, check_folder, lambda model, path: list(export_law(loop, model, path, real))),
         "--law-fmu": (law_fmu, check_file, lambda model, path: [export_law_fmu(loop, model, path, version)]),
+        "--ssp": (ssp, check_file, lambda model, path: [export_ssp(loop, model, path, **begins)]),
         "--mjcf": (mjcf, check_file, lambda model, path: [export_mjcf(model, path, segments)]),
         "--exudyn": (exudyn, check_file, lambda model, path: [export_exudyn(model, path, segments)]),
     }
@@ -95,25 +102,30 @@ def export(
         raise DescriptionError(f"--law {law}: the same folder as that of --c; both write a CMakeLists.txt")
     for option, path in asked.items():
         kinds[option][1](path, option)
-    scenario = load_scenario(arm) if {"--law", "--law-fmu"} & {*asked} else None
+    scenario = load_scenario(arm) if {*LAWS} & {*asked} else None
     model = Model(scenario.loaded_arm() if scenario else load(arm), vary or [])
-    loop: Any = _loop(scenario, model, period) if scenario else None
+    loop: Any
+    loop, begins = _loop(scenario, model, period) if scenario else (None, {})
     files = [file for option, path in asked.items() for file in kinds[option][2](model, path)]
     say(f"written: {', '.join(map(str, files))}; {time.perf_counter() - began:.2f} s")
 
 
-def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "Sampled":
-    """The sampled law of a scenario."""
+def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[Sampled, dict[str, Any]]":
+    """The sampled law of a scenario, and where its motion begins."""
     from flexarm.simulation.sampled import Sampled
 
     where = f"scenario {scenario.name!r}"
     if scenario.controller is None:
-        raise DescriptionError(f"{where}: controller is missing; --law and --law-fmu write one")
-    controller = scenario.arguments(model)["u"]
-    if isinstance(controller, Sampled):
+        raise DescriptionError(f"{where}: controller is missing; {', '.join(LAWS)} write one")
+    given = scenario.arguments(model)
+    loop = given["u"]
+    if isinstance(loop, Sampled):
         if period is not None:
-            raise DescriptionError(f"--period: {where} has one, {controller.period:g} s; change it there")
-        return controller
-    if period is None:
+            raise DescriptionError(f"--period: {where} has one, {loop.period:g} s; change it there")
+    elif period is None:
         raise DescriptionError(f"{where}: controller is continuous; give a period, as --period 0.001")
-    return Sampled(controller, period)
+    else:
+        loop = Sampled(loop, period)
+    q0, qd0 = loop.feedback(model).initial(model)
+    begins = {"q0": q0, "qd0": qd0}
+    return loop, {name: value if given[name] is None else given[name] for name, value in begins.items()}

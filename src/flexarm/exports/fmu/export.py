@@ -214,7 +214,7 @@ def write(system: System, path: str | PathLike[str], version: Version, binary: b
         name: tuple(each.name for each in getattr(system, name))
         for name in ("states", "inputs", "parameters", "outputs")
     }
-    target = write_whole(path, _zipped(parts))
+    target = write_whole(path, zipped(parts))
     where = place.split("/")[1] if found is not None else None
     why = f": no C compiler is found ({choices(*build.COMPILERS)})" if binary is None and found is None else ""
     return Fmu(target, version, **names, step=system.step, platform=where, why=why)
@@ -226,7 +226,7 @@ def _token(*texts: str) -> str:
     return f"{{{'-'.join(digest[i:j] for i, j in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))}}}"
 
 
-def _zipped(parts: Mapping[str, bytes]) -> bytes:
+def zipped(parts: Mapping[str, bytes]) -> bytes:
     """An archive whose bytes depend on the contents alone."""
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
