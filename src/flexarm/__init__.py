@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
     from flexarm.exports.mjcf import export_mjcf
+    from flexarm.exports.modelica import export_modelica
     from flexarm.exports.sfunction import export_simulink
+    from flexarm.exports.ssp import export_ssp
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -198,7 +200,9 @@ __all__ = [
     "export_law",
     "export_law_fmu",
     "export_mjcf",
+    "export_modelica",
     "export_simulink",
+    "export_ssp",
     "frequency_response",
     "from_mjcf",
     "from_urdf",
@@ -236,7 +240,9 @@ LATE = {
     "exports.fmu.export": "export_fmu export_law_fmu",
     "exports.library": "export_c",
     "exports.mjcf": "export_mjcf",
+    "exports.modelica": "export_modelica",
     "exports.sfunction": "export_simulink",
+    "exports.ssp": "export_ssp",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",

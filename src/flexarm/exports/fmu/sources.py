@@ -19,7 +19,7 @@ CALLS = {
     "rates": ("x u p", "dx"),
     "outputs": ("x u p", "y"),
     "slopes": ("x u vx vu vp p", "slope"),
-    "law": ("t u z p", "y following"),
+    "law": ("t y z p", "u z_next"),
 }
 """Arguments of the programs as core.h has them, in this order; those without numbers are left out of the programs."""
 

@@ -72,7 +72,7 @@ class System:
         seen = {"time", "step", "tolerance"}
         for signal in (*self.states, *self.inputs, *self.parameters, *self.outputs):
             if signal.name in seen:
-                raise DescriptionError(f"FMU: two variables are called {signal.name!r}; give the sensor another name")
+                raise DescriptionError(f"two variables are called {signal.name!r}; give the sensor another name")
             seen.add(signal.name)
 
 
