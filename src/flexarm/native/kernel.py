@@ -175,8 +175,8 @@ def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], 
 Check = Callable[[Callable[[np.ndarray], np.ndarray]], None]
 
 EFFORT = 1
-"""With which code for one state is made: it takes a tenth less time than with 2, and the code as long, within a percent.
-That for eight states would be slower by up to 4 percent."""
+"""With which code for one state is made: that takes a tenth less time than with 2, and the code as long, within a
+percent. Code for eight states would be slower by up to 4 percent."""
 
 ENTRIES = ("evaluate", "batch")
 FACTS = ("n_in", "n_out", "multiplications", "additions")

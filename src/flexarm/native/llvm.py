@@ -1,8 +1,9 @@
 """A straight-line program as LLVM IR, split in pieces, for one state or several lanes at once.
 
 Register allocation is quadratic in the length of a block, so the program is cut into functions of `PIECE` instructions,
-a long one of `SHORT`; values that outlive their piece pass through memory. What repeats itself becomes a loop of such functions. A long
-program becomes several modules that LLVM compiles one by one, so that Ctrl-C need not wait for the last.
+a long one of `SHORT`; values that outlive their piece pass through memory. What repeats itself becomes a loop of such
+functions. A long program becomes several modules that LLVM compiles one by one, so that Ctrl-C need not wait for the
+last.
 Sines and cosines come in pairs and are computed in line, without a call, so that lanes stay lanes.
 """
 
