@@ -65,9 +65,7 @@ def test_what_has_no_ssp_is_refused(model, tmp_path):
         fa.export_ssp(Sampled(lambda t, q, qd: np.zeros(2), PERIOD), model, tmp_path / "loop.ssp")
     driven = fa.scenario.load_scenario("industrial-arm")
     robot = fa.Model(driven.loaded_arm())
-    with pytest.raises(
-        DescriptionError, match=r"^export_ssp: loop depends on s\.[\w.]+, the state of a drive,"
-    ):
+    with pytest.raises(DescriptionError, match=r"^export_ssp: loop depends on s\.[\w.]+, the state of a drive,"):
         fa.export_ssp(driven.arguments(robot)["u"], robot, tmp_path / "loop.ssp")
     assert not list(tmp_path.glob("*.ssp"))
 

@@ -228,6 +228,28 @@ def test_directional_derivatives_are_those_of_differences(made, tmp_path, name, 
     assert np.abs((along - slopes @ direction) / scale[:, 0]).max() < 1e-12 * len(knowns) * 10
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_adjoint_derivatives_are_the_transpose_of_the_directional(made, tmp_path, name):
+    """One row for each rate and output; some unknowns weighted, some knowns asked, each in another order."""
+    _, fmu = made(name, "3.0")
+    knowns = [*fmu.states, *fmu.inputs, *fmu.parameters]
+    unknowns = [*(f"der({each})" for each in fmu.states), *fmu.outputs]
+    weights = np.random.default_rng(2).normal(size=len(unknowns) // 2)
+    with called(fmu.path, tmp_path) as it:
+        assert it.said.coSimulation.providesAdjointDerivatives and it.said.modelExchange.providesAdjointDerivatives
+        it.begin()
+        slopes = np.array([it.slope(unknowns, [known], [1.0]) for known in knowns]).T
+        rows = np.array([it.adjoint([unknown], knowns, [1.0]) for unknown in unknowns])
+        some = it.adjoint(unknowns[::-2][: len(weights)], knowns[::-1][1::2], weights.tolist())
+        for wrong in (([knowns[0]], knowns), (unknowns, [unknowns[0]])):
+            with pytest.raises(Exception, match="fmi3GetAdjointDerivative failed"):
+                it.adjoint(*wrong, [1.0] * len(wrong[0]))
+    close = 1e-12 * np.abs(slopes).max()
+    np.testing.assert_allclose(rows, slopes, rtol=1e-11, atol=close)
+    expected = weights @ slopes[::-2][: len(weights)]
+    np.testing.assert_allclose(some, expected[::-1][1::2], rtol=1e-10, atol=100 * close)
+
+
 @EACH
 def test_what_depends_on_what_is_true(made, tmp_path, name, version):
     """Who is not among the dependencies has no slope, and who is has one at a general state."""

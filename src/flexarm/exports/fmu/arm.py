@@ -82,8 +82,10 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
     directions = {f"v{name}": ca.SX.sym(f"v{name}", size) for name, size in sizes.items() if size}
     known = ca.vertcat(*symbols.values())
     slopes = ca.jtimes(both, known, ca.vertcat(*directions.values()))
+    weights = ca.SX.sym("weights", both.numel())
+    adjoints = ca.jtimes(both, known, weights, True)
     given = parameters(model)
-    order = ("x", "u", "vx", "vu", "vp", "p")
+    order = ("x", "u", "vx", "vu", "vp", "weights", "p")
     entries = {
         name: tuple(each.name for each in signals) for name, signals in {"x": states, "u": inputs}.items() if signals
     }
@@ -97,6 +99,7 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
         program("rates", "Rates of the states.", symbols, rates),
         program("outputs", "What is measured.", symbols, y),
         program("slopes", "Derivatives of rates and outputs along a direction.", {**symbols, **directions}, slopes),
+        program("adjoints", "Slope of a weighted sum of rates and outputs.", {**symbols, "weights": weights}, adjoints),
     )
     return System(
         arm.name,

@@ -229,6 +229,35 @@ static int along(Instance *s, const unsigned *unknowns, size_t many, const unsig
 #endif
 }
 
+#ifdef MODEL_ADJOINTS
+/* Derivatives of a weighted sum of unknowns (rates and outputs) to knowns (states, inputs, parameters). */
+static int adjoint(Instance *s, const unsigned *unknowns, size_t many, const unsigned *knowns, size_t few,
+                   const double *seed, double *found)
+{
+    double weights[NX + NY] = {0}, slope[NX + NU + NP];
+    for (size_t i = 0; i < many; i++) {
+        const int at = unknowns[i] < (unsigned)END ? (int)unknowns[i] : END;
+        if (at >= AT_DX && at < AT_U) weights[at - AT_DX] += seed[i];
+        else if (at >= AT_Y && at < END) weights[NX + at - AT_Y] += seed[i];
+        else {
+            complain(s, "no derivative of the variable with value reference %u", unknowns[i]);
+            return 0;
+        }
+    }
+    MODEL_ADJOINTS(s->now.x, s->now.u, weights, s->now.p, slope);
+    for (size_t i = 0; i < few; i++) {
+        const int at = knowns[i] < (unsigned)END ? (int)knowns[i] : END;
+        if (at >= AT_X && at < AT_DX) found[i] = slope[at - AT_X];
+        else if (at >= AT_U && at < AT_Y) found[i] = slope[NX + at - AT_U];
+        else {
+            complain(s, "no derivative to the variable with value reference %u", knowns[i]);
+            return 0;
+        }
+    }
+    return all_finite(found, (int)few);
+}
+#endif
+
 /* -- integration, with inputs that stand still --------------------------------------------------------------------- */
 
 /* The classical Runge-Kutta method. */

@@ -272,8 +272,13 @@ fmi3Status fmi3GetAdjointDerivative(fmi3Instance c, const fmi3ValueReference unk
                                     const fmi3ValueReference knowns[], size_t few, const fmi3Float64 seed[],
                                     size_t seeds, fmi3Float64 found[], size_t count)
 {
+#ifdef MODEL_ADJOINTS
+    if (!may(c, "fmi3GetAdjointDerivative", many == seeds && few == count)) return fmi3Error;
+    return status(adjoint(c, unknowns, many, knowns, few, seed, found));
+#else
     (void)unknowns, (void)many, (void)knowns, (void)few, (void)seed, (void)seeds, (void)found, (void)count;
     return status(may(c, "fmi3GetAdjointDerivative", 0));
+#endif
 }
 
 fmi3Status fmi3EnterConfigurationMode(fmi3Instance c)
