@@ -77,7 +77,7 @@ until = 1.0
 initial = {{ q = {{ "upper.joint" = 0.1 }} }}
 {more}
 """
-PD = 'reference = {{ type = "quintic", start = [0.0, 0.0], end = [0.3, 0.2], duration = 1.0 }}\n[controller]\n'
+PD = 'reference = {{ type = "quintic", start = [0.05, 0.0], end = [0.3, 0.2], duration = 1.0 }}\n[controller]\n'
 PD += 'type = "joint-pd"\nKp = 20.0\nKd = 5.0\n'
 
 
@@ -91,8 +91,12 @@ def test_the_law_of_a_scenario_from_the_command_line(tmp_path, monkeypatch, caps
     for written in ("c/subudhi_morris_law.c", "law.fmu", "loop.ssp", "c/CMakeLists.txt"):
         assert written in said and (tmp_path / written).is_file()
     assert "t[1] = {((double)state->sample * 0.002)}" in (tmp_path / "c" / "subudhi_morris_law.c").read_text()
-    with ZipFile("loop.ssp") as archive, ZipFile(archive.open("resources/arm.fmu")) as arm:
-        assert b'start="0.1"' in arm.read("modelDescription.xml").split(b'"q.upper.joint"')[1].split(b"/>")[0]
+    led = SCENARIO.format(more=PD.format()).replace('initial = { q = { "upper.joint" = 0.1 } }', "")
+    (tmp_path / "led.toml").write_text(led)
+    call("export", "led.toml", "--ssp", "led.ssp", "--period", "0.004")
+    for file, begins in (("loop.ssp", b'start="0.1"'), ("led.ssp", b'start="0.05"')):  # else on the reference
+        with ZipFile(file) as archive, ZipFile(archive.open("resources/arm.fmu")) as arm:
+            assert begins in arm.read("modelDescription.xml").split(b'"q.upper.joint"')[1].split(b"/>")[0]
     call("export", "held.toml", "--law", "d", "--period", "0.004")
     assert "sample * 0.004" in (tmp_path / "d" / "subudhi_morris_law.c").read_text()
     refusals = {
