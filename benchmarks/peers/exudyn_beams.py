@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.exudyn_models import exudyn
-from benchmarks.peers.exudyn_run import Parts
+from benchmarks.exudyn_models import exudyn, rotor_rates
+from benchmarks.peers.exudyn_run import Parts, beams
 from benchmarks.peers.tasks import Task
 
 REDUCED = 2
@@ -42,7 +42,7 @@ def cables(task: Task, count: int, axial: float) -> Parts:
     def inertia(nodes: list[int], M: Any) -> None:
         system.AddObject(item.ObjectGenericODE2(nodeNumbers=nodes, massMatrix=np.array(M)))
 
-    for i, link in enumerate(task.arm.links):
+    for i, (link, mass, about) in enumerate(beams(task)):
         beam, joint = link.body, link.joint
         h = beam.length / count
         places = [x + h * j for j in range(count + 1)]
@@ -61,16 +61,16 @@ def cables(task: Task, count: int, axial: float) -> Parts:
             if node != ground:
                 load = system.AddLoad(item.LoadTorqueVector(markerNumber=rigid(node), loadVector=[0, 0, 0]))
                 loads.append((i, load, "loadVector", sign * e_z))
-        rotor = joint.rotor_inertia * joint.gear_ratio**2
+        carrier, own = rotor_rates(joint)
+        rotor = joint.rotor_inertia
         if rotor and before == ground:
-            inertia([nodes[0]], np.diag([0, 0, rotor, rotor]))  # the slope has unit length: |slope'|^2 = angle'^2
+            inertia([nodes[0]], rotor * own**2 * np.diag([0, 0, 1, 1]))  # of a slope of unit length: |slope'| = angle'
         elif rotor:
-            v = np.array([0, 0, -1.0, 0, 0, 1.0])
+            v = np.array([0, 0, carrier, 0, 0, own])
             inertia([frame(before, x), frame(nodes[0], x)], rotor * np.outer(v, v))
         before, x = nodes[-1], x + beam.length
-    if task.arm.payload is not None:
-        m, about = task.arm.payload.mass, float(np.ravel(task.arm.payload.inertia)[-1])
-        inertia([before], np.diag([m, m, about, about]))
+        if mass:
+            inertia([before], np.diag([mass, mass, about, about]))
     kind = exu.OutputVariableType.Position
     tip = item.SensorNode(nodeNumber=before, outputVariableType=kind, storeInternal=True, writeToFile=False)
     tip = system.AddSensor(tip)

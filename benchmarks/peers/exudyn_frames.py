@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.exudyn_models import exudyn
-from benchmarks.peers.exudyn_run import Parts
+from benchmarks.exudyn_models import exudyn, rotor_rates
+from benchmarks.peers.exudyn_run import Parts, beams
 from benchmarks.peers.tasks import Array, Task
 
 GAUSS = np.polynomial.legendre.leggauss(8)
@@ -29,7 +29,7 @@ def shown(points: Array, x: Array, length: float, modes: int) -> Array:
     return np.stack([-points[:, 1:2] * slope, w + (points[:, :1] - x[:, None]) * slope, 0 * w], axis=1).reshape(-1, modes)
 
 
-def segment(system: Any, length: float, line: float, EI: float, modes: int, at: float, payload: Any) -> tuple[Any, Any, Any]:
+def segment(system: Any, length: float, line: float, EI: float, modes: int, at: float, rider: tuple[float, float]) -> tuple[Any, Any, Any]:
     """A segment in a floating frame: its body, the node of the frame, that of the modes."""
     from exudyn import itemInterface as item
     from exudyn.rigidBodyUtilities import ComputeSkewMatrix
@@ -37,10 +37,10 @@ def segment(system: Any, length: float, line: float, EI: float, modes: int, at: 
     exu = exudyn()
     x, dx = length / 2 * (1 + GAUSS[0]), length / 2 * GAUSS[1]
     points, mass, section = np.outer(x, [1.0, 0, 0]), line * dx, x
-    if payload is not None:  # six points with its mass and inertia
-        r = np.sqrt(1.5 * payload.inertia / payload.mass)
+    if rider[0]:  # six points with its mass and inertia
+        r = np.sqrt(1.5 * rider[1] / rider[0])
         points = np.vstack([points, [length, 0, 0] + r * np.vstack([np.eye(3), -np.eye(3)])])
-        mass, section = np.append(mass, [payload.mass / 6] * 6), np.append(x, [length] * 6)
+        mass, section = np.append(mass, [rider[0] / 6] * 6), np.append(x, [length] * 6)
     Psi = shown(points, section, length, modes)
     M = np.diag(np.repeat(mass, 3))
     p = np.arange(2, 2 + modes)
@@ -80,23 +80,23 @@ def frames(task: Task, count: int, modes: int) -> Parts:
     loads: list[Any] = []
     before: tuple[list[Any], list[float]] = ([], [])  # nodes of the segment before, and the rate of turn of its end over them
     x = 0.0
-    for i, link in enumerate(task.arm.links):
+    for i, (link, *rider) in enumerate(beams(task)):
         beam, joint = link.body, link.joint
         h = beam.length / count
         for j in range(count):
-            last = i == len(task.arm.links) - 1 and j == count - 1
-            payload = task.arm.payload if last else None
-            body, frame, modal = segment(system, h, beam.total_mass / beam.length, beam.stiffness["y"], modes, x, payload)
+            body, frame, modal = segment(
+                system, h, beam.total_mass / beam.length, beam.stiffness["y"], modes, x, rider if j == count - 1 else (0.0, 0.0))
             base = system.AddMarker(item.MarkerNodeRigid(nodeNumber=frame))
             system.AddObject(item.ObjectJointGeneric(markerNumbers=[end, base], constrainedAxes=[1, 1, 0, 0, 0, int(j > 0)]))
             if j == 0:
                 for marker, sign in ((base, 1.0), (end, -1.0))[: 1 + (i > 0)]:
                     load = system.AddLoad(item.LoadTorqueVector(markerNumber=marker, loadVector=[0, 0, 0]))
                     loads.append((i, load, "loadVector", sign * e_z))
-                rotor = joint.rotor_inertia * joint.gear_ratio**2
-                if rotor:
-                    v = np.array([*(-np.array(before[1])), 0, 0, 0, 0, 0, 1.0])
-                    system.AddObject(item.ObjectGenericODE2(nodeNumbers=[*before[0], frame], massMatrix=rotor * np.outer(v, v)))
+                if joint.rotor_inertia:
+                    carrier, own = rotor_rates(joint)
+                    v = np.array([*(carrier * np.array(before[1])), 0, 0, 0, 0, 0, own])
+                    M = joint.rotor_inertia * np.outer(v, v)
+                    system.AddObject(item.ObjectGenericODE2(nodeNumbers=[*before[0], frame], massMatrix=M))
             x += h
             before = [frame, modal], [0, 0, 0, 0, 0, 1.0, *shapes(h, h, modes)[1][0]]
             end = system.AddMarker(item.MarkerSuperElementRigid(

@@ -37,6 +37,23 @@ class Parts:
     loads: list[tuple[int, Any, str, Any]]
 
 
+def beams(task: Task) -> list[tuple[Any, float, float]]:
+    """Links that move, each with mass and inertia about z of what rides on its end: fixed links, the payload."""
+    found: list[tuple[Any, float, float]] = []
+    for link in task.arm.links:
+        if link.joint.moves:
+            found.append((link, 0.0, 0.0))
+        else:
+            found[-1] = (found[-1][0], *(a + b for a, b in zip(found[-1][1:], _rider(link.body), strict=True)))
+    if task.arm.payload is not None:
+        found[-1] = (found[-1][0], *(a + b for a, b in zip(found[-1][1:], _rider(task.arm.payload), strict=True)))
+    return found
+
+
+def _rider(body: Any) -> tuple[float, float]:
+    return body.mass, float(np.ravel(body.inertia)[-1])
+
+
 def options(task: Task, method: str, linear: str, rtol: float, radius: float) -> Any:
     """Steps of one length, Newton's method modified; rtol of the residual, and in shares of the largest torque."""
     exu = exudyn()

@@ -83,14 +83,16 @@ def tree(task: Task, equivalent: Any) -> Parts:
         )
     n = len(links.kinds)
     M, K, D, P, V = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n)
-    for joint in equivalent.joints:
-        a = number[f"{joint.name}.joint"]
+    for j, joint in enumerate(equivalent.joints):
+        a, v = number[f"{joint.name}.joint"], np.zeros(n)
         P[a], V[a] = joint.stiffness, joint.damping
         if joint.transmission is None:
-            M[a, a] = joint.rotor
+            v[a] = 1.0
+            for k, share in equivalent.carried(j).items():
+                v[number[f"{equivalent.joints[k].name}.joint"]] = share
+            M += joint.rotor * np.outer(v, v)
         else:
             b = number[f"{joint.name}.motor"]
-            v = np.zeros(n)
             v[a], v[b] = 1.0, -1.0 / gear[f"{joint.name}.motor"]
             K += joint.transmission * np.outer(v, v)
             D += joint.loss * np.outer(v, v)
