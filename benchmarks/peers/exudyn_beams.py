@@ -15,6 +15,7 @@ from benchmarks.peers.tasks import Task
 
 REDUCED = 2
 
+
 def cables(task: Task, count: int, axial: float) -> Parts:
     """Each link so many ANCF cables of axial stiffness `axial` [N]; ours do not stretch."""
     from exudyn import itemInterface as item
@@ -50,8 +51,12 @@ def cables(task: Task, count: int, axial: float) -> Parts:
         for pair in pairwise(nodes):
             system.AddObject(
                 item.ObjectANCFCable2D(
-                    nodeNumbers=list(pair), length=h, massPerLength=beam.total_mass / beam.length,
-                    bendingStiffness=beam.stiffness["y"], axialStiffness=axial, useReducedOrderIntegration=REDUCED,
+                    nodeNumbers=list(pair),
+                    length=h,
+                    massPerLength=beam.total_mass / beam.length,
+                    bendingStiffness=beam.stiffness["y"],
+                    axialStiffness=axial,
+                    useReducedOrderIntegration=REDUCED,
                 )
             )
         for c in (0, 1):

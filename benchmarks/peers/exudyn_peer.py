@@ -1,6 +1,6 @@
 """Exudyn: its kinematic tree, its cables (ANCF), its floating frames; the files beside this one build each of them."""
 
-import resource
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -8,7 +8,7 @@ from itertools import product
 from benchmarks.peers.exudyn_beams import cables
 from benchmarks.peers.exudyn_frames import dense, frames, segment, shapes, shown
 from benchmarks.peers.exudyn_run import beams, held, options, run, several, share, stretches
-from benchmarks.peers.exudyn_tree import Links, to_z, tree
+from benchmarks.peers.exudyn_tree import Links, links_of, matrices, start, to_z, tree
 from benchmarks.peers.peer import Setting, Solution, lines_of, timed
 from benchmarks.peers.tasks import PERIOD, Derivation, Task
 
@@ -58,7 +58,8 @@ def settings(task: Task) -> Iterator[Setting]:
     forms = [("cables", (n, EA), f"{n} ANCF a link, EA {EA:.0e} N") for n, EA in product(elements, axial)]
     forms += [("frames", (n, k), f"{n} FFRF a link, {k} shapes") for n, k in FRAMES.get(task.name, ())]
     forms += [
-        ("tree", (n,), f"{n} hinges a link" if task.continuum else "tree") for n in (SEGMENTS if task.continuum else (1,))
+        ("tree", (n,), f"{n} hinges a link" if task.continuum else "tree")
+        for n in (SEGMENTS if task.continuum else (1,))
     ]
     for kind, numbers, each in forms:
         linear = "EigenSparse" if kind == "cables" else "EigenDense"
@@ -78,16 +79,14 @@ def solve(task: Task, setting: Setting) -> Solution:
     go, called = (held, [run, held]) if task.feedback else (several, [several, share]) if task.many else (run, [run])
     if kind == "tree":
         equivalent = task.equivalent(*numbers)
-        build, written = lambda: tree(task, equivalent), [to_z, Links, tree]
+        build, written = lambda: tree(task, equivalent), [to_z, Links, links_of, matrices, start, tree]
     elif kind == "cables":
         build, written = lambda: cables(task, *numbers), [beams, cables]
     else:
         build, written = lambda: frames(task, *numbers), [beams, shapes, shown, segment, dense, frames]
     lines = lines_of(*written, options, *([] if task.many else [stretches]), *called)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found = timed(
-        task, build, lambda parts: go(task, parts, options(task, method, linear, rtol, radius), count), lines
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    forked = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    before = os.times()
+    found = timed(task, build, lambda parts: go(task, parts, options(task, method, linear, rtol, radius), count), lines)
+    after = os.times()
+    forked = sum(getattr(after, x) - getattr(before, x) for x in ("children_user", "children_system"))
     return replace(found, processor=found.processor + forked)

@@ -1,22 +1,25 @@
 """Exudyn's kinematic tree: the arm as rigid segments in minimal coordinates.
 
-Joints turn about, or slide along, the z-axes of their links. A free base hangs on three slides and three turns. The
-motor of an elastic joint is a link without mass that turns on its carrier, or on the ground where its rotor counts the
-joint's rate alone; its coordinate is the rotor's angle, and a matrix of stiffness ties it to the joint.
+Joints turn about, or slide along, the z-axes of their links. A free base hangs on three slides and three turns, whose
+second must not come near a right angle. The motor of an elastic joint is a link that turns on its carrier, or on the
+ground where its rotor has the joint's rate alone; its coordinate is the rotor's angle, and matrices of stiffness and
+damping tie it to the joint. All other rotors are a matrix of inertia.
 """
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from benchmarks.peers.exudyn_run import Parts, exudyn
+from benchmarks.exudyn_models import exudyn
+from benchmarks.peers.exudyn_run import Parts
 from benchmarks.peers.tasks import Array, Task
 
 LIGHT = 1e-9
-"""[kg] of a rotor: the tree divides by the masses."""
-
-FREE = (("Prismatic", "xyz"), ("Revolute", "zyx"))
+"""[kg] of a rotor: the tree divides by masses."""
+NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))
+"""Mass, its centre, and inertia."""
 
 
 def to_z(axis: Array) -> Array:
@@ -24,123 +27,137 @@ def to_z(axis: Array) -> Array:
     return np.eye(3) if axis[2] > 1 - 1e-12 else Rotation.align_vectors([axis], [[0.0, 0.0, 1.0]])[0].as_matrix()
 
 
+@dataclass
 class Links:
-    """Lists of what the tree is told of its links."""
+    """What the tree is told of its links, in their order; the numbers of coordinates, and how much faster some turn."""
 
-    def __init__(self) -> None:
-        self.kinds: list[Any] = []
-        self.parents: list[int] = []
-        self.R: list[Array] = []
-        self.p: list[Array] = []
-        self.mass: list[float] = []
-        self.com: list[Array] = []
-        self.inertia: list[Array] = []
+    kinds: list[str] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    places: list[tuple[Array, Array]] = field(default_factory=list)
+    solids: list[tuple[float, Array, Array]] = field(default_factory=list)
+    number: dict[str, int] = field(default_factory=dict)
+    gear: dict[str, float] = field(default_factory=dict)
 
-    def add(self, kind: str, parent: int, R: Array, p: Array, mass: float, com: Array, inertia: Array) -> int:
+    def add(self, name: str, kind: str, parent: int, place: Any, solid: Any) -> int:
         """Its number."""
-        self.kinds.append(getattr(exudyn().JointType, kind))
+        self.kinds.append(kind)
         self.parents.append(parent)
-        self.R.append(R)
-        self.p.append(p)
-        self.mass.append(mass)
-        self.com.append(com)
-        self.inertia.append(inertia)
-        return len(self.kinds) - 1
+        self.places.append(place)
+        self.solids.append(solid)
+        self.number[name] = len(self.kinds) - 1
+        return self.number[name]
+
+
+def links_of(equivalent: Any) -> Links:
+    """The base's joints where it is free, each joint's motor where it has one, the joints."""
+    found, base = Links(), -1
+    if equivalent.arm.free:
+        for kind in ("PrismaticX", "PrismaticY", "PrismaticZ", "RevoluteX", "RevoluteY", "RevoluteZ"):
+            name = f"base.{kind[-1].lower()}" if kind.startswith("P") else f"base {kind}"
+            base = found.add(name, kind, base, (np.eye(3), np.zeros(3)), NOTHING)
+        body = equivalent.arm.base
+        about = np.diag(body.inertia) if np.ndim(body.inertia) == 1 else np.array(body.inertia)
+        found.solids[-1] = (body.mass, np.array(body.com), about)
+    frames = [to_z(joint.axis) for joint in equivalent.joints]
+    gears = {link.name: link.joint.gear_ratio for link in equivalent.arm.links if link.joint.moves}
+    number: list[int] = []
+    for joint, A in zip(equivalent.joints, frames, strict=True):
+        parent, B = (base, np.eye(3)) if joint.parent < 0 else (number[joint.parent], frames[joint.parent])
+        place = B.T @ joint.R @ A, B.T @ joint.p
+        if joint.transmission is not None:
+            G = gears[joint.name] if joint.share else 1.0
+            rotor = LIGHT, np.zeros(3), np.diag([0.0, 0.0, joint.rotor / G**2])
+            found.add(f"{joint.name}.motor", "RevoluteZ", parent if joint.share else -1, place, rotor)
+            found.gear[f"{joint.name}.motor"] = G
+        kind = "RevoluteZ" if joint.turns else "PrismaticZ"
+        solid = joint.mass, A.T @ joint.com, A.T @ joint.inertia @ A
+        number.append(found.add(f"{joint.name}.joint", kind, parent, place, solid))
+    return found
+
+
+def matrices(equivalent: Any, links: Links) -> dict[str, Array]:
+    """Inertia of rotors, stiffness and damping of transmissions, over the tree's coordinates, where there are any."""
+    n = len(links.kinds)
+    found = {name: np.zeros((n, n)) for name in ("massMatrix", "stiffnessMatrix", "dampingMatrix")}
+    for j, joint in enumerate(equivalent.joints):
+        rate = np.zeros(n)
+        rate[links.number[f"{joint.name}.joint"]] = 1.0
+        if joint.transmission is not None:
+            motor = f"{joint.name}.motor"
+            rate[links.number[motor]] = -1.0 / links.gear[motor]
+            found["stiffnessMatrix"] += joint.transmission * np.outer(rate, rate)
+            found["dampingMatrix"] += joint.loss * np.outer(rate, rate)
+        elif joint.rotor:
+            for k, share in equivalent.carried(j).items():
+                rate[links.number[f"{equivalent.joints[k].name}.joint"]] = share
+            found["massMatrix"] += joint.rotor * np.outer(rate, rate)
+    return {name: value for name, value in found.items() if value.any()}
+
+
+def start(task: Task, equivalent: Any, links: Links) -> tuple[Array, Array]:
+    """Coordinates and rates; a free base begins without a turn."""
+    q, qd = np.zeros(len(links.kinds)), np.zeros(len(links.kinds))
+    places = zip(equivalent.arm.coordinates, equivalent.start(np.atleast_2d(task.q0)[0]), strict=True)
+    rates = zip(task.arm.velocities, np.atleast_2d(task.qd0)[0], strict=True)
+    for given, values in ((places, q), (rates, qd)):
+        for name, value in given:
+            if name in links.number:
+                values[links.number[name]] = value * links.gear.get(name, 1.0)
+    return q, qd
 
 
 def tree(task: Task, equivalent: Any) -> Parts:
-    """The arm's lumped equivalent."""
+    """The system of an arm's lumped equivalent."""
     from exudyn import itemInterface as item
 
-    exu, arm, links = exudyn(), equivalent.arm, Links()
-    number: dict[str, int] = {}
-    gear: dict[str, float] = {}
-    carrier, none = -1, (0.0, np.zeros(3), np.zeros((3, 3)))
-    if arm.free:
-        for kind, axes in FREE:
-            for axis in axes:
-                carrier = links.add(f"{kind}{axis.upper()}", carrier, np.eye(3), np.zeros(3), *none)
-                number[f"base.{axis}" if kind == "Prismatic" else f"base.turn {axis}"] = carrier
-        base = arm.base
-        links.mass[-1], links.com[-1] = base.mass, np.array(base.com)
-        links.inertia[-1] = np.diag(base.inertia) if np.ndim(base.inertia) == 1 else np.array(base.inertia)
-    first = carrier
-    frames = [to_z(joint.axis) for joint in equivalent.joints]
-    rotors = {link.name: link.joint for link in arm.links if link.joint.moves}
-    n = len(equivalent.joints)
-    for joint, A in zip(equivalent.joints, frames, strict=True):
-        parent, B = (first, np.eye(3)) if joint.parent < 0 else (number[f"{equivalent.joints[joint.parent].name}.joint"], frames[joint.parent])
-        place = B.T @ joint.R @ A, B.T @ joint.p
-        if joint.transmission is not None:
-            absolute = rotors[joint.name].rotor == "absolute"
-            G = rotors[joint.name].gear_ratio if absolute else 1.0
-            about = np.diag([0.0, 0.0, joint.rotor / G**2])
-            number[f"{joint.name}.motor"] = links.add("RevoluteZ", parent if absolute else -1, *place, LIGHT, np.zeros(3), about)
-            gear[f"{joint.name}.motor"] = G
-        number[f"{joint.name}.joint"] = links.add(
-            "RevoluteZ" if joint.turns else "PrismaticZ", parent, *place,
-            joint.mass, A.T @ joint.com, A.T @ joint.inertia @ A,
-        )
-    n = len(links.kinds)
-    M, K, D, P, V = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n)
-    for j, joint in enumerate(equivalent.joints):
-        a, v = number[f"{joint.name}.joint"], np.zeros(n)
-        P[a], V[a] = joint.stiffness, joint.damping
-        if joint.transmission is None:
-            v[a] = 1.0
-            for k, share in equivalent.carried(j).items():
-                v[number[f"{equivalent.joints[k].name}.joint"]] = share
-            M += joint.rotor * np.outer(v, v)
-        else:
-            b = number[f"{joint.name}.motor"]
-            v[a], v[b] = 1.0, -1.0 / gear[f"{joint.name}.motor"]
-            K += joint.transmission * np.outer(v, v)
-            D += joint.loss * np.outer(v, v)
-    q, qd = np.zeros(n), np.zeros(n)
-    for name, value in zip(arm.coordinates, equivalent.start(np.atleast_2d(task.q0)[0]), strict=True):
-        if name in number:
-            q[number[name]] = value * gear.get(name, 1.0)
-    for name, value in zip(task.arm.velocities, np.atleast_2d(task.qd0)[0], strict=True):
-        if name in number:
-            qd[number[name]] = value * gear.get(name, 1.0)
+    exu, links = exudyn(), links_of(equivalent)
     container = exu.SystemContainer()
     system = container.AddSystem()
-    node = system.AddNode(
-        item.NodeGenericODE2(
-            numberOfODE2Coordinates=n, referenceCoordinates=[0.0] * n, initialCoordinates=list(q),
-            initialCoordinates_t=list(qd),
-        )
+    q, qd = start(task, equivalent, links)
+    n, number, none = len(q), links.number, [0.0] * len(q)
+    node = item.NodeGenericODE2(
+        numberOfODE2Coordinates=n, referenceCoordinates=none, initialCoordinates=q, initialCoordinates_t=qd
     )
-    solid = system.AddObject(
-        item.ObjectKinematicTree(
-            nodeNumber=node,
-            jointTypes=links.kinds,
-            linkParents=links.parents,
-            jointTransformations=exu.Matrix3DList(links.R),
-            jointOffsets=exu.Vector3DList(links.p),
-            linkInertiasCOM=exu.Matrix3DList(links.inertia),
-            linkCOMs=exu.Vector3DList(links.com),
-            linkMasses=links.mass,
-            gravity=list(arm.gravity),
-            **(dict(jointPControlVector=P, jointDControlVector=V, jointPositionOffsetVector=0 * P, jointVelocityOffsetVector=0 * V) if P.any() or V.any() else {}),
-        )
+    node = system.AddNode(node)
+    stiffness, damping = np.zeros(n), np.zeros(n)
+    for joint in equivalent.joints:
+        place = number[f"{joint.name}.joint"]
+        stiffness[place], damping[place] = joint.stiffness, joint.damping
+    springs = {}
+    if stiffness.any() or damping.any():
+        springs = {"jointPControlVector": stiffness, "jointDControlVector": damping}
+        springs |= {"jointPositionOffsetVector": none, "jointVelocityOffsetVector": none}
+    solid = item.ObjectKinematicTree(
+        nodeNumber=node,
+        jointTypes=[getattr(exu.JointType, kind) for kind in links.kinds],
+        linkParents=links.parents,
+        jointTransformations=exu.Matrix3DList([R for R, _ in links.places]),
+        jointOffsets=exu.Vector3DList([p for _, p in links.places]),
+        linkMasses=[mass for mass, _, _ in links.solids],
+        linkCOMs=exu.Vector3DList([com for _, com, _ in links.solids]),
+        linkInertiasCOM=exu.Matrix3DList([inertia for _, _, inertia in links.solids]),
+        gravity=list(equivalent.arm.gravity),
+        **springs,
     )
-    if M.any() or K.any():
-        system.AddObject(item.ObjectGenericODE2(nodeNumbers=[node], **{k: v for k, v in (("massMatrix", M), ("stiffnessMatrix", K), ("dampingMatrix", D)) if v.any()}))
+    solid = system.AddObject(solid)
+    more = matrices(equivalent, links)
+    if more:
+        system.AddObject(item.ObjectGenericODE2(nodeNumbers=[node], **more))
     loads = []
-    if len(task.jumps):
-        for i, name in enumerate(task.arm.inputs):
-            if name not in number:
-                continue
-            marker = system.AddMarker(item.MarkerNodeCoordinate(nodeNumber=node, coordinate=number[name]))
-            load = system.AddLoad(item.LoadCoordinate(markerNumber=marker, load=0.0))
-            loads.append((i, load, "load", 1.0 / gear.get(name, 1.0)))
-    link, tip = equivalent.tip
-    tip = system.AddSensor(
-        item.SensorKinematicTree(
-            objectNumber=solid, linkNumber=number[f"{equivalent.joints[link].name}.joint"], localPosition=frames[link].T @ tip,
-            storeInternal=True, writeToFile=False, outputVariableType=exu.OutputVariableType.Position,
-        )
+    for i, name in enumerate(task.arm.inputs if len(task.jumps) else ()):
+        marker = system.AddMarker(item.MarkerNodeCoordinate(nodeNumber=node, coordinate=number[name]))
+        load = system.AddLoad(item.LoadCoordinate(markerNumber=marker, load=0.0))
+        loads.append((i, load, "load", 1.0 / links.gear.get(name, 1.0)))
+    last, tip = equivalent.tip
+    joint = equivalent.joints[last]
+    sensor = item.SensorKinematicTree(
+        objectNumber=solid,
+        linkNumber=number[f"{joint.name}.joint"],
+        localPosition=to_z(joint.axis).T @ tip,
+        storeInternal=True,
+        writeToFile=False,
+        outputVariableType=exu.OutputVariableType.Position,
     )
+    sensor = system.AddSensor(sensor)
     system.Assemble()
-    return Parts(container, system, solid, tip, loads)
+    return Parts(container, system, solid, sensor, loads)

@@ -20,7 +20,7 @@ NAME = "MuJoCo"
 PACKAGES = ("mujoco",)
 INTEGRATORS = ("RK4", "implicitfast", "implicit", "Euler", "discrete")
 SEGMENTS = (2, 3, 4, 6, 8, 12, 16)
-FINER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+FINER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Steps an interval between two comparisons."""
 OFF = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "WARMSTART", "ISLAND", "AUTORESET", "CLAMPCTRL")
 
@@ -86,7 +86,9 @@ def turning(text: str, arm: Any) -> str:
             axis = axis + 2 * np.cross(v, np.cross(v, axis) + w * axis)
             less = inertia * (np.eye(3) - np.outer(axis, axis))
             solid = carrier.find("inertial")
-            full = np.array(solid.get("fullinertia").split(), dtype=float) - less[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
+            full = (
+                np.array(solid.get("fullinertia").split(), dtype=float) - less[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
+            )
             solid.set("fullinertia", " ".join(map(str, full)))
     return ElementTree.tostring(root, encoding="unicode")
 
