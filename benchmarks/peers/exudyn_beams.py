@@ -1,7 +1,8 @@
-"""Exudyn's beams for large deflections in a plane: cables of the absolute nodal coordinate formulation (ANCF).
+"""Exudyn's beams for large deflections in a plane: geometrically exact ones (Simo & Vu-Quoc), and cables (ANCF).
 
-Links are hinged by constraints on coordinates, torques act on the nodes' slopes. What turns with a joint, a rotor,
-turns with massless frames that follow the nodes' slopes.
+Links are hinged by constraints on coordinates. A geometrically exact beam has angles at its nodes, where torques act
+and rotors turn; it shears and has inertia of sections, both next to nothing. A cable has slopes: torques act on its
+nodes, and rotors turn with massless frames that follow them.
 """
 
 from itertools import pairwise
@@ -13,7 +14,10 @@ from benchmarks.exudyn_models import exudyn, rotor_rates
 from benchmarks.peers.exudyn_run import Parts, beams
 from benchmarks.peers.tasks import Task
 
-REDUCED = 2
+SHEAR = 1 / 3
+"""GA over EA."""
+SECTION = 1e-6
+"""Inertia of a section over mass times length of its link. With none, accelerations of angles are undetermined."""
 
 
 def cables(task: Task, count: int, axial: float) -> Parts:
@@ -56,7 +60,7 @@ def cables(task: Task, count: int, axial: float) -> Parts:
                     massPerLength=beam.total_mass / beam.length,
                     bendingStiffness=beam.stiffness["y"],
                     axialStiffness=axial,
-                    useReducedOrderIntegration=REDUCED,
+                    useReducedOrderIntegration=2,
                 )
             )
         for c in (0, 1):
@@ -76,6 +80,61 @@ def cables(task: Task, count: int, axial: float) -> Parts:
         before, x = nodes[-1], x + beam.length
         if mass:
             inertia([before], np.diag([mass, mass, about, about]))
+    kind = exu.OutputVariableType.Position
+    tip = item.SensorNode(nodeNumber=before, outputVariableType=kind, storeInternal=True, writeToFile=False)
+    tip = system.AddSensor(tip)
+    system.Assemble()
+    return Parts(container, system, None, tip, loads)
+
+
+def exact(task: Task, count: int, axial: float) -> Parts:
+    """Each link so many geometrically exact beams of three nodes."""
+    from exudyn import itemInterface as item
+
+    exu = exudyn()
+    container = exu.SystemContainer()
+    system = container.AddSystem()
+    ground = system.AddNode(item.NodePointGround(referenceCoordinates=[0, 0, 0]))
+    loads: list[Any] = []
+    before, x = ground, 0.0
+
+    def coordinate(node: int, number: int) -> int:
+        return system.AddMarker(item.MarkerNodeCoordinate(nodeNumber=node, coordinate=number))
+
+    def inertia(nodes: list[int], M: Any) -> None:
+        system.AddObject(item.ObjectGenericODE2(nodeNumbers=nodes, massMatrix=np.array(M)))
+
+    for i, (link, mass, about) in enumerate(beams(task)):
+        beam, joint = link.body, link.joint
+        places = x + np.linspace(0.0, beam.length, 2 * count + 1)
+        nodes = [system.AddNode(item.NodeRigidBody2D(referenceCoordinates=[at, 0, 0])) for at in places]
+        for j in range(0, 2 * count, 2):
+            solid = item.ObjectBeamGeometricallyExact2D(
+                nodeNumbers=nodes[j : j + 3],
+                length=beam.length / count,
+                massPerLength=beam.total_mass / beam.length,
+                crossSectionInertia=SECTION * beam.total_mass * beam.length,
+                bendingStiffness=beam.stiffness["y"],
+                axialStiffness=axial,
+                shearStiffness=SHEAR * axial,
+            )
+            system.AddObject(solid)
+        for c in (0, 1):
+            markers = [coordinate(before, c), coordinate(nodes[0], c)]
+            system.AddObject(item.ObjectConnectorCoordinate(markerNumbers=markers))
+        for node, sign in ((nodes[0], 1.0), (before, -1.0)):
+            if node != ground:
+                load = system.AddLoad(item.LoadCoordinate(markerNumber=coordinate(node, 2), load=0.0))
+                loads.append((i, load, "load", sign))
+        carrier, own = rotor_rates(joint)
+        if before == ground:
+            inertia([nodes[0]], joint.rotor_inertia * np.diag([0, 0, own**2]))
+        else:
+            v = np.array([0, 0, carrier, 0, 0, own])
+            inertia([before, nodes[0]], joint.rotor_inertia * np.outer(v, v))
+        before, x = nodes[-1], x + beam.length
+        if mass:
+            inertia([before], np.diag([mass, mass, about]))
     kind = exu.OutputVariableType.Position
     tip = item.SensorNode(nodeNumber=before, outputVariableType=kind, storeInternal=True, writeToFile=False)
     tip = system.AddSensor(tip)

@@ -1,11 +1,12 @@
-"""Exudyn: its kinematic tree, its cables (ANCF), its floating frames; the files beside this one build each of them."""
+"""Exudyn: its kinematic tree, beams, cables, floating frames; the files beside this one build each of them."""
 
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
-from benchmarks.peers.exudyn_beams import cables
+from benchmarks.peers.exudyn_beams import cables, exact
 from benchmarks.peers.exudyn_frames import dense, frames, segment, shapes, shown
 from benchmarks.peers.exudyn_run import beams, held, options, run, several, share, stretches
 from benchmarks.peers.exudyn_tree import Links, links_of, matrices, start, to_z, tree
@@ -21,14 +22,23 @@ NEWTON = (1e-3, 1e-5)
 RADII = (1.0, 0.9)
 SEGMENTS = (2, 3, 4, 6, 8, 12, 16)
 CABLES: dict[str, tuple[tuple[float, ...], tuple[int, ...]]] = {
-    "two-link-rigid-joints-small": ((1e4, 1e5), (1, 2, 3)),
-    "two-link-large": ((1e4, 1e5), (2, 3, 4)),
-    "two-link-absolute-rotors-small": ((1e4, 1e5), (1, 2, 3)),
-    "two-link-absolute-rotors-large": ((1e4, 1e5), (2, 3, 4)),
-    "canadarm-slew": ((1e8,), (2, 3, 4)),
+    "two-link-rigid-joints-small": ((1e4, 1e5), (1, 2)),
+    "two-link-large": ((1e5,), (2, 3)),
+    "two-link-absolute-rotors-small": ((1e4, 1e5), (1, 2)),
+    "two-link-absolute-rotors-large": ((1e5,), (2, 3)),
+    "canadarm-slew": ((1e8,), (2, 3)),
     "spin-up-beam": ((3e8,), (4, 5, 6)),
 }
 """EA [N] and cables a link. Ours do not stretch; a larger EA is stiffer to integrate and no more exact."""
+BEAMS: dict[str, tuple[tuple[float, ...], tuple[int, ...]]] = {
+    "two-link-rigid-joints-small": ((1e4, 1e5), (1, 2, 3)),
+    "two-link-large": ((1e4, 1e5), (1, 2, 3)),
+    "two-link-absolute-rotors-small": ((1e4, 1e5), (1, 2, 3)),
+    "two-link-absolute-rotors-large": ((1e4, 1e5), (1, 2, 3)),
+    "canadarm-slew": ((1e7, 1e8), (2, 3, 4)),
+    "spin-up-beam": ((3e8,), (4, 6)),
+}
+"""The same of geometrically exact beams."""
 FRAMES = {
     "two-link-rigid-joints-small": ((1, 2), (1, 3), (2, 2)),
     "two-link-absolute-rotors-small": ((1, 2), (1, 3), (2, 2)),
@@ -54,16 +64,18 @@ def settings(task: Task) -> Iterator[Setting]:
             count = finer * least * task.intervals
             yield Setting(f"tree, {method}, {count} steps", method, ("tree", (1,), method, "EXUdense", 1.0, 1.0, count))
         return
-    axial, elements = CABLES.get(task.name, ((), ()))
-    forms = [("cables", (n, EA), f"{n} ANCF a link, EA {EA:.0e} N") for n, EA in product(elements, axial)]
+    forms: list[tuple[str, tuple[Any, ...], str]] = []
+    for kind, short, chosen in (("exact", "exact beams", BEAMS), ("cables", "ANCF", CABLES)):
+        axial, elements = chosen.get(task.name, ((), ()))
+        forms += [(kind, (n, EA), f"{n} {short} a link, EA {EA:.0e} N") for n, EA in product(elements, axial)]
     forms += [("frames", (n, k), f"{n} FFRF a link, {k} shapes") for n, k in FRAMES.get(task.name, ())]
     forms += [
         ("tree", (n,), f"{n} hinges a link" if task.continuum else "tree")
         for n in (SEGMENTS if task.continuum else (1,))
     ]
     for kind, numbers, each in forms:
-        linear = "EigenSparse" if kind == "cables" else "EigenDense"
-        for radius, rtol, finer in product(RADII[kind == "frames" :], NEWTON, FINER):
+        linear = "EigenSparse" if kind in ("cables", "exact") else "EigenDense"
+        for radius, rtol, finer in product(RADII[kind != "tree" :], NEWTON, FINER):
             count = finer * task.intervals
             series = f"{each}, rho {radius:g}, Newton {rtol:.0e}"
             yield Setting(f"{series}, {count} steps", series, (kind, numbers, ALPHA, linear, rtol, radius, count))
@@ -80,8 +92,9 @@ def solve(task: Task, setting: Setting) -> Solution:
     if kind == "tree":
         equivalent = task.equivalent(*numbers)
         build, written = lambda: tree(task, equivalent), [to_z, Links, links_of, matrices, start, tree]
-    elif kind == "cables":
-        build, written = lambda: cables(task, *numbers), [beams, cables]
+    elif kind in ("cables", "exact"):
+        assembled = {"cables": cables, "exact": exact}[kind]
+        build, written = lambda: assembled(task, *numbers), [beams, assembled]
     else:
         build, written = lambda: frames(task, *numbers), [beams, shapes, shown, segment, dense, frames]
     lines = lines_of(*written, options, *([] if task.many else [stretches]), *called)
