@@ -1,6 +1,7 @@
 """The contest's own reckoning: tasks that are what they say, torques that jump where they should, lines, a page."""
 
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -87,6 +88,16 @@ def test_mujoco_turns_rotors_of_elastic_joints_with_their_carriers():
     errors = [mujoco_peer.solve(task, Setting("", "", (1, "RK4", count))).error for count in (200, 400)]
     assert 10 < errors[0] / errors[1] < 20  # of fourth order: 16 in the limit
     assert errors[1] < 1e-6
+
+
+def test_mujocos_carriers_have_less_inertia_across_a_rotors_axis():
+    task = tasks.motion("elastic-joint-arm")
+    waist, upper, fore, wrist = task.arm.links
+    fore = fore.replace(placement=fa.Pose(rpy=(np.pi / 2, 0.0, 0.0)))  # its axis y is z of the upper arm
+    turned = replace(task, arm=task.arm.replace(links=[waist, upper, fore, wrist]))
+    root = ElementTree.fromstring(mujoco_peer.file(turned, 1, True))
+    inertia = root.find(".//body[@name='upper']/inertial").get("fullinertia")
+    assert [float(x) for x in inertia.split()] == pytest.approx([0.05 - 1e-4, 0.7 - 1e-4, 0.7, 0, 0, 0], abs=1e-12)
 
 
 def test_mujoco_holds_the_chain_and_runs_it_many_times(chain):
