@@ -1,5 +1,6 @@
 """FMUs by FMPy: its validator, its solvers, its build; values, slopes and states function by function."""
 
+import ctypes
 import shutil
 import subprocess
 import sys
@@ -467,6 +468,55 @@ def test_another_files_token_gives_no_instance(made, tmp_path, version):
         called(fmu.path, tmp_path, token="{another}").__enter__()
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_refused_is_said_to_whoever_wants_to_know(made, tmp_path, capfd, version):
+    _, fmu = made("bends", version)
+    said = "no variable has the value reference 10000"
+    with called(fmu.path, tmp_path, logging=True) as loud, called(fmu.path, tmp_path, name="silent") as silent:
+        for wanted in (True, False):
+            for it, heard in ((loud, wanted), (silent, not wanted)):
+                it.references["nobody"] = 10_000
+                with pytest.raises(Exception, match="fmi"):
+                    it.get(["nobody"])
+                shown = "".join(capfd.readouterr())
+                assert (said in shown) == heard
+                it.fmu.setDebugLogging(not heard, [])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_bytes_of_another_length_are_no_state(made, tmp_path, version):
+    _, fmu = made("bends", version)
+    with called(fmu.path, tmp_path) as it:
+        state = it.begin().saved()
+        text = it.in_bytes(state)
+        for wrong in (text[:-1], text + b"x", b""):
+            with pytest.raises(Exception, match="fmi"):
+                it.from_bytes(wrong)
+        if version == "2.0":
+            serialize, room = it.fmu.fmi2SerializeFMUstate, ctypes.create_string_buffer(len(text))
+        else:
+            serialize, room = it.fmu.fmi3SerializeFMUState, (ctypes.c_ubyte * len(text))()
+        with pytest.raises(Exception, match="fmi"):
+            serialize(it.fmu.component, state, room, len(text) - 1)
+        it.free(state)
+
+
+def test_how_far_it_has_come_is_told(made, tmp_path):
+    _, fmu = made("bends", "2.0")
+    with called(fmu.path, tmp_path) as it:
+        it.begin(time=3.0).step(3.0, 0.01)
+        assert it.fmu.getRealStatus(2) == pytest.approx(3.01, abs=1e-12)  # fmi2LastSuccessfulTime
+        assert it.fmu.getBooleanStatus(3) is False  # fmi2Terminated
+        for call in (it.fmu.getRealStatus, it.fmu.getBooleanStatus, it.fmu.getIntegerStatus):
+            with pytest.raises(Exception, match="fmi"):
+                call(0)
+    _, fmu = made("bends", "3.0")
+    with called(fmu.path, tmp_path) as it:
+        it.begin(time=3.0)
+        event, end, early, t = it.fmu.doStep(3.0, 0.01)
+        assert (event, end, early, t) == (False, False, False, pytest.approx(3.01, abs=1e-12))
+
+
 # -- a law beside its arm ----------------------------------------------------------------------------------------------
 
 
@@ -704,6 +754,48 @@ def test_a_compiler_that_fails_leaves_the_older_file(tmp_path, monkeypatch):
     with pytest.raises(FlexarmError, match="cannot be used"):
         fa.export_fmu(model, path)
     assert path.read_bytes() == b"older" and sorted(each.name for each in tmp_path.iterdir()) == ["cc", "x.fmu"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_variables_are_described_as_they_are(tmp_path, version):
+    """Which parameter has an end, what may change when, what a law has not, where it starts, how long a step is."""
+    model = fa.Model(driven().arm, ["upper.mass", "upper.gear_ratio"])
+    made = fa.export_fmu(model, tmp_path / "arm.fmu", version, binary=False)
+    said = {each.name: each for each in fmpy.read_model_description(str(made.path)).modelVariables}
+    mass, gear = said["p.upper.mass"], said["p.upper.gear_ratio"]
+    assert (float(mass.min), gear.min) == (0.0, None)  # a gear may turn the other way
+    assert {each.variability for each in (mass, gear)} == {"tunable"} and said["step"].variability == "fixed"
+    assert {said[name].variability for name in (*made.outputs, *made.inputs, *made.states)} == {"continuous"}
+    rest = {"q": model.arm.rest, "qd": np.zeros(model.nv), "s": np.zeros(len(model.states))}
+    fastest = np.abs(np.linalg.eigvals(model.linearize(rest["q"], rest["qd"], np.zeros(1), s=rest["s"]).A)).max()
+    assert made.step == 0.01 or 0.2 / 2.5 - 1e-9 < made.step * fastest < 0.2 + 1e-9
+    root = described(made.path)
+    degrees = next(each for each in root.iter("Unit") if each.get("name") == "rad").find("DisplayUnit")
+    assert degrees.get("name") == "deg" and float(degrees.get("factor")) == pytest.approx(np.degrees(1.0))
+    satellite = fa.Model(fa.load("satellite"))
+    pd = fa.control.AttitudePD(Kp=1.0, Kd=1.0, actuators=list(satellite.inputs))
+    law = fa.export_law_fmu(fa.control.Sampled(pd, 0.05), satellite, tmp_path / "law.fmu", version, binary=False)
+    said = {each.name: each for each in fmpy.read_model_description(str(law.path)).modelVariables}
+    assert {said[name].variability for name in law.outputs} == {"discrete"}
+    assert float(said["base_qw"].start) == 1.0
+    root = described(law.path)
+    assert float(root.find("DefaultExperiment").get("stepSize")) == 0.05
+    key = f"providesDirectionalDerivative{'s' if version == '3.0' else ''}"
+    for name in ("ModelExchange", "CoSimulation"):
+        assert (root.find(name).get(key), described(made.path).find(name).get(key)) == ("false", "true")
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="no nm")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_binary_shows_the_standards_functions_and_nothing_else(made, tmp_path, version):
+    _, fmu = made("bends", version)
+    with ZipFile(fmu.path) as archive:
+        (name,) = (each for each in archive.namelist() if each.startswith("binaries/"))
+        assert archive.getinfo(name).external_attr >> 16 == 0o755
+        archive.extract(name, tmp_path)
+    found = subprocess.run(["nm", "-D", "--defined-only", tmp_path / name], capture_output=True, text=True, check=True)
+    names = {line.split()[-1] for line in found.stdout.splitlines()}
+    assert {each[:4] for each in names} == {f"fmi{version[0]}"} and len(names) > 30
 
 
 def test_units_by_powers_of_base_units(made):

@@ -17,7 +17,7 @@ KINDS = {
 class Called:
     """One instance; values by the names of variables."""
 
-    def __init__(self, path, folder, kind="together", name="", token=None):
+    def __init__(self, path, folder, kind="together", name="", token=None, logging=False):
         self.said = fmpy.read_model_description(str(path))
         two = self.said.fmiVersion == "2.0"
         folder = folder / self.said.guid  # a library that is loaded must not be written again
@@ -31,7 +31,7 @@ class Called:
         )
         self.two = two
         self.references = {each.name: each.valueReference for each in self.said.modelVariables}
-        self.fmu.instantiate()
+        self.fmu.instantiate(loggingOn=logging)
 
     def names(self, causality):
         return [each.name for each in self.said.modelVariables if each.causality == causality]
