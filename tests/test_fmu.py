@@ -271,6 +271,8 @@ def test_what_depends_on_what_is_true(made, tmp_path, name, version):
     assert sum(map(len, found.values())) > 0.6 * total and total < 0.9 * slopes.size  # it says something
     start = {x.variable.name: {y.name for y in x.dependencies} for x in said.initialUnknowns}
     assert set(start) == set(unknowns) and all(start[x] >= listed[x] for x in unknowns)
+    if fmu.parameters:
+        assert {name for x in unknowns for name in start[x]} >= set(fmu.parameters)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -380,6 +382,12 @@ def test_a_step_that_fails_leaves_the_instance_where_it_was(made, tmp_path, vers
             it.step(0.0, 100.0)
         assert it.get(fmu.states) == before
         it.step(0.0, 1e-3)
+    with called(fmu.path, tmp_path, name="adaptive") as it:
+        it.begin({"tolerance": 1e-6, "qd.upper.joint": 1e150})  # its first steps overflow, however short they are
+        before = it.get(fmu.states)
+        with pytest.raises(Exception, match="fmi"):
+            it.step(0.0, 1.0)
+        assert it.get(fmu.states) == before
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -435,6 +443,8 @@ def test_calls_in_a_wrong_order_are_refused(made, tmp_path, version):
     with called(fmu.path, tmp_path) as it:
         for call in (it.fmu.exitInitializationMode, it.fmu.terminate, lambda: it.step(0.0, 0.01)):
             refuses(call)
+        for values in ({"step": 0.0}, {"step": -1.0}, {"tolerance": -1e-9}, {"step": np.nan}):
+            refuses(lambda values=values: it.set(values))
         refuses(lambda: it.begin(time=np.nan))
         it.begin()
         for call in (it.fmu.enterInitializationMode, it.fmu.exitInitializationMode):
@@ -453,8 +463,11 @@ def test_calls_in_a_wrong_order_are_refused(made, tmp_path, version):
         it.begin()
         discrete()
         it.fmu.enterContinuousTimeMode()
-        for call in (discrete, it.fmu.enterContinuousTimeMode, lambda: it.fmu.setTime(np.inf)):
+        x = (ctypes.c_double * len(it.states))()
+        few = [lambda: it.fmu.setContinuousStates(x, len(x) - 1), lambda: it.fmu.getContinuousStates(x, len(x) - 1)]
+        for call in (discrete, it.fmu.enterContinuousTimeMode, lambda: it.fmu.setTime(np.inf), *few):
             refuses(call)
+        it.fmu.setContinuousStates(x, len(x))
         it.fmu.enterEventMode()
         it.fmu.terminate()
         for call in (it.fmu.enterEventMode, lambda: it.fmu.setTime(1.0)):
