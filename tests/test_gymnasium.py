@@ -538,6 +538,24 @@ def test_a_copy_is_another_arm_in_the_same_state():
     assert np.abs(env.state - before).max() > 1e-4
 
 
+def test_an_action_beyond_its_range_is_the_end_of_the_range():
+    env = made(arm="rigid-two-link", duration=0.2)
+    ways = []
+    for action in ([5.0, -7.0], [1.0, -1.0]):
+        env.reset(seed=1)
+        told = env.step(np.array(action))
+        ways.append([*told[0], told[1], told[4]["effort"]])
+    np.testing.assert_array_equal(*ways)
+
+
+def test_what_ends_in_its_last_period_has_ended_and_is_not_over():
+    given = {"arm": "rigid-two-link", "period": 0.05, "limit": [1e5, 1e-3]}
+    _, told = played(made(duration=2.0, **given), 1, np.ones((40, 2)))
+    assert told[-1][1:3] == (True, False) and len(told) > 1
+    _, again = played(made(duration=0.05 * len(told), **given), 1, np.ones((40, 2)))
+    assert len(again) == len(told) and again[-1][1:3] == (True, False)
+
+
 def test_what_a_vector_refuses():
     envs = doors.ArmVectorEnv(3, duration=0.5, autoreset_mode="Disabled")
     with pytest.raises(gymnasium.error.ResetNeeded, match="reset comes before step"):

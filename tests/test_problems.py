@@ -283,8 +283,16 @@ def test_the_folder_scores_without_flexarm(tmp_path):
     (tmp_path / "odd.csv").write_text("time [s],\x1b[31m [m]\n")
     (tmp_path / "set" / "hollow").mkdir()
     (tmp_path / "set" / "hollow" / "converged.toml").write_text("columns = [")
-    odd = ([CHAIN, "../odd.csv"], "../odd.csv: has the column '\\x1b[31m'"), (["hollow", "y"], "hollow: is no problem's")
-    for words, said in (*odd, ([CHAIN], "usage"), (["x", "y"], "x: is no problem's folder"), ([CHAIN, "y"], "y: cannot be")):
+    odd = (
+        ([CHAIN, "../odd.csv"], "../odd.csv: has the column '\\x1b[31m'"),
+        (["hollow", "y"], "hollow: is no problem's"),
+    )
+    for words, said in (
+        *odd,
+        ([CHAIN], "usage"),
+        (["x", "y"], "x: is no problem's folder"),
+        ([CHAIN, "y"], "y: cannot be"),
+    ):
         wrong = subprocess.run([*command[:4], *words], cwd=tmp_path / "set", capture_output=True, text=True)
         assert wrong.returncode == 2 and wrong.stderr.startswith(said), wrong.stderr
 

@@ -304,7 +304,7 @@ def test_limits_fill_what_leaves_them_out(boom):
 
 
 def test_effort_is_the_joints_whatever_the_gear(boom):
-    """URDF limits the joint, not the motor before a reduction of -60 or 100: too much asked for moves it as that does."""
+    """URDF limits the joint, not the motor before a reduction of -60 or 100: too much asked for moves it as that."""
     sharp = {"drive": {"motor": {"saturation": "sharp"}}}
     arm = fa.from_urdf(boom, flexible={"joints": {"lift": sharp, "elbow": sharp}})
     assert [link.joint.gear_ratio for link in arm.links[1:3]] == [-60, 100]
