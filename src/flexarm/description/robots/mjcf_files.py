@@ -65,13 +65,20 @@ class Written:
 
     files: tuple[tuple[str, Element], ...]
 
-    def at(self, tag: str, line: int) -> str:
-        """Where an element stands, in words: its line, and the file, where it is another than the first."""
-        if not line:
-            return "the model"
-        holders = [name for name, root in self.files if any(x.line == line for x in root.all() if x.name == tag)]
-        main = self.files[0][0]
-        return f"line {line}" if main in holders or len(holders) != 1 else f"{printable(holders[0])}, line {line}"
+    def at(self, tag: str, line: int, name: str = "") -> str:
+        """Where an element stands, in words: its line, and the file, where it is another than the first.
+
+        MuJoCo forgets the lines of what is included: that is found by its name.
+        """
+        if line:
+            return f"line {line}"
+        found = [
+            _where(number, file, x)
+            for number, (file, root) in enumerate(self.files)
+            for x in root.all()
+            if name and x.attributes.get("name") == name and (x.name == tag or tag not in ("body", "joint"))
+        ]
+        return found[0] if len(found) == 1 else "the model"
 
     def unread(self) -> tuple[list[str], list[str]]:
         """Lines of what is not understood, and of what stands aside: elements and attributes of a kind together."""
@@ -79,7 +86,7 @@ class Written:
         aside: dict[str, list[str]] = {}
         for number, (name, root) in enumerate(self.files):
             for element, holder in _within(root):
-                where = f"line {element.line}" if not number else f"{printable(name)}, line {element.line}"
+                where = _where(number, name, element)
                 if element.name in ASIDE:
                     aside.setdefault(f"<{element.name}> in <{holder}>", []).append(where)
                 elif element.name not in READ:
@@ -90,6 +97,10 @@ class Written:
                         if key not in READ[element.name].split():
                             which.setdefault(f"{key} of <{element.name}> in <{holder}>", []).append(where)
         return lines_of(strange), lines_of(aside)
+
+
+def _where(number: int, file: str, element: Element) -> str:
+    return f"line {element.line}" if not number else f"{printable(file)}, line {element.line}"
 
 
 def _within(root: Element) -> Iterator[tuple[Element, str]]:

@@ -1,0 +1,241 @@
+"""MJCF files that are wrong, damaged or hostile: one clear line each, nothing left behind, and nothing else."""
+
+import os
+import random
+import re
+
+import numpy as np
+import pytest
+from mjcf_mujoco import FOLDER
+
+import flexarm as fa
+from flexarm.description.robots import mjcf, mjcf_files, mjcf_process
+
+pytest.importorskip("mujoco")
+BOX = '<geom size="0.1"/>'
+ARM = f"""<mujoco model="arm"><worldbody>
+<body name="upper">{BOX}<joint name="shoulder"/>
+<body name="fore" pos="0.5 0 0">{BOX}<joint name="elbow"/></body></body>
+</worldbody></mujoco>"""
+
+
+def message(folder, text, **options):
+    """The one line with which a file is refused, without its name."""
+    path = folder / "arm.xml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(fa.DescriptionError) as caught:
+        fa.from_mjcf(path, **options)
+    line = str(caught.value)
+    assert line.isprintable() and len(line) < 600, line
+    return line.removeprefix(f"{path}: ")
+
+
+def changed(old, new, count=1):
+    assert old in ARM
+    return ARM.replace(old, new, count)
+
+
+BOMB = """<?xml version="1.0"?><!DOCTYPE b [<!ENTITY a "ha">
+<!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]><mujoco model="&c;"/>"""
+
+WRONG = {
+    "empty": ("", "not an XML file: no element found on line 1"),
+    "torn": (ARM[:100], "not an XML file: unclosed token on line 3"),
+    "a bomb": (BOMB, "line 1: has a document type (<!DOCTYPE>)"),
+    "an SDF": ("<sdf/>", "line 1: the first element is <sdf>; that of an MJCF file is <mujoco>"),
+    "a URDF": ("<robot/>", "line 1: the first element is <robot>; that of an MJCF file is <mujoco>; `from_urdf` reads"),
+    "a part": ("<mujocoinclude/>", "line 1: the first element is <mujocoinclude>"),
+    "nothing": ("<mujoco/>", "has no joints; an arm has at least one link on its base"),
+    "an include": (
+        changed("</worldbody>", '<include file="gone.xml"/></worldbody>'),
+        "line 4: <include> names 'gone.xml', and there is no such file",
+    ),
+    "itself": (changed("</worldbody>", '<include file="arm.xml"/></worldbody>'), "MuJoCo refuses it: "),
+    "an element": (changed("</worldbody>", "<rope/></worldbody>"), "MuJoCo refuses it: Schema violation"),
+    "an attribute": (changed("<joint ", '<joint colour="red" '), "MuJoCo refuses it: Schema violation: unrecognized"),
+    "no mass": (changed(BOX, ""), "MuJoCo refuses it: mass and inertia of moving bodies must be larger"),
+    "a name twice": (changed('"elbow"', '"shoulder"'), "MuJoCo refuses it: "),
+    "no number": (changed('"0.5 0 0"', '"0.5 0 up"'), "MuJoCo refuses it: "),
+    "not a number": (changed('"0.5 0 0"', '"nan 0 0"'), "has a number that is NaN; all must be finite"),
+    "without end": (changed('"0.5 0 0"', '"inf 0 0"'), "has a number that is Infinity; all must be finite"),
+    "huge mass": (changed('size="0.1"', 'size="0.1" mass="1e300"'), "link 'upper': mass is 1e+300 kg; it must be"),
+    "negative mass": (changed('size="0.1"', 'size="0.1" mass="-1"'), "MuJoCo refuses it: "),
+    "negative damping": (changed("<joint ", '<joint damping="-1" '), "link 'upper': joint.damping is -1.0 N m s/rad"),
+    "limits the wrong way": (changed("<joint ", '<joint limited="true" range="1 -1" '), "MuJoCo refuses it: range[0]"),
+    "an actuator of nothing": (
+        changed("</mujoco>", '<actuator><motor joint="wrist"/></actuator></mujoco>'),
+        "MuJoCo refuses it: ",
+    ),
+    "too many": (
+        changed("</worldbody>", f'<replicate count="1000000000">{BOX}</replicate></worldbody>'),
+        "line 4: <replicate> count is '1000000000'; no robot needs more than 10000",
+    ),
+    "a cloth without end": (
+        changed("</worldbody>", '<flexcomp name="f" count="2000 2000 2" type="grid"/></worldbody>'),
+        "line 4: <flexcomp> count is '2000 2000 2'; no robot needs more than 10000",
+    ),
+    "an axis of nothing": (changed("<joint ", '<joint axis="0 0 0" '), "MuJoCo refuses it: "),
+    "a frame of nothing": (changed('pos="0.5 0 0"', 'quat="0 0 0 0"'), "MuJoCo refuses it: "),
+    "a plugin": (
+        changed("<worldbody>", '<extension><plugin plugin="none.such"/></extension><worldbody>'),
+        "MuJoCo refuses it: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_file_is_refused_in_one_line(name, tmp_path):
+    text, expected = WRONG[name]
+    assert message(tmp_path, text).startswith(expected)
+
+
+OPTIONS = {
+    "tip": ({"tip": "hand"}, "from_mjcf: tip: there is no link 'hand'"),
+    "the base's tip": ({"tip": "world"}, "from_mjcf: tip: link 'world' is the base; it must be one that a joint"),
+    "base": ({"base": "loose"}, "from_mjcf: base is 'loose'; it must be 'fixed' or 'free'"),
+    "a base without mass": ({"base": "free"}, "link 'world' is the free base, and has no mass; it must have some"),
+    "gravity": ({"gravity": [1, 2]}, "from_mjcf: gravity has 2 entries; it must have three"),
+    "flexible": ({"flexible": 3}, "from_mjcf: flexible is 3; it must be a table with links and joints, or the path"),
+    "an axis": (
+        {"flexible": {"joints": {"elbow": {"axis": [0, 0, 1]}}}},
+        "from_mjcf: flexible: joints.elbow.axis: is given; the MJCF has it: leave it out",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_wrong_options_are_refused_in_one_line(name, tmp_path):
+    options, expected = OPTIONS[name]
+    assert message(tmp_path, ARM, **options).startswith(expected)
+
+
+def test_what_is_no_path_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(fa.DescriptionError, match=r"path is 3; it must be the path of an MJCF file"):
+        fa.from_mjcf(3)
+    with pytest.raises(fa.DescriptionError, match=r"path is 3; it must be the path of a robot's file"):
+        fa.robot_report(3)
+    with pytest.raises(fa.DescriptionError, match="cannot be read: Is a directory"):
+        fa.from_mjcf(tmp_path)
+    (tmp_path / "arm.xml").write_text(ARM)
+    (tmp_path / "arm.flex.toml").write_text("[links.upper\n")
+    with pytest.raises(fa.DescriptionError, match=re.escape("this goes beside a robot's file; load")) as caught:
+        monkeypatch.chdir(tmp_path)
+        fa.load("arm.flex.toml")
+    assert str(caught.value).endswith("load 'arm.xml'")
+
+
+def test_damaged_files_that_are_included_are_named(tmp_path):
+    (tmp_path / "part.xml").write_text("<mujocoinclude><body>")
+    text = changed("</worldbody>", '<include file="part.xml"/></worldbody>')
+    assert message(tmp_path, text).startswith("part.xml: not an XML file: no element found on line 1")
+    (tmp_path / "part.xml").write_text('<mujocoinclude><include file="other.xml"/></mujocoinclude>')
+    assert message(tmp_path, text).startswith("part.xml, line 1: <include> names 'other.xml', and there is no such")
+
+
+def test_files_without_end_are_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(mjcf_files, "MOST_FILES", 3)
+    for i in range(4):
+        (tmp_path / f"{i}.xml").write_text("<mujocoinclude/>")
+    text = changed("</worldbody>", "".join(f'<include file="{i}.xml"/>' for i in range(4)) + "</worldbody>")
+    assert message(tmp_path, text) == "names more than 3 files; no robot needs that"
+    nested = f'<replicate count="9000">{"<replicate count=chr>".replace("chr", chr(34) + "9000" + chr(34))}'
+    text = changed("</worldbody>", f"{nested}<body>{BOX}</body></replicate></replicate></worldbody>")
+    assert re.match("MuJoCo (refuses it: .*memory|ends with status|does not come to an end)", message(tmp_path, text))
+    monkeypatch.setattr(mjcf, "MOST_BODIES", 2)
+    assert message(tmp_path, ARM) == "has 3 bodies; no robot needs more than 2"
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", "MuJoCo ends with status -11 at it"),
+        ("import os; os.abort()", "MuJoCo ends with status -6 at it"),
+        (f"import os; os.kill(os.getpid(), {-mjcf_process.TOO_LONG})", "MuJoCo does not come to an end with it"),
+        ("import time; time.sleep(60)", "MuJoCo takes too long with it"),
+        ("import sys; sys.exit(3)", "MuJoCo refuses it: it does not say why"),
+    ],
+)
+def test_when_mujoco_dies_we_do_not(program, said, tmp_path, monkeypatch):
+    script = tmp_path / "dies.py"
+    script.write_text(program)
+    monkeypatch.setattr(mjcf.mjcf_process, "__file__", str(script))
+    monkeypatch.setattr(mjcf, "PATIENCE", 3)
+    assert message(tmp_path, ARM) == said
+
+
+def test_the_process_has_limits_and_says_what_it_lacks(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.setattr(mjcf_process, "limit", lambda: None)  # of this process
+    path = tmp_path / "arm.xml"
+    path.write_text(ARM)
+    assert mjcf_process.main(str(path)) == 0 and capfdbinary.readouterr().out.startswith(b'{"name": "arm"')
+
+    def greedy(path):
+        raise MemoryError
+
+    monkeypatch.setattr(mjcf_process, "said", greedy)
+    assert mjcf_process.main(str(path)) == mjcf_process.REFUSED
+    assert capfdbinary.readouterr().out == b"it takes too much memory"
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    """MuJoCo writes warnings into MUJOCO_LOG.TXT where it runs, of NaN for one."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
+    message(tmp_path, changed('"0.5 0 0"', '"nan 0 0"'))
+    (tmp_path / "arm.xml").write_text(ARM)
+    fa.load(tmp_path / "arm.xml")
+    assert os.listdir(here) == os.listdir(tmp_path / "temporary") == []
+
+
+def test_odd_names_are_made_fit(tmp_path):
+    odd = changed('"upper"', '"a.b c&#10;d é 😀 -- &lt;x&gt;"')
+    path = tmp_path / "odd.xml"
+    path.write_text(odd, encoding="utf-8")
+    report = fa.robot_report(path)
+    assert report.arm.links[0].name == "a_b_c_d_é_😀_--_<x>"
+    long = tmp_path / "long.xml"
+    long.write_text(changed('"upper"', f'"{"x" * 5000}"'))
+    assert len(fa.load(long).links[0].name) == 150
+
+
+@pytest.mark.filterwarnings("ignore::flexarm.errors.NotUnderstood")
+@pytest.mark.parametrize("seed", range(10))
+def test_damaged_files_are_read_or_refused(seed, tmp_path):
+    """Pieces of a robot's file left out, doubled, exchanged or overwritten."""
+    rng = random.Random(seed)
+    path = tmp_path / "damaged.xml"
+    path.write_text(damaged(rng), encoding="utf-8")
+    try:
+        assert np.isfinite(fa.load(path).rest).all()
+    except fa.DescriptionError as error:
+        said = str(error)
+    else:
+        said = ""
+    assert len(said) < 1000 and (said.isprintable() or not said)
+
+
+def damaged(rng):
+    text = (FOLDER / rng.choice(["panda.xml", "ur5e.xml", "kinova3.xml"])).read_text(encoding="utf-8")
+    tokens = re.split(r"(<[^>]*>)", text)
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        i, j = rng.randrange(len(tokens)), rng.randrange(len(tokens))
+        way = rng.randrange(5)
+        if way == 0:
+            del tokens[i]
+        elif way == 1:
+            tokens[i], tokens[j] = tokens[j], tokens[i]
+        elif way == 2:
+            tokens.insert(i, tokens[j])
+        elif way == 3:
+            values = re.findall(r'"[^"]*"', tokens[i])
+            wrong = rng.choice(
+                ["", "-1", "0", "1e400", "x", "0 0 0", "1 1", "nan", "é" * 300, "free", "true", "1e-320"]
+            )
+            tokens[i] = tokens[i].replace(rng.choice(values), f'"{wrong}"', 1) if values else wrong
+        else:
+            tokens[i] = "".join(rng.sample(tokens[i], len(tokens[i])))
+    return "".join(tokens)
