@@ -149,11 +149,32 @@ def test_bodies_springs_and_couplings_that_cannot_be_are_refused():
         lumped(fa.Arm(name="one", links=[fa.Link(name="a", joint=joint, body=arm.links[0].body)]))
 
 
+def framed():
+    """Frames: between two joints that do not meet, with two links on it, under a rigid tool, as a tip with a pose."""
+    solid = fa.Rigid(length=0.3, mass=1.0, com=(0.1, 0.02, 0.03), inertia=(0.02, 0.03, 0.025))
+    turned = fa.Pose(xyz=(0.1, -0.2, 0.05), rpy=(0.4, -0.3, 0.8))
+    links = [
+        fa.Link(name="pan", body=fa.Frame(length=0.1)),
+        fa.Link(name="tilt", placement=turned, joint=fa.Prismatic(axis=(0, 0.6, 0.8), damping=0.3), body=fa.Frame()),
+        fa.Link(name="boom", at=turned, joint=fa.Revolute(axis=(0, 1, 0), rotor_inertia=0.1), body=solid),
+        fa.Link(name="fork", joint=fa.Revolute(axis=(1, 0, 0), rotor_inertia=0.2), body=fa.Frame(length=0.2)),
+        fa.Link(name="left", placement=turned, joint=fa.Revolute(axis=(0, 1, 0)), body=solid),
+        fa.Link(name="right", parent="fork", at=0.5, body=solid, placement=fa.Pose(xyz=(0, 0, 0.3))),
+        fa.Link(name="wrist", parent="boom", at=0.4, joint=fa.Revolute(axis=(0, 0.6, 0.8)), body=fa.Frame()),
+        fa.Link(name="tool", at=turned, joint=fa.Fixed(), body=solid),
+        fa.Link(name="point", at=turned, joint=fa.Fixed(), body=fa.Frame(length=0.05)),
+    ]
+    return fa.Arm(name="framed", links=links, gravity=(0.3, 0.2, -9.81), tip="point")
+
+
 # -- MuJoCo ------------------------------------------------------------------------------------------------------------
 
 
 def named(name):
-    made = {"tapered": tapered, "absolute": lambda: absolute(False), "absolute-elastic": lambda: absolute(True)}
+    made = {
+        "tapered": tapered, "framed": framed, "absolute": lambda: absolute(False),
+        "absolute-elastic": lambda: absolute(True),
+    }  # fmt: skip
     return made[name]() if name in made else fa.load(name)
 
 
@@ -178,18 +199,33 @@ def of_mujoco(equivalent, text, q, qd, u):
 
 
 @pytest.mark.parametrize(
-    "name", ["subudhi-morris-elastic", "spatial-6r", "canadarm-free", "tapered", "absolute", "absolute-elastic"]
+    "name",
+    ["subudhi-morris-elastic", "spatial-6r", "canadarm-free", "tapered", "framed", "absolute", "absolute-elastic"],
 )
 def test_mujoco_moves_the_file_as_we_move_the_equivalent(name):
     equivalent = lumped(named(name), 2)
     text = mjcf.written(equivalent)
-    assert "raised" not in text
+    assert ("raised" in text) == (name == "framed")  # a frame with two links on it has 1e-13 kg
     for seed in range(3):
         q, qd, u = state(equivalent, seed)
         theirs, tip = of_mujoco(equivalent, text, q, qd, u)
         ours = equivalent.model.forward_dynamics(q, qd, u)
         assert np.abs(theirs - ours).max() < MATCH * np.abs(ours).max()
         assert tip == pytest.approx(equivalent.model.tip(q)[:3, 3], abs=1e-12)
+
+
+def test_frames_add_nothing_to_the_tree_of_joints():
+    """The tree that Exudyn takes has the arm's inertia: masses sum up, and its tip is the arm's."""
+    equivalent = lumped(framed())
+    assert sum(joint.mass for joint in equivalent.joints) == 4.0
+    assert {joint.name for joint in equivalent.joints if joint.mass == 0.0} == {"pan", "tilt", "fork"}
+    place, tip = equivalent.tip
+    assert equivalent.joints[place].name == "wrist"
+    frames = equivalent.model.frames(np.array(equivalent.arm.rest))
+    at = frames[[link.name for link in equivalent.arm.links].index("wrist")]
+    assert at[:3, :3] @ tip + at[:3, 3] == pytest.approx(frames[-1][:3, 3], abs=1e-14)
+    script = exudyn.written(equivalent)
+    assert "JOINTS = ['pan', 'tilt', 'boom', 'fork', 'left', 'right', 'wrist']" in script
 
 
 def test_actuators_of_the_file_drive_what_ours_do():

@@ -101,6 +101,34 @@ def test_it_holds_in_compiled_code():
     close(model.forward_dynamics(case["q"], case["qd"], case["u"]), case["qdd"])
 
 
+# -- there and back ----------------------------------------------------------------------------------------------------
+
+
+def there_and_back(arm, folder):
+    """Accelerations of an arm, and of the arm of its file for MuJoCo, by the names of the first one's coordinates."""
+    report, back = reported(fa.export_mjcf(fa.Model(arm), folder / "arm.xml"), tip="tip")
+    assert not report.not_understood and len(report.arm.joints) == len(arm.joints)
+    places = [back.coordinates.index(report.joints.get(name, name)) for name in arm.coordinates]
+    rates = [back.arm.velocities.index(report.joints.get(name, name)) for name in arm.velocities]
+    q, qd, u = state(arm, 3)
+    there, moving, torques = np.zeros(len(q)), np.zeros(len(qd)), np.zeros(len(qd))
+    there[places], moving[rates] = q, qd
+    torques[rates[6 * arm.free :]] = u
+    found = quantity(back, "forward_dynamics", there, moving, torques[6 * arm.free :])
+    return found[rates], quantity(fa.Model(arm), "forward_dynamics", q, qd, u)
+
+
+@pytest.mark.parametrize("name", ["panda", "kinova", "canadarm-free", "spatial-6r", "random 2", "random 9"])
+def test_an_arm_that_was_exported_comes_back(name, tmp_path):
+    if name.startswith("random"):
+        arm = fa.robot_report(written(tmp_path, random_mjcf(int(name.split()[1])))).arm
+    elif (urdf := Path(__file__).parent / "data" / "urdf" / f"{name}.urdf").exists():
+        arm = frictionless(fa.robot_report(urdf).arm)
+    else:
+        arm = fa.load(name).rigid()
+    close(*there_and_back(arm, tmp_path), 1e-12)
+
+
 # -- beside an arm described by hand -----------------------------------------------------------------------------------
 
 LOADER = """<mujoco model="loader">
@@ -282,9 +310,9 @@ def test_nothing_is_dropped_that_a_later_mujoco_may_have(loader, monkeypatch):
 
 def test_what_follows_another_joint_is_locked_with_it(tmp_path):
     """polycoef counts from where both joints are at first, `ref`."""
+    last = f'<body name="c" pos="1 0 0">{BOX}<joint name="l"/></body>'
     inner = f"""<body name="a">{BOX}<joint name="j" ref="0.2"/></body>
-      <body name="b" pos="1 0 0">{BOX}<joint name="k" ref="-0.3"/><body name="c" pos="1 0 0">{BOX}<joint name="l"/></body>
-      </body>"""
+      <body name="b" pos="1 0 0">{BOX}<joint name="k" ref="-0.3"/>{last}</body>"""
     text = world(inner, '<equality><joint joint1="k" joint2="j" polycoef="0.1 2 0 0 0"/></equality>')
     text = text.replace("<mujoco>", '<mujoco><compiler angle="radian"/>')
     report = fa.robot_report(written(tmp_path, text), locked={"j": 0.5})

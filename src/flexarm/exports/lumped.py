@@ -19,7 +19,7 @@ import numpy as np
 from flexarm.checks import checked_instance, checked_integer, refused, tensor
 from flexarm.description.arm import Arm, Link, Payload, Pose
 from flexarm.description.beams import Beam
-from flexarm.description.bodies import Body, Rigid
+from flexarm.description.bodies import Body, Frame, Rigid
 from flexarm.description.drives import Drive
 from flexarm.description.joints import Fixed, Prismatic, Revolute
 from flexarm.description.lumps import Lump
@@ -40,7 +40,7 @@ FINE = 5
 """Polynomials a direction with which the first frequencies of a beam are exact but for 1e-5."""
 PARALLEL = 1e-9
 """Axes whose cosine differs from 1 by less are parallel."""
-BODIES = (Beam, Rigid)
+BODIES = (Beam, Rigid, Frame)
 JOINTS = (Revolute, Prismatic, Fixed)
 GAUSS = np.polynomial.legendre.leggauss(8)
 
@@ -399,7 +399,7 @@ def _check(link: Link) -> None:
     where = f"link {link.name!r}"
     if not isinstance(link.body, BODIES):
         raise DescriptionError(
-            f"is a {type(link.body).__name__}; a lumped equivalent has Beam and Rigid", where, "body"
+            f"is a {type(link.body).__name__}; a lumped equivalent has Beam, Rigid and Frame", where, "body"
         )
     if not isinstance(link.joint, JOINTS):
         kinds = "Revolute, Prismatic and Fixed"
@@ -499,12 +499,14 @@ def loads(arm: Arm, i: int) -> list[tuple[float, Array, Array]]:
     """What a rigid link carries: mass, centre of mass in its frame, inertia about that along its axes; a row a part."""
     link, payload = arm.links[i], arm.payloads[i]
     body = link.body
-    if not isinstance(body, Rigid):
-        raise DescriptionError(f"is a {type(body).__name__}; it must be Rigid", f"link {link.name!r}", "body")
+    if not isinstance(body, Rigid | Frame):
+        raise DescriptionError(f"is a {type(body).__name__}; it must be Rigid or Frame", f"link {link.name!r}", "body")
     tip = np.array([body.length, 0.0, 0.0])
-    found = [(body.mass, np.array(body.center), body.inertia_tensor)]
-    for lump in body.lumps:
-        found.append((lump.mass, lump.at * tip + np.array(lump.offset), tensor(lump.inertia)))
+    found = []
+    if isinstance(body, Rigid):
+        found.append((body.mass, np.array(body.center), body.inertia_tensor))
+        for lump in body.lumps:
+            found.append((lump.mass, lump.at * tip + np.array(lump.offset), tensor(lump.inertia)))
     found.append((link.hub_mass, np.zeros(3), tensor(link.hub_inertia)))
     found += [_held_at(payload, tip)] if payload is not None else []
     return found
@@ -517,7 +519,7 @@ def _held_at(payload: Payload, tip: Array) -> tuple[float, Array, Array]:
 def together(parts: list[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
     """One rigid body of several: mass, centre of mass, inertia about it, (3, 3)."""
     mass = sum(m for m, _, _ in parts)
-    com = np.sum([m * c for m, c, _ in parts], axis=0) / mass
+    com = np.sum([m * c for m, c, _ in parts], axis=0) / mass if mass else np.zeros(3)
     about = np.zeros((3, 3))
     for m, c, inertia in parts:
         d = c - com

@@ -1,14 +1,15 @@
 """MuJoCo's format: an arm's lumped equivalent as MJCF, hinges with springs and all.
 
-A body is a rigid segment, or several joints at one place with the segment behind them. A rotor that turns relative to
-its joint is the joint's armature; the motor of an elastic joint is a body beside the arm that turns about (or slides
-along) an axis of its own with the rotor's inertia, tied to the joint by a fixed tendon as stiff as the transmission.
+A body is a rigid segment, or several joints with the segment behind them: what moves must have mass in MuJoCo, so
+frames and hinges at one place are joints of the body that they carry. A rotor that turns relative to its joint is the
+joint's armature; the motor of an elastic joint is a body beside the arm that turns about (or slides along) an axis of
+its own with the rotor's inertia, tied to the joint by a fixed tendon as stiff as the transmission.
 An absolute rotor is the armature of a fixed tendon over its own joint (or motor) and those that turn its carrier.
 """
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree  # nothing is read with it
 
 import numpy as np
@@ -27,7 +28,7 @@ Array = np.ndarray
 LEAST = 1e-10
 """Share of a segment's largest moment of inertia that each of them has at least: MuJoCo takes no slender rod."""
 SMALLEST = 1e-13
-"""[kg m^2], for points."""
+"""[kg and kg m^2], for points."""
 STEP = 1e-3
 """[s]; what runs the file will set its own."""
 
@@ -88,30 +89,34 @@ def written(equivalent: Lumped) -> str:
         _add(custom, "text", name=f"flexarm_{i}", data=line)
     world = _add(root, "worldbody")
     base = _base(world, arm)
-    places: dict[str, Any] = {"base": base, "world": world}
+    seats: dict[str, Seat] = {"base": Seat(base, np.eye(3), np.zeros(3))}
     held: dict[str, list] = {}
     springs: list[tuple[str, float, float]] = []
     raised: list[str] = []
+    goes_on = _going_on(arm, equivalent.stacked)
     shares = {x.name: equivalent.carried(j) for j, x in enumerate(equivalent.joints)}
     carried = {name: found for name, found in shares.items() if found}
     for i in arm.outward:
         link, parent = arm.links[i], arm.parents[i]
         carrier = "base" if parent < 0 else arm.links[parent].name
-        if carrier in equivalent.stacked:  # one body, another joint
-            body, parts = places[carrier], held[carrier]
+        seat = seats[carrier].beyond(0.0 if parent < 0 else arm.links[parent].body.length, link, parent < 0)
+        if carrier in goes_on:  # one body, another joint
+            parts = held[carrier]
         else:
-            length = 0.0 if parent < 0 else arm.links[parent].body.length
-            body = _add(places[carrier], "body", name=link.name, **_placed(length, link.at, link.placement, parent < 0))
-            parts = []
-        places[link.name], held[link.name] = body, parts
-        _joint(body, link, springs, link.name in carried)
-        parts += loads(arm, i)
-        if link.name not in equivalent.stacked:
+            body = _add(seat.body, "body", name=link.name, pos=seat.p, quat=_quaternion(seat.R))
+            seat, parts = Seat(body, np.eye(3), np.zeros(3)), []
+        seats[link.name], held[link.name] = seat, parts
+        _joint(seat, link, springs, link.name in carried)
+        parts += [(m, seat.p + seat.R @ c, seat.R @ about @ seat.R.T) for m, c, about in loads(arm, i)]
+        weighs = _weighs(parts) or (link.joint.moves and not _carries(arm, i))
+        if link.name not in goes_on and weighs:
             inertial, more = _inertial(parts)
-            body.insert(0, inertial)
+            seat.body.insert(0, inertial)
             raised += [link.name] * more
         if i == arm.tip_link:
-            _add(body, "site", name="tip", pos=(link.body.length, 0.0, 0.0))
+            tip = seat.p + seat.R @ np.array([link.body.length, 0.0, 0.0])
+            _add(seat.body, "site", name="tip", pos=tip, quat=_quaternion(seat.R))
+    places = {"world": world} | {name: seat.body for name, seat in seats.items()}
     _drives(root, places, equivalent, springs, carried)
     _add(_add(root, "sensor"), "framepos", name="tip", objtype="site", objname="tip")
     if raised:
@@ -134,24 +139,52 @@ def _add(parent: Any, tag: str, **attributes: Any) -> Any:
     return ElementTree.SubElement(parent, tag, {name: _text(value) for name, value in attributes.items()})
 
 
-def _placed(length: float, at: float | Pose, placement: Pose, on_base: bool) -> dict[str, Any]:
-    """Place and orientation of a body in that of its carrier."""
-    x, R = np.zeros(3), np.eye(3)
-    if isinstance(at, Pose):
-        x, R = np.array(at.xyz), at.rotation
-    elif not on_base:
-        x = np.array([at * length, 0.0, 0.0])
-    return {
-        "pos": x + R @ np.array(placement.xyz),
-        "quat": Rotation.from_matrix(R @ placement.rotation).as_quat(scalar_first=True),
-    }
+class Seat(NamedTuple):
+    """A body of the file, and where in it a link's frame stands while its joints are zero: R (3, 3), p (3,)."""
+
+    body: Any
+    R: Array
+    p: Array
+
+    def beyond(self, length: float, link: Any, on_base: bool) -> "Seat":
+        """The seat of a link on this one, of a length."""
+        R, p = self.R, self.p
+        if isinstance(link.at, Pose):
+            R, p = R @ link.at.rotation, p + R @ np.array(link.at.xyz)
+        elif not on_base:
+            p = p + R @ np.array([link.at * length, 0.0, 0.0])
+        return Seat(self.body, R @ link.placement.rotation, p + R @ np.array(link.placement.xyz))
+
+
+def _quaternion(R: Array) -> Array:
+    return Rotation.from_matrix(R).as_quat(scalar_first=True)
+
+
+def _going_on(arm: Arm, stacked: frozenset[str]) -> set[str]:
+    """Links that are joints of the body that they carry: of next to no mass, or frames with one link, which moves."""
+    found = set(stacked)
+    for i, link in enumerate(arm.links):
+        on = [j for j, parent in enumerate(arm.parents) if parent == i]
+        if link.joint.moves and not _weighs(loads(arm, i)) and len(on) == 1 and arm.links[on[0]].joint.moves:
+            found.add(link.name)
+    return found
+
+
+def _weighs(parts: list) -> bool:
+    return any(m or about.any() for m, _, about in parts)
+
+
+def _carries(arm: Arm, i: int) -> bool:
+    """Whether anything that is one with a link weighs something."""
+    on = [j for j, parent in enumerate(arm.parents) if parent == i and not arm.links[j].joint.moves]
+    return any(_weighs(loads(arm, j)) or _carries(arm, j) for j in on)
 
 
 def _inertial(parts: list) -> tuple[Any, bool]:
     """Mass and inertia, and whether it had to be raised by more than nothing.
 
-    MuJoCo takes none that is zero about an axis, nor one that is less there than the other two differ by, as that of
-    a short thick segment without rotary inertia is.
+    MuJoCo takes no mass that is zero, no inertia that is zero about an axis, nor one that is less there than the other
+    two differ by, as that of a short thick segment without rotary inertia is.
     """
     mass, com, about = together(parts)
     values, axes = np.linalg.eigh(about)
@@ -159,9 +192,9 @@ def _inertial(parts: list) -> tuple[Any, bool]:
     if values[0] < least:
         about = axes @ np.diag(np.maximum(values, least)) @ axes.T
     entries = [about[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
-    attributes = {"pos": com, "mass": mass, "fullinertia": entries}
+    attributes = {"pos": com, "mass": max(mass, SMALLEST), "fullinertia": entries}
     inertial = ElementTree.Element("inertial", {name: _text(value) for name, value in attributes.items()})
-    return inertial, bool(least - values[0] > 1e-6 * values[-1])
+    return inertial, bool(least - values[0] > 1e-6 * values[-1]) or mass == 0.0
 
 
 def _base(world: Any, arm: Arm) -> Any:
@@ -174,7 +207,7 @@ def _base(world: Any, arm: Arm) -> Any:
     return base
 
 
-def _joint(body: Any, link: Any, springs: list[tuple[str, float, float]], carried: bool) -> None:
+def _joint(seat: Seat, link: Any, springs: list[tuple[str, float, float]], carried: bool) -> None:
     """The link's joint, with what acts beside its actuator; transmissions are added to `springs`. A rotor that turns
     with its carrier has a tendon."""
     joint = link.joint
@@ -185,8 +218,8 @@ def _joint(body: Any, link: Any, springs: list[tuple[str, float, float]], carrie
     damping = joint.damping + (parallel.damping if parallel else 0.0)
     beside = {"stiffness": parallel.stiffness, "springref": parallel.rest} if parallel else {}
     _add(
-        body, "joint", name=f"{link.name}.joint", type="hinge" if joint.turns else "slide", axis=joint.axis,
-        damping=damping, armature=rotor, **beside,
+        seat.body, "joint", name=f"{link.name}.joint", type="hinge" if joint.turns else "slide", pos=seat.p,
+        axis=seat.R @ np.array(joint.axis), damping=damping, armature=rotor, **beside,
     )  # fmt: skip
     if joint.elastic:
         springs.append((link.name, joint.stiffness, joint.spring_damping))
