@@ -80,6 +80,7 @@ RESULTS = {
     "Excitation": "made by `excitation`",
     "Identification": "made by `identify`",
     "OptimalMotion": "made by `optimal_motion`",
+    "RobotReport": "made by `robot_report`",
     "UrdfReport": "made by `urdf_report`",
 }
 """Whose methods are not called either: nobody makes one by hand."""

@@ -146,6 +146,17 @@ def robot(c):
     return path
 
 
+def mjcf(c):
+    """The same for MuJoCo."""
+    path = c.folder / "robot.xml"
+    box = '<inertial pos="0.2 0 0" mass="1" diaginertia="0.1 0.1 0.1"/>'
+    fore = f'<body name="fore" pos="0.5 0 0">{box}<joint name="elbow"/></body>'
+    path.write_text(
+        f'<mujoco><worldbody><body name="upper">{box}<joint name="shoulder"/>{fore}</body></worldbody></mujoco>'
+    )
+    return path
+
+
 def flexible(c):
     """Tables beside it."""
     return {"links": {"upper": {"EI": 10.0, "modes": {"y": 1}}}, "joints": {"elbow": {"rotor_inertia": 0.1}}}
@@ -343,7 +354,12 @@ PARTICULAR = {
     "FiniteElement.mass": lambda c: 0.5,
     "FiniteElement.length": lambda c: LEFT_OUT,
     "FiniteElement.part": lambda c: LEFT_OUT,
-    **{f"{name}.{each}": made for name in ("from_urdf", "urdf_report") for each, made in OF_URDF.items()},
+    **{
+        f"{name}.{each}": made
+        for name in ("from_urdf", "urdf_report", "robot_report")
+        for each, made in OF_URDF.items()
+    },
+    **{f"from_mjcf.{each}": made for each, made in (OF_URDF | {"path": mjcf}).items()},
     "Rigid.com": lambda c: [0.5, 0.0, 0.0],
     "Revolute.axis": lambda c: [0, 0, 1],
     "Prismatic.axis": lambda c: [0, 1, 0],

@@ -149,7 +149,7 @@ def from_mjcf(
     return warned(_report("from_mjcf", path, "mujoco", flexible, more), path).arm
 
 
-def warned(report: UrdfReport, path: str | PathLike[str]) -> UrdfReport:
+def warned(report: RobotReport, path: str | PathLike[str]) -> RobotReport:
     """The report, after one warning of all that was not understood."""
     if report.not_understood:
         said = f"{printable(fspath(path))}: not understood: {'; '.join(report.not_understood)}"
