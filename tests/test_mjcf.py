@@ -152,7 +152,7 @@ LOADER = """<mujoco model="loader">
       </body>
     </body>
   </worldbody>
-  <actuator><motor name="m" joint="slew" gear="60" ctrlrange="-1 1"/><motor joint="fold" forcerange="-3 4"/></actuator>
+  <actuator><motor name="m" joint="slew" gear="60" ctrlrange="-1 1"/><motor joint="fold" forcerange="-3 4" ctrlrange="-9 9"/></actuator>
 </mujoco>"""
 BOOM = {"EI": 4e4, "modes": {"y": 2, "z": 2}, "damping": 0.01}
 TOML = """
@@ -358,9 +358,10 @@ def test_what_floats_and_carries_most_is_the_base(tmp_path):
 
 
 def test_several_joints_beside_the_origin_are_told(tmp_path):
-    inner = f'<body name="a.b">{BOX}<joint name="x" type="slide"/><joint name="a" pos="0 0 1"/></body>'
+    inner = f'<body name="a.b">{BOX}<joint name="x" type="slide" pos="0 0 5"/><joint name="a" pos="0 0 1"/></body>'
     report = fa.robot_report(written(tmp_path, world(inner)))
     assert report.joints == {"x": "x.joint", "a": "a_b.joint"} and report.arm.links[0].body == fa.Frame()
+    assert report.arm.links[0].placement == fa.Pose() and report.arm.links[1].at == fa.Pose(xyz=(0, 0, 1))
     assert "joints stand beside the origins of 'a.b'; frames of these links are their joints'" in report.notes
     nameless = fa.robot_report(written(tmp_path, world(f"<body>{BOX}<joint/></body>")))
     assert nameless.joints == {"joint0": "body1.joint"}
