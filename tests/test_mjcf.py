@@ -152,7 +152,9 @@ LOADER = """<mujoco model="loader">
       </body>
     </body>
   </worldbody>
-  <actuator><motor name="m" joint="slew" gear="60" ctrlrange="-1 1"/><motor joint="fold" forcerange="-3 4" ctrlrange="-9 9"/></actuator>
+  <actuator>
+    <motor name="m" joint="slew" gear="60" ctrlrange="-1 1"/><motor joint="fold" forcerange="-3 4" ctrlrange="-9 9"/>
+  </actuator>
 </mujoco>"""
 BOOM = {"EI": 4e4, "modes": {"y": 2, "z": 2}, "damping": 0.01}
 TOML = """
