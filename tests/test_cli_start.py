@@ -380,7 +380,7 @@ def test_bash_itself_completes(call, tmp_path):
         (["derive", "rigid-two-link", "--set", "uper.mass"], "did you mean 'upper.mass'"),
         (["show", "first"], "did you mean 'first.toml'?"),
         (["show", "robot"], "did you mean 'robot.urdf'?"),
-        (["show", "xyzzy"], "or give the path of a .toml or a .urdf file\n"),
+        (["show", "xyzzy"], "or give the path of a .toml, .urdf, .xml or .mjcf file\n"),
         (["simulate", "xyzzy"], "or give the path of a .toml file\n"),
         (["simulate", "robot.urdf"], "or give the path of a .toml file; it is the file of an arm\n"),
         (["simulat"], "Did you mean"),

@@ -30,7 +30,7 @@ def export(
         str,
         typer.Argument(
             metavar="ARM_OR_SCENARIO",
-            help="A bundled arm, or path of an arm's .toml or .urdf file; a scenario with --law, --law-fmu or --ssp.",
+            help="A bundled arm, or path of a .toml, .urdf or .xml file; a scenario with --law, --law-fmu or --ssp.",
             autocompletion=bundled_or_file("arm", "scenario", files=("toml", "urdf")),
         ),
     ],

@@ -49,8 +49,9 @@ def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, 
         return Path(given), given, Path(given).parent
     if given not in catalogued(kind):
         known = ", ".join(catalogued(kind))
-        files = choices(*(f"a {ending}" for ending in _endings(kind)))
-        said = f"unknown {kind} {shown(given)}; bundled are {known}, or give the path of {files} file"
+        said = (
+            f"unknown {kind} {shown(given)}; bundled are {known}, or give the path of a {choices(*_endings(kind))} file"
+        )
         raise DescriptionError(said + _meant(kind, given))
     given += ".toml"
     return resources.files("flexarm.catalogue") / PLACES[kind] / given, given, None
@@ -70,7 +71,7 @@ def _meant(kind: str, given: str) -> str:
 
 def _endings(kind: str) -> tuple[str, ...]:
     """Of the files in which something of a kind may stand."""
-    return (".toml", ".urdf") if kind == "arm" else (".toml",)
+    return (".toml", *SUFFIXES) if kind == "arm" else (".toml",)
 
 
 def _one(kind: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.attitude import local, turn
-from flexarm.checks import Fault, checked_flag, refused, shown
+from flexarm.checks import Fault, checked_flag, choices, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
@@ -115,8 +115,8 @@ def _found(name: str) -> Arm | Scenario:
         return load(name)
     if Path(name).suffix != ".toml":
         known = ", ".join(dict.fromkeys((*bundled(), *bundled_scenarios())))
-        files = "give a .toml or a .urdf file"
-        raise DescriptionError(f"play: no arm or scenario {shown(name)}; bundled are {known}; or {files}")
+        files = choices(".toml", *SUFFIXES)
+        raise DescriptionError(f"play: no arm or scenario {shown(name)}; bundled are {known}; or give a {files} file")
     return load(name) if "links" in read_toml(Path(name), name) else load_scenario(name)
 
 
