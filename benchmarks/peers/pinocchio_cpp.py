@@ -31,7 +31,7 @@ DOUBLES = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
 INTS = np.ctypeslib.ndpointer(np.intc, flags="C_CONTIGUOUS")
 INT, LONG, DOUBLE, POINTER = ctypes.c_int, ctypes.c_long, ctypes.c_double, ctypes.c_void_p
 ARGUMENTS = {
-    "made": (INT, INTS, ctypes.c_char_p, *[DOUBLES] * 8, INT, INT, DOUBLES, INT),
+    "made": (INT, INTS, ctypes.c_char_p, *[DOUBLES] * 9, INT, INT, DOUBLES),
     "ended": (POINTER,),
     "fixed": (POINTER, *[DOUBLES] * 2, DOUBLE, *[LONG] * 3, *[DOUBLE] * 2, INT, *[DOUBLES] * 3),
     "adaptive": (POINTER, *[DOUBLES] * 2, *[DOUBLE] * 3, INT, *[DOUBLES] * 7, INT, *[DOUBLES] * 2),
@@ -89,8 +89,8 @@ class Runs:
         self.tree = self.lib.made(
             len(joints), np.array(list(model.parents)[1:], dtype=np.intc), kinds.encode(), plain(system.axes),
             plain([model.jointPlacements[i].homogeneous for i in joints]), plain(bodies), plain(model.armature),
-            plain(model.gravity.linear), plain(system.K), plain(system.D), plain(system.B), system.B.shape[1],
-            tip.parentJoint, plain(tip.placement.translation), system.soft,
+            plain(model.gravity.linear), plain(system.K), plain(system.D), plain(system.B), plain(system.R),
+            system.B.shape[1], tip.parentJoint, plain(tip.placement.translation),
         )  # fmt: skip
         self.steps = (len(task.jumps), plain(task.jumps), plain(task.torques))
 

@@ -2,7 +2,8 @@
 
 `pinocchio_runs.cpp` is compiled against the wheel's headers, once for all arms: the same RK4, the same DOP853.
 Springs, dampers and motors are a matrix over the coordinates. A rotor that turns relative to its joint is its armature;
-one whose energy has the carrier's rate too is a body of its own on the carrier, with inertia about its axis alone.
+one whose energy has the carrier's rate too is a body of its own on the carrier, with inertia about its axis alone, or,
+behind a rigid gear, a constant part of the inertia matrix: then that is factored in the place of the recursion.
 """
 
 from collections.abc import Iterator
@@ -87,6 +88,7 @@ class System:
             model.appendBodyToJoint(carrier[-1], pin.Inertia(base.mass, np.array(base.com), about), pin.SE3.Identity())
         armature, gears = {}, {}
         rotors = {link.name: link.joint for link in equivalent.arm.links if link.joint.moves}
+        carried = {}
         for i, joint in enumerate(equivalent.joints):
             place = pin.SE3(joint.R, joint.p)
             if joint.transmission is not None:  # the motor
@@ -106,13 +108,19 @@ class System:
             )
             body = pin.Inertia(joint.mass, joint.com, joint.inertia)
             model.appendBodyToJoint(carrier[i], body, pin.SE3.Identity())
-            armature[f"{joint.name}.joint"] = 0.0 if joint.transmission is not None else joint.rotor
+            if joint.transmission is None and (shares := equivalent.carried(i)):
+                carried[i] = {i: 1.0, **shares}
+            rigid = joint.transmission is None and i not in carried
+            armature[f"{joint.name}.joint"] = joint.rotor if rigid else 0.0
         link, tip = equivalent.tip
         self.tip = model.addFrame(pin.Frame("tip", carrier[link], pin.SE3(np.eye(3), tip), pin.FrameType.OP_FRAME))
         self.model, self.data, self.first = model, model.createData(), 6 * free
         number = {name: model.joints[model.getJointId(name)].idx_v for name in (*armature, *gears)}
         model.armature = self.spread(number, armature)
-        self.K, self.D = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
+        self.K, self.D, self.R = np.zeros((3, model.nv, model.nv))
+        for i, shares in carried.items():
+            turning = self.spread(number, {f"{equivalent.joints[k].name}.joint": x for k, x in shares.items()})
+            self.R += equivalent.joints[i].rotor * np.outer(turning, turning)
         for joint in equivalent.joints:
             a = number[f"{joint.name}.joint"]
             self.K[a, a] += joint.stiffness
@@ -134,7 +142,7 @@ class System:
             self.q[place + free] = given[name] * gears.get(name, 1.0)
             self.v[place] *= gears.get(name, 1.0)
         self.u, self.pin, self.free, self.axes = np.zeros(model.nv), pin, free, axes
-        self.soft = bool(self.K.any() or self.D.any())
+        self.soft, self.carried = bool(self.K.any() or self.D.any()), bool(self.R.any())
 
     def spread(self, number: dict[str, int], values: dict[str, float]) -> Array:
         """Numbers by name as a vector."""
@@ -152,7 +160,10 @@ class System:
         tau = self.u
         if self.soft:
             tau = tau - self.K[:, self.first :] @ q[self.first + self.free :] - self.D @ v
-        return self.pin.aba(self.model, self.data, q, v, tau)
+        if not self.carried:
+            return self.pin.aba(self.model, self.data, q, v, tau)
+        M = self.pin.crba(self.model, self.data, q) + self.R
+        return np.linalg.solve(M, tau - self.pin.nonLinearEffects(self.model, self.data, q, v))
 
     def place(self, q: Array) -> Array:
         """Of the tip."""

@@ -3,6 +3,8 @@
 // Equations I, II.5) with its coefficients, its error control and its interpolation.
 #include <pinocchio/multibody.hpp>
 #include <pinocchio/algorithm/aba.hpp>
+#include <pinocchio/algorithm/crba.hpp>
+#include <pinocchio/algorithm/rnea.hpp>
 #include <pinocchio/algorithm/frames.hpp>
 #include <pinocchio/algorithm/joint-configuration.hpp>
 #include <functional>
@@ -15,15 +17,17 @@ using Given = Eigen::Map<const Vector>;
 
 struct System {
   pin::Model model;
-  Matrix K, D, B;
+  Matrix K, D, B, R;  // R: inertia of rotors that turn with what carries them
   pin::FrameIndex tip;
-  bool free, soft;
+  bool free, soft, carried;
 };
 
 struct Runner {  // what one thread needs
   const System& s;
   pin::Data data;
   Vector u, tau, a;
+  Matrix M;
+  Eigen::LLT<Matrix> solver;
   explicit Runner(const System& system)
       : s(system), data(system.model), u(Vector::Zero(system.model.nv)), tau(u), a(u) {}
 
@@ -34,7 +38,14 @@ struct Runner {  // what one thread needs
       tau.noalias() -= s.K.rightCols(s.model.nv - first) * q.tail(s.model.nv - first);
       tau.noalias() -= s.D * v;
     }
-    return pin::aba(s.model, data, q, v, tau, pin::Convention::LOCAL);
+    if (!s.carried) return pin::aba(s.model, data, q, v, tau, pin::Convention::WORLD);
+    pin::crba(s.model, data, q, pin::Convention::WORLD);
+    M = data.M.selfadjointView<Eigen::Upper>();
+    M += s.R;
+    a = tau - pin::nonLinearEffects(s.model, data, q, v);
+    solver.compute(M);
+    solver.solveInPlace(a);
+    return a;
   }
 
   void place(const Vector& q, double* out) {
@@ -169,7 +180,7 @@ extern "C" {
 // A tree: of each joint its parent, its kind and axis, its place (4, 4), and of its body mass, centre, inertia (13).
 void* made(int joints, const int* parents, const char* kinds, const double* axes, const double* places,
            const double* bodies, const double* armature, const double* gravity, const double* K, const double* D,
-           const double* B, int inputs, int carrier, const double* tip, int soft) {
+           const double* B, const double* R, int inputs, int carrier, const double* tip) {
   auto* s = new System;
   for (int i = 0; i < joints; i++) {
     const Eigen::Vector3d axis = Eigen::Map<const Eigen::Vector3d>(axes + 3 * i);
@@ -193,10 +204,12 @@ void* made(int joints, const int* parents, const char* kinds, const double* axes
   const int n = s->model.nv;
   s->model.armature = Given(armature, n);
   s->model.gravity.linear() = Eigen::Map<const Eigen::Vector3d>(gravity);
-  s->K = Rows(K, n, n); s->D = Rows(D, n, n); s->B = Rows(B, n, inputs);
+  s->K = Rows(K, n, n); s->D = Rows(D, n, n); s->B = Rows(B, n, inputs); s->R = Rows(R, n, n);
   const pin::SE3 there(Eigen::Matrix3d::Identity(), Eigen::Vector3d(tip[0], tip[1], tip[2]));
   s->tip = s->model.addFrame(pin::Frame("tip", carrier, there, pin::OP_FRAME));
-  s->free = kinds[0] == 'F'; s->soft = soft;
+  s->free = kinds[0] == 'F';
+  s->soft = !s->K.isZero(0) || !s->D.isZero(0);
+  s->carried = !s->R.isZero(0);
   return s;
 }
 

@@ -1,9 +1,10 @@
 """SoRoMoX: Cosserat rods by their strains (geometric variable strain, GVS) and rigid chains, on JAX, with diffrax.
 
 A link is a revolute joint and a rod whose curvatures (and twist) are Legendre polynomials; it neither stretches nor
-shears. A payload is a disc of no thickness behind the last rod. Rotors are added to the diagonal of its inertia matrix.
-Everything is in double precision and compiled ahead; what compiling takes is set-up, once for an arm, a basis and a
-method. A rigid first link that turns about its own axis is its inertia about that, and the place of the rest.
+shears. A payload, and a body that is fixed between rods, is a disc of no thickness. Rotors are added to its inertia
+matrix: a constant part, since those that turn with their carriers too are in the plane. A rigid first link that turns
+about its own axis is its inertia about that, and the place of the rest. Everything is in double precision and compiled
+ahead; what compiling takes is set-up, once for an arm, a basis and a method.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,8 +40,8 @@ def cannot(task: Task | Derivation) -> str:
         return "no equations in symbols"
     if task.arm.free:
         return "its floating base is a frame without mass of its own"
-    if any(link.joint.moves and link.joint.rotor == "absolute" for link in task.arm.links[1:]):
-        return "rotors whose energy has the carrier's rate too: armature is that of the joint alone"
+    if any(joint.transmission is not None for joint in task.equivalent(1).joints):
+        return "its chains have no motors on links, with inertia about an axis and a spring to the next link"
     return ""
 
 
@@ -84,61 +85,70 @@ def rods(task: Task, order: int) -> tuple[Any, Any, Array]:
     from soromox.systems.components import JointSpec, LinkSpec
     from soromox.systems.gvs import GVS, GVSSegment, StrainBasisSpec
 
-    straight, segments, joints, rotors, n = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0], [], [], [], 0
-    mount, R = np.zeros(3), np.eye(3)
+    segments, joints, names, n = [], [], [], 0
+    mount, R, rotors, turns = np.zeros(3), np.eye(3), [], []
+
+    def rod(length: float, r: float, mu: float, E: float, G: float, joint: Any, strains: tuple[str, ...]) -> None:
+        spec = LinkSpec.circular(
+            length=length, radius=r, density=mu / (np.pi * r**2), reference_strain=[0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+            young_modulus=E, shear_modulus=G,
+        )  # fmt: skip
+        segments.append(GVSSegment(spec, joint, StrainBasisSpec("legendre", strains or [0] * 6, order - 1), GAUSS))
+
+    def disc(mass: float, inertia: float) -> None:
+        rod(NOTHING, 2 * np.sqrt(inertia / mass), mass / NOTHING, 1.0, 0.4, JointSpec("fixed"), ())
+
     for link in task.arm.links:
         joint, body = link.joint, link.body
         R = R @ link.placement.rotation
+        if not joint.moves:
+            disc(body.mass, body.inertia_tensor[2, 2])
+            continue
+        names.append(link.name)
         joints.append(n)
-        rotors.append(joint.rotor_inertia * joint.gear_ratio**2)
+        share = 1.0 / joint.gear_ratio if joint.rotor == "absolute" else 0.0
+        rotors.append((joint.rotor_inertia * joint.gear_ratio**2, n, share, list(turns)))
+        turns.append(n)
         n += 1
         if isinstance(body, fa.Beam):
-            L, along = body.length, body.profile(np.array([0.5]))
-            mu, axis, bends = float(along.m[0]), np.array(joint.direction), [d for d in STRAINS if body.modes.get(d)]
-            r = np.sqrt(2 * float(along.rho_Ip[0]) / mu) if "torsion" in bends else 1e-3 * L
+            along = body.profile(np.array([0.5]))
+            mu, bends = float(along.m[0]), [d for d in STRAINS if body.modes.get(d)]
+            r = np.sqrt(2 * float(along.rho_Ip[0]) / mu) if "torsion" in bends else 1e-3 * body.length
             E = float(along.EI_y[0]) / (np.pi / 4 * r**4)
             G = float(along.GJ[0]) / (np.pi / 2 * r**4) if "torsion" in bends else E / 3
-            strains = tuple(STRAINS[d] for d in bends)
+            axis, shape = np.array(joint.direction), (body.length, r, mu, E, G)
+            turns.append(n)  # the first polynomial of the curvature, times the length, is the rod's angle
             n += order * len(bends)
         else:  # stands on the base and turns about its own axis
-            rotors[-1] += body.inertia_tensor[0, 0]
+            rotors[-1] = (rotors[-1][0] + body.inertia_tensor[0, 0], *rotors[-1][1:])
             mount, axis = mount + R @ [body.length, 0.0, 0.0], R @ np.array(joint.direction)
-            L, r, mu, E, G, strains = NOTHING, 1e-3, 1e-6, 1.0, 0.4, ()
-        spec = LinkSpec.circular(
-            length=L, radius=r, density=mu / (np.pi * r**2), reference_strain=straight, young_modulus=E, shear_modulus=G
-        )
+            bends, shape = [], (NOTHING, 1e-3, 1e-6, 1.0, 0.4)
         turning = JointSpec("revolute", axis="xyz"[int(np.argmax(axis))], damping=[[joint.damping]])
-        segments.append(GVSSegment(spec, turning, basis(StrainBasisSpec, strains, order), GAUSS))
+        rod(*shape, turning, tuple(STRAINS[d] for d in bends))
     if task.arm.payload is not None:
-        mass, r = task.arm.payload.mass, 2 * np.sqrt(task.arm.payload.inertia / task.arm.payload.mass)
-        spec = LinkSpec.circular(
-            length=NOTHING, radius=r, density=mass / (np.pi * r**2 * NOTHING), reference_strain=straight,
-            young_modulus=1.0, shear_modulus=0.4,
-        )  # fmt: skip
-        segments.append(GVSSegment(spec, JointSpec("fixed"), basis(StrainBasisSpec, (), order), GAUSS))
+        disc(task.arm.payload.mass, task.arm.payload.inertia)
+    inertia = np.zeros((n, n))
+    for reflected, own, share, carriers in rotors:
+        rate = np.zeros(n)
+        rate[own], rate[carriers] = 1.0, share
+        inertia += reflected * np.outer(rate, rate)
     robot = GVS.from_segments(
         segments, gravity=jnp.array(task.arm.gravity), base_pose=jnp.array([*IDENTITY, *mount]),
         scale_rotational_basis_by_length=True,
     )  # fmt: skip
-    armature, s = jnp.zeros(n).at[np.array(joints)].set(jnp.array(rotors)), robot.length
+    added, driven, s = jnp.array(inertia), np.array(joints), robot.length
 
     def rates(y: Any, u: Any) -> Any:
         q, v = y[:n], y[n:]
         M, Cv, G = robot.dynamics_terms(q, v)
         f = -Cv - G - robot.elastic_force(q) - robot.damping_matrix(q) @ v
-        f = f.at[np.array(joints)].add(u)
-        return jnp.concatenate([v, cho_solve((jnp.linalg.cholesky(M + jnp.diag(armature)), True), f)])
+        return jnp.concatenate([v, cho_solve((jnp.linalg.cholesky(M + added), True), f.at[driven].add(u))])
 
     y0 = np.zeros(2 * n)
-    for name, values, first in (("joint", task.q0, 0), ("joint", task.qd0, n)):
+    for first, values in ((0, task.q0), (n, task.qd0)):
         given = dict(zip(task.arm.coordinates, values, strict=True))
-        y0[np.array(joints) + first] = [given[f"{link.name}.{name}"] for link in task.arm.links]
+        y0[first + driven] = [given[f"{name}.joint"] for name in names]
     return rates, lambda y: robot.forward_kinematics(y[:n], s)[:3, 3], y0
-
-
-def basis(spec: Any, strains: tuple[str, ...], order: int) -> Any:
-    """Of a rod; of a rigid one nothing."""
-    return spec("legendre", strains or [0] * 6, order - 1)
 
 
 def rigid(task: Task, order: int) -> tuple[Any, Any, Array]:
