@@ -150,6 +150,7 @@ def test_cpp_is_given_the_whole_tree(monkeypatch):
     monkeypatch.setattr(pinocchio_cpp, "library", lambda: (Library, 0.0))
     task = tasks.motion("free-floating-arm")
     system = pinocchio_peer.System(task, task.equivalent(1))
+    system.model.armature = np.linspace(0.1, 0.9, 9)
     pinocchio_cpp.Runs(task, system)
     count, parents, kinds, axes, places, bodies, armature, gravity, K, D, B, R, inputs, carrier, tip = given["it"]
     assert (count, kinds, inputs, carrier) == (4, b"FZYY", 3, 4)

@@ -19,7 +19,8 @@ from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 
 NAME = "Pinocchio"
 PACKAGES = ("pinocchio", "scipy")
-SEGMENTS = (4, 8, 16)
+SEGMENTS, PATIENT = (4, 8, 16), 8
+"""Hinges a link; more than so many in C++ alone."""
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 LANGUAGES = ("C++ ", "")
 
@@ -36,6 +37,8 @@ def settings(task: Task) -> Iterator[Setting]:
     for segments in SEGMENTS if task.continuum else (1,):
         each = f"{segments} hinges a link, " if task.continuum else ""
         for language in LANGUAGES[bool(pinocchio_cpp.missing()) :]:
+            if segments > PATIENT and not language:
+                continue
             series = f"{segments} {language}"
             if not task.feedback and (language or not task.many):
                 for rtol in TOLERANCES:
