@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-browser quick check bench contest attack kills tools browser assets docs docs-serve gallery problems dist sbom versions versions-of clean
+.PHONY: demo test test-browser quick check bench contest attack kills tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -32,9 +32,11 @@ kills: .venv/.ready-dev
 bench: .venv/.ready-peers
 	$(BIN)/python -m benchmarks
 
-# flexarm and its peers on the same problems, in an environment of their own: docs/understand/contest.md.
+# flexarm and its peers on the same problems, in an environment of their own: docs/understand/contest.md. The paper's
+# table is taken from there.
 contest: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks.peers
+	$(PYTHON) paper/measured.py
 
 # 20 000 cases of wrong, damaged and hostile input, with new seeds; ATTACK="--seed 1 --count 500" and the like.
 attack: .venv/.ready-dev
@@ -71,6 +73,13 @@ assets:
 problems: .venv/.ready-peers .venv/.ready-dev
 	$(BIN)/python -m benchmarks.problem_set
 
+# The paper with its citations and figures, in build/paper.html; a warning is an error. Needs pandoc (Debian).
+paper:
+	$(PYTHON) paper/measured.py
+	mkdir -p build
+	cd paper && pandoc paper.md --citeproc --fail-if-warnings --standalone -o ../build/paper.html
+	@echo "open build/paper.html"
+
 # Wheel and sdist, in dist; built twice they have the same bytes.
 dist: .venv/.ready-dev
 	rm -rf dist
@@ -97,7 +106,7 @@ versions-of:
 	rm -rf build/$(WHICH) && $(WITH) -m venv --without-pip build/$(WHICH)
 	$(BIN)/uv pip install -q --python build/$(WHICH)/bin/python --resolution $(WHICH) -r pyproject.toml
 	$(BIN)/uv pip install -q --python build/$(WHICH)/bin/python hypothesis pytest
-	PYTHONPATH=src:. build/$(WHICH)/bin/python -m pytest -q -o filterwarnings=default --disable-warnings $(CHOICE)
+	PYTHONPATH=$(CURDIR)/src:$(CURDIR) build/$(WHICH)/bin/python -m pytest -q -o filterwarnings=default --disable-warnings $(CHOICE)
 
 clean:
 	rm -rf .venv .venv-peers assets/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

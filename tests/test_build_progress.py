@@ -170,7 +170,7 @@ def right(kernel):
 
 def test_modules_change_nothing(split, monkeypatch):
     texts, compile_ = [], native._compile
-    monkeypatch.setattr(native, "_compile", lambda ir: texts.append(ir) or compile_(ir))
+    monkeypatch.setattr(native, "_compile", lambda ir, effort: texts.append(ir) or compile_(ir, effort))
     right(native.Kernel("modules", long_program))
     assert len(texts) == 2
     assert all(text.count(sincos.BORDER) >= 2 for text in texts)
@@ -181,6 +181,9 @@ def test_modules_change_nothing(split, monkeypatch):
 def test_ctrl_c_between_two_modules_ends_the_build_and_the_next_call_builds_again(split, monkeypatch):
     class Machine:
         emitted = 0
+
+        def __init__(self, effort):
+            pass
 
         def emit_object(self, module):
             Machine.emitted += 1

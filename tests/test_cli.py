@@ -335,7 +335,10 @@ def test_derive_with_numbers(call, files, settings, numbers):
         (("arm.toml", "--set", "m_1=nan"), ("'m_1' is nan; it must be finite",)),
         (("arm.toml", "--set", "m_1=inf"), ("'m_1' is inf; it must be finite",)),
         (("arm.toml", "--set", "L_2=0"), ("the equations divide by L_2, which is 0",)),
-        (("arm.toml", "--set", "L_2=0", "--python", "x.py"), ("Python: the equations contain inf",)),
+        (
+            ("arm.toml", "--set", "L_2=0", "--python", "x.py"),
+            ("Python: the equations contain ", "a division by a constant zero"),
+        ),
         (("arm.toml", "--set"), ("--set",)),
         (("arm.toml", "--pdf", "x"), ("No such option",)),
         ((), ("Missing argument 'ARM'",)),
@@ -622,7 +625,7 @@ CHILD = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_ctrl_c_writes_what_there_is(files):
-    """In a terminal: the bar appears after a second, then Ctrl-C ends the run and its part is written."""
+    """In a terminal: a bar appears after a second; once it has moved, Ctrl-C ends the run, whose part is written."""
     (files / "long.toml").write_text(LONG)
     parent, child = pty.openpty()
     command = [sys.executable, "-c", CHILD, "simulate", "long.toml", "--no-plot", "--no-view"]
@@ -636,7 +639,7 @@ def test_ctrl_c_writes_what_there_is(files):
                 seen += os.read(parent, 4096).decode(errors="replace")
             except OSError:  # the terminal's other end is closed
                 break
-            if "of 100000 s" in seen and not pressed:
+            if not pressed and any(float(t) > 1.0 for t in re.findall(r"([\d.]+) of 100000 s", seen)):
                 pressed = True
                 process.send_signal(signal.SIGINT)
         assert process.wait() == 130, seen

@@ -379,14 +379,18 @@ def test_bash_itself_completes(call, tmp_path):
         (["derive", "rigid-two-link", "--part", "enrgy"], "did you mean 'energy'?"),
         (["derive", "rigid-two-link", "--set", "uper.mass"], "did you mean 'upper.mass'"),
         (["show", "first"], "did you mean 'first.toml'?"),
-        (["show", "xyzzy"], "or give the path of a .toml file\n"),
+        (["show", "robot"], "did you mean 'robot.urdf'?"),
+        (["show", "xyzzy"], "or give the path of a .toml or a .urdf file\n"),
+        (["simulate", "xyzzy"], "or give the path of a .toml file\n"),
+        (["simulate", "robot.urdf"], "or give the path of a .toml file; it is the file of an arm\n"),
         (["simulat"], "Did you mean"),
         (["show", "--convrge", "canadarm"], "--converge"),
     ],
     ids=" ".join,
 )
 def test_a_name_that_is_mistyped_is_guessed(call, tmp_path, words, hint):
-    (tmp_path / "first.toml").touch()
+    for name in ("first.toml", "robot.urdf"):
+        (tmp_path / name).touch()
     refused(call(*words), hint)
 
 

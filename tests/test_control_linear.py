@@ -122,10 +122,9 @@ def test_a_discrete_system_is_taken_as_it_is(single):
 def test_two_inputs_and_two_outputs_with_every_entry(double):
     """A transfer matrix that python-control itself would not realise; its loop put together from its entries."""
     sensors = [Encoder(coordinate="b.motor"), Tachometer(coordinate="a.motor")]
-    entries = [[3 / (S + 4), 5 * (S + 1) / (S + 9)], [12 / (S**2 + 3 * S + 9), -2 / (S + 3)]]
-    given = control.combine_tf(entries)
+    given = control.tf([[[3], [5, 5]], [[12], [-2]]], [[[1, 4], [1, 9]], [[1, 3, 9], [1, 3]]])
     result = run(double, Linear(given, sensors, wanted={"b_motor": 0.2, "a_motor_rate": -0.1}), q0=[0.1, 0, 0, -0.2])
-    each = control.append(*(control.ss(entry) for row in entries for entry in row))
+    each = control.append(*(control.ss(given[i, j]) for i in (0, 1) for j in (0, 1)))
     K = control.ss([], [], [], [[1, 1, 0, 0], [0, 0, 1, 1]]) * each * control.ss([], [], [], [[1, 0], [0, 1]] * 2)
     loop = control.feedback(plant(double, sensors) * K, np.eye(2))
     start = np.zeros(loop.nstates)

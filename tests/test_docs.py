@@ -15,7 +15,7 @@ from pages import PAGES, ROOT, blocks, name, shell_lines, text
 from part_files import beam_part
 
 import flexarm as fa
-from flexarm.description.urdf.settings import Settings
+from flexarm.description.robots.settings import Settings
 from flexarm.scenario import Scenario
 from flexarm.studies.file import Study
 

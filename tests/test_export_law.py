@@ -169,6 +169,7 @@ def test_a_header_names_what_is_measured(model):
         *(f"// y[{i}]  {name} [rad]" for i, name in enumerate(motors)),
         *(f"// y[{i + 2}]  {name}, rate" for i, name in enumerate(motors)),
     ]
+    assert "unsigned long long sample;" in header  # in 32 bits the law of a robot would begin again after 49 days
     header = c_law(controllers(model)["of encoders"], model, sensors=encoders(model))["subudhi_morris_elastic_law.h"]
     assert [line.split("  ")[1] for line in header.splitlines() if line.startswith("// y[")] == [
         f"{link.name}_drive [rad]" for link in model.arm.links

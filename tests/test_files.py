@@ -79,6 +79,15 @@ def test_where_nothing_can_be_written(name, asked, tmp_path):
     assert os.listdir(tmp_path / "folder") == []
 
 
+def test_a_name_without_end_is_shortened_in_the_line():
+    for call in (lambda: write_whole("x" * 5000, b""), lambda: fa.load("y/" * 3000 + "arm.toml")):
+        with pytest.raises(fa.DescriptionError) as refused:
+            call()
+        assert 600 < len(str(refused.value)) < 800 and "..." in str(refused.value)
+    with pytest.raises(fa.DescriptionError, match=f"^{'z' * 550}.toml: "):
+        fa.load("z" * 550 + ".toml")
+
+
 def test_a_check_leaves_nothing(tmp_path):
     check_writable(tmp_path / "a" / "b" / "run.nc")
     assert os.listdir(tmp_path) == []

@@ -1,5 +1,7 @@
 """Environments for Gymnasium: what its checker and its own vectors of environments say of them, and the mechanics."""
 
+import copy
+
 import gymnasium
 import numpy as np
 import pytest
@@ -466,6 +468,7 @@ MADE = {
     ),
     "outside": ({"scenario": OUTSIDE}, r"ArmEnv: scenario 'moved' has exogenous inputs, which no environment has; .*"),
     "render": ({"render_mode": "human"}, r"ArmEnv: render_mode is 'human'; it must be 'rgb_array' or None"),
+    "render twice": ({"render_mode": np.zeros(2)}, r"ArmEnv: render_mode is array.*; it must be 'rgb_array' or None"),
 }
 
 
@@ -510,6 +513,31 @@ def test_what_is_no_action(action, line):
     np.testing.assert_array_equal(env.state, before)
 
 
+def test_an_episode_begins_with_a_reset():
+    env = doors.ArmEnv("Reach", arm="rigid-two-link", duration=0.1, render_mode="rgb_array")
+    envs = doors.ArmVectorEnv(2, "Reach", arm="rigid-two-link", duration=0.1, render_mode="rgb_array")
+    for each, name in ((env, "ArmEnv"), (envs, "ArmVectorEnv")):
+        with pytest.raises(gymnasium.error.ResetNeeded, match=f"{name}: reset comes before step"):
+            each.step(np.zeros(each.action_space.shape))
+        with pytest.raises(gymnasium.error.ResetNeeded, match=f"{name}: reset comes before render"):
+            each.render()
+        each.reset(seed=1)
+        each.step(np.zeros(each.action_space.shape))
+        assert np.shape(each.render())[-3:] == (400, 400, 3)
+
+
+def test_a_copy_is_another_arm_in_the_same_state():
+    """As a search tries actions: what one does moves nothing of the other, noise included."""
+    env = made("Suppress", sensors=NOISY, randomise=DRAWN, duration=1.0)
+    env.reset(seed=1)
+    env.step(np.zeros(2))
+    before, other = env.state, copy.deepcopy(env)
+    u = actions(env, 5)
+    ways = [np.array([each.step(a)[0] for a in u]) for each in (other, env)]
+    np.testing.assert_array_equal(*ways)
+    assert np.abs(env.state - before).max() > 1e-4
+
+
 def test_what_a_vector_refuses():
     envs = doors.ArmVectorEnv(3, duration=0.5, autoreset_mode="Disabled")
     with pytest.raises(gymnasium.error.ResetNeeded, match="reset comes before step"):
@@ -520,6 +548,8 @@ def test_what_a_vector_refuses():
         envs.reset(seed=[1, -1, 2])
     with refused(r"ArmVectorEnv: 2 seeds are given; there are 3 environments"):
         envs.reset(seed=[1, 2])
+    with refused(r"ArmVectorEnv: options is \[0, 1\]; it must be a dict"):
+        envs.reset(options=[0, 1])
     with refused(r"ArmVectorEnv: reset_mask is .*; it must be an array of 3 of true or false"):
         envs.reset(options={"reset_mask": np.ones(2, dtype=bool)})
     envs.reset(seed=1)

@@ -166,6 +166,15 @@ def test_pieces_change_nothing(monkeypatch, piece, lanes):
     np.testing.assert_allclose(found, expected, rtol=1e-11)  # chaotic: 40 steps deep, rounded in another order
 
 
+@pytest.mark.parametrize(("long", "count"), [(10_000, 1), (100, 3)])
+def test_the_pieces_of_a_long_program_are_short(monkeypatch, long, count):
+    code = instructions(long_program())
+    assert 100 < len(code) < llvm.PIECE
+    monkeypatch.setattr(llvm, "LONG", long)
+    monkeypatch.setattr(llvm, "SHORT", len(code) // 3 + 1)
+    assert llvm.ir(code, 1).count("define hidden void @piece") == count
+
+
 def test_operations_are_counted():
     expression = ca.vertcat(x * y, x + y, x / y, x**2, -x, 2 * x, x - y, ca.sin(x))
     multiplications, additions = operations(ca.Function("f", [x, y], [expression]))

@@ -534,7 +534,7 @@ def test_files_are_arms_or_scenarios(tmp_path):
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("nobody", r"^play: no arm or scenario 'nobody'; bundled are canadarm, .*; or give a \.toml file$"),
+        ("nobody", r"^play: no arm or scenario 'nobody'; bundled are canadarm, .*; or give a \.toml or a \.urdf file$"),
         ("no.toml", r"no\.toml: cannot be read"),
         (3, "^play: what shall be played is 3; it must be an Arm, a Model, a Scenario or a name$"),
         (None, "what shall be played is None"),

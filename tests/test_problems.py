@@ -187,6 +187,10 @@ def put(i, k, text):
         (put(0, 1, "tip.x [mm]"), "column 'tip.x' is in [mm]; it must be in [m]"),
         (put(0, 2, "tip.x [m]"), "has the column 'tip.x' 2 times"),
         (put(5, 2, "x"), "row 6, column 'tip.y [m]': 'x' is not a number"),
+        (put(5, 2, "1_0"), "row 6, column 'tip.y [m]': '1_0' is not a number"),
+        (put(5, 2, "\u0661"), "row 6, column 'tip.y [m]': '\u0661' is not a number"),
+        (lambda rows: [[";".join(row)] for row in rows], "has the one column 'time [s];tip.x [m];"),
+        (lambda rows: [["\t".join(row)] for row in rows], "has the one column 'time [s]"),
         (put(5, 2, "nan"), "row 6, column 'tip.y [m]': 'nan' is not finite"),
         (put(5, 2, "1,2"), "row 6 has 8 numbers; there are 7 columns"),
         (put(5, 0, "0.9"), "the time in row 7 is 0.1 s and in the one before 0.9 s; it must increase"),
@@ -213,6 +217,31 @@ def test_files_that_cannot_be_read(content, said, tmp_path):
         (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(fa.DescriptionError, match=f"a.csv: {said}"):
         score(CHAIN, tmp_path / "a.csv")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="nothing endless is here")
+def test_what_has_no_size_may_not_be_endless_either(monkeypatch):
+    monkeypatch.setattr(scoring, "MOST_BYTES", 2**20)
+    with pytest.raises(fa.DescriptionError, match="/dev/zero: is larger than 1 MiB"):
+        score(CHAIN, "/dev/zero")
+
+
+@pytest.mark.parametrize(
+    "rewritten",
+    [
+        lambda raw: b"\xef\xbb\xbf" + raw,
+        lambda raw: raw.replace(b"\n", b"\r\n"),
+        lambda raw: raw.replace(b"\n", b"\n\n"),
+        lambda raw: raw.replace(b",", b" , "),
+        lambda raw: b'"' + raw.strip().replace(b",", b'","').replace(b"\n", b'"\n"') + b'"',
+        lambda raw: b"\n".join(b",".join(line.split(b",")[::-1]) for line in raw.splitlines()),
+    ],
+    ids=["bom", "Windows", "empty lines", "spaces", "quotes", "the time last"],
+)
+def test_what_programs_make_of_a_file_is_read(rewritten, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(rewritten((SET / CHAIN / "trajectory.csv").read_bytes()))
+    assert [column.error for column in score(CHAIN, path).columns] == [0.0] * 6
 
 
 def test_a_file_may_not_be_endless(tmp_path, monkeypatch):
@@ -251,7 +280,11 @@ def test_the_folder_scores_without_flexarm(tmp_path):
     assert done.stdout.splitlines()[1].split() == [
         "tip.x", "[m]", *(f"{x:.3g}" for x in (column.error, column.rms, column.relative, column.uncertainty))
     ]  # fmt: skip
-    for words, said in (([CHAIN], "usage"), (["x", "y"], "x: is no problem's folder"), ([CHAIN, "y"], "y: cannot be")):
+    (tmp_path / "odd.csv").write_text("time [s],\x1b[31m [m]\n")
+    (tmp_path / "set" / "hollow").mkdir()
+    (tmp_path / "set" / "hollow" / "converged.toml").write_text("columns = [")
+    odd = ([CHAIN, "../odd.csv"], "../odd.csv: has the column '\\x1b[31m'"), (["hollow", "y"], "hollow: is no problem's")
+    for words, said in (*odd, ([CHAIN], "usage"), (["x", "y"], "x: is no problem's folder"), ([CHAIN, "y"], "y: cannot be")):
         wrong = subprocess.run([*command[:4], *words], cwd=tmp_path / "set", capture_output=True, text=True)
         assert wrong.returncode == 2 and wrong.stderr.startswith(said), wrong.stderr
 

@@ -9,8 +9,8 @@ from command_line import caller
 from urdf_pinocchio import FOLDER, STORED, Theirs, random_urdf, state
 
 import flexarm as fa
-from flexarm.description.urdf.place import Posed, rpy
-from flexarm.description.urdf.robot import Place
+from flexarm.description.robots.place import Posed, rpy
+from flexarm.description.robots.robot import Place
 
 CLOSE = 1e-10  # relative to the largest entry; measured 5e-16, and 5e-13 for the Kinova, whose last links are light
 CASES = json.loads(STORED.read_text(encoding="utf-8"))["cases"]
@@ -301,6 +301,18 @@ def test_limits_fill_what_leaves_them_out(boom):
     assert mine.link_friction is None
     whole = fa.Drive(friction=fa.Friction(coulomb=0.1))
     assert fa.from_urdf(boom, flexible={"joints": {"lift": {"drive": whole}}}).links[1].joint.drive == whole
+
+
+def test_effort_is_the_joints_whatever_the_gear(boom):
+    """URDF limits the joint, not the motor before a reduction of -60 or 100: too much asked for moves it as that does."""
+    sharp = {"drive": {"motor": {"saturation": "sharp"}}}
+    arm = fa.from_urdf(boom, flexible={"joints": {"lift": sharp, "elbow": sharp}})
+    assert [link.joint.gear_ratio for link in arm.links[1:3]] == [-60, 100]
+    limited, free = fa.Model(arm), fa.Model(fa.from_urdf(boom))
+    q, qd = np.array([0.1, 0.2, 0.3]), np.array([0.1, -0.2, 0.3])
+    expected = free.forward_dynamics(q, qd, [1.0, 80.0, -30.0])
+    close(limited.forward_dynamics(q, qd, [1.0, 1e6, -1e6]), expected, 1e-12)
+    assert np.abs(limited.forward_dynamics(q, qd, [1.0, 79.0, -30.0]) - expected).max() > 1e-3
 
 
 # -- what becomes of a file --------------------------------------------------------------------------------------------

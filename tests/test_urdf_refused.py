@@ -10,8 +10,8 @@ import pytest
 from urdf_pinocchio import FOLDER
 
 import flexarm as fa
-from flexarm.description.urdf import xml
-from flexarm.description.urdf.xml import MOST_BYTES, MOST_DEPTH, MOST_ELEMENTS
+from flexarm.description.robots import xml
+from flexarm.description.robots.xml import MOST_BYTES, MOST_DEPTH, MOST_ELEMENTS
 
 INERTIAL = """<inertial><mass value="1"/>
 <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>"""
@@ -45,7 +45,7 @@ def changed(old, new, count=1):
 BOMB = """<?xml version="1.0"?><!DOCTYPE b [<!ENTITY a "ha">
 <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]><robot name="&c;"/>"""
 OUTSIDE = '<?xml version="1.0"?><!DOCTYPE r SYSTEM "secret.dtd"><robot name="r"/>'
-DOCUMENT = "has a document type (<!DOCTYPE>), which could declare entities; take it out, URDF has none"
+DOCUMENT = "has a document type (<!DOCTYPE>), which could declare entities; take it out, no robot needs one"
 
 WRONG = {
     "empty": ("", "not an XML file: no element found on line 1"),
@@ -336,7 +336,7 @@ def test_what_cannot_be_read_is_refused(tmp_path):
     for path, why in ((tmp_path / "none.urdf", "No such file"), (tmp_path, "Is a directory"), ("a\0.urdf", "null")):
         with pytest.raises(fa.DescriptionError, match=f"cannot be read: .*{why}"):
             fa.from_urdf(path)
-    with pytest.raises(fa.DescriptionError, match=re.escape("this goes beside a URDF file; load")):
+    with pytest.raises(fa.DescriptionError, match=re.escape("this goes beside a robot's file; load")):
         fa.load(tmp_path / "arm.flex.toml")
     (tmp_path / "arm.urdf").write_text(ARM)
     (tmp_path / "arm.flex.toml").write_text("[links.upper\n")

@@ -1,138 +1,105 @@
-"""Exudyn: beams of the absolute nodal coordinate formulation, and the arm as a tree (`flexarm export --exudyn`).
+"""Exudyn: its kinematic tree, beams, cables, floating frames; the files beside this one build each of them."""
 
-Torques are symbolic user functions, which run without Python; nothing is written to files; one thread, the variant
-without range checks.
-"""
-
+import os
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
-import numpy as np
-
-from benchmarks import exudyn_models
-from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
-from benchmarks.peers.tasks import Array, Derivation, Task
-from flexarm.exports.exudyn import RUN, written
+from benchmarks.peers.exudyn_beams import cables, exact
+from benchmarks.peers.exudyn_frames import dense, frames, segment, shapes, shown
+from benchmarks.peers.exudyn_run import beams, held, options, run, several, share, stretches
+from benchmarks.peers.exudyn_tree import Links, links_of, matrices, start, to_z, tree
+from benchmarks.peers.peer import Setting, Solution, lines_of, timed
+from benchmarks.peers.tasks import PERIOD, Derivation, Task
 
 NAME = "Exudyn"
 PACKAGES = ("exudyn",)
-CABLES = (2, 4, 8, 16)
-SEGMENTS = (4, 8)
-AXIAL = {"two-link-large": 1e6, "two-link-rigid-joints-small": 1e6, "canadarm-slew": 1e9, "spin-up-beam": 2.8e7}
-"""EA of cables [N], so large that it does not count; ours do not stretch."""
+ALPHA = "GeneralizedAlpha"
+FINER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Steps an interval between two comparisons: its sensors write at the ends of steps."""
+NEWTON = (1e-3, 1e-5)
+RADII = (1.0, 0.9)
+SEGMENTS = (2, 3, 4, 6, 8, 12, 16)
+CABLES: dict[str, tuple[tuple[float, ...], tuple[int, ...]]] = {
+    "two-link-rigid-joints-small": ((1e4, 1e5), (1, 2)),
+    "two-link-large": ((1e5,), (2, 3)),
+    "two-link-absolute-rotors-small": ((1e4, 1e5), (1, 2)),
+    "two-link-absolute-rotors-large": ((1e5,), (2, 3)),
+    "canadarm-slew": ((1e8,), (2, 3)),
+    "spin-up-beam": ((3e8,), (4, 5, 6)),
+}
+"""EA [N] and cables a link. Ours do not stretch; a larger EA is stiffer to integrate and no more exact."""
+BEAMS: dict[str, tuple[tuple[float, ...], tuple[int, ...]]] = {
+    "two-link-rigid-joints-small": ((1e4, 1e5), (1, 2, 3)),
+    "two-link-large": ((1e4, 1e5), (1, 2, 3)),
+    "two-link-absolute-rotors-small": ((1e4, 1e5), (1, 2, 3)),
+    "two-link-absolute-rotors-large": ((1e4, 1e5), (1, 2, 3)),
+    "canadarm-slew": ((1e7, 1e8), (2, 3, 4)),
+    "spin-up-beam": ((3e8,), (4, 6)),
+}
+"""The same of geometrically exact beams."""
+FRAMES = {
+    "two-link-rigid-joints-small": ((1, 2), (1, 3), (2, 2)),
+    "two-link-absolute-rotors-small": ((1, 2), (1, 3), (2, 2)),
+    "canadarm-slew": ((1, 2), (1, 3), (2, 2)),
+}
+"""Floating frames a link, and shapes of each; linear, so that none of them stiffens as it is spun up."""
 
 
 def cannot(task: Task | Derivation) -> str:
-    """Symbols, sampled laws but by Python, many runs but one by one, free bases and absolute rotors in its tree."""
-    if isinstance(task, Derivation):
-        return "no equations in symbols"
-    if task.feedback or task.many:
-        return "each sample, and each run, is a call of its solver from Python: not tried"
-    if task.arm.free:
-        return "its kinematic tree has no free base; redundant coordinates were not tried"
-    if any(link.joint.moves and link.joint.rotor == "absolute" for link in task.arm.links[1:]):
-        return "the exported tree has no rotors whose energy has the carrier's rate too"
-    return ""
+    """Symbols."""
+    return "no equations in symbols" if isinstance(task, Derivation) else ""
 
 
 def settings(task: Task) -> Iterator[Setting]:
-    """Elements and steps of generalized alpha; the tree's equations also by an explicit method of its own."""
-    if task.continuum and task.planar:
-        for elements in CABLES:
-            for radius in (1.0, 0.9):
-                for count in steps(task.intervals, 2, 6):
-                    name = f"{elements} ANCF a link, rho {radius:g}, {count} steps"
-                    yield Setting(name, f"ANCF {elements} {radius}", ("cables", elements, count, radius))
-    for segments in SEGMENTS if task.continuum else (1,):
-        each = f"{segments} hinges a link" if task.continuum else "tree"
-        for count in steps(task.intervals, 2, 6):
-            yield Setting(f"{each}, {count} steps", f"tree {segments}", ("tree", segments, count, 1.0))
-        for count in steps(task.intervals, 1, 6):
-            yield Setting(f"{each}, RK67, {count} steps", f"RK67 {segments}", ("RK67", segments, count, 1.0))
+    """Discretisations; steps of generalized alpha, and of explicit methods where there are no constraints."""
+    if task.many:
+        for method, count in product(("RK67", "RK44"), (20, 30, 40, 60, 80, 120, 160, 240, 320)):
+            yield Setting(f"tree, {method}, {count} steps", method, ("tree", (1,), method, "EXUdense", 1.0, 1.0, count))
+        return
+    if task.feedback:
+        least = round(task.until / task.intervals / PERIOD)
+        for method, finer in product(("ExplicitMidpoint", "RK33", "RK44", "RK67"), (1, 2, 4)):
+            count = finer * least * task.intervals
+            yield Setting(f"tree, {method}, {count} steps", method, ("tree", (1,), method, "EXUdense", 1.0, 1.0, count))
+        return
+    forms: list[tuple[str, tuple[Any, ...], str]] = []
+    for kind, short, chosen in (("exact", "exact beams", BEAMS), ("cables", "ANCF", CABLES)):
+        axial, elements = chosen.get(task.name, ((), ()))
+        forms += [(kind, (n, EA), f"{n} {short} a link, EA {EA:.0e} N") for n, EA in product(elements, axial)]
+    forms += [("frames", (n, k), f"{n} FFRF a link, {k} shapes") for n, k in FRAMES.get(task.name, ())]
+    forms += [
+        ("tree", (n,), f"{n} hinges a link" if task.continuum else "tree")
+        for n in (SEGMENTS if task.continuum else (1,))
+    ]
+    for kind, numbers, each in forms:
+        linear = "EigenSparse" if kind in ("cables", "exact") else "EigenDense"
+        for radius, rtol, finer in product(RADII[kind != "tree" :], NEWTON, FINER):
+            count = finer * task.intervals
+            series = f"{each}, rho {radius:g}, Newton {rtol:.0e}"
+            yield Setting(f"{series}, {count} steps", series, (kind, numbers, ALPHA, linear, rtol, radius, count))
+        for method, finer in product(("RK67", "RK44") if kind == "tree" else (), FINER):
+            count = finer * task.intervals
+            series = f"{each}, {method}"
+            yield Setting(f"{series}, {count} steps", series, (kind, numbers, method, linear, 1.0, 1.0, count))
 
 
 def solve(task: Task, setting: Setting) -> Solution:
     """Build, integrate."""
-    kind, number, count, radius = setting.numbers
-    if kind == "cables":
-        lines = lines_of(cables, exudyn_models.cables, run)
-        return timed(task, lambda: cables(task, number), lambda system: run(task, system, count, kind, radius), lines)
-    text = written(task.equivalent(number))
-    lines = lines_of(tree, run) + len([line for line in RUN.split("if __name__")[0].splitlines() if line.strip()])
-    return timed(task, lambda: tree(task, text), lambda system: run(task, system, count, kind, radius), lines)
-
-
-def torques(task: Task) -> list[Any]:
-    """Of each input, as functions of the symbolic time."""
-    return [exudyn_models.steps(task.jumps, column) for column in task.torques.T]
-
-
-def cables(task: Task, elements: int) -> Any:
-    """Each link so many geometrically exact beams."""
-    drives = torques(task)
-    counts = (elements,) * len(task.arm.links)
-    peer = exudyn_models.cables(task.arm, counts, AXIAL[task.name], drives, task.until)
-    return peer.container, peer.system, peer.sensor, peer.held
-
-
-def tree(task: Task, text: str) -> Any:
-    """The exported script's system, with symbolic torques."""
-    from exudyn.advancedUtilities import CreateSymbolicUserFunction
-
-    exudyn_models.exudyn()
-    script: dict[str, Any] = {"__name__": "exported"}
-    exec(compiled(text), script)
-    equivalent_start = dict(zip(task.arm.coordinates, task.q0, strict=True))
-    rates = dict(zip(task.arm.velocities, task.qd0, strict=True))
-    names = [f"{name}.joint" for name in script["JOINTS"]]
-    names += [f"{script['JOINTS'][motor[0]]}.motor" for motor in script["MOTORS"]]
-    start = [equivalent_start.get(name, 0.0) for name in names]
-    container, system, tip, loads = script["build"](None, start, [rates.get(name, 0.0) for name in names])
-    held = []
-    for load, torque in zip(loads, torques(task), strict=False):
-        held.append(CreateSymbolicUserFunction(system, _of_load(torque), "loadUserFunction", load))
-        system.SetLoadParameter(load, "loadUserFunction", held[-1])
-    return container, system, tip, held
-
-
-def _of_load(torque: Any) -> Any:
-    """With the arguments that Exudyn gives."""
-
-    def value(mbs: Any, t: Any, load: Any) -> Any:
-        return torque(t)
-
-    return value
-
-
-@cache
-def compiled(text: str) -> Any:
-    """The script as code."""
-    return compile(text, "exported by flexarm", "exec")
-
-
-def run(task: Task, parts: Any, count: int, kind: str, radius: float) -> Array | None:
-    """Generalized alpha with modified Newton, or a Runge-Kutta method."""
-    exu = exudyn_models.exudyn()
-    _, system, sensor, _ = parts
-    s = exu.SimulationSettings()
-    time = s.timeIntegration
-    time.numberOfSteps, time.endTime, time.adaptiveStep = count, task.until, False
-    time.newton.useModifiedNewton = True
-    scale = np.abs(task.torques).max(initial=1.0)
-    rtol = 1e-5 if kind == "cables" else 1e-7
-    time.newton.relativeTolerance, time.newton.absoluteTolerance = rtol, rtol * scale
-    time.generalizedAlpha.spectralRadius = radius
-    s.solution.file.write = False
-    s.solution.sensors.writePeriod = task.until / task.intervals
-    s.linearSolver.solverType = exu.LinearSolverType.EigenSparse if kind == "cables" else exu.LinearSolverType.EXUdense
-    s.parallel.numberOfThreads = 1
-    try:
-        if kind == "RK67":
-            system.SolveDynamic(s, solverType=exu.DynamicSolverType.RK67, storeSolver=False, showCausingItems=False)
-        else:
-            system.SolveDynamic(s, storeSolver=False, showCausingItems=False)
-    except exu.SolverError:
-        return None
-    tip = np.array(system.GetSensorStoredData(sensor))[:, 1:4]
-    return tip if len(tip) == len(task.times) else None
+    kind, numbers, method, linear, rtol, radius, count = setting.numbers
+    go, called = (held, [run, held]) if task.feedback else (several, [several, share]) if task.many else (run, [run])
+    if kind == "tree":
+        equivalent = task.equivalent(*numbers)
+        build, written = lambda: tree(task, equivalent), [to_z, Links, links_of, matrices, start, tree]
+    elif kind in ("cables", "exact"):
+        assembled = {"cables": cables, "exact": exact}[kind]
+        build, written = lambda: assembled(task, *numbers), [beams, assembled]
+    else:
+        build, written = lambda: frames(task, *numbers), [beams, shapes, shown, segment, dense, frames]
+    lines = lines_of(*written, options, *([] if task.many else [stretches]), *called)
+    before = os.times()
+    found = timed(task, build, lambda parts: go(task, parts, options(task, method, linear, rtol, radius), count), lines)
+    after = os.times()
+    forked = sum(getattr(after, x) - getattr(before, x) for x in ("children_user", "children_system"))
+    return replace(found, processor=found.processor + forked)

@@ -97,8 +97,8 @@ def arm_of(task: Task, form: tuple[int, int] | None) -> fa.Arm:
 def motion(task: Task, model: fa.Model, how: tuple[str, float, Any], seconds: list[float]) -> Array | None:
     """One run; its seconds are those of the solver."""
     method, rtol, step = how
-    given = dict(zip(task.arm.coordinates, task.q0, strict=True))
-    rates = dict(zip(task.arm.velocities, task.qd0, strict=True))
+    given = dict(zip(task.model.coordinates, task.q0, strict=True))
+    rates = dict(zip(task.model.velocities, task.qd0, strict=True))
     q0 = [given.get(name, value) for name, value in zip(model.coordinates, model.arm.rest, strict=True)]
     qd0 = [rates.get(name, 0.0) for name in model.velocities]
     u = fa.Piecewise(task.jumps, task.torques) if len(task.jumps) else None

@@ -1,145 +1,154 @@
-"""MuJoCo: the arm as a file of hinges with springs (`flexarm export --mjcf`), steps in C by `mujoco.rollout`."""
+"""MuJoCo: the arm as a file of hinges with springs (`flexarm export --mjcf`), steps in C by its `Batch`.
 
-import os
+What contacts and constraints would need is switched off, as there are none. The rotor of an elastic joint, where it is
+absolute, is a body of its own on the carrier; all else is the file's.
+"""
+
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
-from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
+from benchmarks.peers.peer import Setting, Solution, lines_of, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
+from flexarm.exports.lumped import lumped
 from flexarm.exports.mjcf import written
 
 NAME = "MuJoCo"
 PACKAGES = ("mujoco",)
-INTEGRATORS = ("RK4", "implicitfast")
-"""Euler's differs from implicitfast where there is velocity-dependent force alone, and gained nothing."""
-SEGMENTS = (4, 8, 16)
+INTEGRATORS = ("RK4", "implicitfast", "implicit", "Euler", "discrete")
+SEGMENTS = (2, 3, 4, 6, 8, 12, 16)
+FINER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Steps an interval between two comparisons."""
+OFF = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "WARMSTART", "ISLAND", "AUTORESET", "CLAMPCTRL")
 
 
 def cannot(task: Task | Derivation) -> str:
-    """Symbols, and rotors that turn with their carrier."""
-    if isinstance(task, Derivation):
-        return "no equations in symbols"
-    if any(link.joint.moves and link.joint.rotor == "absolute" for link in task.arm.links[1:]):
-        return "rotors whose energy has the carrier's rate too: armature is that of the joint alone"
-    return ""
+    """Symbols."""
+    return "no equations in symbols" if isinstance(task, Derivation) else ""
 
 
 def settings(task: Task) -> Iterator[Setting]:
-    """Its three integrators, steps, and segments of what bends."""
-    for segments in SEGMENTS if task.continuum else (1,):
-        for integrator in INTEGRATORS:
-            least = round(task.until / task.intervals / PERIOD) if task.feedback else 2 if task.many else 1
-            for count in steps(20 if task.many else task.intervals, least, 8):
-                each = f"{segments} hinges a link, " if task.continuum else ""
-                series = f"{segments} {integrator}"
-                yield Setting(f"{each}{integrator}, {count} steps", series, (segments, integrator, count))
+    """Its five integrators, steps, and hinges of what bends."""
+    least = round(task.until / task.intervals / PERIOD) if task.feedback else 20 if task.many else 1
+    for segments, integrator, finer in product(SEGMENTS if task.continuum else (1,), INTEGRATORS, FINER):
+        count = least * finer * task.intervals
+        each = f"{segments} hinges a link, " if task.continuum else ""
+        yield Setting(f"{each}{integrator}, {count} steps", f"{segments} {integrator}", (segments, integrator, count))
 
 
 def solve(task: Task, setting: Setting) -> Solution:
     """Build from the file, roll out."""
     segments, integrator, count = setting.numbers
-    equivalent = task.equivalent(segments)
-    text = written(equivalent)
+    gears = {link.name: link.joint.gear_ratio for link in task.arm.links if carried(link)}
+    text = file(task, segments, bool(gears))
     run = held if task.feedback else many if task.many else rolled
-    start = places(task, equivalent)
     return timed(
         task,
-        lambda: build(text, integrator, task.until / count),
-        lambda system: run(task, system, start, count),
-        lines_of(build, run),
+        lambda: build(task, text, integrator, task.until / count, gears),
+        lambda batch: run(task, batch, count),
+        lines_of(build, run, *[turning] * bool(gears)),
     )
 
 
-def build(text: str, integrator: str, step: float) -> tuple[Any, Any]:
-    """The model and its data."""
+def file(task: Task, segments: int, turned: bool) -> str:
+    """MJCF; rotors of elastic joints as `turning` makes them."""
+    if not turned:
+        return written(task.equivalent(segments))
+    links = [link.replace(joint=link.joint.replace(rotor="relative")) for link in task.arm.links]
+    return turning(written(lumped(task.arm.replace(links=links), segments)), task.arm)
+
+
+def carried(link: Any) -> bool:
+    """Whether a motor turns with what carries it, on an elastic joint."""
+    return bool(link.joint.moves and link.joint.elastic and link.joint.rotor == "absolute")
+
+
+def turning(text: str, arm: Any) -> str:
+    """The rotors' bodies are put on their carriers and turn G times as fast; a body's inertia is not zero about any
+    axis, so that a rotor has it about each, and its carrier has as much less across the rotor's."""
+    root = ElementTree.fromstring(text)
+    for link in filter(carried, arm.links):
+        axis, G, inertia = np.array(link.joint.axis, dtype=float), link.joint.gear_ratio, link.joint.rotor_inertia
+        carrier = root.find(f".//body[@name='{link.name}']/..")
+        body, motor = (root.find(f".//body[@name='{name}']") for name in (link.name, f"{link.name}.motor"))
+        root.find("worldbody").remove(motor)
+        carrier.append(motor)
+        motor.set("pos", body.get("pos"))
+        motor.set("quat", body.get("quat"))
+        motor.find("inertial").set("diaginertia", f"{inertia} {inertia} {inertia}")
+        root.find(f".//fixed/joint[@joint='{link.name}.motor']").set("coef", str(-1 / G))
+        root.find(f".//actuator/motor[@joint='{link.name}.motor']").set("gear", str(1 / G))
+        if carrier.tag == "body":
+            w, *v = (float(x) for x in body.get("quat").split())
+            axis = axis + 2 * np.cross(v, np.cross(v, axis) + w * axis)
+            less = inertia * (np.eye(3) - np.outer(axis, axis))
+            solid = carrier.find("inertial")
+            full = (
+                np.array(solid.get("fullinertia").split(), dtype=float) - less[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
+            )
+            solid.set("fullinertia", " ".join(map(str, full)))
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def build(task: Task, text: str, integrator: str, step: float, gears: dict[str, float]) -> Any:
+    """The model, as often as there are runs, where they begin."""
     import mujoco
+    from mujoco.batch import Batch
 
     model = mujoco.MjModel.from_xml_string(text)
     model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
     model.opt.timestep = step
-    return model, mujoco.MjData(model)
+    for flag in OFF:
+        model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
+    q, qd = np.atleast_2d(task.q0), np.atleast_2d(task.qd0)
+    batch = Batch(model, len(q), 0 if task.many else 1)
+    free = task.arm.free
+    if free:
+        batch.joint("base").qpos[:] = q[:, :7]
+        batch.joint("base").qvel[:] = qd[:, :6]
+    for i, name in enumerate(task.arm.velocities[6 * free :], start=6 * free):
+        if name.endswith((".joint", ".motor")):
+            gear = gears.get(name.removesuffix(".motor"), 1.0)
+            batch.joint(name).qpos[:, 0], batch.joint(name).qvel[:, 0] = gear * q[:, i + free], gear * qd[:, i]
+    return batch
 
 
-def places(task: Task, equivalent: Any) -> tuple[list[str], Array, Array]:
-    """Names of coordinates, with where they begin: one row, or one a run."""
-    names = list(equivalent.arm.coordinates)
-    if task.many:
-        return names, task.q0, task.qd0
-    q = equivalent.start(task.q0)
-    given = dict(zip(task.arm.velocities, task.qd0, strict=True))
-    return names, q, np.array([given.get(name, 0.0) for name in equivalent.arm.velocities])
-
-
-def state(system: tuple[Any, Any], start: tuple[list[str], Array, Array]) -> Array:
-    """MuJoCo's own state vector; its coordinates stand in another order."""
-    import mujoco
-
-    model, data = system
-    names, q, qd = start
-    free = 7 if names[0] == "base.x" else 0
-    data.qpos[:free] = q[:free]
-    for name, value in zip(names[free:], q[free:], strict=True):
-        data.joint(name).qpos[0] = value
-    for name, value in zip(names[free:], qd[max(free - 1, 0) :], strict=True):
-        data.joint(name).qvel[0] = value
-    found = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
-    mujoco.mj_getState(model, data, found, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    return found
-
-
-def rolled(task: Task, system: tuple[Any, Any], start: tuple[list[str], Array, Array], count: int) -> Array | None:
+def rolled(task: Task, batch: Any, count: int) -> Array | None:
     """One run under torques that are known beforehand, all of it in C."""
     import mujoco
-    from mujoco import rollout
 
-    model, data = system
-    h = task.until / count
-    control = np.array([task.torque((i + 0.5) * h) for i in range(count)]) if len(task.jumps) else None
-    first = state(system, start)
-    states, sensed = rollout.rollout(
-        model, data, first[None], control if control is None else control[None], nstep=count
-    )
-    mujoco.mj_setState(model, data, states[0, -1], mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    mujoco.mj_kinematics(model, data)
-    return np.vstack([sensed[0, :: count // task.intervals], data.site("tip").xpos])  # sensors show a step's beginning
+    h, tip = task.until / count, batch.site("tip").xpos  # bound before the calls that fill it
+    control = np.array([[task.torque((i + 0.5) * h) for i in range(count)]]) if len(task.jumps) else None
+    found = batch.rollout(count, control, record=("sensordata",))["sensordata"][0, :: count // task.intervals]
+    batch.forward(stage=mujoco.mjtStage.mjSTAGE_POS)
+    return np.vstack([found, tip])  # sensors show a step's beginning
 
 
-def held(task: Task, system: tuple[Any, Any], start: tuple[list[str], Array, Array], count: int) -> Array | None:
+def held(task: Task, batch: Any, count: int) -> Array | None:
     """The sampled law: a step or several of C between two calls of Python."""
     import mujoco
 
-    model, data = system
-    state(system, start)
+    model, data = batch.get_model(0), batch.get_data(0)
     samples = round(task.until / PERIOD)
     each, every = count // samples, samples // task.intervals
-    site = data.site("tip")
-    tip = []
+    site, u, q, qd, tip = data.site("tip"), data.ctrl, data.qpos, data.qvel, []
     for k in range(samples):
         if k % every == 0:
-            mujoco.mj_forward(model, data)
+            mujoco.mj_kinematics(model, data)
             tip.append(site.xpos.copy())
-        data.ctrl[:] = -GAINS[0] * data.qpos - GAINS[1] * data.qvel
+        u[:] = -GAINS[0] * q - GAINS[1] * qd
         mujoco.mj_step(model, data, each)
-    mujoco.mj_forward(model, data)
+    mujoco.mj_kinematics(model, data)
     return np.array([*tip, site.xpos])
 
 
-def many(task: Task, system: tuple[Any, Any], start: tuple[list[str], Array, Array], count: int) -> Array | None:
+def many(task: Task, batch: Any, count: int) -> Array | None:
     """A thousand runs on all cores."""
     import mujoco
-    from mujoco import rollout
 
-    model, _ = system
-    names, q, qd = start
-    threads = [mujoco.MjData(model) for _ in range(os.cpu_count() or 1)]
-    first = np.array([state((model, threads[0]), (names, a, b)) for a, b in zip(q, qd, strict=True)])
-    states, _ = rollout.rollout(model, threads, first, nstep=count)
-    last, data = states[:, -1], threads[0]
-    tip = []
-    for row in last:
-        mujoco.mj_setState(model, data, row, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        mujoco.mj_kinematics(model, data)
-        tip.append(data.site("tip").xpos.copy())
-    return np.array(tip)
+    tip = batch.site("tip").xpos  # bound before the call that fills it
+    batch.step(nstep=count, stage=mujoco.mjtStage.mjSTAGE_POS)
+    return tip

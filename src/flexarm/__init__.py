@@ -32,9 +32,9 @@ from flexarm.description.friction import Brake, Friction
 from flexarm.description.load import bundled, load
 from flexarm.description.motors import Motor, TorqueSpeed
 from flexarm.description.outside import Contact, Force, MovingBase
+from flexarm.description.robots import RobotReport, UrdfReport, from_mjcf, from_urdf, robot_report, urdf_report
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
-from flexarm.description.urdf import UrdfReport, from_urdf, urdf_report
 from flexarm.description.wheels import reaction_wheel
 from flexarm.errors import DescriptionError, FlexarmError, NotUnderstood, SimulationError
 from flexarm.model import Model
@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
     from flexarm.exports.mjcf import export_mjcf
+    from flexarm.exports.modelica import export_modelica
     from flexarm.exports.sfunction import export_simulink
+    from flexarm.exports.ssp import export_ssp
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -158,6 +160,7 @@ __all__ = [
     "Revolute",
     "Rigid",
     "RigidInverseDynamics",
+    "RobotReport",
     "Rod",
     "Scenario",
     "SectionTable",
@@ -197,8 +200,11 @@ __all__ = [
     "export_law",
     "export_law_fmu",
     "export_mjcf",
+    "export_modelica",
     "export_simulink",
+    "export_ssp",
     "frequency_response",
+    "from_mjcf",
     "from_urdf",
     "identify",
     "inputs",
@@ -213,6 +219,7 @@ __all__ = [
     "play",
     "problems",
     "reaction_wheel",
+    "robot_report",
     "sampled",
     "save_result",
     "shaped",
@@ -233,7 +240,9 @@ LATE = {
     "exports.fmu.export": "export_fmu export_law_fmu",
     "exports.library": "export_c",
     "exports.mjcf": "export_mjcf",
+    "exports.modelica": "export_modelica",
     "exports.sfunction": "export_simulink",
+    "exports.ssp": "export_ssp",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",

@@ -8,6 +8,15 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
+LONGEST = 600
+"""Characters of a file or a part in a message: longer names than there are files are given by mistake."""
+
+
+def shortened(name: str) -> str:
+    """The name of a file or of a part for a message: one without end without its middle."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}...{name[-LONGEST // 2 :]}"
+
+
 class FlexarmError(Exception):
     """Any error a user can cause; the command line prints it without a traceback and exits with 2.
 
@@ -34,6 +43,7 @@ class DescriptionError(FlexarmError):
     def __init__(self, message: str, where: str = "", field: str = "", sentence: bool = False):
         self.message, self.where, self.field, self._sentence = message, where, field, sentence
         subject = f"{where}: {field}" if where and field else where or field
+        subject = shortened(subject)
         super().__init__(f"{subject}{': ' if sentence else ' '}{message}" if subject else message)
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, bool], dict[str, Any]]:

@@ -45,6 +45,11 @@ def docstring(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', "'")
 
 
+def quoted(text: str) -> str:
+    """Text between double quotes in Modelica or C."""
+    return line(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
 def label(text: str) -> str:
     """A title or a label in a figure: a dollar begins no formula, and a legend leaves none out.
 

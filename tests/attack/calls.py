@@ -31,6 +31,7 @@ MODULES = (
     "flexarm.simulation.inputs",
     "flexarm.sensors",
     "flexarm.plots",
+    "flexarm.problems",
     "flexarm.scenario",
 )
 
@@ -69,7 +70,12 @@ INSIDE = {
 """What the package calls itself, with objects of its own, and formulas of whatever can be multiplied: nothing is
 checked there."""
 
-NOT_CALLED = {"Equations": "made by `equations`"}
+NOT_CALLED = {
+    "Equations": "made by `equations`",
+    "Problem": "made by `problem`",
+    "Score": "made by `score`",
+    "Column": "made by `score`",
+}
 RESULTS = {
     "Excitation": "made by `excitation`",
     "Identification": "made by `identify`",

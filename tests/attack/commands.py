@@ -3,13 +3,17 @@
 import contextlib
 import io
 import sys
+from unittest import mock
 
 from flexarm import cli
+from flexarm.exports.fmu import build
+from flexarm.problems import names as problems
 
 from . import stock, tables, values
 from .judge import Found, faults
 
-COMMANDS = ("list", "show", "modes", "derive", "simulate", "compare", "stability", "papers")
+COMMANDS = ("list", "show", "modes", "derive", "simulate", "compare", "stability", "papers", "export")
+COMMANDS += ("benchmark-set",)
 ARMS = ("rigid-two-link", "lin-lewis-beam")
 SCENARIOS = ("rigid-two-link", "subudhi-morris")
 OPTIONS = {
@@ -21,6 +25,11 @@ OPTIONS = {
     "compare": ("--after",),
     "stability": ("--along", "--vary", "--samples"),
     "papers": ("--out",),
+    "export": (
+        *("--c", "--fmu", "--simulink", "--mjcf", "--exudyn", "--c", "--fmu", "--simulink", "--mjcf", "--exudyn"),
+        *("--float", "--fmi", "--segments", "--vary"),
+    ),
+    "benchmark-set": ("--json",),
 }
 USUAL = {
     "--at": "upper.joint=0.1",
@@ -42,8 +51,15 @@ USUAL = {
     "--c": "c",
     "--matlab": "m",
     "--plot": "a.png",
+    "--fmu": "a.fmu",
+    "--simulink": "s",
+    "--mjcf": "a.xml",
+    "--exudyn": "e.py",
+    "--fmi": "3.0",
+    "--segments": "2",
+    ("export", "--vary"): "payload.mass",
 }
-FLAGS = ("--converge", "--free", "--yes", "--no-plot")
+FLAGS = ("--converge", "--free", "--yes", "--no-plot", "--float", "--json")
 
 
 def case(rng, folder, note):
@@ -63,7 +79,8 @@ def case(rng, folder, note):
     if words[:1] == ["papers"] and _would_run(words):
         words.append("--nothing")
     note("flexarm " + " ".join(map(ascii, words)))
-    return spoken(*run(words))
+    with mock.patch.object(build, "COMPILERS", ()):  # whom the guard would not let run
+        return spoken(*run(words))
 
 
 def _would_run(words):
@@ -109,7 +126,9 @@ def _subject(rng, command, folder):
         return []
     if command == "papers":
         return [rng.choice(("x", "lin-lewis ", "", "../x", values.text(rng)))]
-    arm = command in ("show", "modes", "derive")
+    if command == "benchmark-set":
+        return _problem(rng, folder)
+    arm = command in ("show", "modes", "derive", "export")
     draw = rng.random()
     if draw < 0.35:
         names = [rng.choice(ARMS if arm else SCENARIOS)]
@@ -139,8 +158,18 @@ def _options(rng, command):
         words.append(option)
         if option in FLAGS or (option == "--plot" and command == "simulate"):
             continue
-        words.append(USUAL[option] if rng.random() < 0.5 else _odd(rng))
+        words.append(USUAL.get((command, option)) or USUAL[option] if rng.random() < 0.5 else _odd(rng))
     return words
+
+
+def _problem(rng, folder):
+    """An action of the public set's, with what it takes or something else."""
+    name = rng.choice(problems()) if rng.random() < 0.7 else _odd(rng)
+    action = rng.choice(("list", "show", "export", "score", "score", _odd(rng)))
+    if action == "score":
+        (folder / "given.csv").write_text(f"time [s],{values.text(rng)} [m]\n0,{_odd(rng)}\n", encoding="utf-8")
+    words = {"show": [name], "score": [name, "given.csv"], "export": ["set"]}.get(action, [])
+    return [action, *(words if rng.random() < 0.8 else [_odd(rng) for _ in range(rng.choice((0, 1, 2, 3)))])]
 
 
 def _odd(rng):

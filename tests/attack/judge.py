@@ -27,6 +27,7 @@ KINDS = {
     "caches": "caches",
     "calls": "calls",
     "commands": "commands",
+    "scores": "scores",
     "traps": "traps",
 }
 """Kinds of cases, and the modules of their `case(rng, folder, note)`; traps are for the tests of the attack alone."""

@@ -95,6 +95,11 @@ def context(rng, folder):
     return Context(name, _model(name), folder)
 
 
+def trajectory_of(name):
+    """The file of a problem's converged trajectory."""
+    return Path(fa.__file__).parent / "problems" / "set" / name / "trajectory.csv"
+
+
 def slew(c):
     return fa.Quintic([0.0] * c.joints, [0.1] * c.joints, 0.05)
 
@@ -267,6 +272,10 @@ PARTICULAR = {
     "export_law_fmu.loop": lambda c: control.Sampled(pd(c), 1e-4),
     "export_law_fmu.version": lambda c: "3.0",
     "export_law_fmu.binary": lambda c: False,
+    "problem.name": lambda c: "rigid-chain-3",
+    "score.name": lambda c: "rigid-chain-3",
+    "score.path": lambda c: trajectory_of("rigid-chain-3"),
+    "export.path": lambda c: c.folder / "set",
     "shaper.controller": lambda c: LEFT_OUT,
     "shaper.q": lambda c: c.q,
     "shaper.modes": lambda c: 1,

@@ -14,6 +14,7 @@ CHOSEN = {
     "files": (["arms", "scenarios"], 120),
     "arguments": (["calls", "commands"], 160),
     "damage": (["results", "caches"], 60),
+    "scores": (["scores"], 60),
 }
 
 

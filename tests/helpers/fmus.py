@@ -68,6 +68,10 @@ class Called:
         refer = [[self.references[name] for name in names] for names in (unknowns, knowns)]
         return self.fmu.getDirectionalDerivative(*refer, seed)
 
+    def adjoint(self, unknowns, knowns, seed):
+        refer = [[self.references[name] for name in names] for names in (unknowns, knowns)]
+        return self.fmu.getAdjointDerivative(*refer, seed, len(knowns))
+
     def saved(self):
         return self.fmu.getFMUstate() if self.two else self.fmu.getFMUState()
 

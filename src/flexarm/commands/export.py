@@ -2,26 +2,55 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flexarm.checks import choices, shown
-from flexarm.commands.terminal import ArmName, check_file, check_folder, say
+from flexarm.commands.completion import bundled_or_file
+from flexarm.commands.terminal import check_file, check_folder, say
 from flexarm.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from flexarm.model import Model
+    from flexarm.scenario import Scenario
+    from flexarm.simulation.sampled import Sampled
 
 VERSIONS = ("2.0", "3.0")
 """Of FMUs."""
+
+LAWS = ("--law", "--law-fmu", "--ssp")
+"""Options for which a scenario is needed."""
 
 Check = Callable[[Path, str], None]
 
 
 def export(
-    arm: ArmName,
+    arm: Annotated[
+        str,
+        typer.Argument(
+            metavar="ARM_OR_SCENARIO",
+            help="A bundled arm, or path of an arm's .toml or .urdf file; a scenario with --law, --law-fmu or --ssp.",
+            autocompletion=bundled_or_file("arm", "scenario", files=("toml", "urdf")),
+        ),
+    ],
     c: Annotated[Path | None, typer.Option(help="Folder for a C library: header, source, test, CMake file.")] = None,
     fmu: Annotated[Path | None, typer.Option(help="File for an FMU, with sources and a binary.")] = None,
     simulink: Annotated[
         Path | None, typer.Option(help="Folder for a Simulink S-function in C, a build script and an M function.")
+    ] = None,
+    modelica: Annotated[Path | None, typer.Option(help="File for a Modelica class of the same name, .mo.")] = None,
+    law: Annotated[
+        Path | None, typer.Option(help="Folder for the scenario's control law in C: header, source, test, CMake file.")
+    ] = None,
+    law_fmu: Annotated[
+        Path | None, typer.Option(help="File for an FMU of the scenario's control law, beside that of its arm.")
+    ] = None,
+    ssp: Annotated[
+        Path | None, typer.Option(help="File of SSP: FMUs of the scenario's arm and of its law, connected.")
+    ] = None,
+    period: Annotated[
+        float | None, typer.Option(help="Between two samples of the law [s], where its scenario has none.")
     ] = None,
     mjcf: Annotated[Path | None, typer.Option(help="MuJoCo file: links as rigid segments with springs.")] = None,
     exudyn: Annotated[
@@ -35,16 +64,20 @@ def export(
         typer.Option("--vary", metavar="NAME", help="A number that stays an input; patterns; repeatable."),
     ] = None,
 ) -> None:
-    """Write an arm for C, FMI, Simulink, MuJoCo or Exudyn."""
+    """Write an arm for C, FMI, Simulink, Modelica, MuJoCo or Exudyn, and a scenario's control law for C or FMI."""
     import time
 
     from flexarm.description.load import load
     from flexarm.exports.exudyn import export_exudyn
-    from flexarm.exports.fmu.export import export_fmu
+    from flexarm.exports.fmu.export import export_fmu, export_law_fmu
+    from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
     from flexarm.exports.mjcf import export_mjcf
+    from flexarm.exports.modelica import export_modelica
     from flexarm.exports.sfunction import export_simulink
+    from flexarm.exports.ssp import export_ssp
     from flexarm.model import Model
+    from flexarm.scenario import load_scenario
 
     began = time.perf_counter()
     if fmi not in VERSIONS:
@@ -55,14 +88,44 @@ def export(
         "--c": (c, check_folder, lambda model, path: list(export_c(model, path, real))),
         "--fmu": (fmu, check_file, lambda model, path: [export_fmu(model, path, version)]),
         "--simulink": (simulink, check_folder, lambda model, path: list(export_simulink(model, path))),
+        "--modelica": (modelica, check_file, lambda model, path: [export_modelica(model, path)]),
+        "--law": (law, check_folder, lambda model, path: list(export_law(loop, model, path, real))),
+        "--law-fmu": (law_fmu, check_file, lambda model, path: [export_law_fmu(loop, model, path, version)]),
+        "--ssp": (ssp, check_file, lambda model, path: [export_ssp(loop, model, path, **begins)]),
         "--mjcf": (mjcf, check_file, lambda model, path: [export_mjcf(model, path, segments)]),
         "--exudyn": (exudyn, check_file, lambda model, path: [export_exudyn(model, path, segments)]),
     }
     asked = {option: path for option, (path, _, _) in kinds.items() if path is not None}
     if not asked:
         raise DescriptionError(f"export {arm}: into what? give {', '.join(kinds)}")
+    if c and c == law:
+        raise DescriptionError(f"--law {law}: the same folder as that of --c; both write a CMakeLists.txt")
     for option, path in asked.items():
         kinds[option][1](path, option)
-    model = Model(load(arm), vary or [])
+    scenario = load_scenario(arm) if {*LAWS} & {*asked} else None
+    model = Model(scenario.loaded_arm() if scenario else load(arm), vary or [])
+    loop: Any
+    loop, begins = _loop(scenario, model, period) if scenario else (None, {})
     files = [file for option, path in asked.items() for file in kinds[option][2](model, path)]
     say(f"written: {', '.join(map(str, files))}; {time.perf_counter() - began:.2f} s")
+
+
+def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[Sampled, dict[str, Any]]":
+    """The sampled law of a scenario, and where its motion begins."""
+    from flexarm.simulation.sampled import Sampled
+
+    where = f"scenario {scenario.name!r}"
+    if scenario.controller is None:
+        raise DescriptionError(f"{where}: controller is missing; {', '.join(LAWS)} write one")
+    given = scenario.arguments(model)
+    loop = given["u"]
+    if isinstance(loop, Sampled):
+        if period is not None:
+            raise DescriptionError(f"--period: {where} has one, {loop.period:g} s; change it there")
+    elif period is None:
+        raise DescriptionError(f"{where}: controller is continuous; give a period, as --period 0.001")
+    else:
+        loop = Sampled(loop, period)
+    q0, qd0 = loop.feedback(model).initial(model)
+    begins = {"q0": q0, "qd0": qd0}
+    return loop, {name: value if given[name] is None else given[name] for name, value in begins.items()}

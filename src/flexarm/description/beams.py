@@ -570,7 +570,7 @@ class Beam(Body):
             *(stiffness.get(direction, 0.0) for direction in DIRECTIONS),
             self._rho_Ip(section),
             *(self._shear(section, direction) for direction in BENDING),
-            *(self._rotary(section, direction) for direction in BENDING),
+            *(self._rho_I(section, direction) for direction in BENDING),
         )
 
     def _shear(self, section: Any, direction: str) -> float:
@@ -579,7 +579,7 @@ class Beam(Body):
             return float(kappa * self.material.shear_modulus * section.area)  # type: ignore[union-attr, operator]
         return _of_plane(self.shear, direction) or 0.0
 
-    def _rotary(self, section: Any, direction: str) -> float:
+    def _rho_I(self, section: Any, direction: str) -> float:
         if self.rotary_inertia is not True:
             return _of_plane(self.rotary_inertia, direction) or 0.0
         if self.material is None:

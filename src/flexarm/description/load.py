@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from flexarm.catalogue import PLACES
-from flexarm.checks import meant, shown
+from flexarm.checks import choices, meant, shown
 from flexarm.description.arm import Arm
+from flexarm.description.robots.reading import BESIDE, SUFFIXES, beside, robot_report, warned
 from flexarm.description.tables import MOST_BYTES, path_text, printable, read_toml
-from flexarm.description.urdf.reading import BESIDE, beside, urdf_report, warned
 from flexarm.errors import DescriptionError
 
-__all__ = ["MOST_BYTES", "bundled", "load", "path_text", "printable", "read_toml"]
+__all__ = ["MOST_BYTES", "SUFFIXES", "bundled", "load", "path_text", "printable", "read_toml"]
 
 
 def bundled() -> tuple[str, ...]:
@@ -49,7 +49,8 @@ def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, 
         return Path(given), given, Path(given).parent
     if given not in catalogued(kind):
         known = ", ".join(catalogued(kind))
-        said = f"unknown {kind} {shown(given)}; bundled are {known}, or give the path of a .toml file"
+        files = choices(*(f"a {ending}" for ending in _endings(kind)))
+        said = f"unknown {kind} {shown(given)}; bundled are {known}, or give the path of {files} file"
         raise DescriptionError(said + _meant(kind, given))
     given += ".toml"
     return resources.files("flexarm.catalogue") / PLACES[kind] / given, given, None
@@ -57,11 +58,19 @@ def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, 
 
 def _meant(kind: str, given: str) -> str:
     """What the wrong name of something bundled may stand for: a file that is there, another kind, a name like it."""
-    if os.path.isfile(f"{given}.toml"):
-        return f"; did you mean {shown(f'{given}.toml')}?"
+    for ending in _endings(kind):
+        if os.path.isfile(given + ending):
+            return f"; did you mean {shown(given + ending)}?"
+    if given.lower().endswith(_endings("arm")) and os.path.isfile(given):
+        return "; it is the file of an arm"
     if others := [other for other in PLACES if given in catalogued(other)]:
         return f"; it is the name of {_one(others[0])}"
     return meant(given, catalogued(kind))
+
+
+def _endings(kind: str) -> tuple[str, ...]:
+    """Of the files in which something of a kind may stand."""
+    return (".toml", ".urdf") if kind == "arm" else (".toml",)
 
 
 def _one(kind: str) -> str:
@@ -69,17 +78,19 @@ def _one(kind: str) -> str:
 
 
 def load(name_or_path: str | PathLike[str]) -> Arm:
-    """A bundled arm by its name, or an arm from the path of a .toml or a .urdf file.
+    """A bundled arm by its name, or an arm from the path of a .toml file or a robot's: .urdf, .xml.
 
-    Beside `robot.urdf`, a file `robot.flex.toml` says which links bend and which joints wind up; see `from_urdf`.
+    Beside `robot.urdf` or `robot.xml`, a file `robot.flex.toml` says which links bend and which joints wind up; see
+    `from_urdf` and `from_mjcf`: which of them it is the file's first element says.
     Raises `DescriptionError`, one line that begins with the file's name, also for a scenario or a study.
     """
     path = path_text("load", "an arm", name_or_path)
-    if path.lower().endswith(".urdf"):
-        return warned(urdf_report(path, flexible=beside(path)), path).arm
+    if path.lower().endswith(SUFFIXES):
+        return warned(robot_report(path, flexible=beside(path)), path).arm
     if path.endswith(BESIDE):
-        robot = f"{path.removesuffix(BESIDE)}.urdf"
-        raise DescriptionError(f"{printable(path)}: this goes beside a URDF file; load {shown(robot)}")
+        each = [path.removesuffix(BESIDE) + suffix for suffix in SUFFIXES]
+        robot = next((file for file in each if os.path.isfile(file)), each[0])
+        raise DescriptionError(f"{printable(path)}: this goes beside a robot's file; load {shown(robot)}")
     file, given, folder = located("load", "arm", name_or_path)
     table = read_toml(file, given)
     for kind, key in (("study", "scenario"), ("scenario", "arm")):

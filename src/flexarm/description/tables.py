@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from flexarm.checks import shown
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, shortened
 
 MOST_BYTES = 4 * 1024**2
 """Of a file: the largest tables of a scenario are smaller, and what does not end is not read to the end."""
@@ -57,4 +57,4 @@ def path_text(caller: str, what: str, name_or_path: object) -> str:
 
 def printable(name: str) -> str:
     """A file's name for a message of one line."""
-    return name if name.isprintable() else repr(name)
+    return shortened(name if name.isprintable() else repr(name))

@@ -14,10 +14,9 @@ import numpy as np
 from flexarm.checks import checked_instance, refused
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.c import DIFFERS, listed
-from flexarm.closed_forms.formats.program import Program
 from flexarm.errors import DescriptionError
 from flexarm.exports.library import CLOSE, CMAKE, array
-from flexarm.exports.needs import needed, of_needed, silent
+from flexarm.exports.needs import needed, of_needed, program, silent
 from flexarm.exports.programs import checked_sensors
 from flexarm.exports.source import Real, Written, c_sources, check_real, literal
 from flexarm.files import checked_path, write_whole
@@ -39,7 +38,7 @@ PROBES = 1e-6, 1e-3, 0.1
 
 HEADER = Template("""// What the law keeps from sample to sample.
 typedef struct {
-    unsigned long sample;  // how many there have been; the time is $period s times this
+    unsigned long long sample;  // how many there have been; the time is $period s times this
 $memory} ${name}_state;
 
 // As it is at t = 0.
@@ -50,13 +49,13 @@ $head;""")
 
 CODE = Template("""void ${name}_init(${name}_state *state)
 {
-    state->sample = 0UL;
+    state->sample = 0ULL;
 $start}
 
 $head
 {
 $body
-    state->sample += 1UL;
+    state->sample += 1ULL;
 }""")
 
 TEST = Template("""// Compares $name with numbers of flexarm, sample by sample.
@@ -138,9 +137,9 @@ def c_law(controller: Sampled, model: Model, real: Real = "double", sensors: Seq
         raise DescriptionError(f"export_law: controller {feedback.name} is Python; a law in C must be an expression")
     name, measured = f"{identifier(model.arm)}_law", seen(feedback, model, sensors)
     title = f"{model.arm.name}: the law {named(controller.controller)}, sampled every {controller.period:g} s"
-    program = _program(measured, model, title)
+    update = program(measured.function, "update", f"{title}: without what it keeps", measured.names, model.inputs)
     counts = {"ny": len(measured.names), "nu": len(model.inputs), "nz": len(feedback.law.memory)}
-    sources = c_sources(name, [program], real, title, counts, [_step(name, feedback, measured, model, real)])
+    sources = c_sources(name, [update], real, title, counts, [_step(name, feedback, measured, model, real)])
     return {
         **sources,
         f"{name}_test.c": _test(name, feedback, measured, model, real),
@@ -202,23 +201,6 @@ def _by_sensors(
     told_by = outputs(model, sensors)
     signals = (f"{name} [{unit}]" if unit else name for name, unit in zip(told_by.names, told_by.units, strict=True))
     return Measured(tuple(signals), made, of)
-
-
-def _program(measured: Measured, model: Model, title: str) -> Program:
-    """The law as a program, without arguments and results of which there are no numbers."""
-    function = measured.function
-    x = dict(zip(function.name_in(), function.sx_in(), strict=True))
-    results = dict(zip(function.name_out(), function(*x.values()), strict=True))
-    inputs = {a: symbol for a, symbol in x.items() if symbol.numel()}
-    outputs = {a: ca.densify(y) for a, y in results.items() if y.numel()}
-    return Program(
-        name="update",
-        title=f"{title}: without what it keeps",
-        function=ca.Function("update", [*inputs.values()], [*outputs.values()], [*inputs], [*outputs]),
-        entries={"y": measured.names} if "y" in inputs else {},
-        notes={"t": "time [s]", "u": f"inputs: {', '.join(model.inputs)}"} | ({"z": "memory"} if "z" in inputs else {}),
-        shapes={a: (y.numel(),) for a, y in outputs.items()},
-    )
 
 
 def _step(name: str, feedback: SampledFeedback, measured: Measured, model: Model, real: Real) -> Written:

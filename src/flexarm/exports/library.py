@@ -27,7 +27,9 @@ STEP = 1e-4
 
 RK4 = Template("""$signature
 {
-    $real x[$nx], k[$nx], sum[$nx];
+    $real x[$nx];
+    $real k[$nx];
+    $real sum[$nx];
     for (int i = 0; i < $nx; i++) {
         x[i] = x_now[i];
         sum[i] = 0.0;

@@ -1,9 +1,11 @@
-"""What a sampled law asks of an arm's state: of which of its numbers it is a function, and that function."""
+"""What a sampled law asks of an arm's state: of which of its numbers it is a function, that function, its program."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm.closed_forms.formats.program import Program
 from flexarm.model import Model
 from flexarm.simulation.feedback import traced
 from flexarm.simulation.sampled import SampledFeedback
@@ -42,3 +44,24 @@ def of_needed(law: "ca.Function") -> "ca.Function":
     y, whole = ca.SX.sym("y", len(places)), ca.SX.zeros(x.numel())
     whole[places] = y
     return ca.Function("law", [t, y, z], [*law(t, whole, z)], ["t", "y", "z"], law.name_out())
+
+
+def program(law: "ca.Function", name: str, title: str, measured: Sequence[str], inputs: Sequence[str]) -> Program:
+    """A law t, y, z -> u, z_next to be written out, without arguments and results of which there are no numbers.
+
+    The names are those of what y and u are.
+    """
+    import casadi as ca
+
+    given = dict(zip(law.name_in(), law.sx_in(), strict=True))
+    results = dict(zip(law.name_out(), law(*given.values()), strict=True))
+    x = {a: symbol for a, symbol in given.items() if symbol.numel()}
+    y = {a: ca.densify(result) for a, result in results.items() if result.numel()}
+    return Program(
+        name=name,
+        title=title,
+        function=ca.Function(name, [*x.values()], [*y.values()], [*x], [*y]),
+        entries={"y": tuple(measured)} if "y" in x else {},
+        notes={"t": "time [s]", "u": f"inputs: {', '.join(inputs)}"} | ({"z": "memory"} if "z" in x else {}),
+        shapes={a: (result.numel(),) for a, result in y.items()},
+    )

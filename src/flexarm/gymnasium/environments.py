@@ -106,11 +106,13 @@ class ArmEnv(gymnasium.Env[Array, Array]):
         self.render_mode = render_mode
         self.observation_space, self.action_space = _spaces(self._episodes)
         self.names, self.units, self.model = self._episodes.names, self._episodes.units, self._episodes.ground.model
+        self._begun = False
         self._picture: Picture | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """An episode begins: what is observed, and {"parameters": (k,)} of the arm where some are drawn."""
         super().reset(seed=seed)
+        self._begun = True
         seen = self._episodes.begin(ONE, [self.np_random])
         return seen[0], {key: value[0] for key, value in _parameters(self._episodes).items()}
 
@@ -118,9 +120,11 @@ class ArmEnv(gymnasium.Env[Array, Array]):
         """A period on: what is observed, the reward, whether the episode has ended, whether its time is over, and
         "error" [m], "speed" [m/s], "effort" [1] and "success".
 
-        Raises `DescriptionError` for an action of another shape, or that is not finite.
+        Raises `DescriptionError` for an action of another shape, or that is not finite, and Gymnasium's `ResetNeeded`
+        where no episode has begun.
         """
         given = _action(action, self.action_space)
+        _check_begun(self._begun, "ArmEnv", "step")
         seen, reward, terminated, truncated, told = self._episodes.step(
             given[None], [self.np_random], np.ones(1, dtype=bool)
         )
@@ -131,6 +135,7 @@ class ArmEnv(gymnasium.Env[Array, Array]):
         """The arm as a picture, (height, width, 3) of bytes; None without `render_mode`."""
         if self.render_mode is None:
             return None
+        _check_begun(self._begun, "ArmEnv", "render")
         self._picture = self._picture or Picture(self._episodes)
         return self._picture.of(0)
 
@@ -235,6 +240,8 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
             Environment i has seed + i.
         """
         where = np.ones(self.num_envs, dtype=bool)
+        if options is not None and not isinstance(options, dict):
+            raise DescriptionError(f"ArmVectorEnv: options is {shown(options)}; it must be a dict")
         if options is not None and "reset_mask" in options:
             where = options["reset_mask"]
             if not isinstance(where, np.ndarray) or where.shape != (self.num_envs,) or where.dtype != bool:
@@ -272,8 +279,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         if self._mode is AutoresetMode.DISABLED and self._ended.any():
             many = int(self._ended.sum())
             raise DescriptionError(f"ArmVectorEnv: {many} episodes have ended; reset them by options reset_mask")
-        if not self._generators:
-            raise gymnasium.error.ResetNeeded("ArmVectorEnv: reset comes before step")
+        _check_begun(self._generators, "ArmVectorEnv", "step")
         given = np.where(again[:, None], 0.0, given)
         seen, reward, terminated, truncated, told = self._episodes.step(given, self._generators, ~again)
         there = np.ones(self.num_envs, dtype=bool)
@@ -310,6 +316,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         """A picture of each; None without `render_mode`."""
         if self.render_mode is None:
             return None
+        _check_begun(self._generators, "ArmVectorEnv", "render")
         self._picture = self._picture or Picture(self._episodes)
         return tuple(self._picture.of(i) for i in range(self.num_envs))
 
@@ -324,6 +331,11 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         return self._episodes.stepper.p
 
 
+def _check_begun(begun: object, who: str, what: str) -> None:
+    if not begun:
+        raise gymnasium.error.ResetNeeded(f"{who}: reset comes before {what}")
+
+
 def _spaces(episodes: Episodes) -> tuple[Box, Box]:
     """Of observations and of actions."""
     width, inputs = len(episodes.names), len(episodes.ground.u)
@@ -331,7 +343,7 @@ def _spaces(episodes: Episodes) -> tuple[Box, Box]:
 
 
 def _metadata(known: dict[str, Any], episodes: Episodes, render_mode: str | None) -> dict[str, Any]:
-    if render_mode not in (None, "rgb_array"):
+    if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "rgb_array"):
         raise DescriptionError(f"ArmEnv: render_mode is {shown(render_mode)}; it must be 'rgb_array' or None")
     return {**known, "render_fps": max(1, round(1.0 / episodes.ground.period))}
 

@@ -71,9 +71,13 @@ class Way(NamedTuple):
     hops: list[Hop]
 
 
+Passed = tuple[list[Moving], list[Way]]
+"""What the first pass gives."""
+
+
 def outward(
     chain: Chain, q: Vector, qd: Vector, gravity: Iterable[float] = (0.0, 0.0, 0.0), w: Iterable[Scalar] = (0.0,) * 3
-) -> tuple[list[Moving], list[Way]]:
+) -> Passed:
     """First pass: velocities; every body at its state, and the motions that lead to it. A base that is moved turns
     with w."""
     known: dict[int, tuple[Vector, ...]] = {
@@ -484,16 +488,19 @@ def placed(ways: list[Way], base: Frame) -> list[Frame]:
     return [found[i] for i in range(len(ways))]
 
 
-def potential_energy(chain: Chain, q: Vector) -> Scalar:
-    """Gravity, zero where a mass lies at the world's origin, strain, and the joints' springs [J]."""
+def potential_energy(chain: Chain, q: Vector, passed: Passed | None = None) -> Scalar:
+    """Gravity, zero where a mass lies at the world's origin, strain, and the joints' springs [J].
+
+    `passed` is what `outward` gives at q, at whatever rates, where it is known; so below.
+    """
     shares = [taken(q, own) for own in chain.own]
     V: Scalar = sum(body.potential(share[0], share[1:]) for body, share in zip(chain.bodies, shares, strict=True))
-    return V - dot(chain.gravity, first_moment(chain, q))
+    return V - dot(chain.gravity, first_moment(chain, q, passed))
 
 
-def first_moment(chain: Chain, q: Vector) -> Vector:
+def first_moment(chain: Chain, q: Vector, passed: Passed | None = None) -> Vector:
     """Sum of the masses times their places in the world, which is the frame of a base that is not free (3,) [kg m]."""
-    bodies, ways = outward(chain, q, [0.0] * chain.size)
+    bodies, ways = passed or outward(chain, q, [0.0] * chain.size)
     found: Vector = [0.0] * 3
     for here, frame in zip(bodies, placed(ways, base_frame(chain, q)), strict=True):
         m, S = here.M[0][0], [here.M[1][5], here.M[2][3], here.M[0][4]]
@@ -501,10 +508,12 @@ def first_moment(chain: Chain, q: Vector) -> Vector:
     return found
 
 
-def kinetic_energy(chain: Chain, q: Vector, qd: Vector, w: Iterable[Scalar] = (0.0,) * 3) -> Scalar:
+def kinetic_energy(
+    chain: Chain, q: Vector, qd: Vector, w: Iterable[Scalar] = (0.0,) * 3, passed: Passed | None = None
+) -> Scalar:
     """Sum of 1/2 y' M y over the bodies, rotors and motors [J]; a base that is moved turns with w."""
     w = tuple(w)
-    bodies, ways = outward(chain, q, qd, w=w)
+    bodies, ways = passed or outward(chain, q, qd, w=w)
     T: Scalar = 0.0
     for here, own, twist in zip(bodies, chain.own, twists(chain, qd, bodies, ways, w), strict=True):
         y = twist + taken(qd, own)

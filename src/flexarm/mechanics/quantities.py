@@ -68,9 +68,14 @@ def inverse_dynamics(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector
 
 def energy(chain: Chain, q: Vector, qd: Vector, s: Vector) -> Vector:
     """Kinetic and potential energy; the latter with what the states of drives hold."""
+    return _energy(chain, q, qd, s, dy.outward(chain, q, qd))
+
+
+def _energy(chain: Chain, q: Vector, qd: Vector, s: Vector, passed: dy.Passed) -> Vector:
+    potential = dy.potential_energy(chain, q, passed)
     return [
-        dy.kinetic_energy(chain, q, qd),
-        dy.potential_energy(chain, q) + elements_potential(chain, q) + stored(chain, q, s),
+        dy.kinetic_energy(chain, q, qd, passed=passed),
+        potential + elements_potential(chain, q) + stored(chain, q, s),
     ]
 
 
@@ -217,9 +222,10 @@ def _guarded(chain: Chain, q: Vector, rates: Vector) -> Vector:
 def observed(chain: Chain, q: Vector, qd: Vector, s: Vector) -> Vector:
     """What a result is made from beside the state: tip position, kinetic and potential energy, each link's deflections,
     and the rate B' qd at which each input works."""
-    place = dy.frames(chain, q)[-1].p
+    passed = dy.outward(chain, q, qd)
+    place = dy.placed(passed[1], dy.base_frame(chain, q))[-1].p
     rates = product(transposed(dy.input_matrix(chain)), qd)
-    return [*place, *energy(chain, q, qd, s), *(x for row in deflections(chain, q) for x in row), *rates]
+    return [*place, *_energy(chain, q, qd, s, passed), *(x for row in deflections(chain, q) for x in row), *rates]
 
 
 def restoring_force(chain: Chain, q: Vector) -> Vector:

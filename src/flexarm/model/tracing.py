@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, TypeVar, final
 
 import numpy as np
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from flexarm.mechanics.parameters import Parameter
 
 Array = np.ndarray
-
+T = TypeVar("T")
 
 STATE = ("q", "qd")
 MOVED = ("q", "qd", "s", "u", "w")
@@ -155,6 +155,7 @@ class Shared:
         self.kernels: dict[str, Kernel] = {}
         self.groups: dict[tuple[str, ...], Group] = {}
         self.functions: dict[str, Any] = {}
+        self.facts: dict[Callable[[Arm], Any], Any] = {}
         self.chain: Once[tuple[Chain, Any]] = Once(lambda: _chain(arm, varied.parameters))
         names = "\n".join(parameter.name for parameter in varied.parameters)
         self.fingerprint = Once(lambda: f"{fingerprint(arm)}\n{names}" if names else fingerprint(arm))
@@ -371,6 +372,13 @@ class Traced:
     def derived(self, key: str, trace: Callable[[], Any]) -> Any:
         """A function that follows from the model with its parameters put in, traced when first asked for and kept."""
         return _kept(self._derived if self._shared.varied else self._shared.functions, key, trace)
+
+    def of_arm(self, make: Callable[[Arm], T]) -> T:
+        """What follows from the arm alone, `make(arm)`: found once, for all models of it."""
+        facts = self._shared.facts
+        if make not in facts:
+            facts.setdefault(make, make(self.arm))
+        return facts[make]  # type: ignore[no-any-return]
 
     def kernel(self, name: str) -> Kernel | At:
         """The compiled form of a quantity: its arguments laid end to end in, its value out, the last axis fastest.

@@ -24,11 +24,13 @@ Address = int
 
 @dataclass(frozen=True)
 class Source:
-    """What to compile: IR of one module or of several with `BORDER` between them, and numbers kept beside the code."""
+    """What to compile: IR of one module or of several with `BORDER` between them, numbers kept beside the code, and how
+    hard LLVM's code generator is to try."""
 
     ir: str
     facts: dict[str, int] = field(default_factory=dict)
     name: str = "machine code"
+    effort: int = 2
 
 
 @final
@@ -70,7 +72,7 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
     with progress.said("tracing"):
         source = build()
         with progress.said(f"compiling {source.name}"):
-            machine_code = _compile(source.ir)
+            machine_code = _compile(source.ir, source.effort)
     write(name, json.dumps(source.facts).encode() + b"\n" + machine_code)
     return _load(machine_code, symbols, source.facts, was_cached=False)
 
@@ -118,7 +120,7 @@ def sources_digest(folder: Path) -> str:
 
 
 @cache
-def target_machine() -> Any:
+def target_machine(effort: int = 2) -> Any:
     """Of this processor, for compiling."""
     import llvmlite.binding as llvm
 
@@ -126,18 +128,18 @@ def target_machine() -> Any:
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True
+        cpu=llvm.get_host_cpu_name(), features=features, opt=effort, jit=True
     )
 
 
-def _compile(ir: str) -> bytes:
+def _compile(ir: str, effort: int = 2) -> bytes:
     """Object files, one a module, each behind its length in 8 bytes.
 
     No passes beside those of the code generator: they cost as much again and gain a twentieth.
     """
     import llvmlite.binding as llvm
 
-    machine = target_machine()
+    machine = target_machine(effort)
     objects = [machine.emit_object(llvm.parse_assembly(module)) for module in ir.split(BORDER)]
     return b"".join(len(each).to_bytes(8, "little") + each for each in objects)
 
@@ -171,6 +173,10 @@ def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], 
 # -- kernels -----------------------------------------------------------------------------------------------------------
 
 Check = Callable[[Callable[[np.ndarray], np.ndarray]], None]
+
+EFFORT = 1
+"""With which code for one state is made: that takes a tenth less time than with 2, and the code as long, within a
+percent. Code for eight states would be slower by up to 4 percent."""
 
 ENTRIES = ("evaluate", "batch")
 FACTS = ("n_in", "n_out", "multiplications", "additions")
@@ -269,4 +275,4 @@ def _source(function: Any, lanes: int) -> Source:
     multiplications, additions = operations(function)
     facts = dict(zip(FACTS, (n_in, n_out, multiplications, additions), strict=True))
     text = llvm.ir(instructions(function), lanes) + "\n" + batch(n_in, n_out, lanes)
-    return Source(text, facts, function.name())
+    return Source(text, facts, function.name(), EFFORT if lanes == 1 else 2)

@@ -55,19 +55,21 @@ class Placed:
     def __init__(self, record: Any):
         kinds = {f.name: f.type for f in fields(record)}
         words = np.zeros(len(kinds), dtype=np.int64)
+        floats = words.view(np.float64)
         object.__setattr__(self, "_kinds", kinds)
         object.__setattr__(self, "_places", {name: i for i, name in enumerate(kinds)})
         object.__setattr__(self, "_words", words)
-        object.__setattr__(self, "_floats", words.view(np.float64))
+        object.__setattr__(self, "_floats", floats)
         object.__setattr__(self, "_held", record)
         object.__setattr__(self, "address", words.ctypes.data)
-        for name in kinds:
+        for i, (name, kind) in enumerate(kinds.items()):
             value = getattr(record, name)
-            if isinstance(value, np.ndarray):
-                value = value.ctypes.data
-            elif isinstance(value, Placed):
-                value = value.address
-            setattr(self, name, value)
+            if kind is float:
+                floats[i] = value
+            elif isinstance(value, np.ndarray):
+                words[i] = value.ctypes.data
+            else:
+                words[i] = value.address if isinstance(value, Placed) else value
 
     def __getattr__(self, name: str) -> Any:
         kind = self._kinds[name]

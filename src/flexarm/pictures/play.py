@@ -11,7 +11,7 @@ from flexarm.checks import Fault, checked_flag, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
-from flexarm.description.load import bundled, load, read_toml
+from flexarm.description.load import SUFFIXES, bundled, load, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.files import checked_path
 from flexarm.model import Model
@@ -111,11 +111,12 @@ def _found(name: str) -> Arm | Scenario:
         return load(name)
     if name in bundled_scenarios():
         return load_scenario(name)
-    if Path(name).suffix.lower() == ".urdf":
+    if name.lower().endswith(SUFFIXES):
         return load(name)
     if Path(name).suffix != ".toml":
         known = ", ".join(dict.fromkeys((*bundled(), *bundled_scenarios())))
-        raise DescriptionError(f"play: no arm or scenario {shown(name)}; bundled are {known}; or give a .toml file")
+        files = "give a .toml or a .urdf file"
+        raise DescriptionError(f"play: no arm or scenario {shown(name)}; bundled are {known}; or {files}")
     return load(name) if "links" in read_toml(Path(name), name) else load_scenario(name)
 
 

@@ -11,9 +11,12 @@ This file is the whole of it: `flexarm benchmark-set score` calls it, and `flexa
 """
 
 import csv
+import io
 import math
+import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -32,6 +35,10 @@ OTHER_UNITS = {"rad": {"deg": 180.0 / math.pi}, "m": {"mm": 1e3, "cm": 1e2}}
 """What else numbers may be in, with how many of it make one."""
 
 QUATERNION = tuple(f"base.{each}" for each in ("qw", "qx", "qy", "qz"))
+
+
+NUMBER = re.compile(r"[\s!-^`-~]*", re.ASCII)
+"""Of what a number may consist: Python reads 1_0 as ten, and digits of other scripts, which nobody has meant."""
 
 
 class Wrong(ValueError):
@@ -92,10 +99,11 @@ class Column:
 def read(path: str | PathLike[str]) -> Table:
     """A CSV file of numbers over time. Raises `Wrong`."""
     try:
-        if Path(path).stat().st_size > MOST_BYTES:
+        with open(path, "rb") as file:
+            raw = file.read(MOST_BYTES + 1)  # of what has no size too
+        if len(raw) > MOST_BYTES:
             raise Wrong(f"is larger than {MOST_BYTES // 1024**2} MiB; one row for each time of the problem is enough")
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            return _table(csv.reader(file))
+        return _table(csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline="")))
     except (OSError, csv.Error) as error:
         raise Wrong(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except UnicodeDecodeError:
@@ -106,11 +114,13 @@ def _table(lines: Iterator[list[str]]) -> Table:
     heads = [head.strip() for head in next(lines, [])]
     if not any(heads):
         raise Wrong(f"is empty; its first line must name the columns, beginning with {TIME!r} or not")
+    if len(heads) == 1 and any(mark in heads[0] for mark in ";\t"):
+        raise Wrong(f"has the one column {_short(heads[0])}; what separates columns is a comma")
     named = [_head(head) for head in heads]
     names = [name for name, _ in named]
-    for name in names:
-        if names.count(name) > 1:
-            raise Wrong(f"has the column {_short(name)} {names.count(name)} times")
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise Wrong(f"has the column {_short(name)} {count} times")
     rows = [_row(number, heads, cells) for number, cells in enumerate(lines, 2) if cells]
     if "time" not in names:
         raise Wrong(f"has no column {TIME!r}; it has {_listed(heads)}")
@@ -145,7 +155,7 @@ def _row(number: int, heads: Sequence[str], cells: list[str]) -> tuple[float, ..
     found = []
     for head, cell in zip(heads, cells, strict=True):
         try:
-            value = float(cell)
+            value = float(cell if NUMBER.fullmatch(cell) else "no")
         except ValueError:
             raise Wrong(f"row {number}, column {_short(head)}: {_short(cell)} is not a number") from None
         if not math.isfinite(value):
@@ -246,19 +256,24 @@ def main(words: Sequence[str]) -> int:
         with open(folder / "converged.toml", "rb") as file:
             uncertainty = {name: float(each["uncertainty"]) for name, each in tomllib.load(file)["columns"].items()}
         converged = read(folder / "trajectory.csv")
-    except (OSError, Wrong) as error:
-        print(f"{folder}: is no problem's folder: {error}", file=sys.stderr)
+    except (OSError, ValueError, KeyError) as error:
+        print(_printable(f"{folder}: is no problem's folder: {error}"), file=sys.stderr)
         return 2
     try:
         columns = score(converged, uncertainty, path)
     except Wrong as error:
-        print(f"{fspath(path)}: {error}", file=sys.stderr)
+        print(_printable(f"{fspath(path)}: {error}"), file=sys.stderr)
         return 2
     print(f"{'column':<16}{'largest error':>15}{'rms error':>12}{'of its size':>13}{'uncertainty':>13}")
     for each in columns:
         head = f"{each.name} [{each.unit}]" if each.unit else each.name
         print(f"{head:<16}{each.error:>15.3g}{each.rms:>12.3g}{each.relative:>13.3g}{each.uncertainty:>13.3g}")
     return 0
+
+
+def _printable(text: str) -> str:
+    """In one line, with nothing in it that a terminal obeys."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 if __name__ == "__main__":

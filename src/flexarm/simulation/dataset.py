@@ -9,8 +9,9 @@ import numpy as np
 from flexarm import escape
 from flexarm.attitude import local
 from flexarm.checks import Fault, checked_names, shown
-from flexarm.description.arm import Beam, Telescope
+from flexarm.description.arm import Beam
 from flexarm.model import Model
+from flexarm.simulation.common import Common, Data
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.momenta import acting, quaternion_drift
 from flexarm.simulation.momenta import kept as kept_momenta
@@ -102,10 +103,12 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
 
     Shapes that were found for a beam at rest describe a sliding one while this is small. 0 without telescopes.
     """
-    ratio, layout, q = 0.0, model.arm.layout, local(model.arm, q)
-    for i in model.arm.joints:
-        link = model.arm.links[layout[i].link]
-        if isinstance(link.joint, Telescope) and isinstance(link.body, Beam):
+    ratio = 0.0
+    if not (sliding := model.of_arm(Common).sliding):
+        return ratio
+    q = local(model.arm, q)
+    for i, link in sliding:
+        if isinstance(link.body, Beam):
             EI, own = link.body.stiffness, link.name
             bending = [
                 model.number(f"{own}.EI.{d}", model.number(f"{own}.EI", EI[d]))
@@ -182,7 +185,7 @@ def supplied(model: Model, drive: Input, layout: Layout, x: Array, u: Array, w: 
     Inputs of motors are more than forces. Where a motion is prescribed u are forces, and motors are away.
     """
     forces = np.einsum("ti,ti->t", u, rates)
-    if model.arm.plain:
+    if model.of_arm(Common).plain:
         return forces
     if drive.quantity == "state_rate":
         return _supplied(model, layout, x, u, w)
@@ -287,17 +290,15 @@ def bent_far(model: Model, result: "Dataset", x: Array) -> str:
 
     Shapes of small deflections then describe no beam; nothing else in a result says so, as the energy is theirs.
     """
-    if "deflection" not in result:
+    common = model.of_arm(Common)
+    if "deflection" not in result.variables or not common.bending:
         return ""
-    arm = model.arm
-    q = local(arm, x[:, : model.nq])
-    outside = {arm.layout[i].link: i for i in arm.joints if isinstance(arm.links[arm.layout[i].link].joint, Telescope)}
-    for i, link in enumerate(arm.links):
-        if link.body.pieces or not any(link.body.counts.values()):
-            continue
-        away = np.linalg.norm(result.deflection.values[:, i, 1:], axis=-1)
+    q = local(model.arm, x[:, : model.nq])
+    outside = {link.name: i for i, link in common.sliding}
+    for k, link in common.bending:
+        away = np.linalg.norm(result.variables["deflection"].values[:, k, 1:], axis=-1)
         whole = model.number(f"{link.name}.length", link.body.length)
-        length = q[:, outside[i]] if i in outside else np.full(len(away), whole)
+        length = q[:, outside[link.name]] if link.name in outside else np.full(len(away), whole)
         far = away > FAR * length
         if far.any():
             first = int(np.argmax(far))
@@ -319,25 +320,23 @@ def dataset(
     outside: Outside,
 ) -> "Dataset":
     """The result of a run: states x (times, layout.size) at times t, and what follows from them."""
-    import xarray as xr
-
-    arm, kept = model.arm, kept_of(keep, reference, layout.own, layout.exogenous, model.arm.free)
+    arm, common = model.arm, model.of_arm(Common)
+    kept = kept_of(keep, reference, layout.own, layout.exogenous, arm.free)
     found, audit = variables(model, drive, reference, layout, t, x, kept, outside)
-    data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
-    coords = coordinates(model, t, kept)
+    data: Data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
     if drive.records:
         sizes = np.cumsum([len(each.signals) for each in drive.records])
         w = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
         columns = np.split(drive.recorded(t, layout.parts(x, w)), sizes[:-1], axis=1)
         for each, seen in zip(drive.records, columns, strict=True):
-            over = f"{each.name}_signal"
-            data[each.name] = (("time", over), seen, {"units": each.unit})
-            coords[over] = list(each.signals)
+            data[each.name] = (("time", f"{each.name}_signal"), seen, {"units": each.unit})
+    signals = {f"{each.name}_signal": list(each.signals) for each in drive.records}
+    result = common.dataset(data, (kept, signals), t, lambda: coordinates(model, t, kept) | signals)
     attributes = {
         "title": f"{arm.name}: simulated motion",
-        "arm": arm.canonical(),
+        "arm": common.canonical,
         "input_description": drive.described(),
-        "rotor_convention": ", ".join(sorted({getattr(link.joint, "rotor", "relative") for link in arm.links})),
+        "rotor_convention": common.rotors,
         **audit,
         "group_velocity_ratio": group_velocity_ratio(model, x[:, layout.q], x[:, layout.qd]),
         "flexarm_version": __version__,
@@ -350,13 +349,14 @@ def dataset(
         attributes["recorded"] = " ".join(each.name for each in drive.records)
     if keep is not None:
         attributes["kept"] = " ".join(kept)
-    attributes = {key: escape.attribute(x) if isinstance(x, str) else x for key, x in attributes.items()}
-    return xr.Dataset(data, coords=coords, attrs=attributes)
+    result.attrs = {key: escape.attribute(x) if isinstance(x, str) else x for key, x in attributes.items()}
+    return result
 
 
 def faulty(result: "Dataset") -> str:
     """What in a result is no finite number, and when first; "" if all is."""
-    for name, values in result.data_vars.items():
+    for name in result.data_vars:
+        values = result.variables[name]
         bad = ~np.isfinite(values.values)
         if bad.any():
             first = tuple(np.argwhere(bad)[0])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
+from flexarm.simulation.common import Common
 from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed, supplied
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs
 from flexarm.simulation.momenta import acting, quaternion_drift
@@ -72,7 +73,7 @@ def dataset(
     others = f", and {len(described) - 1} others" if len(described) > 1 else ""
     about = {
         "title": f"{arm.name}: {len(runs)} simulated motions",
-        "arm": arm.canonical(),
+        "arm": model.of_arm(Common).canonical,
         "input_description": described[0] + others,
         "flexarm_version": __version__,
         **attributes,
@@ -179,7 +180,7 @@ def _acting(runs: Runs, group: Group, i: Any, t: Array) -> Array:
 
 def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None, rates: Array) -> Array:
     """Power of the inputs and of what comes from outside (G, times)."""
-    if runs.model.arm.plain:
+    if runs.model.of_arm(Common).plain:
         return np.einsum("rti,rti->rt", u, rates)  # type: ignore[no-any-return]
     acting = np.empty((*x.shape[:2], 0)) if w is None else w
     return np.array(

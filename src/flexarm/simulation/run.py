@@ -256,8 +256,8 @@ def _initial(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) 
 
 def _check_size(samples: int, columns: int) -> None:
     """Refuse a result that does not fit into memory, before any of it is there."""
-    needed, there = 8.0 * samples * columns, max(memory.room(), SMALL)
-    if needed > there:
+    needed = 8.0 * samples * columns
+    if needed > SMALL and needed > (there := max(memory.room(), SMALL)):
         free = f"{there / 1e9:.3g} GB are free"
         size = f"a result of {samples:.4g} samples takes {needed / 1e9:.3g} GB and {free}"
         advice = f"ask for fewer samples ({int(there / (8 * columns) / 2)} take half of that), or run in parts"

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from flexarm import checks
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number, shown
-from flexarm.description.load import catalogued, located, printable, read_toml
+from flexarm.description.load import SUFFIXES, catalogued, located, printable, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.studies.conduct import Progress, conduct
@@ -122,7 +122,7 @@ def load_study(name_or_path: str | PathLike[str]) -> Study:
     if (
         folder is not None
         and isinstance(scenario, dict)
-        and str(scenario.get("arm", "")).lower().endswith((".toml", ".urdf"))
+        and str(scenario.get("arm", "")).lower().endswith((".toml", *SUFFIXES))
     ):
         scenario["arm"] = str(folder / scenario["arm"])
     try:

@@ -41,6 +41,8 @@ class Language:
         (array, indices from 0, shape) -> one of its entries; no indices mean that it is one number.
     others : dict
         Texts of nan and inf, where the language shall have them.
+    truth : str
+        Template of the condition that a number is 1 and not 0, where numbers are no conditions.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Language:
     input: Callable[[str, int], str]
     output: Callable[[str, tuple[int, ...], tuple[int, ...]], str]
     others: Mapping[str, str] = field(default_factory=dict)
+    truth: str = ""
 
 
 class Strength(IntEnum):
@@ -94,6 +97,13 @@ def numeric(term: Term, language: Language) -> Term:
     return Term(language.number.format(term.text)) if term.strength == Strength.TRUTH else term
 
 
+def condition(term: Term, language: Language) -> Term:
+    """The same, a number as a condition."""
+    if term.strength == Strength.TRUTH or not language.truth:
+        return term
+    return Term(language.truth.format(term.inner), Strength.TRUTH)
+
+
 def operation(op: int | str, operands: list[Term], language: Language) -> Term:
     """One operation.
 
@@ -135,6 +145,7 @@ def _call(op: int, operands: list[Term], language: Language) -> Term:
         raise FlexarmError(f"{language.name}: no way to write the CasADi operation {names[op]}")
     template = language.templates[op]
     conditions = len(operands) if op in LOGICAL else 1 if op == ca.OP_IF_ELSE_ZERO else 0
-    terms = [*operands[:conditions], *(numeric(operand, language) for operand in operands[conditions:])]
+    terms = [condition(operand, language) for operand in operands[:conditions]]
+    terms += [numeric(operand, language) for operand in operands[conditions:]]
     text = template.format(*(term.text if "(" in template else term.inner for term in terms))
     return Term(text, Strength.TRUTH if op in (*LOGICAL, *COMPARISONS) else Strength.ATOM)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from flexarm.description.free import POSE, TWIST
 from flexarm.exports.fmu.system import Signal, System, depends
 from flexarm.exports.programs import measured, parameters
 from flexarm.model import Model, Sensor, linear
+from flexarm.model.attitudes import unit_pose
 from flexarm.sensors import Encoder, Tachometer, TipPosition, outputs
 
 if TYPE_CHECKING:
@@ -31,6 +32,14 @@ def usual_sensors(model: Model) -> list[Sensor]:
     angles = [Encoder(coordinate=name) for name in (*pose, *moving)]
     rates = [Tachometer(coordinate=name) for name in (*twist, *moving)]
     return [*angles, *rates, TipPosition()]
+
+
+def start(model: Model, where: str, q0: Any, qd0: Any, s0: Any) -> Array:
+    """A state (q, qd, s) from what is given of it, else the arm at rest."""
+    usual = {"q": model.arm.rest, "qd": np.zeros(model.nv), "s": np.zeros(len(model.states))}
+    given = {"q": q0, "qd": qd0, "s": s0}
+    at = {a: np.asarray(x, float) if given[a] is None else model.single(where, a, given[a]) for a, x in usual.items()}
+    return np.concatenate([unit_pose("q0", at["q"], model.arm), at["qd"], at["s"]])
 
 
 def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, tolerance: float) -> System:
@@ -73,8 +82,10 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
     directions = {f"v{name}": ca.SX.sym(f"v{name}", size) for name, size in sizes.items() if size}
     known = ca.vertcat(*symbols.values())
     slopes = ca.jtimes(both, known, ca.vertcat(*directions.values()))
+    weights = ca.SX.sym("weights", both.numel())
+    adjoints = ca.jtimes(both, known, weights, True)
     given = parameters(model)
-    order = ("x", "u", "vx", "vu", "vp", "p")
+    order = ("x", "u", "vx", "vu", "vp", "weights", "p")
     entries = {
         name: tuple(each.name for each in signals) for name, signals in {"x": states, "u": inputs}.items() if signals
     }
@@ -88,6 +99,7 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
         program("rates", "Rates of the states.", symbols, rates),
         program("outputs", "What is measured.", symbols, y),
         program("slopes", "Derivatives of rates and outputs along a direction.", {**symbols, **directions}, slopes),
+        program("adjoints", "Slope of a weighted sum of rates and outputs.", {**symbols, "weights": weights}, adjoints),
     )
     return System(
         arm.name,
@@ -119,8 +131,9 @@ def _traced(model: Model, sensors: Sequence[Sensor], symbols: "dict[str, ca.SX]"
     return value(model.function("state_rate"))[: x.numel()], value(measured(model, sensors).program.function)
 
 
-def usual_step(model: Model, q: Array, qd: Array, s: Array) -> float:
+def usual_step(model: Model, start: Array) -> float:
     """A step for fixed steps from this state [s]: 1, 2 or 5 times a power of ten."""
+    q, qd, s = np.split(start, np.cumsum([model.nq, model.nv]))
     A, _ = linear.slopes(model, q, qd, np.zeros(len(model.inputs)), s=s)
     fastest = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if np.isfinite(A).all() else 0.0
     longest = min(LONGEST, SHARE / fastest) if fastest else LONGEST

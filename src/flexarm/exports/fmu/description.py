@@ -78,7 +78,7 @@ def _interfaces(root: Element, system: System, three: bool, identifier: str, sou
     common = {"modelIdentifier": identifier, "canBeInstantiatedOnlyOncePerProcess": "false"}
     if three:
         common |= {"canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}
-        common |= {"providesDirectionalDerivatives": slopes, "providesAdjointDerivatives": "false"}
+        common |= {"providesDirectionalDerivatives": slopes, "providesAdjointDerivatives": slopes}
     else:
         common |= {"canGetAndSetFMUstate": "true", "canSerializeFMUstate": "true"}
         common |= {"providesDirectionalDerivative": slopes, "canNotUseMemoryManagementFunctions": "true"}

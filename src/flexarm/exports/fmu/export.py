@@ -9,8 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast, final
 
-import numpy as np
-
 from flexarm import escape, progress
 from flexarm.checks import (
     NOT_NEGATIVE,
@@ -30,10 +28,7 @@ from flexarm.exports.fmu.sources import compiled, identifier, sources
 from flexarm.exports.fmu.system import System
 from flexarm.files import check_writable, write_whole
 from flexarm.model import Model, Sensor
-from flexarm.model.attitudes import unit_pose
 from flexarm.simulation.sampled import Sampled
-
-Array = np.ndarray
 
 VERSIONS = ("2.0", "3.0")
 
@@ -142,20 +137,14 @@ def export_fmu(
         if step is not None:
             step = checked_number(step, "s", POSITIVE, "step")
         tolerance = checked_number(tolerance, "", NOT_NEGATIVE, "tolerance")
-    given = {"q": q0, "qd": qd0, "s": s0}
-    usual = {"q": model.arm.rest, "qd": np.zeros(model.nv), "s": np.zeros(len(model.states))}
-    at = {name: np.asarray(usual[name], float) for name in usual}
-    for name, x in given.items():
-        if x is not None:
-            at[name] = model.single("export_fmu", name, x)
-    at["q"] = unit_pose("q0", at["q"], model.arm)
+    at = arm.start(model, "export_fmu", q0, qd0, s0)
     seen = arm.usual_sensors(model) if sensors is None else sensors
     model.output_names(seen)
     check_writable(path)
     if step is None:
-        step = arm.usual_step(model, at["q"], at["qd"], at["s"])
+        step = arm.usual_step(model, at)
     with progress.said("tracing an FMU"):
-        system = arm.system(model, seen, np.concatenate([at["q"], at["qd"], at["s"]]), step, tolerance)
+        system = arm.system(model, seen, at, step, tolerance)
     return write(system, path, version, binary)
 
 
@@ -225,7 +214,7 @@ def write(system: System, path: str | PathLike[str], version: Version, binary: b
         name: tuple(each.name for each in getattr(system, name))
         for name in ("states", "inputs", "parameters", "outputs")
     }
-    target = write_whole(path, _zipped(parts))
+    target = write_whole(path, zipped(parts))
     where = place.split("/")[1] if found is not None else None
     why = f": no C compiler is found ({choices(*build.COMPILERS)})" if binary is None and found is None else ""
     return Fmu(target, version, **names, step=system.step, platform=where, why=why)
@@ -237,7 +226,7 @@ def _token(*texts: str) -> str:
     return f"{{{'-'.join(digest[i:j] for i, j in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))}}}"
 
 
-def _zipped(parts: Mapping[str, bytes]) -> bytes:
+def zipped(parts: Mapping[str, bytes]) -> bytes:
     """An archive whose bytes depend on the contents alone."""
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:

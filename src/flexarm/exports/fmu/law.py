@@ -3,9 +3,8 @@
 import numpy as np
 
 from flexarm.checks import Fault, checked_instance, refused
-from flexarm.closed_forms.formats.program import Program
-from flexarm.exports.fmu.system import Signal, System, depends
-from flexarm.exports.needs import needed, of_needed, silent
+from flexarm.exports.fmu.system import Signal, System
+from flexarm.exports.needs import needed, of_needed, program, silent
 from flexarm.model import Model
 from flexarm.sensors import Encoder, Tachometer
 from flexarm.simulation.sampled import Sampled
@@ -16,8 +15,6 @@ def system(loop: Sampled, model: Model) -> System:
 
     Raises `DescriptionError` where the law is a Python function, or measures accelerations.
     """
-    import casadi as ca
-
     with refused("export_law_fmu"):
         checked_instance(loop, Sampled, "loop")
         found = loop.feedback(model)
@@ -30,12 +27,6 @@ def system(loop: Sampled, model: Model) -> System:
     signals = _signals(model)
     inputs = tuple(signals[i] for i in needed(whole))
     reduced = of_needed(whole)
-    t, measured, z = reduced.sx_in()
-    u, following = reduced(t, measured, z)
-    results = {"y": u} | ({"following": following} if law.memory else {})
-    arguments = {"t": t} | ({"u": measured} if inputs else {}) | ({"z": z} if law.memory else {})
-    columns = [ca.densify(each) for each in ca.cse([*results.values()])]
-    function = ca.Function("law", list(arguments.values()), columns, list(arguments), list(results))
     units = zip(model.inputs, arm.input_units, strict=True)
     outputs = tuple(Signal(f"u.{name}", unit, "input of the arm") for name, unit in units)
     return System(
@@ -45,17 +36,9 @@ def system(loop: Sampled, model: Model) -> System:
         inputs,
         (),
         outputs,
-        (
-            Program(
-                "law",
-                "The law at a sample.",
-                function,
-                (),
-                {"u": tuple(each.name for each in inputs)} if inputs else {},
-            ),
-        ),
+        (program(reduced, "law", "The law at a sample.", [each.name for each in inputs], model.inputs),),
         np.zeros((0, len(inputs)), dtype=bool),
-        depends(u, measured),
+        np.array(reduced.jac_sparsity(0, 1), dtype=bool),
         found.period,
         memory=tuple(law.memory),
         period=found.period,

@@ -1,10 +1,12 @@
 """The C of an FMU: the system's programs, what core.h must know of it, and the files that every FMU has."""
 
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from string import Template
 
 from flexarm.closed_forms.formats.c import C
+from flexarm.closed_forms.formats.program import Program
 from flexarm.exports.fmu.description import Version
 from flexarm.exports.fmu.system import System
 from flexarm.exports.source import c_sources
@@ -19,7 +21,8 @@ CALLS = {
     "rates": ("x u p", "dx"),
     "outputs": ("x u p", "y"),
     "slopes": ("x u vx vu vp p", "slope"),
-    "law": ("t u z p", "y following"),
+    "adjoints": ("x u weights p", "adjoint"),
+    "law": ("t y z p", "u z_next"),
 }
 """Arguments of the programs as core.h has them, in this order; those without numbers are left out of the programs."""
 
@@ -50,8 +53,9 @@ def identifier(name: str) -> str:
 
 def sources(system: System, version: Version, name: str, token: str) -> dict[str, str]:
     """Texts by the names of the files; those to be compiled are NAME.c and the first of `OWN`."""
-    texts = c_sources(name, system.programs, title=system.name)
-    texts["model.h"] = _model(system, name, token)
+    programs = [each for each in system.programs if version == "3.0" or each.name != "adjoints"]  # 2.0 has none
+    texts = c_sources(name, programs, title=system.name)
+    texts["model.h"] = _model(system, programs, name, token)
     home = files("flexarm.exports.fmu") / "c"
     return texts | {file: (home / file).read_text(encoding="utf-8") for file in OWN[version]}
 
@@ -61,8 +65,8 @@ def compiled(version: Version, name: str) -> tuple[str, str]:
     return OWN[version][0], f"{name}.c"
 
 
-def _model(system: System, name: str, token: str) -> str:
-    there = {program.name: program for program in system.programs}
+def _model(system: System, programs: Sequence[Program], name: str, token: str) -> str:
+    there = {program.name: program for program in programs}
     calls = [] if "rates" in there else ["#define MODEL_RATES(x, u, p, dx) (void)0"]
     for kind in there:
         arguments, results = (text.split() for text in CALLS[kind])

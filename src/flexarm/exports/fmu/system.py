@@ -40,8 +40,8 @@ class System:
     name, title : str
     states, inputs, parameters, outputs : tuple of Signal
     programs : tuple of Program
-        "rates", "outputs" and "slopes", the derivatives of both along (vx, vu, vp); or "law". Inputs of no numbers are
-        left out.
+        "rates", "outputs", "slopes", the derivatives of both along (vx, vu, vp), and "adjoints", those of their
+        weighted sum to x, u and p; or "law". Inputs of no numbers are left out.
     rates_on, outputs_on : (nx, nx + nu + np) and (ny, nx + nu + np) arrays of bool
         Whether a rate, an output depends on a state, an input, a parameter.
     step : float
@@ -72,7 +72,7 @@ class System:
         seen = {"time", "step", "tolerance"}
         for signal in (*self.states, *self.inputs, *self.parameters, *self.outputs):
             if signal.name in seen:
-                raise DescriptionError(f"FMU: two variables are called {signal.name!r}; give the sensor another name")
+                raise DescriptionError(f"two variables are called {signal.name!r}; give the sensor another name")
             seen.add(signal.name)
 
 

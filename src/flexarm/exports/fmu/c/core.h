@@ -1,6 +1,7 @@
 /* What an FMU of either version is made of: variables by value reference, lazy evaluation, integration, saved states.
    model.h, which is written for each model, comes first: sizes, start values, the functions of the model.
    All that changes stands in an instance, so that any number of them may live at once. */
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #define ROOM(n) ((n) > 0 ? (n) : 1)
+#define MOST 9007199254740992.0 /* of steps or samples in one call: a double counts no further */
 
 /* Value references: they count the variables as modelDescription.xml lists them. */
 enum {
@@ -83,9 +85,15 @@ static double next_sample(const Instance *s)
     return s->now.start + s->now.samples * PERIOD;
 }
 
+/* How much before a sample a time counts as that sample: masters add up their steps, and late times are rounded. */
+static double early(double time)
+{
+    return 1e-4 * PERIOD + 4.0 * DBL_EPSILON * fabs(time);
+}
+
 static int is_due(const Instance *s)
 {
-    return s->now.time >= next_sample(s) - 1e-9 * PERIOD;
+    return s->now.time >= next_sample(s) - early(s->now.time);
 }
 
 /* The law at the sample that is due: what it gives, and the memory that follows. */
@@ -131,7 +139,7 @@ static int know_y(Instance *s)
     if (!s->known_y) {
 #ifdef PERIOD
         double z[ROOM(NZ)];
-        if (is_due(s)) law(s, s->y, z);
+        if (s->now.mode != CONTINUOUS && is_due(s)) law(s, s->y, z); /* whoever integrates sees it in the event */
         else memcpy(s->y, s->now.held, sizeof s->y);
 #else
         MODEL_OUTPUTS(s->now.x, s->now.u, s->now.p, s->y);
@@ -170,7 +178,7 @@ static int value(Instance *s, unsigned reference, double *found)
 static int give(Instance *s, unsigned reference, double given)
 {
     const int at = reference < (unsigned)END ? (int)reference : END, early = s->now.mode <= INITIALIZING;
-    if (!isfinite(given)) {
+    if (!isfinite(given) || s->now.mode == TERMINATED) {
         complain(s, "the variable with value reference %u cannot be %g", reference, given);
         return 0;
     }
@@ -221,12 +229,42 @@ static int along(Instance *s, const unsigned *unknowns, size_t many, const unsig
 #endif
 }
 
+#ifdef MODEL_ADJOINTS
+/* Derivatives of a weighted sum of unknowns (rates and outputs) to knowns (states, inputs, parameters). */
+static int adjoint(Instance *s, const unsigned *unknowns, size_t many, const unsigned *knowns, size_t few,
+                   const double *seed, double *found)
+{
+    double weights[NX + NY] = {0}, slope[NX + NU + NP];
+    for (size_t i = 0; i < many; i++) {
+        const int at = unknowns[i] < (unsigned)END ? (int)unknowns[i] : END;
+        if (at >= AT_DX && at < AT_U) weights[at - AT_DX] += seed[i];
+        else if (at >= AT_Y && at < END) weights[NX + at - AT_Y] += seed[i];
+        else {
+            complain(s, "no derivative of the variable with value reference %u", unknowns[i]);
+            return 0;
+        }
+    }
+    MODEL_ADJOINTS(s->now.x, s->now.u, weights, s->now.p, slope);
+    for (size_t i = 0; i < few; i++) {
+        const int at = knowns[i] < (unsigned)END ? (int)knowns[i] : END;
+        if (at >= AT_X && at < AT_DX) found[i] = slope[at - AT_X];
+        else if (at >= AT_U && at < AT_Y) found[i] = slope[NX + at - AT_U];
+        else {
+            complain(s, "no derivative to the variable with value reference %u", knowns[i]);
+            return 0;
+        }
+    }
+    return all_finite(found, (int)few);
+}
+#endif
+
 /* -- integration, with inputs that stand still --------------------------------------------------------------------- */
 
 /* The classical Runge-Kutta method. */
 static int fixed_steps(Instance *s, double duration)
 {
     const double count = fmax(1.0, ceil(duration / s->now.step * (1.0 - 1e-9))), h = duration / count;
+    if (!(count < MOST)) return 0;
     double k[4][ROOM(NX)], trial[ROOM(NX)], *x = s->now.x;
     const double *u = s->now.u, *p = s->now.p;
     for (double i = 0.0; i < count; i += 1.0) {
@@ -294,26 +332,54 @@ static int adaptive_steps(Instance *s, double duration)
     return 1;
 }
 
-/* To a later time; where that fails the instance stays where it was. */
+/* To a later time; where that fails the instance stays where it was. The time that is given counts, as a sum of many
+   steps of our own would drift away from it. */
 static int advance(Instance *s, double from, double duration)
 {
-    const double until = s->now.time + duration;
-    if (fabs(from - s->now.time) > 1e-6 * fmax(duration, 1e-6) || !(duration > 0.0)) {
+    const double until = from + duration, apart = 1e-6 * fmax(duration, 1e-6) + 4.0 * DBL_EPSILON * fabs(from);
+    if (!isfinite(until) || fabs(from - s->now.time) > apart || !(duration > 0.0)) {
         complain(s, "a step of %g s from %g s is wanted, at %g s", duration, from, s->now.time);
         return 0;
     }
 #ifdef PERIOD
-    while (next_sample(s) < until - 1e-9 * PERIOD) take_sample(s);
+    if (!(duration / PERIOD < MOST)) {
+        complain(s, "a step of %g s has too many samples", duration);
+        return 0;
+    }
+    while (next_sample(s) < until - early(until)) take_sample(s);
 #endif
     if (NX > 0) {
         const Saved before = s->now;
         if (!(s->now.tolerance > 0.0 ? adaptive_steps(s, duration) : fixed_steps(s, duration))) {
             s->now = before;
-            complain(s, "no step of %g s from %g s: rates that are not finite; a smaller `step` may help", duration, from);
+            complain(s, "no step of %g s from %g s by steps of %g s: rates that are not finite (a smaller `step` may help), "
+                     "or too many steps", duration, from, s->now.step);
             return 0;
         }
     }
     s->now.time = until;
+    forget(s);
+    return 1;
+}
+
+/* When samples begin, and where whoever integrates is. */
+static int set_start(Instance *s, double time)
+{
+    if (!isfinite(time)) {
+        complain(s, "the time cannot be %g s", time);
+        return 0;
+    }
+    s->now.time = s->now.start = time;
+    return 1;
+}
+
+static int set_time(Instance *s, double time)
+{
+    if (!isfinite(time)) {
+        complain(s, "the time cannot be %g s", time);
+        return 0;
+    }
+    s->now.time = time;
     forget(s);
     return 1;
 }

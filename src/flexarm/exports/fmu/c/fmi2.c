@@ -27,9 +27,9 @@ static int may(const Instance *s, const char *what, int allowed)
     return allowed;
 }
 
-static int is_set_up(const Instance *s)
+static int is_running(const Instance *s)
 {
-    return s && s->now.mode != INSTANTIATED;
+    return s && (s->now.mode == EVENT || s->now.mode == CONTINUOUS || s->now.mode == STEPPING);
 }
 
 const char *fmi2GetTypesPlatform(void)
@@ -72,8 +72,7 @@ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean toleranceDefined, fm
     Instance *s = c;
     (void)toleranceDefined, (void)tolerance, (void)stopTimeDefined, (void)stopTime;
     if (!may(s, "fmi2SetupExperiment", s && s->now.mode == INSTANTIATED)) return fmi2Error;
-    s->now.time = s->now.start = startTime;
-    return fmi2OK;
+    return status(set_start(s, startTime));
 }
 
 fmi2Status fmi2EnterInitializationMode(fmi2Component c)
@@ -95,7 +94,7 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c)
 fmi2Status fmi2Terminate(fmi2Component c)
 {
     Instance *s = c;
-    if (!may(s, "fmi2Terminate", is_set_up(s))) return fmi2Error;
+    if (!may(s, "fmi2Terminate", is_running(s))) return fmi2Error;
     s->now.mode = TERMINATED;
     return fmi2OK;
 }
@@ -197,7 +196,7 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
 fmi2Status fmi2EnterEventMode(fmi2Component c)
 {
     Instance *s = c;
-    if (!may(s, "fmi2EnterEventMode", s && s->exchange && is_set_up(s))) return fmi2Error;
+    if (!may(s, "fmi2EnterEventMode", s && s->exchange && is_running(s))) return fmi2Error;
     s->now.mode = EVENT;
     forget(s);
     return fmi2OK;
@@ -238,10 +237,7 @@ fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean nothingBefor
 fmi2Status fmi2SetTime(fmi2Component c, fmi2Real time)
 {
     Instance *s = c;
-    if (!may(s, "fmi2SetTime", s && s->exchange)) return fmi2Error;
-    s->now.time = time;
-    forget(s);
-    return fmi2OK;
+    return status(may(s, "fmi2SetTime", s && s->exchange && is_running(s)) && set_time(s, time));
 }
 
 fmi2Status fmi2SetContinuousStates(fmi2Component c, const fmi2Real x[], size_t nx)

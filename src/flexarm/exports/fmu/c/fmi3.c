@@ -27,9 +27,9 @@ static int may(const Instance *s, const char *what, int allowed)
     return allowed;
 }
 
-static int is_set_up(const Instance *s)
+static int is_running(const Instance *s)
 {
-    return s && s->now.mode != INSTANTIATED;
+    return s && (s->now.mode == EVENT || s->now.mode == CONTINUOUS || s->now.mode == STEPPING);
 }
 
 const char *fmi3GetVersion(void)
@@ -89,7 +89,7 @@ fmi3Status fmi3EnterInitializationMode(fmi3Instance c, fmi3Boolean toleranceDefi
     Instance *s = c;
     (void)toleranceDefined, (void)tolerance, (void)stopTimeDefined, (void)stopTime;
     if (!may(s, "fmi3EnterInitializationMode", s && s->now.mode == INSTANTIATED)) return fmi3Error;
-    s->now.time = s->now.start = startTime;
+    if (!set_start(s, startTime)) return fmi3Error;
     s->now.mode = INITIALIZING;
     forget(s);
     return fmi3OK;
@@ -106,7 +106,7 @@ fmi3Status fmi3ExitInitializationMode(fmi3Instance c)
 fmi3Status fmi3EnterEventMode(fmi3Instance c)
 {
     Instance *s = c;
-    if (!may(s, "fmi3EnterEventMode", s && s->exchange && is_set_up(s))) return fmi3Error;
+    if (!may(s, "fmi3EnterEventMode", s && s->exchange && is_running(s))) return fmi3Error;
     s->now.mode = EVENT;
     forget(s);
     return fmi3OK;
@@ -115,7 +115,7 @@ fmi3Status fmi3EnterEventMode(fmi3Instance c)
 fmi3Status fmi3Terminate(fmi3Instance c)
 {
     Instance *s = c;
-    if (!may(s, "fmi3Terminate", is_set_up(s))) return fmi3Error;
+    if (!may(s, "fmi3Terminate", is_running(s))) return fmi3Error;
     s->now.mode = TERMINATED;
     return fmi3OK;
 }
@@ -272,8 +272,13 @@ fmi3Status fmi3GetAdjointDerivative(fmi3Instance c, const fmi3ValueReference unk
                                     const fmi3ValueReference knowns[], size_t few, const fmi3Float64 seed[],
                                     size_t seeds, fmi3Float64 found[], size_t count)
 {
+#ifdef MODEL_ADJOINTS
+    if (!may(c, "fmi3GetAdjointDerivative", many == seeds && few == count)) return fmi3Error;
+    return status(adjoint(c, unknowns, many, knowns, few, seed, found));
+#else
     (void)unknowns, (void)many, (void)knowns, (void)few, (void)seed, (void)seeds, (void)found, (void)count;
     return status(may(c, "fmi3GetAdjointDerivative", 0));
+#endif
 }
 
 fmi3Status fmi3EnterConfigurationMode(fmi3Instance c)
@@ -381,10 +386,7 @@ fmi3Status fmi3CompletedIntegratorStep(fmi3Instance c, fmi3Boolean nothingBefore
 fmi3Status fmi3SetTime(fmi3Instance c, fmi3Float64 time)
 {
     Instance *s = c;
-    if (!may(s, "fmi3SetTime", s && s->exchange)) return fmi3Error;
-    s->now.time = time;
-    forget(s);
-    return fmi3OK;
+    return status(may(s, "fmi3SetTime", s && s->exchange && is_running(s)) && set_time(s, time));
 }
 
 fmi3Status fmi3SetContinuousStates(fmi3Instance c, const fmi3Float64 x[], size_t nx)

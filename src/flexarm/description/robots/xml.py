@@ -1,4 +1,4 @@
-"""XML as far as URDF needs it: elements, their attributes, the line each stands on.
+"""XML as far as files of robots need it: elements, their attributes, the line each stands on.
 
 The parser is expat's, of the standard library. It is used itself, not through `xml.etree`: that forgets the lines, and
 takes names such as `drake:rotor_inertia` for errors where nobody has declared the prefix, which URDF files do not.
@@ -42,6 +42,19 @@ class Element:
             )
         return found[0] if found else None
 
+    def all(self) -> "Iterator[Element]":
+        """It and all elements within, as they stand in the file."""
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += reversed(element.children)
+
+
+def lines_of(found: dict[str, list[str]]) -> list[str]:
+    """What was found, each with the place where it was found first, and how often."""
+    return [f"{at[0]}: {what}{f', {len(at)} times' if len(at) > 1 else ''}" for what, at in found.items()]
+
 
 def read_xml(path: Path) -> Element:
     """The root element of a file; raises `Fault`, a sentence that says what is wrong with it and where."""
@@ -81,7 +94,7 @@ def parsed(content: bytes) -> Element:
         open_[-1].text += data
 
     def refuse(*_: Any) -> None:
-        why = "has a document type (<!DOCTYPE>), which could declare entities; take it out, URDF has none"
+        why = "has a document type (<!DOCTYPE>), which could declare entities; take it out, no robot needs one"
         raise Fault("", f"line {parser.CurrentLineNumber}: {why}", sentence=True)
 
     parser.buffer_text = True

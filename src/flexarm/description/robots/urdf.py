@@ -1,15 +1,14 @@
 """What a URDF file says: links, joints, transmissions, each checked; and what in it is not understood."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from math import hypot, isfinite
 from typing import Any
 
 import numpy as np
 
 from flexarm.checks import Fault, Vector, choices, meant, shown
-from flexarm.description.urdf.xml import Element
+from flexarm.description.robots.robot import Inertial, Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.xml import Element, lines_of
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -54,106 +53,6 @@ UNLIMITED = {"lower": re.compile(r"-inf(inity)?", re.ASCII | re.IGNORECASE)} | d
 """What says in a <limit> that there is none."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """A pose as the file has it: position [m], roll, pitch, yaw [rad]."""
-
-    xyz: Vector = (0.0, 0.0, 0.0)
-    rpy: Vector = (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class Inertial:
-    """Mass [kg], centre of mass [m] and inertia about it (3, 3) [kg m^2], along the axes of `place`."""
-
-    mass: float
-    place: Place
-    inertia: np.ndarray
-    line: int
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a joint's <limit> says; None where it does not.
-
-    Attributes
-    ----------
-    lower, upper : of the coordinate [rad or m]
-    velocity : [rad/s or m/s]
-    effort : [N m or N]
-    """
-
-    lower: float | None = None
-    upper: float | None = None
-    velocity: float | None = None
-    effort: float | None = None
-
-
-@dataclass(frozen=True)
-class Mimic:
-    """A joint that is to follow another: multiplier times its coordinate, and an offset."""
-
-    joint: str
-    multiplier: float
-    offset: float
-
-
-@dataclass
-class Joint:
-    """A joint, with what transmissions say of its drive: `gear_ratio`, `rotor_inertia`."""
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    place: Place
-    axis: Vector
-    limits: Limits
-    damping: float
-    friction: float
-    mimic: Mimic | None
-    line: int
-    drive: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def moves(self) -> bool:
-        """Whether it has a coordinate."""
-        return self.kind in ("revolute", "continuous", "prismatic")
-
-
-@dataclass
-class Robot:
-    """A robot: its links by name, each with its inertia or None, its joints, and what was not understood.
-
-    Attributes
-    ----------
-    root : the link that no joint moves
-    strange : lines of what is not understood
-    aside : lines of what says nothing of how it moves
-    """
-
-    name: str
-    links: dict[str, Inertial | None]
-    joints: dict[str, Joint]
-    root: str
-    strange: list[str]
-    aside: list[str]
-
-    def below(self, link: str) -> list[Joint]:
-        """The joints on a link, in the order of the file."""
-        return self._on.get(link, [])
-
-    def above(self, link: str) -> Joint | None:
-        """The joint that carries a link; None of the root."""
-        return self._under.get(link)
-
-    def __post_init__(self) -> None:
-        self._on: dict[str, list[Joint]] = {}
-        for joint in self.joints.values():
-            self._on.setdefault(joint.parent, []).append(joint)
-        self._under = {joint.child: joint for joint in self.joints.values()}
-
-
 def robot(root: Element) -> Robot:
     """What a file says; raises `Fault`, one sentence that names the element and its line."""
     if root.name != "robot":
@@ -174,11 +73,11 @@ def robot(root: Element) -> Robot:
         strange += _transmission(element, joints)
     more, aside = _unread(root)
     title = root.attributes.get("name", "").strip() or "robot"
-    return Robot(title, links, joints, _root(links, joints), [*strange, *more], aside)
+    return Robot("URDF", title, links, joints, _root(links, joints), [*strange, *more], aside)
 
 
 def _refuse_xacro(root: Element) -> None:
-    for element in _all(root):
+    for element in root.all():
         wrong = next((x for x in element.attributes.values() if "${" in x or "$(" in x), None)
         if wrong is not None or element.name in ("xacro:macro", "xacro:include", "xacro:property"):
             found = f"<{element.name}>" if wrong is None else shown(wrong)
@@ -186,14 +85,6 @@ def _refuse_xacro(root: Element) -> None:
                 f"line {element.line}: {found} is of xacro; write the URDF of it first, with `xacro FILE > robot.urdf`"
             )
             raise Fault("", said, sentence=True)
-
-
-def _all(root: Element) -> Iterator[Element]:
-    waiting = [root]
-    while waiting:
-        element = waiting.pop()
-        yield element
-        waiting += reversed(element.children)
 
 
 # -- links and joints --------------------------------------------------------------------------------------------------
@@ -253,7 +144,7 @@ def _inertial(link: Element, where: str) -> Inertial | None:
         raise _wrong(where, mass, f"<mass> value is {m} kg; it must be zero or positive")
     entries = {key: _number(where, inertia, key) for key in KNOWN["inertial"]["inertia"].split()}
     tensor = np.array([[entries["i" + "".join(sorted(r + c))] for c in "xyz"] for r in "xyz"])
-    return Inertial(m, _place(where, element), tensor, inertia.line)
+    return Inertial(m, _place(where, element), tensor, f"line {inertia.line}")
 
 
 def _joint(element: Element, name: str, links: list[str]) -> Joint:
@@ -292,7 +183,7 @@ def _joint(element: Element, name: str, links: list[str]) -> Joint:
         damping=losses["damping"],
         friction=losses["friction"],
         mimic=None if mimic is None else _mimic(where, mimic),
-        line=element.line,
+        at=f"line {element.line}",
     )
 
 
@@ -360,7 +251,7 @@ def _root(links: dict[str, Inertial | None], joints: dict[str, Joint]) -> str:
     for joint in joints.values():
         if (other := under.setdefault(joint.child, joint)) is not joint:
             both = f"is moved by the joints {other.name!r} and {joint.name!r}; URDF has no closed loops"
-            raise Fault("", f"line {joint.line}: link {joint.child!r} {both}", sentence=True)
+            raise Fault("", f"{joint.at}: link {joint.child!r} {both}", sentence=True)
     roots = [name for name in links if name not in under]
     if len(roots) > 1:
         raise Fault("", f"has {len(roots)} roots, {', '.join(map(repr, roots[:5]))}; it must have one", sentence=True)
@@ -401,9 +292,9 @@ def _unread(root: Element) -> tuple[list[str], list[str]]:
             else:
                 which = aside if child.name in ASIDE.get(role, ()) else strange
                 which.setdefault(f"<{child.name}> in <{element.name}>", []).append(child.line)
-    return _lines(strange), _lines(aside)
+    return _sorted(strange), _sorted(aside)
 
 
-def _lines(found: dict[str, list[int]]) -> list[str]:
+def _sorted(found: dict[str, list[int]]) -> list[str]:
     told = sorted(found.items(), key=lambda item: min(item[1]))
-    return [f"line {min(at)}: {what}{f', {len(at)} times' if len(at) > 1 else ''}" for what, at in told]
+    return lines_of({what: [f"line {line}" for line in sorted(at)] for what, at in told})

@@ -1,6 +1,6 @@
 """From a robot to an arm: what moves what, what is one body, which frames links have, what is said of it.
 
-A link that does not bend keeps its frame of the URDF file. A link that bends has a frame of its own at the same origin,
+A link that does not bend keeps its frame of the file. A link that bends has a frame of its own at the same origin,
 its x along the beam: R_LB turns it into the file's.
 """
 
@@ -13,11 +13,11 @@ import numpy as np
 from flexarm.checks import Fault, checked_vector, meant, shown
 from flexarm.description.arm import Arm, Link
 from flexarm.description.free import FreeBase
+from flexarm.description.robots.inertia import NOTHING, Lump, least, raised, seen, together
+from flexarm.description.robots.place import HERE, Posed, turned
+from flexarm.description.robots.robot import Joint, Limits, Robot
+from flexarm.description.robots.settings import Settings
 from flexarm.description.tree import BASE
-from flexarm.description.urdf.inertia import NOTHING, Lump, least, raised, seen, together
-from flexarm.description.urdf.place import HERE, Posed, turned
-from flexarm.description.urdf.robot import Joint, Limits, Robot
-from flexarm.description.urdf.settings import Settings
 
 SMALL = 1e-9
 """A length that is none [m]: two joints this near meet."""
@@ -90,7 +90,7 @@ class _Assembly:
             name=title,
             links=links,
             base=self._base(),
-            gravity=self.settings.gravity,
+            gravity=self.robot.gravity if self.settings.gravity is None else self.settings.gravity,
             tip=self.names[self.tip],
         )
         merged = {link: self.names.get(carrier, BASE) for link, carrier in self.merged.items()}
@@ -109,7 +109,7 @@ class _Assembly:
         following = {}
         for name, joint in joints.items():
             if joint.mimic and not joint.moves:
-                self.strange.append(f"line {joint.line}: joint {name!r} is {joint.kind}; its <mimic> says nothing")
+                self.strange.append(f"{joint.at}: joint {name!r} is {joint.kind}; its <mimic> says nothing")
             elif joint.mimic and name not in locked:
                 following[name] = joint.mimic
         found = True
@@ -122,7 +122,7 @@ class _Assembly:
                     del following[name]
                     found = True
         for name, mimic in following.items():
-            said = f"line {joints[name].line}: joint {name!r} mimics {mimic.joint!r}; it moves by itself"
+            said = f"{joints[name].at}: joint {name!r} mimics {mimic.joint!r}; it moves by itself"
             self.strange.append(said)
         return locked
 
@@ -130,16 +130,41 @@ class _Assembly:
         """The link that is the base, and whether it is free."""
         root, wanted = self.robot.root, self.settings.base
         on_root = self.robot.below(root)
-        floats = len(on_root) == 1 and on_root[0].kind == "floating" and self._own(root).is_nothing
-        if not floats:
+        if wanted == "fixed" or not self._own(root).is_nothing:
             return root, wanted == "free"
-        if wanted == "fixed":
-            return root, False
+        if self.robot.world:
+            return self._of_the_world(on_root)
+        if len(on_root) != 1 or on_root[0].kind != "floating":
+            return root, wanted == "free"
         joint = on_root[0]
         if any(joint.place.xyz) or any(joint.place.rpy):
             said = "its <origin> is where a run may begin, and no part of the arm"
-            self.strange.append(f"line {joint.line}: joint {joint.name!r} is floating; {said}")
+            self.strange.append(f"{joint.at}: joint {joint.name!r} is floating; {said}")
         return joint.child, True
+
+    def _of_the_world(self, on_root: list[Joint]) -> tuple[str, bool]:
+        """The same in a world: what floats and carries the most joints, where nothing that stands there moves."""
+        joints = {joint.name: self._moving_from(joint) for joint in on_root}
+        floating = [joint for joint in on_root if joint.kind == "floating"]
+        if not floating or any(joints[joint.name] for joint in on_root if joint.kind != "floating"):
+            return self.robot.root, self.settings.base == "free"
+        base = max(floating, key=lambda joint: joints[joint.name])
+        self.notes.append(f"link {base.child!r} is the free base; where it is in the file a run may begin")
+        for joint in on_root:
+            if joint.kind == "floating" and joint is not base:
+                self.strange.append(f"{joint.at}: link {joint.child!r} floats beside the base; it is left out")
+            elif joint is not base:
+                self.notes.append(f"link {joint.child!r} stands in the world; it is no part of the arm")
+        return base.child, True
+
+    def _moving_from(self, joint: Joint) -> int:
+        """How many joints move, this one and those on it."""
+        count, waiting = 0, [joint]
+        while waiting:
+            at = waiting.pop()
+            count += at.moves
+            waiting += self.robot.below(at.child)
+        return count
 
     def _held(self) -> set[str]:
         """Joints that have no coordinate."""
@@ -152,13 +177,13 @@ class _Assembly:
         for joint in self.robot.joints.values():
             if joint.child not in self._outward_set or joint.child == self.ground:
                 continue
-            if joint.kind in ("floating", "planar") and not (
+            if joint.kind in ("floating", "planar", "ball") and not (
                 joint.kind == "floating" and self.settings.base == "fixed"
             ):
-                self.strange.append(f"line {joint.line}: joint {joint.name!r} is {joint.kind}; it is held")
+                self.strange.append(f"{joint.at}: joint {joint.name!r} is {joint.kind}; it is held")
             elif joint.name not in held and joint.child not in heavy:
                 held.add(joint.name)
-                self.strange.append(f"line {joint.line}: joint {joint.name!r} moves nothing that has mass; it is held")
+                self.strange.append(f"{joint.at}: joint {joint.name!r} moves nothing that has mass; it is held")
         return held
 
     def _outward(self) -> list[str]:
@@ -178,7 +203,7 @@ class _Assembly:
             return NOTHING
         if link not in self.weighed and (smallest := least(Lump(given.mass, np.zeros(3), given.inertia))) < 0.0:
             said = f"<inertia> has the principal value {smallest:.3g} kg m^2, which no body has; it is taken as it is"
-            self.strange.append(f"line {given.line}: link {link!r}: {said}")
+            self.strange.append(f"{given.at}: link {link!r}: {said}")
         self.weighed.add(link)
         R, p, _ = Posed.of(given.place)
         return seen(Lump(given.mass, np.zeros(3), given.inertia), R, p)
@@ -218,6 +243,8 @@ class _Assembly:
         for name in self.settings.joints:
             if name not in joints:
                 raise Setting(f"joints: there is no joint {shown(name)}{meant(name, joints)}")
+            if joints[name].child not in self._outward_set or joints[name].child == self.ground:
+                raise Setting(f"joints: joint {name!r} is not on the base; it has no drive")
             if name in self.held:
                 kind = "held" if joints[name].moves else joints[name].kind
                 why = "locked" if name in self.locked else kind
@@ -377,7 +404,8 @@ class _Assembly:
         ways = ("mass", "mass_per_length", "material", "sections")
         if all(table.get(key) is None for key in ways):
             if whole.m == 0.0:
-                raise Setting(f"links.{mount.link}: the URDF has no mass for it; give one of {', '.join(ways)}")
+                said = f"the {self.robot.format} has no mass for it; give one of {', '.join(ways)}"
+                raise Setting(f"links.{mount.link}: {said}")
             table["mass"] = whole.m
         com, across = mount.frame.R.T @ whole.c, mount.frame.R.T @ whole.I @ mount.frame.R
         said = f"{whole.m:.4g} kg, its centre of mass at {_text(com)} m and {_text(np.diag(across))} kg m^2 about it"
@@ -393,7 +421,7 @@ class _Assembly:
         given = dict(self.settings.joints.get(joint.name, {}))
         for key in ("type", "axis"):
             if key in given:
-                raise Setting(f"joints.{joint.name}.{key}: is given; the URDF has it: leave it out")
+                raise Setting(f"joints.{joint.name}.{key}: is given; the {self.robot.format} has it: leave it out")
         axis = mount.frame.R.T @ np.array(joint.axis)
         own: dict[str, Any] = {
             "type": "prismatic" if joint.kind == "prismatic" else "revolute",
@@ -411,6 +439,8 @@ class _Assembly:
         drive = dict(given or {})
         if joint.friction and not drive.keys() & {"friction", "link_friction"}:
             drive["link_friction"] = {"coulomb": joint.friction}
+        if joint.spring is not None and "parallel" not in drive:
+            drive["parallel"] = {"stiffness": joint.spring.stiffness, "rest": joint.spring.rest}
         limits = joint.limits
         if isinstance(stops := drive.get("stops"), Mapping) and not stops.keys() & {"lower", "upper"}:
             drive["stops"] = {"lower": limits.lower, "upper": limits.upper, **stops}
@@ -421,7 +451,7 @@ class _Assembly:
                     drive["motor"] = {"torque_limit": limits.effort, **motor}
                 else:
                     said = "<limit> effort is 0; its motor is without limit"
-                    self.strange.append(f"line {joint.line}: joint {joint.name!r}: {said}")
+                    self.strange.append(f"{joint.at}: joint {joint.name!r}: {said}")
         return drive or None
 
     def _base(self) -> FreeBase | None:

@@ -1,4 +1,4 @@
-"""`from_urdf`, `urdf_report`: a file, what a user says beside it, and the arm of both."""
+"""`from_urdf`, `from_mjcf`, `robot_report`: a file, what a user says beside it, and the arm of both."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -9,21 +9,25 @@ from typing import Any, Literal, final
 
 from flexarm.checks import Fault, shown
 from flexarm.description.arm import Arm
+from flexarm.description.robots import mjcf, urdf
+from flexarm.description.robots.assembly import Setting, assembled
+from flexarm.description.robots.robot import Limits, Robot
+from flexarm.description.robots.settings import Settings
+from flexarm.description.robots.xml import read_xml
 from flexarm.description.tables import printable, read_toml
-from flexarm.description.urdf.assembly import Assembled, Setting, assembled
-from flexarm.description.urdf.robot import Limits, robot
-from flexarm.description.urdf.settings import Settings
-from flexarm.description.urdf.xml import read_xml
 from flexarm.errors import DescriptionError, NotUnderstood
 
+SUFFIXES = (".urdf", ".xml", ".mjcf")
+"""Of files of robots."""
+
 BESIDE = ".flex.toml"
-"""How the file beside `robot.urdf` ends that says which links bend: `robot.flex.toml`."""
+"""How the file beside `robot.urdf` or `robot.xml` ends that says which links bend: `robot.flex.toml`."""
 
 
 @final
 @dataclass(frozen=True)
-class UrdfReport:
-    """What became of a URDF file.
+class RobotReport:
+    """What became of a robot's file.
 
     Attributes
     ----------
@@ -39,7 +43,8 @@ class UrdfReport:
     not_understood : tuple of str
         What of the file may matter to the motion and is not in the arm, with lines; also a warning.
     left_out : tuple of str
-        What says nothing of the motion: shapes to look at and to collide with, materials, limits of ROS's controllers.
+        What says nothing of the motion: shapes to look at and to collide with, materials, limits of ROS's controllers,
+        sensors, how MuJoCo computes.
     notes : tuple of str
         What was decided: names, the tip, the beams that stand for inertias.
     """
@@ -62,6 +67,10 @@ class UrdfReport:
         ):
             lines += [f"{title}:", *(f"  {each}" for each in said)] if said else []
         return "\n".join(lines)
+
+
+UrdfReport = RobotReport
+"""Its name before there was MJCF."""
 
 
 def from_urdf(
@@ -100,7 +109,44 @@ def from_urdf(
     DescriptionError
         Where the file or an argument cannot be understood; one line that begins with the file's name.
     """
-    return warned(urdf_report(path, tip=tip, flexible=flexible, base=base, gravity=gravity, locked=locked), path).arm
+    more = {"tip": tip, "base": base, "gravity": gravity, "locked": locked}
+    return warned(_report("from_urdf", path, "robot", flexible, more), path).arm
+
+
+def from_mjcf(
+    path: str | PathLike[str],
+    *,
+    tip: str | None = None,
+    flexible: Mapping[str, Any] | str | PathLike[str] | None = None,
+    base: Literal["fixed", "free"] | None = None,
+    gravity: Sequence[float] | None = None,
+    locked: Mapping[str, float] | None = None,
+) -> Arm:
+    """The arm of an MJCF file, MuJoCo's format: as `from_urdf`, whose words hold for bodies in the place of links.
+
+    MuJoCo itself reads the file, in a process of its own: the extra `mjcf`. Bodies keep their names; a coordinate is
+    named by its body, or by its joint where that is not the body's last.
+
+    Parameters
+    ----------
+    path : str or path
+    tip : str, optional
+        The body or the site whose frame is the arm's tip; default the body behind the most joints.
+    flexible, locked
+        As of `from_urdf`.
+    base : "fixed" or "free", optional
+        Default: free where what stands in the world moves by no joint but a free one.
+    gravity : (3,), optional
+        In the world's frame [m/s^2]; default the file's.
+
+    Raises
+    ------
+    DescriptionError
+        Where the file or an argument cannot be understood, or MuJoCo is not installed; one line that begins with the
+        file's name.
+    """
+    more = {"tip": tip, "base": base, "gravity": gravity, "locked": locked}
+    return warned(_report("from_mjcf", path, "mujoco", flexible, more), path).arm
 
 
 def warned(report: UrdfReport, path: str | PathLike[str]) -> UrdfReport:
@@ -111,6 +157,20 @@ def warned(report: UrdfReport, path: str | PathLike[str]) -> UrdfReport:
     return report
 
 
+def robot_report(
+    path: str | PathLike[str],
+    *,
+    tip: str | None = None,
+    flexible: Mapping[str, Any] | str | PathLike[str] | None = None,
+    base: Literal["fixed", "free"] | None = None,
+    gravity: Sequence[float] | None = None,
+    locked: Mapping[str, float] | None = None,
+) -> RobotReport:
+    """What becomes of a URDF or an MJCF file: the arm, names, limits, and all that is not in it; arguments as there."""
+    more = {"tip": tip, "base": base, "gravity": gravity, "locked": locked}
+    return _report("robot_report", path, None, flexible, more)
+
+
 def urdf_report(
     path: str | PathLike[str],
     *,
@@ -119,19 +179,24 @@ def urdf_report(
     base: Literal["fixed", "free"] | None = None,
     gravity: Sequence[float] | None = None,
     locked: Mapping[str, float] | None = None,
-) -> UrdfReport:
-    """What becomes of a URDF file: the arm, names, limits, and all that is not in it; arguments as of `from_urdf`."""
-    given = _path("from_urdf", path)
-    name = printable(given)
-    beside, table = _settings(flexible)
+) -> RobotReport:
+    """What becomes of a URDF file, as `robot_report` says; arguments as of `from_urdf`."""
     more = {"tip": tip, "base": base, "gravity": gravity, "locked": locked}
+    return _report("from_urdf", path, "robot", flexible, more)
+
+
+def _report(caller: str, path: object, wanted: str | None, flexible: object, more: Mapping[str, Any]) -> RobotReport:
+    """The report of a file; `wanted` is the name of its first element, None for one of both."""
+    given = _path(caller, path)
+    name = printable(given)
+    beside, table = _settings(caller, flexible)
     table |= {key: value for key, value in more.items() if value is not None}
     try:
         settings = Settings(**table)
     except DescriptionError as error:
         raise error.inside(beside, "Settings") from None
     try:
-        read = robot(read_xml(Path(given)))
+        read = _robot(Path(given), wanted, settings)
         made = assembled(read, settings)
     except Setting as error:
         raise DescriptionError(f"{beside}: {error}") from None
@@ -139,39 +204,56 @@ def urdf_report(
         raise DescriptionError(f"{name}: {fault.message}") from None
     except DescriptionError as error:
         raise error.inside(name, "Arm") from None
-    return _report(made, read.strange, read.aside)
+    strange, notes = (*made.strange, *read.strange), (*read.notes, *made.notes)
+    return RobotReport(made.arm, made.joints, made.merged, made.limits, strange, tuple(read.aside), notes)
 
 
-def _report(made: Assembled, strange: Sequence[str], aside: Sequence[str]) -> UrdfReport:
-    not_understood = (*made.strange, *strange)
-    return UrdfReport(made.arm, made.joints, made.merged, made.limits, not_understood, tuple(aside), tuple(made.notes))
+def _robot(path: Path, wanted: str | None, settings: Settings) -> Robot:
+    """What a file says, of the format that its first element names."""
+    root = read_xml(path)
+    if root.name not in READERS:
+        formats = (wanted and [wanted]) or list(READERS)
+        which = " and ".join(f"that of {FILES[each]} file is <{each}>" for each in formats)
+        raise Fault("", f"line {root.line}: the first element is <{root.name}>; {which}", sentence=True)
+    if wanted not in (None, root.name):
+        said = f"that of {FILES[str(wanted)]} file is <{wanted}>; `{READERS[root.name]}` reads this one"
+        raise Fault("", f"line {root.line}: the first element is <{root.name}>; {said}", sentence=True)
+    if root.name == "robot":
+        return urdf.robot(root)
+    ends = [table.get("to") for table in settings.links.values()]
+    return mjcf.robot(path, root, {x for x in (settings.tip, *ends) if isinstance(x, str)})
+
+
+FILES = {"robot": "a URDF", "mujoco": "an MJCF"}
+READERS = {"robot": "from_urdf", "mujoco": "from_mjcf"}
 
 
 def beside(path: str | PathLike[str]) -> Path | None:
-    """The file beside a URDF file that says which links bend, where there is one."""
+    """The file beside a robot's that says which links bend, where there is one."""
     file = Path(_path("load", path))
     found = file.with_name(file.stem + BESIDE)
     return found if found.is_file() else None
 
 
 def _path(caller: str, path: object) -> str:
+    what = {"from_urdf": "a URDF", "from_mjcf": "an MJCF"}.get(caller, "a robot's")
     given = fspath(path) if isinstance(path, str | PathLike) else None
     if not isinstance(given, str) or not given:
-        raise DescriptionError(f"{caller}: path is {shown(path)}; it must be the path of a URDF file")
+        raise DescriptionError(f"{caller}: path is {shown(path)}; it must be the path of {what} file")
     return given
 
 
-def _settings(flexible: object) -> tuple[str, dict[str, Any]]:
+def _settings(caller: str, flexible: object) -> tuple[str, dict[str, Any]]:
     """What messages call them, and their tables."""
     if flexible is None:
-        return "from_urdf", {}
+        return caller, {}
     if isinstance(flexible, Mapping):
         for key in flexible:
             if not isinstance(key, str):
-                raise DescriptionError(f"from_urdf: flexible has the key {shown(key)}; its keys are texts")
-        return "from_urdf: flexible", dict(flexible)
-    given = _path("from_urdf: flexible", flexible) if isinstance(flexible, str | PathLike) else None
+                raise DescriptionError(f"{caller}: flexible has the key {shown(key)}; its keys are texts")
+        return f"{caller}: flexible", dict(flexible)
+    given = _path(f"{caller}: flexible", flexible) if isinstance(flexible, str | PathLike) else None
     if given is None:
         said = "it must be a table with links and joints, or the path of a TOML file"
-        raise DescriptionError(f"from_urdf: flexible is {shown(flexible)}; {said}")
+        raise DescriptionError(f"{caller}: flexible is {shown(flexible)}; {said}")
     return printable(given), read_toml(Path(given), given)

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from flexarm.description.arm import Pose
-from flexarm.description.urdf.robot import Place
+from flexarm.description.robots.robot import Place
 
 
 class Posed(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a user says beside a URDF file: where it ends, what holds its base, which links bend, which joints wind up."""
+"""What a user says beside a robot's file: its tip, what holds its base, which links bend, which joints wind up."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, final
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, final
 from pydantic import BeforeValidator
 
 from flexarm import checks
-from flexarm.checks import Described, Fault, Vector, checked_number, shown, vector
+from flexarm.checks import Described, Fault, Vector, checked_number, optional_vector, shown
 
 
 def _tables(what: str, example: str) -> BeforeValidator:
@@ -35,20 +35,20 @@ def _values(value: object) -> Any:
 
 @final
 class Settings(Described):
-    """The tables of a file beside a URDF file, `robot.flex.toml`; all may be left out.
+    """The tables of a file beside a robot's, `robot.flex.toml`; all may be left out.
 
     Parameters
     ----------
     tip : str, optional
-        The link of the URDF file whose frame is the arm's tip.
+        The link of the file whose frame is the arm's tip; of MJCF also a site.
     base : "fixed" or "free", optional
         Whether the root link is free; default: where it hangs on nothing but a floating joint.
-    gravity : (3,)
-        In the root link's frame [m/s^2].
+    gravity : (3,), optional
+        In the root link's frame [m/s^2]; default MJCF's own, (0, 0, -9.81) of URDF.
     locked : dict of float
         Joints that do not move, and where they stand [rad or m].
     links : dict of tables
-        By the names of links that bend the fields of a `Beam`; without mass it is the URDF's. Beside them `to`, where
+        By the names of links that bend the fields of a `Beam`; without mass it is the file's. Beside them `to`, where
         the beam ends, a link on it or a point in the link's frame [m], and `z`, its own z axis in the link's frame.
     joints : dict of tables
         By the names of joints fields of a `Revolute` or `Prismatic`: stiffness, rotor_inertia, gear_ratio, drive.
@@ -56,7 +56,7 @@ class Settings(Described):
 
     tip: Annotated[str | None, checks.optional_text] = None
     base: Literal["fixed", "free"] | None = None
-    gravity: Annotated[Vector, vector("m/s^2")] = (0.0, 0.0, -9.81)
+    gravity: Annotated[Vector | None, optional_vector("m/s^2")] = None
     locked: Annotated[dict[str, float], BeforeValidator(_values)] = {}  # noqa: RUF012
     links: Annotated[dict[str, dict[str, Any]], _tables("links", "{forearm = {EI = 2e3, modes = {y = 2, z = 2}}}")] = {}  # noqa: RUF012
     joints: Annotated[

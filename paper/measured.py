@@ -1,0 +1,77 @@
+"""The paper's table, from the contest's page: `python paper/measured.py`, which `make contest` and `make paper` do.
+
+Of each task the largest error that was asked for: the time of flexarm and that of the quickest of its peers, by the
+clock and by the processor, lost or won.
+"""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAPER = ROOT / "paper" / "paper.md"
+PAGE = ROOT / "docs" / "understand" / "contest.md"
+BEGIN, END = "<!-- from the contest's page -->\n", "<!-- end of it -->\n"
+OURS = "flexarm"
+WIDTHS = 28, 9, 9, 18, 11, 18
+"""Of the columns, in proportion."""
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def tables(page: str) -> dict[str, list[dict[str, str]]]:
+    """Rows of each section's table, by its columns' names."""
+    found = {}
+    for section in re.split(r"^## ", page, flags=re.M)[1:]:
+        title, *lines = section.splitlines()
+        rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if line.startswith("|")]
+        found[title] = [dict(zip(rows[0], row, strict=True)) for row in rows[2:]] if rows else []
+    return found
+
+
+def seconds(shown: str) -> float:
+    """Of a time as pages show it; endless where there is none."""
+    number, _, unit = shown.partition(" ")
+    return float(number) * SECONDS[unit] if unit else float("inf")
+
+
+def quickest(rows: list[dict[str, str]], clock: str) -> str:
+    """Name and time of the quickest peer."""
+    row = min((row for row in rows if row["peer"] != OURS), key=lambda row: seconds(row[clock]))
+    return f"{row['peer']} {shown(row[clock])}" if row[clock] != "-" else "none as exact"
+
+
+def shown(time: str) -> str:
+    return time.replace("us", "µs")
+
+
+def table(page: str) -> str:
+    """The paper's."""
+    said = dict(re.findall(r"^\| (date|machine|peers) \| (.+) \|$", page, re.M))
+    lines = [
+        "| Task | Error | flexarm | quickest peer | flexarm, processor | quickest peer, processor |",
+        f"| :{WIDTHS[0] * '-'} | {' | '.join(width * '-' + ':' for width in WIDTHS[1:])} |",
+    ]
+    for title, rows in tables(page).items():
+        if not rows or "peer" not in rows[0]:
+            continue
+        asked = rows[0]["error asked for"]
+        rows = [row for row in rows if row["error asked for"] == asked]
+        ours = next(row for row in rows if row["peer"] == OURS)
+        cells = [title.partition(":")[0], asked]
+        for clock in ("time", "processor"):
+            cells += [shown(ours[clock]), quickest(rows, clock)]
+        lines.append(f"| {' | '.join(cells)} |")
+    caption = (
+        f"Time of a run for an error of the tip, by the clock and by the processor; medians, {said['date'][:10]}, "
+        f"{said['machine']}. {said['peers']}.\\label{{tab:contest}}"
+    )
+    return "\n".join(["", f"Table: {caption}", "", *lines, "", ""])
+
+
+def renewed(paper: str, page: str) -> str:
+    """The paper with the page's numbers."""
+    before, rest = paper.split(BEGIN)
+    return before + BEGIN + table(page) + END + rest.split(END)[1]
+
+
+if __name__ == "__main__":
+    PAPER.write_text(renewed(PAPER.read_text(encoding="utf-8"), PAGE.read_text(encoding="utf-8")), encoding="utf-8")

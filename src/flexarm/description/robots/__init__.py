@@ -1,0 +1,12 @@
+"""Arms from files of robots: URDF, the format of ROS, and MJCF, MuJoCo's."""
+
+from flexarm.description.robots.reading import (
+    RobotReport,
+    UrdfReport,
+    from_mjcf,
+    from_urdf,
+    robot_report,
+    urdf_report,
+)
+
+__all__ = ["RobotReport", "UrdfReport", "from_mjcf", "from_urdf", "robot_report", "urdf_report"]

@@ -1,0 +1,321 @@
+"""What an MJCF file says, by MuJoCo: its compiler resolves defaults, frames, orientations and inertias of shapes.
+
+A body becomes a link. Its frame stands where its joint does, so that it turns about its own origin; of several joints
+each but the last carries a link without mass that has the joint's name. Coordinates are MuJoCo's, `ref` included.
+"""
+
+import json
+import os
+import subprocess  # noqa: TID251  (Python itself, with a program of ours)
+import sys
+import tempfile
+from collections.abc import Collection
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexarm.attitude import rotation
+from flexarm.checks import Fault, Vector, shown
+from flexarm.description.robots import mjcf_process
+from flexarm.description.robots.mjcf_files import Written, written
+from flexarm.description.robots.place import HERE, Posed, rpy, turned
+from flexarm.description.robots.robot import Beside, Inertial, Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.xml import Element, lines_of
+
+PATIENCE = 120
+"""Seconds after which a file is given up, whatever else the machine does."""
+MOST_BODIES = 5_000
+KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
+
+
+def robot(path: Path, root: Element, points: Collection[str] = ()) -> Robot:
+    """What a file says; sites that `points` names are links without mass. Raises `Fault`, one sentence."""
+    files = written(path, root)
+    return _Reading(files, _compiled(path)).robot(points)
+
+
+def _compiled(path: Path) -> dict[str, Any]:
+    """What MuJoCo makes of a file, in a process that has limits."""
+    if find_spec("mujoco") is None:
+        raise Fault("", 'MJCF files are read with MuJoCo: pip install "flexarm[mjcf]"', sentence=True)
+    command = [sys.executable, "-P", mjcf_process.__file__, os.path.abspath(path)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory(prefix="flexarm-mjcf-") as folder:  # where MuJoCo writes its log
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=PATIENCE, cwd=folder
+            )
+        except subprocess.TimeoutExpired:
+            raise Fault("", "MuJoCo takes too long with it", sentence=True) from None
+    said = done.stdout.decode(errors="replace")
+    if done.returncode == mjcf_process.REFUSED:
+        raise Fault("", f"MuJoCo refuses it: {_one_line(said)}", sentence=True)
+    if done.returncode == mjcf_process.TOO_LONG:
+        raise Fault("", "MuJoCo does not come to an end with it", sentence=True)
+    if done.returncode:
+        raise Fault("", f"MuJoCo ends with status {done.returncode} at it", sentence=True)
+
+    def refuse(constant: str) -> None:
+        raise Fault("", f"has a number that is {constant}; all must be finite", sentence=True)
+
+    found: dict[str, Any] = json.loads(said, parse_constant=refuse)
+    if len(found["bodies"]) > MOST_BODIES:
+        count = len(found["bodies"])
+        raise Fault("", f"has {count} bodies; no robot needs more than {MOST_BODIES}", sentence=True)
+    return found
+
+
+def _one_line(said: str) -> str:
+    """MuJoCo's words about an error in one line, without the word error and the places of its own files."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    text = "; ".join(line.removeprefix("XML Error: ").removeprefix("Error: ") for line in lines)
+    return shown(text)[1:-1] if text else "it does not say why"
+
+
+class _Reading:
+    def __init__(self, files: Written, said: dict[str, Any]):
+        self.files, self.said = files, said
+        self.off: set[str] = set(said["off"])
+        self.strange: list[str] = []
+        self.notes: list[str] = []
+        self.told: dict[str, list[str]] = {}
+        self.links: dict[str, Inertial | None] = {}
+        self.joints: dict[str, Joint] = {}
+        self.shifted: dict[int, Posed] = {}
+        """Of bodies the frame of the file in that of the link."""
+        bodies, joints = said["bodies"], said["joints"]
+        self.names = _named(bodies, "body")
+        self.names[0] = "world"
+        self.of_joints = _named(joints, "joint")
+        self.moved: dict[int, list[int]] = {}
+        for j, joint in enumerate(joints):
+            self.moved.setdefault(joint["body"], []).append(j)
+
+    def robot(self, points: Collection[str]) -> Robot:
+        self.links["world"] = None
+        self.shifted[0] = HERE
+        for i in range(1, len(self.said["bodies"])):
+            self._body(i)
+        if apart := [self.names[i] for i, x in self.shifted.items() if x is not HERE]:
+            some = ", ".join(map(repr, apart[:5])) + (", ..." if len(apart) > 5 else "")
+            self.notes.append(f"joints stand beside the origins of {some}; frames of these links are their joints'")
+        for site in self.said["sites"]:
+            if site["name"] in points and site["name"] not in self.links:
+                self._point(site)
+        self._equalities()
+        self._actuators()
+        self._tendons()
+        self._medium()
+        unread, aside = self.files.unread()
+        gravity = (0.0, 0.0, 0.0) if "gravity" in self.off else _vector(self.said["option"]["gravity"])
+        if others := [x for x in ("spring", "damper", "frictionloss") if x in self.off]:
+            self.notes.append(f"<flag> has {', '.join(others)} disabled; the arm has none")
+        return Robot(
+            "MJCF", self.said["name"].strip() or "robot", self.links, self.joints, "world",
+            strange=[*self.strange, *lines_of(self.told), *unread], aside=aside, notes=self.notes, world=True,
+            gravity=gravity,
+        )  # fmt: skip
+
+    def _tell(self, what: str, tag: str, line: int) -> None:
+        """Something that is not understood, which others of its kind may follow."""
+        self.told.setdefault(what, []).append(self.files.at(tag, line))
+
+    # bodies and joints
+
+    def _body(self, i: int) -> None:
+        """The link of a body, with links for all its joints but the last."""
+        body, name = self.said["bodies"][i], self.names[i]
+        if body["gravcomp"] and "gravity" not in self.off:
+            self._tell(f"gravcomp {body['gravcomp']:g} of <body>: gravity acts on it in full", "body", body["line"])
+        if body["mocap"]:
+            self._tell("mocap of <body>: it stands still", "body", body["line"])
+        at, parent = self.files.at("body", body["line"]), self.names[body["parent"]]
+        place = self.shifted[body["parent"]].then(_posed(body["pos"], body["quat"]))
+        moved = self.moved.get(i, [])
+        for j in moved[:-1]:
+            between = self.of_joints[j]
+            while between in self.names or between in self.links:
+                between += "_"
+            self.links[between] = None
+            place = self._joint(j, place, parent, between)
+            parent = between
+        if moved:
+            place = self._joint(moved[-1], place, parent, name)
+        else:
+            fixed = f"{name} (fixed)"
+            self.joints[fixed] = Joint(
+                fixed, "fixed", parent, name, _place(place), (1.0, 0.0, 0.0), Limits(), 0.0, 0.0, None, at
+            )
+            place = HERE
+        self.shifted[i] = place
+        inertial = place.then(_posed(body["ipos"], body["iquat"]))
+        inertia = np.diag(body["inertia"])
+        self.links[name] = Inertial(body["mass"], _place(inertial), inertia, at) if body["mass"] or any(
+            body["inertia"]
+        ) else None  # fmt: skip
+
+    def _joint(self, j: int, place: Posed, parent: str, child: str) -> Posed:
+        """Adds a joint; gives the frame of its body in that of the child, from the one in the parent."""
+        said, name = self.said["joints"][j], self.of_joints[j]
+        kind, at = KINDS[said["kind"]], self.files.at("joint", said["line"])
+        axis = _vector(said["axis"])
+        anchor = np.array(said["pos"]) if kind in ("revolute", "ball") else np.zeros(3)
+        before = place.then(_moved(anchor)) if anchor.any() else place
+        if kind == "revolute" and said["ref"]:
+            before = before.then(Posed(turned(axis, -said["ref"]), np.zeros(3)))
+        elif kind == "prismatic" and said["ref"]:
+            before = before.then(_moved(-said["ref"] * np.array(axis)))
+        for what in said["more"]:
+            self._tell(f"{what} of <joint>", "joint", said["line"])
+        passive = [key for key in ("stiffness", "damping", "armature", "frictionloss") if said[key]]
+        if kind in ("floating", "ball") and passive:
+            self._tell(f"{', '.join(passive)} of a {said['kind']} joint", "joint", said["line"])
+        joint = Joint(
+            name, kind, parent, child, _place(before), axis, self._limits(said, kind),
+            damping=0.0 if "damper" in self.off else said["damping"],
+            friction=0.0 if self.off & {"frictionloss", "constraint"} else said["frictionloss"], mimic=None, at=at,
+        )  # fmt: skip
+        if said["armature"] and joint.moves:
+            joint.drive["rotor_inertia"] = said["armature"]
+        if said["stiffness"] and joint.moves and "spring" not in self.off:
+            if said["stiffness"] > 0.0:
+                joint.spring = Beside(said["stiffness"], said["rest"])
+            else:
+                self._tell("stiffness below zero of <joint>", "joint", said["line"])
+        self.joints[name] = joint
+        return _moved(-anchor) if anchor.any() else HERE
+
+    def _limits(self, said: dict[str, Any], kind: str) -> Limits:
+        lower, upper = said["range"] if said["range"] and kind in ("revolute", "prismatic") else (None, None)
+        return Limits(lower, upper, effort=None if said["effort"] is None else max(map(abs, said["effort"])))
+
+    def _point(self, site: dict[str, Any]) -> None:
+        """A link without mass where a site is."""
+        name, body = site["name"], self.names[site["body"]]
+        place = self.shifted[site["body"]].then(_posed(site["pos"], site["quat"]))
+        self.links[name] = None
+        fixed = f"{name} (site)"
+        self.joints[fixed] = Joint(
+            fixed, "fixed", body, name, _place(place), (1.0, 0.0, 0.0), Limits(), 0.0, 0.0, None, "the model"
+        )
+
+    # what acts on them
+
+    def _actuators(self) -> None:
+        scaled = []
+        driven: dict[str, list[float]] = {}
+        for each in self.said["elsewhere"]:
+            self._tell(f"<actuator> on a {each['on']}", "actuator", each["line"])
+        for each in self.said["actuators"]:
+            joint = self.joints[self.of_joints[each["joint"]]]
+            line, gear = each["line"], each["gear"][0]
+            for what in each["more"]:
+                self._tell(f"{what} of <actuator>", "actuator", line)
+            if not joint.moves:
+                self._tell(f"<actuator> on a joint that is {joint.kind}", "actuator", line)
+                continue
+            if each["armature"]:
+                drive = joint.drive
+                drive["rotor_inertia"] = drive.get("rotor_inertia", 0.0) + gear**2 * each["armature"]
+            if "damper" not in self.off:
+                joint.damping += gear**2 * each["damping"]
+            if each["dynamics"] != "none":
+                self._tell(f"dynamics ({each['dynamics']}) of <actuator>; inputs act at once", "actuator", line)
+            elif each["bias"] == "affine" and any(each["biases"][:3]):
+                self._tell("<actuator> that is a servo; inputs are torques and forces", "actuator", line)
+            elif each["gain"] != "fixed" or each["bias"] not in ("none", "affine"):
+                kind = each["gain"] if each["gain"] != "fixed" else each["bias"]
+                self._tell(f"<actuator> of the kind {kind}; inputs are torques and forces", "actuator", line)
+            elif (factor := gear * each["gains"][0]) != 1.0:
+                scaled.append(f"{factor:g} for {joint.name!r}")
+            if (effort := _effort(each, gear)) is not None:
+                driven.setdefault(joint.name, []).append(effort)
+        for name, efforts in driven.items():
+            joint = self.joints[name]
+            own, together = joint.limits.effort, float(sum(efforts))
+            effort = together if own is None else min(own, together)
+            joint.limits = Limits(joint.limits.lower, joint.limits.upper, effort=effort)
+        if scaled:
+            self.notes.append(f"inputs are torques and forces at the joints, MuJoCo's ctrl times {', '.join(scaled)}")
+        if self.said["actuators"] or self.said["elsewhere"]:
+            acted = {self.of_joints[each["joint"]] for each in self.said["actuators"]}
+            without = [name for name, joint in self.joints.items() if joint.moves and name not in acted]
+            if without:
+                some = ", ".join(map(repr, without[:8])) + (", ..." if len(without) > 8 else "")
+                self.notes.append(f"no actuator acts on {some}; they have an input as all joints have, which may be 0")
+
+    def _equalities(self) -> None:
+        for each in self.said["equalities"]:
+            kind, (first, second) = each["kind"], each["names"]
+            if not each["active"] or self.off & {"equality", "constraint"}:
+                self.notes.append(f"{self.files.at(kind, each['line'])}: <{kind}> in <equality> is off; it is left out")
+                continue
+            joint = self.joints.get(first) if kind == "joint" else None
+            offset, slope, *curved = each["data"]
+            if joint is None or not second or any(curved) or joint.mimic is not None:
+                self._tell(f"<{kind}> in <equality>; it holds nothing", kind, each["line"])
+                continue
+            refs = {name: said["ref"] for name, said in zip(self.of_joints, self.said["joints"], strict=True)}
+            offset += refs[first] - slope * refs.get(second, 0.0)
+            joint.mimic = Mimic(second, slope, offset)
+
+    def _tendons(self) -> None:
+        for each in self.said["tendons"]:
+            if each["acts"]:
+                self._tell(f"tendon with {', '.join(each['acts'])}; it does not act", "tendon", each["line"])
+        if self.said["flexes"]:
+            self.strange.append(f"{self.said['flexes']} <flex>: what is deformable moves as points that nothing holds")
+        if self.said["plugins"]:
+            self.strange.append("<plugin>: what plugins do is left out")
+
+    def _medium(self) -> None:
+        option = self.said["option"]
+        if some := [key for key in ("density", "viscosity") if option[key]]:
+            wind = " and wind" if any(option["wind"]) else ""
+            self.strange.append(f"{' and '.join(some)}{wind} of <option>: the medium does not resist")
+
+
+def _effort(actuator: dict[str, Any], gear: float) -> float | None:
+    """The most that an actuator gives along its joint, from the ranges of its force and of its input."""
+    found = []
+    if actuator["force"] is not None:
+        found.append(abs(gear) * max(map(abs, actuator["force"])))
+    plain = actuator["gain"] == "fixed" and actuator["bias"] == "none" and actuator["dynamics"] == "none"
+    if plain and actuator["ctrl"] is not None:
+        found.append(abs(gear * actuator["gains"][0]) * max(map(abs, actuator["ctrl"])))
+    return min(found) if found else None
+
+
+def _named(parts: list[dict[str, Any]], what: str) -> list[str]:
+    """Names of all, also of those that have none in the file."""
+    taken, found = {part["name"] for part in parts}, []
+    for i, part in enumerate(parts):
+        name = part["name"]
+        if not name:
+            name = f"{what}{i}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+        found.append(name)
+    return found
+
+
+def _vector(values: list[float]) -> Vector:
+    x, y, z = values
+    return x, y, z
+
+
+def _posed(pos: list[float], quat: list[float]) -> Posed:
+    plain = quat[0] == 1.0 and not any(quat[1:])
+    return Posed(np.eye(3) if plain else rotation(np.array(quat)), np.array(pos))
+
+
+def _moved(p: np.ndarray) -> Posed:
+    return Posed(np.eye(3), p)
+
+
+def _place(posed: Posed) -> Place:
+    xyz, (roll, pitch, yaw) = posed.p.tolist(), rpy(posed.R)
+    return Place(_vector(xyz), (roll + 0.0, pitch + 0.0, yaw + 0.0))

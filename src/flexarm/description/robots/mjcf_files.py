@@ -1,0 +1,156 @@
+"""What stands in MJCF files as they are written: the files that make one model, and elements that nothing here knows.
+
+MuJoCo itself refuses what its version does not know. What a later version knows and this package does not is found
+here, in the text, so that it is listed and not dropped.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from flexarm.checks import Fault, shown
+from flexarm.description.robots.xml import Element, lines_of, read_xml
+from flexarm.description.tables import printable
+
+MOST_FILES, MOST_COPIES = 200, 10_000
+
+ANY = "*"
+PLACED = "pos quat axisangle xyaxes zaxis euler"
+JOINT = (
+    "name class type group pos axis springdamper limited actuatorfrclimited solreflimit solimplimit solreffriction "
+    "solimpfriction stiffness range actuatorfrcrange actuatorgravcomp margin ref springref springyield armature "
+    "damping frictionloss user"
+)
+READ: dict[str, str] = {
+    "mujoco": "model",
+    "compiler": ANY,  # MuJoCo does what it says
+    "lengthrange": ANY,
+    "default": "class",
+    "worldbody": ANY,
+    "body": f"name childclass {PLACED} mocap gravcomp user sleep",
+    "frame": ANY,
+    "replicate": ANY,
+    "attach": ANY,
+    "include": "file",
+    "inertial": ANY,
+    "joint": JOINT,
+    "freejoint": "name group align",
+    "site": ANY,
+    "option": "gravity density viscosity wind",
+    "asset": "",
+    "model": ANY,
+}
+"""Elements that are understood, or that MuJoCo resolves, with their attributes."""
+
+TOLD = frozenset("equality tendon actuator extension deformable composite flexcomp plugin".split())
+"""Elements that are told by what MuJoCo makes of them."""
+
+ASIDE = frozenset(
+    "geom camera light contact sensor keyframe custom visual statistic size mesh texture material hfield skin "
+    "flag".split()
+)
+"""Elements that say nothing of how an arm moves by itself: shapes, what they collide with, pictures, measurements."""
+
+SIMULATOR = frozenset(
+    "timestep impratio tolerance ls_tolerance noslip_tolerance ccd_tolerance sleep_tolerance magnetic o_margin "
+    "o_solref o_solimp o_friction integrator cone jacobian solver iterations ls_iterations noslip_iterations "
+    "ccd_iterations sdf_iterations sdf_initpoints actuatorgroupdisable".split()
+)
+"""Attributes of <option> that say how MuJoCo computes."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """An MJCF file with those that it names, as they are written: for each its name and its root element."""
+
+    files: tuple[tuple[str, Element], ...]
+
+    def at(self, tag: str, line: int) -> str:
+        """Where an element stands, in words: its line, and the file, where it is another than the first."""
+        if not line:
+            return "the model"
+        holders = [name for name, root in self.files if any(x.line == line for x in root.all() if x.name == tag)]
+        main = self.files[0][0]
+        return f"line {line}" if main in holders or len(holders) != 1 else f"{printable(holders[0])}, line {line}"
+
+    def unread(self) -> tuple[list[str], list[str]]:
+        """Lines of what is not understood, and of what stands aside: elements and attributes of a kind together."""
+        strange: dict[str, list[str]] = {}
+        aside: dict[str, list[str]] = {}
+        for number, (name, root) in enumerate(self.files):
+            for element, holder in _within(root):
+                where = f"line {element.line}" if not number else f"{printable(name)}, line {element.line}"
+                if element.name in ASIDE:
+                    aside.setdefault(f"<{element.name}> in <{holder}>", []).append(where)
+                elif element.name not in READ:
+                    strange.setdefault(f"<{element.name}> in <{holder}>", []).append(where)
+                elif READ[element.name] != ANY:
+                    for key in element.attributes:
+                        which = aside if element.name == "option" and key in SIMULATOR else strange
+                        if key not in READ[element.name].split():
+                            which.setdefault(f"{key} of <{element.name}> in <{holder}>", []).append(where)
+        return lines_of(strange), lines_of(aside)
+
+
+def _within(root: Element) -> Iterator[tuple[Element, str]]:
+    """Elements and the names of those in which they stand, but those whose parts the model tells one by one.
+
+    Of defaults those of joints: all others say something of elements that are found themselves.
+    """
+    waiting = [(root, "the file")]
+    while waiting:
+        element, holder = waiting.pop()
+        if element.name in TOLD or (holder == "default" and element.name not in ("joint", "default")):
+            continue
+        if element.name != "mujocoinclude":
+            yield element, holder
+        if element.name not in ASIDE:
+            waiting += [(child, element.name) for child in reversed(element.children)]
+
+
+def written(path: Path, root: Element) -> Written:
+    """The files of a model, from the root element of the first; raises `Fault`."""
+    if root.name != "mujoco":
+        raise Fault(
+            "", f"line {root.line}: the first element is <{root.name}>; that of an MJCF file is <mujoco>", sentence=True
+        )
+    files, waiting, seen = [(path.name, root)], [(path, root)], {path.resolve()}
+    while waiting:
+        holder, at = waiting.pop(0)
+        for element in at.all():
+            _check_copies(element)
+            named = element.name == "include" or (element.name == "model" and "file" in element.attributes)
+            if not named or not (given := element.attributes.get("file", "")).strip():
+                continue
+            found = next((x for x in (path.parent / given, holder.parent / given) if x.is_file()), None)
+            if found is None:
+                said = f"line {element.line}: <{element.name}> names {shown(given)}, and there is no such file"
+                raise Fault("", said if holder == path else f"{printable(holder.name)}, {said}", sentence=True)
+            if (whole := found.resolve()) in seen:
+                continue  # twice, which MuJoCo refuses for itself where it must not be
+            seen.add(whole)
+            if len(seen) > MOST_FILES:
+                raise Fault("", f"names more than {MOST_FILES} files; no robot needs that", sentence=True)
+            if element.name == "model" and found.suffix.lower() not in (".xml", ".mjcf"):
+                continue
+            try:
+                read = read_xml(found)
+            except Fault as fault:
+                raise Fault("", f"{printable(given)}: {fault.message}", sentence=True) from None
+            files.append((given, read))
+            waiting.append((found, read))
+    return Written(tuple(files))
+
+
+def _check_copies(element: Element) -> None:
+    """That nothing is to be copied more often than a robot needs."""
+    given = element.attributes.get("count", "") if element.name in ("replicate", "composite", "flexcomp") else ""
+    product = 1.0
+    for part in given.split():
+        try:
+            product *= max(float(part), 1.0)
+        except ValueError:
+            return  # MuJoCo says so
+    if product > MOST_COPIES:
+        said = f"line {element.line}: <{element.name}> count is {shown(given)}; no robot needs more than {MOST_COPIES}"
+        raise Fault("", said, sentence=True)

@@ -1,0 +1,230 @@
+"""A process of its own that has MuJoCo compile an MJCF file, and says as JSON what the model has.
+
+`python mjcf_process.py FILE` ends with status 3 and one line about why not where the file is wrong. MuJoCo reads
+meshes, writes logs into the folder in which it runs, and takes any amount of memory where a file asks for it: here that
+harms nobody. What takes long to import stays out, for a caller waits: this is MuJoCo alone.
+
+Nothing but what moves is compiled. Shapes are kept where a body's inertia follows from them; then their meshes must be
+there, all others need not.
+"""
+
+import json
+import math
+import os
+import signal
+import sys
+from typing import Any
+
+SECONDS, MEMORY = 20, 4 << 30
+"""Of processor time, and of address space."""
+
+REFUSED = 3
+TOO_LONG = -getattr(signal, "SIGXCPU", 0)
+"""Statuses that a caller sees: what is wrong stands on standard output; the system has ended it."""
+
+OLDEST = 4
+"""First number of the version of MuJoCo that has what is asked here."""
+
+ONLY_SEEN = "keys sensors skins pairs excludes cameras lights texts numerics tuples tendons equalities"
+MADE_OF = "materials textures hfields"
+
+
+def limit() -> None:
+    """Have the system end this process where it takes more than any robot needs."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    for what, most in {resource.RLIMIT_CPU: SECONDS, resource.RLIMIT_AS: MEMORY, resource.RLIMIT_CORE: 0}.items():
+        soft, hard = resource.getrlimit(what)
+        resource.setrlimit(what, (min(x for x in (most, soft, hard) if x != resource.RLIM_INFINITY), hard))
+
+
+def said(path: str) -> dict[str, Any]:
+    """What stands in a file, compiled; raises what MuJoCo raises, and `ValueError`."""
+    import mujoco as mj
+
+    if int(mj.__version__.partition(".")[0]) < OLDEST:
+        raise ValueError(f"MuJoCo {mj.__version__} is installed; what is read here takes {OLDEST}.0 or newer")
+    spec = mj.MjSpec.from_file(path)
+    found: dict[str, Any] = {"name": spec.modelname, "strange": []}
+    found["equalities"] = [
+        {"kind": kind(each.type), "names": [each.name1, each.name2], "active": bool(each.active), "line": line(each)}
+        | {"data": each.data[:5].tolist()}
+        for each in spec.equalities
+    ]
+    found["tendons"] = [tendon(each) for each in spec.tendons]
+    found["elsewhere"] = [actuator for each in spec.actuators if (actuator := elsewhere(mj, each))]
+    found["flexes"], found["plugins"] = len(spec.flexes), len(spec.plugins) + bool(spec.hasImplicitPluginElem)
+    strip(mj, spec)
+    model = spec.compile()
+    return found | compiled(mj, spec, model)
+
+
+def strip(mj: Any, spec: Any) -> None:
+    """Take from a specification all that does not move, and the sizes that only a simulator needs."""
+    for actuator in list(spec.actuators):
+        if actuator.trntype != mj.mjtTrn.mjTRN_JOINT:
+            spec.delete(actuator)
+    for kinds in ONLY_SEEN.split():
+        for each in list(getattr(spec, kinds)):
+            spec.delete(each)
+    used = set()
+    for geom in list(spec.geoms):
+        if weighs(mj, spec, geom):
+            geom.material = ""
+            used.add(geom.meshname)
+        else:
+            spec.delete(geom)
+    for site in spec.sites:
+        site.material, site.meshname = "", ""
+        if site.type == mj.mjtGeom.mjGEOM_MESH:
+            site.type = mj.mjtGeom.mjGEOM_SPHERE
+    for kinds in MADE_OF.split():
+        for each in list(getattr(spec, kinds)):
+            spec.delete(each)
+    for mesh in list(spec.meshes):
+        if (mesh.name or os.path.splitext(os.path.basename(mesh.file))[0]) not in used:
+            spec.delete(mesh)
+        else:
+            mesh.material = ""
+    spec.compiler.fusestatic, spec.compiler.discardvisual, spec.compiler.usethread = False, False, False
+    spec.memory, spec.nuserdata, spec.nkey = -1, 0, 0
+    for what in "body jnt geom site cam tendon actuator sensor".split():
+        setattr(spec, f"nuser_{what}", -1)
+
+
+def weighs(mj: Any, spec: Any, geom: Any) -> bool:
+    """Whether a body's inertia follows from a shape."""
+    body, compiler = geom.parent, spec.compiler
+    if body.id == 0 or body.name == "world":
+        return False
+    first, last = compiler.inertiagrouprange
+    rule = mj.mjtInertiaFromGeom
+    wanted = compiler.inertiafromgeom == rule.mjINERTIAFROMGEOM_TRUE or (
+        compiler.inertiafromgeom == rule.mjINERTIAFROMGEOM_AUTO and not body.explicitinertial
+    )
+    heavy = geom.density != 0.0 if math.isnan(geom.mass) else geom.mass != 0.0
+    return bool(wanted and first <= geom.group <= last and heavy)
+
+
+def line(element: Any) -> int:
+    """On which it stands in its file; 0 where MuJoCo does not say."""
+    number = element.info.strip().removeprefix("line ").partition(" ")[0]
+    return int(number) if number.isdigit() else 0
+
+
+def kind(value: Any) -> str:
+    """The name of a member of one of MuJoCo's enumerations, in small letters, without what they all begin with."""
+    return str(value.name).partition("_")[2].lower()
+
+
+def tendon(each: Any) -> dict[str, Any]:
+    """A tendon, and what of it moves something."""
+    acts = [
+        name
+        for name in ("stiffness", "damping", "frictionloss", "armature", "springyield", "limited")
+        if any(np_list(getattr(each, name, 0.0)))
+    ]
+    if "limited" in acts and each.limited != 1:  # automatic: where a range is given
+        acts = [*(x for x in acts if x != "limited"), *(["limited"] if any(each.range) else [])]
+    return {"name": each.name, "line": line(each), "acts": acts}
+
+
+def np_list(value: Any) -> list[Any]:
+    """A number, or an array of them, as a list."""
+    flat = getattr(value, "tolist", lambda: value)()
+    return flat if isinstance(flat, list) else [flat]
+
+
+def elsewhere(mj: Any, each: Any) -> dict[str, Any] | None:
+    """An actuator on something else than a joint."""
+    if each.trntype == mj.mjtTrn.mjTRN_JOINT:
+        return None
+    return {"name": each.name, "line": line(each), "on": kind(each.trntype), "target": each.target}
+
+
+def compiled(mj: Any, spec: Any, m: Any) -> dict[str, Any]:
+    """Bodies, joints, sites and actuators of a compiled model."""
+    bodies = []
+    for each in sorted(spec.bodies, key=lambda body: body.id):
+        i = each.id
+        bodies.append({"name": each.name, "line": line(each), "parent": int(m.body_parentid[i])} | {
+            key: getattr(m, f"body_{key}")[i].tolist() for key in "pos quat mass ipos iquat inertia gravcomp".split()
+        } | {"mocap": int(m.body_mocapid[i]) >= 0})  # fmt: skip
+    joints = []
+    for each in sorted(spec.joints, key=lambda joint: joint.id):
+        j = each.id
+        v, at = m.jnt_dofadr[j], m.jnt_qposadr[j]
+        joints.append({
+            "name": each.name, "line": line(each), "body": int(m.jnt_bodyid[j]), "kind": kind(m_joint(mj, m, j)),
+            "pos": m.jnt_pos[j].tolist(), "axis": m.jnt_axis[j].tolist(), "ref": float(m.qpos0[at]),
+            "range": m.jnt_range[j].tolist() if m.jnt_limited[j] else None,
+            "effort": m.jnt_actfrcrange[j].tolist() if m.jnt_actfrclimited[j] else None,
+            "stiffness": float(m.jnt_stiffness[j]), "rest": float(m.qpos_spring[at]),
+            "armature": float(m.dof_armature[v]), "damping": float(m.dof_damping[v]),
+            "frictionloss": float(m.dof_frictionloss[v]),
+            "more": [
+                name
+                for name, value in {
+                    "stiffness of higher order": m.jnt_stiffnesspoly[j],
+                    "damping of higher order": m.dof_dampingpoly[v],
+                    "springyield": m.jnt_springyield[j], "actuatorgravcomp": m.jnt_actgravcomp[j],
+                }.items()
+                if any(np_list(value))
+            ],
+        })  # fmt: skip
+    actuators = []
+    for each in sorted(spec.actuators, key=lambda actuator: actuator.id):
+        i = each.id
+        actuators.append({
+            "name": each.name, "line": line(each), "joint": int(m.actuator_trnid[i, 0]),
+            "gear": m.actuator_gear[i].tolist(), "dynamics": kind(mj.mjtDyn(int(m.actuator_dyntype[i]))),
+            "gain": kind(mj.mjtGain(int(m.actuator_gaintype[i]))), "gains": m.actuator_gainprm[i].tolist(),
+            "bias": kind(mj.mjtBias(int(m.actuator_biastype[i]))), "biases": m.actuator_biasprm[i].tolist(),
+            "force": m.actuator_forcerange[i].tolist() if m.actuator_forcelimited[i] else None,
+            "ctrl": m.actuator_ctrlrange[int(m.actuator_ctrladr[i])].tolist()
+            if m.actuator_ctrlnum[i] == 1 and m.actuator_ctrllimited[int(m.actuator_ctrladr[i])] else None,
+            "armature": float(m.actuator_armature[i]), "damping": float(m.actuator_damping[i]),
+            "more": [
+                name
+                for name, value in {
+                    "damping of higher order": m.actuator_dampingpoly[i], "delay": m.actuator_delay[i],
+                }.items()
+                if any(np_list(value))
+            ],
+        })  # fmt: skip
+    sites = [
+        {"name": each.name, "body": int(m.site_bodyid[each.id])}
+        | {"pos": m.site_pos[each.id].tolist(), "quat": m.site_quat[each.id].tolist()}
+        for each in spec.sites
+    ]
+    flags = int(m.opt.disableflags)
+    off = [kind(flag) for name, flag in mj.mjtDisableBit.__members__.items() if "DSBL" in name and flags & int(flag)]
+    option = {key: getattr(m.opt, key) for key in ("density", "viscosity")}
+    option |= {key: getattr(m.opt, key).tolist() for key in ("gravity", "wind")}
+    return {
+        "bodies": bodies, "joints": joints, "actuators": actuators, "sites": sites, "option": option, "off": off,
+    }  # fmt: skip
+
+
+def m_joint(mj: Any, m: Any, j: int) -> Any:
+    """The kind of a joint."""
+    return mj.mjtJoint(int(m.jnt_type[j]))
+
+
+def main(path: str) -> int:
+    limit()
+    try:
+        content, status = json.dumps(said(path)), 0
+    except MemoryError:
+        content, status = "it takes too much memory", REFUSED
+    except Exception as error:  # MuJoCo reports what is wrong by several kinds
+        content, status = str(error), REFUSED
+    sys.stdout.buffer.write(content.encode(errors="replace"))
+    sys.stdout.buffer.flush()
+    return status
+
+
+if __name__ == "__main__":
+    os._exit(main(sys.argv[1]))  # without what MuJoCo has yet to clear away

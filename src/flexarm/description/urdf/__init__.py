@@ -1,5 +1,0 @@
-"""Arms from URDF files, the format in which ROS describes robots."""
-
-from flexarm.description.urdf.reading import UrdfReport, from_urdf, urdf_report
-
-__all__ = ["UrdfReport", "from_urdf", "urdf_report"]

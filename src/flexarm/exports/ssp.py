@@ -1,0 +1,108 @@
+"""An arm and its sampled law in one file: two FMUs, and who is connected with whom."""
+
+import re
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from xml.etree import ElementTree
+
+from flexarm import escape
+from flexarm.checks import Fault, checked_instance, refused
+from flexarm.exports.fmu.arm import usual_sensors
+from flexarm.exports.fmu.export import Fmu, export_fmu, export_law_fmu, zipped
+from flexarm.files import check_writable, write_whole
+from flexarm.model import Model, Sensor
+from flexarm.sensors import Encoder, Tachometer
+from flexarm.simulation.sampled import Sampled
+
+SPACES = {
+    "xmlns:ssc": "http://ssp-standard.org/SSP1/SystemStructureCommon",
+    "xmlns:ssd": "http://ssp-standard.org/SSP1/SystemStructureDescription",
+}
+ARM, LAW = "arm", "law"
+"""Names of the two in the system."""
+
+
+def export_ssp(
+    loop: Sampled,
+    model: Model,
+    path: str | PathLike[str],
+    sensors: Sequence[Sensor] | None = None,
+    q0: Any = None,
+    qd0: Any = None,
+    s0: Any = None,
+    step: float | None = None,
+    tolerance: float = 0.0,
+) -> Path:
+    """Write an arm and its sampled law as one file of SSP, connected, and return its path.
+
+    Whatever program reads SSP has the closed loop then. In it are the FMUs of `export_fmu` and `export_law_fmu`, of
+    FMI 2.0, called "arm" and "law". System Structure and Parameterization: ssp-standard.org, version 1.0.
+
+    Parameters
+    ----------
+    loop : control.Sampled
+        The controller with its period.
+    model : Model
+    path : str or path
+        Of the file, `.ssp`; an older one is replaced when the new one is complete.
+    sensors, q0, qd0, s0, step, tolerance
+        As those of `export_fmu`; what the law measures is there in any case.
+
+    Raises
+    ------
+    DescriptionError
+        As `export_fmu` and `export_law_fmu`, or where the law depends on states of drives, which no sensor reads.
+    FlexarmError
+        As `export_fmu`.
+    """
+    with refused("export_ssp"):
+        checked_instance(model, Model, "model")
+        check_writable(path)
+    seen = list(usual_sensors(model) if sensors is None else sensors)
+    with TemporaryDirectory(prefix="flexarm-ssp-") as folder:
+        law = export_law_fmu(loop, model, Path(folder, "law.fmu"))
+        known, readers = set(model.output_names(seen)), _readers(model)
+        if odd := next((name for name in law.inputs if name not in known and name not in readers), None):
+            with refused("export_ssp"):
+                raise Fault("loop", f"depends on {odd}, the state of a drive, which no sensor reads")
+        seen += [readers[name] for name in law.inputs if name not in known]
+        begins = {"q0": q0, "qd0": qd0, "s0": s0}
+        arm = export_fmu(model, Path(folder, "arm.fmu"), sensors=seen, **begins, step=step, tolerance=tolerance)
+        parts = {f"resources/{each.path.name}": each.path.read_bytes() for each in (arm, law)}
+    parts["SystemStructure.ssd"] = structure(model.arm.name, arm, law).encode()
+    return write_whole(path, zipped(parts))
+
+
+def _readers(model: Model) -> dict[str, Sensor]:
+    """Encoders and tachometers of all coordinates, by the names of their signals."""
+    sensors: list[Encoder | Tachometer] = [
+        *(Encoder(coordinate=name) for name in model.coordinates),
+        *(Tachometer(coordinate=name) for name in model.velocities),
+    ]
+    return {each.names(model.arm)[0]: each for each in sensors}
+
+
+def structure(name: str, arm: Fmu, law: Fmu) -> str:
+    """The text of SystemStructure.ssd."""
+    about = {**SPACES, "name": escape.line(name), "version": "1.0"}
+    root = ElementTree.Element("ssd:SystemStructureDescription", about)
+    system = ElementTree.SubElement(root, "ssd:System", {"name": re.sub(r"\W", "_", name, flags=re.ASCII)})
+    elements = ElementTree.SubElement(system, "ssd:Elements")
+    for own, fmu in ((ARM, arm), (LAW, law)):
+        about = {"name": own, "type": "application/x-fmu-sharedlibrary", "source": f"resources/{fmu.path.name}"}
+        connectors = ElementTree.SubElement(ElementTree.SubElement(elements, "ssd:Component", about), "ssd:Connectors")
+        for kind, signals in (("input", fmu.inputs), ("output", fmu.outputs)):
+            for signal in signals:
+                each = ElementTree.SubElement(connectors, "ssd:Connector", {"name": signal, "kind": kind})
+                ElementTree.SubElement(each, "ssc:Real")
+    connections = ElementTree.SubElement(system, "ssd:Connections")
+    for start, end, signals in ((ARM, LAW, law.inputs), (LAW, ARM, law.outputs)):
+        for signal in signals:
+            ends = {"startElement": start, "startConnector": signal, "endElement": end, "endConnector": signal}
+            ElementTree.SubElement(connections, "ssd:Connection", ends)
+    ElementTree.SubElement(root, "ssd:DefaultExperiment", {"startTime": "0.0", "stopTime": "1.0"})
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"

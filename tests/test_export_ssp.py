@@ -1,0 +1,117 @@
+"""An arm and its law in one file: two masters run it, and the motion is ours."""
+
+from zipfile import ZipFile
+
+import fmpy.ssp.ssd
+import numpy as np
+import pytest
+from command_line import caller
+from fmpy.ssp.simulation import simulate_ssp
+
+import flexarm as fa
+from flexarm.control import LQR, JointPD, Sampled
+from flexarm.errors import DescriptionError
+
+PERIOD, GOAL = 1e-3, [0.4, -0.3]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fa.Model(fa.load("subudhi-morris"))
+
+
+def test_fmpys_master_gives_our_loop(model, tmp_path):
+    """FMPy carries values over after each step, from zeros: one period more, which our loop has as a delay."""
+    loop = Sampled(JointPD(GOAL, Kp=20.0, Kd=5.0), PERIOD, limit=10.0)
+    file = fa.export_ssp(loop, model, tmp_path / "loop.ssp", tolerance=1e-10)
+    theirs = simulate_ssp(str(file), stop_time=0.2, step_size=PERIOD)
+    late = Sampled(JointPD(GOAL, Kp=20.0, Kd=5.0), PERIOD, limit=10.0, delay=PERIOD)
+    rest = {"q0": np.zeros(model.nq), "qd0": np.zeros(model.nv)}
+    more = {"method": "dop853", "rtol": 1e-11, "samples": len(theirs) + 1, "progress": False}
+    ours = fa.simulate(model, PERIOD * len(theirs), late, **rest, **more)
+    found = np.transpose([theirs["arm.upper_joint"], theirs["arm.fore_joint"]])
+    assert np.ptp(found, axis=0).min() > 0.05
+    np.testing.assert_allclose(found, ours.q.values[1:, :2], rtol=0, atol=1e-9)
+
+
+def test_who_is_connected_with_whom(model, tmp_path):
+    """By equal names, each input of a component once; what the law measures is among the arm's outputs."""
+    file = fa.export_ssp(Sampled(LQR(reference=GOAL), PERIOD), model, tmp_path / "loop.ssp", [fa.TipPosition()])
+    said = fmpy.ssp.ssd.read_ssd(str(file))  # by the standard's schema
+    arm, law = said.system.elements
+    signals = {(each.name, kind): [c.name for c in each.connectors if c.kind == kind] for each in (arm, law)
+               for kind in ("input", "output")}  # fmt: skip
+    assert [arm.name, law.name] == ["arm", "law"] and len(signals["law", "input"]) == 2 * model.nv
+    assert signals["arm", "output"] == ["tip_x", "tip_y", "tip_z", *signals["law", "input"]]
+    assert signals["arm", "input"] == signals["law", "output"]
+    found = [(c.startElement, c.startConnector, c.endElement, c.endConnector) for c in said.system.connections]
+    forth = [("arm", name, "law", name) for name in signals["law", "input"]]
+    assert found == forth + [("law", name, "arm", name) for name in signals["law", "output"]]
+    with ZipFile(file) as archive:
+        assert sorted(archive.namelist()) == ["SystemStructure.ssd", "resources/arm.fmu", "resources/law.fmu"]
+
+
+def test_the_same_loop_gives_the_same_bytes(model, tmp_path):
+    loop = Sampled(JointPD(GOAL, Kp=20.0, Kd=5.0), PERIOD)
+    files = [fa.export_ssp(loop, model, tmp_path / f"{k}.ssp") for k in range(2)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_what_has_no_ssp_is_refused(model, tmp_path):
+    loop = Sampled(JointPD(GOAL, Kp=20.0, Kd=5.0), PERIOD)
+    with pytest.raises(DescriptionError, match=r"^export_ssp: model is 'arm'; it must be a Model$"):
+        fa.export_ssp(loop, "arm", tmp_path / "loop.ssp")
+    with pytest.raises(DescriptionError, match=r"^export_law_fmu: controller is a Python function"):
+        fa.export_ssp(Sampled(lambda t, q, qd: np.zeros(2), PERIOD), model, tmp_path / "loop.ssp")
+    driven = fa.scenario.load_scenario("industrial-arm")
+    robot = fa.Model(driven.loaded_arm())
+    with pytest.raises(DescriptionError, match=r"^export_ssp: loop depends on s\.[\w.]+, the state of a drive,"):
+        fa.export_ssp(driven.arguments(robot)["u"], robot, tmp_path / "loop.ssp")
+    assert not list(tmp_path.glob("*.ssp"))
+
+
+SCENARIO = """
+name = "held"
+arm = "subudhi-morris"
+until = 1.0
+initial = {{ q = {{ "upper.joint" = 0.1 }} }}
+{more}
+"""
+PD = 'reference = {{ type = "quintic", start = [0.05, 0.0], end = [0.3, 0.2], duration = 1.0 }}\n[controller]\n'
+PD += 'type = "joint-pd"\nKp = 20.0\nKd = 5.0\n'
+
+
+def test_the_law_of_a_scenario_from_the_command_line(tmp_path, monkeypatch, capsys):
+    call = caller(monkeypatch, capsys)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "held.toml").write_text(SCENARIO.format(more=PD.format()))
+    (tmp_path / "sampled.toml").write_text(SCENARIO.format(more=PD.format() + "period = 0.002\n"))
+    (tmp_path / "free.toml").write_text(SCENARIO.format(more=""))
+    said = call("export", "sampled.toml", "--law", "c", "--law-fmu", "law.fmu", "--ssp", "loop.ssp").out
+    for written in ("c/subudhi_morris_law.c", "law.fmu", "loop.ssp", "c/CMakeLists.txt"):
+        assert written in said and (tmp_path / written).is_file()
+    assert "t[1] = {((double)state->sample * 0.002)}" in (tmp_path / "c" / "subudhi_morris_law.c").read_text()
+    led = SCENARIO.format(more=PD.format()).replace('initial = { q = { "upper.joint" = 0.1 } }', "")
+    (tmp_path / "led.toml").write_text(led)
+    call("export", "led.toml", "--ssp", "led.ssp", "--period", "0.004")
+    for file, begins in (("loop.ssp", b'start="0.1"'), ("led.ssp", b'start="0.05"')):  # else on the reference
+        with ZipFile(file) as archive, ZipFile(archive.open("resources/arm.fmu")) as arm:
+            assert begins in arm.read("modelDescription.xml").split(b'"q.upper.joint"')[1].split(b"/>")[0]
+    call("export", "held.toml", "--law", "d", "--period", "0.004")
+    assert "sample * 0.004" in (tmp_path / "d" / "subudhi_morris_law.c").read_text()
+    refusals = {
+        ("held.toml", "--law", "e"): "scenario 'held': controller is continuous; give a period, as --period 0.001",
+        ("free.toml", "--law", "e"): "scenario 'held': controller is missing; --law, --law-fmu, --ssp write one",
+        ("sampled.toml", "--law", "e", "--period", "1"): "--period: scenario 'held' has one, 0.002 s; change it there",
+        ("held.toml", "--law", "e", "--period", "0"): "Sampled: period is 0.0 s; it must be positive",
+        ("held.toml", "--law", "e", "--c", "e"): "--law e: the same folder as that of --c; both write a CMakeLists.txt",
+        ("subudhi-morris", "--modelica", "an-arm.mo"): "export_modelica: path is 'an-arm.mo'; it must be NAME.mo",
+    }
+    for words, message in refusals.items():
+        ended = call("export", *words)
+        assert ended.status == 2 and ended.err.startswith(f"flexarm: {message}") and ended.err.count("\n") == 1
+    assert not (tmp_path / "e").exists()
+    ended = call("export", "rigid-two-link", "--modelica", "Pendulum.mo", "--vary", "payload.mass")
+    assert ended.status == 0 and "written: Pendulum.mo; " in ended.out
+    text = (tmp_path / "Pendulum.mo").read_text()
+    assert text.startswith("model Pendulum ") and "parameter Real p_payload_mass" in text
