@@ -17,7 +17,9 @@ from benchmarks.peers import (
     exudyn_tree,
     flexarm_peer,
     mujoco_peer,
+    pinocchio_cpp,
     pinocchio_peer,
+    soromox_peer,
     sympy_peer,
     tasks,
 )
@@ -69,8 +71,14 @@ def test_every_peer_has_what_is_asked_of_one(peer, chain):
 
 
 def test_who_cannot_says_why():
+    elastic = tasks.motion("elastic-joint-arm")
+    assert "motors" in soromox_peer.cannot(elastic)
+    assert not drake_peer.cannot(elastic) and not pinocchio_peer.cannot(elastic)
+    carried = tasks.motion("two-link-absolute-rotors-large")
+    assert "reflected" in drake_peer.cannot(carried) and not soromox_peer.cannot(carried)
+    assert "base" in soromox_peer.cannot(tasks.motion("free-floating-arm"))
     symbols = tasks.derivation()
-    assert all(peer.cannot(symbols) for peer in (exudyn_peer, mujoco_peer, pinocchio_peer, drake_peer))
+    assert all(peer.cannot(symbols) for peer in (exudyn_peer, mujoco_peer, pinocchio_peer, drake_peer, soromox_peer))
     assert not sympy_peer.cannot(symbols) and not flexarm_peer.cannot(symbols)
 
 
@@ -123,6 +131,108 @@ def test_a_solution_has_both_clocks(chain):
     found = timed(chain, lambda: 3, lambda three: chain.tip * three / 3, 7)
     assert found.error < 1e-15 and found.lines == 7
     assert found.seconds > 0 and found.processor >= 0 and found.setup >= 0
+
+
+# -- Pinocchio, Drake, SoRoMoX -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["two-link-large", "rigid-chain-3"])
+@pytest.mark.parametrize("peer", [pinocchio_peer, drake_peer, soromox_peer])
+def test_settings_have_names_of_their_own(peer, name):
+    names = [setting.name for setting in peer.settings(tasks.motion(name))]
+    assert len(set(names)) == len(names) > 5
+
+
+@pytest.mark.parametrize("name", ["rigid-chain-3", "elastic-joint-arm", "free-floating-arm"])
+def test_pinocchio_solves_the_same_equations(name):
+    pytest.importorskip("pinocchio")
+    task = tasks.motion(name)
+    assert pinocchio_peer.solve(task, Setting("", "", (1, "", "RK4", 8 * task.intervals))).error < 1e-4
+
+
+def test_without_a_compiler_pinocchio_runs_from_python_alone(chain, monkeypatch):
+    monkeypatch.setattr(pinocchio_cpp, "missing", lambda: "no g++")
+    assert not any("C++" in setting.name for setting in pinocchio_peer.settings(chain))
+    monkeypatch.setattr(pinocchio_cpp, "missing", lambda: "")
+    assert any("C++" in setting.name for setting in pinocchio_peer.settings(chain))
+    assert pinocchio_cpp.lines() > 100
+
+
+def test_what_is_missing_for_pinocchio_in_cpp_is_said(monkeypatch, tmp_path):
+    pytest.importorskip("pinocchio")
+    monkeypatch.setattr(pinocchio_cpp, "prefix", lambda: tmp_path)
+    monkeypatch.setattr(pinocchio_cpp.shutil, "which", lambda name: "/" + name)
+    assert "cmeel-eigen" in pinocchio_cpp.missing()
+    (tmp_path / "include" / "eigen3").mkdir(parents=True)
+    assert pinocchio_cpp.missing() == ""
+    monkeypatch.setattr(pinocchio_cpp.shutil, "which", lambda name: None)
+    assert pinocchio_cpp.missing() == "no g++"
+
+
+def test_cpp_is_given_the_whole_tree(monkeypatch):
+    """From what is handed over the same tree can be made: its accelerations are the same."""
+    pin = pytest.importorskip("pinocchio")
+    given = {}
+
+    class Library:
+        @staticmethod
+        def made(*arguments):
+            given["it"] = arguments
+
+        @staticmethod
+        def ended(tree):
+            pass
+
+    monkeypatch.setattr(pinocchio_cpp, "library", lambda: (Library, 0.0))
+    task = tasks.motion("free-floating-arm")
+    system = pinocchio_peer.System(task, task.equivalent(1))
+    system.model.armature = np.linspace(0.1, 0.9, 9)
+    pinocchio_cpp.Runs(task, system)
+    count, parents, kinds, axes, places, bodies, armature, gravity, K, D, B, R, inputs, carrier, tip = given["it"]
+    assert (count, kinds, inputs, carrier) == (4, b"FZYY", 3, 4)
+    assert not K.any() and not D.any() and not R.any() and B.sum() == 3 and axes.shape == (4, 3)
+    again = pin.Model()
+    again.gravity.linear = gravity
+    joints = {"F": pin.JointModelFreeFlyer, "Z": pin.JointModelRZ, "Y": pin.JointModelRY}
+    for i, kind in enumerate(kinds.decode()):
+        number = again.addJoint(int(parents[i]), joints[kind](), pin.SE3(places[i]), f"{i}")
+        body = pin.Inertia(bodies[i, 0], bodies[i, 1:4], bodies[i, 4:].reshape(3, 3))
+        again.appendBodyToJoint(number, body, pin.SE3.Identity())
+    again.armature = armature
+    rng = np.random.default_rng(1)
+    q, v, tau = pin.randomConfiguration(again, -np.ones(10), np.ones(10)), rng.normal(size=9), rng.normal(size=9)
+    expected = pin.aba(system.model, system.data, q, v, tau)
+    assert pin.aba(again, again.createData(), q, v, tau) == pytest.approx(expected, rel=1e-10)
+    frame = system.model.frames[system.tip]
+    assert tip == pytest.approx(frame.placement.translation)
+
+
+def test_joints_along_an_axis_of_their_frame_are_plain():
+    pin = pytest.importorskip("pinocchio")
+    found = [pinocchio_peer.kind(np.array(axis), True).shortname() for axis in np.eye(3)]
+    assert [pinocchio_cpp.letter(name) for name in found] == ["X", "Y", "Z"]
+    assert pinocchio_cpp.letter(pinocchio_peer.kind(np.array([0.6, 0.8, 0.0]), True).shortname()) == "R"
+    assert pinocchio_cpp.letter(pinocchio_peer.kind(np.array([1.0, 0.0, 0.0]), False).shortname()) == "P"
+    assert pinocchio_cpp.letter(pin.JointModelFreeFlyer().shortname()) == "F"
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("elastic-joint-arm", (1, "runge_kutta3", 1e-2, 0)),
+        ("free-floating-arm", (1, "runge_kutta5", 0.0, 800)),
+        ("two-link-rigid-joints-small", (4, "radau3", 1e-2, 0)),
+    ],
+)
+def test_drake_solves_them(name, numbers):
+    pytest.importorskip("pydrake")
+    task = tasks.motion(name)
+    assert drake_peer.solve(task, Setting("", "", numbers)).error < task.goals[0]
+
+
+def test_soromox_solves_a_chain(chain):
+    pytest.importorskip("soromox")
+    assert soromox_peer.solve(chain, Setting("", "", (0, "Tsit5", 1e-6))).error < 1e-4
 
 
 # -- choosing and telling ----------------------------------------------------------------------------------------------

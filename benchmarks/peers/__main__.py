@@ -22,7 +22,15 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks import report
-from benchmarks.peers import drake_peer, exudyn_peer, flexarm_peer, mujoco_peer, pinocchio_peer, sympy_peer
+from benchmarks.peers import (
+    drake_peer,
+    exudyn_peer,
+    flexarm_peer,
+    mujoco_peer,
+    pinocchio_peer,
+    soromox_peer,
+    sympy_peer,
+)
 from benchmarks.peers.peer import Setting, Solution, missing
 from benchmarks.peers.tasks import TASKS, Derivation, Task
 from benchmarks.report import Picture, Table, time
@@ -34,10 +42,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PEERS: tuple[ModuleType, ...] = (
-    flexarm_peer, exudyn_peer, mujoco_peer, pinocchio_peer, drake_peer, sympy_peer,
+    flexarm_peer, exudyn_peer, mujoco_peer, pinocchio_peer, drake_peer, soromox_peer, sympy_peer,
 )  # fmt: skip
 ABSENT = {
-    "SoRoMoX": "a strain-based code on JAX; version 0.5 installs, and no model of these arms was written for it",
+    "PyElastica": "Cosserat rods of nodes that stretch and shear, in explicit steps; no model was written for it",
 }
 """Peers that were looked at, and why they are not here."""
 PAGE = report.ROOT / "docs" / "understand" / "contest.md"
@@ -120,6 +128,7 @@ def circumstances() -> list[tuple[str, str]]:
         "MuJoCo": ("mujoco", "mujoco-core"),
         "Pinocchio": ("pin",),
         "Drake": ("drake",),
+        "SoRoMoX": ("soromox",),
         "SymPy": ("sympy",),
     }
     versions = []

@@ -1,53 +1,77 @@
-"""Pinocchio: the articulated body algorithm in C++, called from Python by SciPy's DOP853, or by RK4 steps.
+"""Pinocchio: the articulated body algorithm, called from Python by SciPy's DOP853 or by RK4; and all of that in C++.
 
+`pinocchio_runs.cpp` is compiled against the wheel's headers, once for all arms: the same RK4, the same DOP853.
 Springs, dampers and motors are a matrix over the coordinates. A rotor that turns relative to its joint is its armature;
-one whose energy has the carrier's rate too is a body of its own on the carrier, with inertia about its axis alone.
+one whose energy has the carrier's rate too is a body of its own on the carrier, with inertia about its axis alone, or,
+behind a rigid gear, a constant part of the inertia matrix: then that is factored in the place of the recursion.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from benchmarks.peers import pinocchio_cpp
 from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 
 NAME = "Pinocchio"
 PACKAGES = ("pinocchio", "scipy")
-SEGMENTS = (4, 8)
-TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10)
+SEGMENTS, PATIENT = (4, 8, 16), 8
+"""Hinges a link; more than so many in C++ alone."""
+TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+LANGUAGES = ("C++ ", "")
 
 
 def cannot(task: Task | Derivation) -> str:
-    """Symbols; a thousand runs are a loop of Python."""
+    """Symbols."""
     if isinstance(task, Derivation):
         return "no equations in symbols"
     return ""
 
 
 def settings(task: Task) -> Iterator[Setting]:
-    """SciPy's best explicit method by tolerance; fixed steps."""
+    """DOP853 by tolerance; RK4 by steps; each in C++ and from Python."""
     for segments in SEGMENTS if task.continuum else (1,):
         each = f"{segments} hinges a link, " if task.continuum else ""
-        if not task.feedback and not task.many:
-            for rtol in TOLERANCES:
-                yield Setting(f"{each}DOP853, rtol {rtol:.0e}", f"{segments} DOP853", (segments, "DOP853", rtol))
-        least = round(task.until / task.intervals / PERIOD) if task.feedback else 50 if task.many else 1
-        for count in steps(1 if task.many else task.intervals, least, 5):
-            yield Setting(f"{each}RK4, {count} steps", f"{segments} RK4", (segments, "RK4", count))
+        for language in LANGUAGES[bool(pinocchio_cpp.missing()) :]:
+            if segments > PATIENT and not language:
+                continue
+            series = f"{segments} {language}"
+            if not task.feedback and (language or not task.many):
+                for rtol in TOLERANCES:
+                    name = f"{each}{language}DOP853, rtol {rtol:.0e}"
+                    yield Setting(name, f"{series} DOP853", (segments, language, "DOP853", rtol))
+            least = round(task.until / task.intervals / PERIOD) if task.feedback else 50 if task.many else 1
+            for count in steps(1 if task.many else task.intervals, least, 6 if language else 5):
+                name = f"{each}{language}RK4, {count} steps"
+                yield Setting(name, f"{series} RK4", (segments, language, "RK4", count))
 
 
 def solve(task: Task, setting: Setting) -> Solution:
     """Build, integrate."""
-    segments, method, number = setting.numbers
+    segments, language, method, number = setting.numbers
     equivalent = task.equivalent(segments)
-    run = {"DOP853": adaptive, "RK4": fixed}[method]
-    if task.many:
-        run = many
+    if language:
+        return compiled(task, equivalent, method, number)
+    run = many if task.many else {"DOP853": adaptive, "RK4": fixed}[method]
     return timed(
         task, lambda: System(task, equivalent), lambda system: run(task, system, number), lines_of(System, run)
     )
+
+
+def compiled(task: Task, equivalent: Any, method: str, number: float) -> Solution:
+    """In C++; what compiling took, once for all arms, counts as set-up."""
+    seconds = pinocchio_cpp.library()[1]
+    found = timed(
+        task,
+        lambda: pinocchio_cpp.Runs(task, System(task, equivalent)),
+        lambda runs: pinocchio_cpp.run(task, runs, method, number),
+        lines_of(System, pinocchio_cpp.Runs) + pinocchio_cpp.lines(),
+    )
+    return replace(found, setup=found.setup + seconds)
 
 
 class System:
@@ -57,6 +81,7 @@ class System:
         import pinocchio as pin
 
         model, free = pin.Model(), equivalent.arm.free
+        axes = [np.zeros(3)] if free else []
         model.gravity.linear = np.array(equivalent.arm.gravity)
         carrier: dict[int, int] = {-1: 0}
         if free:
@@ -64,33 +89,41 @@ class System:
             carrier[-1] = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
             about = np.diag(base.inertia) if np.ndim(base.inertia) == 1 else np.array(base.inertia)
             model.appendBodyToJoint(carrier[-1], pin.Inertia(base.mass, np.array(base.com), about), pin.SE3.Identity())
-        kinds = {True: pin.JointModelRevoluteUnaligned, False: pin.JointModelPrismaticUnaligned}
         armature, gears = {}, {}
         rotors = {link.name: link.joint for link in equivalent.arm.links if link.joint.moves}
+        carried = {}
         for i, joint in enumerate(equivalent.joints):
             place = pin.SE3(joint.R, joint.p)
             if joint.transmission is not None:  # the motor
                 absolute = rotors[joint.name].rotor == "absolute"
                 gear = rotors[joint.name].gear_ratio if absolute else 1.0
+                axes.append(joint.axis)
                 motor = model.addJoint(
-                    carrier[joint.parent] if absolute else 0, kinds[True](joint.axis),
+                    carrier[joint.parent] if absolute else 0, kind(joint.axis, True),
                     place if absolute else pin.SE3.Identity(), f"{joint.name}.motor",
                 )  # fmt: skip
                 rotor = np.outer(joint.axis, joint.axis) * joint.rotor / gear**2
                 model.appendBodyToJoint(motor, pin.Inertia(0.0, np.zeros(3), rotor), pin.SE3.Identity())
                 gears[f"{joint.name}.motor"] = gear
+            axes.append(joint.axis)
             carrier[i] = model.addJoint(
-                carrier[joint.parent], kinds[joint.turns](joint.axis), place, f"{joint.name}.joint"
+                carrier[joint.parent], kind(joint.axis, joint.turns), place, f"{joint.name}.joint"
             )
             body = pin.Inertia(joint.mass, joint.com, joint.inertia)
             model.appendBodyToJoint(carrier[i], body, pin.SE3.Identity())
-            armature[f"{joint.name}.joint"] = 0.0 if joint.transmission is not None else joint.rotor
+            if joint.transmission is None and (shares := equivalent.carried(i)):
+                carried[i] = {i: 1.0, **shares}
+            rigid = joint.transmission is None and i not in carried
+            armature[f"{joint.name}.joint"] = joint.rotor if rigid else 0.0
         link, tip = equivalent.tip
         self.tip = model.addFrame(pin.Frame("tip", carrier[link], pin.SE3(np.eye(3), tip), pin.FrameType.OP_FRAME))
         self.model, self.data, self.first = model, model.createData(), 6 * free
         number = {name: model.joints[model.getJointId(name)].idx_v for name in (*armature, *gears)}
         model.armature = self.spread(number, armature)
-        self.K, self.D = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
+        self.K, self.D, self.R = np.zeros((3, model.nv, model.nv))
+        for i, shares in carried.items():
+            turning = self.spread(number, {f"{equivalent.joints[k].name}.joint": x for k, x in shares.items()})
+            self.R += equivalent.joints[i].rotor * np.outer(turning, turning)
         for joint in equivalent.joints:
             a = number[f"{joint.name}.joint"]
             self.K[a, a] += joint.stiffness
@@ -111,8 +144,8 @@ class System:
         for name, place in number.items():
             self.q[place + free] = given[name] * gears.get(name, 1.0)
             self.v[place] *= gears.get(name, 1.0)
-        self.u, self.pin, self.free = np.zeros(model.nv), pin, free
-        self.soft = bool(self.K.any() or self.D.any())
+        self.u, self.pin, self.free, self.axes = np.zeros(model.nv), pin, free, axes
+        self.soft, self.carried = bool(self.K.any() or self.D.any()), bool(self.R.any())
 
     def spread(self, number: dict[str, int], values: dict[str, float]) -> Array:
         """Numbers by name as a vector."""
@@ -130,12 +163,25 @@ class System:
         tau = self.u
         if self.soft:
             tau = tau - self.K[:, self.first :] @ q[self.first + self.free :] - self.D @ v
-        return self.pin.aba(self.model, self.data, q, v, tau)
+        if not self.carried:
+            return self.pin.aba(self.model, self.data, q, v, tau)
+        M = self.pin.crba(self.model, self.data, q) + self.R
+        return np.linalg.solve(M, tau - self.pin.nonLinearEffects(self.model, self.data, q, v))
 
     def place(self, q: Array) -> Array:
         """Of the tip."""
         self.pin.framesForwardKinematics(self.model, self.data, q)
         return self.data.oMf[self.tip].translation.copy()
+
+
+def kind(axis: Array, turns: bool) -> Any:
+    """A joint's model; revolute ones along an axis of their frame are quicker."""
+    import pinocchio as pin
+
+    for letter, along in zip("XYZ", np.eye(3), strict=True):
+        if turns and np.array_equal(axis, along):
+            return getattr(pin, f"JointModelR{letter}")()
+    return (pin.JointModelRevoluteUnaligned if turns else pin.JointModelPrismaticUnaligned)(axis)
 
 
 def rk4(system: System, q: Array, v: Array, h: float) -> tuple[Array, Array]:
