@@ -98,6 +98,19 @@ def test_datasets_are_put_together_once_for_the_same_names_and_times(longest, co
     assert len(made) == count + 1
 
 
+@pytest.mark.parametrize(("labels", "about"), [(["a"], {"units": "N"}), (["b"], {"units": "m"})])
+def test_other_labels_or_units_are_another_frame(model, labels, about):
+    """Of what laws show the names may be the same, and no more."""
+
+    def made(labels, about):
+        data, t = {"x": (("time", "x_signal"), np.ones((2, 1)), about)}, np.array([0.0, 1.0])
+        return model.of_arm(Common).dataset(data, labels, t, lambda: {"time": t, "x_signal": labels})
+
+    made(["a"], {"units": "m"})
+    found = made(labels, about)
+    assert found.x_signal.values.tolist() == labels and found.x.attrs == about
+
+
 def test_models_at_other_parameters_share_what_follows_from_the_arm():
     model = fa.Model(two_links().arm, vary=["fore.EI"])
     assert model.at([30.0]).of_arm(Common) is model.of_arm(Common)
