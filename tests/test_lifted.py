@@ -266,7 +266,7 @@ def compiles_nothing(monkeypatch):
     """From when it is called on."""
 
     def forbid():
-        def refuse(text):
+        def refuse(text, effort):
             raise AssertionError(f"compiled: {text[:80]}")
 
         monkeypatch.setattr("flexarm.native.kernel._compile", refuse)

@@ -24,9 +24,9 @@ def compiled(monkeypatch):
     """The programs compiled, in order; they are compiled none the less."""
     seen, compile_ = [], native._compile
 
-    def counting(ir):
+    def counting(ir, effort):
         seen.append(ir)
-        return compile_(ir)
+        return compile_(ir, effort)
 
     monkeypatch.setattr(native, "_compile", counting)
     return seen

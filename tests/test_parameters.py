@@ -681,7 +681,7 @@ def built(monkeypatch):
     """How much is compiled and traced from here on."""
     counted = []
     compile_, trace = native_kernel._compile, ca.Function
-    monkeypatch.setattr(native_kernel, "_compile", lambda ir: counted.append("compiled") or compile_(ir))
+    monkeypatch.setattr(native_kernel, "_compile", lambda *x: counted.append("compiled") or compile_(*x))
     monkeypatch.setattr(ca, "Function", lambda *x: counted.append("traced") or trace(*x))
     return counted
 

@@ -244,7 +244,7 @@ def row(task: Any, entry: Entry) -> tuple[str, ...]:
     """What a table shows of a setting."""
     setup = entry.median("setup")
     if entry.peer is flexarm_peer and isinstance(task, Task):
-        first = flexarm_peer.first_setup(task, entry.setting.numbers[0])
+        first = flexarm_peer.first_setup(task, *entry.setting.numbers[:2])
         setup_text = f"{time(first)}, once"
     else:
         setup_text = time(setup) if setup else "-"

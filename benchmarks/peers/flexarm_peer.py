@@ -12,19 +12,23 @@ from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 from benchmarks.timing import empty_cache
 from benchmarks.timing import timed as clocked
 from flexarm.control import JointPD, Sampled
+from flexarm.model.tracing import RESIDUALS
+from flexarm.simulation.solvers import IMPLICIT
 
 NAME = "flexarm"
 PACKAGES = ("flexarm",)
-METHODS = ("dop853", "gauss8", "radau9")
+METHODS = ("dop853", "gauss4", "gauss8", "radau5", "radau9")
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
-FORMS: dict[str, tuple[tuple[int, int], ...]] = {
-    "two-link-rigid-joints-small": ((0, 2), (0, 3), (1, 3), (2, 3)),
-    "two-link-large": ((1, 3), (2, 2), (2, 3), (3, 3)),
-    "canadarm-slew": ((0, 2), (1, 3), (2, 3)),
-    "spin-up-beam": ((2, 3), (3, 3), (4, 3), (6, 3)),
-    "spatial-gravity": ((1, 2), (2, 2), (3, 2)),
+Form = tuple[int, int, int]
+FORMS: dict[str, tuple[Form, ...]] = {
+    "two-link-rigid-joints-small": ((0, 2, 0), (0, 3, 0), (1, 3, 0), (2, 3, 0)),
+    "two-link-large": ((1, 3, 0), (2, 2, 0), (2, 3, 0), (3, 3, 0)),
+    "canadarm-slew": ((0, 2, 0), (1, 3, 0), (2, 3, 0)),
+    "spin-up-beam": ((2, 3, 0), (3, 3, 0), (4, 3, 0), (6, 3, 0)),
+    "spatial-gravity": ((1, 2, 0), (1, 2, 1), (1, 2, 2), (2, 2, 2), (3, 2, 2)),
 }
-"""Segments of each beam, none for a floating frame, and polynomials of each direction."""
+"""Segments of each beam, none for a floating frame; polynomials of each direction in which it bends; and of its
+torsion, where it has some: none, where it hardly twists."""
 
 
 def cannot(task: Task | Derivation) -> str:
@@ -38,16 +42,27 @@ def settings(task: Task | Derivation) -> Iterator[Setting]:
         yield Setting("fa.equations without simplification", "", ())
         return
     for form in FORMS.get(task.name, (None,)):
-        methods = ("dop853",) if task.feedback or task.many else METHODS[1:] if task.continuum else METHODS
-        for method in methods:
+        for method in ("dop853",) if task.feedback or task.many else METHODS:
             for rtol in TOLERANCES:
-                name = "" if form is None else f"{form[0]} segments of {form[1]}, " if form[0] else f"{form[1]} modes, "
                 numbers = (form, method, rtol, None)
-                yield Setting(f"{name}{method}, rtol {rtol:.0e}", f"{form} {method}", numbers)
+                yield Setting(f"{called(task, form)}{method}, rtol {rtol:.0e}", f"{form} {method}", numbers)
         if form is None and not task.many:
             least = round(task.until / task.intervals / PERIOD) if task.feedback else 1
             for count in steps(task.intervals, least, 6):
                 yield Setting(f"rk4, {count} steps", f"{form} rk4", (form, "rk4", 1e-3, task.until / count))
+
+
+def called(task: Task, form: Form | None) -> str:
+    """A discretisation in words, "" where there is none."""
+    if form is None:
+        return ""
+    segments, bending, torsion = form
+    plural = "s" if segments > 1 else ""
+    name = f"{segments} segment{plural} of {bending}" if segments else f"{bending} modes"
+    twists = any("torsion" in link.body.modes for link in task.arm.links if isinstance(link.body, fa.Beam))
+    if twists and torsion != bending:
+        name += f" and {torsion} of torsion" if torsion else " without torsion"
+    return f"{name}, "
 
 
 def solve(task: Task | Derivation, setting: Setting) -> Solution:
@@ -67,7 +82,7 @@ def solve(task: Task | Derivation, setting: Setting) -> Solution:
     return Solution(found.error, seconds[0] if seconds else found.seconds, found.processor, found.setup, found.lines)
 
 
-def model(name: str, task: Task, form: tuple[int, int] | None) -> fa.Model:
+def model(name: str, task: Task, form: Form | None) -> fa.Model:
     """The arm's equations, one for each discretisation."""
     key = (name, form)
     if key not in MODELS:
@@ -78,16 +93,17 @@ def model(name: str, task: Task, form: tuple[int, int] | None) -> fa.Model:
 MODELS: dict[Any, fa.Model] = {}
 
 
-def arm_of(task: Task, form: tuple[int, int] | None) -> fa.Arm:
+def arm_of(task: Task, form: Form | None) -> fa.Arm:
     """The arm with its beams so discretised."""
     if form is None:
         return task.arm
-    segments, count = form
+    segments, bending, torsion = form
     links = []
     for link in task.arm.links:
         body = link.body
         if isinstance(body, fa.Beam):
-            modes = {direction: count for direction, given in body.modes.items() if given}
+            counts = {"torsion": torsion} | dict.fromkeys(("y", "z"), bending)
+            modes = {direction: counts[direction] for direction, given in body.modes.items() if given}
             pieces = {"segments": segments} if segments else {"segments": None, "foreshortening": False}
             body = body.replace(modes=modes, shapes="polynomial", **pieces)
         links.append(link.replace(body=body))
@@ -125,24 +141,31 @@ def many(task: Task, model: fa.Model, how: tuple[str, float, Any], seconds: list
     return result.tip.values[:, -1]
 
 
-def first_setup(task: Task, form: tuple[int, int] | None) -> float:
+def first_setup(task: Task, form: Form | None, method: str) -> float:
     """Seconds to derive and compile what a run needs, in a fresh process, where nothing is kept on disk."""
     arm = arm_of(task, form)
-    key = arm.canonical()
+    key = (arm.canonical(), task.many, method in IMPLICIT)
     if key not in FIRST:
-        FIRST[key] = apart(compiled, arm)
+        FIRST[key] = apart(compiled, arm, task.many, method)
     return FIRST[key]
 
 
-FIRST: dict[str, float] = {}
+FIRST: dict[Any, float] = {}
 
 
-def compiled(arm: fa.Arm) -> float:
-    """Seconds from the description to the first rates of a state."""
+def compiled(arm: fa.Arm, many: bool, method: str) -> float:
+    """Seconds from the description to all the machine code of a run, its result included.
 
-    def first() -> None:
-        model = fa.Model(arm)
-        model.kernel("state_rate").many(np.array([[*arm.rest, *np.zeros(model.nv + len(model.inputs))]]))
+    What a process does once, whatever the arm, is done before: libraries are loaded, as those of the others are.
+    """
+
+    def built(model: fa.Model) -> None:
+        rate = model.kernel(RESIDUALS["state_rate"] if method in IMPLICIT else "state_rate")
+        codes = [rate.vector_code, model.kernel("tip").vector_code] if many else []
+        codes += [] if many else [rate.code, model.kernel("observed").vector_code]
+        assert all(code.addresses for code in codes)
 
     with empty_cache():
-        return clocked(first)
+        rod = fa.Link(name="rod", joint=fa.Revolute(), body=fa.Rigid(length=1.0, mass=1.0))
+        built(fa.Model(fa.Arm(name="any other", links=[rod])))
+        return clocked(lambda: built(fa.Model(arm)))

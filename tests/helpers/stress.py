@@ -69,7 +69,7 @@ def arguments(function, model):
 
 
 INNER = (
-    "compiled", "derived", "evaluation", "over_parameters", "posed", "rates_in_tangent", "to_tangent", "traced",
+    "compiled", "derived", "evaluation", "of_arm", "over_parameters", "posed", "rates_in_tangent", "to_tangent", "traced",
     "with_numbers",
 )  # fmt: skip
 """Methods that the others are made of, with functions and kernels as arguments."""

@@ -11,6 +11,7 @@ theta = sum phi' xi, and r = (x - 1/2 int theta^2, int theta - 1/6 int theta^3).
 """
 
 from dataclasses import fields
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -237,6 +238,7 @@ def _weighted(part: Beam, line: Line) -> Profile:
     return Profile(*((dx * getattr(here, field.name)) @ between for field in fields(Profile)))
 
 
+@cache
 def _line() -> Line:
     t, w = np.polynomial.legendre.leggauss(POINTS)
     t = np.append(t, 1.0)
@@ -250,6 +252,7 @@ def _line() -> Line:
     return Line((t + 1) / 2, np.append(w / 2, 0.0), by)
 
 
+@cache
 def _coefficients() -> np.ndarray:
     """Takes values at Gauss points to coefficients of Legendre's polynomials."""
     t, w = np.polynomial.legendre.leggauss(POINTS)

@@ -80,5 +80,5 @@ class Common:
         made = xr.Dataset(data, coords=coords())
         if len(times) <= KEPT:
             nothing = {name: np.broadcast_to(0.0, x.shape) for name, (_, x, _) in data.items()}
-            self._frame = Frame(described, times.copy(), made.copy(deep=True, data=nothing))
+            self._frame = Frame(described, times, made.copy(deep=True, data=nothing))
         return made
