@@ -23,6 +23,8 @@ Form = tuple[int, int, int]
 FORMS: dict[str, tuple[Form, ...]] = {
     "two-link-rigid-joints-small": ((0, 2, 0), (0, 3, 0), (1, 3, 0), (2, 3, 0)),
     "two-link-large": ((1, 3, 0), (2, 2, 0), (2, 3, 0), (3, 3, 0)),
+    "two-link-absolute-rotors-small": ((0, 2, 0), (0, 3, 0), (1, 3, 0), (2, 3, 0)),
+    "two-link-absolute-rotors-large": ((1, 3, 0), (2, 2, 0), (2, 3, 0), (3, 3, 0)),
     "canadarm-slew": ((0, 2, 0), (1, 3, 0), (2, 3, 0)),
     "spin-up-beam": ((2, 3, 0), (3, 3, 0), (4, 3, 0), (6, 3, 0)),
     "spatial-gravity": ((1, 2, 0), (1, 2, 1), (1, 2, 2), (2, 2, 2), (3, 2, 2)),
