@@ -69,8 +69,8 @@ def arguments(function, model):
 
 
 INNER = (
-    "compiled", "derived", "evaluation", "of_arm", "over_parameters", "posed", "rates_in_tangent", "to_tangent", "traced",
-    "with_numbers",
+    "compiled", "derived", "evaluation", "of_arm", "over_parameters", "posed", "rates_in_tangent", "to_tangent",
+    "traced", "with_numbers",
 )  # fmt: skip
 """Methods that the others are made of, with functions and kernels as arguments."""
 
