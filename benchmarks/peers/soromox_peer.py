@@ -31,8 +31,8 @@ ORDERS: dict[str, tuple[int, ...]] = {
 }
 """Polynomials of each curvature, one rod a link; few choices, as each takes half a minute to compile."""
 METHODS = ("Tsit5", "Dopri8")
-"""Of rods the first alone, as each takes half a minute to compile. Kvaerno5, implicit, took ten times as long at the same
-error on rods, and minutes to compile."""
+"""Of rods the first alone, as each takes half a minute to compile. Kvaerno5, implicit, took ten times as long at the
+same error on rods, and minutes to compile."""
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 COARSE = (1e-2, 1e-3, 1e-4)
 """Of rods. Each run is a series of its own there: most take longer than what ends one."""
