@@ -408,6 +408,7 @@ def test_an_older_mujoco_is_told(monkeypatch):
 
     class Old:
         __version__ = "3.2.1"
+        mj_version = staticmethod(lambda: 321)
 
     monkeypatch.setitem(sys.modules, "mujoco", Old)
     with pytest.raises(ValueError, match=r"MuJoCo 3.2.1 is installed; what is read here takes 4.0 or newer"):

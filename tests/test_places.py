@@ -11,6 +11,7 @@ import pytest
 
 import flexarm as fa
 from flexarm.cli import main
+from flexarm.errors import shortened
 from flexarm.scenario import Scenario
 
 PUSH = 'name = "push"\narm = "rigid-two-link"\nuntil = 0.05\nsamples = 11\n'
@@ -66,7 +67,8 @@ def test_a_place_that_cannot_be_is_refused_before_the_run(out, part, call, place
     monkeypatch.setattr(Scenario, "run", None)
     status, shown, told = call("simulate", "push.toml", "--out", out)
     assert (status, shown) == (2, "")
-    assert told.startswith(f"flexarm: --out {out.rstrip('/')}: cannot be written: ") and told.endswith(f"{part}\n")
+    named = shortened(f"--out {out.rstrip('/')}")
+    assert told.startswith(f"flexarm: {named}: cannot be written: ") and told.endswith(f"{part}\n")
     assert os.listdir(place) == ["push.toml"]
 
 

@@ -64,7 +64,10 @@ def export(
         typer.Option("--vary", metavar="NAME", help="A number that stays an input; patterns; repeatable."),
     ] = None,
 ) -> None:
-    """Write an arm for C, FMI, Simulink, Modelica, MuJoCo or Exudyn, and a scenario's control law for C or FMI."""
+    """Write an arm for C, FMI and other simulators.
+
+    Those are Simulink, Modelica, MuJoCo and Exudyn. A scenario's control law goes to C and FMI.
+    """
     import time
 
     from flexarm.description.load import load

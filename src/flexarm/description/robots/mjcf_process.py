@@ -22,8 +22,8 @@ REFUSED = 3
 TOO_LONG = -getattr(signal, "SIGXCPU", 0)
 """Statuses that a caller sees: what is wrong stands on standard output; the system has ended it."""
 
-OLDEST = 4
-"""First number of the version of MuJoCo that has what is asked here."""
+OLDEST = 4_000_000
+"""MuJoCo 4.0.0, which has what is asked here; older ones number themselves lower."""
 
 ONLY_SEEN = "keys sensors skins pairs excludes cameras lights texts numerics tuples tendons equalities"
 MADE_OF = "materials textures hfields"
@@ -44,8 +44,8 @@ def said(path: str) -> dict[str, Any]:
     """What stands in a file, compiled; raises what MuJoCo raises, and `ValueError`."""
     import mujoco as mj
 
-    if int(mj.__version__.partition(".")[0]) < OLDEST:
-        raise ValueError(f"MuJoCo {mj.__version__} is installed; what is read here takes {OLDEST}.0 or newer")
+    if mj.mj_version() < OLDEST:
+        raise ValueError(f"MuJoCo {mj.__version__} is installed; what is read here takes 4.0 or newer")
     spec = mj.MjSpec.from_file(path)
     found: dict[str, Any] = {"name": spec.modelname, "strange": []}
     found["equalities"] = [
