@@ -6,6 +6,7 @@ torques come from a trajectory source by a zero-order hold, the sampled law from
 """
 
 from collections.abc import Iterator
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ ACCURACIES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 EXPLICIT = ("runge_kutta3", "runge_kutta5")
 IMPLICIT = ("radau3", "implicit_euler", "velocity_implicit_euler")
 """Their Jacobians are finite differences: that choice cannot be made from Python."""
+LONGEST = 2.0
+"""Seconds of the processor after which a run is given up: explicit methods need minutes where hinges are stiff."""
 POINT = 1e-9
 """Mass of a rotor of its own [kg]; its inertia is what it should be."""
 
@@ -196,8 +199,10 @@ def wire(task: Task, builder: Any, plant: Any, springs: list[tuple[Any, Any]], g
 
 def run(task: Task, system: System) -> Array | None:
     """From sample to sample."""
-    found = []
+    found, began = [], process_time()
     for t in task.times:
+        if process_time() - began > LONGEST:
+            return None
         try:
             system.simulator.AdvanceTo(float(t))
         except RuntimeError:  # steps became too short, or it diverged
