@@ -43,7 +43,10 @@ def solve(task: Task, setting: Setting) -> Solution:
     """Build from the file, roll out."""
     segments, integrator, count = setting.numbers
     gears = {link.name: link.joint.gear_ratio for link in task.arm.links if carried(link)}
-    text = file(task, segments, bool(gears))
+    key = (task.name, segments)
+    if key not in FILES:
+        FILES[key] = file(task, segments, bool(gears))
+    text = FILES[key]
     run = held if task.feedback else many if task.many else rolled
     return timed(
         task,
@@ -51,6 +54,9 @@ def solve(task: Task, setting: Setting) -> Solution:
         lambda batch: run(task, batch, count),
         lines_of(build, run, *[turning] * bool(gears)),
     )
+
+
+FILES: dict[tuple[str, int], str] = {}
 
 
 def file(task: Task, segments: int, turned: bool) -> str:

@@ -93,11 +93,13 @@ def written(equivalent: Lumped) -> str:
     held: dict[str, list] = {}
     springs: list[tuple[str, float, float]] = []
     raised: list[str] = []
-    goes_on = _going_on(arm, equivalent.stacked)
+    parents = arm.parents
+    on = [[j for j, carrier in enumerate(parents) if carrier == i] for i in range(len(parents))]
+    goes_on = _going_on(arm, on, equivalent.stacked)
     shares = {x.name: equivalent.carried(j) for j, x in enumerate(equivalent.joints)}
     carried = {name: found for name, found in shares.items() if found}
     for i in arm.outward:
-        link, parent = arm.links[i], arm.parents[i]
+        link, parent = arm.links[i], parents[i]
         carrier = "base" if parent < 0 else arm.links[parent].name
         seat = seats[carrier].beyond(0.0 if parent < 0 else arm.links[parent].body.length, link, parent < 0)
         if carrier in goes_on:  # one body, another joint
@@ -108,7 +110,7 @@ def written(equivalent: Lumped) -> str:
         seats[link.name], held[link.name] = seat, parts
         _joint(seat, link, springs, link.name in carried)
         parts += [(m, seat.p + seat.R @ c, seat.R @ about @ seat.R.T) for m, c, about in loads(arm, i)]
-        weighs = _weighs(parts) or (link.joint.moves and not _carries(arm, i))
+        weighs = _weighs(parts) or (link.joint.moves and not _carries(arm, on, i))
         if link.name not in goes_on and weighs:
             inertial, more = _inertial(parts)
             seat.body.insert(0, inertial)
@@ -160,12 +162,15 @@ def _quaternion(R: Array) -> Array:
     return Rotation.from_matrix(R).as_quat(scalar_first=True)
 
 
-def _going_on(arm: Arm, stacked: frozenset[str]) -> set[str]:
-    """Links that are joints of the body that they carry: of next to no mass, or frames with one link, which moves."""
+def _going_on(arm: Arm, on: list[list[int]], stacked: frozenset[str]) -> set[str]:
+    """Links that are joints of the body that they carry: of next to no mass, or frames with one link, which moves.
+
+    `on` are the links on each link; so below.
+    """
     found = set(stacked)
     for i, link in enumerate(arm.links):
-        on = [j for j, parent in enumerate(arm.parents) if parent == i]
-        if link.joint.moves and not _weighs(loads(arm, i)) and len(on) == 1 and arm.links[on[0]].joint.moves:
+        alone = len(on[i]) == 1 and arm.links[on[i][0]].joint.moves
+        if link.joint.moves and alone and not _weighs(loads(arm, i)):
             found.add(link.name)
     return found
 
@@ -174,10 +179,10 @@ def _weighs(parts: list) -> bool:
     return any(m or about.any() for m, _, about in parts)
 
 
-def _carries(arm: Arm, i: int) -> bool:
+def _carries(arm: Arm, on: list[list[int]], i: int) -> bool:
     """Whether anything that is one with a link weighs something."""
-    on = [j for j, parent in enumerate(arm.parents) if parent == i and not arm.links[j].joint.moves]
-    return any(_weighs(loads(arm, j)) or _carries(arm, j) for j in on)
+    fixed = [j for j in on[i] if not arm.links[j].joint.moves]
+    return any(_weighs(loads(arm, j)) or _carries(arm, on, j) for j in fixed)
 
 
 def _inertial(parts: list) -> tuple[Any, bool]:
