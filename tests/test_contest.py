@@ -140,7 +140,7 @@ def test_a_solution_has_both_clocks(chain):
 @pytest.mark.parametrize("peer", [pinocchio_peer, drake_peer, soromox_peer])
 def test_settings_have_names_of_their_own(peer, name):
     names = [setting.name for setting in peer.settings(tasks.motion(name))]
-    assert len(set(names)) == len(names) > 5
+    assert len(set(names)) == len(names) > 2
 
 
 @pytest.mark.parametrize("name", ["rigid-chain-3", "elastic-joint-arm", "free-floating-arm"])
