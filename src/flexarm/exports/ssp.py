@@ -12,9 +12,9 @@ from flexarm import escape
 from flexarm.checks import Fault, checked_instance, refused
 from flexarm.exports.fmu.arm import usual_sensors
 from flexarm.exports.fmu.export import Fmu, export_fmu, export_law_fmu, zipped
+from flexarm.exports.fmu.law import readers
 from flexarm.files import check_writable, write_whole
 from flexarm.model import Model, Sensor
-from flexarm.sensors import Encoder, Tachometer
 from flexarm.simulation.sampled import Sampled
 
 SPACES = {
@@ -64,25 +64,17 @@ def export_ssp(
     seen = list(usual_sensors(model) if sensors is None else sensors)
     with TemporaryDirectory(prefix="flexarm-ssp-") as folder:
         law = export_law_fmu(loop, model, Path(folder, "law.fmu"))
-        known, readers = set(model.output_names(seen)), _readers(model)
-        if odd := next((name for name in law.inputs if name not in known and name not in readers), None):
+        known = set(model.output_names(seen))
+        more = {each.names(model.arm)[0]: each for each in readers(model)}
+        if odd := next((name for name in law.inputs if name not in known and name not in more), None):
             with refused("export_ssp"):
                 raise Fault("loop", f"depends on {odd}, the state of a drive, which no sensor reads")
-        seen += [readers[name] for name in law.inputs if name not in known]
+        seen += [more[name] for name in law.inputs if name not in known]
         begins = {"q0": q0, "qd0": qd0, "s0": s0}
         arm = export_fmu(model, Path(folder, "arm.fmu"), sensors=seen, **begins, step=step, tolerance=tolerance)
         parts = {f"resources/{each.path.name}": each.path.read_bytes() for each in (arm, law)}
     parts["SystemStructure.ssd"] = structure(model.arm.name, arm, law).encode()
     return write_whole(path, zipped(parts))
-
-
-def _readers(model: Model) -> dict[str, Sensor]:
-    """Encoders and tachometers of all coordinates, by the names of their signals."""
-    sensors: list[Encoder | Tachometer] = [
-        *(Encoder(coordinate=name) for name in model.coordinates),
-        *(Tachometer(coordinate=name) for name in model.velocities),
-    ]
-    return {each.names(model.arm)[0]: each for each in sensors}
 
 
 def structure(name: str, arm: Fmu, law: Fmu) -> str:

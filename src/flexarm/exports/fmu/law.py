@@ -45,17 +45,19 @@ def system(loop: Sampled, model: Model) -> System:
     )
 
 
+def readers(model: Model) -> list[Encoder | Tachometer]:
+    """What reads a state (q, qd), a sensor for each of its numbers."""
+    angles, rates = model.coordinates, model.velocities
+    return [*(Encoder(coordinate=name) for name in angles), *(Tachometer(coordinate=name) for name in rates)]
+
+
 def _signals(model: Model) -> list[Signal]:
     """What a law may measure, called as the arm's sensors call it."""
     arm = model.arm
-    sensors: list[Encoder | Tachometer] = [
-        *(Encoder(coordinate=name) for name in arm.coordinates),
-        *(Tachometer(coordinate=name) for name in arm.velocities),
-    ]
     start = [*arm.rest, *(0.0 for _ in arm.velocities)]
     found = [
         Signal(sensor.names(arm)[0], sensor.units(arm)[0], "measured", float(value))
-        for sensor, value in zip(sensors, start, strict=True)
+        for sensor, value in zip(readers(model), start, strict=True)
     ]
     states = zip(arm.states, arm.state_units, strict=True)
     return [*found, *(Signal(f"s.{name}", unit, "state of a drive") for name, unit in states)]
