@@ -109,8 +109,8 @@ def from_urdf(
     DescriptionError
         Where the file or an argument cannot be understood; one line that begins with the file's name.
     """
-    more = {"tip": tip, "base": base, "gravity": gravity, "locked": locked}
-    return warned(_report("from_urdf", path, "robot", flexible, more), path).arm
+    report = _report("from_urdf", path, "robot", flexible, tip=tip, base=base, gravity=gravity, locked=locked)
+    return warned(report, path).arm
 
 
 def from_mjcf(
@@ -145,8 +145,8 @@ def from_mjcf(
         Where the file or an argument cannot be understood, or MuJoCo is not installed; one line that begins with the
         file's name.
     """
-    more = {"tip": tip, "base": base, "gravity": gravity, "locked": locked}
-    return warned(_report("from_mjcf", path, "mujoco", flexible, more), path).arm
+    report = _report("from_mjcf", path, "mujoco", flexible, tip=tip, base=base, gravity=gravity, locked=locked)
+    return warned(report, path).arm
 
 
 def warned(report: RobotReport, path: str | PathLike[str]) -> RobotReport:
@@ -167,8 +167,7 @@ def robot_report(
     locked: Mapping[str, float] | None = None,
 ) -> RobotReport:
     """What becomes of a URDF or an MJCF file: the arm, names, limits, and all that is not in it; arguments as there."""
-    more = {"tip": tip, "base": base, "gravity": gravity, "locked": locked}
-    return _report("robot_report", path, None, flexible, more)
+    return _report("robot_report", path, None, flexible, tip=tip, base=base, gravity=gravity, locked=locked)
 
 
 def urdf_report(
@@ -181,11 +180,10 @@ def urdf_report(
     locked: Mapping[str, float] | None = None,
 ) -> RobotReport:
     """What becomes of a URDF file, as `robot_report` says; arguments as of `from_urdf`."""
-    more = {"tip": tip, "base": base, "gravity": gravity, "locked": locked}
-    return _report("from_urdf", path, "robot", flexible, more)
+    return _report("from_urdf", path, "robot", flexible, tip=tip, base=base, gravity=gravity, locked=locked)
 
 
-def _report(caller: str, path: object, wanted: str | None, flexible: object, more: Mapping[str, Any]) -> RobotReport:
+def _report(caller: str, path: object, wanted: str | None, flexible: object, **more: object) -> RobotReport:
     """The report of a file; `wanted` is the name of its first element, None for one of both."""
     given = _path(caller, path)
     name = printable(given)
