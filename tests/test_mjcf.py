@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import caller
-from mjcf_mujoco import FOLDER, STORED, Theirs, frictionless, random_mjcf, state
+from mjcf_mujoco import FOLDER, STORED, Theirs, frictionless, random_mjcf
+from robot_files import state
 
 import flexarm as fa
 from flexarm.description.robots import mjcf, mjcf_files

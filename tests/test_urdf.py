@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 import pytest
 from command_line import caller
-from urdf_pinocchio import FOLDER, STORED, Theirs, random_urdf, state
+from robot_files import state
+from urdf_pinocchio import FOLDER, STORED, Theirs, random_urdf
 
 import flexarm as fa
 from flexarm.description.robots.place import Posed, rpy

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from robot_files import refusal
 from urdf_pinocchio import FOLDER
 
 import flexarm as fa
@@ -28,13 +29,7 @@ ARM = f"""<robot name="arm">
 
 def message(folder, text, **options):
     """The one line with which a file is refused, without its name."""
-    path = folder / "arm.urdf"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(fa.DescriptionError) as caught:
-        fa.from_urdf(path, **options)
-    line = str(caught.value)
-    assert line.isprintable() and len(line) < 600, line
-    return line.removeprefix(f"{path}: ")
+    return refusal(fa.from_urdf, folder / "arm.urdf", text, **options)
 
 
 def changed(old, new, count=1):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import mujoco as mj
 import numpy as np
+from robot_files import state
 from scipy.spatial.transform import Rotation
 
 import flexarm as fa
@@ -87,16 +88,6 @@ class Theirs:
         found = np.eye(4)
         found[:3, :3], found[:3, 3] = at.xmat.reshape(3, 3), at.xpos
         return found
-
-
-def state(arm, seed):
-    """q, qd, u in general position."""
-    rng = np.random.default_rng([seed, 1771])
-    q = rng.uniform(0.3, 1.4, len(arm.coordinates)) * rng.choice([-1, 1], len(arm.coordinates))
-    if arm.free:
-        q[3:7] /= np.linalg.norm(q[3:7])
-    qd = rng.uniform(0.3, 1.4, len(arm.velocities)) * rng.choice([-1, 1], len(arm.velocities))
-    return q, qd, rng.uniform(-5, 5, len(arm.joints))
 
 
 def frictionless(arm):

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from robot_files import state
 from scipy.spatial.transform import Rotation
 
 import flexarm as fa
@@ -68,16 +69,6 @@ class Theirs:
         there, _ = self.theirs(q, np.zeros(len(self.arm.velocities)))
         self.pin.framesForwardKinematics(self.model, self.data, there)
         return self.data.oMf[self.model.getBodyId(link)].homogeneous
-
-
-def state(arm, seed):
-    """q, qd, u in general position."""
-    rng = np.random.default_rng([seed, 1771])
-    q = rng.uniform(0.3, 1.4, len(arm.coordinates)) * rng.choice([-1, 1], len(arm.coordinates))
-    if arm.free:
-        q[3:7] /= np.linalg.norm(q[3:7])
-    qd = rng.uniform(0.3, 1.4, len(arm.velocities)) * rng.choice([-1, 1], len(arm.velocities))
-    return q, qd, rng.uniform(-5, 5, len(arm.joints))
 
 
 # -- trees at random ---------------------------------------------------------------------------------------------------
