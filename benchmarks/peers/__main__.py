@@ -110,7 +110,7 @@ def main() -> None:
             console.print(tables[-1].rich())
             write(options.write, [*facts, ("load after", f"{os.getloadavg()[0]:.1f}")], [*tables, lost, cannot])
     facts.append(("load after", f"{os.getloadavg()[0]:.1f}"))
-    lost.notes.append("By medians; the processor's of flexarm count what the result holds beside the tip.")
+    lost.notes.append("By medians.")
     cannot.notes += [f"{name}: {why}." for name, why in ABSENT.items()]
     tables += [lost, cannot]
     for table in tables[-2:]:

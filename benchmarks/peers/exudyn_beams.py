@@ -20,6 +20,31 @@ SECTION = 1e-6
 """Inertia of a section over mass times length of its link. With none, accelerations of angles are undetermined."""
 
 
+def coordinate(system: Any, node: int, number: int) -> int:
+    """A marker on one coordinate of a node."""
+    from exudyn import itemInterface as item
+
+    return system.AddMarker(item.MarkerNodeCoordinate(nodeNumber=node, coordinate=number))
+
+
+def inertia(system: Any, nodes: list[int], M: Any) -> None:
+    """More mass matrix over the coordinates of these nodes."""
+    from exudyn import itemInterface as item
+
+    system.AddObject(item.ObjectGenericODE2(nodeNumbers=nodes, massMatrix=np.array(M)))
+
+
+def assembled(system: Any, tip: int) -> int:
+    """A sensor at the last node, with which the system is complete."""
+    from exudyn import itemInterface as item
+
+    kind = exudyn().OutputVariableType.Position
+    sensor = item.SensorNode(nodeNumber=tip, outputVariableType=kind, storeInternal=True, writeToFile=False)
+    sensor = system.AddSensor(sensor)
+    system.Assemble()
+    return sensor
+
+
 def cables(task: Task, count: int, axial: float) -> Parts:
     """Each link so many ANCF cables of axial stiffness `axial` [N]; ours do not stretch."""
     from exudyn import itemInterface as item
@@ -31,9 +56,6 @@ def cables(task: Task, count: int, axial: float) -> Parts:
     loads: list[Any] = []
     before, x = ground, 0.0
 
-    def coordinate(node: int, number: int) -> int:
-        return system.AddMarker(item.MarkerNodeCoordinate(nodeNumber=node, coordinate=number))
-
     def rigid(node: int) -> int:
         return system.AddMarker(item.MarkerNodeRigid(nodeNumber=node))
 
@@ -43,9 +65,6 @@ def cables(task: Task, count: int, axial: float) -> Parts:
         joint = item.ObjectJointGeneric(markerNumbers=[rigid(node), rigid(made)], constrainedAxes=[1, 1, 0, 0, 0, 1])
         system.AddObject(joint)
         return made
-
-    def inertia(nodes: list[int], M: Any) -> None:
-        system.AddObject(item.ObjectGenericODE2(nodeNumbers=nodes, massMatrix=np.array(M)))
 
     for i, (link, mass, about) in enumerate(beams(task)):
         beam, joint = link.body, link.joint
@@ -64,7 +83,7 @@ def cables(task: Task, count: int, axial: float) -> Parts:
                 )
             )
         for c in (0, 1):
-            markers = [coordinate(before, c), coordinate(nodes[0], c)]
+            markers = [coordinate(system, before, c), coordinate(system, nodes[0], c)]
             system.AddObject(item.ObjectConnectorCoordinate(markerNumbers=markers))
         for node, sign in ((nodes[0], 1.0), (before, -1.0)):
             if node != ground:
@@ -73,18 +92,15 @@ def cables(task: Task, count: int, axial: float) -> Parts:
         carrier, own = rotor_rates(joint)
         rotor = joint.rotor_inertia
         if rotor and before == ground:
-            inertia([nodes[0]], rotor * own**2 * np.diag([0, 0, 1, 1]))  # of a slope of unit length: |slope'| = angle'
+            # of a slope of unit length: |slope'| = angle'
+            inertia(system, [nodes[0]], rotor * own**2 * np.diag([0, 0, 1, 1]))
         elif rotor:
             v = np.array([0, 0, carrier, 0, 0, own])
-            inertia([frame(before, x), frame(nodes[0], x)], rotor * np.outer(v, v))
+            inertia(system, [frame(before, x), frame(nodes[0], x)], rotor * np.outer(v, v))
         before, x = nodes[-1], x + beam.length
         if mass:
-            inertia([before], np.diag([mass, mass, about, about]))
-    kind = exu.OutputVariableType.Position
-    tip = item.SensorNode(nodeNumber=before, outputVariableType=kind, storeInternal=True, writeToFile=False)
-    tip = system.AddSensor(tip)
-    system.Assemble()
-    return Parts(container, system, None, tip, loads)
+            inertia(system, [before], np.diag([mass, mass, about, about]))
+    return Parts(container, system, None, assembled(system, before), loads)
 
 
 def exact(task: Task, count: int, axial: float) -> Parts:
@@ -97,12 +113,6 @@ def exact(task: Task, count: int, axial: float) -> Parts:
     ground = system.AddNode(item.NodePointGround(referenceCoordinates=[0, 0, 0]))
     loads: list[Any] = []
     before, x = ground, 0.0
-
-    def coordinate(node: int, number: int) -> int:
-        return system.AddMarker(item.MarkerNodeCoordinate(nodeNumber=node, coordinate=number))
-
-    def inertia(nodes: list[int], M: Any) -> None:
-        system.AddObject(item.ObjectGenericODE2(nodeNumbers=nodes, massMatrix=np.array(M)))
 
     for i, (link, mass, about) in enumerate(beams(task)):
         beam, joint = link.body, link.joint
@@ -120,23 +130,19 @@ def exact(task: Task, count: int, axial: float) -> Parts:
             )
             system.AddObject(solid)
         for c in (0, 1):
-            markers = [coordinate(before, c), coordinate(nodes[0], c)]
+            markers = [coordinate(system, before, c), coordinate(system, nodes[0], c)]
             system.AddObject(item.ObjectConnectorCoordinate(markerNumbers=markers))
         for node, sign in ((nodes[0], 1.0), (before, -1.0)):
             if node != ground:
-                load = system.AddLoad(item.LoadCoordinate(markerNumber=coordinate(node, 2), load=0.0))
+                load = system.AddLoad(item.LoadCoordinate(markerNumber=coordinate(system, node, 2), load=0.0))
                 loads.append((i, load, "load", sign))
         carrier, own = rotor_rates(joint)
         if before == ground:
-            inertia([nodes[0]], joint.rotor_inertia * np.diag([0, 0, own**2]))
+            inertia(system, [nodes[0]], joint.rotor_inertia * np.diag([0, 0, own**2]))
         else:
             v = np.array([0, 0, carrier, 0, 0, own])
-            inertia([before, nodes[0]], joint.rotor_inertia * np.outer(v, v))
+            inertia(system, [before, nodes[0]], joint.rotor_inertia * np.outer(v, v))
         before, x = nodes[-1], x + beam.length
         if mass:
-            inertia([before], np.diag([mass, mass, about]))
-    kind = exu.OutputVariableType.Position
-    tip = item.SensorNode(nodeNumber=before, outputVariableType=kind, storeInternal=True, writeToFile=False)
-    tip = system.AddSensor(tip)
-    system.Assemble()
-    return Parts(container, system, None, tip, loads)
+            inertia(system, [before], np.diag([mass, mass, about]))
+    return Parts(container, system, None, assembled(system, before), loads)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from benchmarks.peers.exudyn_beams import cables, exact
+from benchmarks.peers.exudyn_beams import assembled, cables, coordinate, exact, inertia
 from benchmarks.peers.exudyn_frames import dense, frames, segment, shapes, shown
 from benchmarks.peers.exudyn_run import beams, held, options, run, several, share, stretches
 from benchmarks.peers.exudyn_tree import Links, links_of, matrices, start, to_z, tree
@@ -93,8 +93,8 @@ def solve(task: Task, setting: Setting) -> Solution:
         equivalent = task.equivalent(*numbers)
         build, written = lambda: tree(task, equivalent), [to_z, Links, links_of, matrices, start, tree]
     elif kind in ("cables", "exact"):
-        assembled = {"cables": cables, "exact": exact}[kind]
-        build, written = lambda: assembled(task, *numbers), [beams, assembled]
+        made = {"cables": cables, "exact": exact}[kind]
+        build, written = lambda: made(task, *numbers), [beams, coordinate, inertia, assembled, made]
     else:
         build, written = lambda: frames(task, *numbers), [beams, shapes, shown, segment, dense, frames]
     lines = lines_of(*written, options, *([] if task.many else [stretches]), *called)

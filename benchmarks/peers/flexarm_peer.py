@@ -74,14 +74,9 @@ def solve(task: Task | Derivation, setting: Setting) -> Solution:
         return Solution(0.0, seconds, seconds, 0.0, 2)
     form, method, rtol, step = setting.numbers
     run = many if task.many else motion
-    seconds: list[float] = []
-    found = timed(
-        task,
-        lambda: model(task.name, task, form),
-        lambda it: run(task, it, (method, rtol, step), seconds),
-        lines_of(run),
+    return timed(
+        task, lambda: model(task.name, task, form), lambda it: run(task, it, method, rtol, step), lines_of(run)
     )
-    return Solution(found.error, seconds[0] if seconds else found.seconds, found.processor, found.setup, found.lines)
 
 
 def model(name: str, task: Task, form: Form | None) -> fa.Model:
@@ -112,9 +107,8 @@ def arm_of(task: Task, form: Form | None) -> fa.Arm:
     return task.arm.replace(links=links)
 
 
-def motion(task: Task, model: fa.Model, how: tuple[str, float, Any], seconds: list[float]) -> Array | None:
-    """One run; its seconds are those of the solver."""
-    method, rtol, step = how
+def motion(task: Task, model: fa.Model, method: str, rtol: float, step: float | None) -> Array | None:
+    """One run, from checking what is given to a result of states and tip."""
     given = dict(zip(task.model.coordinates, task.q0, strict=True))
     rates = dict(zip(task.model.velocities, task.qd0, strict=True))
     q0 = [given.get(name, value) for name, value in zip(model.coordinates, model.arm.rest, strict=True)]
@@ -125,17 +119,15 @@ def motion(task: Task, model: fa.Model, how: tuple[str, float, Any], seconds: li
     try:
         result = fa.simulate(
             model, task.until, u, q0=q0, qd0=qd0, method=method, rtol=rtol, atol=1e-2 * rtol,
-            step=step, samples=len(task.times), progress=False,
+            step=step, samples=len(task.times), keep=["tip"], progress=False,
         )  # fmt: skip
     except fa.SimulationError:
         return None
-    seconds.append(result.attrs["solve_seconds"])
     return result.tip.values
 
 
-def many(task: Task, model: fa.Model, how: tuple[str, float, Any], seconds: list[float]) -> Array | None:
+def many(task: Task, model: fa.Model, method: str, rtol: float, step: float | None) -> Array | None:
     """A thousand runs, eight at a time on all cores."""
-    method, rtol, _ = how
     result = fa.simulate_many(
         model, task.until, q0=task.q0, method=method, rtol=rtol, atol=1e-2 * rtol, samples=2, keep=["tip"],
         progress=False,
@@ -163,8 +155,7 @@ def compiled(arm: fa.Arm, many: bool, method: str) -> float:
 
     def built(model: fa.Model) -> None:
         rate = model.kernel(RESIDUALS["state_rate"] if method in IMPLICIT else "state_rate")
-        codes = [rate.vector_code, model.kernel("tip").vector_code] if many else []
-        codes += [] if many else [rate.code, model.kernel("observed").vector_code]
+        codes = rate.vector_code if many else rate.code, model.kernel("tip").vector_code
         assert all(code.addresses for code in codes)
 
     with empty_cache():
