@@ -263,8 +263,28 @@ def test_what_is_lost_is_said_and_what_is_won_is_not():
     assert lost.rows == [
         ("a", "1e-3 m", "clock", "MuJoCo", "1 s", "2 s", "2"),
         ("a", "1e-3 m", "processor", "MuJoCo", "1 s", "2 s", "2"),
+        ("a", "1e-3 m", "after another", "MuJoCo", "500 ms", "1 s", "2"),
         ("b", "1e-3 m", "clock", "MuJoCo", "1 s", "not as exact", "-"),
     ]
+
+
+def test_each_runs_twice_in_its_turn_and_peers_alternate(chain, monkeypatch):
+    told = []
+
+    class Peer:
+        def __init__(self, name):
+            self.NAME = name
+
+        def solve(self, task, setting):
+            told.append(f"{self.NAME}{setting.name}")
+            return Solution(0.0, float(len(told)), 0.0, 0.0, 1)
+
+    first, other = Peer("a"), Peer("b")
+    monkeypatch.setattr(contest, "PEERS", (first, other))
+    entries = [entry(0.0, [9.0], *given) for given in ((first, "1"), (first, "2"), (other, "1"))]
+    contest.in_turn(chain, [*entries, entries[0]], 2)
+    assert told == ["a1", "a1", "b1", "b1", "a2", "a2"] * 2
+    assert entries[2].median("seconds") == (4 + 10) / 2 and entries[2].median("after another") == (3 + 9) / 2
 
 
 def test_a_series_ends_where_it_is_exact_enough_or_rests(chain):

@@ -1,8 +1,10 @@
 """The contest: `python -m benchmarks.peers`, or `make contest`.
 
 Every peer that is installed proposes settings for each task; each is run once, and its error is found. Of those that
-are exact enough for an error that is asked for, the few that took least are run again, all peers in turn. The page gets
-the medians, what it took to set up, and how many lines of code; what a peer could not do; and where this package lost.
+are exact enough for an error that is asked for, the few that took least are run again, all peers in turn: twice each,
+first after another program, which leaves the processor's caches full of its own code, then as in a study of many runs.
+The page gets the medians, what it took to set up, and how many lines of code; what a peer could not do; and where this
+package lost.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -50,10 +53,14 @@ ABSENT = {
 """Peers that were looked at, and why they are not here."""
 PAGE = report.ROOT / "docs" / "understand" / "contest.md"
 BEGIN, END = "<!-- written by make contest -->", "<!-- end of what make contest wrote -->"
-TRIED, REPEATS = 2, 5
+TRIED, REPEATS = 3, 5
 """So many of the cheapest settings that are exact enough are run in turn, so often."""
 SLOW, MANY = 0.3, 2.0
 """Seconds, of the clock and of the processor, after which a series is not refined; of a thousand runs."""
+
+AFTER = "after another"
+CLOCKS = {"seconds": "clock", "processor": "processor", AFTER: AFTER}
+"""What is measured of a run, as tables call it; the last is the clock of one that comes right after another program."""
 
 ENOUGH, RESTS, FAR = 0.1, 0.02, 10.0
 """A series ends at this share of the smallest error asked for, or where its error changes by no more than that; what is
@@ -62,11 +69,12 @@ farther off than so many times the largest asked for says nothing."""
 
 @dataclass
 class Entry:
-    """A setting of a peer, with what came of it, again and again."""
+    """A setting of a peer, with what came of it, again and again; `colder` right after another program."""
 
     peer: ModuleType
     setting: Setting
     found: list[Solution] = field(default_factory=list)
+    colder: list[Solution] = field(default_factory=list)
 
     @property
     def error(self) -> float:
@@ -78,14 +86,14 @@ class Entry:
         """Seconds by which settings are chosen for the repeats: the least that was seen, of clock or processor."""
         return min(min(x.seconds, x.processor) for x in self.found)
 
-    @property
-    def again(self) -> list[Solution]:
-        """The repeats; the first run, in which things are compiled and loaded, where there are none."""
-        return self.found[1:] or self.found
-
     def median(self, name: str) -> float:
-        """Of a number of the repeats."""
-        return statistics.median(getattr(x, name) for x in self.again)
+        """Of a number of the repeats; of the first run, in which things are compiled and loaded, where there are none.
+
+        "after another" are the seconds of those that ran right after another program.
+        """
+        if name == AFTER:
+            return statistics.median(x.seconds for x in self.colder or self.found)
+        return statistics.median(getattr(x, name) for x in self.found[1:] or self.found)
 
 
 def main() -> None:
@@ -174,7 +182,7 @@ def contested(name: str, repeats: int, lost: Table, cannot: Table) -> Table:
             reasons[peer.NAME] = f"**failed**: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
     if any(reasons.values()):
         cannot.add(name, *(reasons[peer.NAME] or "done" for peer in PEERS[1:]))
-    columns = ("peer", "error asked for", "time", "least", "processor", "error", "setting", "set-up", "lines")
+    columns = ("peer", "error asked for", "time", "processor", AFTER, "error", "setting", "set-up", "lines")
     found = Table(f"{task.name}: {task.title}", columns)
     goals = (0.0,) if isinstance(task, Derivation) else task.goals
     chosen = {goal: {peer: cheapest(entries, goal) for peer, entries in tried.items()} for goal in goals}
@@ -231,13 +239,16 @@ def cheapest(entries: list[Entry], goal: float) -> list[Entry]:
 
 
 def in_turn(task: Any, entries: list[Entry], repeats: int) -> None:
-    """All of them, one after the other, again and again."""
+    """All of them again and again, one peer after another, twice each: the caches hold its own code the second time."""
     unique = list({id(entry): entry for entry in entries}.values())
+    rows = [[entry for entry in unique if entry.peer is peer] for peer in PEERS]
+    unique = [entry for turn in zip_longest(*rows) for entry in turn if entry]
     if isinstance(task, Derivation) or task.many:
         repeats = min(repeats, 3)
     for _ in range(repeats):
         for entry in unique:
-            entry.found.append(entry.peer.solve(task, entry.setting))
+            for kept in (entry.colder, entry.found):
+                kept.append(entry.peer.solve(task, entry.setting))
 
 
 def row(task: Any, entry: Entry) -> tuple[str, ...]:
@@ -249,17 +260,14 @@ def row(task: Any, entry: Entry) -> tuple[str, ...]:
     else:
         setup_text = time(setup) if setup else "-"
     error = "-" if isinstance(task, Derivation) else f"{entry.error:.1e} m"
-    seconds, least = entry.median("seconds"), min(x.seconds for x in entry.again)
-    return (
-        time(seconds), time(least), time(entry.median("processor")), error, entry.setting.name, setup_text,
-        str(entry.found[0].lines),
-    )  # fmt: skip
+    clocks = (time(entry.median(name)) for name in CLOCKS)
+    return *clocks, error, entry.setting.name, setup_text, str(entry.found[0].lines)
 
 
 def loser(name: str, goal: str, best: dict[str, Entry], lost: Table) -> None:
-    """Rows where another was quicker, by the clock or by the processor, or alone as exact."""
+    """Rows where another was quicker, by one of the clocks, or alone as exact."""
     mine = best.get(flexarm_peer.NAME)
-    for clock in ("seconds", "processor") if mine else ("seconds",):
+    for clock in CLOCKS if mine else ("seconds",):
         if not best:
             return
         first = min(best, key=lambda peer: best[peer].median(clock))
@@ -268,8 +276,7 @@ def loser(name: str, goal: str, best: dict[str, Entry], lost: Table) -> None:
         theirs = best[first].median(clock)
         ours = mine.median(clock) if mine else None
         ratio = f"{ours / theirs:.2g}" if ours else "-"
-        by = "clock" if clock == "seconds" else clock
-        lost.add(name, goal, by, first, time(theirs), time(ours) if ours else "not as exact", ratio)
+        lost.add(name, goal, CLOCKS[clock], first, time(theirs), time(ours) if ours else "not as exact", ratio)
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
