@@ -245,7 +245,7 @@ def entry(error, seconds, peer=mujoco_peer, name="x"):
 
 def test_the_cheapest_are_those_exact_enough():
     entries = [entry(1e-2, [0.1]), entry(1e-4, [0.5]), entry(1e-5, [0.3]), entry(1e-6, [0.4])]
-    assert contest.cheapest(entries, 1e-3) == [entries[2], entries[3]]
+    assert contest.cheapest([entry(1e-5, [0.9]), *entries], 1e-3) == [entries[2], entries[3], entries[1]]
     assert contest.cheapest(entries, 1e-9) == []
 
 

@@ -209,15 +209,15 @@ def contested(name: str, repeats: int, lost: Table, cannot: Table) -> Table:
 
 
 def swept(peer: ModuleType, task: Any) -> Iterator[Entry]:
-    """Every setting once; the rest of a series is left out where it takes long."""
+    """Every setting once, twice where something was compiled; the rest of a series is left out where it takes long."""
     done: set[str] = set()
     before: dict[str, float] = {}
     for setting in peer.settings(task):
         if setting.series in done:
             continue
         entry = Entry(peer, setting, [peer.solve(task, setting)])
-        if entry.found[0].processor > 10 * SLOW:
-            entry.found = [peer.solve(task, setting)]  # something was compiled
+        if setting.series not in before or entry.found[0].processor > 10 * SLOW:
+            entry.found = [peer.solve(task, setting)]
         if entry.cost > (MANY if isinstance(task, Task) and task.many else SLOW):
             done.add(setting.series)
         if isinstance(task, Task) and (entry.error < ENOUGH * min(task.goals) or _rests(task, before, setting, entry)):

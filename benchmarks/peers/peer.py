@@ -5,6 +5,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from time import perf_counter, process_time
 from typing import Any, Protocol
 
@@ -79,6 +80,7 @@ def timed(task: Task, build: Callable[[], Any], run: Callable[[Any], Array | Non
     return Solution(task.error(tip), seconds, processor, built, lines)
 
 
+@cache
 def lines_of(*parts: Callable[..., Any] | type) -> int:
     """Lines of code in functions, without blank lines, comments and docstrings."""
     count = 0
