@@ -132,6 +132,16 @@ def test_what_comes_with_it_compiles_and_passes_and_can_fail(real, tmp_path):
 
 
 @needs_cc
+def test_floats_of_a_light_beam_with_a_heavy_payload_pass_their_test(tmp_path):
+    """The condition of its mass matrix costs three digits of seven."""
+    model = fa.Model(fa.load("lin-lewis-azimuth-elevation"))
+    _, source, test, _ = (file.name for file in fa.export_c(model, tmp_path, "float"))
+    done = subprocess.run([built(tmp_path, source, test, program="all")], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(float(line.split()[-1]) for line in done.stdout.splitlines()) > 1e-5
+
+
+@needs_cc
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="no CMake")
 def test_cmake_builds_and_tests_it(tmp_path):
     fa.export_c(fa.Model(fa.load("rigid-two-link")), tmp_path)
