@@ -135,6 +135,12 @@ def test_what_cannot_be_lumped_is_refused_in_a_line(arm, segments, said):
         lumped(fa.load(arm), segments)
 
 
+def test_an_arm_may_have_the_longest_name():
+    arm = fa.load("rigid-two-link").replace(name="x" * 200)
+    assert len(lumped(arm, 200).arm.name) <= 200
+    assert f'model="{arm.name}"' in mjcf.mjcf(arm, 2)
+
+
 def test_bodies_springs_and_couplings_that_cannot_be_are_refused():
     arm = fa.load("rigid-two-link")
     names = [link.name for link in arm.links]
