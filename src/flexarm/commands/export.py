@@ -81,20 +81,23 @@ def export(
 ) -> None:
     """Write an arm for C, FMI and other simulators.
 
-    Those are Simulink, Modelica, MuJoCo and Exudyn. A scenario's control law goes to C and FMI.
+    Those are Simulink, Modelica, MuJoCo and Exudyn. A scenario's control law goes to C and FMI; its arm then starts
+    where the scenario does, and its FMU shows what the law measures.
     """
     import time
 
     from flexarm.description.load import load
     from flexarm.exports.exudyn import export_exudyn
+    from flexarm.exports.fmu.arm import usual_sensors
     from flexarm.exports.fmu.export import export_fmu, export_law_fmu
+    from flexarm.exports.fmu.law import system
     from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
     from flexarm.exports.lumped import MOST_SEGMENTS, SEGMENTS
     from flexarm.exports.mjcf import export_mjcf
     from flexarm.exports.modelica import checked_file, export_modelica
     from flexarm.exports.sfunction import export_simulink
-    from flexarm.exports.ssp import export_ssp
+    from flexarm.exports.ssp import export_ssp, with_measured
     from flexarm.model import Model
     from flexarm.scenario import load_scenario
 
@@ -107,9 +110,9 @@ def export(
     real: Any = "float" if single else "double"
     kinds: dict[str, tuple[Path | None, Check, Callable[[Model, Path], list[Any]]]] = {
         "--c": (c, check_folder, lambda model, path: list(export_c(model, path, real))),
-        "--fmu": (fmu, check_file, lambda model, path: [export_fmu(model, path, version)]),
+        "--fmu": (fmu, check_file, lambda model, path: [export_fmu(model, path, version, seen, **begins)]),
         "--simulink": (simulink, check_folder, lambda model, path: list(export_simulink(model, path))),
-        "--modelica": (modelica, check_file, lambda model, path: [export_modelica(model, path)]),
+        "--modelica": (modelica, check_file, lambda model, path: [export_modelica(model, path, **begins)]),
         "--law": (law, check_folder, lambda model, path: list(export_law(loop, model, path, real))),
         "--law-fmu": (law_fmu, check_file, lambda model, path: [export_law_fmu(loop, model, path, version)]),
         "--ssp": (ssp, check_file, lambda model, path: [export_ssp(loop, model, path, **begins)]),
@@ -132,6 +135,8 @@ def export(
     model = Model(scenario.loaded_arm() if scenario else load(arm), vary or [])
     loop: Any
     loop, begins = _loop(scenario, model, period) if scenario else (None, {})
+    measured = [each.name for each in system(loop, model).inputs] if {"--fmu", "--law-fmu"} <= {*asked} else []
+    seen = with_measured(model, usual_sensors(model), measured)
     files = [file for option, path in asked.items() for file in kinds[option][2](model, path)]
     say(f"written: {', '.join(map(str, files))}; {time.perf_counter() - began:.2f} s")
 

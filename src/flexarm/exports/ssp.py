@@ -64,17 +64,22 @@ def export_ssp(
     seen = list(usual_sensors(model) if sensors is None else sensors)
     with TemporaryDirectory(prefix="flexarm-ssp-") as folder:
         law = export_law_fmu(loop, model, Path(folder, "law.fmu"))
-        known = set(model.output_names(seen))
-        more = {each.names(model.arm)[0]: each for each in readers(model)}
-        if odd := next((name for name in law.inputs if name not in known and name not in more), None):
+        seen = with_measured(model, seen, law.inputs)
+        if odd := next((name for name in law.inputs if name not in model.output_names(seen)), None):
             with refused("export_ssp"):
                 raise Fault("loop", f"depends on {odd}, the state of a drive, which no sensor reads")
-        seen += [more[name] for name in law.inputs if name not in known]
         begins = {"q0": q0, "qd0": qd0, "s0": s0}
         arm = export_fmu(model, Path(folder, "arm.fmu"), sensors=seen, **begins, step=step, tolerance=tolerance)
         parts = {f"resources/{each.path.name}": each.path.read_bytes() for each in (arm, law)}
     parts["SystemStructure.ssd"] = structure(model.arm.name, arm, law).encode()
     return write_whole(path, zipped(parts))
+
+
+def with_measured(model: Model, seen: Sequence[Sensor], inputs: Sequence[str]) -> list[Sensor]:
+    """Sensors, and those that a law has as inputs beside them; of states of drives, which none reads, none."""
+    known = set(model.output_names(seen))
+    more = {each.names(model.arm)[0]: each for each in readers(model)}
+    return [*seen, *(more[name] for name in inputs if name not in known and name in more)]
 
 
 def structure(name: str, arm: Fmu, law: Fmu) -> str:
