@@ -55,6 +55,8 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(kind, call, tmp
 BLOCKED = {
     "file/run.nc": "file is not a folder",
     "file/in/run.nc": "file is not a folder",
+    "pipe/run.nc": "pipe is not a folder",
+    "nowhere/in/run.nc": "nowhere is not a folder",
     "folder": "it is a folder",
     "pipe": "it is a device or a pipe, and no file",
     "n" * 300: "File name too long",
@@ -71,10 +73,11 @@ def test_where_nothing_can_be_written(name, asked, tmp_path):
     (tmp_path / "file").write_text("a file, not a folder")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
+    os.symlink("there-is-none", tmp_path / "nowhere")
     with pytest.raises(fa.DescriptionError, match=f": cannot be written: .*{BLOCKED[name]}") as caught:
         asked(tmp_path / name)
     assert str(caught.value).startswith(str(tmp_path / name).replace("\0", "\\x00"))
-    assert set(os.listdir(tmp_path)) <= {"file", "folder", "new", "pipe"}
+    assert set(os.listdir(tmp_path)) <= {"file", "folder", "new", "nowhere", "pipe"}
     assert asked is write_whole or "new" not in os.listdir(tmp_path)
     assert os.listdir(tmp_path / "folder") == []
 

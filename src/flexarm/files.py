@@ -188,5 +188,10 @@ def _sync(folder: Path) -> None:
 def _unwritable(path: str | PathLike[str], error: OSError | ValueError) -> DescriptionError:
     reason = getattr(error, "strerror", None) or str(error)
     if isinstance(error, FileExistsError | NotADirectoryError):
-        reason = next((f"{file} is not a folder" for file in Path(path).parents if os.path.isfile(file)), reason)
+        reason = next((f"{file} is not a folder" for file in Path(path).parents if _is_no_folder(file)), reason)
     return DescriptionError(f"cannot be written: {reason}", fspath(path), sentence=True)
+
+
+def _is_no_folder(path: Path) -> bool:
+    """Whether something else stands there: a file, a pipe, a link that leads nowhere."""
+    return os.path.lexists(path) and not os.path.isdir(path)
