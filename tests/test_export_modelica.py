@@ -160,6 +160,9 @@ def test_what_does_not_fit_is_refused(tmp_path):
         fa.export_modelica("arm", tmp_path / "Arm.mo")
     with pytest.raises(DescriptionError, match=r"^q has shape \(3,\); its last axis must have 2 numbers"):
         fa.export_modelica(model, tmp_path / "Arm.mo", q0=[0.0] * 3)
+    said = r"^export_modelica: s is given; arm 'rigid-two-link' has no drive with states$"
+    with pytest.raises(DescriptionError, match=said):
+        fa.export_modelica(model, tmp_path / "Arm.mo", s0=[1.0])
     twice = [fa.Encoder(coordinate="upper.joint", name="x"), fa.Encoder(coordinate="fore.joint", name="x")]
     with pytest.raises(FlexarmError, match=r"two .*'x'"):
         fa.export_modelica(model, tmp_path / "Arm.mo", sensors=twice)

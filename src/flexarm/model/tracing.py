@@ -37,6 +37,9 @@ T = TypeVar("T")
 
 STATE = ("q", "qd")
 MOVED = ("q", "qd", "s", "u", "w")
+ABSENT = {"s": "no drive with states", "w": "no exogenous input"}
+"""What an arm has where these arguments are none of its quantities'."""
+
 QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "mass_matrix": (("q",), ("n", "n")),
     "bias": (STATE, ("n",)),
@@ -486,8 +489,8 @@ class Traced:
         names = self.arguments(name)
         for each, value in more.items():
             if value is not None and each not in names:
-                what = {"s": "no drive with states", "w": "no exogenous input"}[each]
-                raise DescriptionError(f"{name}: {each} is given; arm {self.arm.name!r} has {what} that it depends on")
+                has = f"arm {self.arm.name!r} has {ABSENT[each]}"
+                raise DescriptionError(f"{name}: {each} is given; {has} that it depends on")
         few = [a for a in names if a not in more]
         if len(values) != len(few):
             return values
@@ -528,6 +531,8 @@ class Traced:
 
     def single(self, where: str, name: str, value: Any) -> Array:
         """An `argument` of one state: (n,) or (m,)."""
+        if name in ABSENT and not self._signals[name]:
+            raise DescriptionError(f"{where}: {name} is given; arm {self.arm.name!r} has {ABSENT[name]}")
         x = self.argument(name, value)
         if x.ndim != 1:
             one = "configuration" if name == "q" else "state"
