@@ -282,6 +282,22 @@ def test_inertia_that_mujoco_does_not_take_is_raised_and_said():
     assert mujoco.MjModel.from_xml_string(text).nv > 6
 
 
+def test_what_is_raised_lowers_frequencies_and_the_file_says_so():
+    """Much inertia about the own axis, in a short segment: no body to MuJoCo."""
+    thick = fa.Beam(length=1.0, mass=1.0, EI=9.0, GJ=5.0, polar_inertia=0.1, modes={"y": 1, "torsion": 1})
+    equivalent = lumped(fa.Arm(name="one", links=[fa.Link(name="a", body=thick)]), 4)
+    text = mjcf.written(equivalent)
+    assert re.search(r"are raised.* a_2torsion", text) and "frequencies are lower by it than said above" in text
+    model = mujoco.MjModel.from_xml_string(text)
+    data, theirs = mujoco.MjData(model), np.zeros((model.nv, model.nv))
+    mujoco.mj_forward(model, data)
+    mujoco.mj_fullM(model, data, theirs)
+    places = [int(model.joint(name).dofadr[0]) for name in equivalent.arm.velocities]
+    more = theirs[np.ix_(places, places)] - equivalent.model.mass_matrix(np.array(equivalent.arm.rest))
+    added = np.linalg.eigvalsh(more)
+    assert added[0] > -1e-9 and added[-1] > 1e-2
+
+
 def absolute(elastic, about=((0, 0, 1), (0, 0, -1), (0, 0, 1))):
     """Three links in a plane, the second hinge the other way round, the last on a slide; geared rotors on all."""
     spring = {"stiffness": 30.0, "spring_damping": 0.3} if elastic else {}

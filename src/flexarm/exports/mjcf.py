@@ -123,6 +123,7 @@ def written(equivalent: Lumped) -> str:
     _add(_add(root, "sensor"), "framepos", name="tip", objtype="site", objname="tip")
     if raised:
         line = f"not as in the arm: moments of inertia are raised, as MuJoCo demands A + B >= C, of {', '.join(raised)}"
+        line += "; natural frequencies are lower by it than said above"
         _add(custom, "text", name="flexarm_raised", data=line)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
