@@ -6,7 +6,7 @@ gives up.
 From the last sample the motion is taken once more, unwatched, to that time and a little beyond; there it goes on.
 """
 
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.solvers import Stretch, python_rate
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 Array = np.ndarray
 
@@ -43,6 +46,22 @@ SHORTEST = 1e-14
 """Time that no solver can take, of the time reached."""
 
 
+def crossings(model: Model) -> "ca.Function":
+    """Of (q, qd) and, where the model varies, p: what changes its sign where something makes contact, a column."""
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        from flexarm.mechanics.elements import contacts
+        from flexarm.mechanics.spatial import entries
+
+        q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
+        values = ca.densify(ca.SX(ca.vertcat(*contacts(*model.posed(entries(q)), entries(qd)))))
+        return model.over_parameters("contacts", {"q": q, "qd": qd}, {"contacts": values})
+
+    return model.traced("contacts", trace)
+
+
 @final
 class Stopped:
     """A method that stops at contacts and goes on beyond them, of the form of `Solve`.
@@ -62,18 +81,8 @@ class Stopped:
     advance = None
 
     def __init__(self, solve: Solve | Race, model: Model, plan: Plan):
-        import casadi as ca
-
-        from flexarm.mechanics.elements import contacts
-        from flexarm.mechanics.spatial import entries
-
-        def trace() -> ca.Function:
-            q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
-            values = ca.densify(ca.SX(ca.vertcat(*contacts(*model.posed(entries(q)), entries(qd)))))
-            return model.over_parameters("contacts", {"q": q, "qd": qd}, {"contacts": values})
-
         self._solve, self._plan, self._n = solve, plan, model.nq + model.nv
-        self._kernel = model.compiled("contacts", trace)
+        self._kernel = model.compiled("contacts", lambda: crossings(model))
         self._sides = plan.watch(self._kernel, self._n)
         self.stops = 0
 
