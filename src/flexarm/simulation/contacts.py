@@ -13,7 +13,6 @@ import numpy as np
 from flexarm.model import Model
 from flexarm.native.kernel import Code
 from flexarm.simulation import methods
-from flexarm.simulation.common import Common
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.protocol import Input
@@ -155,7 +154,7 @@ def solving(
         found = methods.race(plan, rate, model, drive, layout, rtol, atol)
     else:
         found = methods.solver(method, plan, model, drive, layout, rtol, atol, step, reason, radius)
-    able = model.of_arm(Common).sharp and drive.period is None and step == 0.0 and method in METHODS
+    able = model.arm.sharp and drive.period is None and step == 0.0 and method in METHODS
     return Stopped(found, model, plan) if able else found
 
 

@@ -205,7 +205,9 @@ class SampledFeedback(Input):
             message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
         recorded = sum(len(each.signals) for each in self.records)
-        return replace(self, held=Held(self.started(model), model, times, recorded))
+        begun = replace(self, held=Held(self.started(model), model, times, recorded))
+        begun.kernel = self.kernel  # traced once
+        return begun
 
     def corners(self, until: float) -> Iterable[float]:
         """The samples, and the end."""
