@@ -8,6 +8,7 @@ from functools import cache
 import casadi as ca
 import numpy as np
 import pytest
+from command_line import caller
 from compiled import CC, Library, built
 from random_arms import random_arm, random_state
 from rubbing import random_drives
@@ -129,6 +130,16 @@ def test_what_comes_with_it_compiles_and_passes_and_can_fail(real, tmp_path):
     assert wrong != code
     (tmp_path / f"{name}.c").write_text(wrong, encoding="utf-8")
     assert subprocess.run([built(tmp_path, *sources, program="all")], capture_output=True).returncode == 1
+
+
+@needs_cc
+def test_floats_of_a_light_beam_with_a_heavy_payload_pass_their_test(tmp_path):
+    """The condition of its mass matrix costs three digits of seven."""
+    model = fa.Model(fa.load("lin-lewis-azimuth-elevation"))
+    _, source, test, _ = (file.name for file in fa.export_c(model, tmp_path, "float"))
+    done = subprocess.run([built(tmp_path, source, test, program="all")], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(float(line.split()[-1]) for line in done.stdout.splitlines()) > 1e-5
 
 
 @needs_cc
@@ -278,3 +289,29 @@ def test_the_command_writes_it(tmp_path, monkeypatch, capsys):
         main()
     assert ended.value.code == 2
     assert "flexarm: export rigid-two-link: into what? give --c" in capsys.readouterr().err
+
+
+def test_options_that_nothing_hears_and_files_written_twice_are_refused(tmp_path, monkeypatch, capsys):
+    """Before anything is written."""
+    monkeypatch.chdir(tmp_path)
+    call = caller(monkeypatch, capsys)
+    (tmp_path / "arm.toml").write_text('name = "x"\n')
+    law = ("canadarm-slew-pd", "--period", "0.01")
+    refusals = {
+        ("canadarm", "--fmu", "a.fmu", "--float"): "--float is given without --c or --law; nothing else hears of it",
+        ("canadarm", "--c", "out", "--fmi", "3.0"): "--fmi is given without --fmu or --law-fmu; nothing else",
+        ("canadarm", "--c", "out", "--segments", "8"): "--segments is given without --mjcf or --exudyn; nothing else",
+        ("canadarm", "--c", "out", "--period", "0.1"): "--period is given without --law, --law-fmu or --ssp; nothing",
+        ("canadarm", "--mjcf", "a.xml", "--vary", "payload.mass"): "--vary is given without --c, --fmu, --simulink, ",
+        ("canadarm", "--c", "out", "--mjcf", "a.xml", "--segments", "0"): "export canadarm: --segments is 0; it must",
+        ("canadarm", "--c", "out", "--modelica", "model.mo"): "export_modelica: path is 'model.mo'; it must be NAME.mo",
+        ("arm.toml", "--mjcf", "./arm.toml"): "--mjcf arm.toml: this is the file that is read; give another",
+        (*law, "--fmu", "a.fmu", "--law-fmu", "./x/../a.fmu"): "--law-fmu x/../a.fmu: the same file as that of --fmu;",
+        (*law, "--c", "out", "--law", "x/../out"): "--law x/../out: the same folder as that of --c; both write a CMake",
+        ("canadarm", "--simulink", "a", "--fmu", "a"): "--simulink a: the same file as that of --fmu; give another",
+    }
+    for words, message in refusals.items():
+        ended = call("export", *words)
+        assert ended.status == 2 and ended.err.startswith(f"flexarm: {message}") and ended.err.count("\n") == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["arm.toml"]
+    assert call("export", "rigid-two-link", "--c", "both", "--simulink", "both").status == 0

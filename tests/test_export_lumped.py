@@ -135,6 +135,12 @@ def test_what_cannot_be_lumped_is_refused_in_a_line(arm, segments, said):
         lumped(fa.load(arm), segments)
 
 
+def test_an_arm_may_have_the_longest_name():
+    arm = fa.load("rigid-two-link").replace(name="x" * 200)
+    assert len(lumped(arm, 200).arm.name) <= 200
+    assert f'model="{arm.name}"' in mjcf.mjcf(arm, 2)
+
+
 def test_bodies_springs_and_couplings_that_cannot_be_are_refused():
     arm = fa.load("rigid-two-link")
     names = [link.name for link in arm.links]
@@ -167,12 +173,24 @@ def framed():
     return fa.Arm(name="framed", links=links, gravity=(0.3, 0.2, -9.81), tip="point")
 
 
+def sliding():
+    """Two slides behind springs, whose rotors have no weight, whichever way gravity pulls."""
+    slide = {"stiffness": 80.0, "rotor_inertia": 0.02, "gear_ratio": 10.0, "spring_damping": 0.3}
+    solid = fa.Rigid(length=0.3, mass=1.0, com=(0.1, 0.02, 0.03), inertia=(0.02, 0.03, 0.025))
+    links = [
+        fa.Link(name="lift", joint=fa.Prismatic(axis=(0, 0, 1), **slide), body=solid),
+        fa.Link(name="swing", joint=fa.Revolute(axis=(0, 1, 0)), body=solid),
+        fa.Link(name="reach", joint=fa.Prismatic(axis=(1, 0, 0), **slide), body=solid),
+    ]
+    return fa.Arm(name="sliding", links=links, gravity=(3.0, -4.0, -8.0))
+
+
 # -- MuJoCo ------------------------------------------------------------------------------------------------------------
 
 
 def named(name):
     made = {
-        "tapered": tapered, "framed": framed, "absolute": lambda: absolute(False),
+        "tapered": tapered, "framed": framed, "sliding": sliding, "absolute": lambda: absolute(False),
         "absolute-elastic": lambda: absolute(True),
     }  # fmt: skip
     return made[name]() if name in made else fa.load(name)
@@ -200,8 +218,9 @@ def of_mujoco(equivalent, text, q, qd, u):
 
 @pytest.mark.parametrize(
     "name",
-    ["subudhi-morris-elastic", "spatial-6r", "canadarm-free", "tapered", "framed", "absolute", "absolute-elastic"],
-)
+    ["subudhi-morris-elastic", "spatial-6r", "canadarm-free", "tapered", "framed", "sliding", "absolute",
+     "absolute-elastic"],
+)  # fmt: skip
 def test_mujoco_moves_the_file_as_we_move_the_equivalent(name):
     equivalent = lumped(named(name), 2)
     text = mjcf.written(equivalent)

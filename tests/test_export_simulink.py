@@ -143,3 +143,11 @@ def test_a_telescope_beyond_its_range_is_no_number_in_octave(tmp_path):
 def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(DescriptionError, match=r"^export_simulink: model is 'arm'; it must be a Model$"):
         fa.export_simulink("arm", tmp_path)
+
+
+def test_functions_of_a_long_name_are_matlabs():
+    """It knows 63 letters."""
+    files = simulink(fa.Model(fa.load("rigid-two-link").replace(name="long " * 40)))
+    (function,) = (file.removesuffix(".m") for file in files if file.endswith("_state_rate.m"))
+    assert max(len(file.rpartition(".")[0]) for file in files) == len(function) == 63
+    assert f" = {function}(" in files[f"{function}.m"]

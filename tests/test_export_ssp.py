@@ -1,5 +1,6 @@
 """An arm and its law in one file: two masters run it, and the motion is ours."""
 
+from xml.etree import ElementTree
 from zipfile import ZipFile
 
 import casadi as ca
@@ -125,6 +126,20 @@ PD = 'reference = {{ type = "quintic", start = [0.05, 0.0], end = [0.3, 0.2], du
 PD += 'type = "joint-pd"\nKp = 20.0\nKd = 5.0\n'
 
 
+def test_the_arm_s_fmu_beside_that_of_its_law_has_what_the_law_measures(tmp_path, monkeypatch, capsys):
+    """Modal coordinates too, which an arm's FMU by itself does not show."""
+    monkeypatch.chdir(tmp_path)
+    call = caller(monkeypatch, capsys)
+    call("export", "subudhi-morris-composite", "--fmu", "arm.fmu", "--law-fmu", "law.fmu")
+    names = {}
+    for file, causality in (("arm", "output"), ("law", "input")):
+        with ZipFile(f"{file}.fmu") as archive:
+            root = ElementTree.fromstring(archive.read("modelDescription.xml"))
+        named = [each.get("name") for each in root.iter("ScalarVariable") if each.get("causality") == causality]
+        names[file] = set(named)
+    assert "upper_y1_rate" in names["law"] and names["law"] <= names["arm"]
+
+
 def test_the_law_of_a_scenario_from_the_command_line(tmp_path, monkeypatch, capsys):
     call = caller(monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
@@ -141,7 +156,11 @@ def test_the_law_of_a_scenario_from_the_command_line(tmp_path, monkeypatch, caps
     for file, begins in (("loop.ssp", b'start="0.1"'), ("led.ssp", b'start="0.05"')):  # else on the reference
         with ZipFile(file) as archive, ZipFile(archive.open("resources/arm.fmu")) as arm:
             assert begins in arm.read("modelDescription.xml").split(b'"q.upper.joint"')[1].split(b"/>")[0]
-    call("export", "held.toml", "--law", "d", "--period", "0.004")
+    call("export", "held.toml", "--fmu", "held.fmu", "--modelica", "Held.mo", "--law", "d", "--period", "0.004")
+    with ZipFile("held.fmu") as arm:
+        assert b'start="0.1"' in arm.read("modelDescription.xml").split(b'"q.upper.joint"')[1].split(b"/>")[0]
+    assert "q_upper_joint(" in (text := (tmp_path / "Held.mo").read_text())
+    assert "start = 0.1," in text.partition("q_upper_joint(")[2].partition(";")[0]
     assert "sample * 0.004" in (tmp_path / "d" / "subudhi_morris_law.c").read_text()
     refusals = {
         ("held.toml", "--law", "e"): "scenario 'held': controller is continuous; give a period, as --period 0.001",

@@ -398,6 +398,17 @@ def test_files_that_are_included_are_read_from_their_folder(tmp_path):
     assert report.not_understood == ("parts/arm.xml, line 2: springyield of <joint>",)
 
 
+@pytest.mark.parametrize("name", ["robot.mjcf", "ROBOT.XML"])
+def test_a_file_may_end_in_what_mujoco_does_not_know(name, tmp_path):
+    (tmp_path / "parts").mkdir()
+    part = f'<mujocoinclude><body name="a">{BOX}<joint name="j"/></body></mujocoinclude>'
+    written(tmp_path / "parts", part, "arm.xml")
+    path = written(tmp_path, world('<include file="parts/arm.xml"/>'), name)
+    assert fa.load(path) == fa.load(written(tmp_path, path.read_text()))
+    with pytest.raises(fa.DescriptionError, match=f"{name}: MuJoCo refuses it: .*axs.* line 1"):
+        fa.load(written(tmp_path, '<mujoco><worldbody><body><joint axs="1"/></body></worldbody></mujoco>', name))
+
+
 def test_without_mujoco_one_line_says_what_to_install(loader, monkeypatch):
     monkeypatch.setattr(mjcf, "find_spec", lambda name: None)
     with pytest.raises(fa.DescriptionError, match=r'MJCF files are read with MuJoCo: pip install "flexarm\[mjcf\]"$'):

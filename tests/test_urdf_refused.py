@@ -321,6 +321,15 @@ def test_more_that_is_refused(tmp_path):
     assert message(tmp_path, off, flexible={"links": {"upper": BEAM}}, tip="mast").startswith(said)
 
 
+def test_a_file_of_xacro_is_told_by_its_name(tmp_path):
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text(ARM)
+    with pytest.raises(fa.DescriptionError) as refused:
+        fa.load(path)
+    said = "this is of xacro; write the URDF of it first, with `xacro FILE > robot.urdf`"
+    assert str(refused.value) == f"{path}: {said}"
+
+
 @pytest.mark.parametrize("path", [3, None, b"arm.urdf", ""])
 def test_what_is_no_path_is_refused(path):
     with pytest.raises(fa.DescriptionError, match=r"path is .*; it must be the path of a URDF file"):

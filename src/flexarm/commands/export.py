@@ -1,12 +1,13 @@
 """An arm for other programs: export."""
 
 from collections.abc import Callable
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexarm.checks import choices, shown
+from flexarm.checks import checked_integer, choices, refused, shown
 from flexarm.commands.completion import bundled_or_file
 from flexarm.commands.terminal import check_file, check_folder, say
 from flexarm.errors import DescriptionError
@@ -19,8 +20,20 @@ if TYPE_CHECKING:
 VERSIONS = ("2.0", "3.0")
 """Of FMUs."""
 
+FOLDERS = {"--c", "--law", "--simulink"}
+"""Options that name a folder."""
+
 LAWS = ("--law", "--law-fmu", "--ssp")
 """Options for which a scenario is needed."""
+
+USED_BY = {
+    "--period": LAWS,
+    "--float": ("--c", "--law"),
+    "--fmi": ("--fmu", "--law-fmu"),
+    "--segments": ("--mjcf", "--exudyn"),
+    "--vary": ("--c", "--fmu", "--simulink", "--modelica", "--ssp"),
+}
+"""Options that say how, and those that say what, by which they are heard."""
 
 Check = Callable[[Path, str], None]
 
@@ -31,7 +44,7 @@ def export(
         typer.Argument(
             metavar="ARM_OR_SCENARIO",
             help="A bundled arm, or path of a .toml, .urdf or .xml file; a scenario with --law, --law-fmu or --ssp.",
-            autocompletion=bundled_or_file("arm", "scenario", files=("toml", "urdf")),
+            autocompletion=bundled_or_file("arm", "scenario", files=("toml", "urdf", "xml")),
         ),
     ],
     c: Annotated[Path | None, typer.Option(help="Folder for a C library: header, source, test, CMake file.")] = None,
@@ -57,8 +70,10 @@ def export(
         Path | None, typer.Option(help="Script for Exudyn: links as rigid segments with springs.")
     ] = None,
     single: Annotated[bool, typer.Option("--float", help="C that computes with float in place of double.")] = False,
-    fmi: Annotated[str, typer.Option(help="Version of the FMU: 2.0 or 3.0.")] = "2.0",
-    segments: Annotated[int, typer.Option(help="Hinges a flexible link, for --mjcf and --exudyn.")] = 8,
+    fmi: Annotated[str | None, typer.Option(help="Version of the FMU: 2.0, which is usual, or 3.0.")] = None,
+    segments: Annotated[
+        int | None, typer.Option(help="Hinges a flexible link, for --mjcf and --exudyn; usual are 8.")
+    ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option("--vary", metavar="NAME", help="A number that stays an input; patterns; repeatable."),
@@ -66,51 +81,81 @@ def export(
 ) -> None:
     """Write an arm for C, FMI and other simulators.
 
-    Those are Simulink, Modelica, MuJoCo and Exudyn. A scenario's control law goes to C and FMI.
+    Those are Simulink, Modelica, MuJoCo and Exudyn. A scenario's control law goes to C and FMI; its arm then starts
+    where the scenario does, and its FMU shows what the law measures.
     """
     import time
 
     from flexarm.description.load import load
     from flexarm.exports.exudyn import export_exudyn
+    from flexarm.exports.fmu.arm import usual_sensors
     from flexarm.exports.fmu.export import export_fmu, export_law_fmu
+    from flexarm.exports.fmu.law import system
     from flexarm.exports.law import export_law
     from flexarm.exports.library import export_c
+    from flexarm.exports.lumped import MOST_SEGMENTS, SEGMENTS
     from flexarm.exports.mjcf import export_mjcf
-    from flexarm.exports.modelica import export_modelica
+    from flexarm.exports.modelica import checked_file, export_modelica
     from flexarm.exports.sfunction import export_simulink
-    from flexarm.exports.ssp import export_ssp
+    from flexarm.exports.ssp import export_ssp, with_measured
     from flexarm.model import Model
     from flexarm.scenario import load_scenario
 
     began = time.perf_counter()
-    if fmi not in VERSIONS:
+    if fmi not in (None, *VERSIONS):
         raise DescriptionError(f"--fmi is {shown(fmi)}; it must be {choices(*VERSIONS)}")
-    version: Any = fmi
+    version: Any = fmi or VERSIONS[0]
+    with refused(f"export {arm}"):
+        hinges = SEGMENTS if segments is None else checked_integer(segments, MOST_SEGMENTS, "--segments", least=1)
     real: Any = "float" if single else "double"
     kinds: dict[str, tuple[Path | None, Check, Callable[[Model, Path], list[Any]]]] = {
         "--c": (c, check_folder, lambda model, path: list(export_c(model, path, real))),
-        "--fmu": (fmu, check_file, lambda model, path: [export_fmu(model, path, version)]),
+        "--fmu": (fmu, check_file, lambda model, path: [export_fmu(model, path, version, seen, **begins)]),
         "--simulink": (simulink, check_folder, lambda model, path: list(export_simulink(model, path))),
-        "--modelica": (modelica, check_file, lambda model, path: [export_modelica(model, path)]),
+        "--modelica": (modelica, check_file, lambda model, path: [export_modelica(model, path, **begins)]),
         "--law": (law, check_folder, lambda model, path: list(export_law(loop, model, path, real))),
         "--law-fmu": (law_fmu, check_file, lambda model, path: [export_law_fmu(loop, model, path, version)]),
         "--ssp": (ssp, check_file, lambda model, path: [export_ssp(loop, model, path, **begins)]),
-        "--mjcf": (mjcf, check_file, lambda model, path: [export_mjcf(model, path, segments)]),
-        "--exudyn": (exudyn, check_file, lambda model, path: [export_exudyn(model, path, segments)]),
+        "--mjcf": (mjcf, check_file, lambda model, path: [export_mjcf(model, path, hinges)]),
+        "--exudyn": (exudyn, check_file, lambda model, path: [export_exudyn(model, path, hinges)]),
     }
     asked = {option: path for option, (path, _, _) in kinds.items() if path is not None}
     if not asked:
         raise DescriptionError(f"export {arm}: into what? give {', '.join(kinds)}")
-    if c and c == law:
-        raise DescriptionError(f"--law {law}: the same folder as that of --c; both write a CMakeLists.txt")
+    how = {"--period": period, "--float": single or None, "--fmi": fmi, "--segments": segments, "--vary": vary or None}
+    for option, heard in USED_BY.items():
+        if how[option] is not None and not {*heard} & {*asked}:
+            raise DescriptionError(f"{option} is given without {choices(*heard)}; nothing else hears of it")
+    _check_apart(arm, asked)
     for option, path in asked.items():
         kinds[option][1](path, option)
+    if modelica is not None:
+        checked_file(modelica)
     scenario = load_scenario(arm) if {*LAWS} & {*asked} else None
     model = Model(scenario.loaded_arm() if scenario else load(arm), vary or [])
     loop: Any
     loop, begins = _loop(scenario, model, period) if scenario else (None, {})
+    measured = [each.name for each in system(loop, model).inputs] if {"--fmu", "--law-fmu"} <= {*asked} else []
+    seen = with_measured(model, usual_sensors(model), measured)
     files = [file for option, path in asked.items() for file in kinds[option][2](model, path)]
     say(f"written: {', '.join(map(str, files))}; {time.perf_counter() - began:.2f} s")
+
+
+def _check_apart(arm: str, asked: dict[str, Path]) -> None:
+    """That nothing is written over the arm's own file, or over what another option writes.
+
+    A folder may have several things in it, but for two CMakeLists.txt.
+    """
+    taken: dict[str, str] = {}
+    for option, path in asked.items():
+        place = realpath(path)
+        if place == realpath(arm):
+            raise DescriptionError(f"{option} {path}: this is the file that is read; give another")
+        other = taken.setdefault(place, option)
+        if {option, other} == {"--c", "--law"}:
+            raise DescriptionError(f"{option} {path}: the same folder as that of {other}; both write a CMakeLists.txt")
+        if option != other and not {option, other} <= FOLDERS:
+            raise DescriptionError(f"{option} {path}: the same file as that of {other}; give another")
 
 
 def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[Sampled, dict[str, Any]]":

@@ -92,6 +92,9 @@ def load(name_or_path: str | PathLike[str]) -> Arm:
         each = [path.removesuffix(BESIDE) + suffix for suffix in SUFFIXES]
         robot = next((file for file in each if os.path.isfile(file)), each[0])
         raise DescriptionError(f"{printable(path)}: this goes beside a robot's file; load {shown(robot)}")
+    if path.lower().endswith(".xacro") and os.path.isfile(path):
+        said = "this is of xacro; write the URDF of it first, with `xacro FILE > robot.urdf`"
+        raise DescriptionError(f"{printable(path)}: {said}")
     file, given, folder = located("load", "arm", name_or_path)
     table = read_toml(file, given)
     for kind, key in (("study", "scenario"), ("scenario", "arm")):

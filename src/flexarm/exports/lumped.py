@@ -290,8 +290,8 @@ def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
         links += mine
     tip = pieces[arm.links[arm.tip_link].name][-1].name
     made = Arm(
-        name=f"{arm.name}, {segments} segments", links=links, payload=arm.payload, gravity=arm.gravity, base=arm.base,
-        description=f"Lumped equivalent of {arm.name}.", tip=tip,
+        name=f"{arm.name[:180]}, {segments} segments", description=f"Lumped equivalent of {arm.name}.", links=links,
+        payload=arm.payload, gravity=arm.gravity, base=arm.base, tip=tip,
     )  # fmt: skip
     names = {name: [piece.name for piece in chain] for name, chain in pieces.items()}
     return Lumped(arm, segments, made, names, frozenset(stacked), tuple(left))

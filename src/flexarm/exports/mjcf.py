@@ -3,7 +3,7 @@
 A body is a rigid segment, or several joints with the segment behind them: what moves must have mass in MuJoCo, so
 frames and hinges at one place are joints of the body that they carry. A rotor that turns relative to its joint is the
 joint's armature; the motor of an elastic joint is a body beside the arm that turns about (or slides along) an axis of
-its own with the rotor's inertia, tied to the joint by a fixed tendon as stiff as the transmission.
+its own with the rotor's inertia and no weight, tied to the joint by a fixed tendon as stiff as the transmission.
 An absolute rotor is the armature of a fixed tendon over its own joint (or motor) and those that turn its carrier.
 """
 
@@ -245,11 +245,12 @@ def _drives(
         joint: Any = links[name].joint
         own = SMALLEST if name in carried else rotors[name]
         carrier = places[equivalent.joints[next(iter(carried[name]))].name if name in carried else "world"]
-        motor = _add(carrier, "body", name=f"{name}.motor")
+        weightless = {} if joint.turns else {"gravcomp": 1.0}  # a mass stands for its inertia
+        motor = _add(carrier, "body", name=f"{name}.motor", **weightless)
         mass, about = (SMALLEST, own) if joint.turns else (own, SMALLEST)
         _add(motor, "inertial", pos=(0.0, 0.0, 0.0), mass=mass, diaginertia=(about, about, about))
         kind = "hinge" if joint.turns else "slide"
-        _add(motor, "joint", name=f"{name}.motor", type=kind, axis=(1.0, 0.0, 0.0) if not joint.turns else joint.axis)
+        _add(motor, "joint", name=f"{name}.motor", type=kind, axis=joint.axis if joint.turns else (1.0, 0.0, 0.0))
     elastic = {name for name, _, _ in springs}
     if springs or carried:
         tendons = _add(root, "tendon")

@@ -142,11 +142,18 @@ def export_modelica(
     """
     with refused("export_modelica"):
         checked_instance(model, Model, "model")
+    file = checked_file(path)
+    return write_whole(file, modelica(model, file.stem, sensors, q0, qd0, s0).encode())
+
+
+def checked_file(path: str | PathLike[str]) -> Path:
+    """The path of a file that has the name of a class; raises `DescriptionError`."""
+    with refused("export_modelica"):
         file = Path(checked_path(path))
         if not NAMED.fullmatch(file.name) or file.stem in MODELICA.reserved:
             legal = "it must be NAME.mo; NAME is a letter, then letters, digits and _, and no word of Modelica"
             raise Fault("path", f"is {shown(file.name)}; {legal}")
-    return write_whole(file, modelica(model, file.stem, sensors, q0, qd0, s0).encode())
+    return file
 
 
 def modelica(

@@ -106,6 +106,9 @@ static void mdlTerminate(SimStruct *S)
 #endif
 """)
 
+LONGEST = 63
+"""Letters of a function's name that MATLAB knows."""
+
 BUILD = Template("""% Builds the S-function $sfun, with the compiler of `mex -setup C`.
 here = fileparts(mfilename('fullpath'));
 mex('-outdir', here, fullfile(here, '$sfun.c'), fullfile(here, '$plant.c'));
@@ -144,7 +147,7 @@ def simulink(model: Model, sensors: Sequence[Sensor] = ()) -> dict[str, str]:
     with refused("export_simulink"):
         checked_instance(model, Model, "model")
     sensors = checked_sensors("export_simulink", sensors)
-    name = identifier(model.arm)
+    name = identifier(model.arm)[: LONGEST - len("_state_rate")]
     plant = f"{name}_plant"
     found = [quantity(model, "energy"), quantity(model, "state_rate")] + ([measured(model, sensors)] if sensors else [])
     title = f"{model.arm.name}: what its block of Simulink computes"

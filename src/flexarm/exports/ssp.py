@@ -15,7 +15,7 @@ from flexarm.exports.fmu.export import Fmu, export_fmu, export_law_fmu, zipped
 from flexarm.exports.fmu.law import readers
 from flexarm.files import check_writable, write_whole
 from flexarm.model import Model, Sensor
-from flexarm.sensors import MotorCurrent
+from flexarm.sensors import Encoder, MotorCurrent, Tachometer
 from flexarm.simulation.sampled import Sampled
 
 SPACES = {
@@ -65,13 +65,12 @@ def export_ssp(
     seen = list(usual_sensors(model) if sensors is None else sensors)
     with TemporaryDirectory(prefix="flexarm-ssp-") as folder:
         law = export_law_fmu(loop, model, Path(folder, "law.fmu"))
-        known = set(model.output_names(seen))
-        read = {each.names(model.arm)[0]: each for each in readers(model)} | currents(model)
-        if odd := next((name for name in law.inputs if name not in known | read.keys()), None):
+        seen = with_measured(model, seen, law.inputs)
+        read, known = read_by(model), model.output_names(seen)
+        sources = {name: read[name].names(model.arm)[0] if name in read else name for name in law.inputs}
+        if odd := next((name for name, source in sources.items() if source not in known), None):
             with refused("export_ssp"):
                 raise Fault("loop", f"depends on {odd}, the state of a drive, which no sensor reads")
-        sources = {name: read[name].names(model.arm)[0] if name in read else name for name in law.inputs}
-        seen += [read[name] for name, source in sources.items() if source not in known]
         begins = {"q0": q0, "qd0": qd0, "s0": s0}
         arm = export_fmu(model, Path(folder, "arm.fmu"), sensors=seen, **begins, step=step, tolerance=tolerance)
         parts = {f"resources/{each.path.name}": each.path.read_bytes() for each in (arm, law)}
@@ -79,10 +78,18 @@ def export_ssp(
     return write_whole(path, zipped(parts))
 
 
-def currents(model: Model) -> dict[str, MotorCurrent]:
-    """What reads the currents that are states, by the names that those have as a law's inputs."""
+def read_by(model: Model) -> dict[str, Encoder | Tachometer | MotorCurrent]:
+    """What reads coordinates, rates and currents that are states, by the names that those have as a law's inputs."""
     links = {f"s.{link.name}.motor.current": link.name for link in model.arm.links}
-    return {name: MotorCurrent(link=link) for name, link in links.items() if name[2:] in model.states}
+    currents = {name: MotorCurrent(link=link) for name, link in links.items() if name[2:] in model.states}
+    return {each.names(model.arm)[0]: each for each in readers(model)} | currents
+
+
+def with_measured(model: Model, seen: Sequence[Sensor], inputs: Sequence[str]) -> list[Sensor]:
+    """Sensors, and those of what a law has as inputs beside them; of other states of drives, which none reads, none."""
+    known, read = set(model.output_names(seen)), read_by(model)
+    more = [read[name] for name in inputs if name in read]
+    return [*seen, *(each for each in more if each.names(model.arm)[0] not in known)]
 
 
 def structure(name: str, arm: Fmu, law: Fmu, sources: Mapping[str, str]) -> str:

@@ -145,7 +145,7 @@ def _head(head: str) -> tuple[str, str]:
     """Name and unit of a column."""
     name, bracket, unit = head.rpartition(" [")
     if not bracket or not unit.endswith("]") or not name.strip():
-        raise Wrong(f"has the column {_short(head)} without a unit; write it as 'tip.x [m]'")
+        raise Wrong(f"has the column {_short(head)} without a unit; columns are called as {TIME!r}, 'tip.x [m]'")
     return name.strip(), unit[:-1].strip()
 
 

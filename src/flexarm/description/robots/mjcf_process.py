@@ -46,7 +46,7 @@ def said(path: str) -> dict[str, Any]:
 
     if mj.mj_version() < OLDEST:
         raise ValueError(f"MuJoCo {mj.__version__} is installed; what is read here takes 4.0 or newer")
-    spec = mj.MjSpec.from_file(path)
+    spec = read(mj, path)
     found: dict[str, Any] = {"name": spec.modelname, "strange": []}
     found["equalities"] = [
         {"kind": kind(each.type), "names": [each.name1, each.name2], "active": bool(each.active), "line": line(each)}
@@ -59,6 +59,17 @@ def said(path: str) -> dict[str, Any]:
     strip(mj, spec)
     model = spec.compile()
     return found | compiled(mj, spec, model)
+
+
+def read(mj: Any, path: str) -> Any:
+    """The specification of a file, whatever its name ends in: MuJoCo takes none for its own that does not end in .xml.
+
+    Under a name that does it is handed over beside itself, so that what it includes is found where it lies.
+    """
+    if path.endswith(".xml"):
+        return mj.MjSpec.from_file(path)
+    with open(path, "rb") as file:
+        return mj.MjSpec.from_file(f"{path}.xml", include={f"{path}.xml": file.read()})
 
 
 def strip(mj: Any, spec: Any) -> None:
