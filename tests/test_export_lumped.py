@@ -28,8 +28,10 @@ def tapered():
     )  # fmt: skip
     lumps = [fa.Lump(at=0.3, mass=0.4, inertia=0.01, offset=(0.0, 0.05, 0.02)), fa.Lump(at=1.0, mass=0.1)]
     beam = fa.Beam(length=1.2, sections=table, modes={"y": 1, "z": 1, "torsion": 1}, lumps=lumps, tau=1e-3)
+    beside = fa.Drive(parallel=fa.Parallel(stiffness=30.0, damping=0.1, rest=0.4))
+    geared = fa.Revolute(rotor_inertia=0.01, gear_ratio=3.0, damping=0.2, drive=beside)
     links = [
-        fa.Link(name="a", joint=fa.Revolute(rotor_inertia=0.01, gear_ratio=3.0, damping=0.2), body=beam, hub_mass=0.5),
+        fa.Link(name="a", joint=geared, body=beam, hub_mass=0.5),
         fa.Link(name="b", joint=fa.Prismatic(axis=(0, 1, 0)), placement=fa.Pose(xyz=(0.1, 0, 0), rpy=(0.3, 0.2, 0.1)),
                 body=fa.Rigid(length=0.5, mass=1.0, inertia=(0.01, 0.03, 0.03)), payload=fa.Payload(mass=0.3)),
         fa.Link(name="c", joint=fa.Fixed(), parent="a", at=0.55, body=fa.Rigid(length=0.2, mass=0.5)),
@@ -365,6 +367,42 @@ def test_the_tables_of_exudyns_script_have_our_energies_and_tip(name):
         order[p] if p >= 0 else f"{tables['JOINTS'][tables['MOTORS'][-1 - p][0]]}.motor" for p in tables["DRIVEN"]
     ]
     assert tuple(driven) == tuple(tables["INPUTS"]) == equivalent.source.inputs
+
+
+@pytest.mark.parametrize("name", ["tapered", "absolute-elastic"])
+def test_exudyn_moves_the_script_as_we_move_the_equivalent(name):
+    """Its `build`, run by Exudyn itself: accelerations under torques, with motors, hinges and gravity in motion."""
+    exu = pytest.importorskip("exudyn", reason="Exudyn is not installed")
+    equivalent, script = lumped(named(name), 2), {"__name__": "script"}
+    exec(exudyn.written(equivalent), script)
+    motors = [f"{script['JOINTS'][j]}.motor" for j, *_ in script["MOTORS"]]
+    order = [*(f"{name}.joint" for name in script["JOINTS"]), *motors]
+    places = [equivalent.arm.velocities.index(name) for name in order]
+    q, qd, given = state(equivalent, 5)
+    u = np.zeros(len(given))
+    u[list(equivalent.drives)] = given[: len(equivalent.drives)]
+    torques = [lambda mbs, t, load, value=value: value for value in u[list(equivalent.drives)]]
+    _, system, _, _ = script["build"](torques, q[places].tolist(), qd[places].tolist())
+    solver, settings = exu.MainSolverImplicitSecondOrder(), exu.SimulationSettings()
+    settings.solution.file.write = False
+    assert solver.InitializeSolver(system, settings)
+    solver.ComputeMassMatrix(system)
+    solver.ComputeODE2RHS(system)
+    theirs = np.linalg.solve(solver.GetSystemMassMatrix(), solver.GetSystemResidual()[: len(places)])
+    ours = equivalent.model.forward_dynamics(q, qd, u)[places]
+    assert theirs == pytest.approx(ours, rel=0, abs=1e-11 * np.abs(ours).max())
+
+
+def test_the_script_runs_by_itself(tmp_path, monkeypatch, capfd):
+    """From its own start: natural frequencies with all drives free, and where the tip is after a second of falling."""
+    pytest.importorskip("exudyn", reason="Exudyn is not installed")
+    monkeypatch.chdir(tmp_path)
+    equivalent = lumped(fa.load("rigid-two-link").replace(gravity=(0.0, -9.81, 0.0)))
+    exec(exudyn.written(equivalent), {"__name__": "__main__"})
+    said = capfd.readouterr().out
+    tip = [float(x) for x in re.search(r"tip at the end \[m\]: \[(.*)\]", said)[1].split()]
+    run = fa.simulate(equivalent.model, 1.0, None, samples=2, progress=False)
+    assert tip == pytest.approx(run.tip.values[-1], abs=1e-3) and tip[1] < -0.3
 
 
 def test_a_free_base_and_a_tip_that_stands_still_are_refused():
