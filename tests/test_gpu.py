@@ -1,12 +1,14 @@
 """Programs and runs for graphics processors, without one: PTX as NVIDIA's assembler takes it and as it is computed line
 by line, and the kernels' own LLVM IR, compiled for this processor and called thread by thread."""
 
+import ctypes
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from importlib import metadata
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from host_gpu import HostGpu
 import flexarm as fa
 from benchmarks import chains
 from benchmarks import gpu as benchmark
-from flexarm.control import Integral, JointPD, Sampled
+from flexarm.control import LQR, Integral, JointPD, Sampled
 from flexarm.errors import InterruptedRun
 from flexarm.native import cuda, nvptx, ptxas
 from flexarm.native.program import instructions
@@ -305,10 +307,13 @@ def test_an_operation_that_there_is_no_instruction_for_is_named():
 
 
 class FakeCuda:
-    """`cuda` with `core` as cuda-core 1.2 has it, over this processor's memory; it checks what it is given."""
+    """`cuda` with `core` as cuda-core 1.2 has it, over this processor's memory; it checks what it is given.
+
+    As there, copies and launches are begun in their order and have ended only when they are waited for.
+    """
 
     def __init__(self, error=None, generation=(9, 0)):
-        self.core, self.error, self.generation, self.launched, self.waited = self, error, generation, [], True
+        self.core, self.error, self.generation, self.launched, self.begun = self, error, generation, [], []
         self.ObjectCode = self.LaunchConfig = self.Buffer = self
 
     def Device(self):
@@ -326,17 +331,18 @@ class FakeCuda:
         return self
 
     def sync(self):
-        self.waited = True
+        while self.begun:
+            self.begun.pop(0)()
 
     def allocate(self, size, *, stream):
         assert size > 0
         assert stream is self
-        return FakeBuffer(np.zeros(size, np.uint8))
+        return FakeBuffer(ctypes.create_string_buffer(size), size)
 
     def from_handle(self, pointer, size, owner):
         assert pointer == owner.ctypes.data
         assert size == owner.nbytes
-        return FakeBuffer(owner.reshape(-1).view(np.uint8))
+        return FakeBuffer(weakref.ref(owner), size, pointer)
 
     def from_ptx(self, text):
         assert isinstance(text, bytes)
@@ -354,16 +360,24 @@ class FakeCuda:
         assert stream is self
         assert all(type(each) in (np.int64, np.uint64) for each in words)
         self.launched.append((config, kernel.name))
-        kernel(config, words)
+        self.begun.append(lambda: kernel(config, words))
 
 
 class FakeBuffer:
-    def __init__(self, values):
-        self.values, self.handle = values, values.ctypes.data
+    """Memory of the driver's, or an array's for as long as there is that array."""
+
+    def __init__(self, owner, size, pointer=None):
+        self.owner, self.size, self.handle = owner, size, pointer or ctypes.addressof(owner)
 
     def copy_from(self, other, *, stream):
-        assert len(self.values) == len(other.values)
-        self.values[:] = other.values
+        assert self.size == other.size
+        of = [each.owner for each in (self, other)]
+
+        def copied():
+            assert all(each() is not None for each in of if isinstance(each, weakref.ref)), "the array is gone"
+            ctypes.memmove(self.handle, other.handle, self.size)
+
+        stream.begun.append(copied)
 
 
 @pytest.mark.parametrize("real", REALS)
@@ -391,6 +405,8 @@ def test_cuda_core_itself_launches_over_a_played_driver(tmp_path):
 
 
 def test_a_processor_that_is_too_old_is_refused(planar, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", FakeCuda(generation=(8, 0)))
+    assert cuda.device().name == "a test's"
     monkeypatch.setitem(sys.modules, "cuda", FakeCuda(generation=(7, 5)))
     with told("device is 'gpu'; a test's is of generation 7.5, and 8.0 is the oldest"):
         fa.simulate_many(planar, 0.05, runs=2, u=[0.0, 0.0], device="gpu", **GIVEN)
@@ -450,6 +466,19 @@ def written(model, real, entry="runs"):
     return cuda.text(key, parts, what, real)
 
 
+def test_texts_that_are_kept_are_told_apart(planar):
+    """By what they compute, and by the law that stands before the rates."""
+    (key, parts), forward = (
+        gpu_states.program(planar.kernel("mass_matrix"), "float"),
+        written(planar, "float", "each_state"),
+    )
+    assert cuda.text(key, parts, nvptx.EACH, "float") != forward
+    rate, layout = integrand(planar, "state_rate", 0), Layout.of(planar)
+    laws = [None, JointPD(slew(0.01), 5.0, 2.0), LQR(reference=slew(0.01))]
+    laws = [each and continuous(each, planar).in_lanes(planar).source for each in laws]
+    assert len({gpu.program(rate, layout, "float", law)[0] for law in laws}) == 3
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("entry", ["runs", "each_state"])
@@ -507,8 +536,8 @@ def test_without_ptxas_one_line_says_what_is_missing(monkeypatch):
 
 def test_threads_that_fit():
     """65536 registers, 256 at a time to a warp: 64 a thread leave room for 1024 threads, 255 for 256."""
-    made = [ptxas.Resources("x", "sm_90", n, 0, 0, 0) for n in (32, 64, 81, 128, 255)]
-    assert [each.resident(128) for each in made] == [2048, 1024, 640, 512, 256]
+    made = [ptxas.Resources("x", "sm_90", n, 0, 0, 0) for n in (16, 32, 64, 81, 128, 255)]
+    assert [each.resident(128) for each in made] == [2048, 2048, 1024, 640, 512, 256]
 
 
 # -- functions of our own ----------------------------------------------------------------------------------------------
