@@ -23,7 +23,7 @@ from host_gpu import HostGpu
 import flexarm as fa
 from benchmarks import chains
 from benchmarks import gpu as benchmark
-from flexarm.control import LQR, Integral, JointPD, Sampled
+from flexarm.control import LQR, Integral, JointPD, Sampled, Sum
 from flexarm.errors import InterruptedRun
 from flexarm.native import cuda, nvptx, ptxas
 from flexarm.native.program import instructions
@@ -126,6 +126,9 @@ LAWS = {
     "gains and references of their own": [JointPD(slew(0.01 * (i + 1)), 50.0 + i, 0.2) for i in range(COUNT)],
     "with memory": [Integral(JointPD(slew(0.02), 50.0, 0.2), 30.0 + i) for i in range(COUNT)],
     "accelerations": [fa.PrescribedMotion(slew(0.01 * (i + 1))) for i in range(COUNT)],
+    "beside torques that jump": [
+        Sum(JointPD(slew(0.02), 50.0 + i, 0.2), fa.bang_bang([0.2, 0.1], duration=0.0305)) for i in range(COUNT)
+    ],
     "beside inputs that are held": [
         JointPD(slew(0.02), 50.0, 0.2),
         [0.1, 0.0],
@@ -195,6 +198,7 @@ def test_a_run_that_diverges_says_so_and_spoils_no_other(host, planar, real):
     assert re.match(r"diverged (by|right after) t = ", found.status.values[2])
     np.testing.assert_array_equal(np.isnan(found.q), np.isnan(alone.q))
     np.testing.assert_array_equal(found.time_reached, alone.time_reached)
+    np.testing.assert_array_equal(found.steps, alone.steps)
     if real == "double":
         both = (each.status.values[2].split(" grown to ")[0] for each in (found, alone))
         assert len({*both}) == 1
@@ -426,6 +430,8 @@ def test_quantities_at_many_states_are_the_models(host, varied, real):
         assert found.shape == expected.shape
         np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING[real] * np.abs(expected).max())
     assert {each[:2] for each in host.launched} == {("each_state", COUNT)}
+    found, expected = evaluate_on_gpu(varied, "bias", q[0], qd[0], p=p), varied.evaluate("bias", q[0], qd[0], p=p)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING["double"] * np.abs(expected).max())
 
 
 def test_states_of_drives_are_zero_unless_they_are_given(host):
@@ -523,6 +529,19 @@ def test_arrays_of_a_thread_are_its_own_and_those_of_states_lie_side_by_side(pla
 def test_what_ptxas_refuses_is_one_line():
     with told("ptxas refuses the program: .*error"):
         ptxas.resources(".version 7.0\n.target sm_80\nnonsense")
+
+
+def test_what_the_assembler_tells_is_read(monkeypatch):
+    """As ptxas 12.9 writes it."""
+    told = """ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'runs' for 'sm_90'
+ptxas info    : Function properties for runs
+    400 bytes stack frame, 24 bytes spill stores, 56 bytes spill loads
+ptxas info    : Used 255 registers, used 0 barriers, 400 bytes cumulative stack size
+"""
+    done = subprocess.CompletedProcess([], 0, "", told)
+    monkeypatch.setattr(ptxas.subprocess, "run", lambda *command, **how: done)
+    assert ptxas.resources("") == [ptxas.Resources("runs", "sm_90", 255, 400, stores=24, loads=56)]
 
 
 def test_without_ptxas_one_line_says_what_is_missing(monkeypatch):
