@@ -190,7 +190,7 @@ def test_a_launch_goes_on_where_the_last_one_stopped(host, planar, monkeypatch):
 
 @pytest.mark.parametrize("real", REALS)
 def test_a_run_that_diverges_says_so_and_spoils_no_other(host, planar, real):
-    given = {**GIVEN, **begun(planar), "u": np.zeros((COUNT, 2)), "step": 0.01, "samples": 11}
+    given = {**GIVEN, **begun(planar), "u": np.zeros((COUNT, 2)), "step": 0.0025, "samples": 11}
     given["qd0"][2, 0] = 3000.0
     found = fa.simulate_many(planar, 0.1, device="gpu", real=real, **given)
     alone = fa.simulate_many(planar, 0.1, **given)
