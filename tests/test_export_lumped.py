@@ -96,14 +96,14 @@ def test_segments_share_lumps_rotary_inertia_and_what_hangs_on_them():
     beam = fa.Beam(
         length=2.0, mass=3.0, EI=9.0, modes={"y": 1}, lumps=lumps, rotary_inertia={"y": 0.02, "z": 0.05}
     )  # fmt: skip
-    links = [fa.Link(name="a", body=beam), fa.Link(name="b", at=0.7, body=fa.Rigid(length=1.0, mass=1.0))]
+    links = [fa.Link(name="a", body=beam), fa.Link(name="b", at=0.74, body=fa.Rigid(length=1.0, mass=1.0))]
     equivalent = lumped(fa.Arm(name="two", links=links, tip="b"), 2)
     pieces = equivalent.joints[:3]
     assert [joint.mass for joint in pieces] == pytest.approx([0.75 + 0.3, 1.5, 0.75 + 0.4])
     across = sum(joint.inertia[1, 1] - joint.inertia[2, 2] for joint in pieces)
     assert across == pytest.approx((0.05 - 0.02) * 2.0)
     hung = equivalent.arm.links[-1]
-    assert hung.parent == "a_1y" and hung.at == pytest.approx((0.7 - 0.25) / 0.5)
+    assert hung.parent == "a_1y" and hung.at == pytest.approx((0.74 - 0.25) / 0.5)
 
 
 def test_a_transmission_is_linear_as_where_it_is_not_wound():
