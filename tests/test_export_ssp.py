@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 from zipfile import ZipFile
 
 import casadi as ca
+import fmpy
 import fmpy.ssp.ssd
 import numpy as np
 import pytest
@@ -39,7 +40,8 @@ def test_fmpys_master_gives_our_loop(model, tmp_path):
 
 def test_who_is_connected_with_whom(model, tmp_path):
     """By equal names, each input of a component once; what the law measures is among the arm's outputs."""
-    file = fa.export_ssp(Sampled(LQR(reference=GOAL), PERIOD), model, tmp_path / "loop.ssp", [fa.TipPosition()])
+    law, qd0 = Sampled(LQR(reference=GOAL), PERIOD), [0.1, 0.2, *[0.0] * (model.nv - 2)]
+    file = fa.export_ssp(law, model, tmp_path / "loop.ssp", [fa.TipPosition()], qd0=qd0, step=5e-4)
     said = fmpy.ssp.ssd.read_ssd(str(file))  # by the standard's schema
     arm, law = said.system.elements
     signals = {(each.name, kind): [c.name for c in each.connectors if c.kind == kind] for each in (arm, law)
@@ -50,7 +52,10 @@ def test_who_is_connected_with_whom(model, tmp_path):
     found = [(c.startElement, c.startConnector, c.endElement, c.endConnector) for c in said.system.connections]
     forth = [("arm", name, "law", name) for name in signals["law", "input"]]
     assert found == forth + [("law", name, "arm", name) for name in signals["law", "output"]]
-    with ZipFile(file) as archive:
+    assert said.system.name == "subudhi_morris"
+    with ZipFile(file) as archive, archive.open("resources/arm.fmu") as inner:
+        begins = {each.name: each.start for each in fmpy.read_model_description(inner).modelVariables}
+        assert [begins[each] for each in ("qd.upper.joint", "qd.fore.joint", "step")] == ["0.1", "0.2", "0.0005"]
         assert sorted(archive.namelist()) == ["SystemStructure.ssd", "resources/arm.fmu", "resources/law.fmu"]
 
 
