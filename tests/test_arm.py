@@ -6,12 +6,14 @@ import math
 import pickle
 import subprocess
 import sys
+from functools import cached_property
 from typing import Annotated, Literal
 
 import numpy as np
 import pytest
 from pydantic import AfterValidator
 
+import flexarm as fa
 from flexarm.checks import Described, kind, own_type, shown
 from flexarm.description.arm import (
     KNOWN_SHAPES,
@@ -872,3 +874,18 @@ def test_the_description_needs_no_heavy_library():
     code = f"import sys, flexarm.description.load; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_was_found_of_an_arm_is_no_field_of_it():
+    """What follows from its fields is found once, and seen by nothing that copies, compares or writes an arm."""
+    arm, same = (fa.load("rigid-two-link") for _ in range(2))
+    found = {name for name in dir(type(arm)) if isinstance(getattr(type(arm), name), cached_property)}
+    for name in found:
+        getattr(arm, name)
+    assert {"layout", "joints", "parents"} <= found <= arm.__dict__.keys()
+    assert arm.layout is arm.layout
+    assert dict(arm).keys() == type(arm).model_fields.keys()
+    assert arm == same and hash(arm) == hash(same) and repr(arm) == repr(same) and arm.canonical() == same.canonical()
+    assert pickle.loads(pickle.dumps(arm)) == same
+    longer = arm.replace(links=[*arm.links, fa.Link(name="third", body=fa.Rigid(length=0.2, mass=0.1))])
+    assert len(longer.layout) == 1 + len(arm.layout) and longer.joints == (0, 1, 2)

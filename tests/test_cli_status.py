@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
@@ -72,15 +73,33 @@ MOMENTS = 3
 """Of each command at which Ctrl-C is pressed."""
 
 
+def filled(folder):
+    given = {"arm": ARM, "push": PUSH, "held": HELD, "quickest": QUICKEST, "failing": FAILING, "study": STUDY}
+    for name, text in given.items():
+        (folder / f"{name}.toml").write_text(text)
+    converged = resources.files("flexarm.problems") / "set" / "rigid-chain-3" / "trajectory.csv"
+    (folder / "motion.csv").write_bytes(converged.read_bytes())
+    return folder
+
+
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    given = {"arm": ARM, "push": PUSH, "held": HELD, "quickest": QUICKEST, "failing": FAILING, "study": STUDY}
-    for name, text in given.items():
-        (tmp_path / f"{name}.toml").write_text(text)
-    converged = resources.files("flexarm.problems") / "set" / "rigid-chain-3" / "trajectory.csv"
-    (tmp_path / "motion.csv").write_bytes(converged.read_bytes())
-    return tmp_path
+    return filled(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """How a command ends, code compiled anew, and how many calls that takes; each is run once."""
+
+    @cache
+    def ended(name):
+        folder = filled(tmp_path_factory.mktemp("undisturbed"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("FLEXARM_CACHE", str(folder / "cache"))
+            return pressed(folder, 0, name, *arguments(name)), int((folder / "calls").read_text())
+
+    return ended
 
 
 def kinds(name):
@@ -112,8 +131,8 @@ def said(ended, status):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_0_where_all_went_well(name, files, call):
-    ended = pressed(files, 0, name, *arguments(name))
+def test_0_where_all_went_well(name, undisturbed, files, call):
+    ended, _ = undisturbed(name)
     assert (ended.returncode, ended.stderr) == (0, "") and ended.stdout
     ended = call(name, "--help")
     assert (ended.returncode, ended.stderr) == (0, "") and "--help" in ended.stdout
@@ -202,13 +221,11 @@ def test_that_there_are_commands_that_run():
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_130_wherever_ctrl_c_comes(name, files, monkeypatch):
+def test_130_wherever_ctrl_c_comes(name, undisturbed, files, monkeypatch):
     """At moments spread over the whole of its work, code compiled anew; a result that is there is whole."""
     monkeypatch.setenv("FLEXARM_CACHE", str(files / "cache"))
-    usual = pressed(files, 0, name, *arguments(name))
-    assert usual.returncode == 0
-    most = int((files / "calls").read_text())
-    assert most > 50
+    usual, most = undisturbed(name)
+    assert usual.returncode == 0 and most > 50
     chosen = random.Random(name)
     moments = {2, *(int(0.9 * most * (i + chosen.random()) / MOMENTS) + 2 for i in range(MOMENTS))}
     for moment in sorted(moments):

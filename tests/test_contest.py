@@ -277,14 +277,15 @@ def test_each_runs_twice_in_its_turn_and_peers_alternate(chain, monkeypatch):
 
         def solve(self, task, setting):
             told.append(f"{self.NAME}{setting.name}")
-            return Solution(0.0, float(len(told)), 0.0, 0.0, 1)
+            return Solution(0.0, float(len(told)), 1.0 if setting.name == "slow" else 0.0, 0.0, 1)
 
     first, other = Peer("a"), Peer("b")
     monkeypatch.setattr(contest, "PEERS", (first, other))
-    entries = [entry(0.0, [9.0], *given) for given in ((first, "1"), (first, "2"), (other, "1"))]
-    contest.in_turn(chain, [*entries, entries[0]], 2)
-    assert told == ["a1", "a1", "b1", "b1", "a2", "a2"] * 2
-    assert entries[2].median("seconds") == (4 + 10) / 2 and entries[2].median("after another") == (3 + 9) / 2
+    entries = [entry(0.0, [9.0], *given) for given in ((first, "1"), (first, "slow"), (other, "1"))]
+    contest.in_turn(chain, [*entries, entries[0]], 4)
+    assert told == ["a1", "a1", "b1", "b1", "aslow", "aslow"] * 2 + ["a1", "a1", "b1", "b1"] * 2
+    assert entries[1].median("seconds") == (6 + 12) / 2
+    assert entries[2].median("seconds") == (10 + 16) / 2 and entries[2].median("after another") == (9 + 15) / 2
 
 
 def test_a_series_ends_where_it_is_exact_enough_or_rests(chain):

@@ -19,6 +19,7 @@ from flexarm.cli import main
 from flexarm.closed_forms.formats.program import Program
 from flexarm.closed_forms.formats.statements import Statement
 from flexarm.errors import FlexarmError
+from flexarm.exports import source
 from flexarm.exports.library import CLOSE, c_library, rk4_native, rounded
 from flexarm.exports.pieces import pieces
 from flexarm.exports.programs import library
@@ -30,7 +31,7 @@ needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 
 def rubbing_arm():
     """Friction with states, motors' rotors, a force from outside."""
-    arm = random_drives(random_arm(11, links=2, elastic=True), 3, brakes=False)
+    arm = random_drives(random_arm(11, links=2, elastic=True), 7, brakes=False)
     return arm.replace(forces=(fa.Force(name="push", link=arm.links[-1].name, at=1.0),))
 
 
@@ -112,6 +113,12 @@ def test_every_function_gives_the_native_models_numbers(arm, real, tmp_path):
         h = float(np.float32(1e-3))
         (after,) = found.call(f"{name}_rk4_step", [x, *(at[a] for a in "uw" if len(at[a])), h], len(x))
         assert_close(after, rk4_native(model, x, at, h), CLOSE[real], "RK4")
+    if arm == "telescoping":  # beyond its range
+        q = np.where(np.array(model.coordinates) == "slide.joint", 9.0, np.array(model.arm.rest))
+        given = [q, np.ones(model.nv), np.zeros(len(model.inputs))]
+        (rates,) = found.call(f"{name}_state_rate", given, len(x))
+        expected = np.isnan(model.evaluate("state_rate", *given))
+        assert expected.any() and np.isnan(rates).tolist() == expected.tolist()
 
 
 @needs_cc
@@ -272,6 +279,25 @@ def test_numbers_too_small_for_float_are_zero_there(tmp_path):
     (tmp_path / "small.c").write_text(texts["small.c"], encoding="utf-8")
     (tmp_path / "small.h").write_text(texts["small.h"], encoding="utf-8")
     assert Library(built(tmp_path, "small.c", shared="small.so"), "float").call("small_a", [[1.0]], 1)[0][0] == 0.0
+
+
+@needs_cc
+def test_a_matrix_is_written_row_by_row_in_one_piece_or_several(tmp_path, monkeypatch):
+    """With parameters, which every piece that needs them is given."""
+    q, p = ca.SX.sym("q", 3), ca.SX.sym("p", 2)
+    Y = ca.vertcat(*(ca.horzcat(*(ca.sin(p[i] * q[j]) + p[1] * q[(i + j) % 3] for j in range(3))) for i in range(2)))
+    described = tuple(Parameter(name, name, value, "", "a number") for name, value in (("k", 2.0), ("m", 3.0)))
+    made = Program("f", "a matrix", ca.Function("f", [q, p], [Y], ["q", "p"], ["Y"]), described)
+    given = np.array([0.3, 0.7, 1.1]), np.array([2.0, 3.0])
+    expected = np.array(made.function(*given))
+    for name in ("whole", "parts"):
+        for file, text in c_sources(name, [made]).items():
+            (tmp_path / file).write_text(text, encoding="utf-8")
+        (found,) = Library(built(tmp_path, f"{name}.c", shared=f"{name}.so")).call(f"{name}_f", given, 6)
+        assert_close(found, expected, 1e-15, name)
+        monkeypatch.setattr(source, "WHOLE", 0)
+        monkeypatch.setattr(source, "pieces", lambda statements, array: pieces(statements, array, 2))
+    assert "static void parts_f_part_2(" in (tmp_path / "parts.c").read_text(encoding="utf-8")
 
 
 def test_the_command_writes_it(tmp_path, monkeypatch, capsys):

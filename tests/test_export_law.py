@@ -8,9 +8,9 @@ import pytest
 from compiled import CC, built
 
 import flexarm as fa
-from flexarm.control import LQR, AttitudePD, JointPD, Observed, Sum
+from flexarm.control import LQR, AttitudePD, Cascaded, JointPD, Observed, Sum
 from flexarm.errors import DescriptionError
-from flexarm.exports.law import c_law
+from flexarm.exports.law import c_law, seen
 from flexarm.exports.library import c_library
 from flexarm.simulation.sampled import Sampled
 
@@ -159,6 +159,31 @@ def test_what_comes_with_a_law_compiles_and_passes_and_can_fail(model, real, tmp
     forgetful = code.replace("state->z[i] = z_next[i];", "state->z[i] = state->z[i];")
     (tmp_path / f"{name}.c").write_text(forgetful, encoding="utf-8")
     assert subprocess.run([built(tmp_path, *sources, program="all")], capture_output=True).returncode == 1
+
+
+@needs_cc
+def test_a_law_about_a_rest_that_is_not_zero_and_without_its_noise(tmp_path):
+    """A telescope rests at some length, where the law's memory begins; its instruments have their own noise."""
+    shoulder, slide = fa.load("theodore-ghosal").links[1:]
+    slide = slide.replace(body=slide.body.replace(modes={"y": 1}, damping=0.02))
+    telescope = fa.Model(fa.Arm(name="telescope", links=[shoulder, slide]))
+    sensors = [fa.Encoder(coordinate=f"{name}.joint", noise=1e-3) for name in ("shoulder", "slide")]
+    controller = Sampled(Observed(JointPD([0.1, 1.1], Kp=5.0, Kd=1.0), sensors), PERIOD)
+    fa.export_law(controller, telescope, tmp_path, sensors=sensors)
+    program = built(tmp_path, "telescope_law.c", "telescope_law_test.c", program="all")
+    assert subprocess.run([program], capture_output=True).returncode == 0
+
+
+def test_states_of_drives_are_named_as_they_are_given():
+    arm = fa.load("industrial-arm")
+    model = fa.Model(arm.replace(links=arm.links[1:3]))
+    controller = Sampled(Cascaded(fa.Quintic([0.0] * 2, [0.1] * 2, 0.3), Kp=20.0, Kv=50.0, Ti=0.05), PERIOD)
+    found = seen(controller.feedback(model), model, ())
+    y = np.array(
+        found.of(np.full(model.nq, 1.0), np.full(model.nv, 2.0), np.full(2, 3.0), np.full(model.nv, 4.0))
+    ).ravel()
+    ends = {1.0: " [rad]", 2.0: ", rate", 3.0: ", state of a drive"}
+    assert {*y} == {*ends} and all(name.endswith(ends[each]) for name, each in zip(found.names, y, strict=True))
 
 
 def test_a_header_names_what_is_measured(model):

@@ -28,8 +28,10 @@ def tapered():
     )  # fmt: skip
     lumps = [fa.Lump(at=0.3, mass=0.4, inertia=0.01, offset=(0.0, 0.05, 0.02)), fa.Lump(at=1.0, mass=0.1)]
     beam = fa.Beam(length=1.2, sections=table, modes={"y": 1, "z": 1, "torsion": 1}, lumps=lumps, tau=1e-3)
+    beside = fa.Drive(parallel=fa.Parallel(stiffness=30.0, damping=0.1, rest=0.4))
+    geared = fa.Revolute(rotor_inertia=0.01, gear_ratio=3.0, damping=0.2, drive=beside)
     links = [
-        fa.Link(name="a", joint=fa.Revolute(rotor_inertia=0.01, gear_ratio=3.0, damping=0.2), body=beam, hub_mass=0.5),
+        fa.Link(name="a", joint=geared, body=beam, hub_mass=0.5),
         fa.Link(name="b", joint=fa.Prismatic(axis=(0, 1, 0)), placement=fa.Pose(xyz=(0.1, 0, 0), rpy=(0.3, 0.2, 0.1)),
                 body=fa.Rigid(length=0.5, mass=1.0, inertia=(0.01, 0.03, 0.03)), payload=fa.Payload(mass=0.3)),
         fa.Link(name="c", joint=fa.Fixed(), parent="a", at=0.55, body=fa.Rigid(length=0.2, mass=0.5)),
@@ -80,11 +82,59 @@ def test_a_moment_at_the_tip_bends_the_chain_as_the_beam():
     assert np.arctan2(tip[1, 0], tip[0, 0]) / small == pytest.approx(moment * L / EI, rel=1e-9)
 
 
+def test_hinges_of_a_beam_that_tapers_have_each_their_own_cell():
+    """1 / k is the integral of 1 / EI over the cell, exact where EI is linear between the table's places."""
+    x, EI = [0.0, 0.5, 1.0], [300.0, 200.0, 80.0]
+    beam = fa.Beam(length=1.2, sections=fa.SectionTable(x=x, mass_per_length=[2.0, 1.5, 1.0], EI=EI), modes={"y": 1})
+    first, second = lumped(fa.Arm(name="one", links=[fa.Link(name="a", body=beam)]), 2).joints[1:]
+    for joint, (a, b) in ((first, EI[:2]), (second, EI[1:])):
+        assert 1.0 / joint.stiffness == pytest.approx(0.6 * np.log(a / b) / (a - b), rel=1e-9)
+
+
+def test_segments_share_lumps_rotary_inertia_and_what_hangs_on_them():
+    lumps = [fa.Lump(at=at, mass=mass) for at, mass in ((0.0, 0.1), (0.25, 0.2), (1.0, 0.4))]
+    beam = fa.Beam(
+        length=2.0, mass=3.0, EI=9.0, modes={"y": 1}, lumps=lumps, rotary_inertia={"y": 0.02, "z": 0.05}
+    )  # fmt: skip
+    links = [fa.Link(name="a", body=beam), fa.Link(name="b", at=0.74, body=fa.Rigid(length=1.0, mass=1.0))]
+    equivalent = lumped(fa.Arm(name="two", links=links, tip="b"), 2)
+    pieces = equivalent.joints[:3]
+    assert [joint.mass for joint in pieces] == pytest.approx([0.75 + 0.3, 1.5, 0.75 + 0.4])
+    across = sum(joint.inertia[1, 1] - joint.inertia[2, 2] for joint in pieces)
+    assert across == pytest.approx((0.05 - 0.02) * 2.0)
+    hung = equivalent.arm.links[-1]
+    assert hung.parent == "a_1y" and hung.at == pytest.approx((0.74 - 0.25) / 0.5)
+
+
+def test_a_transmission_is_linear_as_where_it_is_not_wound():
+    """The slope of its table at 0 and that of its hysteresis, beside its own; dampers add up."""
+    table = [(-1.0, -5.0), (-0.1, -2.0), (0.2, 4.0), (1.0, 5.0)]
+    hysteresis = fa.Hysteresis(stiffness=30.0, force=2.0)
+    spring = fa.Spring(stiffness=7.0, table=table, damping=0.3, hysteresis=hysteresis)
+    joint = fa.Revolute(rotor_inertia=0.1, stiffness=100.0, spring_damping=0.2, drive=fa.Drive(spring=spring))
+    link = fa.Link(name="a", joint=joint, body=fa.Rigid(length=1.0, mass=1.0))
+    (found,) = lumped(fa.Arm(name="one", links=[link])).joints
+    assert found.transmission == pytest.approx(100.0 + 7.0 + 20.0 + 30.0)
+    assert found.loss == pytest.approx(0.2 + 0.3)
+
+
+def test_it_starts_where_the_arm_does():
+    arm = fa.load("subudhi-morris-elastic")
+    equivalent, q = lumped(arm, 2), 0.1 * np.arange(1, 1 + len(arm.coordinates))
+    found = dict(zip(equivalent.arm.coordinates, equivalent.start(q), strict=True))
+    given = dict(zip(arm.coordinates, q, strict=True))
+    shared = {name for name in found if name in given}
+    assert len(shared) == 4 and all(value == (given[name] if name in shared else 0.0) for name, value in found.items())
+
+
 @pytest.mark.parametrize(("direction", "entry"), [("y", 1), ("z", 2)])
 def test_a_hinge_turns_towards_the_deflection_that_names_it(direction, entry):
     beam = fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={direction: 1})
     equivalent = lumped(fa.Arm(name="one", links=[fa.Link(name="a", body=beam)]), 1)
     assert equivalent.model.tip(np.array([0.0, 0.1]))[entry, 3] == pytest.approx(0.5 * np.sin(0.1))
+    twisted = beam.replace(modes={"torsion": 1}, GJ=1.0, polar_inertia=0.1)
+    equivalent = lumped(fa.Arm(name="one", links=[fa.Link(name="a", body=twisted)]), 1)
+    assert equivalent.model.tip(np.array([0.0, 0.1]))[2, 1] == pytest.approx(np.sin(0.1))
 
 
 @pytest.mark.parametrize("name", ["canadarm", "canadarm-free"])
@@ -117,9 +167,14 @@ def test_damping_of_the_material_and_of_modes_goes_into_the_hinges():
     arm = fa.Arm(name="one", links=[fa.Link(name="a", body=beam)])
     joint = lumped(arm, 3).joints[1]
     assert joint.damping == pytest.approx(1e-3 * joint.stiffness)
+    rayleigh = beam.replace(tau=0.0, rayleigh=fa.Rayleigh(mass=0.5, stiffness=2e-3))
+    joint = lumped(arm.replace(links=[fa.Link(name="a", body=rayleigh)]), 3).joints[1]
+    assert joint.damping == pytest.approx(2e-3 * joint.stiffness)
     ratio = fa.Arm(name="one", links=[fa.Link(name="a", body=beam.replace(tau=0.0, damping=0.02))])
     joint, omega = lumped(ratio, 3).joints[1], fa.Model(ratio).frequencies(np.zeros(3))[0]
     assert joint.damping == pytest.approx(2 * 0.02 / omega * joint.stiffness)
+    lossy = arm.replace(links=[fa.Link(name="a", body=beam.replace(tau=0.0, loss_factor=0.04))])
+    assert lumped(lossy, 3).joints[1].damping == pytest.approx(joint.damping)
 
 
 @pytest.mark.parametrize(
@@ -185,13 +240,24 @@ def sliding():
     return fa.Arm(name="sliding", links=links, gravity=(3.0, -4.0, -8.0))
 
 
+def thrown():
+    """A base that is free, with its centre of mass beside its frame, unequal moments of inertia, and thrusters."""
+    thrusters = [
+        fa.Thruster(name="push", direction=(0.6, 0.0, 0.8), at=(0.5, 0.2, -0.4)),
+        fa.Thruster(name="wheel", direction=(0.0, 0.8, 0.6), kind="torque"),
+    ]
+    base = fa.FreeBase(mass=900.0, com=(0.3, -0.2, 0.1), inertia=(300.0, 500.0, 700.0), thrusters=thrusters)
+    return fa.load("canadarm-free").replace(base=base)
+
+
 # -- MuJoCo ------------------------------------------------------------------------------------------------------------
 
 
 def named(name):
     made = {
         "tapered": tapered, "framed": framed, "sliding": sliding, "absolute": lambda: absolute(False),
-        "absolute-elastic": lambda: absolute(True),
+        "absolute-elastic": lambda: absolute(True), "thrown": thrown,
+        "framed, tip on a frame": lambda: framed().replace(tip="boom"),
     }  # fmt: skip
     return made[name]() if name in made else fa.load(name)
 
@@ -218,13 +284,13 @@ def of_mujoco(equivalent, text, q, qd, u):
 
 @pytest.mark.parametrize(
     "name",
-    ["subudhi-morris-elastic", "spatial-6r", "canadarm-free", "tapered", "framed", "sliding", "absolute",
-     "absolute-elastic"],
+    ["subudhi-morris-elastic", "spatial-6r", "thrown", "tapered", "framed", "sliding", "absolute", "absolute-elastic",
+     "framed, tip on a frame"],
 )  # fmt: skip
 def test_mujoco_moves_the_file_as_we_move_the_equivalent(name):
     equivalent = lumped(named(name), 2)
     text = mjcf.written(equivalent)
-    assert ("raised" in text) == (name == "framed")  # a frame with two links on it has 1e-13 kg
+    assert ("raised" in text) == name.startswith("framed")  # a frame with two links on it has 1e-13 kg
     for seed in range(3):
         q, qd, u = state(equivalent, seed)
         theirs, tip = of_mujoco(equivalent, text, q, qd, u)
@@ -247,19 +313,29 @@ def test_frames_add_nothing_to_the_tree_of_joints():
     assert "JOINTS = ['pan', 'tilt', 'boom', 'fork', 'left', 'right', 'wrist']" in script
 
 
-def test_actuators_of_the_file_drive_what_ours_do():
-    equivalent = lumped(fa.load("subudhi-morris-elastic"), 2)
+@pytest.mark.parametrize("name", ["subudhi-morris-elastic", "thrown"])
+def test_actuators_of_the_file_drive_what_ours_do(name):
+    equivalent = lumped(named(name), 2)
     model = mujoco.MjModel.from_xml_string(mjcf.written(equivalent))
-    data = mujoco.MjData(model)
-    for name, value in zip(equivalent.source.inputs, (0.3, -0.2), strict=True):
-        data.actuator(name).ctrl[0] = value
+    data, arm = mujoco.MjData(model), equivalent.arm
+    given = 0.3 - 0.5 * np.arange(len(equivalent.source.inputs))
+    for each, value in zip(equivalent.source.inputs, given, strict=True):
+        data.actuator(each).ctrl[0] = value
     mujoco.mj_forward(model, data)
-    u = np.zeros(len(equivalent.arm.inputs))
-    u[list(equivalent.drives)] = 0.3, -0.2
-    q = np.array(equivalent.arm.rest)
-    ours = equivalent.model.forward_dynamics(q, 0 * q, u)
-    theirs = [data.joint(name).qacc[0] for name in equivalent.arm.velocities]
+    u = np.zeros(len(arm.inputs))
+    u[list(equivalent.drives)] = given
+    q = np.array(arm.rest)
+    ours = equivalent.model.forward_dynamics(q, np.zeros(len(arm.velocities)), u)
+    theirs = [*data.qacc[: 6 * arm.free]]
+    theirs += [data.joint(each).qacc[0] for each in arm.velocities if not each.startswith("base.")]
     assert theirs == pytest.approx(ours, rel=MATCH, abs=MATCH * np.abs(ours).max())
+
+
+def test_gravity_of_an_orbit_is_said_to_be_left_out():
+    arm = fa.load("canadarm-free")
+    base = arm.base.replace(orbit=fa.Orbit(rate=1e-3))
+    assert "that of the base's orbit is left out" in mjcf.mjcf(arm.replace(base=base), 1)
+    assert "orbit" not in mjcf.mjcf(arm, 1)
 
 
 def test_the_file_is_well_formed_and_says_what_it_is():
@@ -400,6 +476,42 @@ def test_the_tables_of_exudyns_script_have_our_energies_and_tip(name):
         order[p] if p >= 0 else f"{tables['JOINTS'][tables['MOTORS'][-1 - p][0]]}.motor" for p in tables["DRIVEN"]
     ]
     assert tuple(driven) == tuple(tables["INPUTS"]) == equivalent.source.inputs
+
+
+@pytest.mark.parametrize("name", ["tapered", "absolute", "absolute-elastic"])
+def test_exudyn_moves_the_script_as_we_move_the_equivalent(name):
+    """Its `build`, run by Exudyn itself: accelerations under torques, with motors, hinges and gravity in motion."""
+    exu = pytest.importorskip("exudyn", reason="Exudyn is not installed")
+    equivalent, script = lumped(named(name), 2), {"__name__": "script"}
+    exec(exudyn.written(equivalent), script)
+    motors = [f"{script['JOINTS'][j]}.motor" for j, *_ in script["MOTORS"]]
+    order = [*(f"{name}.joint" for name in script["JOINTS"]), *motors]
+    places = [equivalent.arm.velocities.index(name) for name in order]
+    q, qd, given = state(equivalent, 5)
+    u = np.zeros(len(given))
+    u[list(equivalent.drives)] = given[: len(equivalent.drives)]
+    torques = [lambda mbs, t, load, value=value: value for value in u[list(equivalent.drives)]]
+    _, system, _, _ = script["build"](torques, q[places].tolist(), qd[places].tolist())
+    solver, settings = exu.MainSolverImplicitSecondOrder(), exu.SimulationSettings()
+    settings.solution.file.write = False
+    assert solver.InitializeSolver(system, settings)
+    solver.ComputeMassMatrix(system)
+    solver.ComputeODE2RHS(system)
+    theirs = np.linalg.solve(solver.GetSystemMassMatrix(), solver.GetSystemResidual()[: len(places)])
+    ours = equivalent.model.forward_dynamics(q, qd, u)[places]
+    assert theirs == pytest.approx(ours, rel=0, abs=1e-11 * np.abs(ours).max())
+
+
+def test_the_script_runs_by_itself(tmp_path, monkeypatch, capfd):
+    """From its own start: natural frequencies with all drives free, and where the tip is after a second of falling."""
+    pytest.importorskip("exudyn", reason="Exudyn is not installed")
+    monkeypatch.chdir(tmp_path)
+    equivalent = lumped(fa.load("rigid-two-link").replace(gravity=(0.0, -9.81, 0.0)))
+    exec(exudyn.written(equivalent), {"__name__": "__main__"})
+    said = capfd.readouterr().out
+    tip = [float(x) for x in re.search(r"tip at the end \[m\]: \[(.*)\]", said)[1].split()]
+    run = fa.simulate(equivalent.model, 1.0, None, samples=2, progress=False)
+    assert tip == pytest.approx(run.tip.values[-1], abs=1e-3) and tip[1] < -0.3
 
 
 def test_a_free_base_and_a_tip_that_stands_still_are_refused():

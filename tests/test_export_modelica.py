@@ -17,11 +17,20 @@ rumoca = pytest.importorskip("rumoca", reason="Rumoca, which compiles Modelica, 
 
 
 def rubbing():
-    arm = random_drives(random_arm(11, links=2, elastic=True), 3, brakes=False)
+    arm = random_drives(random_arm(11, links=2, elastic=True), 7, brakes=False)
     return arm.replace(forces=(fa.Force(name="push", link=arm.links[-1].name, at=1.0),))
 
 
+def yielding():
+    """A spring whose force is a power."""
+    hysteresis = fa.Hysteresis(stiffness=50.0, force=2.0, exponent=1.5)
+    drive = fa.Drive(spring=fa.Spring(stiffness=20.0, hysteresis=hysteresis))
+    joint = fa.Revolute(rotor_inertia=0.1, drive=drive)
+    return fa.Arm(name="yielding", links=[fa.Link(name="a", joint=joint, body=fa.Rigid(length=1.0, mass=1.0))])
+
+
 CASES = {
+    "powers": lambda: (fa.Model(yielding()), None),
     "two links": lambda: (fa.Model(fa.load("subudhi-morris")), None),
     "parameters": lambda: (fa.Model(fa.load("canadarm"), vary=["payload.mass", "upper.EI*"]), None),
     "gravity": lambda: (fa.Model(fa.load("spatial-6r")), [fa.Accelerometer(link="fore"), fa.TipPosition()]),
@@ -114,8 +123,10 @@ def test_what_is_said_of_a_variable():
     assert (first.unit, first.fixed, mass.unit, mass.min, mass.value) == ("rad", True, "kg", 0.0, float(model.p[0]))
     assert first.description == f"q.{model.coordinates[0]}: coordinate"
     assert made.inputs[f"u_{legal(model.inputs[0])}"].unit == "N.m"
-    units = set(re.findall(r'unit = "([^"]*)"', modelica(fa.Model(fa.load("industrial-arm")), "Arm")))
-    assert units <= {"rad", "rad/s", "m", "m/s", "N.m", "A", "V", "N"} and "rad" in units
+    text = modelica(fa.Model(fa.load("industrial-arm"), vary=["upper.drive.motor.resistance"]), "Arm")
+    units = set(re.findall(r'[( ]unit = "([^"]*)"', text))
+    assert {"rad", "Ohm"} <= units <= {"rad", "rad/s", "m", "m/s", "N.m", "A", "V", "N", "Ohm"}
+    assert {*re.findall(r'displayUnit = "([^"]*)"', text)} == {"deg", "deg/s"}
 
 
 def test_names_are_modelicas_and_each_its_own():

@@ -20,8 +20,10 @@ needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 
 
 def rubbing_arm():
-    arm = random_drives(random_arm(11, links=2, elastic=True), 3, brakes=False)
-    return arm.replace(forces=(fa.Force(name="push", link=arm.links[-1].name, at=1.0),))
+    """Friction with states behind a free base, and a force from outside."""
+    arm = random_drives(random_arm(11, links=2, elastic=True), 7, brakes=False)
+    base = fa.FreeBase(mass=9.0, inertia=(1.0, 2.0, 1.5))
+    return arm.replace(base=base, forces=(fa.Force(name="push", link=arm.links[-1].name, at=1.0),))
 
 
 CASES = {
@@ -86,7 +88,7 @@ def test_the_block_starts_at_rest_and_takes_parameters(case, block):
     model, _, _, _ = case
     u = np.linspace(0.3, 0.7, len(model.inputs))
     inputs = [u, *([np.zeros(len(model.exogenous))] if model.exogenous else [])]
-    p = [model.p * 1.5] if len(model.p) else []
+    p = [model.p + 20.0] if len(model.p) else []
     status, text = block([[], *p], inputs)
     assert status == 0
     *_, rates = ([float(x) for x in line.split()] for line in text.splitlines())

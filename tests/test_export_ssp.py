@@ -3,6 +3,8 @@
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
+import casadi as ca
+import fmpy
 import fmpy.ssp.ssd
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ from command_line import caller
 from fmpy.ssp.simulation import simulate_ssp
 
 import flexarm as fa
-from flexarm.control import LQR, JointPD, Sampled
+from flexarm.control import LQR, Cascaded, JointPD, Sampled
 from flexarm.errors import DescriptionError
+from flexarm.simulation.law import Law
 
 PERIOD, GOAL = 1e-3, [0.4, -0.3]
 
@@ -37,7 +40,8 @@ def test_fmpys_master_gives_our_loop(model, tmp_path):
 
 def test_who_is_connected_with_whom(model, tmp_path):
     """By equal names, each input of a component once; what the law measures is among the arm's outputs."""
-    file = fa.export_ssp(Sampled(LQR(reference=GOAL), PERIOD), model, tmp_path / "loop.ssp", [fa.TipPosition()])
+    law, qd0 = Sampled(LQR(reference=GOAL), PERIOD), [0.1, 0.2, *[0.0] * (model.nv - 2)]
+    file = fa.export_ssp(law, model, tmp_path / "loop.ssp", [fa.TipPosition()], qd0=qd0, step=5e-4)
     said = fmpy.ssp.ssd.read_ssd(str(file))  # by the standard's schema
     arm, law = said.system.elements
     signals = {(each.name, kind): [c.name for c in each.connectors if c.kind == kind] for each in (arm, law)
@@ -48,8 +52,54 @@ def test_who_is_connected_with_whom(model, tmp_path):
     found = [(c.startElement, c.startConnector, c.endElement, c.endConnector) for c in said.system.connections]
     forth = [("arm", name, "law", name) for name in signals["law", "input"]]
     assert found == forth + [("law", name, "arm", name) for name in signals["law", "output"]]
-    with ZipFile(file) as archive:
+    assert said.system.name == "subudhi_morris"
+    with ZipFile(file) as archive, archive.open("resources/arm.fmu") as inner:
+        begins = {each.name: each.start for each in fmpy.read_model_description(inner).modelVariables}
+        assert [begins[each] for each in ("qd.upper.joint", "qd.fore.joint", "step")] == ["0.1", "0.2", "0.0005"]
         assert sorted(archive.namelist()) == ["SystemStructure.ssd", "resources/arm.fmu", "resources/law.fmu"]
+
+
+def wound(**drive):
+    """A link on a motor with a winding, behind a gear."""
+    motor = fa.Motor(input="voltage", torque_constant=0.12, resistance=0.8, inductance=3e-3)
+    joint = fa.Revolute(rotor_inertia=2e-4, gear_ratio=50.0, drive=fa.Drive(motor=motor, **drive))
+    return fa.Model(fa.Arm(name="one", links=[fa.Link(name="l", joint=joint, body=fa.Rigid(length=0.5, mass=2.0))]))
+
+
+class FeelsBristles:
+    """A law of the user's own, of what no sensor reads."""
+
+    def law(self, model, period):
+        place = model.states.index("l.friction.bristle")
+        return Law(lambda t, q, qd, z, s: (-q - s[place], lambda u: ca.SX(0, 1)), drives=True)
+
+
+@pytest.mark.parametrize("sensors", [None, [fa.MotorCurrent(link="l"), fa.Encoder(coordinate="l.joint")]])
+def test_a_law_that_measures_currents_is_connected_with_their_sensors(tmp_path, sensors):
+    """Cascaded control, of angle, rate and current. FMPy's master hands over after each step: of the sample that begins
+    then the law shows what it gives, with what it was handed before."""
+    model, loop = wound(), Sampled(Cascaded(0.5, Kp=10.0, Kv=6.0, current_bandwidth=400.0), PERIOD)
+    file = fa.export_ssp(loop, model, tmp_path / "loop.ssp", sensors, tolerance=1e-10)
+    ends = [(c.startConnector, c.endConnector) for c in fmpy.ssp.ssd.read_ssd(str(file)).system.connections]
+    assert ("l_motor_current", "s.l.motor.current") in ends and len(ends) == 4
+    theirs = simulate_ssp(str(file), stop_time=0.1, step_size=PERIOD)
+    x = np.vstack(
+        [np.zeros(3), *np.transpose([theirs[f"arm.l_{name}"] for name in ("joint", "joint_rate", "motor_current")])]
+    )
+    law, u = loop.feedback(model).started(model), [0.0]
+    for k, before in enumerate(x[:-1]):
+        law(k * PERIOD, before)
+        memory = law.given.copy()
+        u.append(law((k + 1) * PERIOD, before)[0])
+        law.given[:] = memory
+    assert np.ptp(u) > 5.0
+    np.testing.assert_allclose(theirs["law.u.l.joint"], u[1:], rtol=0, atol=1e-12)
+    held = fa.Piecewise(PERIOD * np.arange(1, len(u)), np.reshape(u[1:], (-1, 1)))
+    run = fa.simulate(
+        model, PERIOD * len(theirs), held, samples=len(u), q0=[0.0], method="dop853", rtol=1e-11, progress=False
+    )
+    ours = np.hstack([run.q.values, run.qd.values, run.drive_state.values])
+    np.testing.assert_allclose(x, ours, rtol=0, atol=1e-6)
 
 
 def test_the_same_loop_gives_the_same_bytes(model, tmp_path):
@@ -64,10 +114,9 @@ def test_what_has_no_ssp_is_refused(model, tmp_path):
         fa.export_ssp(loop, "arm", tmp_path / "loop.ssp")
     with pytest.raises(DescriptionError, match=r"^export_law_fmu: controller is a Python function"):
         fa.export_ssp(Sampled(lambda t, q, qd: np.zeros(2), PERIOD), model, tmp_path / "loop.ssp")
-    driven = fa.scenario.load_scenario("industrial-arm")
-    robot = fa.Model(driven.loaded_arm())
-    with pytest.raises(DescriptionError, match=r"^export_ssp: loop depends on s\.[\w.]+, the state of a drive,"):
-        fa.export_ssp(driven.arguments(robot)["u"], robot, tmp_path / "loop.ssp")
+    rubbing = fa.Friction(coulomb=0.5, model="lugre", bristle_stiffness=500.0, bristle_damping=1.0)
+    with pytest.raises(DescriptionError, match=r"^export_ssp: loop depends on s\.l\.friction\.bristle, the state of a"):
+        fa.export_ssp(Sampled(FeelsBristles(), PERIOD), wound(friction=rubbing), tmp_path / "loop.ssp")
     assert not list(tmp_path.glob("*.ssp"))
 
 

@@ -1,6 +1,7 @@
 """FMUs by FMPy: its validator, its solvers, its build; values, slopes and states function by function."""
 
 import ctypes
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.exports.fmu import build
 from flexarm.exports.fmu.arm import usual_sensors
 from flexarm.exports.fmu.units import per_second, powers
+from flexarm.simulation import contacts
 
 VERSIONS = ("2.0", "3.0")
 CC = shutil.which("cc")
@@ -528,6 +530,65 @@ def test_how_far_it_has_come_is_told(made, tmp_path):
         it.begin(time=3.0)
         event, end, early, t = it.fmu.doStep(3.0, 0.01)
         assert (event, end, early, t) == (False, False, False, pytest.approx(3.01, abs=1e-12))
+
+
+# -- contacts ----------------------------------------------------------------------------------------------------------
+
+
+def touches():
+    """A link that falls on a damped stop, and a motor that turns it through a play: both sharp."""
+    stops = fa.Stops(lower=-0.5, upper=2.0, stiffness=2e3, damping=5.0, sharp=True)
+    spring = fa.Spring(stiffness=400.0, damping=0.5)
+    drive = fa.Drive(stops=stops, backlash=fa.Backlash(width=0.02, sharp=True), spring=spring)
+    joint = fa.Revolute(axis=(0, 0, 1), rotor_inertia=2e-2, drive=drive)
+    link = fa.Link(name="upper", joint=joint, body=fa.Rigid(length=0.6, mass=2.0))
+    return fa.Model(fa.Arm(name="touches", links=[link], gravity=(0.0, -9.81, 0.0)), ["upper.mass"])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_contacts_are_event_indicators(tmp_path, version):
+    model = touches()
+    q0 = np.array([0.3, 0.3])
+    fmu = fa.export_fmu(model, tmp_path / "touches.fmu", version, q0=q0)
+    assert validate_fmu(str(fmu.path)) == []
+    told = contacts.crossings(model)
+    n = told.numel_out()
+    assert n == 8  # ends of stops and sides of the play, and where the force on each ends
+    with called(fmu.path, tmp_path, kind="exchange") as it:
+        names = [f"contact_{i + 1}" for i in range(n)]
+        assert it.said.numberOfEventIndicators == n
+        values = (ctypes.c_double * n)()
+        for x, touched in (([0.3, 0.3, 0.0, 0.0], 0), ([-0.51, -0.53, -0.2, 0.1], 4), ([0.4, 0.385, 0.3, -0.1], 2)):
+            it.begin(dict(zip(fmu.states, x, strict=True)))
+            it.fmu.getEventIndicators(values, n)
+            expected = np.array(told(x[:2], x[2:], model.p)).ravel()
+            assert list(values) == pytest.approx(expected, abs=1e-12) and it.get(names) == list(values)
+            assert (expected > 0.0).sum() == touched
+            it.fmu.reset()
+        it.begin()
+        with pytest.raises(fmpy.fmi1.FMICallException):
+            it.fmu.getEventIndicators(values, n - 1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_another_solver_stops_at_contacts(tmp_path, version):
+    model = touches()
+    q0 = np.array([0.3, 0.3])
+    fmu = fa.export_fmu(model, tmp_path / "touches.fmu", version, q0=q0)
+    found = fmpy.simulate_fmu(
+        str(fmu.path), fmi_type="ModelExchange", solver="CVode", stop_time=1.0, output_interval=0.1,
+        relative_tolerance=1e-10, output=fmu.states,
+    )  # fmt: skip
+    run = fa.simulate(model, 1.0, q0=q0, method="dop853", rtol=1e-11, samples=11, progress=False)
+    met = int(re.search("stopped at ([0-9]+) contacts", run.method_reason).group(1))
+    between = len(found) - 11  # rows at events, before and after each
+    assert met > 3 and met <= between <= 3 * met
+    assert np.abs([found[x][-1] for x in fmu.states[:2]] - run.q.values[-1]).max() < 1e-6
+
+
+def test_what_is_not_sharp_has_no_event_indicators(made):
+    model, fmu = made("driven", "2.0")
+    assert described(fmu.path).get("numberOfEventIndicators") == "0" and not model.arm.sharp
 
 
 # -- a law beside its arm ----------------------------------------------------------------------------------------------

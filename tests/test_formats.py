@@ -236,7 +236,7 @@ x, y, z = (ca.SX.sym(name) for name in "xyz")
 OPERATIONS = {
     "ADD": ca.vertcat(x + y + (z - x * 3) + (-y * 2), y * z + (-2 * x - y), -x * y + (-z - y), -x + (y + z)),
     "SUB": x - (y - z) - (-x * y) - (-(x + y)),
-    "MUL": x * y * (y + z) * (-x) * (x / y) * 2.5 * (-(y + 1)),
+    "MUL": ca.vertcat(x * y * (y + z) * (-x) * (x / y) * 2.5 * (-(y + 1)), (-2 * x) * (-3 * y)),
     "DIV": ca.vertcat(x / y, (x - 3) / (y * z), -x / (y + z), x / 3, (x / y) / (1 / z), x / (y / z), z / -(x * y)),
     "INV": ca.vertcat(1 / x, -1 / (x * x + 2), 1 / (1 / x + 1 / y), 1 / -(x + y), 3 / (1 / x)),
     "NEG": ca.vertcat(-x, -(x - y), -(x * y), -(-2 * x * y), -x + -(y * z), x * -y, -ca.sin(-x)),
@@ -474,6 +474,8 @@ def test_the_c_test_fails_where_there_is_no_number(tmp_path):
     program = Program("root", "", ca.Function("f", [ca.vertcat(x, y)], [ca.sqrt(ca.vertcat(x, y))], ["v"], ["w"]))
     run = built(c(program, {"v": [-1.0, 4.0]}, {"w": [1.0, 2.0]}), tmp_path)
     assert (run.returncode, run.stdout) == (1, "w: largest relative error inf\n")
+    small = built(c(program, {"v": [1e-8, 4e-8]}, {"w": [1e-4 * (1 + 1e-9), 2e-4]}), tmp_path)
+    assert (small.returncode, small.stdout) == (1, "w: largest relative error 5e-10\n")
 
 
 @pytest.mark.skipif(CXX is None, reason="no C++ compiler")

@@ -1,12 +1,14 @@
 """Programs and runs for graphics processors, without one: PTX as NVIDIA's assembler takes it and as it is computed line
 by line, and the kernels' own LLVM IR, compiled for this processor and called thread by thread."""
 
+import ctypes
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from importlib import metadata
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from host_gpu import HostGpu
 import flexarm as fa
 from benchmarks import chains
 from benchmarks import gpu as benchmark
-from flexarm.control import Integral, JointPD, Sampled
+from flexarm.control import LQR, Integral, JointPD, Sampled, Sum
 from flexarm.errors import InterruptedRun
 from flexarm.native import cuda, nvptx, ptxas
 from flexarm.native.program import instructions
@@ -124,6 +126,9 @@ LAWS = {
     "gains and references of their own": [JointPD(slew(0.01 * (i + 1)), 50.0 + i, 0.2) for i in range(COUNT)],
     "with memory": [Integral(JointPD(slew(0.02), 50.0, 0.2), 30.0 + i) for i in range(COUNT)],
     "accelerations": [fa.PrescribedMotion(slew(0.01 * (i + 1))) for i in range(COUNT)],
+    "beside torques that jump": [
+        Sum(JointPD(slew(0.02), 50.0 + i, 0.2), fa.bang_bang([0.2, 0.1], duration=0.0305)) for i in range(COUNT)
+    ],
     "beside inputs that are held": [
         JointPD(slew(0.02), 50.0, 0.2),
         [0.1, 0.0],
@@ -185,7 +190,7 @@ def test_a_launch_goes_on_where_the_last_one_stopped(host, planar, monkeypatch):
 
 @pytest.mark.parametrize("real", REALS)
 def test_a_run_that_diverges_says_so_and_spoils_no_other(host, planar, real):
-    given = {**GIVEN, **begun(planar), "u": np.zeros((COUNT, 2)), "step": 0.01, "samples": 11}
+    given = {**GIVEN, **begun(planar), "u": np.zeros((COUNT, 2)), "step": 0.0025, "samples": 11}
     given["qd0"][2, 0] = 3000.0
     found = fa.simulate_many(planar, 0.1, device="gpu", real=real, **given)
     alone = fa.simulate_many(planar, 0.1, **given)
@@ -193,6 +198,7 @@ def test_a_run_that_diverges_says_so_and_spoils_no_other(host, planar, real):
     assert re.match(r"diverged (by|right after) t = ", found.status.values[2])
     np.testing.assert_array_equal(np.isnan(found.q), np.isnan(alone.q))
     np.testing.assert_array_equal(found.time_reached, alone.time_reached)
+    np.testing.assert_array_equal(found.steps, alone.steps)
     if real == "double":
         both = (each.status.values[2].split(" grown to ")[0] for each in (found, alone))
         assert len({*both}) == 1
@@ -305,10 +311,13 @@ def test_an_operation_that_there_is_no_instruction_for_is_named():
 
 
 class FakeCuda:
-    """`cuda` with `core` as cuda-core 1.2 has it, over this processor's memory; it checks what it is given."""
+    """`cuda` with `core` as cuda-core 1.2 has it, over this processor's memory; it checks what it is given.
+
+    As there, copies and launches are begun in their order and have ended only when they are waited for.
+    """
 
     def __init__(self, error=None, generation=(9, 0)):
-        self.core, self.error, self.generation, self.launched, self.waited = self, error, generation, [], True
+        self.core, self.error, self.generation, self.launched, self.begun = self, error, generation, [], []
         self.ObjectCode = self.LaunchConfig = self.Buffer = self
 
     def Device(self):
@@ -326,17 +335,18 @@ class FakeCuda:
         return self
 
     def sync(self):
-        self.waited = True
+        while self.begun:
+            self.begun.pop(0)()
 
     def allocate(self, size, *, stream):
         assert size > 0
         assert stream is self
-        return FakeBuffer(np.zeros(size, np.uint8))
+        return FakeBuffer(ctypes.create_string_buffer(size), size)
 
     def from_handle(self, pointer, size, owner):
         assert pointer == owner.ctypes.data
         assert size == owner.nbytes
-        return FakeBuffer(owner.reshape(-1).view(np.uint8))
+        return FakeBuffer(weakref.ref(owner), size, pointer)
 
     def from_ptx(self, text):
         assert isinstance(text, bytes)
@@ -354,16 +364,24 @@ class FakeCuda:
         assert stream is self
         assert all(type(each) in (np.int64, np.uint64) for each in words)
         self.launched.append((config, kernel.name))
-        kernel(config, words)
+        self.begun.append(lambda: kernel(config, words))
 
 
 class FakeBuffer:
-    def __init__(self, values):
-        self.values, self.handle = values, values.ctypes.data
+    """Memory of the driver's, or an array's for as long as there is that array."""
+
+    def __init__(self, owner, size, pointer=None):
+        self.owner, self.size, self.handle = owner, size, pointer or ctypes.addressof(owner)
 
     def copy_from(self, other, *, stream):
-        assert len(self.values) == len(other.values)
-        self.values[:] = other.values
+        assert self.size == other.size
+        of = [each.owner for each in (self, other)]
+
+        def copied():
+            assert all(each() is not None for each in of if isinstance(each, weakref.ref)), "the array is gone"
+            ctypes.memmove(self.handle, other.handle, self.size)
+
+        stream.begun.append(copied)
 
 
 @pytest.mark.parametrize("real", REALS)
@@ -391,6 +409,8 @@ def test_cuda_core_itself_launches_over_a_played_driver(tmp_path):
 
 
 def test_a_processor_that_is_too_old_is_refused(planar, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", FakeCuda(generation=(8, 0)))
+    assert cuda.device().name == "a test's"
     monkeypatch.setitem(sys.modules, "cuda", FakeCuda(generation=(7, 5)))
     with told("device is 'gpu'; a test's is of generation 7.5, and 8.0 is the oldest"):
         fa.simulate_many(planar, 0.05, runs=2, u=[0.0, 0.0], device="gpu", **GIVEN)
@@ -410,6 +430,8 @@ def test_quantities_at_many_states_are_the_models(host, varied, real):
         assert found.shape == expected.shape
         np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING[real] * np.abs(expected).max())
     assert {each[:2] for each in host.launched} == {("each_state", COUNT)}
+    found, expected = evaluate_on_gpu(varied, "bias", q[0], qd[0], p=p), varied.evaluate("bias", q[0], qd[0], p=p)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING["double"] * np.abs(expected).max())
 
 
 def test_states_of_drives_are_zero_unless_they_are_given(host):
@@ -448,6 +470,19 @@ def written(model, real, entry="runs"):
     else:
         (key, parts), what = gpu_states.program(model.kernel("forward_dynamics"), real), nvptx.EACH
     return cuda.text(key, parts, what, real)
+
+
+def test_texts_that_are_kept_are_told_apart(planar):
+    """By what they compute, and by the law that stands before the rates."""
+    (key, parts), forward = (
+        gpu_states.program(planar.kernel("mass_matrix"), "float"),
+        written(planar, "float", "each_state"),
+    )
+    assert cuda.text(key, parts, nvptx.EACH, "float") != forward
+    rate, layout = integrand(planar, "state_rate", 0), Layout.of(planar)
+    laws = [None, JointPD(slew(0.01), 5.0, 2.0), LQR(reference=slew(0.01))]
+    laws = [each and continuous(each, planar).in_lanes(planar).source for each in laws]
+    assert len({gpu.program(rate, layout, "float", law)[0] for law in laws}) == 3
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
@@ -496,6 +531,19 @@ def test_what_ptxas_refuses_is_one_line():
         ptxas.resources(".version 7.0\n.target sm_80\nnonsense")
 
 
+def test_what_the_assembler_tells_is_read(monkeypatch):
+    """As ptxas 12.9 writes it."""
+    told = """ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'runs' for 'sm_90'
+ptxas info    : Function properties for runs
+    400 bytes stack frame, 24 bytes spill stores, 56 bytes spill loads
+ptxas info    : Used 255 registers, used 0 barriers, 400 bytes cumulative stack size
+"""
+    done = subprocess.CompletedProcess([], 0, "", told)
+    monkeypatch.setattr(ptxas.subprocess, "run", lambda *command, **how: done)
+    assert ptxas.resources("") == [ptxas.Resources("runs", "sm_90", 255, 400, stores=24, loads=56)]
+
+
 def test_without_ptxas_one_line_says_what_is_missing(monkeypatch):
     def none(name):
         raise metadata.PackageNotFoundError(name)
@@ -507,8 +555,8 @@ def test_without_ptxas_one_line_says_what_is_missing(monkeypatch):
 
 def test_threads_that_fit():
     """65536 registers, 256 at a time to a warp: 64 a thread leave room for 1024 threads, 255 for 256."""
-    made = [ptxas.Resources("x", "sm_90", n, 0, 0, 0) for n in (32, 64, 81, 128, 255)]
-    assert [each.resident(128) for each in made] == [2048, 1024, 640, 512, 256]
+    made = [ptxas.Resources("x", "sm_90", n, 0, 0, 0) for n in (16, 32, 64, 81, 128, 255)]
+    assert [each.resident(128) for each in made] == [2048, 2048, 1024, 640, 512, 256]
 
 
 # -- functions of our own ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import os
 import random
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -132,6 +133,10 @@ def test_files_without_end_are_given_up(tmp_path, monkeypatch):
         (tmp_path / f"{i}.xml").write_text("<mujocoinclude/>")
     text = changed("</worldbody>", "".join(f'<include file="{i}.xml"/>' for i in range(4)) + "</worldbody>")
     assert message(tmp_path, text) == "names more than 3 files; no robot needs that"
+    program = Path(mjcf_process.__file__).read_text(encoding="utf-8")
+    assert "SECONDS, MEMORY = 20," in program
+    (tmp_path / "hasty.py").write_text(program.replace("MEMORY = 20,", "MEMORY = 2,"), encoding="utf-8")
+    monkeypatch.setattr(mjcf.mjcf_process, "__file__", str(tmp_path / "hasty.py"))
     nested = f'<replicate count="9000">{"<replicate count=chr>".replace("chr", chr(34) + "9000" + chr(34))}'
     text = changed("</worldbody>", f"{nested}<body>{BOX}</body></replicate></replicate></worldbody>")
     assert re.match("MuJoCo (refuses it: .*memory|ends with status|does not come to an end)", message(tmp_path, text))
@@ -153,7 +158,7 @@ def test_when_mujoco_dies_we_do_not(program, said, tmp_path, monkeypatch):
     script = tmp_path / "dies.py"
     script.write_text(program)
     monkeypatch.setattr(mjcf.mjcf_process, "__file__", str(script))
-    monkeypatch.setattr(mjcf, "PATIENCE", 3)
+    monkeypatch.setattr(mjcf, "PATIENCE", 0.5 if "sleep" in program else 30)
     assert message(tmp_path, ARM) == said
 
 

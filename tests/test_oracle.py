@@ -1,5 +1,7 @@
 """The oracle itself, against closed forms, identities and Pinocchio: no mechanics of the package takes part."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 from oracle import Lagrangian, load_beyond
@@ -53,7 +55,24 @@ OPTIONS = (
     {"telescope": True, "twisting": True, "convection": "paper"},
 )
 CASES = [(seed, {}) for seed in SEEDS] + [(20 + 2 * i + j, more) for i, more in enumerate(OPTIONS) for j in range(2)]
-general = pytest.mark.parametrize(("seed", "options"), CASES)
+general = pytest.mark.parametrize(("seed", "options"), CASES, scope="module")  # all tests of a case in a row
+
+
+@lru_cache(maxsize=1)
+def _general(seed):
+    arm = random_arm(seed, **dict(CASES)[seed])
+    return arm, Lagrangian(arm)
+
+
+@pytest.fixture
+def arm(seed):
+    return _general(seed)[0]
+
+
+@pytest.fixture
+def oracle(seed):
+    """What is derived for one test serves the next."""
+    return _general(seed)[1]
 
 
 def assert_close(actual, expected, tolerance=ROUNDING):
@@ -509,10 +528,8 @@ def test_load_beyond_a_link():
 
 
 @general
-def test_mass_matrix_is_symmetric_and_positive(seed, options):
-    arm = random_arm(seed, **options)
+def test_mass_matrix_is_symmetric_and_positive(arm, oracle, seed, options):
     q, qd, _ = random_state(arm, seed)
-    oracle = Lagrangian(arm)
     M = oracle.mass_matrix(q)
     assert oracle.coordinates == arm.coordinates
     assert_close(M, M.T)
@@ -521,9 +538,7 @@ def test_mass_matrix_is_symmetric_and_positive(seed, options):
 
 
 @general
-def test_power_is_the_rate_of_energy(seed, options):
-    arm = random_arm(seed, **options)
-    oracle = Lagrangian(arm)
+def test_power_is_the_rate_of_energy(arm, oracle, seed, options):
     q, qd, u = random_state(arm, seed)
     qdd = oracle.forward_dynamics(q, qd, u)
     step = 1 / max(1.0, np.max(np.abs(qdd)))  # qdd may be large where a mode is stiff
@@ -537,10 +552,8 @@ def test_power_is_the_rate_of_energy(seed, options):
 
 
 @general
-def test_mass_rate_minus_twice_coriolis_is_skew(seed, options):
+def test_mass_rate_minus_twice_coriolis_is_skew(arm, oracle, seed, options):
     """C = 1/2 d(bias)/d(qd) (Lin & Lewis, theorem 1); the difference quotient of a quadratic function is exact."""
-    arm = random_arm(seed, **options)
-    oracle = Lagrangian(arm)
     q, qd, _ = random_state(arm, seed)
     M_rate = slope(lambda s: oracle.mass_matrix(q + s * qd))
     C = np.column_stack([(oracle.bias(q, qd + e) - oracle.bias(q, qd - e)) / 4 for e in np.eye(len(q))])
@@ -550,9 +563,7 @@ def test_mass_rate_minus_twice_coriolis_is_skew(seed, options):
 
 
 @general
-def test_forces_are_slopes_of_the_potential(seed, options):
-    arm = random_arm(seed, **options)
-    oracle = Lagrangian(arm)
+def test_forces_are_slopes_of_the_potential(arm, oracle, seed, options):
     q, qd, _ = random_state(arm, seed)
     V = oracle.energy(q, qd)[1]
     force = np.array([slope(lambda s, e=e: oracle.energy(q + s * e, qd)[1]) for e in np.eye(len(q))])
@@ -562,8 +573,7 @@ def test_forces_are_slopes_of_the_potential(seed, options):
 
 
 @general
-def test_turning_the_base_changes_nothing(seed, options):
-    arm = random_arm(seed, **options)
+def test_turning_the_base_changes_nothing(arm, oracle, seed, options):
     q, qd, _ = random_state(arm, seed)
     turn = Rotation.from_euler("ZYX", [0.7, -0.4, 1.2])
     first = arm.links[0]
@@ -573,7 +583,6 @@ def test_turning_the_base_changes_nothing(seed, options):
     )
     links = (first.replace(placement=placement), *arm.links[1:])
     turned = Lagrangian(arm.replace(links=links, gravity=turn.apply(arm.gravity)))
-    oracle = Lagrangian(arm)
     assert_close(turned.mass_matrix(q), oracle.mass_matrix(q))
     assert_close(turned.bias(q, qd), oracle.bias(q, qd))
     assert_close(turned.gravity_force(q), oracle.gravity_force(q))
@@ -581,10 +590,9 @@ def test_turning_the_base_changes_nothing(seed, options):
 
 
 @general
-def test_more_gauss_points_change_nothing(seed, options):
-    arm = random_arm(seed, **options)
+def test_more_gauss_points_change_nothing(arm, oracle, seed, options):
     q, qd, u = random_state(arm, seed)
-    fine, oracle = Lagrangian(arm, points=28), Lagrangian(arm)
+    fine = Lagrangian(arm, points=28)
     assert_close(fine.mass_matrix(q), oracle.mass_matrix(q))
     assert_close(fine.bias(q, qd), oracle.bias(q, qd))
     assert_close(fine.gravity_force(q), oracle.gravity_force(q))

@@ -1,6 +1,7 @@
 """The public set of problems: what it says, whether its trajectories solve it, how files are scored against them."""
 
 import hashlib
+import json
 import math
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import caller
 
 import flexarm as fa
 from benchmarks import problem_set
@@ -49,6 +51,7 @@ def test_a_problem_is_whole(name, problems):
     assert each.title and len(each.description) > 100 and len(each.conventions) >= 3
     assert each.solution == ("equations" if name in FINITE else "continuum")
     scenario = each.scenario
+    assert scenario.loaded_arm() is each.arm
     np.testing.assert_allclose(each.times, np.linspace(0.0, scenario.until, scenario.samples), atol=1e-12)
     assert each.values.shape == (len(each.times), len(each.columns)) and np.isfinite(each.values).all()
     said = tomllib.loads((SET / name / "problem.toml").read_text())
@@ -145,6 +148,49 @@ def test_errors_are_what_was_added(tmp_path, problems):
     assert first.uncertainty == each.uncertainty[k]
 
 
+def by_hand(values, wanted=(1.0, 3.0, 0.0), times=(0.0, 1.0, 2.0), unit="m", uncertainty=0.5):
+    """A column x over three seconds against the one that is wanted."""
+    converged = scoring.Table(("x",), (unit,), (0.0, 1.0, 2.0), (wanted,))
+    (found,) = scoring.compare(converged, {"x": uncertainty}, scoring.Table(("x",), (unit,), times, (values,)))
+    return found
+
+
+def test_scores_worked_out_by_hand():
+    """What is below counts as what is above; times are near enough where rounding has moved them."""
+    found = by_hand((1.125, 2.5, 0.25))
+    assert (found.error, found.at, found.size, found.relative) == (0.5, 1.0, 2.0, 0.25)
+    assert found.rms == math.sqrt((0.125**2 + 0.5**2 + 0.25**2) / 3)
+    assert found.agrees and not by_hand((1.125, 2.5, 0.25), uncertainty=0.499).agrees
+    assert by_hand((1.0, 3.0, 0.0), times=(1e-7, 1.0 - 5e-7, 2.0 + 5e-7)).error == 0.0
+    for times in ((0.0, 1.0 + 2e-6, 2.0), (0.0, 1.0 - 2e-6, 2.0)):
+        with pytest.raises(scoring.Wrong, match="has no row for the time 1 s"):
+            by_hand((1.0, 3.0, 0.0), times=times)
+
+
+def test_a_column_that_rests_has_no_size():
+    assert by_hand((1.0, 1.0, 1.0), wanted=(1.0,) * 3).relative == 0.0
+    assert by_hand((1.0, 1.0, 1.1), wanted=(1.0,) * 3).relative == math.inf
+
+
+@pytest.mark.parametrize(
+    ("unit", "other", "factor"), [("m", "mm", 1e3), ("m", "cm", 1e2), ("rad", "deg", 180 / math.pi)]
+)
+def test_other_units_are_seen_in_numbers_that_are_not_exact(unit, other, factor):
+    given = tuple(factor * x for x in (1.002, 3.001, 0.003))
+    with pytest.raises(scoring.Wrong, match=rf"numbers that look like \[{other}\]; they must be in \[{unit}\]"):
+        by_hand(given, unit=unit)
+
+
+def test_of_a_quaternion_all_numbers_tell_its_sign():
+    """After half a turn the first is near zero, and its sign is nobody's."""
+    names, units = ("base.qw", "base.qx"), ("", "")
+    times = (0.0, 1.0)
+    wanted = scoring.Table(names, units, times, ((1e-3, -1e-3), (1.0, 1.0)))
+    given = scoring.Table(names, units, times, ((-1e-3, -1e-3), (1.0, -1.0)))
+    first, second = scoring.compare(wanted, dict.fromkeys(names, 0.0), given)
+    assert (first.error, second.error) == (2e-3, 0.0)
+
+
 def test_a_quaternion_is_its_negative(tmp_path, problems):
     each = problems["free-floating-arm"]
     turned = each.values.copy()
@@ -195,6 +241,11 @@ def put(i, k, text):
         (put(5, 2, "nan"), "row 6, column 'tip.y [m]': 'nan' is not finite"),
         (put(5, 2, "1,2"), "row 6 has 8 numbers; there are 7 columns"),
         (put(5, 0, "0.9"), "the time in row 7 is 0.1 s and in the one before 0.9 s; it must increase"),
+        (put(5, 0, "0.06"), "the time in row 6 is 0.06 s and in the one before 0.06 s; it must increase"),
+        (
+            lambda rows: [*rows[:3], [], *rows[3:5], [], rows[4]],
+            "the time in row 8 is 0.06 s and in the one before 0.06 s; it must increase",
+        ),
         (put(5, 0, "0.0801"), "has no row for the time 0.08 s; it must have one every 0.02 s from 0 to 2 s"),
         (lambda rows: rows[:50], "has no row for the time 0.98 s; it ends at 0.96 s"),
         (lambda rows: rows[:1], "has no row for the time 0 s"),
@@ -263,6 +314,21 @@ def test_names_that_none_has(call):
         score(CHAIN, 3)
 
 
+def test_the_command_tells_the_score(tmp_path, monkeypatch, capsys):
+    call, path = caller(monkeypatch, capsys), changed(tmp_path / "mine.csv", scaled("tip.x [m]", 1.001))
+    scored = score(CHAIN, path)
+    told = json.loads(call("benchmark-set", "score", CHAIN, path, "--json").out)
+    fields = ("name", "unit", "error", "rms", "at", "size", "relative", "uncertainty", "agrees")
+    assert told["columns"] == [{field: getattr(each, field) for field in fields} for each in scored.columns]
+    first, lines = told["columns"][0], call("benchmark-set", "score", CHAIN, path).out.splitlines()
+    row = next(line for line in lines if "tip.x" in line).split()
+    expected = [first[each] for each in ("error", "at", "rms", "relative", "uncertainty")]
+    assert [float(x) for x in row[-5:]] == pytest.approx(expected, rel=5e-2)  # of one digit the last
+    assert told["worst"] == "tip.x" and lines[-1].startswith(
+        f"worst: tip.x, {first['relative']:.3g} of its size; 5 of 6"
+    )
+
+
 # -- as a folder -------------------------------------------------------------------------------------------------------
 
 
@@ -310,6 +376,7 @@ def test_the_folder_has_its_checksums_and_every_number(tmp_path):
             assert written[f"{name}/{file}"].decode().strip() in page
         assert f"({name}/README.md)" in written["README.md"].decode()
         each = problem(name)
+        assert f"every {each.times[1]:g} s from 0 to {each.scenario.until:g} s." in page and " nan " not in page
         for column, unit, uncertainty in zip(each.columns, each.units, each.uncertainty, strict=True):
             assert f"| {column} | {unit or 1} | {uncertainty:.1e} |" in page
     with pytest.raises(fa.DescriptionError, match="cannot be written"):

@@ -57,6 +57,8 @@ TRIED, REPEATS = 3, 5
 """So many of the cheapest settings that are exact enough are run in turn, so often."""
 SLOW, MANY = 0.3, 2.0
 """Seconds, of the clock and of the processor, after which a series is not refined; of a thousand runs."""
+SLOW_TURNS = 2
+"""So often runs as slow are repeated."""
 
 AFTER = "after another"
 CLOCKS = {"seconds": "clock", "processor": "processor", AFTER: AFTER}
@@ -239,14 +241,17 @@ def cheapest(entries: list[Entry], goal: float) -> list[Entry]:
 
 
 def in_turn(task: Any, entries: list[Entry], repeats: int) -> None:
-    """All of them again and again, one peer after another, twice each: the caches hold its own code the second time."""
+    """All of them again and again, one peer after another, twice each: the caches hold its own code the second time.
+
+    What takes long takes part in two turns alone.
+    """
     unique = list({id(entry): entry for entry in entries}.values())
     rows = [[entry for entry in unique if entry.peer is peer] for peer in PEERS]
-    unique = [entry for turn in zip_longest(*rows) for entry in turn if entry]
+    unique = [entry for row in zip_longest(*rows) for entry in row if entry]
     if isinstance(task, Derivation) or task.many:
         repeats = min(repeats, 3)
-    for _ in range(repeats):
-        for entry in unique:
+    for turn in range(repeats):
+        for entry in unique if turn < SLOW_TURNS else [each for each in unique if each.cost < SLOW]:
             for kept in (entry.colder, entry.found):
                 kept.append(entry.peer.solve(task, entry.setting))
 

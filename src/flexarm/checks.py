@@ -7,7 +7,7 @@ coerced silently (a quoted number or a `true` is not a mass).
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -522,6 +522,10 @@ class Described(BaseModel, metaclass=_OneLine):
     def __setattr__(self, name: str, value: Any) -> None:
         # Pydantic's own refusal is a report of several lines.
         raise DescriptionError(f"{type(self).__name__}: {name} cannot be changed; use replace({name}=...) for a copy")
+
+    def __iter__(self) -> Generator[tuple[str, Any], None, None]:  # type: ignore[override]
+        """Its fields; what follows from them, and is kept once it is found, is none."""
+        return ((name, getattr(self, name)) for name in type(self).model_fields)
 
     def replace(self, /, **changes: Any) -> Self:
         """A copy with some fields changed, validated like a new one."""

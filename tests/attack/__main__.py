@@ -30,12 +30,12 @@ def main():
 def _run(options):
     if options.bare:
         with tempfile.TemporaryDirectory() as folder:
-            pool.warmed()
+            pool.warmed(options.kind or MIX)
             guard.guarded(folder, os.environ["FLEXARM_CACHE"])
             came = judge.verdict(options.kind[0], options.seed, Path(folder))
         print(came.outcome, came.example, *(f"{f.signature}\n{f.message}\n{f.trace}" for f in came.findings), sep="\n")
         return bool(came.findings)
-    pool.warmed()
+    pool.warmed(options.kind or MIX)
     one = options.kind and len(options.kind) == 1 and options.seed is not None and options.count is None
     if one:
         cases = [(options.kind[0], options.seed)]

@@ -291,8 +291,8 @@ def _keep(kept, worker, kind, seed, came):
     (folder / "finding.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
 
-def warmed():
-    """Import and run what cases need, once: what is forked from here has it."""
+def warmed(kinds):
+    """Import and run what cases of these kinds need, once: what is forked from here has it."""
     import flexarm as fa
 
     model = fa.Model(fa.load("rigid-two-link"))
@@ -305,11 +305,14 @@ def warmed():
 
     from . import caches, results, right
 
-    right.warm()
+    if "calls" in kinds:
+        right.warm()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        caches.fresh()
-        for name in right.ARMS:
+        if "caches" in kinds:
+            caches.fresh()
+        for name in right.ARMS if "results" in kinds else ():
             results.saved(name)
-    fa.equations(model.arm).python()
+    if {"calls", "commands"} & {*kinds}:
+        fa.equations(model.arm).python()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -86,56 +86,63 @@ class Lagrangian:
         v = ca.reshape(rate(ca.vec(r)), 3, -1)
         T = ca.sum1(v**2) @ m / 2 + parts.turning
         V = -ca.DM(arm.gravity).T @ r @ m
-        for mass, r in parts.nets:
-            v = ca.reshape(rate(ca.vec(r)), 3, -1)
+        for mass, places in parts.nets:
+            v = ca.reshape(rate(ca.vec(places)), 3, -1)
             T += ca.sum1(ca.sum2(v * (v @ ca.DM(mass)))) / 2
-            V -= ca.DM(arm.gravity).T @ r @ ca.DM(mass.sum(axis=1))
+            V -= ca.DM(arm.gravity).T @ places @ ca.DM(mass.sum(axis=1))
         if parts.labels:
             labels, values = ca.vertcat(*parts.labels), ca.vertcat(*parts.values)
             T, V = ca.substitute([T, V], [labels], [values])
-        momentum = ca.gradient(T, qd)
-        bias = rate(momentum) - ca.gradient(T, local)
         still = ca.vertcat(parts.t, moved)
 
         def function(inputs, *outputs):
-            return ca.Function("f", inputs, ca.substitute([ca.SX(y) for y in outputs], [still], [0 * still]))
+            outputs = [ca.SX(y) for y in outputs]
+            if self.free or base is not None:
+                outputs = ca.substitute(outputs, [still], [0 * still])
+            return ca.Function("f", inputs, outputs)
 
-        self._lost = function([q, qd], ca.gradient(ca.SX(parts.lost), qd))
+        @cache
+        def momentum():
+            return ca.gradient(T, qd)
+
+        def pulled(G):
+            """Of gravity's gradient: a mass at x has the energy -1/2 m x' G x."""
+            V = -ca.sum1(r * (G @ r)) @ m / 2
+            for mass, places in parts.nets:
+                V -= ca.sum1(ca.sum2(places * ((G @ places) @ ca.DM(mass)))) / 2
+            for inertia, axis in parts.spun:
+                V += inertia * axis.T @ G @ axis / 2
+            return ca.substitute(V, labels, values) if parts.labels else V
+
+        self._lost = later(lambda: function([q, qd], ca.gradient(ca.SX(parts.lost), qd)))
         moving = [link.name for link in arm.links if link.joint.type != "fixed"]
         columns = through(arm.couplings, {name: parts.sides[name][1] for name in moving})
         pushes = [vector(function([q], ca.gradient(parts.work(each), qd))(arm.rest)) for each in thrusters(arm)]
         self.D, self.B = parts.D, np.array([*columns.values(), *pushes]).reshape(-1, len(self.velocities)).T
         self.sides = [parts.sides[name] for name in moving]
-        self._momentum = function([q, qd], momentum)
-        self._bias = function([q, qd], bias)
-        self._gravity = function([q], ca.gradient(V, local))
-        self._stiffness = function([q], ca.gradient(ca.SX(parts.strain), local))
-        self._energy = function([q, qd], T, V + parts.strain)
-        G = ca.SX.sym("G", 3, 3)  # gravity's gradient: a mass at x has the energy -1/2 m x' G x
-        r = ca.horzcat(*parts.places)
-        pulled = -ca.sum1(r * (G @ r)) @ m / 2
-        for mass, r in parts.nets:
-            pulled -= ca.sum1(ca.sum2(r * ((G @ r) @ ca.DM(mass)))) / 2
-        for inertia, axis in parts.spun:
-            pulled += inertia * axis.T @ G @ axis / 2
-        if parts.labels:
-            pulled = ca.substitute(pulled, labels, values)
-        self._pulled = function([q, G], pulled, ca.gradient(pulled, local))
+        self._momentum = later(lambda: function([q, qd], momentum()))
+        self._bias = later(lambda: function([q, qd], rate(momentum()) - ca.gradient(T, local)))
+        self._gravity = later(lambda: function([q], ca.gradient(V, local)))
+        self._stiffness = later(lambda: function([q], ca.gradient(ca.SX(parts.strain), local)))
+        self._energy = later(lambda: function([q, qd], T, V + parts.strain))
+        G = ca.SX.sym("G", 3, 3)
+        self._pulled = later(lambda: function([q, G], V := pulled(G), ca.gradient(V, local)))
         frames = [*(parts.stood[link.name][1:3] for link in arm.links), parts.tips[tip_of(arm)]]
-        self._frames = function([q], *(ca.vertcat(ca.horzcat(*each), ca.DM([[0, 0, 0, 1]])) for each in frames))
+        poses = [ca.vertcat(ca.horzcat(*each), ca.DM([[0, 0, 0, 1]])) for each in frames]
+        self._frames = later(lambda: function([q], *poses))
         turns = function([q, qd], base_turns, ca.jacobian(base_turns, parts.t))
         self.base_turns = [vector(x) for x in turns(arm.rest, 0)]  # angular velocity of the base, and its rate
-        work, pushes, places = 0, [], []
+        work, pushes, stations = 0, [], []
         for force in arm.forces:
             R, p = parts.station(force.link, force.at)
-            places.append(p)
+            stations.append(p)
             turning = {"base": R, "link": ca.SX.eye(3)}[force.axes] @ parts.turn_rate(R)
             moving = {"base": ca.SX.eye(3), "link": R.T}[force.axes] @ parts.rate(p)
             for each in {"force": [moving], "moment": [turning], "wrench": [moving, turning]}[force.kind]:
                 pushes.append(ca.SX.sym("f", 3))
                 work += pushes[-1].T @ each
-        self._pushed = function([q, ca.vertcat(*pushes)], ca.gradient(ca.SX(work), qd))
-        self._places = function([q], ca.horzcat(*places))
+        self._pushed = later(lambda: function([q, ca.vertcat(*pushes)], ca.gradient(ca.SX(work), qd)))
+        self._places = later(lambda: function([q], ca.horzcat(*stations)))
 
     def mass_matrix(self, q):
         """(n, n): the momentum is linear in the rates, so its columns are the momenta of unit rates."""
@@ -199,11 +206,17 @@ class Lagrangian:
 
     def frames(self, q):
         """(links + 1, 4, 4): poses of the links' base frames, and that of the tip."""
-        return np.array([np.array(each) for each in self._frames.call([q])])
+        return np.array([np.array(each) for each in self._frames(q)])
 
     def tip(self, q):
         """(4, 4): pose of the tip frame in the base frame, in the world if the base is free."""
         return self.frames(q)[-1]
+
+
+def later(make):
+    """A function that is made when it is first called: most arms are asked for a few of their equations."""
+    made = cache(make)
+    return lambda *given: made()(*given)
 
 
 class Parts:

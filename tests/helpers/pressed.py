@@ -39,11 +39,11 @@ if __name__ == "__main__":
     moment = int(sys.argv.pop(1))
     for paper in PAPERS:
         sys.modules[f"flexarm.papers.{paper.name.replace('-', '_')}"] = SimpleNamespace(reproduce=reproduce)
-    sys.setprofile(counted)
+    sys.settrace(counted)  # of calls alone: setprofile would tell of those into libraries and of every return too
     try:
         cli.main()
     finally:
-        sys.setprofile(None)
+        sys.settrace(None)
         if not moment:
             with open("calls", "w", encoding="ascii") as file:
                 file.write(str(calls))

@@ -8,6 +8,7 @@ import hashlib
 import json
 import pickle  # noqa: TID251  (written for a digest, never read)
 from dataclasses import dataclass
+from functools import cached_property
 from math import cos, sin
 from typing import Annotated, Any, Literal, Self, final
 
@@ -374,7 +375,7 @@ class Arm(Described):
         """Whether the base is free, so that it has coordinates of its own."""
         return self.base is not None and self.base.free
 
-    @property
+    @cached_property
     def parents(self) -> tuple[int, ...]:
         """For each link the position of the link that carries it; -1 where the base does."""
         return resolved([(link.name, link.parent) for link in self.links])
@@ -383,7 +384,7 @@ class Arm(Described):
         """Position of the link of this name; -1 of the base."""
         return next((i for i, link in enumerate(self.links) if link.name == name), -1)
 
-    @property
+    @cached_property
     def outward(self) -> tuple[int, ...]:
         """Positions of the links, each behind the one that carries it, else in their order."""
         parents, found = self.parents, dict[int, None]()
@@ -394,12 +395,12 @@ class Arm(Described):
             found |= dict.fromkeys(reversed(way))
         return tuple(found)
 
-    @property
+    @cached_property
     def tip_link(self) -> int:
         """Position of the link whose tip is the arm's."""
         return len(self.links) - 1 if self.tip is None else [link.name for link in self.links].index(self.tip)
 
-    @property
+    @cached_property
     def payloads(self) -> tuple[Payload | None, ...]:
         """What each link carries at its tip."""
         mine = self.tip_link
@@ -416,7 +417,7 @@ class Arm(Described):
             T[np.ix_(mine, mine)] = coupling.matrix  # type: ignore[arg-type]
         return T
 
-    @property
+    @cached_property
     def layout(self) -> tuple[Coordinate, ...]:
         """What the rates belong to, in order: a free base's six, then the coordinates, which are joints, flexible ones
         link by link, motors of elastic joints."""
@@ -433,17 +434,17 @@ class Arm(Described):
         ]
         return (*base, *joints, *flexible, *motors)
 
-    @property
+    @cached_property
     def coordinates(self) -> tuple[str, ...]:
         """Names of the coordinates in the order of `layout`, a free base's seven first."""
         return (*POSE[: 7 * self.free], *(x.name for x in self.layout if x.role != "base"))
 
-    @property
+    @cached_property
     def velocities(self) -> tuple[str, ...]:
         """Names of the rates, in the order of `layout`: those of the coordinates, but for a free base's twist."""
         return tuple(x.name for x in self.layout)
 
-    @property
+    @cached_property
     def joints(self) -> tuple[int, ...]:
         """Positions of the joints in `layout`, in the order of the links that move.
 
@@ -451,30 +452,30 @@ class Arm(Described):
         """
         return self._of_role("joint")
 
-    @property
+    @cached_property
     def flexible(self) -> tuple[int, ...]:
         """Positions of the links' flexible coordinates."""
         return self._of_role("flexible")
 
-    @property
+    @cached_property
     def motors(self) -> tuple[int, ...]:
         """Positions of the motors of elastic joints."""
         return self._of_role("motor")
 
-    @property
+    @cached_property
     def springs(self) -> tuple[tuple[int, int], ...]:
         """Positions (joint, motor) of the two sides of each elastic joint's spring."""
         layout = self.layout
         joint = {layout[i].link: i for i in self.joints}
         return tuple((joint[layout[i].link], i) for i in self.motors)
 
-    @property
+    @cached_property
     def actuated(self) -> tuple[int, ...]:
         """For each joint's input the position of its coordinate: the motor of an elastic joint, else the joint."""
         motor = dict(self.springs)
         return tuple(motor.get(i, i) for i in self.joints)
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of the actuators in the order of the links: `.motor` at an elastic joint, else `.joint`; then those of
         a free base's thrusters."""
@@ -491,60 +492,60 @@ class Arm(Described):
         """That of a free base."""
         return self.base.orbit if isinstance(self.base, FreeBase) else None
 
-    @property
+    @cached_property
     def units(self) -> tuple[str, ...]:
         """Unit of each coordinate: rad or m, or 1 of a quaternion."""
         return (*POSE_UNITS[: 7 * self.free], *(x.unit for x in self.layout if x.role != "base"))
 
-    @property
+    @cached_property
     def rate_units(self) -> tuple[str, ...]:
         """Unit of each rate: rad/s or m/s."""
         return tuple(x.unit if x.role == "base" else f"{x.unit}/s" for x in self.layout)
 
-    @property
+    @cached_property
     def states(self) -> tuple[str, ...]:
         """Names of what is kept beside coordinates and rates: "upper.friction.bristle" of drives, then of contacts,
         then that of an orbit."""
         return tuple(name for name, _ in self._states)
 
-    @property
+    @cached_property
     def state_units(self) -> tuple[str, ...]:
         """Unit of each of the states."""
         return tuple(unit for _, unit in self._states)
 
-    @property
+    @cached_property
     def input_units(self) -> tuple[str, ...]:
         """Unit of each input: N m, N, or V of a motor with a voltage."""
         joints = (link.joint.input_unit for link in self.links if link.joint.moves)
         return (*joints, *(thruster.unit for thruster in self.thrusters))
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether all power supplied is that of the inputs on the rates that they act along."""
         return all(link.joint.plain for link in self.links) and not (self.forces or {"base", "orbit"} & {*self.outside})
 
-    @property
+    @cached_property
     def outside(self) -> tuple[str, ...]:
         """Which there are of what acts beside joints: "forces", "contacts", "struts", "base", "orbit"."""
         moved = ["base"] if self.base is not None and not self.free else ["orbit"] if self.orbit else []
         return (*(field for field in ("forces", "contacts", "struts") if getattr(self, field)), *moved)
 
-    @property
+    @cached_property
     def touches(self) -> bool:
         """Whether something makes contact and loses it: a play, an end stop, a wall."""
         return bool(self.contacts) or any(link.joint.touches for link in self.links)
 
-    @property
+    @cached_property
     def sharp(self) -> bool:
         """Whether a solver is to stop where something makes contact."""
         return any(link.joint.sharp for link in self.links)
 
-    @property
+    @cached_property
     def exogenous(self) -> tuple[str, ...]:
         """Names of the inputs that are not the actuators', zero where nothing else is said: drives, forces, base."""
         return tuple(name for name, _ in self._exogenous)
 
-    @property
+    @cached_property
     def exogenous_units(self) -> tuple[str, ...]:
         """Unit of each of the exogenous inputs."""
         return tuple(unit for _, unit in self._exogenous)
@@ -568,7 +569,7 @@ class Arm(Described):
         owners += [("base", self.base.exogenous)] if self.base is not None else []
         return tuple((f"{owner}.{name}", unit) for owner, given in owners for name, unit in given)
 
-    @property
+    @cached_property
     def rest(self) -> tuple[float, ...]:
         """The coordinates at rest: zeros, but the nominal free length of a telescope (and its motor, if elastic); a
         free base stands at the world's origin, along its axes."""

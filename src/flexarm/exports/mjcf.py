@@ -125,6 +125,9 @@ def written(equivalent: Lumped) -> str:
         line = f"not as in the arm: moments of inertia are raised, as MuJoCo demands A + B >= C, of {', '.join(raised)}"
         line += "; natural frequencies are lower by it than said above"
         _add(custom, "text", name="flexarm_raised", data=line)
+    if isinstance(arm.base, FreeBase) and arm.base.orbit is not None:
+        line = "not as in the arm: gravity is the same everywhere; that of the base's orbit is left out"
+        _add(custom, "text", name="flexarm_orbit", data=line)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -267,6 +270,10 @@ def _drives(
     actuators = _add(root, "actuator")
     thrusters = {f"base.{x.name}": x for x in arm.thrusters}
     for name in equivalent.source.inputs:
-        if name in thrusters:
+        if name not in thrusters:
+            _add(actuators, "motor", name=name, joint=name)
             continue
-        _add(actuators, "motor", name=name, joint=name)
+        thruster, none = thrusters[name], (0.0, 0.0, 0.0)
+        _add(places["base"], "site", name=name, pos=thruster.at)
+        along = (*thruster.direction, *none) if thruster.kind == "force" else (*none, *thruster.direction)
+        _add(actuators, "motor", name=name, site=name, gear=along)

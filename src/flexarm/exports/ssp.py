@@ -1,7 +1,7 @@
 """An arm and its sampled law in one file: two FMUs, and who is connected with whom."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ from flexarm.exports.fmu.export import Fmu, export_fmu, export_law_fmu, zipped
 from flexarm.exports.fmu.law import readers
 from flexarm.files import check_writable, write_whole
 from flexarm.model import Model, Sensor
+from flexarm.sensors import Encoder, MotorCurrent, Tachometer
 from flexarm.simulation.sampled import Sampled
 
 SPACES = {
@@ -54,7 +55,7 @@ def export_ssp(
     Raises
     ------
     DescriptionError
-        As `export_fmu` and `export_law_fmu`, or where the law depends on states of drives, which no sensor reads.
+        As `export_fmu` and `export_law_fmu`, or where the law depends on states of drives other than motors' currents.
     FlexarmError
         As `export_fmu`.
     """
@@ -65,25 +66,34 @@ def export_ssp(
     with TemporaryDirectory(prefix="flexarm-ssp-") as folder:
         law = export_law_fmu(loop, model, Path(folder, "law.fmu"))
         seen = with_measured(model, seen, law.inputs)
-        if odd := next((name for name in law.inputs if name not in model.output_names(seen)), None):
+        read, known = read_by(model), model.output_names(seen)
+        sources = {name: read[name].names(model.arm)[0] if name in read else name for name in law.inputs}
+        if odd := next((name for name, source in sources.items() if source not in known), None):
             with refused("export_ssp"):
                 raise Fault("loop", f"depends on {odd}, the state of a drive, which no sensor reads")
         begins = {"q0": q0, "qd0": qd0, "s0": s0}
         arm = export_fmu(model, Path(folder, "arm.fmu"), sensors=seen, **begins, step=step, tolerance=tolerance)
         parts = {f"resources/{each.path.name}": each.path.read_bytes() for each in (arm, law)}
-    parts["SystemStructure.ssd"] = structure(model.arm.name, arm, law).encode()
+    parts["SystemStructure.ssd"] = structure(model.arm.name, arm, law, sources).encode()
     return write_whole(path, zipped(parts))
 
 
+def read_by(model: Model) -> dict[str, Encoder | Tachometer | MotorCurrent]:
+    """What reads coordinates, rates and currents that are states, by the names that those have as a law's inputs."""
+    links = {f"s.{link.name}.motor.current": link.name for link in model.arm.links}
+    currents = {name: MotorCurrent(link=link) for name, link in links.items() if name[2:] in model.states}
+    return {each.names(model.arm)[0]: each for each in readers(model)} | currents
+
+
 def with_measured(model: Model, seen: Sequence[Sensor], inputs: Sequence[str]) -> list[Sensor]:
-    """Sensors, and those that a law has as inputs beside them; of states of drives, which none reads, none."""
-    known = set(model.output_names(seen))
-    more = {each.names(model.arm)[0]: each for each in readers(model)}
-    return [*seen, *(more[name] for name in inputs if name not in known and name in more)]
+    """Sensors, and those of what a law has as inputs beside them; of other states of drives, which none reads, none."""
+    known, read = set(model.output_names(seen)), read_by(model)
+    more = [read[name] for name in inputs if name in read]
+    return [*seen, *(each for each in more if each.names(model.arm)[0] not in known)]
 
 
-def structure(name: str, arm: Fmu, law: Fmu) -> str:
-    """The text of SystemStructure.ssd."""
+def structure(name: str, arm: Fmu, law: Fmu, sources: Mapping[str, str]) -> str:
+    """The text of SystemStructure.ssd; `sources` are the arm's outputs by the law's inputs."""
     about = {**SPACES, "name": escape.line(name), "version": "1.0"}
     root = ElementTree.Element("ssd:SystemStructureDescription", about)
     system = ElementTree.SubElement(root, "ssd:System", {"name": re.sub(r"\W", "_", name, flags=re.ASCII)})
@@ -96,9 +106,10 @@ def structure(name: str, arm: Fmu, law: Fmu) -> str:
                 each = ElementTree.SubElement(connectors, "ssd:Connector", {"name": signal, "kind": kind})
                 ElementTree.SubElement(each, "ssc:Real")
     connections = ElementTree.SubElement(system, "ssd:Connections")
-    for start, end, signals in ((ARM, LAW, law.inputs), (LAW, ARM, law.outputs)):
-        for signal in signals:
-            ends = {"startElement": start, "startConnector": signal, "endElement": end, "endConnector": signal}
+    forth, back = [sources[signal] for signal in law.inputs], law.outputs
+    for start, froms, end, tos in ((ARM, forth, LAW, law.inputs), (LAW, back, ARM, back)):
+        for signal, to in zip(froms, tos, strict=True):
+            ends = {"startElement": start, "startConnector": signal, "endElement": end, "endConnector": to}
             ElementTree.SubElement(connections, "ssd:Connection", ends)
     ElementTree.SubElement(root, "ssd:DefaultExperiment", {"startTime": "0.0", "stopTime": "1.0"})
     ElementTree.indent(root)

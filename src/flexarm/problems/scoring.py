@@ -121,17 +121,18 @@ def _table(lines: Iterator[list[str]]) -> Table:
     for name, count in Counter(names).items():
         if count > 1:
             raise Wrong(f"has the column {_short(name)} {count} times")
-    rows = [_row(number, heads, cells) for number, cells in enumerate(lines, 2) if cells]
+    rows = [(number, _row(number, heads, cells)) for number, cells in enumerate(lines, 2) if cells]
     if "time" not in names:
         raise Wrong(f"has no column {TIME!r}; it has {_listed(heads)}")
     place = names.index("time")
     if named[place][1] != "s":
         raise Wrong(f"column 'time' is in [{named[place][1]}]; it must be in [s]")
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    columns = list(zip(*(row for _, row in rows), strict=True)) if rows else [()] * len(names)
     times = columns[place]
-    for number, (before, after) in enumerate(pairwise(times), 3):
-        if not after > before:
-            raise Wrong(f"the time in row {number} is {after:g} s and in the one before {before:g} s; it must increase")
+    for (_, before), (number, after) in pairwise(rows):
+        if not after[place] > before[place]:
+            said = f"is {after[place]:g} s and in the one before {before[place]:g} s; it must increase"
+            raise Wrong(f"the time in row {number} {said}")
     others = [i for i in range(len(names)) if i != place]
     return Table(
         tuple(names[i] for i in others),
@@ -231,9 +232,12 @@ def _scored(
 ) -> Column:
     errors = [abs(a - b) for a, b in zip(given, wanted, strict=True)]
     rms = _rms(errors)
-    for other, factor in OTHER_UNITS.get(unit, {}).items():
-        if rms > 0.0 and _rms([a / factor - b for a, b in zip(given, wanted, strict=True)]) < 1e-2 * rms:
-            raise Wrong(f"column {name!r} has numbers that look like [{other}]; they must be in [{unit}]")
+    left = {
+        other: _rms([a / factor - b for a, b in zip(given, wanted, strict=True)])
+        for other, factor in OTHER_UNITS.get(unit, {}).items()
+    }
+    if left and left[likely := min(left, key=left.__getitem__)] < 1e-2 * rms:
+        raise Wrong(f"column {name!r} has numbers that look like [{likely}]; they must be in [{unit}]")
     size = max(abs(b - wanted[0]) for b in wanted)
     worst = max(range(len(errors)), key=errors.__getitem__)
     return Column(name, unit, errors[worst], rms, times[worst], size, uncertainty)

@@ -46,8 +46,6 @@ class Common:
         The arm as a line of JSON.
     rotors : str
         The conventions of its rotors' kinetic energy.
-    plain, touches, sharp, rest
-        As of the arm, which finds them anew each time.
     sliding : ((i, link), ...)
         Beams that slide, with the position of their free length in local coordinates.
     bending : ((k, link), ...)
@@ -57,8 +55,6 @@ class Common:
     def __init__(self, arm: Arm):
         self.canonical = arm.canonical()
         self.rotors = ", ".join(sorted({getattr(link.joint, "rotor", "relative") for link in arm.links}))
-        self.plain, self.touches, self.sharp = arm.plain, arm.touches, arm.sharp
-        self.rest = arm.rest
         moved = {arm.layout[i].link: i for i in arm.joints}
         sliding = [(moved[k], link) for k, link in enumerate(arm.links) if isinstance(link.joint, Telescope)]
         self.sliding: tuple[tuple[int, Link], ...] = tuple(sliding)

@@ -6,20 +6,22 @@ gives up.
 From the last sample the motion is taken once more, unwatched, to that time and a little beyond; there it goes on.
 """
 
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from flexarm.model import Model
 from flexarm.native.kernel import Code
 from flexarm.simulation import methods
-from flexarm.simulation.common import Common
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.solvers import Stretch, python_rate
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 Array = np.ndarray
 
@@ -43,6 +45,22 @@ SHORTEST = 1e-14
 """Time that no solver can take, of the time reached."""
 
 
+def crossings(model: Model) -> "ca.Function":
+    """Of (q, qd) and, where the model varies, p: what changes its sign where something makes contact, a column."""
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        from flexarm.mechanics.elements import contacts
+        from flexarm.mechanics.spatial import entries
+
+        q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
+        values = ca.densify(ca.SX(ca.vertcat(*contacts(*model.posed(entries(q)), entries(qd)))))
+        return model.over_parameters("contacts", {"q": q, "qd": qd}, {"contacts": values})
+
+    return model.traced("contacts", trace)
+
+
 @final
 class Stopped:
     """A method that stops at contacts and goes on beyond them, of the form of `Solve`.
@@ -62,18 +80,8 @@ class Stopped:
     advance = None
 
     def __init__(self, solve: Solve | Race, model: Model, plan: Plan):
-        import casadi as ca
-
-        from flexarm.mechanics.elements import contacts
-        from flexarm.mechanics.spatial import entries
-
-        def trace() -> ca.Function:
-            q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
-            values = ca.densify(ca.SX(ca.vertcat(*contacts(*model.posed(entries(q)), entries(qd)))))
-            return model.over_parameters("contacts", {"q": q, "qd": qd}, {"contacts": values})
-
         self._solve, self._plan, self._n = solve, plan, model.nq + model.nv
-        self._kernel = model.compiled("contacts", trace)
+        self._kernel = model.compiled("contacts", lambda: crossings(model))
         self._sides = plan.watch(self._kernel, self._n)
         self.stops = 0
 
@@ -146,7 +154,7 @@ def solving(
         found = methods.race(plan, rate, model, drive, layout, rtol, atol)
     else:
         found = methods.solver(method, plan, model, drive, layout, rtol, atol, step, reason, radius)
-    able = model.of_arm(Common).sharp and drive.period is None and step == 0.0 and method in METHODS
+    able = model.arm.sharp and drive.period is None and step == 0.0 and method in METHODS
     return Stopped(found, model, plan) if able else found
 
 

@@ -185,7 +185,7 @@ def supplied(model: Model, drive: Input, layout: Layout, x: Array, u: Array, w: 
     Inputs of motors are more than forces. Where a motion is prescribed u are forces, and motors are away.
     """
     forces = np.einsum("ti,ti->t", u, rates)
-    if model.of_arm(Common).plain:
+    if model.arm.plain:
         return forces
     if drive.quantity == "state_rate":
         return _supplied(model, layout, x, u, w)

@@ -180,7 +180,7 @@ def _acting(runs: Runs, group: Group, i: Any, t: Array) -> Array:
 
 def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None, rates: Array) -> Array:
     """Power of the inputs and of what comes from outside (G, times)."""
-    if runs.model.of_arm(Common).plain:
+    if runs.model.arm.plain:
         return np.einsum("rti,rti->rt", u, rates)  # type: ignore[no-any-return]
     acting = np.empty((*x.shape[:2], 0)) if w is None else w
     return np.array(

@@ -15,7 +15,6 @@ from flexarm.model.tracing import RESIDUALS
 from flexarm.native.kernel import Code
 from flexarm.simulation import advance, solvers, tableaus
 from flexarm.simulation.advance import Advance
-from flexarm.simulation.common import Common
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import RIDING, Layout
@@ -215,7 +214,7 @@ def race(plan: Plan, rate: Code, model: Model, drive: Input, layout: Layout, rto
 def _tolerances(model: Model, layout: Layout, atol: float) -> Array:
     """Of the state's numbers: the integrals ride along without steering the step, theirs is infinite; but where parts
     make contact powers come in bursts, which a step that follows the motion alone may pass over."""
-    if model.of_arm(Common).touches:
+    if model.arm.touches:
         return np.full(layout.size, atol)
     atols = np.full(layout.size, 1e300)
     atols[layout.steering] = atol

@@ -10,7 +10,6 @@ import numpy as np
 from flexarm.checks import shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.common import Common
 from flexarm.simulation.rhs import Plan
 from flexarm.trajectory import Reference
 
@@ -86,7 +85,7 @@ class Input(ABC):
 
     def initial(self, model: Model) -> tuple[Array, Array]:
         """Coordinates and rates at t = 0 where nothing else is asked for: the arm at rest."""
-        return np.array(model.of_arm(Common).rest), np.zeros(model.nv)
+        return np.array(model.arm.rest), np.zeros(model.nv)
 
     def jumps(self) -> Array:
         """Times at which u is discontinuous, where a solver must start anew [s]."""

@@ -141,7 +141,8 @@ class Sampled:
 
 def _warn_of_aliasing(model: Model, period: float) -> None:
     """Warn where a sampled controller sees the arm's fastest mode as another."""
-    omega = model.frequencies(np.array(model.arm.rest), locked=False).max(initial=0.0)
+    rest = np.array(model.arm.rest)
+    omega = model.derived("the fastest mode", lambda: model.frequencies(rest, locked=False).max(initial=0.0))
     if omega * period > np.pi:
         half = f"half that of the fastest mode, {np.pi / omega:.2g} s ({omega:.4g} rad/s)"
         warnings.warn(f"Sampled: period is {period:g} s, longer than {half}; it is seen as another", stacklevel=4)
@@ -205,7 +206,9 @@ class SampledFeedback(Input):
             message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
         recorded = sum(len(each.signals) for each in self.records)
-        return replace(self, held=Held(self.started(model), model, times, recorded))
+        begun = replace(self, held=Held(self.started(model), model, times, recorded))
+        begun.kernel = self.kernel  # traced once
+        return begun
 
     def corners(self, until: float) -> Iterable[float]:
         """The samples, and the end."""

@@ -14,6 +14,7 @@ from flexarm.exports.programs import measured, parameters
 from flexarm.model import Model, Sensor, linear
 from flexarm.model.attitudes import unit_pose
 from flexarm.sensors import Encoder, Tachometer, TipPosition, outputs
+from flexarm.simulation.contacts import crossings
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -84,6 +85,7 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
     slopes = ca.jtimes(both, known, ca.vertcat(*directions.values()))
     weights = ca.SX.sym("weights", both.numel())
     adjoints = ca.jtimes(both, known, weights, True)
+    touched = _crossings(model, symbols)
     given = parameters(model)
     order = ("x", "u", "vx", "vu", "vp", "weights", "p")
     entries = {
@@ -93,14 +95,17 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
     def program(name: str, title: str, arguments: dict[str, ca.SX], result: ca.SX) -> Program:
         x = {each: arguments[each] for each in order if each in arguments}
         function = ca.Function(name, list(x.values()), [ca.densify(ca.cse(result))], list(x), ["result"])
-        return Program(name, title, function, given, entries)
+        return Program(name, title, function, given, {each: names for each, names in entries.items() if each in x})
 
-    programs = (
+    programs = [
         program("rates", "Rates of the states.", symbols, rates),
         program("outputs", "What is measured.", symbols, y),
         program("slopes", "Derivatives of rates and outputs along a direction.", {**symbols, **directions}, slopes),
         program("adjoints", "Slope of a weighted sum of rates and outputs.", {**symbols, "weights": weights}, adjoints),
-    )
+    ]
+    if touched.numel():
+        known_alone = {name: symbols[name] for name in "xp" if name in symbols}
+        programs.append(program("indicators", "What changes its sign at a contact.", known_alone, touched))
     return System(
         arm.name,
         arm.description or arm.name,
@@ -108,12 +113,26 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
         inputs,
         tuple(varied),
         signals,
-        programs,
+        tuple(programs),
         depends(rates, known),
         depends(y, known),
         step,
         tolerance,
+        indicators=tuple(
+            Signal(f"contact_{i + 1}", "", "changes its sign where something makes contact")
+            for i in range(touched.numel())
+        ),
     )
+
+
+def _crossings(model: Model, symbols: "dict[str, ca.SX]") -> "ca.SX":
+    """What changes its sign where something makes contact, over the symbols x and p; nothing where it is not sharp."""
+    import casadi as ca
+
+    if not model.arm.sharp:
+        return ca.SX(0, 1)
+    x, more = symbols["x"], [symbols["p"]] if "p" in symbols else []
+    return crossings(model)(x[: model.nq], x[model.nq : model.nq + model.nv], *more)
 
 
 def _traced(model: Model, sensors: Sequence[Sensor], symbols: "dict[str, ca.SX]") -> "tuple[ca.SX, ca.SX]":

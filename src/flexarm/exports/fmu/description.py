@@ -40,7 +40,7 @@ def model_description(system: System, version: Version, identifier: str, token: 
         },
     )
     if not three:
-        root.set("numberOfEventIndicators", "0")
+        root.set("numberOfEventIndicators", str(len(system.indicators)))
     _interfaces(root, system, three, identifier, sources)
     _units(root, variables)
     categories = ElementTree.SubElement(root, "LogCategories")
@@ -70,7 +70,7 @@ def _text(root: Element) -> str:
 
 
 def _signals(system: System) -> Iterable[Signal]:
-    return (*system.states, *system.inputs, *system.parameters, *system.outputs)
+    return (*system.states, *system.inputs, *system.parameters, *system.outputs, *system.indicators)
 
 
 def _interfaces(root: Element, system: System, three: bool, identifier: str, sources: Sequence[str]) -> None:
@@ -137,6 +137,7 @@ def _variables(system: System) -> list[dict[str, str]]:
         found.append(_of(x, {**tunable, "start": repr(x.start), **least}))
     kind = "continuous" if system.period is None else "discrete"
     found += [_of(x, {"causality": "output", "variability": kind, "initial": "calculated"}) for x in system.outputs]
+    found += [_of(x, {**state, "initial": "calculated"}) for x in system.indicators]
     return found
 
 
@@ -207,3 +208,6 @@ def _structure_three(structure: Element, system: System) -> None:
         for reference, on in unknowns:
             given = {"valueReference": str(reference), "dependencies": " ".join(map(str, on))}
             ElementTree.SubElement(structure, name, given)
+    behind = FIRST + sum(map(len, (system.states, system.states, system.inputs, system.parameters, system.outputs)))
+    for i in range(len(system.indicators)):
+        ElementTree.SubElement(structure, "EventIndicator", {"valueReference": str(behind + i)})

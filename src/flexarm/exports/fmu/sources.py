@@ -22,6 +22,7 @@ CALLS = {
     "outputs": ("x u p", "y"),
     "slopes": ("x u vx vu vp p", "slope"),
     "adjoints": ("x u weights p", "adjoint"),
+    "indicators": ("x p", "indicator"),
     "law": ("t y z p", "u z_next"),
 }
 """Arguments of the programs as core.h has them, in this order; those without numbers are left out of the programs."""
@@ -35,6 +36,7 @@ MODEL = Template("""/* What core.h must know of this model. */
 #define NP $np
 #define NY $ny
 #define NZ $nz
+#define NI $ni
 #define START_STEP $step
 #define START_TOLERANCE $tolerance
 #define START_X $x
@@ -84,6 +86,7 @@ def _model(system: System, programs: Sequence[Program], name: str, token: str) -
         np=len(system.parameters),
         ny=len(system.outputs),
         nz=len(system.memory),
+        ni=len(system.indicators),
         step=repr(system.step),
         tolerance=repr(system.tolerance),
         x=_list([each.start for each in system.states]),

@@ -41,7 +41,7 @@ class System:
     states, inputs, parameters, outputs : tuple of Signal
     programs : tuple of Program
         "rates", "outputs", "slopes", the derivatives of both along (vx, vu, vp), and "adjoints", those of their
-        weighted sum to x, u and p; or "law". Inputs of no numbers are left out.
+        weighted sum to x, u and p, perhaps "indicators"; or "law". Inputs of no numbers are left out.
     rates_on, outputs_on : (nx, nx + nu + np) and (ny, nx + nu + np) arrays of bool
         Whether a rate, an output depends on a state, an input, a parameter.
     step : float
@@ -52,6 +52,8 @@ class System:
         z at the start.
     period : float, optional
         Between two samples [s].
+    indicators : tuple of Signal
+        What changes its sign at an event, the values of the program "indicators"(x, p).
     """
 
     name: str
@@ -67,10 +69,11 @@ class System:
     tolerance: float = 0.0
     memory: tuple[float, ...] = ()
     period: float | None = None
+    indicators: tuple[Signal, ...] = ()
 
     def __post_init__(self) -> None:
         seen = {"time", "step", "tolerance"}
-        for signal in (*self.states, *self.inputs, *self.parameters, *self.outputs):
+        for signal in (*self.states, *self.inputs, *self.parameters, *self.outputs, *self.indicators):
             if signal.name in seen:
                 raise DescriptionError(f"two variables are called {signal.name!r}; give the sensor another name")
             seen.add(signal.name)

@@ -21,7 +21,8 @@ enum {
     AT_U = AT_DX + NX,
     AT_P = AT_U + NU,
     AT_Y = AT_P + NP,
-    END = AT_Y + NY
+    AT_I = AT_Y + NY,
+    END = AT_I + NI
 };
 
 typedef enum { INSTANTIATED, INITIALIZING, EVENT, CONTINUOUS, STEPPING, TERMINATED } Mode;
@@ -153,6 +154,21 @@ static int know_y(Instance *s)
     return 1;
 }
 
+/* What changes its sign where something makes contact, or a force that presses there ends. */
+static int indicators(const Instance *s, double *found)
+{
+#if NI > 0
+    MODEL_INDICATORS(s->now.x, s->now.p, found);
+    if (!all_finite(found, NI)) {
+        complain(s, "the event indicators are not finite at t = %g s", s->now.time);
+        return 0;
+    }
+#else
+    (void)s, (void)found;
+#endif
+    return 1;
+}
+
 static int value(Instance *s, unsigned reference, double *found)
 {
     const int at = reference < (unsigned)END ? (int)reference : END;
@@ -165,9 +181,13 @@ static int value(Instance *s, unsigned reference, double *found)
         *found = s->dx[at - AT_DX];
     } else if (at < AT_P) *found = s->now.u[at - AT_U];
     else if (at < AT_Y) *found = s->now.p[at - AT_P];
-    else if (at < END) {
+    else if (at < AT_I) {
         if (!know_y(s)) return 0;
         *found = s->y[at - AT_Y];
+    } else if (at < END) {
+        double seen[ROOM(NI)];
+        if (!indicators(s, seen)) return 0;
+        *found = seen[at - AT_I];
     } else {
         complain(s, "no variable has the value reference %u", reference);
         return 0;
@@ -219,7 +239,7 @@ static int along(Instance *s, const unsigned *unknowns, size_t many, const unsig
     for (size_t i = 0; i < many; i++) {
         const int at = unknowns[i] < (unsigned)END ? (int)unknowns[i] : END;
         if (at >= AT_DX && at < AT_U) found[i] = slope[at - AT_DX];
-        else if (at >= AT_Y && at < END) found[i] = slope[NX + at - AT_Y];
+        else if (at >= AT_Y && at < AT_I) found[i] = slope[NX + at - AT_Y];
         else {
             complain(s, "no derivative of the variable with value reference %u", unknowns[i]);
             return 0;
@@ -238,7 +258,7 @@ static int adjoint(Instance *s, const unsigned *unknowns, size_t many, const uns
     for (size_t i = 0; i < many; i++) {
         const int at = unknowns[i] < (unsigned)END ? (int)unknowns[i] : END;
         if (at >= AT_DX && at < AT_U) weights[at - AT_DX] += seed[i];
-        else if (at >= AT_Y && at < END) weights[NX + at - AT_Y] += seed[i];
+        else if (at >= AT_Y && at < AT_I) weights[NX + at - AT_Y] += seed[i];
         else {
             complain(s, "no derivative of the variable with value reference %u", unknowns[i]);
             return 0;

@@ -257,10 +257,9 @@ fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real derivatives[], size_t nx
     return fmi2OK;
 }
 
-fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real indicators[], size_t count)
+fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real found[], size_t count)
 {
-    (void)indicators;
-    return status(may(c, "fmi2GetEventIndicators", count == 0));
+    return status(may(c, "fmi2GetEventIndicators", count == NI) && indicators(c, found));
 }
 
 fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], size_t nx)

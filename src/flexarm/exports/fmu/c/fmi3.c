@@ -406,10 +406,9 @@ fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance c, fmi3Float64 derivat
     return fmi3OK;
 }
 
-fmi3Status fmi3GetEventIndicators(fmi3Instance c, fmi3Float64 indicators[], size_t count)
+fmi3Status fmi3GetEventIndicators(fmi3Instance c, fmi3Float64 found[], size_t count)
 {
-    (void)indicators;
-    return status(may(c, "fmi3GetEventIndicators", count == 0));
+    return status(may(c, "fmi3GetEventIndicators", count == NI) && indicators(c, found));
 }
 
 fmi3Status fmi3GetContinuousStates(fmi3Instance c, fmi3Float64 x[], size_t nx)
@@ -430,7 +429,7 @@ fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance c, fmi3Float64 nominal
 fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance c, size_t *count)
 {
     if (!c) return fmi3Error;
-    *count = 0;
+    *count = NI;
     return fmi3OK;
 }
 
