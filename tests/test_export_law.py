@@ -239,3 +239,18 @@ def test_a_law_of_a_free_base_and_of_nothing():
 def test_what_cannot_be_a_law_in_c_is_refused(model, controller, sensors, message):
     with pytest.raises(DescriptionError, match=re.escape(message)):
         c_law(controller(model), model, sensors=sensors)
+
+
+def test_a_folder_has_the_cmake_file_of_one_project(tmp_path):
+    model = fa.Model(fa.load("rigid-two-link"))
+    law = Sampled(JointPD([0.1, 0.2], Kp=20.0, Kd=5.0), PERIOD)
+    fa.export_c(model, tmp_path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    said = r"^export_law: .*CMakeLists\.txt is that of 'rigid_two_link'; give another folder$"
+    with pytest.raises(DescriptionError, match=said):
+        fa.export_law(law, model, tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    assert len(fa.export_c(model, tmp_path, "float")) == len(before)  # its own is written anew
+    with pytest.raises(DescriptionError, match=r"^export_c: .* is that of 'rigid_two_link_law'"):
+        fa.export_law(law, model, tmp_path / "law")
+        fa.export_c(model, tmp_path / "law")

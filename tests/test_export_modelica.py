@@ -169,9 +169,9 @@ def test_what_does_not_fit_is_refused(tmp_path):
     model = fa.Model(fa.load("rigid-two-link"))
     with pytest.raises(DescriptionError, match=r"^export_modelica: model is 'arm'; it must be a Model$"):
         fa.export_modelica("arm", tmp_path / "Arm.mo")
-    with pytest.raises(DescriptionError, match=r"^q has shape \(3,\); its last axis must have 2 numbers"):
+    with pytest.raises(DescriptionError, match=r"^q0 has shape \(3,\); it must have 2 numbers"):
         fa.export_modelica(model, tmp_path / "Arm.mo", q0=[0.0] * 3)
-    said = r"^export_modelica: s is given; arm 'rigid-two-link' has no drive with states$"
+    said = r"^s0 has shape \(1,\); it must have 0 numbers: none$"
     with pytest.raises(DescriptionError, match=said):
         fa.export_modelica(model, tmp_path / "Arm.mo", s0=[1.0])
     twice = [fa.Encoder(coordinate="upper.joint", name="x"), fa.Encoder(coordinate="fore.joint", name="x")]

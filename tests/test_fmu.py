@@ -743,6 +743,17 @@ def test_the_same_model_gives_the_same_bytes(tmp_path, version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", ["model", "Core", "fmi2", "FMI3"])
+def test_names_of_its_own_files(tmp_path, version, name):
+    """The arm's files lie beside those that every FMU has, on systems, too, that know no capitals."""
+    arm = fa.load("rigid-two-link").replace(name=name)
+    fmu = fa.export_fmu(fa.Model(arm), tmp_path / "x.fmu", version, binary=name == "model")
+    with ZipFile(fmu.path) as archive:
+        files = [each.lower() for each in archive.namelist()]
+    assert len({*files}) == len(files) and f"sources/fmu_{name.lower()}.c" in files
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_names_with_odd_letters(tmp_path, version):
     """Of the arm, of links, and of sensors; of what C has for itself."""
     links = [
@@ -779,9 +790,9 @@ def test_two_signals_with_one_name_are_refused(tmp_path):
         ({"step": 0.0}, "export_fmu: step is 0.0 s; it must be positive"),
         ({"tolerance": -1.0}, "export_fmu: tolerance is -1.0; it must be zero or positive"),
         ({"binary": "yes"}, "export_fmu: binary is 'yes'; it must be true or false"),
-        ({"q0": [0.0]}, "q has shape"),
-        ({"qd0": [0.0, 0.0, float("nan")]}, "qd contains NaN or infinity"),
-        ({"s0": [1.0]}, "must be q, qd"),
+        ({"q0": [0.0]}, r"^q0 has shape \(1,\); it must have 3 numbers: upper.joint"),
+        ({"qd0": [0.0, 0.0, float("nan")]}, "qd0 contains NaN or infinity"),
+        ({"s0": [1.0]}, r"^s0 has shape \(1,\); it must have 0 numbers: none"),
         ({"sensors": []}, "outputs is \\[\\]; it must be a list of sensors"),
         ({"sensors": 3}, "outputs is 3; it must be a list of sensors"),
     ],

@@ -15,11 +15,11 @@ from flexarm.checks import checked_instance, refused
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.c import DIFFERS, listed
 from flexarm.errors import DescriptionError
-from flexarm.exports.library import CLOSE, CMAKE, array
+from flexarm.exports.library import CLOSE, CMAKE, array, write_project
 from flexarm.exports.needs import needed, of_needed, program, silent
 from flexarm.exports.programs import checked_sensors
 from flexarm.exports.source import Real, Written, c_sources, check_real, literal
-from flexarm.files import checked_path, write_whole
+from flexarm.files import checked_path
 from flexarm.model import Model, Sensor
 from flexarm.sensors import coordinate_unit, outputs
 from flexarm.simulation.feedback import named
@@ -119,10 +119,10 @@ def export_law(
     Raises
     ------
     DescriptionError
-        When the controller is not sampled or is Python, or the sensors do not tell what the law needs.
+        When the controller is not sampled or is Python, the sensors do not tell what the law needs, or the folder has
+        the CMakeLists.txt of something else.
     """
-    folder = Path(checked_path(path))
-    return [write_whole(folder / file, text.encode()) for file, text in c_law(controller, model, real, sensors).items()]
+    return write_project("export_law", Path(checked_path(path)), c_law(controller, model, real, sensors))
 
 
 def c_law(controller: Sampled, model: Model, real: Real = "double", sensors: Sequence[Sensor] = ()) -> dict[str, str]:

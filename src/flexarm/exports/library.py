@@ -1,5 +1,6 @@
 """A model as a C library: a header, a source, a program that tests it, and a CMake file."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.checks import checked_instance, refused
+from flexarm.checks import checked_instance, refused, shown
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.c import DIFFERS, listed
+from flexarm.errors import DescriptionError
 from flexarm.exports.programs import Exported, checked_sensors, library, sizes, state
 from flexarm.exports.source import Real, Written, c_sources, check_real, in_reals, signature
 from flexarm.files import checked_path, write_whole
@@ -87,6 +89,9 @@ add_test(NAME $name COMMAND ${name}_test)
 """)
 
 
+PROJECT = re.compile(r"^project\((\S+)", re.M)
+
+
 def export_c(
     model: Model, path: str | PathLike[str], real: Real = "double", sensors: Sequence[Sensor] = ()
 ) -> list[Path]:
@@ -109,12 +114,24 @@ def export_c(
     Raises
     ------
     DescriptionError
-        When a sensor does not fit the arm, its equations are not finite near rest, or the folder cannot be written.
+        When a sensor does not fit the arm, its equations are not finite near rest, or the folder cannot be written or
+        has the CMakeLists.txt of something else.
     FlexarmError
         When C has no way to write an operation, or a number is too large for float.
     """
-    folder = Path(checked_path(path))
-    return [write_whole(folder / file, text.encode()) for file, text in c_library(model, real, sensors).items()]
+    return write_project("export_c", Path(checked_path(path)), c_library(model, real, sensors))
+
+
+def write_project(where: str, folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write texts by the names of their files into a folder that is made if it is missing; one CMakeLists.txt is of it.
+
+    Raises `DescriptionError` where another project has its CMakeLists.txt there.
+    """
+    there = folder / "CMakeLists.txt"
+    old = PROJECT.findall(there.read_text(encoding="utf-8", errors="replace")) if there.is_file() else []
+    if old and old != PROJECT.findall(texts[there.name]):
+        raise DescriptionError(f"{where}: {there} is that of {shown(old[0])}; give another folder")
+    return [write_whole(folder / name, text.encode()) for name, text in texts.items()]
 
 
 def c_library(model: Model, real: Real = "double", sensors: Sequence[Sensor] = ()) -> dict[str, str]:

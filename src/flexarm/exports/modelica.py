@@ -160,7 +160,7 @@ def modelica(
     model: Model, name: str, sensors: Sequence[Sensor] | None = None, q0: Any = None, qd0: Any = None, s0: Any = None
 ) -> str:
     """The text of `export_modelica`, of a class with this name."""
-    at = start(model, "export_modelica", q0, qd0, s0)
+    at = start(model, q0, qd0, s0)
     seen = usual_sensors(model) if sensors is None else sensors
     model.output_names(seen)
     found = system(model, seen, at, step=1.0, tolerance=0.0)  # of a co-simulation, which this is none

@@ -175,9 +175,9 @@ def simulate(
     model, outside = disturbed(model, w, disturbance)
     layout = Layout.of(model, len(drive.memory))
     rest = drive.initial(model)
-    q, qd = _initial("q0", q0, rest[0], model.coordinates), _initial("qd0", qd0, rest[1], model.velocities)
+    q, qd = begun_at("q0", q0, rest[0], model.coordinates), begun_at("qd0", qd0, rest[1], model.velocities)
     q = unit_pose("q0", q, model.arm)
-    s = _initial("s0", s0, np.zeros(len(model.states)), model.states)
+    s = begun_at("s0", s0, np.zeros(len(model.states)), model.states)
     reference = drive.wanted if reference is None else reference
     if reference is not None:
         checked_wanted(reference, model)
@@ -243,7 +243,8 @@ def simulate(
     return result
 
 
-def _initial(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) -> Array:
+def begun_at(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) -> Array:
+    """Numbers of a state at the start, one for each signal; raises `DescriptionError`."""
     n = len(otherwise)
     if value is None:
         return otherwise

@@ -15,6 +15,7 @@ from flexarm.model import Model, Sensor, linear
 from flexarm.model.attitudes import unit_pose
 from flexarm.sensors import Encoder, Tachometer, TipPosition, outputs
 from flexarm.simulation.contacts import crossings
+from flexarm.simulation.run import begun_at
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -35,12 +36,12 @@ def usual_sensors(model: Model) -> list[Sensor]:
     return [*angles, *rates, TipPosition()]
 
 
-def start(model: Model, where: str, q0: Any, qd0: Any, s0: Any) -> Array:
+def start(model: Model, q0: Any, qd0: Any, s0: Any) -> Array:
     """A state (q, qd, s) from what is given of it, else the arm at rest."""
-    usual = {"q": model.arm.rest, "qd": np.zeros(model.nv), "s": np.zeros(len(model.states))}
-    given = {"q": q0, "qd": qd0, "s": s0}
-    at = {a: np.asarray(x, float) if given[a] is None else model.single(where, a, given[a]) for a, x in usual.items()}
-    return np.concatenate([unit_pose("q0", at["q"], model.arm), at["qd"], at["s"]])
+    q = begun_at("q0", q0, np.array(model.arm.rest), model.coordinates)
+    qd = begun_at("qd0", qd0, np.zeros(model.nv), model.velocities)
+    s = begun_at("s0", s0, np.zeros(len(model.states)), model.states)
+    return np.concatenate([unit_pose("q0", q, model.arm), qd, s])
 
 
 def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, tolerance: float) -> System:

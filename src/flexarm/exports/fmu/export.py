@@ -137,7 +137,7 @@ def export_fmu(
         if step is not None:
             step = checked_number(step, "s", POSITIVE, "step")
         tolerance = checked_number(tolerance, "", NOT_NEGATIVE, "tolerance")
-    at = arm.start(model, "export_fmu", q0, qd0, s0)
+    at = arm.start(model, q0, qd0, s0)
     seen = arm.usual_sensors(model) if sensors is None else sensors
     model.output_names(seen)
     check_writable(path)

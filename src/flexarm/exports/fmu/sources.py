@@ -47,10 +47,15 @@ $calls
 """)
 
 
+TAKEN = {"model", *(file.partition(".")[0].lower() for files in OWN.values() for file in files)}
+"""Names of the files beside those of the arm, as systems see them that know no capitals."""
+
+
 def identifier(name: str) -> str:
     """A name as C has it, for the FMU's binary and for what it is made from."""
     found = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_")[:40]
-    return found if re.match("[A-Za-z]", found) and found not in C.reserved else f"fmu_{found}".rstrip("_")
+    fits = re.match("[A-Za-z]", found) and found not in C.reserved and found.lower() not in TAKEN
+    return found if fits else f"fmu_{found}".rstrip("_")
 
 
 def sources(system: System, version: Version, name: str, token: str) -> dict[str, str]:
