@@ -29,10 +29,11 @@ def tapered():
     lumps = [fa.Lump(at=0.3, mass=0.4, inertia=0.01, offset=(0.0, 0.05, 0.02)), fa.Lump(at=1.0, mass=0.1)]
     beam = fa.Beam(length=1.2, sections=table, modes={"y": 1, "z": 1, "torsion": 1}, lumps=lumps, tau=1e-3)
     beside = fa.Drive(parallel=fa.Parallel(stiffness=30.0, damping=0.1, rest=0.4))
+    sliding = fa.Prismatic(axis=(0, 1, 0), stiffness=90.0, rotor_inertia=0.05, gear_ratio=2.0, spring_damping=0.3)
     geared = fa.Revolute(rotor_inertia=0.01, gear_ratio=3.0, damping=0.2, drive=beside)
     links = [
         fa.Link(name="a", joint=geared, body=beam, hub_mass=0.5),
-        fa.Link(name="b", joint=fa.Prismatic(axis=(0, 1, 0)), placement=fa.Pose(xyz=(0.1, 0, 0), rpy=(0.3, 0.2, 0.1)),
+        fa.Link(name="b", joint=sliding, placement=fa.Pose(xyz=(0.1, 0, 0), rpy=(0.3, 0.2, 0.1)),
                 body=fa.Rigid(length=0.5, mass=1.0, inertia=(0.01, 0.03, 0.03)), payload=fa.Payload(mass=0.3)),
         fa.Link(name="c", joint=fa.Fixed(), parent="a", at=0.55, body=fa.Rigid(length=0.2, mass=0.5)),
         fa.Link(name="d", joint=fa.Revolute(axis=(0, 1, 0), stiffness=80.0, rotor_inertia=0.02, spring_damping=0.1),
@@ -332,7 +333,7 @@ def test_the_file_is_well_formed_and_says_what_it_is():
     said = " ".join(entry.get("data") for entry in root.iter("text"))
     assert f"{100 * lumped(tapered(), 2).frequency_error:+.2g} %" in said
     bodies = {body.get("name") for body in root.iter("body")}
-    assert bodies == {"a", "a_1y", "a_2y", "b", "c", "d", "d_1z", "d_2z", "d.motor"}
+    assert bodies == {"a", "a_1y", "a_2y", "b", "c", "d", "d_1z", "d_2z", "b.motor", "d.motor"}
     mass = sum(float(x.get("mass")) for body in root.iter("body") for x in body.findall("inertial"))
     model = fa.Model(tapered().rigid())
     total = sum(m for m in [link.body.total_mass for link in model.arm.links]) + 0.5 + 0.4 + 0.1 + 0.3

@@ -249,10 +249,10 @@ def _drives(
         own = SMALLEST if name in carried else rotors[name]
         carrier = places[equivalent.joints[next(iter(carried[name]))].name if name in carried else "world"]
         motor = _add(carrier, "body", name=f"{name}.motor")
-        mass, about = (SMALLEST, own) if joint.turns else (own, SMALLEST)
-        _add(motor, "inertial", pos=(0.0, 0.0, 0.0), mass=mass, diaginertia=(about, about, about))
+        about, beside = (own, 0.0) if joint.turns else (SMALLEST, own)  # a mass would fall, an armature does not
+        _add(motor, "inertial", pos=(0.0, 0.0, 0.0), mass=SMALLEST, diaginertia=(about, about, about))
         kind = "hinge" if joint.turns else "slide"
-        _add(motor, "joint", name=f"{name}.motor", type=kind, axis=(1.0, 0.0, 0.0) if not joint.turns else joint.axis)
+        _add(motor, "joint", name=f"{name}.motor", type=kind, axis=joint.axis, armature=beside)
     elastic = {name for name, _, _ in springs}
     if springs or carried:
         tendons = _add(root, "tendon")
