@@ -29,10 +29,11 @@ def tapered():
     lumps = [fa.Lump(at=0.3, mass=0.4, inertia=0.01, offset=(0.0, 0.05, 0.02)), fa.Lump(at=1.0, mass=0.1)]
     beam = fa.Beam(length=1.2, sections=table, modes={"y": 1, "z": 1, "torsion": 1}, lumps=lumps, tau=1e-3)
     beside = fa.Drive(parallel=fa.Parallel(stiffness=30.0, damping=0.1, rest=0.4))
+    sliding = fa.Prismatic(axis=(0, 1, 0), stiffness=90.0, rotor_inertia=0.05, gear_ratio=2.0, spring_damping=0.3)
     geared = fa.Revolute(rotor_inertia=0.01, gear_ratio=3.0, damping=0.2, drive=beside)
     links = [
         fa.Link(name="a", joint=geared, body=beam, hub_mass=0.5),
-        fa.Link(name="b", joint=fa.Prismatic(axis=(0, 1, 0)), placement=fa.Pose(xyz=(0.1, 0, 0), rpy=(0.3, 0.2, 0.1)),
+        fa.Link(name="b", joint=sliding, placement=fa.Pose(xyz=(0.1, 0, 0), rpy=(0.3, 0.2, 0.1)),
                 body=fa.Rigid(length=0.5, mass=1.0, inertia=(0.01, 0.03, 0.03)), payload=fa.Payload(mass=0.3)),
         fa.Link(name="c", joint=fa.Fixed(), parent="a", at=0.55, body=fa.Rigid(length=0.2, mass=0.5)),
         fa.Link(name="d", joint=fa.Revolute(axis=(0, 1, 0), stiffness=80.0, rotor_inertia=0.02, spring_damping=0.1),
@@ -94,16 +95,21 @@ def test_hinges_of_a_beam_that_tapers_have_each_their_own_cell():
 def test_segments_share_lumps_rotary_inertia_and_what_hangs_on_them():
     lumps = [fa.Lump(at=at, mass=mass) for at, mass in ((0.0, 0.1), (0.25, 0.2), (1.0, 0.4))]
     beam = fa.Beam(
-        length=2.0, mass=3.0, EI=9.0, modes={"y": 1}, lumps=lumps, rotary_inertia={"y": 0.02, "z": 0.05}
+        length=2.0, mass=3.0, EI=9.0, GJ=1.0, modes={"y": 1, "torsion": 1}, lumps=lumps, polar_inertia=0.04,
+        rotary_inertia={"y": 0.02, "z": 0.05},
     )  # fmt: skip
-    links = [fa.Link(name="a", body=beam), fa.Link(name="b", at=0.74, body=fa.Rigid(length=1.0, mass=1.0))]
+    links = [
+        fa.Link(name="a", body=beam, payload=fa.Payload(mass=0.5)),
+        fa.Link(name="b", at=0.74, body=fa.Rigid(length=1.0, mass=1.0)),
+    ]
     equivalent = lumped(fa.Arm(name="two", links=links, tip="b"), 2)
-    pieces = equivalent.joints[:3]
-    assert [joint.mass for joint in pieces] == pytest.approx([0.75 + 0.3, 1.5, 0.75 + 0.4])
+    pieces = [joint for joint in equivalent.joints if joint.name in ("a", "a_1torsion", "a_2torsion")]
+    assert [joint.mass for joint in pieces] == pytest.approx([0.75 + 0.3, 1.5, 0.75 + 0.4 + 0.5])
+    assert sum(joint.inertia[0, 0] for joint in pieces) == pytest.approx(0.04 * 2.0)
     across = sum(joint.inertia[1, 1] - joint.inertia[2, 2] for joint in pieces)
     assert across == pytest.approx((0.05 - 0.02) * 2.0)
     hung = equivalent.arm.links[-1]
-    assert hung.parent == "a_1y" and hung.at == pytest.approx((0.74 - 0.25) / 0.5)
+    assert hung.parent == "a_1torsion" and hung.at == pytest.approx((0.74 - 0.25) / 0.5)
 
 
 def test_a_transmission_is_linear_as_where_it_is_not_wound():
@@ -256,7 +262,7 @@ def thrown():
 def named(name):
     made = {
         "tapered": tapered, "framed": framed, "sliding": sliding, "absolute": lambda: absolute(False),
-        "absolute-elastic": lambda: absolute(True), "thrown": thrown,
+        "absolute-elastic": lambda: absolute(True), "turned": turned, "thrown": thrown,
         "framed, tip on a frame": lambda: framed().replace(tip="boom"),
     }  # fmt: skip
     return made[name]() if name in made else fa.load(name)
@@ -284,7 +290,7 @@ def of_mujoco(equivalent, text, q, qd, u):
 
 @pytest.mark.parametrize(
     "name",
-    ["subudhi-morris-elastic", "spatial-6r", "thrown", "tapered", "framed", "sliding", "absolute", "absolute-elastic",
+    ["subudhi-morris-elastic", "spatial-6r", "thrown", "tapered", "framed", "sliding", "turned", "absolute-elastic",
      "framed, tip on a frame"],
 )  # fmt: skip
 def test_mujoco_moves_the_file_as_we_move_the_equivalent(name):
@@ -345,7 +351,7 @@ def test_the_file_is_well_formed_and_says_what_it_is():
     said = " ".join(entry.get("data") for entry in root.iter("text"))
     assert f"{100 * lumped(tapered(), 2).frequency_error:+.2g} %" in said
     bodies = {body.get("name") for body in root.iter("body")}
-    assert bodies == {"a", "a_1y", "a_2y", "b", "c", "d", "d_1z", "d_2z", "d.motor"}
+    assert bodies == {"a", "a_1y", "a_2y", "b", "c", "d", "d_1z", "d_2z", "b.motor", "d.motor"}
     mass = sum(float(x.get("mass")) for body in root.iter("body") for x in body.findall("inertial"))
     model = fa.Model(tapered().rigid())
     total = sum(m for m in [link.body.total_mass for link in model.arm.links]) + 0.5 + 0.4 + 0.1 + 0.3
@@ -385,6 +391,17 @@ def absolute(elastic, about=((0, 0, 1), (0, 0, -1), (0, 0, 1))):
     )
     slide = fa.Link(name="slide", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(length=0.2, mass=0.3, inertia=0.01))
     return fa.Arm(name="geared", links=[first, second, slide, third])
+
+
+def turned():
+    """The same with the second link's frame turned about its own x-axis: hinges are parallel in the world."""
+    first, second, slide, third = absolute(False).links
+    second, third = (
+        link.replace(joint=link.joint.replace(axis=axis), body=link.body.replace(modes={"z": 2}))
+        for link, axis in ((second, (0, -1, 0)), (third, (0, 1, 0)))
+    )
+    second = second.replace(placement=fa.Pose(rpy=(np.pi / 2, 0, 0)))
+    return fa.Arm(name="turned", links=[first, second, slide, third])
 
 
 @pytest.mark.parametrize("script", [mjcf.mjcf, exudyn.exudyn_script])
@@ -478,7 +495,7 @@ def test_the_tables_of_exudyns_script_have_our_energies_and_tip(name):
     assert tuple(driven) == tuple(tables["INPUTS"]) == equivalent.source.inputs
 
 
-@pytest.mark.parametrize("name", ["tapered", "absolute", "absolute-elastic"])
+@pytest.mark.parametrize("name", ["tapered", "turned", "absolute-elastic"])
 def test_exudyn_moves_the_script_as_we_move_the_equivalent(name):
     """Its `build`, run by Exudyn itself: accelerations under torques, with motors, hinges and gravity in motion."""
     exu = pytest.importorskip("exudyn", reason="Exudyn is not installed")

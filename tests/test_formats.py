@@ -235,7 +235,7 @@ def test_parameters_can_be_read_and_changed():
 x, y, z = (ca.SX.sym(name) for name in "xyz")
 OPERATIONS = {
     "ADD": ca.vertcat(x + y + (z - x * 3) + (-y * 2), y * z + (-2 * x - y), -x * y + (-z - y), -x + (y + z)),
-    "SUB": x - (y - z) - (-x * y) - (-(x + y)),
+    "SUB": ca.vertcat(x - (y - z) - (-x * y) - (-(x + y)), x - (-2 * y), -x - (-2 * y), -2 * x - (-2 * y - z)),
     "MUL": ca.vertcat(x * y * (y + z) * (-x) * (x / y) * 2.5 * (-(y + 1)), (-2 * x) * (-3 * y)),
     "DIV": ca.vertcat(x / y, (x - 3) / (y * z), -x / (y + z), x / 3, (x / y) / (1 / z), x / (y / z), z / -(x * y)),
     "INV": ca.vertcat(1 / x, -1 / (x * x + 2), 1 / (1 / x + 1 / y), 1 / -(x + y), 3 / (1 / x)),

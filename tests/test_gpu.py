@@ -122,8 +122,9 @@ def slew(amplitude):
     return fa.Quintic((0.0, 0.0), (amplitude, -amplitude), 0.03)
 
 
+PDS = [JointPD(slew(0.01 * (i + 1)), 50.0 + i, 0.2) for i in range(3)]
 LAWS = {
-    "gains and references of their own": [JointPD(slew(0.01 * (i + 1)), 50.0 + i, 0.2) for i in range(COUNT)],
+    "gains and references of their own": [PDS[i] for i in (2, 0, 1, 0, 2)],
     "with memory": [Integral(JointPD(slew(0.02), 50.0, 0.2), 30.0 + i) for i in range(COUNT)],
     "accelerations": [fa.PrescribedMotion(slew(0.01 * (i + 1))) for i in range(COUNT)],
     "beside torques that jump": [
@@ -261,6 +262,10 @@ REFUSED = {
     "auto": ({"method": "auto", "step": None}, "there the method is 'rk4' with a step"),
     "a sampled law": ({"u": Sampled(JointPD(fa.Quintic((0, 0), (0.5, 0.3), 0.3), 5.0, 2.0), 0.01)}, "none of them$"),
     "a Python function": ({"u": lambda t, q, qd: np.zeros(2)}, "u is held, a table, a compiled function"),
+    "forces that change in one run": (
+        {"disturbance": [[0.0, 0.0], lambda t: [ca.sin(t), 0.0]]},
+        "from outside .* is constant$",
+    ),
     "forces that change": ({"disturbance": lambda t: [ca.sin(t), 0.0]}, "from outside .* is constant$"),
     "no such device": ({"device": "tpu"}, "device is 'tpu'; it must be cpu or gpu"),
     "devices": ({"device": np.array(["cpu", "gpu"])}, "device is .*; it must be cpu or gpu"),
@@ -282,10 +287,11 @@ def test_floats_are_of_graphics_processors(planar):
 
 
 def test_too_many_values_of_u_are_refused(host, planar, monkeypatch):
-    monkeypatch.setattr(gpu, "LARGEST", 100)
-    table = fa.Table([0.0, 0.06], [[0.0, 0.1], [0.2, -0.1]])
-    with told("device is 'gpu'; u of 1 inputs at every half step takes more than"):
-        fa.simulate_many(planar, 0.05, runs=2, u=table, device="gpu", **GIVEN)
+    monkeypatch.setattr(gpu, "LARGEST", 2500)
+    tables = [fa.Table([0.0, 0.06], [[0.0, 0.1], [0.2, each]]) for each in (-0.1, -0.2)]
+    fa.simulate_many(planar, 0.05, runs=2, u=tables[0], device="gpu", **GIVEN)  # twice the same
+    with told("device is 'gpu'; u of 2 inputs at every half step takes more than"):
+        fa.simulate_many(planar, 0.05, u=tables, device="gpu", **GIVEN)
 
 
 def test_without_the_package_or_a_driver_one_line_says_what_is_missing(planar, monkeypatch):
@@ -346,6 +352,7 @@ class FakeCuda:
     def from_handle(self, pointer, size, owner):
         assert pointer == owner.ctypes.data
         assert size == owner.nbytes
+        assert owner.flags.c_contiguous
         return FakeBuffer(weakref.ref(owner), size, pointer)
 
     def from_ptx(self, text):
@@ -364,6 +371,7 @@ class FakeCuda:
         assert stream is self
         assert all(type(each) in (np.int64, np.uint64) for each in words)
         self.launched.append((config, kernel.name))
+        assert len(self.begun) < 100, "nobody waits"
         self.begun.append(lambda: kernel(config, words))
 
 
@@ -385,14 +393,14 @@ class FakeBuffer:
 
 
 @pytest.mark.parametrize("real", REALS)
-def test_ptx_itself_computed_line_by_line(planar, monkeypatch, real):
+def test_ptx_itself_computed_line_by_line(varied, monkeypatch, real):
     """The text that a driver would compile, launched as it would be, gives what the processor gives."""
     monkeypatch.setitem(sys.modules, "cuda", fake := FakeCuda())
     monkeypatch.setattr(cuda, "_loaded", lambda key, make: make())
     u = 0.1 * np.random.default_rng(1).normal(size=(2, 2))
-    given = {**GIVEN, **begun(planar, 2), "u": u, "step": 2e-3, "samples": 3}
-    found = fa.simulate_many(planar, 0.008, device="gpu", real=real, **given)
-    close(found, fa.simulate_many(planar, 0.008, **given), real)
+    given = {**GIVEN, **begun(varied, 2), "u": u, "step": 2e-3, "samples": 3, "p": varied.p * [[0.9, 1.1], [1.2, 0.8]]}
+    found = fa.simulate_many(varied, 0.008, device="gpu", real=real, **given)
+    close(found, fa.simulate_many(varied, 0.008, **given), real)
     assert fake.launched == [(nvptx.THREADS, "runs")]
 
 

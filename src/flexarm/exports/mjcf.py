@@ -249,12 +249,11 @@ def _drives(
         joint: Any = links[name].joint
         own = SMALLEST if name in carried else rotors[name]
         carrier = places[equivalent.joints[next(iter(carried[name]))].name if name in carried else "world"]
-        weightless = {} if joint.turns else {"gravcomp": 1.0}  # a mass stands for its inertia
-        motor = _add(carrier, "body", name=f"{name}.motor", **weightless)
-        mass, about = (SMALLEST, own) if joint.turns else (own, SMALLEST)
-        _add(motor, "inertial", pos=(0.0, 0.0, 0.0), mass=mass, diaginertia=(about, about, about))
+        motor = _add(carrier, "body", name=f"{name}.motor")
+        about, beside = (own, 0.0) if joint.turns else (SMALLEST, own)  # a mass would fall, an armature does not
+        _add(motor, "inertial", pos=(0.0, 0.0, 0.0), mass=SMALLEST, diaginertia=(about, about, about))
         kind = "hinge" if joint.turns else "slide"
-        _add(motor, "joint", name=f"{name}.motor", type=kind, axis=joint.axis if joint.turns else (1.0, 0.0, 0.0))
+        _add(motor, "joint", name=f"{name}.motor", type=kind, axis=joint.axis, armature=beside)
     elastic = {name for name, _, _ in springs}
     if springs or carried:
         tendons = _add(root, "tendon")
