@@ -11,6 +11,7 @@ import tomllib
 
 import pytest
 from command_line import caller
+from programs import ran
 
 import flexarm as fa
 from flexarm.checks import LONGEST, meant
@@ -281,19 +282,19 @@ def test_a_run_that_failed_has_nothing_next(call, tmp_path):
 
 def completed(shell, words, folder):
     """What the command offers to a shell; the last word is what has been typed of it."""
-    environment = os.environ | {
+    environment = {
         "_FLEXARM_COMPLETE": f"complete_{shell}",
         "COMP_WORDS": " ".join(words),
         "COMP_CWORD": str(len(words) - 1),
         "_TYPER_COMPLETE_ARGS": " ".join(words),
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    program = "import sys; sys.argv = ['flexarm']; from flexarm.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, cwd=folder, capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
-    return done.stdout.splitlines()
+    program = folder / "complete.py"
+    program.write_text("import sys; sys.argv = ['flexarm']; from flexarm.cli import main; main()\n")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        return ran(program, folder=folder, strict=False).stdout.splitlines()
 
 
 @pytest.mark.parametrize(
