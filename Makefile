@@ -9,7 +9,9 @@ PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
 
+# Bytecode first: where an environment forbids it (PYTHONDONTWRITEBYTECODE) each program that a test starts compiles anew.
 test: .venv/.ready-dev
+	$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The tests of pages alone; without a Chromium they say that they were skipped.
