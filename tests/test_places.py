@@ -59,7 +59,7 @@ def said(done, status, *parts):
         ("push.toml", "push.toml is not a folder"),
         ("push.toml/x", "push.toml is not a folder"),
         ("/proc/none", "No such file or directory"),
-        ("/dev/null/x", "Not a directory"),
+        ("/dev/null/x", "/dev/null is not a folder"),
     ],
     ids=lambda value: value[:20],
 )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 
 from flexarm.closed_forms.formats.c import C
@@ -47,7 +48,7 @@ $calls
 """)
 
 
-TAKEN = {"model", *(file.partition(".")[0].lower() for files in OWN.values() for file in files)}
+TAKEN = {"model", *(Path(file).stem.lower() for names in OWN.values() for file in names)}
 """Names of the files beside those of the arm, as systems see them that know no capitals."""
 
 
