@@ -44,12 +44,17 @@ def rigid_tree(seed, free, gravity=True):
 
 def tree_state(arm, seed):
     """q, qd, u in general position, the quaternion any of length one."""
-    rng = np.random.default_rng([seed, 5120])
-    q = rng.uniform(0.4, 1.3, len(arm.coordinates)) * rng.choice([-1, 1], len(arm.coordinates))
+    return general_state(arm, [seed, 5120], (0.4, 1.3), 2.0)
+
+
+def general_state(arm, seeds, sizes, effort):
+    """q and qd of such sizes, u within an effort; the quaternion any of length one."""
+    rng = np.random.default_rng(seeds)
+    q = rng.uniform(*sizes, len(arm.coordinates)) * rng.choice([-1, 1], len(arm.coordinates))
     if arm.free:
         q[3:7] /= np.linalg.norm(q[3:7])
-    qd = rng.uniform(0.4, 1.3, len(arm.velocities)) * rng.choice([-1, 1], len(arm.velocities))
-    return q, qd, rng.uniform(-2, 2, len(arm.inputs))
+    qd = rng.uniform(*sizes, len(arm.velocities)) * rng.choice([-1, 1], len(arm.velocities))
+    return q, qd, rng.uniform(-effort, effort, len(arm.inputs))
 
 
 def rigid_parts(link, payload):

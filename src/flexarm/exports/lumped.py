@@ -16,7 +16,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import checked_instance, checked_integer, refused, tensor
+from flexarm.checks import LONGEST, checked_instance, checked_integer, refused, tensor
 from flexarm.description.arm import Arm, Link, Payload, Pose
 from flexarm.description.beams import Beam
 from flexarm.description.bodies import Body, Frame, Rigid
@@ -289,8 +289,9 @@ def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
             mine[-1] = mine[-1].replace(payload=link.payload)
         links += mine
     tip = pieces[arm.links[arm.tip_link].name][-1].name
+    more = f", {segments} segments"
     made = Arm(
-        name=f"{arm.name[:180]}, {segments} segments", description=f"Lumped equivalent of {arm.name}.", links=links,
+        name=f"{arm.name[: LONGEST - len(more)]}{more}", description=f"Lumped equivalent of {arm.name}.", links=links,
         payload=arm.payload, gravity=arm.gravity, base=arm.base, tip=tip,
     )  # fmt: skip
     names = {name: [piece.name for piece in chain] for name, chain in pieces.items()}
