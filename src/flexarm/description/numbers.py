@@ -133,8 +133,9 @@ def fixed_reason(arm: Arm, name: str) -> str:
 
 def tensor_axes(I: np.ndarray, r: int, c: int) -> str:
     """What tells an entry of a tensor from the others: "xy", or nothing for principal values that are the same."""
-    lone = np.array_equal(I, np.diag(np.diag(I))) and I[1, 1] == I[2, 2]
-    return "" if lone and r == c and (r != 0 or I[0, 0] == I[1, 1]) else "xyz"[min(r, c)] + "xyz"[max(r, c)]
+    same = r == c and I[1, 1] == I[2, 2] and (r != 0 or I[0, 0] == I[1, 1])
+    lone = same and np.count_nonzero(I) == np.count_nonzero(I.diagonal())
+    return "" if lone else "xyz"[min(r, c)] + "xyz"[max(r, c)]
 
 
 def entry_name(field: str, I: np.ndarray, r: int, c: int) -> str:

@@ -3,13 +3,16 @@
 This is all the dynamics ever asks of a link; a new kind of link is a new function that returns a `Body`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, scaled, zeros
 from flexarm.shapes import TipLoad
+
+T = TypeVar("T")
 
 Loads = dict[str, TipLoad]
 """What a link carries beyond its tip, by direction; in torsion an inertia, in stretch a mass alone."""
@@ -63,6 +66,14 @@ class Body:
     """EI times the curvature in y and z at the station x in [0, 1] of the (free) length [N m]."""
     line: Callable[[float, Vector], Vector] | None = None
     """Where the section at the station x in [0, 1] of the (free) length stands, in the terms of `tip`."""
+    known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What `once` has found."""
+
+    def once(self, key: Hashable, found: Callable[[], T]) -> T:
+        """What is the same at every state: found when first asked for, and known by a key from then on."""
+        if key not in self.known:
+            self.known[key] = found()
+        return cast(T, self.known[key])
 
     def section(self, x: float, eta: Vector) -> Vector:
         """Place and angles of a section, as `tip` gives them; of a body that says nothing, on the way to its tip."""

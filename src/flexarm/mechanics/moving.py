@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import final
 
 import casadi as ca
 
@@ -53,6 +54,16 @@ def moving(
     for v = 0, which is no restriction where M_v,eta is the slope of the first moment S: the body then looks the same to
     an observer in uniform motion. For one that `convects` it does not, and there is more (`_convected`).
     """
+    arguments = (own[1:], own_rate[1:], twist[3:], own_rate[:1])
+    M, h, s, sd, sdd, s_eta = body.once(("moving", *places), lambda: _over_symbols(body, places))(arguments)
+    if body.convects:
+        more = body.once("convected", lambda: _convected(body))
+        h = h + more((own[1:], own_rate[1:], twist[:3], twist[3:], gravity))[0]
+    return Moving(rows_of(M), entries(h), entries(s), entries(sd), entries(sdd), rows_of(s_eta))
+
+
+def _over_symbols(body: Body, places: Iterable[float]) -> "Terms":
+    """M, h, s, sd, sdd and s_eta of `moving`, over (eta, eta_dot, w, r)."""
     k = body.size
     z, zd, omega, rate = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("w", 3), ("r", 1)))
     M = body.inertia(entries(z))
@@ -62,11 +73,7 @@ def moving(
     s_eta = ca.jacobian(s, z)
     sd = ca.mtimes(s_eta, zd)
     h = ca.vertcat(*_velocity_wrench(M, slopes, entries(omega) + entries(rate), entries(zd)))
-    terms = [dense, h, s, sd, ca.jtimes(sd, z, zd), s_eta]
-    arguments = (own[1:], own_rate[1:], twist[3:], own_rate[:1])
-    M_, h_, s_, sd_, sdd_, s_eta_ = at([z, zd, omega, rate], arguments, terms)
-    more = _convected(body, own[1:], own_rate[1:], twist, gravity) if body.convects else [0.0] * (7 + k)
-    return Moving(rows_of(M_), added(entries(h_), more), entries(s_), entries(sd_), entries(sdd_), rows_of(s_eta_))
+    return Terms([z, zd, omega, rate], [dense, h, s, sd, ca.jtimes(sd, z, zd), s_eta])
 
 
 def _velocity_wrench(M: Matrix, slopes: list[Matrix], turning: Vector, etad: Vector) -> Vector:
@@ -111,8 +118,9 @@ def _half_square(A: Matrix, x: Vector) -> Scalar:
     return sum((entry * weight for entry, weight in terms), 0.0)
 
 
-def _convected(body: Body, eta: Vector, etad: Vector, twist: Vector, gravity: Vector) -> Vector:
-    """What v and gravity add to h where the points' velocities are not the rates of their positions.
+def _convected(body: Body) -> "Terms":
+    """What v and gravity add to h where the points' velocities are not the rates of their positions, over
+    (eta, eta_dot, v, w, gravity).
 
     With c = M_v,eta eta_dot - dS/dt: moment v x c; flexible d/dt (M_eta,v v) - M_eta,v (a - w x v) - d/deta of
     v . (M_v,eta eta_dot + w x S), whatever is left of it; and since gravity, an acceleration of the base, acts by
@@ -128,14 +136,25 @@ def _convected(body: Body, eta: Vector, etad: Vector, twist: Vector, gravity: Ve
     energy = ca.dot(v, ca.mtimes(M_v, zd) + ca.cross(w, S))
     flexible = ca.jtimes(momentum, z, zd) - ca.mtimes(M_v.T, ca.cross(w, v)) - ca.gradient(energy, z)
     flexible += ca.mtimes((M_v - ca.jacobian(S, z)).T, g)
-    terms = ca.vertcat(0.0, 0.0, 0.0, ca.cross(v, c), 0.0, flexible)
-    (found,) = at([z, zd, v, w, g], (eta, etad, twist[:3], twist[3:], gravity), [terms])
-    return entries(found)
+    return Terms([z, zd, v, w, g], [ca.vertcat(0.0, 0.0, 0.0, ca.cross(v, c), 0.0, flexible)])
+
+
+@final
+class Terms:
+    """Expressions over symbols, in place of which values are put as often as there are states to look at."""
+
+    def __init__(self, symbols: list[ca.SX], expressions: list[ca.SX]):
+        dense = [ca.densify(x) for x in expressions]
+        self._function = ca.Function("terms", symbols, dense, {"allow_free": True})  # a chain's parameters stay
+
+    def __call__(self, values: Iterable[Vector]) -> list[ca.SX]:
+        found = self._function.call([ca.SX(ca.vertcat(*x)) for x in values], True, False)
+        return list(found)
 
 
 def at(symbols: list[ca.SX], values: Iterable[Vector], terms: list[ca.SX]) -> list[ca.SX]:
     """The terms with values in place of the symbols."""
-    return ca.substitute([ca.densify(term) for term in terms], symbols, [ca.SX(ca.vertcat(*x)) for x in values])
+    return Terms(symbols, terms)(values)
 
 
 def rows_of(M: ca.SX) -> Matrix:

@@ -29,6 +29,7 @@ import numpy as np
 from flexarm.mechanics.parameters import Name
 from flexarm.mechanics.shaped import Shaped
 from flexarm.mechanics.spatial import Scalar, Vector
+from flexarm.shapes.basis import gauss
 
 Along = Callable[[np.ndarray], np.ndarray]
 """A function of x in [0, 1], by points."""
@@ -135,30 +136,30 @@ def _running(beam: Shaped, one: tuple[int, int], other: tuple[int, int], factor:
     columns = [mode - beam.start[beam.direction(mode)] for mode, _ in (one, other)]
     orders = (one[1], other[1])
     smooth = np.unique([*bases[0].breaks, *bases[1].breaks, *np.linspace(0.0, 1.0, 1 + max(b.count for b in bases))])
-    t, w = np.polynomial.legendre.leggauss(24)
+    t, w = gauss(24)
     shears = bases[1].rotation is not None
 
-    def integrals(a: float, b: float) -> tuple[float, float, float]:
-        """Of the product, of s times it, and of what shear adds."""
-        s = (a + b) / 2 + (b - a) / 2 * t
+    def integrals(edges: np.ndarray) -> np.ndarray:
+        """Of the product, of s times it, and of what shear adds, from each edge to the next: (3, len(edges) - 1)."""
+        half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2
+        s, ds = (middle + half * t).ravel(), half * w
         f, g = (
             (basis.turned(s, n - 1) if bent and n else basis.values(s, n))[:, c]
             for basis, bent, c, n in zip(bases, bends, columns, orders, strict=True)
         )
-        weighed, more = w * f * g * (b - a) / 2, 0.0
+        more = 0.0 * s
         if shears and kind in (SHORTENING, SWING):
             gamma = [
                 (basis.values(s, 1) - basis.turned(s))[:, c] if bent else 0.0 * s
                 for basis, bent, c in zip(bases, bends, columns, strict=True)
             ]
-            along = f * gamma[1] + gamma[0] * g if kind is SHORTENING else f * gamma[1]
-            more = float((w * along).sum() * (b - a) / 2)
-        return float(weighed.sum()), float(weighed @ s), more
+            more = f * gamma[1] + gamma[0] * g if kind is SHORTENING else f * gamma[1]
+        return (np.stack([f * g, s * f * g, more]).reshape(3, *ds.shape) * ds).sum(axis=2)
 
     def g(x: np.ndarray) -> np.ndarray:
         edges = np.unique(np.concatenate([[0.0], x, smooth[smooth < x.max()]]))
-        pieces = np.array([(0.0, 0.0, 0.0), *(integrals(a, b) for a, b in pairwise(edges))])
-        total, moment, more = np.cumsum(pieces, axis=0)[np.searchsorted(edges, x)].T
+        sums = np.concatenate([np.zeros((3, 1)), np.cumsum(integrals(edges), axis=1)], axis=1)
+        total, moment, more = sums[:, np.searchsorted(edges, x)]
         return factor * ((x * total - moment if kind is SWING else total) + more)
 
     return g

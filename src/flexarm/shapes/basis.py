@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from math import ceil
 from typing import final
@@ -102,9 +103,18 @@ def quadrature(*bases: Basis, breaks: tuple[float, ...] = ()) -> tuple[np.ndarra
     all_breaks = np.unique(np.concatenate([(0.0, 1.0), inner, *(basis.breaks for basis in bases)]))
     panels = [a + (b - a) * np.arange(n) / n for a, b in pairwise(all_breaks) for n in [_pieces(b - a, count)]]
     edges = np.append(np.concatenate(panels), 1.0)
-    t, weights = np.polynomial.legendre.leggauss(16)
+    t, weights = gauss(16)
     half, middle = np.diff(edges) / 2, (edges[1:] + edges[:-1]) / 2
     return (middle[:, None] + half[:, None] * t).ravel(), (half[:, None] * weights).ravel()
+
+
+@cache
+def gauss(points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points in (-1, 1) and weights of Gauss' rule; they cannot be written to."""
+    rule = np.polynomial.legendre.leggauss(points)
+    for each in rule:
+        each.flags.writeable = False
+    return rule
 
 
 def _pieces(length, count):

@@ -1,7 +1,7 @@
 """Static shapes of a force and a moment at the tip, and modes of the beam held at both ends, made orthogonal."""
 
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -39,12 +39,7 @@ class CraigBampton(Described):
 
     def basis(self, count: int) -> Basis:
         """The shapes of a uniform beam."""
-        beta = clamped_roots(max(counted(count) - 2, 0))
-        raw = Basis(count, partial(_parts, beta, count))
-        x, w = quadrature(raw)
-        phi, curvature = raw.values(x), raw.values(x, 2)
-        _, vectors = lowest((phi.T * w) @ phi, (curvature.T * w) @ curvature, count)
-        return scaled(Basis(count, partial(_joined, beta, count, vectors)))
+        return _uniform(counted(count))
 
 
 @final
@@ -73,6 +68,17 @@ class CraigBamptonOf:
         K, parts = parts.T @ parts, np.linalg.solve(C.T, parts)
         _, vectors = lowest(parts.T @ fine.M @ parts, K, count)
         return scaled(fine.basis(parts @ vectors))
+
+
+@lru_cache(maxsize=16)
+def _uniform(count: int) -> Basis:
+    """The shapes of any uniform beam."""
+    beta = clamped_roots(max(count - 2, 0))
+    raw = Basis(count, partial(_parts, beta, count))
+    x, w = quadrature(raw)
+    phi, curvature = raw.values(x), raw.values(x, 2)
+    _, vectors = lowest((phi.T * w) @ phi, (curvature.T * w) @ curvature, count)
+    return scaled(Basis(count, partial(_joined, beta, count, vectors)))
 
 
 def _parts(beta, count, x, n):

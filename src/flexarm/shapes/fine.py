@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.checks import tensor
-from flexarm.shapes.basis import Basis
+from flexarm.shapes.basis import Basis, gauss
 
 FEWEST = 60
 """Elements of a beam."""
@@ -73,7 +73,7 @@ def fine_model(beam: Any, direction: str, count: int) -> Fine:
     """
     nodes = _nodes(beam, max(FEWEST, 4 * count))
     h = np.diff(nodes)
-    t, weights = np.polynomial.legendre.leggauss(5)  # exact to x^9: mass of seventh degree, or stiffness of sixth
+    t, weights = gauss(5)  # exact to x^9: mass of seventh degree, or stiffness of sixth
     x = (nodes[:-1, None] + h[:, None] * (1 + t) / 2).ravel()
     dx = (h[:, None] * weights / 2).ravel()
     along, L = beam.profile(x), beam.length

@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from flexarm.checks import NOT_NEGATIVE, Described, Fault, checked_number, optional_number
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import RODS, Basis, counted
+from flexarm.shapes.basis import RODS, Basis, counted, gauss
 from flexarm.shapes.loaded import TipLoad, checked_case
 from flexarm.shapes.pieces import jacobi
 from flexarm.shapes.uniform import sine
@@ -95,7 +95,7 @@ def polar_inertia(beam: Any) -> float:
     """Of a whole beam about its axis [kg m^2]."""
     if beam.uniform:
         return float(beam.rho_Ip * beam.length)
-    t, weights = np.polynomial.legendre.leggauss(4)  # exact: fourth degree in x
+    t, weights = gauss(4)  # exact: fourth degree in x
     low, step = np.array(beam.breaks[:-1]), np.diff(beam.breaks)
     x = (low[:, None] + step[:, None] * (1 + t) / 2).ravel()
     return float((step[:, None] * weights / 2).ravel() @ beam.profile(x).rho_Ip * beam.length)
