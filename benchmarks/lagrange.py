@@ -121,6 +121,19 @@ def lagrangian(modes: Sequence[int], gravity: bool = False) -> tuple[sp.Expr, li
     return T - V, [*q, *(e for eta in etas for e in eta)]
 
 
+def plain(modes: Sequence[int]) -> tuple[sp.Matrix, sp.Matrix]:
+    """The same inertia matrix and forcing by derivatives alone, coordinates and rates being plain symbols.
+
+    q and qd are no functions of time then, so that nothing is differentiated twice: a third of the time.
+    """
+    L, q = lagrangian(modes)
+    rates, places = sp.symbols(f"qd:{len(q)}"), sp.symbols(f"q:{len(q)}")
+    L = L.subs(dict(zip([x.diff(TIME) for x in q], rates, strict=True))).subs(dict(zip(q, places, strict=True)))
+    momentum = sp.Matrix([L]).jacobian(rates)
+    forcing = sp.Matrix([L]).jacobian(places).T - momentum.jacobian(places) * sp.Matrix(rates)
+    return momentum.jacobian(rates), forcing
+
+
 def equations(modes: Sequence[int], gravity: bool = False) -> LagrangesMethod:
     """Lagrange's equations, formed: `mass_matrix`, and `forcing`, what stands on the right of M qdd."""
     method = LagrangesMethod(*lagrangian(modes, gravity))

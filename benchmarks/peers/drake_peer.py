@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
+from benchmarks.peers.peer import HINGES, Setting, Solution, lines_of, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 
 NAME = "Drake"
 PACKAGES = ("pydrake",)
-SEGMENTS = (4, 8)
 ACCURACIES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 EXPLICIT = ("runge_kutta3", "runge_kutta5")
 """With error control; the second not where hinges are stiff: there it does not come back from a step in a minute."""
+FIXED = ("runge_kutta2", "runge_kutta3", "runge_kutta5")
+"""In steps of one length."""
 IMPLICIT = ("radau3", "implicit_euler", "velocity_implicit_euler")
 """Their Jacobians are finite differences: that choice cannot be made from Python."""
 LONGEST = 2.0
@@ -40,7 +41,7 @@ def cannot(task: Task | Derivation) -> str:
 
 def settings(task: Task) -> Iterator[Setting]:
     """Methods with error control by accuracy; steps of one length; the discrete plant where there are hinges."""
-    for segments in SEGMENTS if task.continuum else (1,):
+    for segments in HINGES[:5] if task.continuum else (1,):
         each = f"{segments} hinges a link, " if task.continuum else ""
         if not task.feedback:
             for scheme in (EXPLICIT[0], *IMPLICIT) if task.continuum else EXPLICIT:
@@ -48,9 +49,8 @@ def settings(task: Task) -> Iterator[Setting]:
                     name = f"{each}{scheme}, accuracy {accuracy:.0e}"
                     yield Setting(name, f"{segments} {scheme}", (segments, scheme, accuracy, 0))
         least = round(task.until / task.intervals / PERIOD) if task.feedback else 25 if task.many else 1
-        fixed = ("runge_kutta2", "runge_kutta3", "runge_kutta5") if task.feedback else ("runge_kutta5",)
-        for scheme in (*fixed, *(("discrete",) if task.continuum else ())):
-            for count in steps(1 if task.many else task.intervals, least, 6):
+        for scheme in (*FIXED, *(("discrete",) if task.continuum else ())):
+            for count in steps(1 if task.many else task.intervals, least):
                 name = f"{each}{scheme}, {count} steps"
                 yield Setting(name, f"{segments} {scheme} steps", (segments, scheme, 0.0, count))
 
@@ -60,7 +60,7 @@ def solve(task: Task, setting: Setting) -> Solution:
     segments, scheme, accuracy, count = setting.numbers
     equivalent = task.equivalent(segments)
     advance = many if task.many else run
-    lines = lines_of(System, wire, advance)
+    lines = lines_of(wire, advance)
     return timed(
         task, lambda: System(task, equivalent, scheme, accuracy, count), lambda system: advance(task, system), lines
     )

@@ -1,12 +1,13 @@
 """This package: beams of segments, or floating frames where deflections are small; the methods that it has."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import flexarm as fa
-from benchmarks.closed_forms import apart, derivation
+from benchmarks.closed_forms import apart, matrices, planar
 from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 from benchmarks.timing import empty_cache
@@ -41,7 +42,7 @@ def cannot(task: Task | Derivation) -> str:
 def settings(task: Task | Derivation) -> Iterator[Setting]:
     """Discretisations, methods, tolerances."""
     if isinstance(task, Derivation):
-        yield Setting("fa.equations without simplification", "", ())
+        yield Setting("fa.equations, in canonical form", "", ())
         return
     for form in FORMS.get(task.name, (None,)):
         for method in ("dop853",) if task.feedback or task.many else METHODS:
@@ -50,7 +51,7 @@ def settings(task: Task | Derivation) -> Iterator[Setting]:
                 yield Setting(f"{called(task, form)}{method}, rtol {rtol:.0e}", f"{form} {method}", numbers)
         if form is None and not task.many:
             least = round(task.until / task.intervals / PERIOD) if task.feedback else 1
-            for count in steps(task.intervals, least, 6):
+            for count in steps(task.intervals, least):
                 yield Setting(f"rk4, {count} steps", f"{form} rk4", (form, "rk4", 1e-3, task.until / count))
 
 
@@ -70,8 +71,8 @@ def called(task: Task, form: Form | None) -> str:
 def solve(task: Task | Derivation, setting: Setting) -> Solution:
     """Trace and compile (found again afterwards), simulate."""
     if isinstance(task, Derivation):
-        seconds = apart(derivation, task.modes)
-        return Solution(0.0, seconds, seconds, 0.0, 2)
+        seconds = apart(matrices, task.modes)
+        return Solution(0.0, seconds, seconds, 0.0, lines_of(planar, matrices))
     form, method, rtol, step = setting.numbers
     run = many if task.many else motion
     return timed(
@@ -133,6 +134,17 @@ def many(task: Task, model: fa.Model, method: str, rtol: float, step: float | No
         progress=False,
     )  # fmt: skip
     return result.tip.values[:, -1]
+
+
+def first_run(task: Task, numbers: tuple[Any, ...]) -> float:
+    """Seconds of the first run of all in a fresh process, where nothing is kept on disk; libraries are loaded."""
+    return apart(_first, replace(task), numbers)  # without the model, which does not travel
+
+
+def _first(task: Task, numbers: tuple[Any, ...]) -> float:
+    form, *how = numbers
+    with empty_cache():
+        return clocked(lambda: (many if task.many else motion)(task, fa.Model(arm_of(task, form)), *how))
 
 
 def first_setup(task: Task, form: Form | None, method: str) -> float:

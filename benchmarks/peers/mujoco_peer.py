@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from benchmarks.peers.peer import Setting, Solution, lines_of, timed
+from benchmarks.peers.peer import HINGES, Setting, Solution, lines_of, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 from flexarm.exports.lumped import lumped
 from flexarm.exports.mjcf import written
@@ -19,9 +19,6 @@ from flexarm.exports.mjcf import written
 NAME = "MuJoCo"
 PACKAGES = ("mujoco",)
 INTEGRATORS = ("RK4", "implicitfast", "implicit", "Euler", "discrete")
-SEGMENTS = (2, 3, 4, 6, 8, 12, 16)
-FINER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Steps an interval between two comparisons."""
 OFF = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "WARMSTART", "ISLAND", "AUTORESET", "CLAMPCTRL")
 
 
@@ -33,8 +30,8 @@ def cannot(task: Task | Derivation) -> str:
 def settings(task: Task) -> Iterator[Setting]:
     """Its five integrators, steps, and hinges of what bends."""
     least = round(task.until / task.intervals / PERIOD) if task.feedback else 20 if task.many else 1
-    for segments, integrator, finer in product(SEGMENTS if task.continuum else (1,), INTEGRATORS, FINER):
-        count = least * finer * task.intervals
+    each_hinged, counts = HINGES if task.continuum else (1,), steps(task.intervals, least)
+    for segments, integrator, count in product(each_hinged, INTEGRATORS, counts):
         each = f"{segments} hinges a link, " if task.continuum else ""
         yield Setting(f"{each}{integrator}, {count} steps", f"{segments} {integrator}", (segments, integrator, count))
 
@@ -52,7 +49,7 @@ def solve(task: Task, setting: Setting) -> Solution:
         task,
         lambda: build(task, text, integrator, task.until / count, gears),
         lambda batch: run(task, batch, count),
-        lines_of(build, run, *[turning] * bool(gears)),
+        lines_of(modelled, run),
     )
 
 
@@ -99,16 +96,23 @@ def turning(text: str, arm: Any) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def build(task: Task, text: str, integrator: str, step: float, gears: dict[str, float]) -> Any:
-    """The model, as often as there are runs, where they begin."""
+def modelled(text: str, integrator: str, step: float) -> Any:
+    """The model, with how it is integrated and without what there is none of."""
     import mujoco
-    from mujoco.batch import Batch
 
     model = mujoco.MjModel.from_xml_string(text)
     model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
     model.opt.timestep = step
     for flag in OFF:
         model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
+    return model
+
+
+def build(task: Task, text: str, integrator: str, step: float, gears: dict[str, float]) -> Any:
+    """The model, as often as there are runs, where they begin."""
+    from mujoco.batch import Batch
+
+    model = modelled(text, integrator, step)
     q, qd = np.atleast_2d(task.q0), np.atleast_2d(task.qd0)
     batch = Batch(model, len(q), 0 if task.many else 1)
     free = task.arm.free
@@ -127,7 +131,7 @@ def rolled(task: Task, batch: Any, count: int) -> Array | None:
     import mujoco
 
     h, tip = task.until / count, batch.site("tip").xpos  # bound before the calls that fill it
-    control = np.array([[task.torque((i + 0.5) * h) for i in range(count)]]) if len(task.jumps) else None
+    control = task.torque((np.arange(count) + 0.5) * h)[None] if len(task.jumps) else None
     found = batch.rollout(count, control, record=("sensordata",))["sensordata"][0, :: count // task.intervals]
     batch.forward(stage=mujoco.mjtStage.mjSTAGE_POS)
     return np.vstack([found, tip])  # sensors show a step's beginning

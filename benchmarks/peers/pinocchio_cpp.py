@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Task
 
+NAME = "C++"
 SOURCE = Path(__file__).with_name("pinocchio_runs.cpp")
 FLAGS = (
     "-std=c++17", "-O2", "-march=native", "-DNDEBUG", "-fopenmp", "-shared", "-fPIC", "-w",
@@ -33,9 +34,9 @@ INT, LONG, DOUBLE, POINTER = ctypes.c_int, ctypes.c_long, ctypes.c_double, ctype
 ARGUMENTS = {
     "made": (INT, INTS, ctypes.c_char_p, *[DOUBLES] * 9, INT, INT, DOUBLES),
     "ended": (POINTER,),
-    "fixed": (POINTER, *[DOUBLES] * 2, DOUBLE, *[LONG] * 3, *[DOUBLE] * 2, INT, *[DOUBLES] * 3),
+    "fixed": (POINTER, INT, *[DOUBLES] * 2, DOUBLE, *[LONG] * 3, *[DOUBLE] * 2, INT, *[DOUBLES] * 3),
     "adaptive": (POINTER, *[DOUBLES] * 2, *[DOUBLE] * 3, INT, *[DOUBLES] * 7, INT, *[DOUBLES] * 2),
-    "many": (POINTER, INT, *[DOUBLES] * 2, DOUBLE, LONG, *[DOUBLE] * 2, *[DOUBLES] * 6),
+    "many": (POINTER, *[INT] * 2, *[DOUBLES] * 2, DOUBLE, LONG, *[DOUBLE] * 2, *[DOUBLES] * 6),
 }
 
 
@@ -97,11 +98,12 @@ class Runs:
     def __del__(self) -> None:
         self.lib.ended(self.tree)
 
-    def fixed(self, count: int) -> Array:
+    def fixed(self, order: int, count: int) -> Array:
         """Steps of one length; the sampled law where there is one."""
         task, h = self.task, self.task.until / count
         out, hold = np.empty((task.intervals + 1, 3)), round(PERIOD / h) if task.feedback else 0
-        self.lib.fixed(self.tree, self.q, self.v, h, count, count // task.intervals, hold, *GAINS, *self.steps, out)
+        every = count // task.intervals
+        self.lib.fixed(self.tree, order, self.q, self.v, h, count, every, hold, *GAINS, *self.steps, out)
         return out
 
     def adaptive(self, rtol: float) -> Array | None:
@@ -113,11 +115,11 @@ class Runs:
         )  # fmt: skip
         return out if done else None
 
-    def many(self, count: int, rtol: float) -> Array | None:
+    def many(self, order: int, count: int, rtol: float) -> Array | None:
         """A thousand runs on all cores, of so many steps, or by tolerance where count is 0."""
         task, out = self.task, np.empty((len(self.task.q0), 3))
         done = self.lib.many(
-            self.tree, len(task.q0), plain(task.q0), plain(task.qd0), task.until, count, rtol, 1e-2 * rtol,
+            self.tree, len(task.q0), order, plain(task.q0), plain(task.qd0), task.until, count, rtol, 1e-2 * rtol,
             *coefficients(), out,
         )  # fmt: skip
         return out if done else None
@@ -145,13 +147,16 @@ def coefficients() -> tuple[Array, ...]:
 
 
 def run(task: Task, runs: Runs, method: str, number: float) -> Array | None:
-    """One of the three."""
+    """DOP853, or steps of one length of the order that "RK4" and the like end with."""
+    by_tolerance = method == "DOP853"
+    order = 4 if by_tolerance else int(method[-1])
     if task.many:
-        return runs.many(*((0, number) if method == "DOP853" else (int(number), 0.0)))
-    return runs.adaptive(number) if method == "DOP853" else runs.fixed(int(number))
+        return runs.many(order, *((0, number) if by_tolerance else (int(number), 0.0)))
+    return runs.adaptive(number) if by_tolerance else runs.fixed(order, int(number))
 
 
-def lines() -> int:
-    """Of C++, without empty ones and comments."""
-    rows = [row.strip() for row in SOURCE.read_text(encoding="utf-8").splitlines()]
+def lines(method: str) -> int:
+    """Of C++ that a method takes, without empty ones and comments; what Python is told does not count."""
+    steps, adaptive, _ = SOURCE.read_text(encoding="utf-8").split("\n// -- ")
+    rows = [row.strip() for row in (steps + adaptive * (method == "DOP853")).splitlines()]
     return len([row for row in rows if row and not row.startswith("//")])

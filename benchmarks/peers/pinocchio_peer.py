@@ -1,27 +1,29 @@
-"""Pinocchio: the articulated body algorithm, called from Python by SciPy's DOP853 or by RK4; and all of that in C++.
+"""Pinocchio: the articulated body algorithm, called from Python by SciPy's DOP853 or Radau, or by RK4; and from C++.
 
-`pinocchio_runs.cpp` is compiled against the wheel's headers, once for all arms: the same RK4, the same DOP853.
+`pinocchio_runs.cpp` is compiled against the wheel's headers, once for all arms: the same RK4, the same DOP853, steps of
+lower order. Radau is given its Jacobian by Pinocchio's derivatives of the algorithm.
 Springs, dampers and motors are a matrix over the coordinates. A rotor that turns relative to its joint is its armature;
 one whose energy has the carrier's rate too is a body of its own on the carrier, with inertia about its axis alone, or,
 behind a rigid gear, a constant part of the inertia matrix: then that is factored in the place of the recursion.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from benchmarks.peers import pinocchio_cpp
-from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
+from benchmarks.peers.peer import HINGES, Setting, Solution, lines_of, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 
 NAME = "Pinocchio"
 PACKAGES = ("pinocchio", "scipy")
-SEGMENTS, PATIENT = (4, 8, 16), 8
-"""Hinges a link; more than so many in C++ alone."""
+PATIENT = 8
+"""Hinges a link; explicit methods have more than so many in C++ alone."""
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+LOOSE = (1e-2, 1e-3, 1e-4, 1e-5)
+"""Of Radau."""
 LANGUAGES = ("C++ ", "")
 
 
@@ -33,9 +35,13 @@ def cannot(task: Task | Derivation) -> str:
 
 
 def settings(task: Task) -> Iterator[Setting]:
-    """DOP853 by tolerance; RK4 by steps; each in C++ and from Python."""
-    for segments in SEGMENTS if task.continuum else (1,):
+    """DOP853 by tolerance, RK4 by steps, each in C++ and from Python; lower orders in C++; Radau where hinges are
+    stiff."""
+    for segments in HINGES if task.continuum else (1,):
         each = f"{segments} hinges a link, " if task.continuum else ""
+        if task.continuum and derivable(task, segments):
+            for rtol in LOOSE:
+                yield Setting(f"{each}Radau, rtol {rtol:.0e}", f"{segments} Radau", (segments, "", "Radau", rtol))
         for language in LANGUAGES[bool(pinocchio_cpp.missing()) :]:
             if segments > PATIENT and not language:
                 continue
@@ -45,9 +51,18 @@ def settings(task: Task) -> Iterator[Setting]:
                     name = f"{each}{language}DOP853, rtol {rtol:.0e}"
                     yield Setting(name, f"{series} DOP853", (segments, language, "DOP853", rtol))
             least = round(task.until / task.intervals / PERIOD) if task.feedback else 50 if task.many else 1
-            for count in steps(1 if task.many else task.intervals, least, 6 if language else 5):
-                name = f"{each}{language}RK4, {count} steps"
-                yield Setting(name, f"{series} RK4", (segments, language, "RK4", count))
+            for order in ("RK4", "RK3", "RK2") if language and not task.arm.free else ("RK4",):
+                for count in steps(1 if task.many else task.intervals, least):
+                    name = f"{each}{language}{order}, {count} steps"
+                    yield Setting(name, f"{series} {order}", (segments, language, order, count))
+
+
+def derivable(task: Task, segments: int) -> bool:
+    """Whether accelerations are the articulated body algorithm's alone, on a fixed base: it has its derivatives."""
+    equivalent = task.equivalent(segments)
+    return not task.arm.free and not any(
+        joint.transmission is None and equivalent.carried(i) for i, joint in enumerate(equivalent.joints)
+    )
 
 
 def solve(task: Task, setting: Setting) -> Solution:
@@ -56,22 +71,21 @@ def solve(task: Task, setting: Setting) -> Solution:
     equivalent = task.equivalent(segments)
     if language:
         return compiled(task, equivalent, method, number)
-    run = many if task.many else {"DOP853": adaptive, "RK4": fixed}[method]
-    return timed(
-        task, lambda: System(task, equivalent), lambda system: run(task, system, number), lines_of(System, run)
-    )
+    run = many if task.many else {"DOP853": adaptive, "Radau": implicit, "RK4": fixed}[method]
+    beside = {many: [rk4], fixed: [rk4], implicit: [adaptive]}.get(run, [])
+    lines = lines_of(System.load, System.rate, System.place, run, *beside)
+    return timed(task, lambda: System(task, equivalent), lambda system: run(task, system, number), lines)
 
 
 def compiled(task: Task, equivalent: Any, method: str, number: float) -> Solution:
-    """In C++; what compiling took, once for all arms, counts as set-up."""
-    seconds = pinocchio_cpp.library()[1]
-    found = timed(
+    """In C++, which was compiled before, once for all arms."""
+    pinocchio_cpp.library()
+    return timed(
         task,
         lambda: pinocchio_cpp.Runs(task, System(task, equivalent)),
         lambda runs: pinocchio_cpp.run(task, runs, method, number),
-        lines_of(System, pinocchio_cpp.Runs) + pinocchio_cpp.lines(),
+        pinocchio_cpp.lines(method),
     )
-    return replace(found, setup=found.setup + seconds)
 
 
 class System:
@@ -213,7 +227,7 @@ def fixed(task: Task, system: System, count: int) -> Array:
     return np.array(tip)
 
 
-def adaptive(task: Task, system: System, rtol: float) -> Array:
+def adaptive(task: Task, system: System, rtol: float, method: str = "DOP853", **more: Any) -> Array:
     """SciPy's steps by tolerance, anew where the torques jump; a free base's quaternion is one of the states."""
     from scipy.integrate import solve_ivp
 
@@ -235,19 +249,30 @@ def adaptive(task: Task, system: System, rtol: float) -> Array:
         if len(task.jumps):
             system.load(task.torque((a + b) / 2))
         inside = task.times[(task.times >= a) & ((task.times < b) | (b == task.until))]
-        found = solve_ivp(rates, (a, b), x, "DOP853", inside, rtol=rtol, atol=1e-2 * rtol)
+        at = inside if inside[-1] == b else [*inside, b]
+        found = solve_ivp(rates, (a, b), x, method, at, rtol=rtol, atol=1e-2 * rtol, **more)
         if not found.success:
             return np.array([[np.nan] * 3])
-        x = found.y[:, -1] if inside[-1] == b else _end(rates, inside[-1], b, found.y[:, -1], rtol)
-        tip += [system.place(pin.normalize(system.model, row[:nq])) for row in found.y.T]
+        x = found.y[:, -1]
+        tip += [system.place(pin.normalize(system.model, row[:nq])) for row in found.y.T[: len(inside)]]
     return np.array(tip)
 
 
-def _end(rates: Any, a: float, b: float, x: Array, rtol: float) -> Array:
-    """The state at the end of a stretch whose last sample lies before it."""
-    from scipy.integrate import solve_ivp
+def implicit(task: Task, system: System, rtol: float) -> Array:
+    """SciPy's Radau, with the Jacobian by Pinocchio's derivatives of the articulated body algorithm."""
+    pin, model, data, n = system.pin, system.model, system.data, len(system.q)
+    J = np.zeros((2 * n, 2 * n))
+    J[:n, n:] = np.eye(n)
 
-    return solve_ivp(rates, (a, b), x, "DOP853", rtol=rtol, atol=1e-2 * rtol).y[:, -1]
+    def jacobian(_: float, x: Array) -> Array:
+        q, v = x[:n], x[n:]
+        pin.computeABADerivatives(model, data, q, v, system.u - system.K @ q - system.D @ v)
+        upper = np.triu(data.Minv)
+        inverse = upper + np.triu(upper, 1).T
+        J[n:, :n], J[n:, n:] = data.ddq_dq - inverse @ system.K, data.ddq_dv - inverse @ system.D
+        return J.copy()
+
+    return adaptive(task, system, rtol, "Radau", jac=jacobian)
 
 
 def many(task: Task, system: System, count: int) -> Array:

@@ -1,5 +1,5 @@
 // Pinocchio from C++: runs of a tree with springs, without a call of Python in them. Compiled by pinocchio_peer.py.
-// RK4 on the configuration's manifold, and SciPy's DOP853 (Hairer, Norsett, Wanner: Solving Ordinary Differential
+// Runge and Kutta's steps of order 4, on the configuration's manifold, 3 and 2, and SciPy's DOP853 (Hairer, Norsett, Wanner: Solving Ordinary Differential
 // Equations I, II.5) with its coefficients, its error control and its interpolation.
 #include <pinocchio/multibody.hpp>
 #include <pinocchio/algorithm/aba.hpp>
@@ -69,6 +69,25 @@ struct Runner {  // what one thread needs
     if (s.free) { pin::integrate(s.model, q, k[0], p); q = p; }
     else q += k[0];
     v += (h / 6) * (g[0] + 2 * g[1] + 2 * g[2] + g[3]);
+  }
+
+  void rk3(Vector& q, Vector& v, double h, Vector (&k)[4], Vector (&g)[4], Vector& p) {  // Kutta's; no free base
+    k[0] = v;
+    g[0] = rate(q, v);
+    k[1] = v + (h / 2) * g[0]; p = q + (h / 2) * k[0];
+    g[1] = rate(p, k[1]);
+    k[2] = v - h * g[0] + 2 * h * g[1]; p = q - h * k[0] + 2 * h * k[1];
+    g[2] = rate(p, k[2]);
+    q += (h / 6) * (k[0] + 4 * k[1] + k[2]);
+    v += (h / 6) * (g[0] + 4 * g[1] + g[2]);
+  }
+
+  void rk2(Vector& q, Vector& v, double h, Vector (&k)[4], Vector (&g)[4], Vector& p) {  // midpoint; no free base
+    g[0] = rate(q, v);
+    k[1] = v + (h / 2) * g[0]; p = q + (h / 2) * v;
+    g[1] = rate(p, k[1]);
+    q += h * k[1];
+    v += h * g[1];
   }
 };
 
@@ -215,8 +234,9 @@ void* made(int joints, const int* parents, const char* kinds, const double* axes
 
 void ended(void* system) { delete static_cast<System*>(system); }
 
-// RK4; torques from `jumps` on, or of the law u = -kp q - kd v each `hold` steps where hold > 0. out: (count / every + 1, 3).
-void fixed(void* system, const double* q0, const double* v0, double h, long count, long every, long hold, double kp,
+// Steps of one length; torques from `jumps` on, or of the law u = -kp q - kd v each `hold` steps where hold > 0.
+// out: (count / every + 1, 3).
+void fixed(void* system, int order, const double* q0, const double* v0, double h, long count, long every, long hold, double kp,
            double kd, int jumps, const double* times, const double* torques, double* out) {
   const System& s = *static_cast<System*>(system);
   Runner run(s);
@@ -228,7 +248,9 @@ void fixed(void* system, const double* q0, const double* v0, double h, long coun
   for (long i = 0; i < count; i++) {
     if (hold && i % hold == 0) run.u = -kp * q - kd * v;
     while (piece + 1 < jumps && times[piece + 1] <= (i + 0.5) * h) run.u = s.B * loads.row(++piece).transpose();
-    run.rk4(q, v, h, k, g, p);
+    if (order == 4) run.rk4(q, v, h, k, g, p);
+    else if (order == 3) run.rk3(q, v, h, k, g, p);
+    else run.rk2(q, v, h, k, g, p);
     if ((i + 1) % every == 0) run.place(q, out += 3);
   }
 }
@@ -254,7 +276,7 @@ int adaptive(void* system, const double* q0, const double* v0, double until, dou
 }
 
 // Runs of `q0`, `v0` (runs, n) to the end, on all cores; out: (runs, 3).
-int many(void* system, int runs, const double* q0, const double* v0, double until, long count, double rtol, double atol,
+int many(void* system, int runs, int order, const double* q0, const double* v0, double until, long count, double rtol, double atol,
          const double* A, const double* B, const double* E3, const double* E5, const double* D, double* out) {
   const System& s = *static_cast<System*>(system);
   int failed = 0;
@@ -266,7 +288,7 @@ int many(void* system, int runs, const double* q0, const double* v0, double unti
       continue;
     }
     double both[6];
-    fixed(system, q, v, until / count, count, count, 0, 0.0, 0.0, 0, nullptr, nullptr, both);
+    fixed(system, order, q, v, until / count, count, count, 0, 0.0, 0.0, 0, nullptr, nullptr, both);
     std::copy(both + 3, both + 6, out + 3 * i);
   }
   return !failed;

@@ -1,15 +1,19 @@
-"""SymPy: `LagrangesMethod` of its mechanics module, on an energy written by hand with the same symbols."""
+"""SymPy: `LagrangesMethod` of its mechanics module, and derivatives alone, on an energy written by hand."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from benchmarks.closed_forms import apart, rival
-from benchmarks.peers.peer import Setting, Solution
+from benchmarks import lagrange
+from benchmarks.closed_forms import apart, rival, rival_plain
+from benchmarks.peers.peer import Setting, Solution, lines_of
 from benchmarks.peers.tasks import Derivation, Task
 
 NAME = "SymPy"
 PACKAGES = ("sympy",)
-SCRIPT = Path(__file__).parents[1] / "lagrange.py"
+WAYS = {
+    "derivatives to plain symbols": (rival_plain, lagrange.plain),
+    "LagrangesMethod": (rival, lagrange.equations),
+}
+ENERGY = (lagrange.Sums, lagrange.rigid, lagrange.beam, lagrange.turned, lagrange.lagrangian)
 
 
 def cannot(task: Task | Derivation) -> str:
@@ -18,12 +22,13 @@ def cannot(task: Task | Derivation) -> str:
 
 
 def settings(task: Derivation) -> Iterator[Setting]:
-    """The quickest of the ways that were tried."""
-    yield Setting("LagrangesMethod, energies by the links' means", "", ())
+    """The two ways, with energies by the links' means."""
+    for name in WAYS:
+        yield Setting(f"{name}, energies by the links' means", name, (name,))
 
 
 def solve(task: Derivation, setting: Setting) -> Solution:
     """Derive."""
-    seconds = apart(rival, task.modes)
-    lines = [line for line in SCRIPT.read_text().splitlines() if line.strip() and not line.strip().startswith("#")]
-    return Solution(0.0, seconds, seconds, 0.0, len(lines))
+    way, code = WAYS[setting.numbers[0]]
+    seconds = apart(way, task.modes)
+    return Solution(0.0, seconds, seconds, 0.0, lines_of(*ENERGY, code))

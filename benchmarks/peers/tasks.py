@@ -96,10 +96,10 @@ class Task:
             return np.inf
         return float(np.linalg.norm(np.asarray(tip)[..., : self.tip.shape[-1]] - self.tip, axis=-1).max())
 
-    def torque(self, t: float) -> Array:
-        """The inputs at a time [N m]."""
+    def torque(self, t: float | Array) -> Array:
+        """The inputs at a time, or at each of some [N m]."""
         if not len(self.jumps):
-            return np.zeros(len(self.arm.inputs))
+            return np.zeros((*np.shape(t), len(self.arm.inputs)))
         return self.torques[np.searchsorted(self.jumps, t, side="right") - 1]
 
     def equivalent(self, segments: int) -> Lumped:
