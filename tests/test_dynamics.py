@@ -24,6 +24,7 @@ import flexarm as fa
 from flexarm import shapes
 from flexarm.mechanics import quantities
 from flexarm.mechanics.chain import chain
+from flexarm.mechanics.moving import moving
 from flexarm.mechanics.spatial import entries, is_zero
 from flexarm.native.program import operations
 from flexarm.shapes import DEFAULTS
@@ -578,3 +579,23 @@ def test_entries_of_a_column_of_numbers():
     sparse[1] = ca.SX.sym("x")
     assert [is_zero(x) for x in entries(sparse)] == [True, False, True]
     assert is_zero(entries(column)[0] * entries(column)[1])
+
+
+def test_what_is_found_of_a_body_is_its_own_and_its_places():
+    """It is kept with the body, by the places: neither another body nor other places may get it."""
+    beam = fa.Beam(length=1.2, mass=2.0, EI=100.0, modes={"y": 2})
+    arm = fa.Arm(name="one", links=[fa.Link(name="only", joint=fa.Revolute(axis=(0.0, 0.0, 1.0)), body=beam)])
+    body = chain(arm).bodies[0]
+    heavier = replace(body, inertia=lambda eta: [[2.0 * x for x in row] for row in body.inertia(eta)])
+
+    def found(of, places):
+        eta = [0.3, 0.03, -0.02], [0.1, 0.2, 0.3]
+        here = moving(of, places, *eta, [0.0, 0.0, 0.0, 0.0, 0.0, 0.5], [0.0, 0.0, 0.0])
+        return np.array(here.M, dtype=float), np.array(here.h, dtype=float), np.array(here.s, dtype=float)
+
+    M, h, s = found(body, (1.0,))
+    assert [np.array_equal(a, b) for a, b in zip(found(body, (1.0,)), (M, h, s), strict=True)] == [True] * 3
+    twice = found(heavier, (1.0,))
+    assert twice[0] == pytest.approx(2.0 * M) and twice[1] == pytest.approx(2.0 * h) and np.array_equal(twice[2], s)
+    assert found(body, (0.5, 1.0))[2][6:] == pytest.approx(s)
+    assert found(body, (0.5,))[2][0] == pytest.approx(0.6) != s[0]
