@@ -112,7 +112,8 @@ def ended(work: Callable[[], Any]) -> int:
             complain(str(error))
             return REFUSED
         except USAGE as error:
-            said = error.format_message()  # in which whatever was typed stands in full
+            said = error.format_message()  # in which whatever was typed stands in full, and a word of pydantic's
+            said = said.replace(": Value error, ", ": ", 1)
             complain(said if len(said) <= 1000 else f"{said[:500]} ... {said[-200:]}")
             return REFUSED
         except MemoryError:
