@@ -13,7 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 import flexarm  # noqa: E402
 
 project = "flexarm"
-author = "the flexarm developers"
+author = "the flexarm authors"
 copyright = author
 version = release = flexarm.__version__
 

@@ -560,6 +560,7 @@ def test_bad_input_in_a_process_of_its_own(spoilt, files):
     [
         (["dance"], ["No such command 'dance'"]),
         (["--speed"], ["No such option: --speed"]),
+        (["benchmark-set", "sow"], ["flexarm: Invalid value for '[ACTION]': 'sow' is not one of 'list', 'show', "]),
         (["show"], ["Missing argument 'ARM'"]),
         (["show", "canada"], ["unknown arm 'canada'; bundled are "]),
         (["show", "canada.toml"], ["canada.toml: cannot be read: No such file"]),

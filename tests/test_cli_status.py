@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -338,3 +339,13 @@ def test_memory_that_is_not_there(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert (ended.value.code, capsys.readouterr().err) == (2, "flexarm: there is not enough memory\n")
+
+
+def test_a_warning_is_one_line_however_often_it_comes(capsys):
+    def work():
+        warnings.simplefilter("always")
+        for line in ("slow", "slow", "far"):
+            warnings.warn(line, UserWarning, stacklevel=1)
+
+    assert cli.ended(work) == 0
+    assert capsys.readouterr().err.splitlines() == ["flexarm: warning: slow", "flexarm: warning: far"]

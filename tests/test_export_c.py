@@ -4,12 +4,14 @@ import re
 import shutil
 import subprocess
 from functools import cache
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
 import pytest
 from command_line import caller
 from compiled import CC, Library, built
+from part_files import beam_part
 from random_arms import random_arm, random_state
 from rubbing import random_drives
 
@@ -315,6 +317,35 @@ def test_the_command_writes_it(tmp_path, monkeypatch, capsys):
         main()
     assert ended.value.code == 2
     assert "flexarm: export rigid-two-link: into what? give --c" in capsys.readouterr().err
+
+
+def test_no_file_that_is_read_is_written_over(tmp_path, monkeypatch, capsys):
+    """What lies beside a robot's file, the arm of a scenario and what lies beside that."""
+    monkeypatch.chdir(tmp_path)
+    call = caller(monkeypatch, capsys)
+    shutil.copy(Path(__file__).parent / "data" / "urdf" / "ur5.urdf", "robot.urdf")
+    Path("robot.flex.toml").write_text("[links]\n")
+    Path("run.toml").write_text('name = "run"\narm = "robot.urdf"\nuntil = 1.0\n')
+    np.savez("part.npz", **beam_part(1.0, 0.8, 20.0, 30.0, 9.0, 1e4, 0.002, 2))
+    body = '{ type = "finite-element", file = "part.npz", modes = 1 }'
+    Path("part.toml").write_text(
+        f'name = "x"\n[[links]]\nname = "part"\njoint = {{ type = "revolute", axis = [0, 0, 1] }}\nbody = {body}\n'
+    )
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    period = ["--period", "0.01"]
+    for words, option, path in (
+        (["export", "robot.urdf"], "--fmu", "robot.flex.toml"),
+        (["export", "run.toml", *period], "--law-fmu", "robot.urdf"),
+        (["export", "run.toml", *period], "--ssp", "robot.flex.toml"),
+        (["export", "part.toml"], "--fmu", "part.npz"),
+        (["derive", "robot.urdf"], "--python", "robot.urdf"),
+        (["derive", "robot.urdf"], "--latex", "robot.flex.toml"),
+    ):
+        ended = call(*words, option, path)
+        assert ended.status == 2 and ended.err.endswith(
+            f"flexarm: {option} {path}: this is the file that is read; give another\n"
+        )
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_options_that_nothing_hears_and_files_written_twice_are_refused(tmp_path, monkeypatch, capsys):

@@ -222,7 +222,7 @@ def test_a_law_of_a_free_base_and_of_nothing():
         (
             lambda m: controllers(m)["delayed, limited"],
             [fa.StrainGauge(link="upper")],
-            "sensors: the law depends on more than they tell: on upper.motor [rad], fore.motor [rad]",
+            "sensors: the law depends on more than they tell: on upper.motor [rad]; fore.motor [rad]",
         ),
         (
             lambda m: controllers(m)["of encoders"],
@@ -254,3 +254,19 @@ def test_a_folder_has_the_cmake_file_of_one_project(tmp_path):
     fa.export_law(law, model, tmp_path / "law")
     with pytest.raises(DescriptionError, match=r"^export_c: .* is that of 'rigid_two_link_law'"):
         fa.export_c(model, tmp_path / "law")
+
+
+@pytest.mark.parametrize(
+    ("text", "whose"),
+    [
+        ("project (App VERSION 1.0)\n", "'App'"),
+        ("\n  PROJECT( App )\n", "'App'"),
+        ("add_library(app app.c)\n# project(rigid_two_link C)\n", "something else"),
+    ],
+)
+def test_a_cmake_file_of_ones_own_stays(text, whose, tmp_path):
+    file = tmp_path / "CMakeLists.txt"
+    file.write_text(text)
+    with pytest.raises(DescriptionError, match=f"^export_c: .*CMakeLists.txt is that of {whose}; give another folder$"):
+        fa.export_c(fa.Model(fa.load("rigid-two-link")), tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == [file.name] and file.read_text() == text

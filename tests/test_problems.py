@@ -332,6 +332,21 @@ def test_the_command_tells_the_score(tmp_path, monkeypatch, capsys):
 # -- as a folder -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["README.md", "LICENSE.md", "score.py"])
+def test_a_folder_with_files_of_its_own_is_refused(name, tmp_path):
+    (tmp_path / name).write_text("# My project\n")
+    with pytest.raises(fa.DescriptionError, match=f"^export: .*{name} is that of something else; give another folder$"):
+        export(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == [name] and (tmp_path / name).read_text() == "# My project\n"
+
+
+def test_a_folder_of_the_set_is_written_anew(tmp_path):
+    export(tmp_path)
+    (tmp_path / "score.py").write_text("older\n")
+    export(tmp_path)
+    assert (tmp_path / "score.py").read_text() != "older\n"
+
+
 def test_the_folder_scores_without_flexarm(tmp_path):
     """Python alone, which knows of no package; what it prints are the package's numbers."""
     written = export(tmp_path / "set")

@@ -264,11 +264,11 @@ OPTIONS = {
     ),
     "no stiffness": (
         {"flexible": {"links": {"upper": {"modes": {"y": 1}}}}},
-        "link 'upper': EI.y is missing; modes.y is 1",
+        "from_urdf: flexible: links.upper.EI.y: is missing; modes.y is 1",
     ),
     "a beam's key": (
         {"flexible": {"links": {"upper": {**BEAM, "EJ": 1}}}},
-        "link 'upper': unknown key 'EJ'; allowed are",
+        "from_urdf: flexible: links.upper: unknown key 'EJ'; allowed are",
     ),
     "no such joint": (
         {"flexible": {"joints": {"elbo": {}}}},
@@ -284,7 +284,7 @@ OPTIONS = {
     ),
     "no rotor": (
         {"flexible": {"joints": {"elbow": {"stiffness": 10.0}}}},
-        "link 'fore': joint.rotor_inertia is 0.0 kg m^2; a joint with stiffness has a motor, so it must be positive",
+        "from_urdf: flexible: joints.elbow.rotor_inertia: is 0.0 kg m^2; a joint with stiffness has a motor, so it must",
     ),
     "a file that is not there": ({"flexible": "nowhere.toml"}, "nowhere.toml: cannot be read"),
 }

@@ -92,12 +92,19 @@ def main() -> NoReturn:
 def ended(work: Callable[[], Any]) -> int:
     """Do the work; say in a line what stopped it, and return the exit status.
 
-    Warnings are lines too. A run that Ctrl-C ends stops the command, unless that asks for the part: nobody compares it
-    with whole ones.
+    Warnings are lines too, each of them once. A run that Ctrl-C ends stops the command, unless that asks for the part:
+    nobody compares it with whole ones.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error", InterruptedRun)
-        warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
+        warned: set[str] = set()
+
+        def warn(message: Warning | str, *_: Any, **__: Any) -> None:
+            if str(message) not in warned:
+                warned.add(str(message))
+                complain(f"warning: {message}")
+
+        warnings.showwarning = warn
         try:
             status = work()
         except (typer.Abort, KeyboardInterrupt):
@@ -112,7 +119,8 @@ def ended(work: Callable[[], Any]) -> int:
             complain(str(error))
             return REFUSED
         except USAGE as error:
-            said = error.format_message()  # in which whatever was typed stands in full
+            said = error.format_message()  # in which whatever was typed stands in full, and a word of pydantic's
+            said = said.replace(": Value error, ", ": ", 1)
             complain(said if len(said) <= 1000 else f"{said[:500]} ... {said[-200:]}")
             return REFUSED
         except MemoryError:

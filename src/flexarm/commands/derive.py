@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flexarm.commands.terminal import ArmName, check_file, check_folder, say
+from flexarm.commands.terminal import ArmName, check_file, check_folder, check_unread, say
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
 
@@ -40,6 +40,7 @@ def derive(
     began = time.perf_counter()
     described, settings = load(arm), dict(map(_setting, numbers or []))
     asked = {"--latex": latex, "--markdown": markdown, "--python": python, "--javascript": javascript}
+    check_unread([arm], asked)
     for option, path in asked.items():
         if path is not None:
             check_file(path, option)

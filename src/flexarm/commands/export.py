@@ -9,7 +9,7 @@ import typer
 
 from flexarm.checks import checked_integer, choices, refused, shown
 from flexarm.commands.completion import bundled_or_file
-from flexarm.commands.terminal import check_file, check_folder, say
+from flexarm.commands.terminal import check_file, check_folder, check_unread, say
 from flexarm.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def export(
     """
     import time
 
+    from flexarm.description.finite import FiniteElement
     from flexarm.description.load import load
     from flexarm.exports.exudyn import export_exudyn
     from flexarm.exports.fmu.arm import usual_sensors
@@ -126,13 +127,18 @@ def export(
     for option, heard in USED_BY.items():
         if how[option] is not None and not {*heard} & {*asked}:
             raise DescriptionError(f"{option} is given without {choices(*heard)}; nothing else hears of it")
-    _check_apart(arm, asked)
+    _check_apart(asked)
+    check_unread([arm], asked)
     for option, path in asked.items():
         kinds[option][1](path, option)
     if modelica is not None:
         checked_file(modelica)
     scenario = load_scenario(arm) if {*LAWS} & {*asked} else None
-    model = Model(scenario.loaded_arm() if scenario else load(arm), vary or [])
+    described = scenario.loaded_arm() if scenario else load(arm)
+    if scenario and isinstance(scenario.arm, str):
+        check_unread([scenario.arm], asked)
+    check_unread([link.body.file for link in described.links if isinstance(link.body, FiniteElement)], asked)
+    model = Model(described, vary or [])
     loop: Any
     loop, begins = _loop(scenario, model, period) if scenario else (None, {})
     measured = [each.name for each in system(loop, model).inputs] if {"--fmu", "--law-fmu"} <= {*asked} else []
@@ -141,17 +147,14 @@ def export(
     say(f"written: {', '.join(map(str, files))}; {time.perf_counter() - began:.2f} s")
 
 
-def _check_apart(arm: str, asked: dict[str, Path]) -> None:
-    """That nothing is written over the arm's own file, or over what another option writes.
+def _check_apart(asked: dict[str, Path]) -> None:
+    """That nothing is written over what another option writes.
 
     A folder may have several things in it, but for two CMakeLists.txt.
     """
     taken: dict[str, str] = {}
     for option, path in asked.items():
-        place = realpath(path)
-        if place == realpath(arm):
-            raise DescriptionError(f"{option} {path}: this is the file that is read; give another")
-        other = taken.setdefault(place, option)
+        other = taken.setdefault(realpath(path), option)
         if {option, other} == {"--c", "--law"}:
             raise DescriptionError(f"{option} {path}: the same folder as that of {other}; both write a CMakeLists.txt")
         if option != other and not {option, other} <= FOLDERS:

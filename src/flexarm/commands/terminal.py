@@ -4,7 +4,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -44,6 +44,18 @@ def check_file(path: Path, option: str, named: Path | None = None) -> None:
         check_writable(path)
     except DescriptionError as error:
         raise DescriptionError(error.message, f"{option} {named or path}", sentence=True) from None
+
+
+def check_unread(files: Iterable[str | None], asked: Mapping[str, Path | None]) -> None:
+    """That no option writes over a file that is read, or over what lies beside a robot's."""
+    from flexarm.description.robots.reading import SUFFIXES, beside
+
+    read = [file for file in files if file is not None]
+    near = [beside(file) for file in read if file.lower().endswith(SUFFIXES)]
+    places = {os.path.realpath(file) for file in (*read, *near) if file is not None}
+    for option, path in asked.items():
+        if path is not None and os.path.realpath(path) in places:
+            raise DescriptionError(f"{option} {path}: this is the file that is read; give another")
 
 
 @contextmanager

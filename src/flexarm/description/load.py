@@ -17,6 +17,13 @@ from flexarm.errors import DescriptionError
 __all__ = ["MOST_BYTES", "SUFFIXES", "bundled", "load", "path_text", "printable", "read_toml"]
 
 
+NAMED_BY = {
+    "scenario": "a scenario names one by its key 'arm'",
+    "study": "a study names a scenario by its key 'scenario'",
+}
+"""What is said of a file that is given in the place of another."""
+
+
 def bundled() -> tuple[str, ...]:
     """Names of the arms that come with the package, sorted."""
     return catalogued("arm")
@@ -45,6 +52,8 @@ def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, 
     With it what messages call it, and its folder, None of what is bundled. Raises `DescriptionError`.
     """
     given = path_text(caller, _one(kind), name_or_path)
+    if kind != "arm" and given.lower().endswith(SUFFIXES) and os.path.isfile(given):
+        raise DescriptionError(f"{printable(given)}: this is an arm; {NAMED_BY[kind]}")
     if not isinstance(name_or_path, str) or Path(given).name != given or given.endswith(".toml"):
         return Path(given), given, Path(given).parent
     if given not in catalogued(kind):
@@ -62,8 +71,6 @@ def _meant(kind: str, given: str) -> str:
     for ending in _endings(kind):
         if os.path.isfile(given + ending):
             return f"; did you mean {shown(given + ending)}?"
-    if given.lower().endswith(_endings("arm")) and os.path.isfile(given):
-        return "; it is the file of an arm"
     if others := [other for other in PLACES if given in catalogued(other)]:
         return f"; it is the name of {_one(others[0])}"
     return meant(given, catalogued(kind))

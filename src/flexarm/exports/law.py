@@ -193,7 +193,7 @@ def _by_sensors(
             np.concatenate([np.array(v).ravel() for v in function(at, x0 + d, memory)]) for d in (dx, P @ C @ dx)
         )
         if not np.abs(there - told).max() <= LINEAR * np.abs(there).max():
-            message = f"the law depends on more than they tell: on {', '.join(needs)}"
+            message = f"the law depends on more than they tell: on {'; '.join(needs)}"
             raise DescriptionError(f"export_law: sensors: {message}")
     given = ca.SX.sym("y", len(y0))
     x = x0 + ca.mtimes(ca.sparsify(ca.DM(np.where(np.abs(P) > 1e-14 * np.abs(P).max(), P, 0.0))), given - y0)

@@ -89,7 +89,7 @@ add_test(NAME $name COMMAND ${name}_test)
 """)
 
 
-PROJECT = re.compile(r"^project\((\S+)", re.M)
+PROJECT = re.compile(r"^\s*project\s*\(\s*([^\s)]+)", re.M | re.I)
 
 
 def export_c(
@@ -128,9 +128,11 @@ def write_project(where: str, folder: Path, texts: Mapping[str, str]) -> list[Pa
     Raises `DescriptionError` where another project has its CMakeLists.txt there.
     """
     there = folder / "CMakeLists.txt"
-    old = PROJECT.findall(there.read_text(encoding="utf-8", errors="replace")) if there.is_file() else []
-    if old and old != PROJECT.findall(texts[there.name]):
-        raise DescriptionError(f"{where}: {there} is that of {shown(old[0])}; give another folder")
+    if there.is_file():
+        old = PROJECT.findall(there.read_text(encoding="utf-8", errors="replace"))
+        if old != PROJECT.findall(texts[there.name]):
+            whose = shown(old[0]) if old else "something else"
+            raise DescriptionError(f"{where}: {there} is that of {whose}; give another folder")
     return [write_whole(folder / name, text.encode()) for name, text in texts.items()]
 
 

@@ -385,7 +385,8 @@ def _modes(model: Model, q: Any, locked: bool) -> Page:
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
     omega, phi = model.modes(q, locked)
     if not len(omega):
-        raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates" + " with the drives held" * locked)
+        how = " with the drives held" if locked else ""
+        raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates{how}")
     arms, rows = _Arms(), []
     for w, shape in zip(omega, phi.T, strict=True):
         swinging = shape * _amplitude(model, q, shape)

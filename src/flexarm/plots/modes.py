@@ -47,7 +47,8 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
     omega, phi = model.modes(q, locked)
     chosen = np.flatnonzero(omega > 0)[:count]
     if not len(chosen):
-        raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates" + " with the drives held" * locked)
+        how = " with the drives held" if locked else ""
+        raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates{how}")
     arm = model.arm
     still, at = drawn(model, q)[0][..., :3], local(arm, q, q)  # (links, STATIONS, 3)
     size = float(np.ptp(np.vstack([*still, q[:3] if arm.free else np.zeros(3)]), axis=0).max())

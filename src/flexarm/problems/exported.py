@@ -5,9 +5,13 @@ from math import isnan
 from os import PathLike
 from pathlib import Path
 
+from flexarm.errors import DescriptionError
 from flexarm.files import checked_path, write_whole
 from flexarm.problems import scoring
 from flexarm.problems.described import COMMON, FILES, SOLUTIONS, folder, names, reference, words
+
+TITLE = "# Problems for programs that simulate manipulators"
+"""With which the folder's first page begins."""
 
 
 def export(path: str | PathLike[str]) -> list[Path]:
@@ -16,7 +20,7 @@ def export(path: str | PathLike[str]) -> list[Path]:
     A page of words and numbers, the arm, the scenario, the converged trajectory and its uncertainty of each problem;
     the licence, `score.py` that scores a CSV file with Python alone, the checksums of all of them (`sha256sum -c`).
 
-    Raises `DescriptionError` where the folder cannot be written.
+    Raises `DescriptionError` where the folder cannot be written, or has files of something else by these names.
     """
     place = Path(checked_path(path))
     contents = {"README.md": _overview().encode(), "score.py": _script(), "LICENSE.md": _bytes(COMMON[0])}
@@ -24,6 +28,11 @@ def export(path: str | PathLike[str]) -> list[Path]:
         contents |= {f"{name}/{file}": _bytes(f"{name}/{file}") for file in FILES}
         contents[f"{name}/README.md"] = page(name).encode()
     contents["SHA256SUMS"] = checksums(contents).encode()
+    first = place / "README.md"
+    if not (first.is_file() and first.read_bytes().startswith(TITLE.encode())):
+        for file in (place / name for name in contents if "/" not in name):
+            if file.is_file():
+                raise DescriptionError(f"export: {file} is that of something else; give another folder")
     return [write_whole(place / name, content) for name, content in contents.items()]
 
 
@@ -43,7 +52,7 @@ def _script() -> bytes:
 
 def _overview() -> str:
     rows = "".join(f"| [{name}]({name}/README.md) | {words(name)['title']} |\n" for name in names())
-    return f"""# Problems for programs that simulate manipulators
+    return f"""{TITLE}
 
 Each folder has a problem in words and numbers, its converged trajectory and how uncertain that is.
 

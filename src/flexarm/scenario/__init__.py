@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from flexarm import checks, trajectory
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number
 from flexarm.description.arm import Arm
-from flexarm.description.load import SUFFIXES, catalogued, load, located, printable, read_toml
+from flexarm.description.load import NAMED_BY, SUFFIXES, catalogued, load, located, printable, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.scenario.controllers import ControllerTable, follower, made
@@ -326,7 +326,7 @@ def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
     file, given, folder = located("load_scenario", "scenario", name_or_path)
     table = read_toml(file, given)
     if "links" in table:
-        raise DescriptionError(f"{printable(given)}: this is an arm; a scenario names one by its key 'arm'")
+        raise DescriptionError(f"{printable(given)}: this is an arm; {NAMED_BY['scenario']}")
     arm = table.get("arm")
     if folder is not None and isinstance(arm, str) and arm.lower().endswith((".toml", *SUFFIXES)):
         table["arm"] = str(folder / arm)

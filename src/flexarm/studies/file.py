@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from flexarm import checks
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number, shown
-from flexarm.description.load import SUFFIXES, catalogued, located, printable, read_toml
+from flexarm.description.load import NAMED_BY, SUFFIXES, catalogued, located, printable, read_toml
 from flexarm.errors import DescriptionError
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.studies.conduct import Progress, conduct
@@ -115,7 +115,7 @@ def load_study(name_or_path: str | PathLike[str]) -> Study:
     table = read_toml(file, given)
     if "links" in table or ("until" in table and "arm" in table):
         what = "an arm" if "links" in table else "a scenario"
-        raise DescriptionError(f"{printable(given)}: this is {what}; a study names a scenario by its key 'scenario'")
+        raise DescriptionError(f"{printable(given)}: this is {what}; {NAMED_BY['study']}")
     scenario = table.get("scenario")
     if folder is not None and isinstance(scenario, str) and scenario.endswith(".toml"):
         table["scenario"] = str(folder / scenario)

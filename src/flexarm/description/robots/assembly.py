@@ -12,12 +12,15 @@ import numpy as np
 
 from flexarm.checks import Fault, checked_vector, meant, shown
 from flexarm.description.arm import Arm, Link
+from flexarm.description.beams import Beam
 from flexarm.description.free import FreeBase
+from flexarm.description.joints import Prismatic, Revolute
 from flexarm.description.robots.inertia import NOTHING, Lump, least, raised, seen, together
 from flexarm.description.robots.place import HERE, Posed, turned
 from flexarm.description.robots.robot import Joint, Limits, Robot
 from flexarm.description.robots.settings import Settings
 from flexarm.description.tree import BASE
+from flexarm.errors import DescriptionError
 
 SMALL = 1e-9
 """A length that is none [m]: two joints this near meet."""
@@ -25,6 +28,11 @@ SMALL = 1e-9
 
 class Setting(Exception):
     """A fault of what the user says beside the file; its text goes on from the name of that."""
+
+
+def _theirs(table: str, error: DescriptionError) -> Setting:
+    """What a description refuses, told as of the table that says it."""
+    return Setting(f"{table}{'.' if error.field else ''}{error.field}: {error.message}")
 
 
 @dataclass
@@ -395,7 +403,7 @@ class _Assembly:
         com = tuple(whole.c.tolist())
         return {"body": {"type": "rigid", "length": 0.0, "mass": whole.m, "com": com, "inertia": tensor}}
 
-    def _beam(self, mount: Mount, whole: Lump) -> dict[str, Any]:
+    def _beam(self, mount: Mount, whole: Lump) -> Beam:
         table = {key: x for key, x in self.settings.links[mount.link].items() if key not in ("to", "z")}
         for key in ("length", "type"):
             if key in table:
@@ -412,9 +420,12 @@ class _Assembly:
         self.notes.append(
             f"link {mount.link!r} is a beam of {mount.length:.4g} m, in place of {said} in the beam's axes"
         )
-        return {"type": "beam", "length": mount.length, **table}
+        try:
+            return Beam(length=mount.length, **table)
+        except DescriptionError as error:
+            raise _theirs(f"links.{mount.link}", error) from None
 
-    def _joint(self, mount: Mount) -> dict[str, Any]:
+    def _joint(self, mount: Mount) -> Revolute | Prismatic | dict[str, Any]:
         joint = mount.joint
         if not mount.moves:
             return {"type": "fixed"}
@@ -430,7 +441,15 @@ class _Assembly:
             **joint.drive,
         }
         drive = self._drive(joint, given.pop("drive", None))
-        return {**own, **given, **({"drive": drive} if drive is not None else {})}
+        table = {**own, **given, **({"drive": drive} if drive is not None else {})}
+        if joint.name not in self.settings.joints:
+            return table
+        try:
+            return (Prismatic if joint.kind == "prismatic" else Revolute)(**table)
+        except DescriptionError as error:
+            if error.field.partition(".")[0] in own.keys() - given.keys():
+                return table  # what the robot's file says, which its link refuses
+            raise _theirs(f"joints.{joint.name}", error) from None
 
     def _drive(self, joint: Joint, given: Any) -> Any:
         """What else the drive has: the file's friction, and the file's limits in parts that leave theirs out."""
