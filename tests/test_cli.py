@@ -159,6 +159,18 @@ def test_modes_are_the_models(call, files):
     assert "fore.z1" in out
 
 
+def test_of_what_does_not_swing_it_is_said(call):
+    _, out, _ = call("modes", "rigid-two-link")
+    assert out.splitlines()[-1] == "no modes: nothing moves with actuators locked"
+    falls = "negative: what does not swing there but falls away, as e^(|omega| t)"
+    model = fa.Model(fa.load("rigid-two-link"))
+    for at in ("1.5707963", "-1.5707963"):
+        q = [float(at), 0.0]
+        _, out, _ = call("modes", "rigid-two-link", "--at", f"{model.coordinates[0]}={at}", "--free")
+        assert (falls in out) == (min(model.frequencies(q, locked=False)) < 0)
+    assert any(min(model.frequencies([x, 0.0], locked=False)) < 0 for x in (1.5707963, -1.5707963))
+
+
 def test_tables_do_not_wrap_where_no_terminal_limits_them(call):
     _, out, _ = call("modes", "canadarm")
     assert len(frequencies(out)) == 6

@@ -1,5 +1,6 @@
 """What an arm is: show, modes."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -211,6 +212,7 @@ def _show_facts(found: dict[str, Any]) -> None:
     say("\nnatural frequencies at rest [rad/s]")
     say(f"  actuators locked: {spaced(found['omega_locked'])}")
     say(f"  actuators free:   {spaced(found['omega_free'])}")
+    _say_falling((*found["omega_locked"], *found["omega_free"]))
     say("\noperations of forward dynamics")
     for label, facts in found["operations"].items():
         a, b = facts["multiplications"], facts["additions"]
@@ -375,7 +377,16 @@ def _show_modes(found: dict[str, Any]) -> None:
         drawn.add_row(str(i), f"{mode['omega']:.5g}", f"{mode['frequency']:.5g}", parts)
     at = spaced(each["value"] for each in found["coordinates"])
     say(f"{found['arm']}, actuators {found['actuators']}, q = {at}\n", style="bold")
+    if not found["modes"]:
+        say(f"no modes: nothing moves with actuators {found['actuators']}")
+        return
     say(drawn)
+    _say_falling(mode["omega"] for mode in found["modes"])
+
+
+def _say_falling(omega: Iterable[float]) -> None:
+    if any(w < 0 for w in omega):
+        say("  negative: what does not swing there but falls away, as e^(|omega| t)")
 
 
 def check_inertia(model: Any, q: Any) -> None:
