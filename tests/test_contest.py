@@ -379,6 +379,33 @@ def test_a_series_ends_where_it_is_exact_enough_or_rests(chain):
     assert [found.error for found in contest.swept(Peer, chain)] == [1e-3, 1e-6, 1e-9, 1e-3, 5e-4, 4.99e-4]
 
 
+def test_a_series_ends_where_less_is_known_to_be_enough(chain):
+    class Peer:
+        NAME = "none"
+
+        @staticmethod
+        def settings(task):
+            for series, given in (
+                ("a", ((1e-3, 0.01), (5e-8, 0.02), (4e-8, 0.03))),
+                ("b", ((1e-3, 0.07), (9e-4, 0.09), (1e-9, 0.1))),
+            ):
+                for error, cost in given:
+                    yield Setting(f"{series} {error}", series, (error, cost))
+
+        @staticmethod
+        def solve(task, setting):
+            error, cost = setting.numbers
+            return Solution(error, cost, cost, 0.0, 1)
+
+    assert [found.setting.name for found in contest.swept(Peer, chain)] == [
+        "a 0.001",
+        "a 5e-08",
+        "a 4e-08",
+        "b 0.001",
+        "b 0.0009",
+    ]
+
+
 def test_the_page_keeps_what_stands_around_its_block(tmp_path):
     page = tmp_path / "contest.md"
     page.write_text(f"# Head\n\n{contest.BEGIN}\nold\n{contest.END}\n\ntail\n")

@@ -59,6 +59,8 @@ TRIED, REPEATS = 3, 5
 """So many of the cheapest settings that are exact enough are run in turn, so often."""
 MANY = 2.0
 """Seconds, of the clock and of the processor, after which a series of a thousand runs is not refined."""
+WASTE = 4.0
+"""A series ends, too, where it takes so many times what is known to be enough for all errors that are asked for."""
 SLOW_TURNS = 2
 """So often runs as slow are repeated."""
 
@@ -217,14 +219,17 @@ def swept(peer: ModuleType, task: Any) -> Iterator[Entry]:
     """Every setting once, twice where something was compiled; the rest of a series is left out where it takes long."""
     done: set[str] = set()
     before: dict[str, float] = {}
+    least = np.inf
     for setting in peer.settings(task):
         if setting.series in done:
             continue
         entry = Entry(peer, setting, [peer.solve(task, setting)])
         if setting.series not in before or entry.found[0].processor > 10 * SLOW:
             entry.found = [peer.solve(task, setting)]
-        if entry.cost > (MANY if isinstance(task, Task) and task.many else SLOW):
+        if entry.cost > min(MANY if isinstance(task, Task) and task.many else SLOW, WASTE * least):
             done.add(setting.series)
+        if isinstance(task, Task) and entry.error <= min(task.goals):
+            least = min(least, entry.cost)
         if isinstance(task, Task) and (entry.error < ENOUGH * min(task.goals) or _rests(task, before, setting, entry)):
             done.add(setting.series)
         before[setting.series] = entry.error
