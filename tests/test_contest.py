@@ -406,6 +406,25 @@ def test_a_series_ends_where_less_is_known_to_be_enough(chain):
     ]
 
 
+def test_what_is_done_once_stands_below_a_table(chain, monkeypatch):
+    monkeypatch.setattr(flexarm_peer, "first_run", lambda task, numbers: 0.5)
+    monkeypatch.setattr(pinocchio_cpp, "library", lambda: (None, 100.0))
+    ours = entry(1e-4, [0.1], flexarm_peer)
+    compiled, called = (entry(1e-4, [0.1], pinocchio_peer, name) for name in ("C++ RK4, 3 steps", "RK4, 3 steps"))
+    first, other = contest.once(chain, [called, ours, compiled])
+    assert "first run" in first and "500 ms" in first and "C++" in other and "100 s" in other
+    assert contest.once(chain, [called]) == []
+
+
+def test_a_first_run_compiles(chain):
+    how = (None, "dop853", 1e-6, None)
+    model = flexarm_peer.model(chain.name, chain, None)
+    again = min(
+        timed(chain, lambda: model, lambda it: flexarm_peer.motion(chain, it, *how[1:]), 0).seconds for _ in range(5)
+    )
+    assert flexarm_peer.first_run(chain, how) > 3 * again
+
+
 def test_the_page_keeps_what_stands_around_its_block(tmp_path):
     page = tmp_path / "contest.md"
     page.write_text(f"# Head\n\n{contest.BEGIN}\nold\n{contest.END}\n\ntail\n")
