@@ -9,6 +9,7 @@ turn costs 28 multiplications where the product X' I X of full 6 x 6 matrices co
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import pi
 from typing import Any, final
 
@@ -62,13 +63,19 @@ def is_zero(x: Scalar) -> bool:
     return x == 0.0 if isinstance(x, int | float) else x.is_zero()
 
 
+@lru_cache(maxsize=4096)
+def _number(y: float) -> ca.SX:
+    """The constant; it is only read."""
+    return ca.SX(y)
+
+
 def _operator(name: str, code: int) -> Callable[[ca.SX, Any], ca.SX]:
     """The operator of `Quick` called `name`; what is neither an SX nor a number is left to CasADi's own."""
     general, turned = getattr(ca.SX, name), name.startswith("__r")
 
     def operator(x: ca.SX, y: Any) -> ca.SX:
         if isinstance(y, int | float):
-            y = ca.SX(float(y))
+            y = _number(float(y))
         elif not isinstance(y, ca.SX):
             return general(x, y)
         return _quick(ca.SX.binary(code, y, x) if turned else ca.SX.binary(code, x, y))

@@ -447,7 +447,7 @@ class _Assembly:
         try:
             return (Prismatic if joint.kind == "prismatic" else Revolute)(**table)
         except DescriptionError as error:
-            if error.field.partition(".")[0] in own.keys() - given.keys():
+            if error.field.startswith((*own.keys() - given.keys(),)):
                 return table  # what the robot's file says, which its link refuses
             raise _theirs(f"joints.{joint.name}", error) from None
 
