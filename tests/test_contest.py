@@ -200,9 +200,9 @@ def test_pinocchios_implicit_runs_need_its_derivatives():
     pytest.importorskip("pinocchio")
     task = tasks.motion("two-link-rigid-joints-small")
     assert pinocchio_peer.solve(task, Setting("", "", (2, "", "Radau", 1e-3))).error < 1e-4
-    assert pinocchio_peer.derivable(task, 2)
+    assert pinocchio_peer.derivable(task)
     for name in ("two-link-absolute-rotors-small", "free-floating-arm"):
-        assert not pinocchio_peer.derivable(tasks.motion(name), 2)
+        assert not pinocchio_peer.derivable(tasks.motion(name))
         assert not any("Radau" in setting.name for setting in pinocchio_peer.settings(tasks.motion(name)))
 
 

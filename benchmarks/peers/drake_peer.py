@@ -33,8 +33,7 @@ def cannot(task: Task | Derivation) -> str:
     """Symbols, rotors on links that turn behind a rigid gear."""
     if isinstance(task, Derivation):
         return "no equations in symbols"
-    equivalent = task.equivalent(1)
-    if any(joint.transmission is None and equivalent.carried(i) for i, joint in enumerate(equivalent.joints)):
+    if task.carries_rotors:
         return "its reflected inertia is of the joint's rate alone, and its gears couple joints in discrete time alone"
     return ""
 

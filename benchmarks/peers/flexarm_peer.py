@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import flexarm as fa
-from benchmarks.closed_forms import apart, matrices, planar
+from benchmarks.closed_forms import apart, canonical, matrices, planar
 from benchmarks.peers.peer import Setting, Solution, lines_of, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 from benchmarks.timing import empty_cache
@@ -72,7 +72,7 @@ def solve(task: Task | Derivation, setting: Setting) -> Solution:
     """Trace and compile (found again afterwards), simulate."""
     if isinstance(task, Derivation):
         seconds = apart(matrices, task.modes)
-        return Solution(0.0, seconds, seconds, 0.0, lines_of(planar, matrices))
+        return Solution(0.0, seconds, seconds, 0.0, lines_of(planar, canonical))
     form, method, rtol, step = setting.numbers
     run = many if task.many else motion
     return timed(

@@ -24,7 +24,7 @@ PATIENT = 8
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 LOOSE = (1e-2, 1e-3, 1e-4, 1e-5)
 """Of Radau."""
-LANGUAGES = ("C++ ", "")
+LANGUAGES = (f"{pinocchio_cpp.NAME} ", "")
 
 
 def cannot(task: Task | Derivation) -> str:
@@ -39,7 +39,7 @@ def settings(task: Task) -> Iterator[Setting]:
     stiff."""
     for segments in HINGES if task.continuum else (1,):
         each = f"{segments} hinges a link, " if task.continuum else ""
-        if task.continuum and derivable(task, segments):
+        if task.continuum and derivable(task):
             for rtol in LOOSE:
                 yield Setting(f"{each}Radau, rtol {rtol:.0e}", f"{segments} Radau", (segments, "", "Radau", rtol))
         for language in LANGUAGES[bool(pinocchio_cpp.missing()) :]:
@@ -57,12 +57,9 @@ def settings(task: Task) -> Iterator[Setting]:
                     yield Setting(name, f"{series} {order}", (segments, language, order, count))
 
 
-def derivable(task: Task, segments: int) -> bool:
+def derivable(task: Task) -> bool:
     """Whether accelerations are the articulated body algorithm's alone, on a fixed base: it has its derivatives."""
-    equivalent = task.equivalent(segments)
-    return not task.arm.free and not any(
-        joint.transmission is None and equivalent.carried(i) for i, joint in enumerate(equivalent.joints)
-    )
+    return not (task.arm.free or task.carries_rotors)
 
 
 def solve(task: Task, setting: Setting) -> Solution:

@@ -1,6 +1,6 @@
 // Pinocchio from C++: runs of a tree with springs, without a call of Python in them. Compiled by pinocchio_peer.py.
-// Runge and Kutta's steps of order 4, on the configuration's manifold, 3 and 2, and SciPy's DOP853 (Hairer, Norsett, Wanner: Solving Ordinary Differential
-// Equations I, II.5) with its coefficients, its error control and its interpolation.
+// Runge and Kutta's steps of order 4, on the configuration's manifold, 3 and 2; and SciPy's DOP853 (Hairer, Norsett,
+// Wanner: Solving Ordinary Differential Equations I, II.5) with its coefficients, its error control, its interpolation.
 #include <pinocchio/multibody.hpp>
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/crba.hpp>
@@ -236,8 +236,8 @@ void ended(void* system) { delete static_cast<System*>(system); }
 
 // Steps of one length; torques from `jumps` on, or of the law u = -kp q - kd v each `hold` steps where hold > 0.
 // out: (count / every + 1, 3).
-void fixed(void* system, int order, const double* q0, const double* v0, double h, long count, long every, long hold, double kp,
-           double kd, int jumps, const double* times, const double* torques, double* out) {
+void fixed(void* system, int order, const double* q0, const double* v0, double h, long count, long every, long hold,
+           double kp, double kd, int jumps, const double* times, const double* torques, double* out) {
   const System& s = *static_cast<System*>(system);
   Runner run(s);
   Vector q = Given(q0, s.model.nq), v = Given(v0, s.model.nv), k[4], g[4], p(s.model.nq);
@@ -276,8 +276,8 @@ int adaptive(void* system, const double* q0, const double* v0, double until, dou
 }
 
 // Runs of `q0`, `v0` (runs, n) to the end, on all cores; out: (runs, 3).
-int many(void* system, int runs, int order, const double* q0, const double* v0, double until, long count, double rtol, double atol,
-         const double* A, const double* B, const double* E3, const double* E5, const double* D, double* out) {
+int many(void* system, int runs, int order, const double* q0, const double* v0, double until, long count,
+         double rtol, double atol, const double* A, const double* B, const double* E3, const double* E5, const double* D, double* out) {
   const System& s = *static_cast<System*>(system);
   int failed = 0;
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : failed)

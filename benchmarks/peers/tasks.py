@@ -102,6 +102,12 @@ class Task:
             return np.zeros((*np.shape(t), len(self.arm.inputs)))
         return self.torques[np.searchsorted(self.jumps, t, side="right") - 1]
 
+    @cached_property
+    def carries_rotors(self) -> bool:
+        """Whether a rotor behind a rigid gear turns with what carries it, too."""
+        equivalent = self.equivalent(1)
+        return any(x.transmission is None and equivalent.carried(i) for i, x in enumerate(equivalent.joints))
+
     def equivalent(self, segments: int) -> Lumped:
         """The arm as rigid segments; one that is rigid as it is."""
         return lumped(self.arm, segments)

@@ -38,7 +38,7 @@ class Moving:
 
 
 def moving(
-    body: Body, places: Iterable[float], own: Vector, own_rate: Vector, twist: Vector, gravity: Vector
+    body: Body, places: tuple[float, ...], own: Vector, own_rate: Vector, twist: Vector, gravity: Vector
 ) -> Moving:
     """The body's terms in the equations of motion at a state, own = (q, eta); none of them is derived by hand.
 
@@ -55,14 +55,14 @@ def moving(
     an observer in uniform motion. For one that `convects` it does not, and there is more (`_convected`).
     """
     arguments = (own[1:], own_rate[1:], twist[3:], own_rate[:1])
-    M, h, s, sd, sdd, s_eta = body.once(("moving", *places), lambda: _over_symbols(body, places))(arguments)
+    M, h, s, sd, sdd, s_eta = body.once(("moving", places), lambda: _over_symbols(body, places))(arguments)
     if body.convects:
         more = body.once("convected", lambda: _convected(body))
         h = h + more((own[1:], own_rate[1:], twist[:3], twist[3:], gravity))[0]
     return Moving(rows_of(M), entries(h), entries(s), entries(sd), entries(sdd), rows_of(s_eta))
 
 
-def _over_symbols(body: Body, places: Iterable[float]) -> "Terms":
+def _over_symbols(body: Body, places: tuple[float, ...]) -> "Terms":
     """M, h, s, sd, sdd and s_eta of `moving`, over (eta, eta_dot, w, r)."""
     k = body.size
     z, zd, omega, rate = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("w", 3), ("r", 1)))

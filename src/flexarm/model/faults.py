@@ -31,6 +31,12 @@ def without_inertia(model: "Traced", q: Array) -> str:
     return f"nothing resists the acceleration of {name}; it must move some inertia: of a link, a hub or a rotor"
 
 
+def no_mode(arm: Arm, locked: bool) -> DescriptionError:
+    """What to raise of an arm of which modes are to be shown, and none vibrates."""
+    held = " with the drives held" if locked else ""
+    return DescriptionError(f"arm {arm.name!r}: no mode vibrates{held}")
+
+
 def not_finite(model: "Traced", quantity: str) -> DescriptionError:
     """What to raise of a quantity that is not finite at rest, with the likely reason."""
     where, number = most_extreme(model.arm)

@@ -21,6 +21,7 @@ from flexarm.files import checked_path, write_whole
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.drawing import LARGEST
+from flexarm.model.faults import no_mode
 from flexarm.model.linear import without_inertia
 from flexarm.pictures import sketch
 from flexarm.pictures.curves import panels
@@ -385,8 +386,7 @@ def _modes(model: Model, q: Any, locked: bool) -> Page:
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
     omega, phi = model.modes(q, locked)
     if not len(omega):
-        how = " with the drives held" if locked else ""
-        raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates{how}")
+        raise no_mode(model.arm, locked)
     arms, rows = _Arms(), []
     for w, shape in zip(omega, phi.T, strict=True):
         swinging = shape * _amplitude(model, q, shape)

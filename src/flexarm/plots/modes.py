@@ -11,6 +11,7 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.drawing import drawn
+from flexarm.model.faults import no_mode
 from flexarm.sensors import coordinate_unit
 
 if TYPE_CHECKING:
@@ -47,8 +48,7 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
     omega, phi = model.modes(q, locked)
     chosen = np.flatnonzero(omega > 0)[:count]
     if not len(chosen):
-        how = " with the drives held" if locked else ""
-        raise DescriptionError(f"arm {model.arm.name!r}: no mode vibrates{how}")
+        raise no_mode(model.arm, locked)
     arm = model.arm
     still, at = drawn(model, q)[0][..., :3], local(arm, q, q)  # (links, STATIONS, 3)
     size = float(np.ptp(np.vstack([*still, q[:3] if arm.free else np.zeros(3)]), axis=0).max())
