@@ -196,6 +196,22 @@ def test_sympys_two_ways_give_the_same_numbers():
     assert number(forcing) == pytest.approx(number(method.forcing), rel=1e-12)
 
 
+def test_pinocchios_slopes_are_those_of_its_accelerations():
+    """A wrong Jacobian would cost Radau steps, and no test of its error would see that."""
+    pytest.importorskip("pinocchio")
+    task = tasks.motion("two-link-rigid-joints-small")
+    system = pinocchio_peer.System(task, task.equivalent(2))
+    system.load(np.array([0.3, -0.2]))
+    system.D += 0.01 * np.eye(len(system.q))  # hinges have springs alone
+    q, v = np.random.default_rng(1).normal(scale=0.1, size=(2, len(system.q)))
+    to_q, to_v = (slopes.copy() for slopes in system.slopes(q, v))
+    for d in 1e-6 * np.eye(len(q)):
+        by_q = (system.rate(q + d, v) - system.rate(q - d, v)) / 2e-6
+        by_v = (system.rate(q, v + d) - system.rate(q, v - d)) / 2e-6
+        assert np.abs(to_q @ d / 1e-6 - by_q).max() < 1e-6 * np.abs(to_q).max()
+        assert np.abs(to_v @ d / 1e-6 - by_v).max() < 1e-6 * np.abs(to_v).max()
+
+
 def test_pinocchios_implicit_runs_need_its_derivatives():
     pytest.importorskip("pinocchio")
     task = tasks.motion("two-link-rigid-joints-small")

@@ -69,7 +69,7 @@ def solve(task: Task, setting: Setting) -> Solution:
     if language:
         return compiled(task, equivalent, method, number)
     run = many if task.many else {"DOP853": adaptive, "Radau": implicit, "RK4": fixed}[method]
-    beside = {many: [rk4], fixed: [rk4], implicit: [adaptive]}.get(run, [])
+    beside = {many: [rk4], fixed: [rk4], implicit: [adaptive, System.slopes]}.get(run, [])
     lines = lines_of(System.load, System.rate, System.place, run, *beside)
     return timed(task, lambda: System(task, equivalent), lambda system: run(task, system, number), lines)
 
@@ -179,6 +179,13 @@ class System:
         M = self.pin.crba(self.model, self.data, q) + self.R
         return np.linalg.solve(M, tau - self.pin.nonLinearEffects(self.model, self.data, q, v))
 
+    def slopes(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Of the acceleration to q and v, by Pinocchio's derivatives of the algorithm; where it is `derivable`."""
+        self.pin.computeABADerivatives(self.model, self.data, q, v, self.u - self.K @ q - self.D @ v)
+        upper = np.triu(self.data.Minv)
+        inverse = upper + np.triu(upper, 1).T
+        return self.data.ddq_dq - inverse @ self.K, self.data.ddq_dv - inverse @ self.D
+
     def place(self, q: Array) -> Array:
         """Of the tip."""
         self.pin.framesForwardKinematics(self.model, self.data, q)
@@ -257,16 +264,12 @@ def adaptive(task: Task, system: System, rtol: float, method: str = "DOP853", **
 
 def implicit(task: Task, system: System, rtol: float) -> Array:
     """SciPy's Radau, with the Jacobian by Pinocchio's derivatives of the articulated body algorithm."""
-    pin, model, data, n = system.pin, system.model, system.data, len(system.q)
+    n = len(system.q)
     J = np.zeros((2 * n, 2 * n))
     J[:n, n:] = np.eye(n)
 
     def jacobian(_: float, x: Array) -> Array:
-        q, v = x[:n], x[n:]
-        pin.computeABADerivatives(model, data, q, v, system.u - system.K @ q - system.D @ v)
-        upper = np.triu(data.Minv)
-        inverse = upper + np.triu(upper, 1).T
-        J[n:, :n], J[n:, n:] = data.ddq_dq - inverse @ system.K, data.ddq_dv - inverse @ system.D
+        J[n:, :n], J[n:, n:] = system.slopes(x[:n], x[n:])
         return J.copy()
 
     return adaptive(task, system, rtol, "Radau", jac=jacobian)
