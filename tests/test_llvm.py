@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import flexarm as fa
 from flexarm.native import kernel as native
 from flexarm.native import llvm
 from flexarm.native.program import INVERSE, PART, SINCOS, instructions, operations
@@ -179,3 +180,29 @@ def test_operations_are_counted():
     expression = ca.vertcat(x * y, x + y, x / y, x**2, -x, 2 * x, x - y, ca.sin(x))
     multiplications, additions = operations(ca.Function("f", [x, y], [expression]))
     assert (multiplications, additions) == (3, 3)
+
+
+def test_a_sum_that_occurs_twice_with_its_factors_exchanged():
+    """LLVM 22.1 adds 7.1 e twice in the first sum where it may both reorder and fuse (`llvm.FAST`)."""
+    a, b, c, d, e, g = symbols = [ca.SX.sym(name) for name in "abcdeg"]
+    w = 7.1 * e
+    first, second = (2.3 * (a * b) + 3.1 * (c * d)) + w, (2.3 * (b * a) + 3.1 * (d * c)) + w
+    expression = ca.vertcat(first + g, (second + g) * g)
+    rows = np.random.default_rng(3).uniform(0.3, 2.1, (9, 6))
+    a, b, c, d, e, g = rows.T
+    total = 2.3 * a * b + 3.1 * c * d + 7.1 * e + g
+    for found in evaluated(expression, symbols, rows):
+        np.testing.assert_allclose(found, np.column_stack([total, total * g]), rtol=1e-14)
+
+
+def test_two_segments_that_bend_and_twist():
+    """The inverse dynamics of an arm in which that sum occurs was wrong by 4 %; here it meets the inertia matrix."""
+    modes = {"y": 1, "z": 2, "torsion": 2}
+    beam = fa.Beam(length=1.3, mass=0.7, EI=2.1, GJ=1.7, polar_inertia=1e-3, modes=modes, segments=2)
+    model = fa.Model(fa.Arm(name="a", links=[fa.Link(name="a", joint=fa.Fixed(), body=beam)]))
+    q, still = 0.2 * np.random.default_rng(1).normal(size=10), np.zeros((10, 10))
+    rates = model.inverse_dynamics(np.tile(q, (10, 1)), still, np.eye(10)) - model.inverse_dynamics(q, 0 * q, 0 * q)
+    one = [model.inverse_dynamics(q, 0 * q, e) - model.inverse_dynamics(q, 0 * q, 0 * q) for e in np.eye(10)]
+    M = np.array(model.function("mass_matrix")(q))
+    np.testing.assert_allclose(rates, M, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(one, M, rtol=0, atol=1e-13)

@@ -17,8 +17,8 @@ from flexarm.native.sincos import Real
 I64, DOUBLE, POINTER, BIT, VOID = ir.IntType(64), ir.DoubleType(), ir.PointerType(), ir.IntType(1), ir.VoidType()
 ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-FAST = ("contract", "nsz", "reassoc")
-"""Freedoms given to the compiler; NaN keeps its meaning."""
+FAST = ("contract", "nsz")
+"""Freedoms given to the compiler; NaN keeps its meaning. `llvm.FAST` says why sums keep their order."""
 
 WIDE = ir.VectorType(DOUBLE, 4)
 """Numbers that a loop over lanes takes at a time: rows of an arm are hardly longer, and the rest is done one by one."""
