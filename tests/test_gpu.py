@@ -102,7 +102,7 @@ def test_runs_with_torques_of_their_own_are_those_of_the_processor(host, planar,
     found = fa.simulate_many(planar, 0.05, device="gpu", real=real, **given)
     close(found, fa.simulate_many(planar, 0.05, **given), real)
     assert (found.attrs["device"], found.attrs["real"]) == (host.name, real)
-    assert [each[:2] for each in host.launched] == [("runs", COUNT)]
+    assert [each[:2] for each in host.launched if each[0] == "runs"] == [("runs", COUNT)]
 
 
 @pytest.mark.parametrize("real", REALS)
@@ -401,7 +401,7 @@ def test_ptx_itself_computed_line_by_line(varied, monkeypatch, real):
     given = {**GIVEN, **begun(varied, 2), "u": u, "step": 2e-3, "samples": 3, "p": varied.p * [[0.9, 1.1], [1.2, 0.8]]}
     found = fa.simulate_many(varied, 0.008, device="gpu", real=real, **given)
     close(found, fa.simulate_many(varied, 0.008, **given), real)
-    assert fake.launched == [(nvptx.THREADS, "runs")]
+    assert [each for each in fake.launched if each[1] == "runs"] == [(nvptx.THREADS, "runs")]
 
 
 def test_cuda_core_itself_launches_over_a_played_driver(tmp_path):
@@ -424,6 +424,36 @@ def test_a_processor_that_is_too_old_is_refused(planar, monkeypatch):
         fa.simulate_many(planar, 0.05, runs=2, u=[0.0, 0.0], device="gpu", **GIVEN)
 
 
+class WrongGpu(HostGpu):
+    """A processor whose memory is off by a part of each number."""
+
+    name = "a processor that is wrong"
+    wrong = 1e-8
+
+    def put(self, values):
+        off = values * (1 + self.wrong) if np.issubdtype(values.dtype, np.floating) else values
+        return super().put(off.astype(values.dtype))
+
+
+@pytest.mark.parametrize(("real", "wrong"), [("double", 1e-8), ("float", 0.01)])
+def test_a_graphics_processor_that_computes_wrongly_is_reported_once_and_for_all(
+    varied, monkeypatch, tmp_path, real, wrong
+):
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(WrongGpu, "wrong", wrong)
+    monkeypatch.setattr(cuda, "device", WrongGpu)
+    message = rf"machine code of state_rate for a processor that is wrong \({real}\) is wrong"
+    with pytest.raises(fa.FlexarmError, match=message):
+        fa.simulate_many(varied, 0.05, device="gpu", real=real, **GIVEN, **begun(varied), u=[0.0, 0.0])
+    with pytest.raises(fa.FlexarmError, match="mass_matrix"):
+        evaluate_on_gpu(varied, "mass_matrix", begun(varied)["q0"], real=real)
+    right = HostGpu()
+    monkeypatch.setattr(cuda, "device", lambda: right)
+    for _ in range(2):  # checked once
+        evaluate_on_gpu(varied, "mass_matrix", begun(varied)["q0"], real=real)
+    assert [threads for _, threads, _ in right.launched] == [8, COUNT, COUNT]
+
+
 # -- quantities at many states -----------------------------------------------------------------------------------------
 
 
@@ -437,7 +467,7 @@ def test_quantities_at_many_states_are_the_models(host, varied, real):
         found = evaluate_on_gpu(varied, name, *values, p=p, real=real)
         assert found.shape == expected.shape
         np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING[real] * np.abs(expected).max())
-    assert {each[:2] for each in host.launched} == {("each_state", COUNT)}
+    assert [each[:2] for each in host.launched].count(("each_state", COUNT)) == 4
     found, expected = evaluate_on_gpu(varied, "bias", q[0], qd[0], p=p), varied.evaluate("bias", q[0], qd[0], p=p)
     np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING["double"] * np.abs(expected).max())
 

@@ -13,6 +13,7 @@ from figures import style_faults
 
 import flexarm as fa
 from flexarm.mechanics import dynamics, second, strain
+from flexarm.native.precise import precise
 from flexarm.native.program import instructions
 from flexarm.papers import mohan_saha, panels
 from flexarm.papers.mohan_saha import claims, claims_equations, compute, counts, equations, faults, figures, rounding
@@ -324,8 +325,8 @@ def test_fifty_digits_are_fifty_digits():
     x = ca.SX.sym("x", 2)
     f = ca.Function("f", [x], [ca.vertcat(ca.sin(x[0]) ** 2 + ca.cos(x[0]) ** 2 - 1, 1 / x[1] - x[0] / (x[0] * x[1]))])
     with mp.workdps(50):
-        assert all(abs(value) < 1e-48 for value in rounding.precise(instructions(f), [0.7, 3.0]))
-        (found,) = rounding.precise(instructions(ca.Function("g", [x], [2 * -x[0] + ca.sin(x[1])])), [1.0, 2.0])
+        assert all(abs(value) < 1e-48 for value in precise(instructions(f), [0.7, 3.0]))
+        (found,) = precise(instructions(ca.Function("g", [x], [2 * -x[0] + ca.sin(x[1])])), [1.0, 2.0])
         assert abs(found + 2 - mp.sin(2)) < 1e-48
         M = np.array([[mp.mpf(2), mp.mpf(1)], [mp.mpf(1), mp.mpf(3)]])
         x = rounding.solved(M, np.array([mp.mpf(1), mp.mpf(2)]))

@@ -492,7 +492,7 @@ def test_a_stiff_arm_has_fewer_modes():
     assert live.arm.coordinates == ("rod.joint", "rod.y1", "rod.y2")
     assert set(live.left_out) == {"rod joint: rigid", "rod axial: 0 of 2 modes"}
     assert live.bearable and live.step > 1e-5
-    assert numbers(live)["leftOut"] == list(live.left_out)
+    assert numbers(live, [])["leftOut"] == list(live.left_out)
     assert alive("subudhi-morris").left_out == ()
 
 
@@ -506,7 +506,7 @@ def test_a_rigid_arm_is_alive_too():
 def test_why_there_is_no_regulator():
     live = made(fa.load("theodore-ghosal"))
     assert live.regulators == [] and "is neither stable nor reached by any actuator" in live.without_regulator
-    assert numbers(live)["lqr"] is None
+    assert numbers(live, [])["lqr"] is None
 
 
 # -- what is played ----------------------------------------------------------------------------------------------------
@@ -582,3 +582,23 @@ def test_programs_are_short_enough_for_v8():
         assert len(javascript(program)) < 400_000
     assert live_module.BUDGET / 4 * LONGEST_STEP > 10_000 and math.isfinite(live_module.FINE)
     assert isinstance(alive("subudhi-morris"), Live)
+
+
+@needs_node
+def test_a_browser_that_computes_wrongly_is_reported(tmp_path):
+    """At its start the engine compares each program with values that Python has sent; a sine that is off is found."""
+    live = made(fa.load("subudhi-morris"))
+    fine, wrong, moved = run(
+        live,
+        """
+        const sine = Math.sin;
+        Math.sin = (x) => sine(x) * (1 + 1e-8);
+        const other = new flexarm.Live(given, live.programs);
+        other.reset();
+        other.advance(0.1);
+        Math.sin = sine;
+        return [live.fault, other.fault, other.time];
+        """,
+        tmp_path,
+    )
+    assert fine == "" and "computes" in wrong and moved == 0

@@ -36,7 +36,7 @@ from flexarm.description.robots import RobotReport, UrdfReport, from_mjcf, from_
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
 from flexarm.description.wheels import reaction_wheel
-from flexarm.errors import DescriptionError, FlexarmError, NotUnderstood, SimulationError
+from flexarm.errors import DescriptionError, FlexarmError, NativeCodeError, NotUnderstood, SimulationError
 from flexarm.model import Model
 from flexarm.version import __version__
 
@@ -144,6 +144,7 @@ __all__ = [
     "MotorCurrent",
     "MotorTorque",
     "MovingBase",
+    "NativeCodeError",
     "NotUnderstood",
     "OptimalMotion",
     "Orbit",

@@ -32,7 +32,7 @@ from flexarm.commands.start import list_, new
 from flexarm.commands.studies import study
 from flexarm.commands.terminal import complain, say, unwritten, usable_streams
 from flexarm.commands.view import view
-from flexarm.errors import FlexarmError, InterruptedRun, SimulationError
+from flexarm.errors import FlexarmError, InterruptedRun, NativeCodeError, SimulationError
 from flexarm.version import __version__
 
 DONE, FAILED, REFUSED, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
@@ -115,6 +115,9 @@ def ended(work: Callable[[], Any]) -> int:
         except SimulationError as error:
             complain(str(error))
             return FAILED
+        except NativeCodeError as error:
+            complain(str(error))
+            return FAULT
         except FlexarmError as error:
             complain(str(error))
             return REFUSED

@@ -71,6 +71,13 @@ class SimulationError(FlexarmError):
         self.result = result
 
 
+class NativeCodeError(FlexarmError):
+    """Compiled code that does not give the values of the function that it was compiled from.
+
+    A fault of a compiler or a driver, found by the check that every kernel passes once; the command line exits with 70.
+    """
+
+
 class InterruptedRun(UserWarning):
     """A run was ended by Ctrl-C; its result goes as far as it came."""
 

@@ -20,7 +20,7 @@ def made(arm, q=None, target=None, **more):
 def run(live, script, folder):
     """What a script gives that has `live`, the engine, and `given`, its numbers; it ends with `return`."""
     programs = live.programs()
-    given = json.dumps(numbers(live), default=lambda x: x.tolist())
+    given = json.dumps(numbers(live, programs), default=lambda x: x.tolist())
     asset = (files("flexarm.pictures") / "assets" / "live.js").read_text(encoding="utf-8")
     text = "\n".join(
         [

@@ -24,13 +24,14 @@ Address = int
 
 @dataclass(frozen=True)
 class Source:
-    """What to compile: IR of one module or of several with `BORDER` between them, numbers kept beside the code, and how
-    hard LLVM's code generator is to try."""
+    """What to compile: IR of one module or of several with `BORDER` between them, numbers kept beside the code, how
+    hard LLVM's code generator is to try, and a check of the code, which raises an error where it is wrong."""
 
     ir: str
     facts: dict[str, int] = field(default_factory=dict)
     name: str = "machine code"
     effort: int = 2
+    verify: "Callable[[Code], None]" = lambda code: None
 
 
 @final
@@ -73,8 +74,10 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
         source = build()
         with progress.said(f"compiling {source.name}"):
             machine_code = _compile(source.ir, source.effort)
+    found = _load(machine_code, symbols, source.facts, was_cached=False)
+    source.verify(found)
     write(name, json.dumps(source.facts).encode() + b"\n" + machine_code)
-    return _load(machine_code, symbols, source.facts, was_cached=False)
+    return found
 
 
 def file_name(key: str) -> str:
@@ -269,10 +272,16 @@ def _source(function: Any, lanes: int) -> Source:
     from flexarm.native import llvm
     from flexarm.native.program import instructions, operations
     from flexarm.native.sincos import batch
+    from flexarm.native.verification import verify
 
     n_in = sum(function.nnz_in(i) for i in range(function.n_in()))
     n_out = sum(function.nnz_out(i) for i in range(function.n_out()))
     multiplications, additions = operations(function)
     facts = dict(zip(FACTS, (n_in, n_out, multiplications, additions), strict=True))
     text = llvm.ir(instructions(function), lanes) + "\n" + batch(n_in, n_out, lanes)
-    return Source(text, facts, function.name(), EFFORT if lanes == 1 else 2)
+
+    def check(code: Code) -> None:
+        call, width = ManyStates(code), "one state" if lanes == 1 else f"{lanes} states at once"
+        verify(function, lambda x: call([x])[0], width)
+
+    return Source(text, facts, function.name(), EFFORT if lanes == 1 else 2, check)

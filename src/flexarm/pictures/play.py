@@ -1,5 +1,6 @@
 """An arm alive in the browser: one page in which its own equations run."""
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from flexarm.attitude import local, turn
 from flexarm.checks import Fault, checked_flag, choices, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
+from flexarm.closed_forms.formats.program import Program
 from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
 from flexarm.description.load import SUFFIXES, bundled, load, read_toml
@@ -75,14 +77,15 @@ def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = 
 def played(what: Arm | Model | Scenario | str) -> Page:
     """The page that `play` writes."""
     title, description, live = _live(what)
+    programs = live.programs()
     data = {
         "title": title,
         "description": description,
         "solids": solids(live.model),
-        "live": numbers(live),
+        "live": numbers(live, programs),
     }
-    programs = [javascript(program) for program in live.programs()]
-    return Page(title, page(f"{title} \N{EN DASH} flexarm", data, SCRIPTS, programs))
+    scripts = [javascript(program) for program in programs]
+    return Page(title, page(f"{title} \N{EN DASH} flexarm", data, SCRIPTS, scripts))
 
 
 def _live(what: Any) -> tuple[str, str, Live]:
@@ -165,14 +168,15 @@ def _gains(scenario: Scenario, led: Targets) -> tuple[Array, Array] | None:
     return np.broadcast_to(found[0], (m,)).copy(), np.broadcast_to(found[1], (m,)).copy()
 
 
-def numbers(live: Live) -> dict[str, Any]:
-    """What the page's engine is given; see assets/live.js."""
+def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
+    """Data for the page's engine, see assets/live.js; `checks` holds values with which it checks its programs."""
     model, arm, led = live.model, live.arm, live.led
     low, high = live.ranges
     acceleration, speed = live.path
     moving = [link for link in arm.links if link.joint.moves]
     fastest, lasting = live.fastest
     return {
+        "checks": [dict(zip(("name", "inputs", "outputs"), (x.name, *x.sample()), strict=True)) for x in programs],
         "n": model.nv,
         "m": len(model.inputs),
         "coordinates": list(model.coordinates),

@@ -25,6 +25,7 @@ from flexarm.simulation import gpu_loops
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs, constants, held_outside, told, told_of_growth
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gpu_loops import DONE, GROWN, UNDER_WAY
+from flexarm.simulation.gpu_states import verified
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import Input
@@ -287,7 +288,9 @@ class OnGpu:
         how = drive.in_lanes(runs.model)
         assert how is not None
         self._law = how.source
-        self._launch(cuda.device())  # compiled, and refused, here
+        device = cuda.device()
+        verified(device, self._rate, real)
+        self._launch(device)  # compiled, and refused, here
         self._stopped = False
         self.finished = 0
 

@@ -1,5 +1,6 @@
 """Quantities of a model at many states on a graphics processor, a state a thread."""
 
+import json
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -10,11 +11,14 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.varied import place
 from flexarm.native import cuda
-from flexarm.native.kernel import Kernel
+from flexarm.native.cache import read, write
+from flexarm.native.cuda import Device, Launch
+from flexarm.native.kernel import Kernel, file_name
 from flexarm.native.nvptx import EACH, each, evaluate, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
 from flexarm.native.varying import At
+from flexarm.native.verification import verify
 
 Array = np.ndarray
 
@@ -34,6 +38,36 @@ def program(kernel: Kernel | At, real: Real) -> tuple[str, Callable[[], list[str
             raise DescriptionError(f"device is 'gpu'; {error}") from None
 
     return f"each\n{kernel.key}", parts
+
+
+def verified(device: Device, kernel: Kernel | At, real: Real) -> Launch:
+    """A kernel on a device, for each of many states; checked there once, beside CasADi's own evaluation.
+
+    Raises
+    ------
+    NativeCodeError
+        Where the device computes other values.
+    """
+    key, parts = program(kernel, real)
+    launch = device.kernel(key, parts, EACH, real)
+    name = file_name(json.dumps(["verified", device.name, key, real]))
+    if read(name) is None:
+
+        def call(x: Array) -> Array:
+            return launched(device, launch, x, kernel.code.facts["n_out"], real)
+
+        verify(kernel.trace(), call, f"{device.name} ({real})", real)
+        write(name, b"verified")
+    return launch
+
+
+def launched(device: Device, launch: Launch, x: Array, n_out: int, real: Real) -> Array:
+    """The values of a kernel at many states: (N, n_in) -> (N, n_out) of doubles."""
+    y = np.empty((n_out, len(x)), dtype=TYPES[real])
+    given, found = device.put(np.ascontiguousarray(x.T, dtype=TYPES[real])), device.room(y)
+    launch(len(x), [given, given, found], [len(x)])
+    device.get(found, y)
+    return y.T.astype(float)
 
 
 def evaluate_on_gpu(
@@ -69,6 +103,8 @@ def evaluate_on_gpu(
     ------
     DescriptionError
         Where there is no graphics processor, or an argument is not what it must be.
+    NativeCodeError
+        Where the graphics processor's values of this quantity, which are checked once, are wrong.
     """
     with refused("evaluate_on_gpu"):
         checked_instance(model, Model, "model")
@@ -94,11 +130,6 @@ def evaluate_on_gpu(
     columns = [{**rest, **rows}[a] for a in names]
     constants = kernel.constants_of(at) if at is not None else kernel.constants[None]
     columns.insert(place(names), constants)
-    T = TYPES[real]
     x = np.concatenate([np.broadcast_to(each, (count, each.shape[1])) for each in columns], axis=1)
-    y = np.empty((one.size, count), dtype=T)
-    launch = device.kernel(*program(kernel, real), EACH, real)
-    given_there, found = device.put(np.ascontiguousarray(x.T, dtype=T)), device.room(y)
-    launch(count, [given_there, given_there, found], [count])
-    device.get(found, y)
-    return y.T.astype(float).reshape(count, *one.shape)
+    launch = verified(device, kernel, real)
+    return launched(device, launch, x, one.size, real).reshape(count, *one.shape)

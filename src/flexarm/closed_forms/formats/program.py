@@ -6,9 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import casadi as ca
+import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.parameters import Parameter
+from flexarm.native.verification import samples
 
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -95,3 +97,20 @@ class Program:
         sizes = [self.function.size_out(i) for i in range(self.function.n_out())]
         shapes = [(rows, columns) if columns > 1 else (rows,) if rows > 1 else () for rows, columns in sizes]
         return dict(zip(self.function.name_out(), shapes, strict=True)) | self.shapes
+
+    def sample(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Random inputs and CasADi's values, to check source code with where it runs.
+
+        Returns
+        -------
+        inputs : list of (n,)
+            In the order of the source's arguments: the parameters last, where there are any.
+        outputs : list of (k,)
+            In the order of `outputs`, each row by row.
+        """
+        rows, values = samples(self.function)
+        row = int(np.argmax(np.isfinite(values).sum(axis=1)))
+        given = dict(zip(self.sizes, np.split(rows[row], np.cumsum(list(self.sizes.values()))[:-1]), strict=True))
+        found = self.function.call([ca.DM(x) for x in given.values()])
+        inputs = [given[x] for x in (*self.inputs, *(["p"] if "p" in given else []))]
+        return inputs, [np.array(y).ravel() for y in found]

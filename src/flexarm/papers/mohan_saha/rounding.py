@@ -1,18 +1,17 @@
 """A study of ours: the rounding errors of the recursion and of the dense path, each against itself at 50 digits."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-import casadi as ca
 import mpmath as mp  # type: ignore[import-untyped]
 import numpy as np
 from scipy import linalg
 
 from flexarm.description.arm import Arm
 from flexarm.model import Model
-from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction, instructions
+from flexarm.native.precise import precise
+from flexarm.native.program import instructions
 from flexarm.papers.mohan_saha.compute import Slew, scaled
 from flexarm.papers.verdicts import Claim, Part, above, below
 
@@ -20,36 +19,6 @@ Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 State = tuple[Array, Array, Array]
 """q, qd, u."""
-
-OPERATIONS: dict[int | str, Callable[..., Any]] = {
-    ca.OP_ADD: lambda a, b: a + b,
-    ca.OP_SUB: lambda a, b: a - b,
-    ca.OP_MUL: lambda a, b: a * b,
-    ca.OP_NEG: lambda a: -a,
-    ca.OP_SQ: lambda a: a * a,
-    ca.OP_TWICE: lambda a: a + a,
-    INVERSE: lambda a: 1 / a,
-    SINCOS: lambda a: (mp.sin(a), mp.cos(a)),
-}
-
-
-def precise(code: Iterable[Instruction], *arguments: Iterable[float]) -> Array:
-    """The results of a program, in mpmath's precision: instruction by instruction."""
-    given = [mp.mpf(float(v)) for x in arguments for v in x]
-    values: list[Any] = []
-    results: dict[int, Any] = {}
-    for each in code:
-        args = [mp.mpf(a) if isinstance(a, float) else values[a] for a in each.args]
-        if each.op == INPUT:
-            values.append(given[each.index])
-        elif each.op == OUTPUT:
-            results[each.index] = args[0]
-            values.append(None)
-        elif each.op == PART:
-            values.append(args[0][each.index])
-        else:
-            values.append(OPERATIONS[each.op](*args))
-    return np.array([results[i] for i in range(len(results))])
 
 
 def solved(M: Array, b: Array) -> Array:

@@ -48,7 +48,26 @@ flexarm.Live = class {
     this.standing = { x: new Float64Array(n), u: new Float64Array(m), goal: new Float64Array(m), stale: true };
     this.gains(given.kp, given.kd);
     this.bandwidth(given.lqr ? given.lqr.usual : 0);
+    this.wrong = this.checked();
     this.reset();
+  }
+
+  /** The programs at the inputs and beside the values that Python has sent along: "", or which one is wrong here. */
+  checked() {
+    for (const { name, inputs, outputs } of this.given.checks) {
+      const found = Object.values(this.programs[name](...inputs)).map((values) => Array.from(values));
+      const expected = outputs.map((values) => Array.from(values));
+      const sizes = expected.flat().map((value) => (Number.isFinite(value) ? Math.abs(value) : 0));
+      const largest = sizes.reduce((a, b) => Math.max(a, b), 1e-300);
+      for (const [i, values] of expected.entries()) {
+        for (const [j, value] of values.entries()) {
+          if (Number.isFinite(value) && !(Math.abs(found[i][j] - value) <= 1e-10 * largest)) {
+            return `This browser computes "${name}" wrongly: ${found[i][j]} in the place of ${value}. Try another browser.`;
+          }
+        }
+      }
+    }
+    return "";
   }
 
   get time() {
@@ -70,7 +89,7 @@ flexarm.Live = class {
     this.y.set(this.given.q);
     this.steps = 0;
     this.force.fill(0);
-    this.fault = "";
+    this.fault = this.wrong;
     this.r.set(start);
     this.rd.fill(0);
     this.goal.set(target);

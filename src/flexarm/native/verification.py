@@ -1,0 +1,149 @@
+"""A check of compiled code: its values beside CasADi's own evaluation of the same function, at random inputs.
+
+Every kernel is checked once, after it is compiled and before it is stored, for one state and for several at once. So a
+fault of a compiler becomes an error and never a number. Where the two differ by more than rounding usually leaves, both
+are compared with an evaluation in many digits, which tells an ill-conditioned function from wrong code.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.errors import NativeCodeError
+from flexarm.native.sincos import Real
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+Array = np.ndarray
+Call = Callable[[Array], Array]
+"""Compiled code: (N, n_in) -> (N, n_out)."""
+
+TOLERANCE = {"double": 1e-10, "float": 1e-3}
+"""Largest difference between two evaluations of a well-conditioned function, as a part of the largest entry."""
+
+ROUNDING = {"double": 2.0**-53, "float": 2.0**-24}
+"""Relative rounding of one operation."""
+
+WORSE = 1000.0
+"""How many times the error of CasADi's evaluation the error of compiled code may be where the function is
+ill-conditioned. The two round differently; the fault of LLVM that this check was written for was at 1e7 times."""
+
+DIGITS = 40
+"""Decimal digits of the reference where the function is ill-conditioned."""
+
+STATES = 8
+"""Inputs at which values are compared: as many as one vector instruction handles at a time."""
+
+DRAWS = 64
+"""Inputs that are drawn at most to find `STATES` at which every entry is finite. Roots and logarithms of numbers that
+a caller would never give (a negative mass) have no value."""
+
+
+def verify(function: "ca.Function", call: Call, width: str, real: Real = "double") -> None:
+    """Compare compiled code with CasADi's evaluation of the same function.
+
+    Parameters
+    ----------
+    function : casadi.Function
+        An SX function.
+    call : (N, n_in) -> (N, n_out)
+        The compiled code. Arguments and results are laid end to end, by their nonzeros.
+    width : str
+        What was compiled, for the message: "one state", "8 states at once".
+    real : "double" or "float"
+        What the compiled code computes with.
+
+    Raises
+    ------
+    NativeCodeError
+        Where an entry differs by more than `TOLERANCE`, and by more than `WORSE` times the error that CasADi's
+        evaluation would have with these numbers.
+    """
+    x, expected = samples(function)
+    difference, tolerance = mismatch(call(x), expected), TOLERANCE[real]
+    for i in np.flatnonzero(difference > tolerance):
+        exact = _in_many_digits(function, x[i])
+        own = mismatch(expected[i : i + 1], exact[None])[0] * ROUNDING[real] / ROUNDING["double"]
+        if difference[i] > WORSE * own + tolerance:
+            raise wrong_code(function.name(), width, float(difference[i]))
+
+
+def samples(function: "ca.Function") -> tuple[Array, Array]:
+    """Random inputs (N, n_in) and CasADi's values (N, n_out), finite in as many entries as were found."""
+    evaluate = evaluation(function)
+    drawn = [(x, evaluate(x)) for x in _first(_inputs(sum(function.nnz_in(i) for i in range(function.n_in()))), STATES)]
+    missing = ~np.isfinite([y for _, y in drawn]).any(axis=0)
+    more = iter(_first(_inputs(len(drawn[0][0]), seed=1), DRAWS))
+    while missing.any() and (x := next(more, None)) is not None:
+        if (np.isfinite(y := evaluate(x)) & missing).any():
+            drawn.append((x, y))
+            missing &= ~np.isfinite(y)
+    return np.array([x for x, _ in drawn]), np.array([y for _, y in drawn])
+
+
+def mismatch(found: Array, expected: Array) -> Array:
+    """The largest difference of each row, as a part of its largest entry; infinite where one value is not finite and
+    the other is. Entries without a finite expected value are left out."""
+    there = np.isfinite(expected)
+    size = np.where(there, np.abs(expected), 0.0).max(axis=1, initial=0.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        difference = np.where(there, np.abs(found - expected), 0.0)
+    difference[~np.isfinite(difference)] = np.inf
+    return difference.max(axis=1, initial=0.0) / np.maximum(size, 1e-300)
+
+
+def evaluation(function: "ca.Function") -> Callable[[Array], Array]:
+    """CasADi's own evaluation of a function: (n_in,) -> (n_out,), by nonzeros laid end to end."""
+    buffer, run = function.buffer()
+    sizes_in = [function.nnz_in(i) for i in range(function.n_in())]
+    sizes_out = [function.nnz_out(i) for i in range(function.n_out())]
+    x, y = np.zeros(sum(sizes_in)), np.zeros(sum(sizes_out))
+    for values, sizes, put in ((x, sizes_in, buffer.set_arg), (y, sizes_out, buffer.set_res)):
+        for i, part in enumerate(np.split(values, np.cumsum(sizes)[:-1])):
+            if len(part):
+                put(i, memoryview(part))  # type: ignore[arg-type,call-arg]
+
+    def evaluate(values: Array, alive: Any = (function, buffer)) -> Array:  # `run` holds their addresses only
+        x[:] = values
+        run()
+        return y.copy()
+
+    return evaluate
+
+
+def wrong_code(name: str, width: str, difference: float) -> NativeCodeError:
+    """The error that says which function is wrong and by what it was compiled."""
+    import llvmlite.binding as llvm
+
+    versions = ", ".join(f"{package} {metadata.version(package)}" for package in ("casadi", "llvmlite"))
+    llvm_version = ".".join(map(str, llvm.llvm_version_info))
+    return NativeCodeError(
+        f"the machine code of {name} for {width} is wrong: it differs from CasADi's evaluation by {difference:.1e} of "
+        f"the largest entry ({versions}, LLVM {llvm_version}, {llvm.get_host_cpu_name()}); "
+        "nothing was stored; please report it, and try another version of llvmlite"
+    )
+
+
+def _in_many_digits(function: "ca.Function", x: Array) -> Array:
+    import mpmath  # type: ignore[import-untyped]  # late: seldom needed
+
+    from flexarm.native.precise import precise
+    from flexarm.native.program import instructions
+
+    with mpmath.workdps(DIGITS):
+        return precise(instructions(function), x).astype(float)
+
+
+def _inputs(count: int, seed: int = 0) -> Iterator[Array]:
+    """Random inputs, every second one positive: many a number stands for a mass, a length or a stiffness."""
+    random = np.random.default_rng(seed)
+    while True:
+        yield random.normal(scale=0.5, size=count)
+        yield random.uniform(0.5, 1.5, size=count)
+
+
+def _first(inputs: Iterator[Array], count: int) -> list[Array]:
+    return [next(inputs) for _ in range(count)]
