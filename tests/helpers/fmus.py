@@ -1,5 +1,6 @@
 """FMUs of both versions, called function by function through FMPy."""
 
+import ctypes
 from contextlib import contextmanager
 from xml.etree import ElementTree
 from zipfile import ZipFile
@@ -63,6 +64,13 @@ class Called:
 
     def step(self, t, h):
         self.fmu.doStep(currentCommunicationPoint=t, communicationStepSize=h)
+
+    def status_of_step(self, t, h):
+        """The status that C returns, which `step` does not give: 0 is OK, 1 a warning."""
+        if self.two:
+            return self.fmu.fmi2DoStep(self.fmu.component, t, h, True)
+        flags, last = [ctypes.c_bool() for _ in range(3)], ctypes.c_double()
+        return self.fmu.fmi3DoStep(self.fmu.component, t, h, True, *map(ctypes.byref, [*flags, last]))
 
     def slope(self, unknowns, knowns, seed):
         refer = [[self.references[name] for name in names] for names in (unknowns, knowns)]

@@ -13,6 +13,7 @@ from flexarm.checks import Fault, checked_instance, refused
 from flexarm.exports.fmu.arm import usual_sensors
 from flexarm.exports.fmu.export import Fmu, export_fmu, export_law_fmu, zipped
 from flexarm.exports.fmu.law import readers
+from flexarm.exports.fmu.system import TOLERANCE
 from flexarm.files import check_writable, write_whole
 from flexarm.model import Model, Sensor
 from flexarm.sensors import Encoder, MotorCurrent, Tachometer
@@ -35,7 +36,7 @@ def export_ssp(
     qd0: Any = None,
     s0: Any = None,
     step: float | None = None,
-    tolerance: float = 0.0,
+    tolerance: float = TOLERANCE,
 ) -> Path:
     """Write an arm and its sampled law as one file of SSP, connected, and return its path.
 

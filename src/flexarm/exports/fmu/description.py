@@ -44,7 +44,8 @@ def model_description(system: System, version: Version, identifier: str, token: 
     _interfaces(root, system, three, identifier, sources)
     _units(root, variables)
     categories = ElementTree.SubElement(root, "LogCategories")
-    ElementTree.SubElement(categories, "Category", {"name": "logStatusError"})
+    for category in ("logStatusError", "logStatusWarning"):
+        ElementTree.SubElement(categories, "Category", {"name": category})
     ElementTree.SubElement(root, "DefaultExperiment", _experiment(system))
     listed = ElementTree.SubElement(root, "ModelVariables")
     for reference, variable in enumerate(variables):
@@ -118,9 +119,9 @@ def _variables(system: System) -> list[dict[str, str]]:
     found = [
         {"name": "time", "causality": "independent", "variability": "continuous", "unit": "s"},
         {"name": "step", **parameter, "unit": "s", "start": repr(system.step), "min": "0.0"}
-        | {"description": "co-simulation: longest step of the fixed-step method, first one of the adaptive"},
+        | {"description": "co-simulation: first step with error control; with tolerance = 0 the longest fixed step"},
         {"name": "tolerance", **parameter, "start": repr(system.tolerance), "min": "0.0"}
-        | {"description": "co-simulation: relative tolerance of the adaptive method; 0: fixed steps"},
+        | {"description": "co-simulation: relative tolerance of each step; 0 for fixed steps without error control"},
     ]
     state = {"causality": "local", "variability": "continuous"}
     found += [_of(x, {**state, "initial": "exact", "start": repr(x.start)}) for x in system.states]

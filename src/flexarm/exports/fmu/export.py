@@ -25,7 +25,7 @@ from flexarm.errors import FlexarmError
 from flexarm.exports.fmu import arm, build, law
 from flexarm.exports.fmu.description import Version, build_description, model_description
 from flexarm.exports.fmu.sources import compiled, identifier, sources
-from flexarm.exports.fmu.system import System
+from flexarm.exports.fmu.system import TOLERANCE, System
 from flexarm.files import check_writable, write_whole
 from flexarm.model import Model, Sensor
 from flexarm.simulation.sampled import Sampled
@@ -45,7 +45,7 @@ class Fmu:
     states, inputs, parameters, outputs : tuple of str
         Names of its variables.
     step : float
-        Of its fixed steps in a co-simulation [s].
+        First step with error control in a co-simulation, or length of the fixed steps [s].
     platform : str or None
         For which it has a binary, e.g. "x86_64-linux"; None where it has sources only.
     why : str
@@ -83,15 +83,16 @@ def export_fmu(
     qd0: Any = None,
     s0: Any = None,
     step: float | None = None,
-    tolerance: float = 0.0,
+    tolerance: float = TOLERANCE,
     binary: bool | None = None,
 ) -> Fmu:
     """Write a model as an FMU, for model exchange and for co-simulation, with its C sources and a binary.
 
     Its variables are the states `q.NAME`, `qd.NAME` and `s.NAME` (start values may be set), inputs `u.NAME` in the
     order of `model.inputs` and exogenous ones `w.NAME`, parameters `p.NAME` (those that vary in the model, with its
-    values), and the sensors' signals by their names. In a co-simulation inputs stand still during a step, which is
-    integrated by the classical Runge-Kutta method, or where `tolerance` is positive by Dormand and Prince's pair.
+    values), and the sensors' signals by their names. In a co-simulation inputs stand still during a step. Dormand and
+    Prince's pair of orders 5 and 4 integrates it with an estimate of its error, or with `tolerance=0` the classical
+    Runge-Kutta method in fixed steps, which logs a warning where its estimated error is large.
     Directional derivatives are exact. Sensors measure without noise and sampling.
 
     Parameters
@@ -107,10 +108,11 @@ def export_fmu(
     q0, qd0, s0 : (nq,), (n,), (states,), optional
         Where it starts; default the arm's rest.
     step : float, optional
-        Longest of the fixed steps [s]; default a fifth of the time in which the fastest deviation at the start turns
-        by a radian, rounded down. It is the parameter `step` of the FMU.
+        First step with error control, or longest of the fixed steps [s]; default a fifth of the time in which the
+        fastest deviation at the start turns by a radian, rounded down. It is the parameter `step` of the FMU.
     tolerance : float
-        Relative, of the adaptive method; 0: fixed steps. It is the parameter `tolerance` of the FMU.
+        Error of each step, relative to the largest value that a state has had; 0 for fixed steps. It is the parameter
+        `tolerance` of the FMU.
     binary : bool, optional
         Whether there must be a binary for this platform; default where a C compiler is found (cc, gcc or clang).
 

@@ -9,7 +9,25 @@
 #include <string.h>
 
 #define ROOM(n) ((n) > 0 ? (n) : 1)
-#define MOST 9007199254740992.0 /* of steps or samples in one call: a double counts no further */
+#define MOST 9007199254740992.0 /* samples in one call: a double counts no further */
+
+/* Evaluations of the rates in one communication step: seconds to a minute of computing. */
+#define MOST_EVALUATIONS 1e7
+
+/* The longest step with error control [s], unless `step` is longer. The stages of a step lie at most half of it apart,
+   so that it cannot pass over a stop or a narrow play between two stages of a long step. */
+#define LONGEST_STEP 0.01
+
+/* The estimated error of one fixed step that gives a warning: a share of the state's largest value in the run. A mode
+   that turns by 0.29 rad in a step reaches it, and loses a percent of its amplitude in 2500 steps. */
+#define FIXED_ERROR 1e-4
+
+/* So many fixed steps in a row must be in doubt before a warning: at the start from rest an error is large beside
+   values that are still near zero. */
+#define STEPS_IN_DOUBT 10
+
+/* Values below this count as this where an error is relative, as many states are zero at the start [SI units]. */
+#define SMALL 1e-3
 
 /* Value references: they count the variables as modelDescription.xml lists them. */
 enum {
@@ -27,6 +45,9 @@ enum {
 
 typedef enum { INSTANTIATED, INITIALIZING, EVENT, CONTINUOUS, STEPPING, TERMINATED } Mode;
 
+/* The outcome of a communication step; other functions return 0 or 1. */
+enum { FAILED = 0, DONE = 1, DOUBTFUL = 2 };
+
 /* All that a saved state holds. */
 typedef struct {
     double time, step, tolerance;
@@ -34,6 +55,11 @@ typedef struct {
     double start; /* time at which samples begin */
     double samples; /* how many have been taken */
     double x[ROOM(NX)], u[ROOM(NU)], p[ROOM(NP)], z[ROOM(NZ)], held[ROOM(NY)];
+    double peak[ROOM(NX)]; /* largest absolute value of each state in the steps so far */
+    double worst[ROOM(NX)]; /* largest error that was estimated for each state in a fixed step */
+    double doubted; /* time of the first fixed step since which the errors are in doubt */
+    int in_doubt; /* how many fixed steps in a row, at most STEPS_IN_DOUBT */
+    int warned; /* whether the warning about fixed steps was given */
     int mode;
 } Saved;
 
@@ -48,7 +74,10 @@ typedef struct {
     void (*log)(void);
 } Instance;
 
-static void complain(const Instance *s, const char *format, ...); /* said by fmi2.c and fmi3.c in their own ways */
+/* fmi2.c and fmi3.c define both. The first logs a call that is refused, if the logging is on; the second logs that a
+   step has failed, or a warning about it, in any case. */
+static void complain(const Instance *s, const char *format, ...);
+static void report(const Instance *s, int failed, const char *format, ...);
 
 static void forget(Instance *s)
 {
@@ -280,28 +309,88 @@ static int adjoint(Instance *s, const unsigned *unknowns, size_t many, const uns
 
 /* -- integration, with inputs that stand still --------------------------------------------------------------------- */
 
-/* The classical Runge-Kutta method. */
-static int fixed_steps(Instance *s, double duration)
+static void update_peaks(Instance *s, const double *x)
 {
-    const double count = fmax(1.0, ceil(duration / s->now.step * (1.0 - 1e-9))), h = duration / count;
-    if (!(count < MOST)) return 0;
-    double k[4][ROOM(NX)], trial[ROOM(NX)], *x = s->now.x;
-    const double *u = s->now.u, *p = s->now.p;
-    for (double i = 0.0; i < count; i += 1.0) {
-        if (!rates(x, u, p, k[0])) return 0;
-        for (int j = 0; j < NX; j++) trial[j] = x[j] + 0.5 * h * k[0][j];
-        if (!rates(trial, u, p, k[1])) return 0;
-        for (int j = 0; j < NX; j++) trial[j] = x[j] + 0.5 * h * k[1][j];
-        if (!rates(trial, u, p, k[2])) return 0;
-        for (int j = 0; j < NX; j++) trial[j] = x[j] + h * k[2][j];
-        if (!rates(trial, u, p, k[3])) return 0;
-        for (int j = 0; j < NX; j++) x[j] += h * (k[0][j] + 2.0 * (k[1][j] + k[2][j]) + k[3][j]) / 6.0;
+    for (int j = 0; j < NX; j++) s->now.peak[j] = fmax(s->now.peak[j], fabs(x[j]));
+}
+
+/* The state whose error in fixed steps is above the bound, -1 if none is. */
+static int doubtful_state(const Instance *s)
+{
+    for (int j = 0; j < NX; j++) {
+        if (s->now.worst[j] > FIXED_ERROR * (s->now.peak[j] + SMALL)) return j;
     }
+    return -1;
+}
+
+/* A warning, once in a run, if the errors of fixed steps have been in doubt for a number of steps. */
+static int warn_of_fixed_steps(Instance *s, int steps)
+{
+    const int j = s->now.in_doubt >= steps && !s->now.warned ? doubtful_state(s) : -1;
+    if (j < 0) return 0;
+    s->now.warned = 1;
+    report(s, 0, "fixed steps of %g s are too long at t = %g s: the estimated error of one step is %.1e for the state with "
+           "value reference %d, whose largest value so far is %.1e. Set `tolerance` to 1e-8 (steps with error control), "
+           "or a smaller `step`", s->now.step, s->now.doubted, s->now.worst[j], AT_X + j, s->now.peak[j]);
     return 1;
 }
 
-/* The pair of orders 5 and 4 of Dormand and Prince (1980), with the error of each step within the tolerance. */
-static int adaptive_steps(Instance *s, double duration)
+static void count_doubts(Instance *s, double time)
+{
+    if (doubtful_state(s) < 0) {
+        s->now.in_doubt = 0;
+        return;
+    }
+    if (s->now.in_doubt == 0) s->now.doubted = time;
+    if (s->now.in_doubt < STEPS_IN_DOUBT) s->now.in_doubt += 1;
+}
+
+/* A step of the classical Runge-Kutta method from the rates k[0]; the rates at its end become k[4]. */
+static int runge_kutta_step(Instance *s, double h, double k[5][ROOM(NX)])
+{
+    static const double ahead[4] = {0.0, 0.5, 0.5, 1.0};
+    double trial[ROOM(NX)], *x = s->now.x;
+    for (int i = 1; i < 4; i++) {
+        for (int j = 0; j < NX; j++) trial[j] = x[j] + ahead[i] * h * k[i - 1][j];
+        if (!rates(trial, s->now.u, s->now.p, k[i])) return 0;
+    }
+    for (int j = 0; j < NX; j++) x[j] += h * (k[0][j] + 2.0 * (k[1][j] + k[2][j]) + k[3][j]) / 6.0;
+    return rates(x, s->now.u, s->now.p, k[4]);
+}
+
+/* The classical Runge-Kutta method. With the rates k5 at the step's end, which begin the next step, h (k4 - k5) / 6 is
+   the difference from a result of third order: an estimate of the error that is on the safe side. */
+static int fixed_steps(Instance *s, double duration)
+{
+    const double count = fmax(1.0, ceil(duration / s->now.step * (1.0 - 1e-9))), h = duration / count;
+    if (!(4.0 * count <= MOST_EVALUATIONS)) {
+        report(s, 1, "a step of %g s from %g s needs %g fixed steps of %g s, more than %g evaluations of the rates. Use "
+               "shorter communication steps, or a longer `step`", duration, s->now.time, count, s->now.step, MOST_EVALUATIONS);
+        return FAILED;
+    }
+    double k[5][ROOM(NX)];
+    memcpy(k[4], s->dx, sizeof k[4]);
+    for (double i = 0.0; i < count; i += 1.0) {
+        memcpy(k[0], k[4], sizeof k[0]);
+        update_peaks(s, s->now.x);
+        if (!runge_kutta_step(s, h, k)) {
+            report(s, 1, "a step of %g s from %g s fails: the rates are not finite after t = %g s. The motion leaves the "
+                   "model's range, or the fixed steps of %g s are too long: set `tolerance` to 1e-8, or a smaller `step`",
+                   duration, s->now.time, s->now.time + i * h, s->now.step);
+            return FAILED;
+        }
+        update_peaks(s, s->now.x);
+        for (int j = 0; j < NX; j++) s->now.worst[j] = fmax(s->now.worst[j], fabs(h * (k[3][j] - k[4][j]) / 6.0));
+        count_doubts(s, s->now.time + (i + 1.0) * h);
+    }
+    memcpy(s->dx, k[4], sizeof k[4]);
+    return DONE;
+}
+
+/* A step of Dormand and Prince's pair of orders 5 and 4 (1980) from the rates k[0]: the state at its end and the rates
+   k[6] there. It returns the estimated error over the tolerance, which is relative to the largest value that a state
+   has had, so that a state may pass through zero. */
+static double dormand_prince_step(const Instance *s, double h, double k[7][ROOM(NX)], double *end)
 {
     static const double a[6][6] = {
         {1.0 / 5.0},
@@ -313,43 +402,62 @@ static int adaptive_steps(Instance *s, double duration)
     };
     static const double e[7] = {71.0 / 57600.0,      0.0,          -71.0 / 16695.0, 71.0 / 1920.0,
                                 -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0};
-    double k[7][ROOM(NX)], trial[ROOM(NX)], *x = s->now.x, done = 0.0;
-    const double *u = s->now.u, *p = s->now.p, rtol = fmax(s->now.tolerance, 1e-13), atol = 1e-3 * rtol;
-    double wanted = s->now.tried > 0.0 ? s->now.tried : s->now.step;
-    if (!rates(x, u, p, k[0])) return 0;
+    const double tolerance = fmax(s->now.tolerance, 1e-13);
+    double squares = 0.0;
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j < NX; j++) {
+            double sum = 0.0;
+            for (int l = 0; l <= i; l++) sum += a[i][l] * k[l][j];
+            end[j] = s->now.x[j] + h * sum;
+        }
+        if (!rates(end, s->now.u, s->now.p, k[i + 1])) return HUGE_VAL;
+    }
+    for (int j = 0; j < NX; j++) {
+        double sum = 0.0;
+        for (int l = 0; l < 7; l++) sum += e[l] * k[l][j];
+        const double part = h * sum / (tolerance * (fmax(s->now.peak[j], fabs(end[j])) + SMALL));
+        squares += part * part;
+    }
+    return sqrt(squares / ROOM(NX));
+}
+
+/* Steps whose length follows from their errors. */
+static int adaptive_steps(Instance *s, double duration)
+{
+    const double longest = fmax(LONGEST_STEP, s->now.step), least = 6.0 * ceil(duration / longest);
+    double k[7][ROOM(NX)], end[ROOM(NX)], done = 0.0, evaluations = least > MOST_EVALUATIONS ? least : 0.0;
+    double wanted = s->now.tried > 0.0 ? s->now.tried : s->now.step, growth = 5.0, error = 0.0;
+    memcpy(k[0], s->dx, sizeof k[0]);
+    update_peaks(s, s->now.x);
     while (done < duration) {
         const int last = wanted >= (duration - done) * (1.0 - 1e-9);
         const double h = last ? duration - done : wanted;
-        int fine = 1;
-        for (int i = 0; i < 6 && fine; i++) {
-            for (int j = 0; j < NX; j++) {
-                double sum = 0.0;
-                for (int l = 0; l <= i; l++) sum += a[i][l] * k[l][j];
-                trial[j] = x[j] + h * sum;
-            }
-            fine = rates(trial, u, p, k[i + 1]);
+        evaluations += 6.0;
+        if (evaluations > MOST_EVALUATIONS || !(done + h > done)) {
+            const int finite = error < HUGE_VAL;
+            report(s, 1, "a step of %g s from %g s fails: %s at t = %g s, where its own steps are %g s long. %s", duration,
+                   s->now.time, finite ? "it needs too many evaluations of the rates" : "the rates are not finite",
+                   s->now.time + done, h, finite ? "The motion is stiff or jumps there. Use shorter communication steps, "
+                   "a larger `tolerance`, or model exchange with an implicit solver" : "The motion leaves the model's range");
+            return FAILED;
         }
-        double error = fine ? 0.0 : HUGE_VAL;
-        for (int j = 0; j < NX && fine; j++) {
-            double sum = 0.0;
-            for (int l = 0; l < 7; l++) sum += e[l] * k[l][j];
-            const double part = h * sum / (atol + rtol * fmax(fabs(x[j]), fabs(trial[j])));
-            error += part * part / ROOM(NX);
-        }
-        error = sqrt(error);
-        const double factor = fmin(5.0, fmax(0.2, 0.9 * pow(fmax(error, 1e-10), -0.2)));
+        error = dormand_prince_step(s, h, k, end);
+        const double factor = fmin(growth, fmax(0.2, 0.9 * pow(fmax(error, 1e-10), -0.2)));
         if (error <= 1.0) {
             done = last ? duration : done + h;
-            memcpy(x, trial, sizeof trial);
+            memcpy(s->now.x, end, sizeof end);
             memcpy(k[0], k[6], sizeof k[0]);
-            if (!last || factor * h > wanted || factor < 1.0) wanted = factor * h;
+            update_peaks(s, s->now.x);
+            if (!last || factor * h > wanted || factor < 1.0) wanted = fmin(factor * h, longest);
+            growth = 5.0;
         } else {
             wanted = factor * h;
-            if (wanted < 1e-12 * (1.0 + fabs(s->now.time))) return 0;
+            growth = 1.0; /* the step after one that was too long does not grow */
         }
     }
+    memcpy(s->dx, k[0], sizeof k[0]);
     s->now.tried = wanted;
-    return 1;
+    return DONE;
 }
 
 /* To a later time; where that fails the instance stays where it was. The time that is given counts, as a sum of many
@@ -368,18 +476,17 @@ static int advance(Instance *s, double from, double duration)
     }
     while (next_sample(s) < until - early(until)) take_sample(s);
 #endif
+    int outcome = DONE;
     if (NX > 0) {
+        if (!know_dx(s)) return FAILED;
         const Saved before = s->now;
-        if (!(s->now.tolerance > 0.0 ? adaptive_steps(s, duration) : fixed_steps(s, duration))) {
-            s->now = before;
-            complain(s, "no step of %g s from %g s by steps of %g s: rates that are not finite (a smaller `step` may help), "
-                     "or too many steps", duration, from, s->now.step);
-            return 0;
-        }
+        outcome = s->now.tolerance > 0.0 ? adaptive_steps(s, duration) : fixed_steps(s, duration);
+        if (outcome == FAILED) s->now = before;
+        else if (warn_of_fixed_steps(s, STEPS_IN_DOUBT)) outcome = DOUBTFUL;
     }
-    s->now.time = until;
-    forget(s);
-    return 1;
+    if (outcome != FAILED) s->now.time = until;
+    s->known_y = 0;
+    return outcome;
 }
 
 /* When samples begin, and where whoever integrates is. */

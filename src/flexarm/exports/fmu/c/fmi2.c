@@ -3,20 +3,34 @@
 #include "core.h"
 #include "fmi2Functions.h"
 
-static void complain(const Instance *s, const char *format, ...)
+static void message(const Instance *s, fmi2Status status, const char *category, const char *format, va_list arguments)
 {
-    char text[256];
-    va_list arguments;
-    if (!s->logging || !s->log) return;
-    va_start(arguments, format);
+    char text[512];
+    if (!s->log) return;
     vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    ((fmi2CallbackLogger)s->log)(s->environment, s->name, fmi2Error, "logStatusError", "%s", text);
+    ((fmi2CallbackLogger)s->log)(s->environment, s->name, status, category, "%s", text);
 }
 
-static fmi2Status status(int fine)
+static void complain(const Instance *s, const char *format, ...)
 {
-    return fine ? fmi2OK : fmi2Error;
+    va_list arguments;
+    if (!s->logging) return;
+    va_start(arguments, format);
+    message(s, fmi2Error, "logStatusError", format, arguments);
+    va_end(arguments);
+}
+
+static void report(const Instance *s, int failed, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    message(s, failed ? fmi2Error : fmi2Warning, failed ? "logStatusError" : "logStatusWarning", format, arguments);
+    va_end(arguments);
+}
+
+static fmi2Status status(int outcome)
+{
+    return outcome == FAILED ? fmi2Error : outcome == DOUBTFUL ? fmi2Warning : fmi2OK;
 }
 
 /* Whether a function may be called in the mode in which the instance is. */
@@ -96,7 +110,7 @@ fmi2Status fmi2Terminate(fmi2Component c)
     Instance *s = c;
     if (!may(s, "fmi2Terminate", is_running(s))) return fmi2Error;
     s->now.mode = TERMINATED;
-    return fmi2OK;
+    return status(warn_of_fixed_steps(s, 1) ? DOUBTFUL : DONE);
 }
 
 fmi2Status fmi2Reset(fmi2Component c)
@@ -297,7 +311,8 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real from, fmi2Real duration, fmi2Boo
 {
     Instance *s = c;
     (void)nothingBefore;
-    return status(may(s, "fmi2DoStep", s && s->now.mode == STEPPING) && advance(s, from, duration));
+    if (!may(s, "fmi2DoStep", s && s->now.mode == STEPPING)) return fmi2Error;
+    return status(advance(s, from, duration));
 }
 
 fmi2Status fmi2CancelStep(fmi2Component c)

@@ -3,20 +3,34 @@
 #include "core.h"
 #include "fmi3Functions.h"
 
-static void complain(const Instance *s, const char *format, ...)
+static void message(const Instance *s, fmi3Status status, const char *category, const char *format, va_list arguments)
 {
-    char text[256];
-    va_list arguments;
-    if (!s->logging || !s->log) return;
-    va_start(arguments, format);
+    char text[512];
+    if (!s->log) return;
     vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    ((fmi3LogMessageCallback)s->log)(s->environment, fmi3Error, "logStatusError", text);
+    ((fmi3LogMessageCallback)s->log)(s->environment, status, category, text);
 }
 
-static fmi3Status status(int fine)
+static void complain(const Instance *s, const char *format, ...)
 {
-    return fine ? fmi3OK : fmi3Error;
+    va_list arguments;
+    if (!s->logging) return;
+    va_start(arguments, format);
+    message(s, fmi3Error, "logStatusError", format, arguments);
+    va_end(arguments);
+}
+
+static void report(const Instance *s, int failed, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    message(s, failed ? fmi3Error : fmi3Warning, failed ? "logStatusError" : "logStatusWarning", format, arguments);
+    va_end(arguments);
+}
+
+static fmi3Status status(int outcome)
+{
+    return outcome == FAILED ? fmi3Error : outcome == DOUBTFUL ? fmi3Warning : fmi3OK;
 }
 
 /* Whether a function may be called in the mode in which the instance is. */
@@ -117,7 +131,7 @@ fmi3Status fmi3Terminate(fmi3Instance c)
     Instance *s = c;
     if (!may(s, "fmi3Terminate", is_running(s))) return fmi3Error;
     s->now.mode = TERMINATED;
-    return fmi3OK;
+    return status(warn_of_fixed_steps(s, 1) ? DOUBTFUL : DONE);
 }
 
 fmi3Status fmi3Reset(fmi3Instance c)
@@ -461,10 +475,10 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 from, fmi3Float64 duration, fm
     Instance *s = c;
     (void)nothingBefore;
     if (!may(s, "fmi3DoStep", s && s->now.mode == STEPPING)) return fmi3Error;
-    const int fine = advance(s, from, duration);
+    const int outcome = advance(s, from, duration);
     *eventHandlingNeeded = *terminateSimulation = *earlyReturn = fmi3False;
     *lastSuccessfulTime = s->now.time;
-    return status(fine);
+    return status(outcome);
 }
 
 fmi3Status fmi3ActivateModelPartition(fmi3Instance c, fmi3ValueReference clock, fmi3Float64 time)
