@@ -319,7 +319,9 @@ def test_a_parameter_that_is_set_is_the_models(made, version):
         fmi_type="CoSimulation",
         stop_time=0.1,
         output_interval=0.01,
-        start_values=ACTS["bends"] | {"step": 2e-5, "tolerance": 0.0} | {f"p.{name}": value for name, value in p.items()},
+        start_values=ACTS["bends"]
+        | {"step": 2e-5, "tolerance": 0.0}
+        | {f"p.{name}": value for name, value in p.items()},
         output=[*fmu.states, *fmu.outputs],
     )
     nominal, _ = run_of("bends", model, 0.1)

@@ -161,9 +161,9 @@ def test_errors_follow_the_tolerance(made, tmp_path, name):
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 @pytest.mark.parametrize("tolerance", [1e-8, 0.0])
 def test_runs_repeat_bit_for_bit(made, tmp_path, version, tolerance):
-    """After a reset, from a state that was saved, and whatever is read in between."""
-    fmu = made("stops", version)
-    start = {**input_of("stops"), "tolerance": tolerance}
+    """After a reset, from a state that was saved, and whatever is read in between: steps are longer at the end."""
+    fmu = made("cubic", version)
+    start = {**input_of("cubic"), "tolerance": tolerance}
 
     def rest(it):
         return [[s, *it.get([*it.states, *fmu.outputs])] for k in range(10, 25) for s in steps(it, 1, first=k)]
@@ -179,7 +179,7 @@ def test_runs_repeat_bit_for_bit(made, tmp_path, version, tolerance):
         it.restore(state)  # and now with values that are read and inputs that are set to what they are
         for k in range(10, 25):
             it.get([f"der({name})" for name in it.states])
-            it.set(input_of("stops"))
+            it.set(input_of("cubic"))
             assert [*steps(it, 1, first=k), *it.get([*it.states, *fmu.outputs])] == expected[k - 10]
         it.fmu.reset()
         assert steps(it.begin(start), 10) == statuses and rest(it) == expected
@@ -191,19 +191,6 @@ def test_runs_repeat_bit_for_bit(made, tmp_path, version, tolerance):
             assert sum([*statuses, *(row[0] for row in expected)]) == 1  # the warning is a part of the run
         it.free(state)
         other.free(there)
-
-
-def test_the_first_step_that_is_tried_is_a_part_of_the_state(made, tmp_path):
-    """A fresh instance at the same values goes on otherwise: it begins with `step`."""
-    fmu = made("cubic")
-    with called(fmu.path, tmp_path) as it, called(fmu.path, tmp_path, name="fresh") as fresh:
-        steps(it.begin(input_of("cubic")), 10)
-        fresh.begin({**input_of("cubic"), **dict(zip(it.states, it.get(it.states), strict=True))}, time=10 * PERIOD)
-        assert fresh.get(it.states) == it.get(it.states)
-        steps(it, 1, first=10)
-        steps(fresh, 1, first=10)
-        assert fresh.get(it.states) != it.get(it.states)
-        assert fresh.get(it.states) == pytest.approx(it.get(it.states), rel=1e-5)
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
@@ -222,7 +209,10 @@ def test_too_many_evaluations_end_a_step_with_a_message(made, tmp_path, capfd, v
         assert "model exchange with an implicit solver" in found and found.count("[") == 1
         assert it.get(it.states) == before
         it.step(1e-9, 1e-9)
-    for tolerance, message in ((1e-8, "it needs too many evaluations"), (0.0, "needs 1e+08 fixed steps of 0.0005 s")):
+    for tolerance, message in (
+        (1e-8, "it needs too many evaluations of the rates at t = 0 s"),
+        (0.0, "needs 1e+08 fixed steps of 0.0005 s"),
+    ):
         with called(made("rubs", version).path, tmp_path, name=str(tolerance)) as it:
             it.begin({"tolerance": tolerance})
             with pytest.raises(fmpy.fmi1.FMICallException):

@@ -51,7 +51,18 @@ RK4 = Template("""$signature
     for (int i = 0; i < $nx; i++) {
         x_next[i] = x_now[i] + sum[i];
     }
-}""")
+$estimate}""")
+
+ESTIMATE = Template("""    for (int i = 0; i < $nx; i++) {
+        x[i] = x_next[i];
+        error[i] = (h / 6.0) * k[i];
+    }
+    $rate
+    for (int i = 0; i < $nx; i++) {
+        error[i] -= (h / 6.0) * k[i];
+    }
+""")
+"""The rates k4 of the last stage against those at the step's end: the difference from a result of third order."""
 
 TEST = Template("""// Compares $name with numbers of flexarm's native model.
 #include "$name.h"
@@ -145,8 +156,8 @@ def c_library(model: Model, real: Real = "double", sensors: Sequence[Sensor] = (
     name = identifier(model.arm)
     found = library(model, sensors)
     title = f"{model.arm.name}: its mechanics"
-    programs, step = [each.program for each in found], rk4(model, name, real)
-    sources = c_sources(name, programs, real, title, sizes(model, sensors), [step])
+    programs, steps = [each.program for each in found], [rk4(model, name, real), rk4(model, name, real, error=True)]
+    sources = c_sources(name, programs, real, title, sizes(model, sensors), steps)
     return {
         **sources,
         f"{name}_test.c": _test(model, name, found, real),
@@ -154,29 +165,39 @@ def c_library(model: Model, real: Real = "double", sensors: Sequence[Sensor] = (
     }
 
 
-def rk4(model: Model, name: str, real: Real) -> Written:
-    """A step of the classical Runge-Kutta method of the whole state, inputs held."""
+def rk4(model: Model, name: str, real: Real, error: bool = False) -> Written:
+    """A step of the classical Runge-Kutta method of the whole state, inputs held; with an estimate of its error."""
     counts = sizes(model)
     held = [f"const {real} {a}[{counts[f'n{a}']}]" for a in ("u", "w") if counts[f"n{a}"]]
     p = [f"const {real} p[{len(model.p)}]"] if len(model.p) else []
     nx = counts["nx"]
     head = signature(
-        f"{name}_rk4_step",
-        [f"const {real} x_now[{nx}]", *held, *p, f"{real} h", f"{real} x_next[{nx}]"],
+        f"{name}_rk4_{'error' if error else 'step'}",
+        [f"const {real} x_now[{nx}]", *held, *p, f"{real} h", f"{real} x_next[{nx}]", *[f"{real} error[{nx}]"] * error],
     )
     ends = np.cumsum([0, counts["nq"], counts["nv"]])
     parts = [f"&x[{at}]" if at else "x" for at in ends[: 2 + bool(counts["ns"])]]
     given = [*parts, *(a for a in ("u", "w") if counts[f"n{a}"]), *(["p"] if p else []), "k"]
-    code = RK4.substitute(signature=head, real=real, nx=nx, rate=f"{name}_state_rate({', '.join(given)});")
-    notes = [
-        "// A step of the classical Runge-Kutta method over h [s], with u held. A state x is q, qd, s,",
-        "// the work of the inputs and the energy dissipated [J]. x_next may be x_now.",
-    ]
+    rate = f"{name}_state_rate({', '.join(given)});"
+    estimate = ESTIMATE.substitute(nx=nx, rate=rate) if error else ""
+    code = RK4.substitute(signature=head, real=real, nx=nx, rate=rate, estimate=estimate)
+    notes = (
+        [
+            f"// The step of {name}_rk4_step, with an estimate of its error for one evaluation more: h (k4 - k5) / 6, where",
+            "// k5 are the rates at the end. It is on the safe side, as it belongs to a step of third order.",
+        ]
+        if error
+        else [
+            "// A step of the classical Runge-Kutta method over h [s], with u held. A state x is q, qd, s,",
+            "// the work of the inputs and the energy dissipated [J]. x_next may be x_now. Nothing checks its error: choose h",
+            f"// for the fastest part of the motion, of friction and stops too, and watch {name}_rk4_error.",
+        ]
+    )
     return Written("\n".join([*notes, f"{head};"]), in_reals(code, real))
 
 
-def rk4_native(model: Model, x: Array, given: Mapping[str, Array], h: float) -> Array:
-    """The same by the native model."""
+def rk4_native(model: Model, x: Array, given: Mapping[str, Array], h: float) -> tuple[Array, Array]:
+    """The step and the estimate of its error by the native model."""
     cuts = np.cumsum([model.nq, model.nv, len(model.states)])
 
     def rate(x: Array) -> Array:
@@ -188,7 +209,8 @@ def rk4_native(model: Model, x: Array, given: Mapping[str, Array], h: float) -> 
     k2 = rate(x + h / 2 * k1)
     k3 = rate(x + h / 2 * k2)
     k4 = rate(x + h * k3)
-    return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    end = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return end, h / 6 * (k4 - rate(end))
 
 
 def _test(model: Model, name: str, found: Iterable[Exported], real: Real) -> str:
@@ -219,7 +241,8 @@ def _checks(model: Model, name: str, found: Iterable[Exported], real: Real, at: 
     held = [a for a in ("u", "w") if len(at[a])]
     given = [array(real, "x_now", x), *(array(real, a, at[a]) for a in held)]
     calls = ["x_now", *held, *([f"{name}_p_nominal"] if len(model.p) else []), in_reals(repr(STEP), real)]
-    return lines + _check(f"{name}_rk4_step", real, given, calls, {"x_next": rk4_native(model, x, at, STEP)})
+    end, _ = rk4_native(model, x, at, STEP)
+    return lines + _check(f"{name}_rk4_step", real, given, calls, {"x_next": end})
 
 
 def _check(function: str, real: Real, given: list[str], arguments: list[str], expected: Mapping[str, Any]) -> list[str]:

@@ -25,6 +25,8 @@ SFUNCTION = Template("""// $title, as a level-2 S-function of Simulink. Written 
 // Inputs: $inputs.
 // Outputs: $outputs.
 // Parameters: $parameters.
+//
+// A fixed-step solver of Simulink does not check its error: compare with a run of half the step.
 #define S_FUNCTION_NAME $sfun
 #define S_FUNCTION_LEVEL 2
 

@@ -15,7 +15,8 @@ TOLERANCE = 1e-8
 
 Contacts that bounce lose two to five digits beside it: a stop hit some ten times is right to 3e-6 then, but only to
 2e-3 with 1e-6. The cost is about that of the fixed steps for usual arms.
-""" 
+"""
+
 
 class Signal(NamedTuple):
     """A state, an input, a parameter or an output.
