@@ -64,6 +64,14 @@ ESTIMATE = Template("""    for (int i = 0; i < $nx; i++) {
 """)
 """The rates k4 of the last stage against those at the step's end: the difference from a result of third order."""
 
+STEP_NOTES = Template("""// A step of the classical Runge-Kutta method over h [s], with u held. A state x is q, qd, s,
+// the work of the inputs and the energy dissipated [J]. x_next may be x_now. Nothing checks its error:
+// choose h for the fastest part of the motion, of friction and stops too, and watch ${name}_rk4_error.""")
+
+ERROR_NOTES = Template("""// The step of ${name}_rk4_step, with an estimate of its error for one evaluation more:
+// h (k4 - k5) / 6, where k5 are the rates at the end. It belongs to a step of third order, so that it is
+// on the safe side.""")
+
 TEST = Template("""// Compares $name with numbers of flexarm's native model.
 #include "$name.h"
 
@@ -181,19 +189,8 @@ def rk4(model: Model, name: str, real: Real, error: bool = False) -> Written:
     rate = f"{name}_state_rate({', '.join(given)});"
     estimate = ESTIMATE.substitute(nx=nx, rate=rate) if error else ""
     code = RK4.substitute(signature=head, real=real, nx=nx, rate=rate, estimate=estimate)
-    notes = (
-        [
-            f"// The step of {name}_rk4_step, with an estimate of its error for one evaluation more: h (k4 - k5) / 6, where",
-            "// k5 are the rates at the end. It is on the safe side, as it belongs to a step of third order.",
-        ]
-        if error
-        else [
-            "// A step of the classical Runge-Kutta method over h [s], with u held. A state x is q, qd, s,",
-            "// the work of the inputs and the energy dissipated [J]. x_next may be x_now. Nothing checks its error: choose h",
-            f"// for the fastest part of the motion, of friction and stops too, and watch {name}_rk4_error.",
-        ]
-    )
-    return Written("\n".join([*notes, f"{head};"]), in_reals(code, real))
+    notes = (ERROR_NOTES if error else STEP_NOTES).substitute(name=name)
+    return Written(f"{notes}\n{head};", in_reals(code, real))
 
 
 def rk4_native(model: Model, x: Array, given: Mapping[str, Array], h: float) -> tuple[Array, Array]:
