@@ -312,6 +312,31 @@ def test_a_run_of_few_fixed_steps_warns_at_its_end(swinging, tmp_path, capfd, ve
         assert "".join(capfd.readouterr()).count("[WARNING] fixed steps of") == 1
 
 
+@pytest.mark.parametrize("tolerance", [1e-8, 0.0])
+def test_rates_that_are_not_finite_are_reported_without_debug_logging(swinging, tmp_path, capfd, tolerance):
+    """At the start of a step, and within a step, whose fixed steps are far too long."""
+    _, frequency, fmus = swinging
+    with called(fmus["2.0"].path, tmp_path) as it:
+        it.begin({"p.a.mass": 0.0, "tolerance": tolerance})
+        with pytest.raises(fmpy.fmi1.FMICallException):
+            it.step(0.0, 0.01)
+        assert "".join(capfd.readouterr()).startswith("[ERROR] the derivatives are not finite at t = 0 s")
+    with called(fmus["2.0"].path, tmp_path, name="long") as it:
+        it.begin({"step": 100.0 / frequency, "tolerance": tolerance})
+        before = it.get(it.states)
+        try:
+            it.step(0.0, 1e4 / frequency)
+        except fmpy.fmi1.FMICallException:
+            found = "".join(capfd.readouterr())
+            assert (
+                tolerance == 0.0
+                and "fails: the rates are not finite after t = " in found
+                and it.get(it.states) == before
+            )
+        else:
+            assert tolerance > 0.0
+
+
 def test_steps_are_controlled_by_default():
     for function in (fa.export_fmu, fa.export_ssp):
         assert inspect.signature(function).parameters["tolerance"].default == 1e-8

@@ -74,8 +74,8 @@ typedef struct {
     void (*log)(void);
 } Instance;
 
-/* fmi2.c and fmi3.c define both. The first logs a call that is refused, if the logging is on; the second logs that a
-   step has failed, or a warning about it, in any case. */
+/* fmi2.c and fmi3.c define both. The first logs a call that is refused, if debug logging is on. The second logs a
+   computation that has failed, or a warning about one, in any case. */
 static void complain(const Instance *s, const char *format, ...);
 static void report(const Instance *s, int failed, const char *format, ...);
 
@@ -156,7 +156,7 @@ static int know_dx(Instance *s)
 {
     if (!s->known_dx) {
         if (!rates(s->now.x, s->now.u, s->now.p, s->dx)) {
-            complain(s, "the derivatives are not finite at t = %g s", s->now.time);
+            report(s, 1, "the derivatives are not finite at t = %g s", s->now.time);
             return 0;
         }
         s->known_dx = 1;
@@ -175,7 +175,7 @@ static int know_y(Instance *s)
         MODEL_OUTPUTS(s->now.x, s->now.u, s->now.p, s->y);
 #endif
         if (!all_finite(s->y, NY)) {
-            complain(s, "the outputs are not finite at t = %g s", s->now.time);
+            report(s, 1, "the outputs are not finite at t = %g s", s->now.time);
             return 0;
         }
         s->known_y = 1;
@@ -189,7 +189,7 @@ static int indicators(const Instance *s, double *found)
 #if NI > 0
     MODEL_INDICATORS(s->now.x, s->now.p, found);
     if (!all_finite(found, NI)) {
-        complain(s, "the event indicators are not finite at t = %g s", s->now.time);
+        report(s, 1, "the event indicators are not finite at t = %g s", s->now.time);
         return 0;
     }
 #else
