@@ -26,8 +26,8 @@ REALS = ("double", "float")
 GOAL = 1e8  # forward dynamics a second
 ERRORS = {"double": 1e-9, "float": 1e-3}  # of the largest number of a quantity
 STEP = 1e-4
-"""Step of RK4 [s]. The fastest mode of 3 links with 2 + 2 modes has 1276 rad/s, so RK4 is stable up to 2.8 / 1276 s = 2.2 ms
-for a straight arm at rest; in motion 0.2 ms already diverges from some starts."""
+"""Step of RK4 [s]. The fastest mode of 3 links with 2 + 2 modes has 1276 rad/s, so RK4 is stable up to 2.2 ms around a
+straight arm at rest; in motion 0.2 ms already diverges from some starts."""
 BENT = 0.01
 """Deflections and their rates at the start, over those of `chains.states`. The latter bend a link of 1 m by 0.1 m, and
 the motion from there is so irregular that rounding alone grows to its size within 0.2 s."""
