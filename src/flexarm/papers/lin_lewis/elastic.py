@@ -18,14 +18,14 @@ from flexarm.papers.lin_lewis.compute import Array, beam, value
 from flexarm.papers.lin_lewis.loaded import PHI_L
 from flexarm.shapes import family, quadrature
 
-LINK = {"length": 0.7, "mass": 0.4, "EI": {"y": 50.0, "z": 30.0}, "GJ": 20.0, "EA": 400.0}
-"""A link that bends, twists and stretches [m, kg, N m^2, N]; the paper prints no numbers of one."""
+LENGTH, MASS = 0.7, 0.4
+"""Of a link that bends, twists and stretches [m, kg]; the paper prints no numbers of one."""
 POLAR = 1e-3
 """Its moment of inertia about its axis, per length [kg m]."""
 MODES = {"y": 2, "z": 1, "torsion": 3, "axial": 3}
 FAMILIES = {"y": "clamped-free", "z": "polynomial", "torsion": "polynomial", "axial": "polynomial"}
 STIFFNESS = {"y": 50.0, "z": 30.0, "torsion": 20.0, "axial": 400.0}
-"""Of eq. 16, by direction: EI_x, EI_z, GJ, EA."""
+"""Of eq. 16, by direction: EI_x, EI_z [N m^2], GJ [N m^2], EA [N]."""
 
 
 # -- eq. 7 -------------------------------------------------------------------------------------------------------------
@@ -51,7 +51,16 @@ def rates_of_turning(seed: int = 7) -> tuple[Array, Array, Array]:
 @cache
 def elastic_link(polar_inertia: float = POLAR) -> Model:
     """Return one link about a joint that bends in two planes, twists and stretches."""
-    body = Beam(**LINK, polar_inertia=polar_inertia, modes=MODES, shapes=FAMILIES)
+    body = Beam(
+        length=LENGTH,
+        mass=MASS,
+        EI={"y": STIFFNESS["y"], "z": STIFFNESS["z"]},
+        GJ=STIFFNESS["torsion"],
+        EA=STIFFNESS["axial"],
+        polar_inertia=polar_inertia,
+        modes=MODES,
+        shapes=FAMILIES,
+    )
     return Model(Arm(name="elastic", links=[Link(name="link", joint=Revolute(axis=(0.0, 0.0, 1.0)), body=body)]))
 
 
@@ -70,8 +79,8 @@ def strain_energies(seed: int = 16) -> dict[str, tuple[float, float]]:
         order = 2 if direction in "yz" else 1
         basis = family(FAMILIES[direction], direction).basis(count)
         x, w = quadrature(basis)
-        strain = basis.values(x, order) @ amplitudes / LINK["length"] ** order
-        integral = STIFFNESS[direction] * LINK["length"] * float(w @ strain**2) / 2
+        strain = basis.values(x, order) @ amplitudes / LENGTH**order
+        integral = STIFFNESS[direction] * LENGTH * float(w @ strain**2) / 2
         found[direction] = float(model.function("energy")(q, 0 * q)[1]), integral
     return found
 
@@ -82,9 +91,8 @@ def first_frequency(direction: str) -> tuple[float, float]:
     own = np.ix_(*[coordinates(model, direction)] * 2)
     n = len(model.coordinates)
     M, K = value(model, "mass_matrix", np.zeros(n))[own], value(model, "stiffness_force", np.eye(n))[own]
-    length = LINK["length"]
-    inertia = POLAR if direction == "torsion" else LINK["mass"] / length
-    exact = np.pi / 2 * np.sqrt(STIFFNESS[direction] / inertia) / length
+    inertia = POLAR if direction == "torsion" else MASS / LENGTH
+    exact = np.pi / 2 * np.sqrt(STIFFNESS[direction] / inertia) / LENGTH
     return float(np.sqrt(linalg.eigvalsh(K, M)[0])), float(exact)
 
 

@@ -336,7 +336,7 @@ def slopes_of_both_planes() -> tuple[float, float]:
         change = (model.frames(dq) - model.frames(-dq))[1][:3, :3] / (2 * step)
         along[:, k] = change[2, 1], change[0, 2], change[1, 0]
     slopes = [family(names[d], d).basis(1).values(np.ones(1), 1)[0] / length for d in "yz"]
-    printed, corrected = (eq_11(*slopes, exchanged)[:, 1:] for exchanged in (True, False))
+    printed, corrected = (eq_11(slopes[0], slopes[1], exchanged)[:, 1:] for exchanged in (True, False))
     first, second = (float(np.abs(each - along).max() / np.abs(along).max()) for each in (printed, corrected))
     return first, second
 

@@ -147,7 +147,7 @@ def eq_59() -> tuple[float, int, int]:
     straight[flexible], still[flexible] = 0.0, 0.0
     f = found.bias(straight, still)[own]
     g = found.bias(q, qd)[own] - f
-    spring = np.diag([joint.stiffness for joint in (link.joint for link in one.links)]) @ (q[motors] - q[joints])
+    spring = KS * (q[motors] - q[joints])
     K_q, D_q = found.stiffness_force(q)[flexible], found.damping_force(q, qd)[flexible]
     H_21, H_22 = H[2:, :2], H[2:, 2:]
     ours = -H_21 @ (f[:2] + g[:2] - spring) - H_22 @ (f[2:] + g[2:] + K_q + D_q)

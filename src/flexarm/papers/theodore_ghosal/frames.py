@@ -191,8 +191,9 @@ def weights(arm: Arm, gravity: tuple[float, float, float] = (2.0, -3.0, -9.0)) -
 
     free = sum(w / 2 * beam.m * q[2] * place((z + 1) / 2) for z, w in zip(x.tolist(), weight.tolist(), strict=True))
     inside = beam.m * (beam.length - q[2]) * (mouth + (q[2] - beam.length) / 2 * e)
-    rods = base.body.total_mass * base.body.length / 2 * up
-    rods = rods + shoulder.body.total_mass * (base.body.length * up + shoulder.body.length / 2 * a)
+    rods = base.body.total_mass * base.body.length / 2 * up + shoulder.body.total_mass * (
+        base.body.length * up + shoulder.body.length / 2 * a
+    )
     printed = -ca.dot(g, rods + free + load_of(arm) * place(1.0))
     forces = ca.Function("weight", [q], [ca.gradient(printed, q), ca.gradient(printed - ca.dot(g, inside), q)])
     rng, found = np.random.default_rng(32), []
