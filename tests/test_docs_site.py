@@ -3,14 +3,18 @@
 The gallery's pictures and pages take a minute: here one scenario and one example are really made, the others are stubs.
 """
 
+import ast
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -316,6 +320,57 @@ def test_an_entry_of_the_gallery_is_made(making, tmp_path, kind, name):
     made = {path.name for path in tmp_path.iterdir()}
     assert made == {f"{entry.stem}{end}" for end in (".png", "-dark.png", ".html")}
     assert (tmp_path / f"{entry.stem}.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_an_example_without_a_model_is_shown_by_the_arm_that_it_names(making):
+    gallery = making("gallery")
+    entry = next(entry for entry in gallery.entries("example") if entry.name == "learn_to_stop")
+    assert gallery.shown_of({}, entry).arm == fa.load("subudhi-morris")
+    kept = fa.load("canadarm")
+    assert gallery.shown_of({"arm": kept}, entry).arm == kept
+
+
+def test_an_example_that_shows_nothing_is_refused_by_name(making):
+    gallery = making("gallery")
+    with pytest.raises(ValueError, match="example mute leaves no run, scenario, model or arm"):
+        gallery.shown_of({"x": 1.0}, gallery.Entry("example", "mute", "", "x = 1.0"))
+
+
+def test_the_docs_extra_installs_what_the_examples_import():
+    """Only `.[docs]` is installed where the site is built, and there the gallery runs every example."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    packages = {normal(line) for line in [*project["dependencies"], *extras["docs"]]}
+    extended = {name for line in extras["docs"] for name in re.findall(r"^flexarm\[(.*)\]", line)}
+    owners, missing = packages_distributions(), set()
+    for path in (ROOT / "examples").glob("*.py"):
+        for module in imported(path):
+            first, second = [*module.split("."), ""][:2]
+            if first == "flexarm" and second in extras and second not in extended:
+                missing.add(f"{path.name}: flexarm[{second}]")
+            if first != "flexarm" and first not in sys.stdlib_module_names:
+                found = {normal(name) for name in owners.get(first, [first])}
+                missing |= set() if found & packages else {f"{path.name}: {first}"}
+    assert not missing
+
+
+def imported(path):
+    """Names of the modules that a program imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+def normal(requirement):
+    """A distribution's name as registries compare it."""
+    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
+
+
+def test_ci_builds_the_site():
+    words = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.search(r"^make check && make docs && make test$", words, re.M) and "set -euo pipefail" in words
 
 
 def test_the_moving_picture_of_the_front_page_is_small():

@@ -659,6 +659,34 @@ def test_the_measurement_runs_where_there_is_a_graphics_processor(host):
     assert verdicts.rows[-1][-1] == "**no**"
 
 
+def test_the_measurement_refuses_numbers_that_are_not_finite(monkeypatch, host):
+    """NaN beside NaN is no agreement: a step that is too long ends the measurement, with what to do."""
+    for found, expected in (([1.0, np.nan], [1.0, np.nan]), ([1.0, np.inf], [1.0, 2.0]), ([1.0, 2.0], [np.nan, 2.0])):
+        with pytest.raises(ValueError, match=r"qd of runs: \d numbers are not finite; .* choose a shorter step"):
+            benchmark.compared(benchmark.Table("", ()), "qd of runs", np.array(found), np.array(expected), "double")
+    model = fa.Model(fa.load("rigid-two-link"))
+    monkeypatch.setattr(benchmark, "evaluate_on_gpu", lambda *given, **more: np.full((1000, 2), np.nan))
+    with pytest.raises(ValueError, match="forward dynamics, double: 2000 numbers are not finite"):
+        benchmark.alike(model, quick=True)
+
+
+def test_the_arm_that_is_measured_moves_without_diverging():
+    """The step and the starts of the measurement, on its own arm: every run ends, and tells two kinds of numbers apart.
+
+    Starts that differ by the rounding of a float end within the bound that holds for floats.
+    """
+    model = fa.Model(chains.chain(3))
+    given = {"method": "rk4", "step": benchmark.STEP, "samples": 11, "progress": False, "keep": ["q", "qd"]}
+    start = benchmark.starts(model, 64)
+    runs = fa.simulate_many(model, 0.2, **start, **given)
+    assert {*runs.status.values} == {"completed"}
+    near = {**start, "q0": start["q0"].astype(np.float32).astype(float)}
+    other = fa.simulate_many(model, 0.2, **near, **given)
+    for name in ("q", "qd"):
+        off = np.abs(other[name].values - runs[name].values).max() / np.abs(runs[name].values).max()
+        assert 0.0 < off < benchmark.ERRORS["float"]
+
+
 def test_the_measurement_says_so_where_there_is_none(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda", FakeCuda(RuntimeError("no driver")))
     monkeypatch.setattr(benchmark, "ARMS", {"two rigid links": lambda: fa.load("rigid-two-link")})

@@ -16,7 +16,17 @@ from flexarm.mechanics import dynamics, second, strain
 from flexarm.native.precise import precise
 from flexarm.native.program import instructions
 from flexarm.papers import mohan_saha, panels
-from flexarm.papers.mohan_saha import claims, claims_equations, compute, counts, equations, faults, figures, rounding
+from flexarm.papers.mohan_saha import (
+    claims,
+    claims_equations,
+    compute,
+    counts,
+    equations,
+    faults,
+    figures,
+    rounding,
+    shapes,
+)
 from flexarm.papers.tables import markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "understand" / "papers" / "mohan-saha.md"
@@ -293,14 +303,14 @@ def test_foreshortening_keeps_the_length_with_our_sign_only():
 
 
 def test_eq_43_counts_from_the_free_end():
-    free, deflection, slope = equations.clamp()
+    free, deflection, slope = shapes.clamp()
     assert free > 1
-    assert max(deflection, slope, equations.shapes_apart()) < 1e-13
-    assert equations.roots(4) == pytest.approx((1.87510407, 4.69409113, 7.85475744, 10.99554073), abs=1e-8)
+    assert max(deflection, slope, shapes.shapes_apart()) < 1e-13
+    assert shapes.roots(4) == pytest.approx((1.87510407, 4.69409113, 7.85475744, 10.99554073), abs=1e-8)
     x, step = np.array([0.2, 0.6, 0.9]), 1e-5
     for order in (0, 1):
-        slope = (equations.shape(x + step, 3, order) - equations.shape(x - step, 3, order)) / (2 * step)
-        np.testing.assert_allclose(slope, equations.shape(x, 3, order + 1), rtol=0, atol=1e-6)
+        slope = (shapes.shape(x + step, 3, order) - shapes.shape(x - step, 3, order)) / (2 * step)
+        np.testing.assert_allclose(slope, shapes.shape(x, 3, order + 1), rtol=0, atol=1e-6)
 
 
 def test_a_turning_beam_is_stiffened_by_southwells_coefficient():

@@ -9,6 +9,7 @@ picture does stand there, the moving one of the README:
     cd docs && python -m making.gallery static front
 """
 
+import ast
 import contextlib
 import html
 import os
@@ -139,10 +140,43 @@ def _arm(entry: Entry, folder: Path) -> None:
     fa.play(model.arm, folder / f"play-{entry.name}.html", show=False)
 
 
-def _example(entry: Entry, folder: Path) -> None:
-    """What it draws itself, else its motion or the modes of its arm; and a page of that motion, or of that arm."""
+def named_arms(code: str) -> list[str]:
+    """Return the bundled arms whose names are strings in a program, in the order of the text."""
+    import flexarm as fa
+
+    texts = [each.value for each in ast.walk(ast.parse(code)) if isinstance(each, ast.Constant)]
+    return [name for name in texts if name in fa.bundled()]
+
+
+def shown_of(made: dict[str, Any], entry: Entry) -> Any:
+    """Return what the page of an example moves: the first run, scenario, model or arm that the program has left.
+
+    A program that keeps none of them at its end is shown by the first bundled arm that it names.
+    """
     import xarray as xr
 
+    import flexarm as fa
+
+    left = [*made.values()]
+    runs = [each for each in left if isinstance(each, xr.Dataset) and "arm" in each.attrs and "q" in each]
+    for run in runs:
+        if run.q.dims[0] == "time":
+            return run
+    for scenario in left:
+        if isinstance(scenario, fa.Scenario):
+            return scenario.run(progress=False)
+    models = [each for each in left if isinstance(each, fa.Model)]
+    arms = [each for each in left if isinstance(each, fa.Arm)] + [fa.load(name) for name in named_arms(entry.code)]
+    if not models and not arms:
+        raise ValueError(
+            f"the example {entry.name} leaves no run, scenario, model or arm and names no bundled arm, so the gallery "
+            "has nothing to move; keep one of them in a variable of the program"
+        )
+    return models[0] if models else fa.Model(arms[0])
+
+
+def _example(entry: Entry, folder: Path) -> None:
+    """What it draws itself, else its motion or the modes of its arm; and a page of that motion, or of that arm."""
     import flexarm as fa
     from flexarm.plots import draw_modes, save_figure
 
@@ -153,16 +187,7 @@ def _example(entry: Entry, folder: Path) -> None:
         drawn = sorted(Path(place).glob("*.png"))
         if drawn:
             (folder / f"{entry.stem}.png").write_bytes(drawn[0].read_bytes())
-    left = [*made.values()]
-    runs = [each for each in left if isinstance(each, xr.Dataset) and "arm" in each.attrs and "q" in each]
-    shown: Any = next((run for run in runs if run.q.dims[0] == "time"), None)
-    if shown is None and (scenarios := [each for each in left if isinstance(each, fa.Scenario)]):
-        shown = scenarios[0].run(progress=False)
-    if shown is None:
-        models = [each for each in left if isinstance(each, fa.Model)]
-        arms = [each for each in left if isinstance(each, fa.Arm)]
-        arms += [fa.load(name) for name in re.findall(r'fa\.load\("([\w-]+)"\)', entry.code)]
-        shown = models[0] if models else fa.Model(arms[0])
+    shown = shown_of(made, entry)
     if not drawn and isinstance(shown, fa.Model):
         save_figure(draw_modes(shown, shown.arm.rest, 3), folder / f"{entry.stem}.png")
     elif not drawn:

@@ -1,7 +1,8 @@
 """Lin & Lewis 1994: Theorem 1, examples 4.1 to 4.4, and the inertia matrix of the appendix.
 
-The arms and numbers are in `compute`, and those of one subject each in `zeros`, `loaded` and `appendix`; what the paper
-says beside them is in `claims`, `claims_beam` and `claims_rfr`; the pictures are in `figures`.
+The arms and numbers are in `compute`, and those of one subject each in `zeros`, `loaded`, `elastic` and `appendix`.
+What the paper says beside them is in `claims`, `claims_beam`, `claims_elastic` and `claims_rfr`. The pictures are in
+`figures`.
 """
 
 from pathlib import Path

@@ -3,6 +3,7 @@
 import numpy as np
 
 from flexarm.papers.lin_lewis import claims_beam as beam
+from flexarm.papers.lin_lewis import claims_elastic as elastic
 from flexarm.papers.lin_lewis import claims_rfr as rfr
 from flexarm.papers.lin_lewis import compute, loaded
 from flexarm.papers.lin_lewis.printed import ROUNDING, numbers
@@ -13,8 +14,11 @@ def parts() -> list[Part]:
     """The paper in its order, then two studies of ours."""
     return [
         joint_angles(),
+        elastic.turning(),
+        elastic.strain(),
         input_matrix(),
         theorem_1(),
+        elastic.cost(),
         example_41(),
         beam.blocks(),
         beam.eigenvalues(),

@@ -2,6 +2,8 @@
 
 counts              the operations of Table 1
 compute             the Canadarm's slew, by the recursion and by the dense path
+shapes              the shapes of eq. 43
+twists              the blocks of eqs. 8 to 11 and 24a
 equations           the numbered equations as printed and as corrected, as numbers
 claims_equations    what sections 2 to 5 say, beside those numbers
 claims              what sections 6 and 7 say
@@ -30,7 +32,9 @@ def reproduce(folder: Path) -> list[Part]:
         claims_equations.factors(arm),
         claims.table_1(),
         claims.section_6(),
+        claims.table_2(arm),
         claims.eq_43(),
+        claims.eq_44(arm),
         claims.fig_4(arm),
         claims.fig_5(arm),
         claims.section_7_1(arm),

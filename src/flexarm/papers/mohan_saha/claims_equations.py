@@ -72,6 +72,7 @@ def foreshortening(slew: Slew) -> Part:
 def twists(slew: Slew) -> Part:
     """Eqs. 7 to 15."""
     c = canadarm(slew)
+    printed, exchanged = equations.slopes_of_both_planes()
     return Part(
         "Eqs. 7 to 15",
         "Two matrices, N_l and N_d, give the twists of all links from the rates of the coordinates.",
@@ -86,12 +87,24 @@ def twists(slew: Slew) -> Part:
                 [below(c.eq_9(-1.0), 1e-9)],
             ),
             Claim(
+                "Eq. 11",
+                "the end of a link turns about y by the slopes of s^y and about z by those of s^z",
+                "-s^y' in the second row, s^z' in the third",
+                f"off by {100 * printed:.0f} percent of the turning where the shapes differ in the two planes, by "
+                f"{100 * exchanged:.0e} with y and z exchanged",
+                [below(printed, 1e-9)],
+                "y and z change places: deflection along z turns the end about -y, deflection along y about z.",
+                [below(exchanged, 1e-9)],
+                "With the same shapes in both planes nothing changes, and the Canadarm bends in one.",
+            ),
+            Claim(
                 "Eq. 14",
                 "the twists of all links are N_l N_d times the rates",
                 "t = N_l N_d q_dot",
                 f"the same as differences of the links' frames to {c.eq_14():.0e} (m/s, rad/s)",
-                [below(c.eq_14(), 1e-7)],
-                note="The blocks are those of `flexarm.analysis.factorization.denoc`.",
+                [below(c.eq_14(), 1e-7), below(c.denoc_apart(), 1e-12)],
+                note="The blocks are those of eqs. 8 to 11, from places and shapes written out. "
+                f"`flexarm.analysis.factorization.denoc` has the same ones to {c.denoc_apart():.0e}.",
             ),
         ],
     )
@@ -106,6 +119,7 @@ def motion(slew: Slew) -> Part:
     with_1, with_2, without = c.eq_33(1.0), c.eq_33(2.0), c.eq_33(2.0, gamma=False)
     composite, inverse = c.off(c.eq_32(lambda A: A)), c.off(c.eq_32(np.linalg.pinv))
     left = equations.lagrange_residual(slew)
+    rates, accelerations = c.eq_30(acceleration=False), c.eq_30(acceleration=True)
     return Part(
         "Eqs. 20 to 33",
         "The equations of motion, and the recursion for the inertia matrix.",
@@ -130,6 +144,17 @@ def motion(slew: Slew) -> Part:
                 [below(max(printed), 1e-7), below(with_1, 1e-8)],
                 "The Coriolis acceleration is 2 omega x u_dot.",
                 [below(max(ours), 1e-9), below(with_2, 1e-8)],
+            ),
+            Claim(
+                "Eq. 30",
+                "the rate of the twists",
+                "N_l N_d q_dot + ...",
+                f"off by {100 * rates:.0f} percent of the links' largest acceleration; with the accelerations by "
+                f"{100 * accelerations:.0e}",
+                [below(rates, 1e-5)],
+                "The first term is N_l N_d times the accelerations of the coordinates.",
+                [below(accelerations, 1e-5)],
+                "Against second differences of the links' frames along a motion.",
             ),
             Claim(
                 "Eq. 32",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import casadi as ca
 from scipy.optimize import brentq
 
 from flexarm.description.arm import Arm, Beam, Link, Revolute
@@ -71,3 +72,26 @@ def spatial(n: int, m: int) -> Arm:
 def ours(n: int, m: int = 2) -> tuple[int, int]:
     """Of flexarm's forward dynamics, counted in its program."""
     return operations(Model(spatial(n, m)).function("forward_dynamics"))
+
+
+def mixed(n: int, m: int) -> float:
+    """Return the part of the proposed algorithm's multiplications that is no sum of a function of n and one of m.
+
+    It is the mixed difference as n and m double, over the whole: zero for O(n) + O(m^3).
+    """
+    whole, links, modes, few = (proposed(*each)[0] for each in ((2 * n, 2 * m), (2 * n, m), (n, 2 * m), (n, m)))
+    return (whole - links - modes + few) / whole
+
+
+def growth(n: int, m: int) -> tuple[float, float]:
+    """Return by which factor the proposed algorithm's multiplications grow as n doubles, and as m doubles."""
+    few = proposed(n, m)[0]
+    return proposed(2 * n, m)[0] / few, proposed(n, 2 * m)[0] / few
+
+
+def cholesky(size: int) -> int:
+    """Return the multiplications and additions of the Cholesky factors of a full matrix, counted in a program."""
+    entries = ca.SX.sym("M", size * (size + 1) // 2)
+    lower = ca.SX(ca.Sparsity.lower(size), entries)
+    multiplications, additions = operations(ca.Function("cholesky", [entries], [ca.chol(ca.tril2symm(lower))]))
+    return multiplications + additions

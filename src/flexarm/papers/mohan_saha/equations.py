@@ -11,19 +11,17 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.optimize import brentq
 
-from flexarm.analysis.factorization import body_inertia, columns, denoc, order, rows, udu
+from flexarm.analysis.factorization import denoc, rows, udu
 from flexarm.description.arm import Arm, Beam, Link, Revolute
 from flexarm.model import Model
 from flexarm.papers.mohan_saha.compute import Slew, mapped
+from flexarm.papers.mohan_saha.shapes import W, X, roots, shape
+from flexarm.papers.mohan_saha.twists import COLUMNS, MODES, ROWS, Blocks, eq_11
 from flexarm.shapes import family
 
 Array = np.ndarray
 
-X, W = (a / 2 for a in np.polynomial.legendre.leggauss(24))
-X = X + 0.5
-"""Gauss points and weights along a link of length 1."""
 STATE = (0.3, -0.5, 0.7), (0.08, -0.03, 0.05, 0.02, -0.01, 0.004), (0.5, -0.3, 0.4)
 """Joint angles, amplitudes and joint rates of the Canadarm in general position, where equations are tried."""
 
@@ -38,44 +36,6 @@ def turning_link(modes: int, foreshortening: bool = False) -> Model:
     beam = Beam(length=LENGTH, mass=MASS, EI=EI, modes=count, shapes="clamped-free", foreshortening=short)
     joint = Revolute(axis=(0.0, 0.0, 1.0))
     return Model(Arm(name="turning link", links=[Link(name="link", joint=joint, body=beam)]))
-
-
-# -- eq. 43: the shapes ------------------------------------------------------------------------------------------------
-
-
-@cache
-def roots(count: int) -> tuple[float, ...]:
-    """The first roots of cos m cosh m = -1, one between any two multiples of pi."""
-    return tuple(
-        float(brentq(lambda m: np.cos(m) + 1 / np.cosh(m), j * np.pi, (j + 1) * np.pi, xtol=1e-15))
-        for j in range(count)
-    )
-
-
-def printed_shape(zeta: Array, m: Array, derivative: int = 0) -> Array:
-    """Eq. 43, or its derivative with respect to zeta."""
-    sigma = (np.sin(m) + np.sinh(m)) / (np.cos(m) + np.cosh(m))
-    s, c, sh, ch = np.sin(zeta), np.cos(zeta), np.sinh(zeta), np.cosh(zeta)
-    return (s + sh - sigma * (c + ch), c + ch - sigma * (sh - s), sh - s - sigma * (ch - c))[derivative]
-
-
-def shape(x: Array, count: int, derivative: int = 0) -> Array:
-    """Eq. 43 with zeta = m (1 - x), made 1 at the tip, or its derivative with respect to x: (points, modes)."""
-    m, x = np.array(roots(count)), np.atleast_1d(x)
-    return (-m) ** derivative * printed_shape(m * (1 - x[:, None]), m, derivative) / printed_shape(0 * m, m)
-
-
-def clamp(count: int = 2) -> tuple[float, float, float]:
-    """Of the printed shapes: the least deflection at zeta = 0, the largest at zeta = m, the largest slope there."""
-    m = np.array(roots(count))
-    at_0, at_m, slope = printed_shape(0 * m, m), printed_shape(m, m), printed_shape(m, m, 1)
-    return float(np.abs(at_0).min()), float(np.abs(at_m).max()), float(np.abs(slope / m).max())
-
-
-def shapes_apart(count: int = 2) -> float:
-    """The largest distance of eq. 43, as `shape` has it, from the package's clamped-free shapes."""
-    x = np.linspace(0.0, 1.0, 101)
-    return float(np.abs(shape(x, count) - family("clamped-free").basis(count).values(x)).max())
 
 
 # -- eq. 1b: foreshortening --------------------------------------------------------------------------------------------
@@ -182,54 +142,98 @@ def lagrange_residual(slew: Slew) -> float:
     return float(np.abs(left[:, :-1]).max() / left[:, -1].max())
 
 
+def denavit_hartenberg(model: Model) -> float:
+    """Return the largest offset b [m] and twist alpha [rad] between the hub frames of the straight arm, in size."""
+    frames = model.frames(np.zeros(len(model.coordinates)))
+    axes, places = frames[:, :3, 2], frames[:, :3, 3]
+    alpha = np.arccos(np.clip(np.einsum("ij,ij->i", axes[1:], axes[:-1]), -1.0, 1.0))
+    b = np.einsum("ij,ij->i", np.diff(places, axis=0), axes[:-1])
+    return float(max(np.abs(alpha).max(), np.abs(b).max()))
+
+
 # -- eqs. 7 to 15 and 23 to 38: twists, velocity terms, factors --------------------------------------------------------
 
 
 class Canadarm:
-    """The blocks A, P, M of the Canadarm at `STATE`, in the base's axes as the paper has them."""
+    """The blocks A, P, M of the Canadarm at `STATE` by eqs. 8 to 11 and 24a, beside those of the package."""
 
     def __init__(self, model: Model):
         angles, amplitudes, rates = STATE
+        n = len(angles)
         self.model, self.q = model, np.array([*angles, *amplitudes])
         self.qd = np.array([*rates, *(2.0 * d for d in reversed(amplitudes))])
-        self.order, self.rows, self.columns = list(order(model)), rows(model)[:-1], columns(model)[:-1]  # no payload
-        self.size = self.rows[-1].stop
-        self.N_l, self.N_d, self.inertia = self.blocks(self.q)
+        self.qdd = np.array([*reversed(rates), *(3.0 * d for d in amplitudes)])
+        self.order = [k for i in range(n) for k in (i, *range(n + MODES * i, n + MODES * (i + 1)))]
+        self.rows = [slice(ROWS * i, ROWS * (i + 1)) for i in range(n)]
+        self.columns = [slice(COLUMNS * i, COLUMNS * (i + 1)) for i in range(n)]
+        here = Blocks(model.arm, self.q)
+        self.N_l, self.N_d, self.inertia = here.N_l, here.N_d, here.M
         self.I = model.mass_matrix(self.q)[np.ix_(self.order, self.order)]
 
-    def blocks(self, q: Array) -> tuple[Array, Array, Array]:
-        """N_l, N_d and the links' mass matrices, turned from the links' axes into the base's."""
-        frames, T = self.model.frames(q), np.eye(self.size)
-        for at, frame in zip(self.rows, frames, strict=False):
-            for k in (0, 3):
-                T[at.start + k : at.start + k + 3, at.start + k : at.start + k + 3] = frame[:3, :3]
-        (N_l, N_d), inertia = denoc(self.model, q), body_inertia(self.model, q)
-        end = self.size
-        return T @ N_l[:end, :end] @ T.T, T @ N_d[:end], T @ inertia[:end, :end] @ T.T
+    def N(self, q: Array) -> Array:
+        """Return N_l N_d at a position."""
+        here = Blocks(self.model.arm, q)
+        return np.asarray(here.N_l @ here.N_d)
 
     def off(self, found: Array, size: Array | None = None) -> float:
         """How far an inertia matrix is off, its entries measured by the diagonal."""
         d = np.sqrt(np.diag(self.I))
         return float(np.abs((found - self.I) / np.outer(d, d)).max())
 
+    def slopes_of_frames(self, n: int, step: float = 1e-6) -> list[Array]:
+        """Return the twist (6,) of each link by the rate of coordinate n, by differences of the model's frames."""
+        dq, here = step * (np.arange(len(self.q)) == n), self.model.frames(self.q)
+        change = (self.model.frames(self.q + dq) - self.model.frames(self.q - dq)) / (2 * step)
+        twists = []
+        for F, before in zip(change, here, strict=True):
+            S = F[:3, :3] @ before[:3, :3].T
+            twists.append(np.array([*F[:3, 3], S[2, 1], S[0, 2], S[1, 0]]))
+        return twists
+
     def eq_9(self, sign: float) -> float:
-        """A_21's upper right block less sign times (a x), a from O_1 to O_2 [m]."""
+        """The velocity of O_2 less that of O_1 as joint 1 turns at 1 rad/s, less sign times a x omega, a = O_1 O_2."""
+        first, second = self.slopes_of_frames(0)[:2]
         a = np.diff(self.model.frames(self.q)[:2, :3, 3], axis=0)[0]
-        block = self.N_l[self.rows[1], self.rows[0]][:3, 3:6]
-        return float(np.abs(block - sign * _cross(a)).max())
+        return float(np.abs(second[:3] - first[:3] - sign * np.cross(a, first[3:])).max())
 
     def eq_14(self) -> float:
         """The largest difference between the links' twists by N_l N_d and by differences of their frames."""
-        N, step, off = self.N_l @ self.N_d, 1e-6, 0.0
-        here = self.model.frames(self.q)
-        for c, n in enumerate(self.order):
-            dq = step * (np.arange(len(self.q)) == n)
-            change = (self.model.frames(self.q + dq) - self.model.frames(self.q - dq)) / (2 * step)
-            for i, at in enumerate(self.rows):
-                S = change[i][:3, :3] @ here[i][:3, :3].T
-                twist = [*change[i][:3, 3], S[2, 1], S[0, 2], S[1, 0]]
-                off = max(off, float(np.abs(N[at, c][:6] - twist).max()))
+        N = self.N_l @ self.N_d
+        return max(
+            float(np.abs(N[at, c][:6] - twist).max())
+            for c, n in enumerate(self.order)
+            for at, twist in zip(self.rows, self.slopes_of_frames(n), strict=False)
+        )
+
+    def denoc_apart(self) -> float:
+        """The largest difference of N_l N_d from the package's `denoc`, turned into the base's axes."""
+        frames, theirs, ends = self.model.frames(self.q), denoc(self.model, self.q), rows(self.model)
+        N, off = self.N_l @ self.N_d, 0.0
+        product = theirs[0] @ theirs[1]
+        for at, end, frame in zip(self.rows, ends, frames, strict=False):
+            twist = product[end.start : end.start + 6]
+            turned = np.vstack([frame[:3, :3] @ twist[:3], frame[:3, :3] @ twist[3:]])
+            off = max(off, float(np.abs(N[at][:6] - turned).max()))
         return off
+
+    def eq_30(self, acceleration: bool, step: float = 1e-4) -> float:
+        """The links' accelerations by eq. 30 less those of their frames along a motion, over the largest.
+
+        The first term is N times the accelerations of the coordinates, or, as printed, times their rates.
+        """
+        ahead, here, behind = (
+            self.model.frames(self.q + s * self.qd + s**2 / 2 * self.qdd) for s in (step, 0.0, -step)
+        )
+        turned = [np.arctan2(F[:, 1, 0], F[:, 0, 0]) for F in (ahead, here, behind)]
+        linear = (ahead - 2 * here + behind)[:, :3, 3] / step**2
+        angular = (turned[0] - 2 * turned[1] + turned[2]) / step**2
+        N_dot = (self.N(self.q + step * self.qd) - self.N(self.q - step * self.qd)) / (2 * step)
+        first = self.qdd if acceleration else self.qd
+        found = self.N_l @ self.N_d @ first[self.order] + N_dot @ self.qd[self.order]
+        left, size = 0.0, max(float(np.abs(linear).max()), float(np.abs(angular).max()))
+        for at, v, w in zip(self.rows, linear, angular, strict=False):
+            left = max(left, float(np.abs(found[at][:3] - v).max()), float(abs(found[at][5] - w)))
+        return left / size
 
     def eq_32(self, backward: Callable[[Array], Array]) -> Array:
         """The inertia matrix by M~_i = M_i + A' M~_{i+1} `backward(A)`, A = A_{i+1,i}."""
@@ -296,8 +300,7 @@ class Canadarm:
         `coriolis` is the factor of w x u_dot in eq. 24b; Ndot is a difference along the motion.
         """
         step, qd = 1e-6, self.qd[self.order]
-        ahead, behind = (self.blocks(self.q + s * step * self.qd) for s in (1.0, -1.0))
-        N_dot = (ahead[0] @ ahead[1] - behind[0] @ behind[1]) / (2 * step)
+        N_dot = (self.N(self.q + step * self.qd) - self.N(self.q - step * self.qd)) / (2 * step)
         N = self.N_l @ self.N_d
         wrench = self.inertia @ N_dot @ qd + (self.gamma(coriolis) if gamma else 0.0)
         expected = self.model.bias(self.q, self.qd)[self.order]
@@ -305,24 +308,37 @@ class Canadarm:
 
     def gamma(self, coriolis: float) -> Array:
         """Eq. 24b, a link in the plane: int rho [W; r x W; S' W] with W = w x (w x r) + coriolis (w x u_dot)."""
-        wrench = np.zeros(self.size)
-        twist = self.N_l @ self.N_d @ self.qd[self.order]
-        frames, phi = self.model.frames(self.q), shape(X, 2)
-        for at, own, frame, link in zip(self.rows, self.columns, frames, self.model.arm.links, strict=False):
-            body, R, w = link.body, frame[:3, :3], twist[at][3:6]
-            assert isinstance(body, Beam)
-            _, *bends = self.order[own]
-            d, d_rate = self.q[bends], self.qd[bends]
-            r = np.column_stack([body.length * X, phi @ d, 0 * X]) @ R.T
-            u_dot = np.column_stack([0 * X, phi @ d_rate, 0 * X]) @ R.T
-            Wx = np.cross(w, np.cross(w, r)) + coriolis * np.cross(w, u_dot)
-            rho = body.total_mass * W
-            wrench[at] = [*(rho @ Wx), *(rho @ np.cross(r, Wx)), 0.0, *((rho * (Wx @ R)[:, 1]) @ phi)]
+        here = Blocks(self.model.arm, self.q)
+        twist = here.N_l @ here.N_d @ self.qd[self.order]
+        wrench = np.zeros(len(twist))
+        for i, at in enumerate(self.rows):
+            r, S, rho = here.points(i)
+            w, u_dot = twist[at][3:6], S @ twist[at][6:]
+            a = np.cross(w, np.cross(w, r)) + coriolis * np.cross(w, u_dot)
+            wrench[at] = [*(rho @ a), *(rho @ np.cross(r, a)), *np.einsum("p,pa,pam->m", rho, a, S)]
         return wrench
 
 
-def _cross(a: Array) -> Array:
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+def slopes_of_both_planes() -> tuple[float, float]:
+    """Return how far eq. 11, as printed and with its planes exchanged, is from how a link's end turns: relative.
+
+    The shapes differ in the two planes: one clamped-free mode along y, one polynomial along z, whose slopes at the end
+    are no equals. The turning is a difference of the model's frames.
+    """
+    length, names = 1.7, {"y": "clamped-free", "z": "polynomial"}
+    body = Beam(length=length, mass=3.0, EI=40.0, modes={"y": 1, "z": 1}, shapes=names)
+    links = [Link(name=name, joint=Revolute(axis=(0.0, 0.0, 1.0)), body=body) for name in ("first", "second")]
+    model, step = Model(Arm(name="two planes", links=links)), 1e-6
+    n = len(model.coordinates)
+    along = np.zeros((3, 2))
+    for k, name in enumerate(("first.y1", "first.z1")):
+        dq = step * (np.arange(n) == model.coordinates.index(name))
+        change = (model.frames(dq) - model.frames(-dq))[1][:3, :3] / (2 * step)
+        along[:, k] = change[2, 1], change[0, 2], change[1, 0]
+    slopes = [family(names[d], d).basis(1).values(np.ones(1), 1)[0] / length for d in "yz"]
+    printed, corrected = (eq_11(slopes[0], slopes[1], exchanged)[:, 1:] for exchanged in (True, False))
+    first, second = (float(np.abs(each - along).max() / np.abs(along).max()) for each in (printed, corrected))
+    return first, second
 
 
 def spun(factor: float) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Subudhi & Morris 2002: two flexible links with elastic joints, their model and their controller.
 
-`compute`, `modes`, `gains` and `control` have the numbers; `claims`, `responses`, `tracking` and `studies` put the
-paper's sentences beside them; `figures` draws.
+`compute`, `modes`, `written`, `gains` and `control` have the numbers. `claims`, `responses`, `tracking` and `studies`
+put the paper's sentences beside them. `figures` draws.
 """
 
 from pathlib import Path

@@ -181,14 +181,20 @@ def bending_work() -> float:
     return float(potential) / (force * deflection / 2)
 
 
-def doubled_energy(printed: bool) -> float:
-    """By what the energy of a link grows when it is bent twice as far: eq. 19 as printed is int EI v'' dx."""
+def doubled_energy(square: bool) -> float:
+    """Return the growth of a link's energy as it bends twice as far, with v'' squared or as eqs. 19 and 20 have it."""
     x = np.linspace(0.0, L, 101)
     curvature = 0.3 * (L - x) / EI
-    energies = [
-        np.trapezoid(EI * scale * curvature if printed else EI * (scale * curvature) ** 2 / 2, x) for scale in (1, 2)
-    ]
+    energies = [np.trapezoid(EI * (scale * curvature) ** (2 if square else 1), x) for scale in (1, 2)]
     return float(energies[1] / energies[0])
+
+
+def energy_over_work(factor: float) -> float:
+    """Return factor * int EI v''^2 dx of a link bent as by a tip force, over the work of that force."""
+    x = np.linspace(0.0, L, 10_001)
+    force = 0.3
+    curvature, deflection = force * (L - x) / EI, force * L**3 / (3 * EI)
+    return float(factor * np.trapezoid(EI * curvature**2, x) / (force * deflection / 2))
 
 
 def stiffness_factors(load: TipLoad, printed: bool) -> Array:

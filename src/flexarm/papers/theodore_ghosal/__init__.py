@@ -1,8 +1,8 @@
-"""Theodore & Ghosal 1997, an arm with a flexible link that slides out of its hub: eqs. 4 to 43, Figs. 4 to 8."""
+"""Theodore & Ghosal 1997, an arm with a flexible link that slides out of its hub: eqs. 1 to 43, Figs. 4 to 8."""
 
 from pathlib import Path
 
-from flexarm.papers.theodore_ghosal import claims_model, claims_results, claims_stability
+from flexarm.papers.theodore_ghosal import claims_frames, claims_model, claims_results, claims_stability, claims_waves
 from flexarm.papers.theodore_ghosal.compute import DIRECTIONS, LONG, SHORT, Flexible, motion, sliding, varied
 from flexarm.papers.theodore_ghosal.figures import draw_all
 from flexarm.papers.theodore_ghosal.runs import Runs
@@ -21,11 +21,14 @@ def reproduce(folder: Path, runs: Runs | None = None) -> list[Part]:
 def parts(runs: Runs) -> list[Part]:
     """The paper's equations, tables and figures in its order, then studies of our own."""
     return [
-        claims_model.waves_and_beam(runs),
+        claims_waves.sliding_beam(runs),
+        claims_waves.waves_and_beam(runs),
         claims_model.boundary_conditions(runs),
         claims_model.frequency_in_time(runs),
+        claims_frames.kinematics(runs),
         claims_model.convection(runs),
         claims_model.lagrange(runs),
+        claims_frames.weight(runs),
         claims_stability.control_law(runs),
         claims_stability.free_vibration(runs),
         claims_stability.stability(runs),

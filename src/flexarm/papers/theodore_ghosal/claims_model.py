@@ -1,13 +1,11 @@
-"""Sections II and III beside ours: waves, shapes, convection, energies (eqs. 1 to 33)."""
+"""Sections II and III beside ours: shapes, convection, energies (eqs. 2 to 31)."""
 
 from typing import Any
 
 import numpy as np
 
 from flexarm.papers.theodore_ghosal.compute import (
-    BLEND,
     DIRECTIONS,
-    DURATION,
     LONG,
     SHORT,
     Array,
@@ -19,7 +17,7 @@ from flexarm.papers.theodore_ghosal.compute import (
     sliding,
 )
 from flexarm.papers.theodore_ghosal.energies import Energies, energies, shapes
-from flexarm.papers.theodore_ghosal.runs import DURATIONS, PAPER, Runs
+from flexarm.papers.theodore_ghosal.runs import PAPER, Runs
 from flexarm.papers.theodore_ghosal.waves import (
     boundary_residue,
     eq_8,
@@ -28,7 +26,7 @@ from flexarm.papers.theodore_ghosal.waves import (
     roots_of_eq_8,
     slopes_differ,
 )
-from flexarm.papers.verdicts import Claim, Part, above, below, near, within
+from flexarm.papers.verdicts import Claim, Part, below, near, within
 
 ROUNDING = 1e-10
 """Bound of relative differences between two ways to the same number; 1e-12 and less is found."""
@@ -43,81 +41,7 @@ def row(values: Any, digits: int = 3) -> str:
     return ", ".join(f"{x:.{digits}g}" for x in np.ravel(values))
 
 
-# -- section II --------------------------------------------------------------------------------------------------------
-
-
-def waves_and_beam(runs: Runs) -> Part:
-    """Section II, items 1 to 5."""
-    _, body = sliding(runs.arm)
-    speed = float(np.sqrt(body.stiffness["y"] / body.m))  # U_g l
-    U = float(joints_along(motion("extension"), np.array([DURATION / 2]))[1][2, 0])
-    model = runs.model(PAPER)
-    ratios, corrected = [], []
-    for l in (SHORT, LONG):
-        omega, beta = model.frequencies(l), roots(runs.arm, l)
-        ratios.append(float(omega[0] / (speed / LONG / l * beta[0] ** 2)))
-        corrected += (omega / (speed / l**2 * beta**2)).tolist()
-    x, _, standing = runs.convection()
-    share = standing / 100 / x
-    order = float(np.polyfit(np.log(x), np.log(standing), 1)[0])
-    too_high = [
-        100 * (runs.model("1 clamped-free").frequencies(l)[0] / model.frequencies(l)[0] - 1) for l in (SHORT, LONG)
-    ]
-    free = [runs.off(f"{n} clamped-free") for n in (1, 2, 3)]
-    mass = [runs.off(name) for name in ("1 mode, fixed", "fixed", "3 modes, fixed")]
-    return Part(
-        "Section II",
-        "Waves run along the beam much faster than it slides, so the shapes of a beam at rest and with a load serve.",
-        [
-            Claim(
-                "Section II, U_g",
-                "The group velocity of the longest beam, sqrt(EI / rho A) / l0.",
-                "59.34 m/s",
-                f"{speed / LONG:.2f} m/s",
-                [near(speed / LONG, 59.34, 0.005)],
-                note=f"l0 is here the longest free length, 1 m. With the whole length of Table I, 1.3 m, it would be "
-                f"{speed / body.length:.2f} m/s.",
-            ),
-            Claim(
-                "Section II, U",
-                "The rate at which link 3 slides.",
-                "0.778 m/s",
-                f"{U:.4f} m/s",
-                [near(U, 0.778, 0.0005)],
-                note=f"This gives away the blend time b, which is not printed: 0.7 m in 1 s at 0.7 / (1 - b), so "
-                f"b = {BLEND:g} s.",
-            ),
-            Claim(
-                "Section II, dispersion",
-                "Frequency of a mode from its wave number: omega = (U_g / l) beta^2.",
-                "(U_g / l) beta^2",
-                f"omega is {ratios[0]:.3f} times that at l = 0.3 m, {ratios[1]:.3f} times at 1 m",
-                [near(r, 1.0, ROUNDING) for r in ratios],
-                "U_g must be that of the present length, sqrt(EI / rho A) / l, not of the longest.",
-                [near(r, 1.0, ROUNDING) for r in corrected],
-                "Then all frequencies of the model agree to 1e-10: omega = sqrt(EI / rho A) (beta / l)^2.",
-            ),
-            Claim(
-                "Section II, item 3",
-                "Convective terms can be dropped if U / U_g << 1 (a beam that vibrates and slides, but does not turn).",
-                "negligible",
-                f"tip differs by {row(standing)} percent at U / U_g = {row(x)}",
-                [below(share.max(), 0.2), near(order, 1.0, 0.05)],
-                note=f"First mode, extension in {row(DURATIONS)} s, joints 1 and 2 at rest. The difference stays below "
-                f"0.2 U / U_g and grows with its power {order:.2f}. For a beam that also turns see eq. 24.",
-            ),
-            Claim(
-                "Section II, item 5",
-                "Clamped-free shapes give inaccurate shapes and too high frequencies where the load is like the beam.",
-                "inaccurate; over-estimated",
-                f"one shape: first frequency {row(too_high)} percent too high at l = 0.3 and 1 m; tip off by "
-                f"{row(free)} percent with 1, 2, 3 shapes, by {row(mass, 2)} with clamped-mass ones",
-                [*(above(x, 0.3) for x in too_high), *(above(a / b, 5) for a, b in zip(free, mass, strict=True))],
-                note=f"M_L / (rho A l) is {float(mass_ratio(runs.arm, LONG)):.2f} to "
-                f"{float(mass_ratio(runs.arm, SHORT)):.2f}. Tips against 10 elements along Fig. 4; shapes fixed.",
-            ),
-        ],
-    )
+# -- section II: eqs. 2 to 13 ------------------------------------------------------------------------------------------
 
 
 def boundary_conditions(runs: Runs) -> Part:

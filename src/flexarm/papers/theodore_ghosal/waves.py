@@ -1,13 +1,15 @@
-"""Wave numbers and shapes of a clamped beam with a load: eqs. 2 to 13."""
+"""Eqs. 1 to 13: the beam that slides and its waves, wave numbers and shapes of a clamped beam with a load."""
 
 from functools import partial
 
+import casadi as ca
 import numpy as np
 from scipy.integrate import solve_ivp
+from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 from flexarm.description.arm import Arm
-from flexarm.papers.theodore_ghosal.compute import Array, joints_along, load_of, mass_ratio, sliding
+from flexarm.papers.theodore_ghosal.compute import LONG, Array, joints_along, load_of, mass_ratio, sliding
 from flexarm.shapes import ClampedMass
 from flexarm.shapes.loaded import f1, f2, frequency_equation
 from flexarm.trajectory import Reference
@@ -87,3 +89,111 @@ def integrated(arm: Arm, reference: Reference, t: Array) -> Array:
     solved = partial(solve_ivp, method="DOP853", rtol=1e-10, atol=1e-12, max_step=0.05)
     found: Array = solved(rate, (t[0], t[-1]), first, t_eval=t).y.T
     return found
+
+
+# -- eqs. 1 to 3: the beam that slides, and its waves ------------------------------------------------------------------
+
+
+def deflection(s: ca.SX, t: ca.SX) -> ca.SX:
+    """Return some smooth u(s, t), in which no derivative vanishes."""
+    return ca.sin(1.3 * s + 7.0 * t) * ca.exp(-0.4 * s * t) + s**3 * ca.cos(3.0 * t)
+
+
+def eq_1(u: ca.SX, s: ca.SX, t: ca.SX, U: ca.SX) -> ca.SX:
+    """Return the bracket of eq. 1: u_tt + 2 U u_st + U^2 u_ss + dU/dt u_s."""
+    u_s, u_t = ca.jacobian(u, s), ca.jacobian(u, t)
+    return ca.jacobian(u_t, t) + 2 * U * ca.jacobian(u_s, t) + U**2 * ca.jacobian(u_s, s) + ca.jacobian(U, t) * u_s
+
+
+def off_eq_1(seed: int = 1) -> tuple[float, float]:
+    """Return how far a particle's acceleration is from eq. 1's bracket, and from u_tt alone: relative, largest.
+
+    The particle starts at s_0 and slides by p(t), so that U = dp/dt; its deflection is differentiated along its way.
+    """
+    s, t, s_0 = (ca.SX.sym(name) for name in ("s", "t", "s_0"))
+    way = 0.6 * t + 0.2 * ca.sin(2.0 * t)
+    along = ca.substitute(deflection(s, t), s, s_0 + way)
+    acceleration = ca.jacobian(ca.jacobian(along, t), t)
+    u, U = deflection(s, t), ca.jacobian(way, t)
+    fixed = ca.jacobian(ca.jacobian(u, t), t)
+    both = [ca.substitute(each, s, s_0 + way) for each in (eq_1(u, s, t, U), fixed)]
+    values = ca.Function("eq_1", [s_0, t], [acceleration, *both])
+    found = np.array([[float(x) for x in values(*at)] for at in np.random.default_rng(seed).uniform(0.1, 1.0, (20, 2))])
+    size = np.abs(found[:, 0]).max()
+    bracket, alone = (float(np.abs(found[:, k] - found[:, 0]).max() / size) for k in (1, 2))
+    return bracket, alone
+
+
+def load_of_eq_2(arm: Arm, U: float = 0.778) -> tuple[float, float]:
+    """Return how far u_tt at the end, and eq. 1's bracket there, are from the load's acceleration: relative, largest.
+
+    The beam vibrates in its first mode for l = 1 m and slides steadily; u(l(t), t) is differentiated over a period.
+    """
+    m, EI = sliding(arm)[1].m, sliding(arm)[1].stiffness["y"]
+    M = float(mass_ratio(arm, LONG))
+    beta = float(roots_of_eq_8(M)[0])
+    s, t = ca.SX.sym("s"), ca.SX.sym("t")
+    b = beta / LONG * s
+    nu = (np.sin(beta) - np.sinh(beta) + M * beta * (np.cos(beta) - np.cosh(beta))) / (
+        np.cos(beta) + np.cosh(beta) - M * beta * (np.sin(beta) - np.sinh(beta))
+    )
+    omega = np.sqrt(EI / m) * (beta / LONG) ** 2
+    u = (ca.cos(b) - ca.cosh(b) + nu * (ca.sin(b) - ca.sinh(b))) * ca.cos(omega * t)
+    end = LONG + U * t
+    moved = ca.substitute(u, s, end)
+    load = ca.jacobian(ca.jacobian(moved, t), t)
+    both = [ca.substitute(each, s, end) for each in (ca.jacobian(ca.jacobian(u, t), t), eq_1(u, s, t, ca.SX(U)))]
+    values = ca.Function("load", [t], [load, *both])
+    found = np.array([[float(x) for x in values(at)] for at in np.linspace(0.0, 2 * np.pi / omega, 50)])
+    alone, bracket = (float(np.abs(found[:, k] - found[:, 0]).max() / np.abs(found[:, 0]).max()) for k in (1, 2))
+    return alone, bracket
+
+
+def off_eq_3(arm: Arm, seed: int = 3) -> float:
+    """Return how far eq. 3 is from eq. 1 times l0^4 / EI, relative, largest; l0 of Table I, U changes with time."""
+    beam = sliding(arm)[1]
+    l0, m, EI = beam.length, beam.m, beam.stiffness["y"]
+    speed = np.sqrt(EI / m) / l0
+    s, t, eta, tau = (ca.SX.sym(name) for name in ("s", "t", "eta", "tau"))
+    rate = 20.0 * ca.sin(5.0 * t) + 10.0  # of the size of U_g, so that every term counts
+    u = deflection(s, t)
+    fourth = ca.jacobian(ca.jacobian(ca.jacobian(ca.jacobian(u, s), s), s), s)
+    with_units = (EI * fourth + m * eq_1(u, s, t, rate)) * l0**4 / EI
+    here = [ca.substitute(each, ca.vertcat(s, t), ca.vertcat(l0 * eta, l0 / speed * tau)) for each in (u, rate)]
+    without = here[0]
+    fourth = ca.jacobian(ca.jacobian(ca.jacobian(ca.jacobian(without, eta), eta), eta), eta)
+    without = fourth + eq_1(without, eta, tau, here[1] / speed)
+    values = ca.Function(
+        "eq_3",
+        [eta, tau],
+        [without, ca.substitute(with_units, ca.vertcat(s, t), ca.vertcat(l0 * eta, l0 / speed * tau))],
+    )
+    found = np.array([[float(x) for x in values(*at)] for at in np.random.default_rng(seed).uniform(0.1, 1.0, (20, 2))])
+    return float(np.abs(found[:, 0] - found[:, 1]).max() / np.abs(found[:, 1]).max())
+
+
+def packet_speed(c: float, k: float, distance: float = 40.0) -> float:
+    """Return the speed [m/s] of the envelope of waves about the wave number k [1/m], by which eq. 1 has c k^2 = omega.
+
+    The waves are summed at the time at which the group should have gone `distance` over 2 c k; where the envelope is
+    largest is looked for on both sides of it.
+    """
+    waves = np.linspace(0.8, 1.2, 801) * k
+    weight = np.exp(-(((waves / k - 1) / 0.05) ** 2))
+    time = distance / (2 * c * k)
+    x = np.linspace(0.0, 2 * distance, 6000)
+    envelope = np.abs(np.exp(1j * (np.outer(x, waves) - c * waves**2 * time)) @ weight)
+    return float(x[np.argmax(envelope)] / time)
+
+
+def arrival(M: Array, K: Array, tip: Array, until: float, share: float = 0.05) -> float:
+    """Return when the tip first moves by a share of its largest deflection after a blow on the first node [s].
+
+    M and K are those of finite elements in one plane, whose first amplitude is the deflection of that node; the largest
+    deflection is that until a time [s].
+    """
+    omega2, V = eigh(K, M)
+    omega, t = np.sqrt(omega2), np.linspace(0.0, until, 20001)
+    blow = (V.T @ M)[:, 0] / omega
+    moved = np.abs(np.sin(np.outer(t, omega)) @ (blow * (tip @ V)))
+    return float(t[np.argmax(moved > share * moved.max())])
