@@ -290,3 +290,28 @@ def test_of_a_pd_law_behind_fast_filters(name):
     system = ct.ss(*L.companion(), 0)
     found, uncertain = judged(system)
     assert not uncertain and found == pytest.approx(expected(L, closed_poles(*L.companion(), None)[0]), rel=1e-5)
+
+
+def test_zeros_of_random_loops():
+    """Right to 1e-3, or with a warning: zeros that are 1e-8 of the fastest pole, and not at 0, among them."""
+    warned = 0
+    for seed in (x for x in range(COUNT) if x % 4 != 3 and x % 3 == 1):
+        L, system, _ = random_loop(seed)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = analysis.zeros(system)
+        warned += bool(said)
+        if not said:
+            assert len(found) == len(L.zeros), seed
+            for zero in L.zeros:
+                assert np.abs(found - zero).min() <= 1e-3 * abs(zero), seed
+    assert warned <= 5
+
+
+def test_a_pole_and_a_zero_far_below_the_fastest_pole_are_not_at_zero():
+    slow, fast = 0.02, 1e7
+    A, B, C = Factors(np.array([-2 * slow + 0j]), np.array([-slow, -fast, -2 * fast], dtype=complex), 3.0).cascade()
+    system = ct.ss(A, B, C, 0)
+    assert analysis.zeros(system) == pytest.approx([-2 * slow], rel=1e-6)
+    found = analysis.transfer_function(system)
+    assert np.sort(found.poles().real) == pytest.approx([-2 * fast, -fast, -slow], rel=1e-6)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.analysis.balance import balanced, eigenvalues
-from flexarm.analysis.linear import state_space, zeros
+from flexarm.analysis.linear import state_space, zeros_with_errors
 from flexarm.analysis.response import Response, largest
 from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
 from flexarm.errors import DescriptionError, UncertainResult
@@ -330,7 +330,7 @@ def _at_zero(s: Array, error: Array) -> Array:
 
 def _zeros(loop: "control.StateSpace", period: float | None) -> Array:
     try:
-        z = zeros(loop)
+        z, _ = zeros_with_errors(loop)
     except DescriptionError:
         return np.empty(0)
     return z if period is None else np.log(z[np.abs(z) > 1e-12]) / period

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.analysis.balance import doubtful
 from flexarm.analysis.loops import LinearLoop, designed, linear_loop
 from flexarm.analysis.margins import Margins, Together, disk_gain, grows, is_stable, margins, together
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
@@ -27,8 +28,6 @@ Array = np.ndarray
 DRIFT = 1e-7
 """Of the fastest pole: slower ones of an arm on a free base are its drift, momentum that nothing acts on."""
 MOST_CORNERS = 64
-UNKNOWN = 1e-3
-"""Of the slowest known pole: where rounding may move another by more, its side of the imaginary axis is not known."""
 
 
 @final
@@ -311,14 +310,13 @@ def _moving(linear: LinearLoop) -> tuple[Array, Array]:
 def _check_poles(point: Point) -> None:
     """Warn where rounding leaves open whether a pole is to the left of the imaginary axis or to the right."""
     s, error = point.poles, point.pole_errors
-    known = np.abs(s[np.isfinite(s) & (np.abs(s) > error)])
-    open_ = (np.abs(s.real) <= error) & (error > UNKNOWN * known.min(initial=np.inf))
+    open_ = doubtful(s, error) & (np.abs(s.real) <= error)
     if open_.any():
         i = int(np.flatnonzero(open_)[0])
         warnings.warn(
             f"stability: the pole {shown_pole(s[i])} 1/s is known to +-{error[i]:.2g} 1/s only, which leaves open "
-            f"whether the loop is stable: its poles reach {known.max():.2g} 1/s; make the stiffest or lightest part "
-            "rigid, or leave it out",
+            f"whether the loop is stable: its poles reach {np.abs(s[np.isfinite(s)]).max():.2g} 1/s; make the stiffest "
+            "or lightest part rigid, or leave it out",
             UncertainResult,
             stacklevel=3,
         )
