@@ -181,7 +181,7 @@ def pressed(chain: Chain, description: Contact, link: int, q: Vector) -> Pressed
 def power(d: Scalar, n: float) -> Scalar:
     """d^n, d not being negative, whose slopes of all orders are finite where d is 0, that is zero.
 
-    Those of the power itself are not where they have a negative exponent, and infinity times the zero slope of d is NaN.
+    Those of the power itself are not, where they have a negative exponent: infinity times the zero slope of d is NaN.
     """
     if n in (1.0, 2.0, 3.0):
         return d ** int(n)
