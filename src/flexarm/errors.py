@@ -86,6 +86,10 @@ class LargeDeflection(UserWarning):
     """A link in one piece was bent farther than its shapes, those of small deflections, hold."""
 
 
+class UncertainResult(UserWarning):
+    """The last digits of a problem's numbers change a result that is shown, so the result is not reliable."""
+
+
 class UnstableStart(UserWarning):
     """A run begins where its controller makes deviations grow."""
 

@@ -8,12 +8,15 @@ import numpy as np
 from flexarm.checks import Fault, checked_array, checked_flag, checked_instance, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.model.linear import held
+from flexarm.model.linear import held, symmetric_modes
 
 if TYPE_CHECKING:
     import casadi as ca
 
 Array = np.ndarray
+
+SYMMETRIC = 1e-12
+"""Of the inertias of two coordinates: how much rounding makes M differ from M'."""
 
 
 def flexible_equations(model: Model, straight: bool = False) -> "ca.Function":
@@ -110,7 +113,8 @@ def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) ->
 
 
 def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
-    """Of M s^2 + C s + K, (times, k, k), those of the upper half plane, lowest first: (times, k).
+    """Of M s^2 + C s + K, (times, k, k), those of the upper half plane, lowest first: (times, k). Of a
+    real pair it is the greater one.
 
     Raises `DescriptionError` for matrices that do not fit together, and where M is singular, or too small.
     """
@@ -119,6 +123,7 @@ def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
         for x, name in ((M, "M"), (C, "C"), (K, "K")):
             if x.ndim < 2 or x.shape != M.shape or x.shape[-1] != x.shape[-2]:
                 raise Fault(name, f"has shape {x.shape}; all three must be (times, k, k)")
+    M, C, K = _in_modes(M, C, K)
     n = M.shape[-1]
     A = np.zeros((*M.shape[:-2], 2 * n, 2 * n))
     A[..., :n, n:] = np.eye(n)
@@ -129,7 +134,29 @@ def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
     if not np.isfinite(A).all():
         raise DescriptionError("quadratic_eigenvalues: M is too small beside C or K: their ratio is not finite")
     s = np.linalg.eigvals(A)
-    return np.take_along_axis(s, np.argsort(s.imag, axis=-1), axis=-1)[..., n:]
+    return np.take_along_axis(s, np.lexsort((s.real, s.imag), axis=-1), axis=-1)[..., n:]
+
+
+def _in_modes(M: Array, C: Array, K: Array) -> tuple[Array, Array, Array]:
+    """The matrices in terms of undamped modes, of which slow ones keep their digits beside fast ones.
+
+    Where some M is not symmetric and positive definite, all are as they are.
+    """
+    shape = M.shape
+    M, C, K = (x.reshape(-1, *shape[-2:]) for x in (M, C, K))
+    found = []
+    for each in zip(M, C, K, strict=True):
+        inertia, stiffness = each[0], (each[2] + each[2].T) / 2
+        d = np.sqrt(np.abs(np.diag(inertia)))
+        if not (np.abs(inertia - inertia.T) <= SYMMETRIC * np.outer(d, d)).all():
+            return tuple(x.reshape(shape) for x in (M, C, K))  # type: ignore[return-value]
+        try:
+            _, V, _ = symmetric_modes(inertia, stiffness)
+        except np.linalg.LinAlgError:
+            return tuple(x.reshape(shape) for x in (M, C, K))  # type: ignore[return-value]
+        found.append([V.T @ x @ V for x in each])
+    M, C, K = np.moveaxis(np.array(found), 1, 0).reshape(3, *shape)
+    return M, C, K
 
 
 def frozen_eigenvalues(model: Model, q: Array, qd: Array, u: Array | None = None, qdd: Array | None = None) -> Array:

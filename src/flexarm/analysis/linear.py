@@ -1,14 +1,16 @@
 """Poles, zeros, zero dynamics, transfer functions and responses of linear systems."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.analysis.balance import ROUNDED, balanced_matrix, doubtful, eigenvalues
 from flexarm.analysis.rosenbrock import reduced, scaled
 from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, UncertainResult
 
 if TYPE_CHECKING:
     import control
@@ -18,7 +20,15 @@ Channels = str | int | Sequence[str | int] | None
 """Which outputs or inputs: one or several, by name or number; None: all."""
 
 ORIGIN = 3e-8
-"""Zeros below this share of the fastest pole are 0: what rounding makes of a double one, of a mode that is not seen."""
+"""Zeros below this share of the fastest pole are 0 if rounding may have moved them from there, as it moves a double one
+of a mode that is not seen."""
+
+REFINEMENTS = 3
+MOVED = 0.1
+"""Of its size: a zero that a refinement would move farther is one of several close together, and is left as it is."""
+
+DETERMINED = 1e-2
+"""Of its size: a zero that the last digits of a system's numbers move farther comes with a warning."""
 
 CANCELLED = 1e-7
 """Of its size: a pole and a zero that are nearer than this are one mode, which is not reached or not seen."""
@@ -27,9 +37,19 @@ CANCELLED = 1e-7
 def poles(system: "control.StateSpace") -> Array:
     """Eigenvalues of A, by size: (n,) complex [1/s].
 
-    A double pole at zero, of a joint that is free to turn, is exact only to the square root of rounding.
+    A double pole at zero, of a joint that is free to turn, is exact only to the square root of rounding. A warning,
+    `UncertainResult`, says where a slow pole is lost to the rounding of fast ones.
     """
-    return _by_size(np.linalg.eigvals(state_space("poles", system).A))
+    s, error = eigenvalues(np.asarray(state_space("poles", system).A, dtype=float))
+    if (poor := doubtful(s, error)).any():
+        i = int(np.flatnonzero(poor)[0])
+        warnings.warn(
+            f"poles: {s[i]:.4g} 1/s is known to +-{error[i]:.2g} 1/s only, as poles reach {np.abs(s).max():.2g} 1/s; "
+            "make the stiffest or lightest part rigid; Model.frequencies and frozen_eigenvalues keep more digits",
+            UncertainResult,
+            stacklevel=2,
+        )
+    return _by_size(s)
 
 
 def zeros(system: "control.StateSpace", output: Channels = None, input: Channels = None) -> Array:
@@ -42,24 +62,90 @@ def zeros(system: "control.StateSpace", output: Channels = None, input: Channels
     (1982) 415-430. As many outputs as inputs are usual; other numbers, and systems that lose rank everywhere, have the
     zeros that are left.
 
-    Raises `DescriptionError` for an unknown output or input, and where no output depends on any input.
+    Raises `DescriptionError` for an unknown output or input, and where no output depends on any input. A warning,
+    `UncertainResult`, says where the last digits of the system's numbers move a zero.
     """
+    s, error = zeros_with_errors(system, output, input)
+    if (poor := error > DETERMINED * np.abs(s)).any():
+        least = np.abs(s[poor]).min()
+        warnings.warn(
+            f"zeros: {poor.sum()} of {len(s)} zeros, from {least:.4g} 1/s on, change with the last digits of the "
+            "system's numbers, so they are not reliable; use fewer modes, or leave out the fastest poles",
+            UncertainResult,
+            stacklevel=2,
+        )
+    return s
+
+
+def zeros_with_errors(
+    system: "control.StateSpace", output: Channels = None, input: Channels = None
+) -> tuple[Array, Array]:
+    """The zeros, see `zeros`, and by how much the last digits of the system's numbers move each; 0 for one at 0."""
     A, B, C, D, _, _, rate = scaled(*_channel(system, output, input))
+    given, square = (A, B, C, D), len(C) == B.shape[1]
     A, B, C, D, _ = reduced(A, B, C, D)
     A, C, B, D = (X.T for X in reduced(A.T, C.T, B.T, D.T)[:4])
     n = len(A)
     if not len(D):
         raise DescriptionError("zeros: no output depends on any of the inputs")
     if n == 0:
-        return np.empty(0, dtype=complex)
+        return np.empty(0, dtype=complex), np.empty(0)
     # [A - s 1, B; C, D] with D square and regular: in the null space of [C, D] a pencil of the size of A is left
     null = np.linalg.svd(np.hstack([C, D]))[2][len(C) :].T
     from scipy.linalg import eigvals
 
     s = eigvals(np.hstack([A, B]) @ null, null[:n])
     upper, real = s[s.imag > 0], s[s.imag == 0]
-    s = np.concatenate([real, upper, upper.conj()])  # a pencil's pairs are conjugate but for rounding
-    return _by_size(rate * _at_origin(s, 1.0))
+    s = np.concatenate([real, upper])
+    s, entries, rows = _refined(s, given) if square else (s, np.zeros(len(s)), np.full(len(s), np.inf))
+    s = _at_origin(s, 1.0, rows)
+    entries = np.where(s == 0.0, 0.0, entries)
+    k = len(real)
+    s, error = np.concatenate([s, s[k:].conj()]), np.concatenate([entries, entries[k:]])  # pairs, but for rounding
+    order = _size_order(s)
+    return rate * s[order], rate * error[order]
+
+
+def _refined(s: Array, system: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array]:
+    """Zeros of a square system, by Rayleigh quotients of its system matrix, and two bounds of the error of each.
+
+    One is for errors of rounding of each number, the other for such errors of the largest number in each row.
+
+    The staircase is exact for a system that differs by rounding of its largest numbers. The quotients keep the digits
+    of slow zeros beside fast ones. One that does not come nearer to a singular matrix is left as it was.
+    """
+    A, B, C, D = system
+    n, m = B.shape
+    P0, _ = balanced_matrix(np.block([[A, B], [C, D]]))
+    E = np.diag([1.0] * n + [0.0] * m)
+    found, entries, rows = s.copy(), np.zeros(len(s)), np.full(len(s), np.inf)
+    rng = np.random.default_rng(0)
+    for i in range(len(s)):
+        for _ in range(REFINEMENTS):
+            try:
+                x, y = _null_vectors(P0 - found[i] * E, rng)
+            except np.linalg.LinAlgError:  # it is a zero to the last digit
+                break
+            size = np.vdot(y, E @ x)
+            if not abs(size) > 0.0:
+                break
+            entries[i] = ROUNDED / abs(size) * float(np.abs(y) @ np.abs(P0) @ np.abs(x))
+            rows[i] = ROUNDED / abs(size) * float(np.abs(y) @ np.abs(P0).max(axis=1)) * float(np.abs(x).sum())
+            step = np.vdot(y, P0 @ x - found[i] * (E @ x)) / size
+            if not abs(step) <= MOVED * max(abs(found[i]), rows[i]):
+                break
+            found[i] = found[i] + step if s[i].imag else (found[i] + step).real
+    return found, entries, rows
+
+
+def _null_vectors(P: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Vectors x and y of norm 1 with P x and y' P as small as can be, by inverse iteration."""
+    x, y = (rng.standard_normal(len(P)) + 0j for _ in range(2))
+    for _ in range(2):
+        x = np.linalg.solve(P, x)
+        y = np.linalg.solve(P.conj().T, y)
+        x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+    return x, y
 
 
 def transfer_function(
@@ -91,11 +177,11 @@ def transfer_function(
 def _ratio(system: "control.StateSpace", output: int, input: int) -> tuple[Array, Array]:
     """Numerator and denominator from one input to one output."""
     A, B, C, D = _channel(system, output, input)
-    s_p = np.linalg.eigvals(A)
+    s_p, error = eigenvalues(A)
     size = float(np.abs(s_p).max(initial=0.0)) or 1.0
-    s_p = _at_origin(s_p, size)
+    s_p = _at_origin(s_p, size, error)
     try:
-        s_z = zeros(system, output, input)
+        s_z, _ = zeros_with_errors(system, output, input)
     except DescriptionError:  # the output does not depend on this input
         return np.zeros(1), np.ones(1)
     s_p, s_z = _without_common(s_p, s_z, size)
@@ -123,9 +209,9 @@ def _without_common(s_p: Array, s_z: Array, size: float) -> tuple[Array, Array]:
     return np.array(left_p, dtype=complex), np.array(left_z, dtype=complex)
 
 
-def _at_origin(s: Array, size: float) -> Array:
+def _at_origin(s: Array, size: float, error: Array | float) -> Array:
     """s, with 0 for what is 0 but for the rounding of a double one."""
-    return np.where(np.abs(s) < ORIGIN * size, 0.0, s)
+    return np.where((np.abs(s) < ORIGIN * size) & (np.abs(s) <= error), 0.0, s)
 
 
 def is_minimum_phase(system: "control.StateSpace", output: Channels = None, input: Channels = None) -> bool:
@@ -166,11 +252,17 @@ def zero_dynamics(system: "control.StateSpace", output: Channels = None, input: 
 
 
 def _by_size(s: Array) -> Array:
-    s = np.asarray(s, dtype=complex)[np.argsort(np.abs(s))]
+    s = np.asarray(s, dtype=complex)
+    return s[_size_order(s)]
+
+
+def _size_order(s: Array) -> Array:
+    first = np.argsort(np.abs(s))
+    s = s[first]
     size = np.abs(s)
     group = np.cumsum(np.diff(size, prepend=0.0) > 1e-6 * size)  # those of a conjugate pair, or of +-s, are of one size
     angle = s / np.where(size > 0, size, 1.0)
-    return s[np.lexsort((np.round(angle.real, 6), np.round(angle.imag, 6), group))]
+    return first[np.lexsort((np.round(angle.real, 6), np.round(angle.imag, 6), group))]
 
 
 def _channel(system: "control.StateSpace", output: Channels, input: Channels) -> tuple[Array, Array, Array, Array]:

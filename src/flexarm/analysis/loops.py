@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.analysis.balance import eigenvalues
 from flexarm.analysis.equilibrium import configuration, equilibrium
 from flexarm.attitude import configuration as posed
 from flexarm.checks import checked_array, checked_instance, checked_number, refused, shown
@@ -20,7 +21,7 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import signal, state_names
 from flexarm.model.outputs import Sensor
-from flexarm.simulation.closed_loop import ClosedLoop, Deviations, chained, continuous, multipliers
+from flexarm.simulation.closed_loop import ClosedLoop, Deviations, chained, closed_matrix, continuous
 from flexarm.simulation.law import Law, law_of
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference, Still
@@ -170,9 +171,22 @@ class LinearLoop:
     @cached_property
     def poles(self) -> Array:
         """Of the closed loop [1/s], those farthest to the right first; see `ClosedLoop.poles`."""
-        s = multipliers(self.model, self.phases, self.period)
-        s = s if self.span is None else continuous(s, self.span)
-        return s[np.lexsort((s.imag, -s.real))]
+        return self._solved[0]
+
+    @property
+    def pole_errors(self) -> Array:
+        """By how much rounding may have moved each of the poles [1/s], see `eigenvalues`."""
+        return self._solved[1]
+
+    @cached_property
+    def _solved(self) -> tuple[Array, Array]:
+        s, error = eigenvalues(closed_matrix(self.model, self.phases, self.period))
+        if self.span is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                error = np.where(s != 0.0, error / (np.abs(s) * self.span), 0.0)
+            s = continuous(s, self.span)
+        order = np.lexsort((s.imag, -s.real))
+        return s[order], error[order]
 
     def closed(self, outputs: Sequence[Sensor] | None = None) -> "control.StateSpace":
         """See `closed_loop`."""

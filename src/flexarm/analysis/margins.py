@@ -5,16 +5,18 @@ A loop transfer L goes from what enters the plant at the actuators to the negati
 go up to half the sampling rate.
 """
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.analysis.linear import state_space, zeros
-from flexarm.analysis.response import Response
+from flexarm.analysis.balance import balanced, eigenvalues
+from flexarm.analysis.linear import state_space, zeros_with_errors
+from flexarm.analysis.response import Response, largest
 from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, UncertainResult
 
 if TYPE_CHECKING:
     import control
@@ -22,17 +24,30 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 UNSTABLE = 1e-9
-"""Of the fastest pole: a pole to the right by more is unstable, and one nearer the axis is on it."""
-SWEEP = 400
-"""Frequencies, evenly spaced in their logarithm, that are looked at beside those about poles and zeros."""
+"""Of its size: a pole to the right by more is unstable, and one nearer the axis is on it."""
+SWEEP = 40
+"""Frequencies a decade that are looked at beside those about poles and zeros."""
+SMALLEST = 1e-16
+"""Of the largest pole or zero: a smaller one is at zero."""
 ABOUT = np.concatenate([[0.0], *(np.array([-1.0, 1.0]) * 2.0**k for k in range(-3, 7))])
 """In half-widths of a resonance, where it is looked at."""
-STILL = 1e-7
-"""Of the fastest pole: a slower one is at zero, but for the rounding of a double one."""
+TURN = 0.3
+"""Relative change of a response from one frequency to the next above which more are looked at between them."""
+FINEST = 1e-10
+"""Relative distance of two frequencies between which no more are looked at: on both sides of a pole on the axis."""
+BISECTIONS = 40
+MOST = 50_000
+"""Frequencies at which no more are added."""
+STILL = 1e-6
+"""Of the fastest pole: a slower one is at zero where rounding may have moved it that far."""
+DETERMINED = 1e-3
+"""Relative: a margin that depends more than this on the last digits of the loop's numbers comes with a warning."""
 ROUNDING = 1e-9
 """A factor of gain below is 0: of a loop with a pole at zero."""
 ACCURACY = 1e-6
 """Relative, of a peak."""
+PEAKS = 3
+"""Maxima among the frequencies that are looked at more closely."""
 
 
 @final
@@ -111,18 +126,20 @@ class Together:
     complementary: float
 
 
-def is_stable(poles: Array) -> bool:
-    """Whether all poles [1/s] lie in the left half plane, by more than rounding."""
-    return bool((poles.real < -UNSTABLE * _fastest(poles)).all())
+def is_stable(poles: Array, errors: Array | float = 0.0) -> bool:
+    """Whether all poles [1/s] lie in the left half plane, by more than rounding, see `eigenvalues`."""
+    return bool((poles.real < -_near_axis(poles, errors)).all())
 
 
-def grows(poles: Array) -> bool:
-    """Whether a pole [1/s] lies in the right half plane, by more than rounding."""
-    return bool((poles.real > UNSTABLE * _fastest(poles)).any())
+def grows(poles: Array, errors: Array | float = 0.0) -> bool:
+    """Whether a pole [1/s] lies in the right half plane, by more than rounding, see `eigenvalues`."""
+    return bool((poles.real > _near_axis(poles, errors)).any())
 
 
-def _fastest(poles: Array) -> float:
-    return float(np.abs(poles[np.isfinite(poles)]).max(initial=0.0))
+def _near_axis(poles: Array, errors: Array | float) -> Array:
+    """Distances from the imaginary axis at which a pole may be on it."""
+    size = np.where(np.isfinite(poles), np.abs(poles), 0.0)
+    return np.maximum(UNSTABLE * size, errors)
 
 
 def margins(loop: "control.StateSpace", name: str = "", drift: float = 0.0) -> Margins:
@@ -130,7 +147,7 @@ def margins(loop: "control.StateSpace", name: str = "", drift: float = 0.0) -> M
 
     Poles of the closed loop of at most the size `drift` [1/s] are left out: a free base's momentum, and where it is.
     """
-    loop = _checked(loop, drift)
+    A, B, C, period = _checked(loop, drift)
     with refused("margins"):
         checked_instance(name, str, "name")
     if loop.ninputs != 1 or loop.noutputs != 1:
@@ -138,66 +155,102 @@ def margins(loop: "control.StateSpace", name: str = "", drift: float = 0.0) -> M
             f"margins: the loop has {loop.ninputs} inputs and {loop.noutputs} outputs; it must have one of each"
         )
     name = name or loop.input_labels[0]
-    period = loop.dt or None
-    A, B, C = (np.asarray(x, dtype=float) for x in (loop.A, loop.B, loop.C))
     if not np.any(B) or not np.any(C):  # nothing comes back
         return Margins(name, (0.0, np.inf), np.inf, np.inf, np.nan, 2.0, np.nan, 1.0, 0.0)
     L = Response(A, B, C, np.zeros((1, 1)), period)
-    omega = _looked_at([*_poles(A, period), *_poles(A - B @ C, period), *_zeros(loop, period)], period)
-    omega = omega[np.isfinite(L(omega)[:, 0, 0])]
-    gain, crossings = _gain_margin(L, omega), _crossings(L, omega)
+    features = [*_poles(A, period), *_poles(A - B @ C, period), *_zeros(loop, period)]
+    omega, values = _resolved(L, _looked_at(features, period))
+    gain, crossings = _gain_margin(L, omega, values[:, 0, 0]), _crossings(L, omega, values[:, 0, 0])
     lag = np.array([_lag(L, w) for w in crossings])
     lead = 2.0 * np.pi - lag
     angle = np.minimum(lag, lead)
     at = int(np.argmin(angle)) if len(angle) else -1
     S, T, both = _sensitivities(A, B, C, period, drift)
-    worst, frequency = peak(both, omega)
+    closed = T(omega)
+    worst, frequency = peak(both, omega, 1.0 - 2.0 * closed)
+    _check_determined(name, L, both, np.array([frequency, *gain.frequencies, *crossings]))
     return Margins(
         name,
-        gain,
+        gain.factors,
         float(angle[at]) if len(angle) else np.inf,
         float((lag / crossings).min()) if len(angle) else np.inf,
         float(crossings[at]) if len(angle) else np.nan,
         2.0 / worst,
         frequency,
-        peak(S, omega)[0],
-        peak(T, omega)[0],
+        peak(S, omega, 1.0 - closed)[0],
+        peak(T, omega, closed)[0],
     )
 
 
 def together(loop: "control.StateSpace", drift: float = 0.0) -> Together:
     """Of all loops at once, as many inputs as outputs, the closed loop being stable; see `margins`."""
-    loop = _checked(loop, drift)
-    period = loop.dt or None
-    A, B, C = (np.asarray(x, dtype=float) for x in (loop.A, loop.B, loop.C))
+    A, B, C, period = _checked(loop, drift)
     if len(C) != B.shape[1]:
         raise DescriptionError(f"margins: the loop has {B.shape[1]} inputs and {len(C)} outputs; it must have as many")
-    omega = _looked_at([*_poles(A, period), *_poles(A - B @ C, period)], period)
     S, T, both = _sensitivities(A, B, C, period, drift)
-    worst, frequency = _structured(both, omega)
-    return Together(2.0 / worst, frequency, peak(S, omega)[0], peak(T, omega)[0])
+    omega, values = _resolved(both, _looked_at([*_poles(A, period), *_poles(A - B @ C, period)], period))
+    worst, frequency = _structured(both, omega, values)
+    _check_determined("all loops", Response(A, B, C, 0.0 * both.D, period), both, np.array([frequency]))
+    closed = T(omega)
+    sizes = peak(S, omega, np.eye(len(C)) - closed)[0], peak(T, omega, closed)[0]
+    return Together(2.0 / worst, frequency, *sizes)
 
 
-def _checked(loop: Any, drift: Any) -> "control.StateSpace":
-    """The loop, of finite numbers and without a way straight through; raises `DescriptionError`."""
+def _checked(loop: Any, drift: Any) -> tuple[Array, Array, Array, float | None]:
+    """A, B and C of the loop in balanced states, and its period.
+
+    The loop must be of finite numbers and without a way straight through; else raises `DescriptionError`.
+    """
     state_space("margins", loop)
     with refused("margins"):
         checked_number(drift, "1/s", NOT_NEGATIVE, "drift")
     if np.any(loop.D):
         raise DescriptionError("margins: the loop has a way straight through, D; it must have none, as an arm's loops")
-    return loop
+    A, B, C = balanced(*(np.asarray(x, dtype=float) for x in (loop.A, loop.B, loop.C)))
+    return A, B, C, loop.dt or None
 
 
-def peak(system: Response, omega: Array) -> tuple[float, float]:
+def _check_determined(name: str, L: Response, both: Response, omega: Array) -> None:
+    """Warn where the last digits of the loop's numbers change it by more than `DETERMINED` where its margins are.
+
+    They do where large numbers cancel, and where opening and closing the loop does not lead back to it.
+    """
+    omega = omega[np.isfinite(omega) & (omega > 0.0)]
+    if not len(omega):
+        return
+    values, one = L(omega), np.eye(len(both.D))
+    known = np.isfinite(values).all(axis=(1, 2))
+    omega, values = omega[known], values[known]
+    closed = np.linalg.solve(one + values, one - values)  # S - T, as S = (1 + L)^-1 and T = L S
+    distance = np.linalg.svd(one + values, compute_uv=False)[:, -1]
+    size = np.maximum(np.linalg.norm(closed, axis=(1, 2)), 1.0)
+    change = np.maximum(
+        L.uncertainty(omega) / np.minimum(distance, np.linalg.norm(values, axis=(1, 2))),
+        np.maximum(np.abs(both(omega) - closed).max(axis=(1, 2)), both.uncertainty(omega)) / size,
+    )
+    if len(change) and not change.max() <= DETERMINED:
+        at = omega[int(np.argmax(np.where(np.isnan(change), np.inf, change)))]
+        warnings.warn(
+            f"margins of {name}: near {at:.4g} rad/s the loop changes by {100 * change.max():.2g} % with the last "
+            "digits of its numbers, so its margins are not reliable; give the controller in another form, its "
+            "fastest poles in modal or cascade form",
+            UncertainResult,
+            stacklevel=3,
+        )
+
+
+def peak(system: Response, omega: Array, values: Array | None = None) -> tuple[float, float]:
     """The largest singular value of a stable system over all frequencies, to 1e-6, and where [rad/s].
+
+    `values` are those of the system at the frequencies omega, ascending, where they are known.
 
     From the largest at some frequencies, by the eigenvalues on the axis of Hamiltonian matrices: N. A. Bruinsma and
     M. Steinbuch, A fast algorithm to compute the H-infinity norm, Systems & Control Letters 14 (1990) 287-293. A
     sampled system is taken to continuous time by the bilinear map, which keeps it.
     """
-    given, tried = system.continuous(), system.mapped(np.concatenate([[0.0], omega]))
-    found = given.largest(tried)
-    best, at = float(found.max()), float(tried[int(np.argmax(found))])
+    given = system.continuous()
+    best, at = _highest(system, omega, system(omega) if values is None else values)
+    at = float(system.mapped(np.array([at]))[0])
     if best < (far := float(np.linalg.norm(given.D, 2))):
         best, at = far, np.inf
     for _ in range(30):
@@ -206,10 +259,33 @@ def peak(system: Response, omega: Array) -> tuple[float, float]:
             break
         tried = np.concatenate([axis, (axis[1:] + axis[:-1]) / 2])
         found = given.largest(tried)
-        if found.max() <= (1.0 + ACCURACY) * best:
+        if not found.max() > (1.0 + ACCURACY) * best:
             break
         best, at = float(found.max()), float(tried[int(np.argmax(found))])
     return best, float(system.unmapped(at))
+
+
+def _highest(system: Response, omega: Array, values: Array) -> tuple[float, float]:
+    """The largest singular value near some frequencies, and where [rad/s]: their highest maxima, refined."""
+    from scipy.optimize import minimize_scalar
+
+    omega = np.concatenate([[0.0], omega])
+    values = largest(np.concatenate([system(omega[:1]), values]))
+    values = np.where(np.isfinite(values), values, 0.0)
+    best, at = float(values.max()), float(omega[int(np.argmax(values))])
+    padded = np.concatenate([[-np.inf], values, [-np.inf]])
+    tops = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
+    for i in tops[np.argsort(values[tops])[-PEAKS:]]:
+        low, high = float(omega[max(i - 1, 0)]), float(omega[min(i + 1, len(omega) - 1)])
+        found = minimize_scalar(
+            lambda w: -float(system.largest(np.array([w]))[0]),
+            bounds=(low, high),
+            method="bounded",
+            options={"xatol": 1e-9 * high},
+        )
+        if -found.fun > best:
+            best, at = float(-found.fun), float(found.x)
+    return best, at
 
 
 def _sensitivities(
@@ -217,7 +293,7 @@ def _sensitivities(
 ) -> tuple[Response, Response, Response]:
     """S, T, S - T."""
     one = np.eye(len(C))
-    closed, B, C = _without_drift(A - B @ C, B, C, period, drift)
+    closed, B, C = balanced(*_without_drift(A - B @ C, B, C, period, drift))
     return (
         Response(closed, B, -C, one, period),
         Response(closed, B, C, 0.0 * one, period),
@@ -238,16 +314,23 @@ def _without_drift(A: Array, B: Array, C: Array, period: float | None, drift: fl
 
 
 def _poles(A: Array, period: float | None) -> Array:
-    s = np.linalg.eigvals(A).astype(complex)
+    """Poles [1/s] that are not at zero, but for rounding."""
+    s, error = eigenvalues(A if period is None else A - np.eye(len(A)))
+    s = s[~_at_zero(s, error)]
     if period is None:
         return s
-    s = s[np.abs(s) > 1e-12]
-    return np.log(s) / period
+    s = s[np.abs(s + 1.0) > 1e-12]
+    return np.log1p(s) / period
+
+
+def _at_zero(s: Array, error: Array) -> Array:
+    """Which poles rounding may have moved from zero."""
+    return (np.abs(s) <= error) & (np.abs(s) <= STILL * np.abs(s).max(initial=0.0))
 
 
 def _zeros(loop: "control.StateSpace", period: float | None) -> Array:
     try:
-        z = zeros(loop)
+        z, _ = zeros_with_errors(loop)
     except DescriptionError:
         return np.empty(0)
     return z if period is None else np.log(z[np.abs(z) > 1e-12]) / period
@@ -256,23 +339,45 @@ def _zeros(loop: "control.StateSpace", period: float | None) -> Array:
 def _looked_at(features: Iterable[complex], period: float | None) -> Array:
     """Frequencies [rad/s], ascending: a sweep, and those about poles and zeros."""
     s = np.array([x for x in features if np.isfinite(x)], dtype=complex)
-    size = np.abs(s[np.abs(s) > 1e-9 * np.abs(s).max(initial=0.0)])
+    size = np.abs(s[np.abs(s) > SMALLEST * np.abs(s).max(initial=0.0)])
     highest = np.inf if period is None else np.pi / period
     top = min(1e3 * size.max(initial=1e-3), highest)
-    sweep = np.geomspace(min(1e-3 * size.min(initial=1.0), 1e-3 * top), top, SWEEP)
+    low = min(1e-3 * size.min(initial=1.0), 1e-3 * top)
+    sweep = np.geomspace(low, top, int(SWEEP * np.log10(top / low)))
     near = (np.abs(s.imag)[:, None] + np.maximum(np.abs(s.real), 1e-7 * np.abs(s))[:, None] * ABOUT).ravel()
     omega = np.unique(np.concatenate([sweep, near[near > 0.0], size]))
     return omega[omega <= highest]
+
+
+def _resolved(system: Response, omega: Array) -> tuple[Array, Array]:
+    """The frequencies and more between them, until the response changes little from each to the next, and its values.
+
+    Those at which it is not finite are left out.
+    """
+    values = system(omega)
+    for _ in range(BISECTIONS):
+        known = np.isfinite(values).all(axis=(1, 2))
+        omega, values = omega[known], values[known]
+        size = np.linalg.norm(values, axis=(1, 2))
+        change = np.linalg.norm(np.diff(values, axis=0), axis=(1, 2))
+        wide = (change > TURN * np.maximum(size[1:], size[:-1])) & (omega[1:] - omega[:-1] > FINEST * omega[1:])
+        if not wide.any() or len(omega) > MOST:
+            break
+        between = np.sqrt(omega[1:][wide] * omega[:-1][wide])
+        order = np.argsort(np.concatenate([omega, between]), kind="stable")
+        omega = np.concatenate([omega, between])[order]
+        values = np.concatenate([values, system(between)])[order]
+    return omega, values
 
 
 def _value(L: Response, omega: float) -> complex:
     return complex(L(np.array([omega]))[0, 0, 0])
 
 
-def _crossings(L: Response, omega: Array) -> Array:
+def _crossings(L: Response, omega: Array, values: Array) -> Array:
     """Where |L| = 1, ascending [rad/s]."""
     with np.errstate(divide="ignore"):
-        size = np.log(np.abs(L(omega)[:, 0, 0]))
+        size = np.log(np.abs(values))
     return _roots(lambda w: float(np.log(abs(_value(L, w)))), omega, size)
 
 
@@ -292,24 +397,33 @@ def _lag(L: Response, omega: float) -> float:
     return float(np.mod(np.angle(-_value(L, omega)), 2.0 * np.pi)) or 2.0 * np.pi
 
 
-def _gain_margin(L: Response, omega: Array) -> tuple[float, float]:
+@dataclass(frozen=True)
+class _Gain:
+    """Factors on the gain by which L goes through -1, and at which frequencies [rad/s]."""
+
+    factors: tuple[float, float]
+    frequencies: tuple[float, ...]
+
+
+def _gain_margin(L: Response, omega: Array, values: Array) -> _Gain:
     """Factors below and above 1 by which L goes through -1."""
-    values = L(omega)[:, 0, 0]
     at = _roots(lambda w: _value(L, w).imag, omega, values.imag)
     ends = [] if L.period is None else [np.pi / L.period]
-    s = np.abs(_poles(L.A, L.period))
-    if s.min(initial=np.inf) > STILL * s.max(initial=0.0):  # at a pole there is no value
+    s = eigenvalues(L.A if L.period is None else L.A - np.eye(len(L.A)))
+    if not _at_zero(*s).any():  # at a pole there is no value
         ends.append(0.0)
     passed = []
     for w, end in [*((w, False) for w in at), *((w, True) for w in ends)]:
         x = _value(L, w)
         if np.isfinite(x) and x.real < 0.0 and (end or abs(x.imag) < 1e-4 * abs(x)):
-            passed.append(-1.0 / x.real)
-    factors = np.array([x for x in passed if x > ROUNDING])
-    return float(factors[factors < 1.0].max(initial=0.0)), float(factors[factors >= 1.0].min(initial=np.inf))
+            passed.append((-1.0 / x.real, float(w)))
+    passed = [each for each in passed if each[0] > ROUNDING]
+    low = max((each for each in passed if each[0] < 1.0), default=(0.0, np.nan))
+    high = min((each for each in passed if each[0] >= 1.0), default=(np.inf, np.nan))
+    return _Gain((low[0], high[0]), (low[1], high[1]))
 
 
-def _structured(system: Response, omega: Array) -> tuple[float, float]:
+def _structured(system: Response, omega: Array, values: Array) -> tuple[float, float]:
     """The largest upper bound of mu for diagonal perturbations over all frequencies, and where [rad/s].
 
     At each frequency D M D^-1 with the diagonal D that balances rows and columns (E. Osborne, On pre-conditioning of
@@ -318,8 +432,8 @@ def _structured(system: Response, omega: Array) -> tuple[float, float]:
     from scipy.optimize import minimize_scalar
 
     if len(system.D) == 1:
-        return peak(system, omega)
-    values = bound(system(omega))
+        return peak(system, omega, values)
+    values = bound(values)
     best, at = float(values.max()), float(omega[int(np.argmax(values))])
     for i in np.argsort(values)[-3:]:
         low, high = omega[max(i - 1, 0)], omega[min(i + 1, len(omega) - 1)]

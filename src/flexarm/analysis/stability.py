@@ -1,5 +1,6 @@
 """The stability of closed loops where it matters: where an arm stands, along its motion, over ranges of parameters."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.analysis.balance import doubtful
 from flexarm.analysis.loops import LinearLoop, designed, linear_loop
 from flexarm.analysis.margins import Margins, Together, disk_gain, grows, is_stable, margins, together
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
-from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.errors import DescriptionError, FlexarmError, UncertainResult
 from flexarm.model import Model
 from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.simulation.passed import Passed, passed
@@ -55,7 +57,12 @@ class Point:
     @property
     def poles(self) -> Array:
         """Of the closed loop, the rightmost first, without the drift of a free base: (k,) complex [1/s]."""
-        return _moving(self.linear)
+        return _moving(self.linear)[0]
+
+    @property
+    def pole_errors(self) -> Array:
+        """By how much rounding may have moved each of the poles [1/s]."""
+        return _moving(self.linear)[1]
 
     @property
     def verdict(self) -> str:
@@ -63,10 +70,10 @@ class Point:
 
         The drift of a free base does not count: momentum that nothing acts on.
         """
-        s = self.poles
         if not self.held:
             return "unstable"
-        return "stable" if is_stable(s) else "unstable" if grows(s) else "undamped"
+        s, error = _moving(self.linear)
+        return "stable" if is_stable(s, error) else "unstable" if grows(s, error) else "undamped"
 
     @property
     def stable(self) -> bool:
@@ -265,6 +272,7 @@ def stability(
         if states is None:
             raise
         end = _frozen(loop, states, len(states.t) - 1)
+    _check_poles(end)
     worst = None if vary is None else _worst(loop, model, end, vary, samples, seed)
     kind = type(controller.controller if period else controller).__name__
     said = f"{kind}, continuous" if period is None else f"{kind}, sampled every {period:g} s"
@@ -292,9 +300,26 @@ def _drift(linear: LinearLoop) -> float:
     return max(DRIFT * float(np.abs(s[np.isfinite(s)]).max(initial=0.0)), 2.0 * turning)
 
 
-def _moving(linear: LinearLoop) -> Array:
-    """The poles without the drift of a free base."""
-    return linear.poles[~(np.abs(linear.poles) <= _drift(linear))] if linear.model.arm.free else linear.poles
+def _moving(linear: LinearLoop) -> tuple[Array, Array]:
+    """The poles without the drift of a free base, and their errors."""
+    s, error = linear.poles, linear.pole_errors
+    moving = ~(np.abs(s) <= _drift(linear)) if linear.model.arm.free else np.full(len(s), True)
+    return s[moving], error[moving]
+
+
+def _check_poles(point: Point) -> None:
+    """Warn where rounding leaves open whether a pole is to the left of the imaginary axis or to the right."""
+    s, error = point.poles, point.pole_errors
+    open_ = doubtful(s, error) & (np.abs(s.real) <= error)
+    if open_.any():
+        i = int(np.flatnonzero(open_)[0])
+        warnings.warn(
+            f"stability: the pole {shown_pole(s[i])} 1/s is known to +-{error[i]:.2g} 1/s only, which leaves open "
+            f"whether the loop is stable: its poles reach {np.abs(s[np.isfinite(s)]).max():.2g} 1/s; make the stiffest "
+            "or lightest part rigid, or leave it out",
+            UncertainResult,
+            stacklevel=3,
+        )
 
 
 def _places(states: Passed, along: int) -> list[int]:
@@ -353,10 +378,10 @@ def _score(found: LinearLoop | None) -> float:
     fastest growth; minus infinity where nothing stands."""
     if found is None:
         return -np.inf
-    s = _moving(found)
-    if len(found.phases) > 1:
+    s, error = _moving(found)
+    if len(found.phases) > 1 or not is_stable(s, error):
         return -float(s.real.max())
-    return together(found.broken(), _drift(found)).disk if is_stable(s) else -float(s.real.max())
+    return together(found.broken(), _drift(found)).disk
 
 
 def _corners(count: int, generator: np.random.Generator) -> Array:

@@ -26,6 +26,7 @@ from flexarm.description.lumps import Lump
 from flexarm.description.springs import Parallel, Spring
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.linear import symmetric_modes
 
 Array = np.ndarray
 
@@ -238,8 +239,8 @@ class Lumped:
         M = model.mass_matrix(q)[np.ix_(free, free)]
         restoring = "stiffness_force" if arm.free else "restoring_force"
         K = np.array(model.slope(restoring, 0)(q))[np.ix_(free, free)]
-        C = np.linalg.inv(np.linalg.cholesky(M))
-        omega2 = np.linalg.eigvalsh(C @ ((K + K.T) / 2) @ C.T)
+        omega2, _, _ = symmetric_modes(M, (K + K.T) / 2)
+        omega2 = np.sort(omega2)
         return np.sign(omega2) * np.sqrt(np.abs(omega2))
 
 

@@ -137,6 +137,9 @@ def drive(chain: Chain, description: Force, link: int) -> Element:
 
 # -- springs between points --------------------------------------------------------------------------------------------
 
+TOGETHER = 1e-9
+"""Of its free length: ends of a strut that are nearer than this are in one place, where its force has no direction."""
+
 
 def strut(chain: Chain, description: Strut, number: Callable[[str], int]) -> Element:
     """The element of a spring between a station and a point, or two stations: a potential alone."""
@@ -150,7 +153,8 @@ def strut(chain: Chain, description: Strut, number: Callable[[str], int]) -> Ele
         squared = dot(across, across)
         if description.length == 0.0:
             return 0.5 * description.stiffness * squared
-        return 0.5 * description.stiffness * (ca.sqrt(squared) - description.length) ** 2
+        apart = ca.sqrt(squared + (TOGETHER * description.length) ** 2)
+        return 0.5 * description.stiffness * (apart - description.length) ** 2
 
     return Element(potential=energy)
 
@@ -171,7 +175,17 @@ def pressed(chain: Chain, description: Contact, link: int, q: Vector) -> Pressed
     p = station(chain, link, description.at, q, [0.0] * len(q)).frame.p
     away = dot(description.normal, added(p, scaled(-1.0, description.point)))
     d, n = ca.fmax(description.radius - away, 0.0), description.exponent
-    return Pressed(d, description.stiffness * (d if n == 1.0 else d**n))
+    return Pressed(d, description.stiffness * power(d, n))
+
+
+def power(d: Scalar, n: float) -> Scalar:
+    """d^n, d not being negative, whose slopes of all orders are finite where d is 0, that is zero.
+
+    Those of the power itself are not, where they have a negative exponent: infinity times the zero slope of d is NaN.
+    """
+    if n in (1.0, 2.0, 3.0):
+        return d ** int(n)
+    return ca.if_else(d > 0.0, ca.if_else(d > 0.0, d, 1.0) ** n, 0.0)
 
 
 def normal_force(description: Contact, now: Pressed, v: Vector) -> Scalar:

@@ -1,6 +1,7 @@
 """A model near a configuration or a state: natural modes, and the linear model that control engineering works with."""
 
 import re
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from flexarm.attitude import crossed, local_names
 from flexarm.checks import checked_flag, refused
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, UncertainResult
 from flexarm.model import outputs as outputs_
 from flexarm.model.faults import without_inertia
 from flexarm.model.outputs import Sensor
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from control import StateSpace
 
 Array = np.ndarray
+
+ROUNDED = 10.0 * float(np.finfo(float).eps)
+"""Relative error that each number of a matrix is taken to have: it comes from a sum of some terms."""
+LOW = 1e-3
+"""Of the largest omega^2: modes below it are found again in their own space."""
+UNKNOWN = 1e-3
+"""Of the smallest omega^2 that is not 0: where rounding may hide more, a warning says so."""
 
 
 def signal(name: str) -> str:
@@ -63,15 +71,57 @@ def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
     if model.arm.free and not K[:6].any():  # the arm as a whole moves freely, and all else beside it
         N, M, K, whole = _beside_the_whole(N, M, K)
     try:
-        C = np.linalg.inv(np.linalg.cholesky(M))
+        omega2, V, error = symmetric_modes(M, (K + K.T) / 2)
     except np.linalg.LinAlgError:
         fault = without_inertia(model, q) or "its inertia matrix is not positive definite"
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}") from None
-    omega2, V = np.linalg.eigh(C @ ((K + K.T) / 2) @ C.T)
-    omega2[np.abs(omega2) < 1e-14 * np.abs(omega2).max(initial=0.0)] = 0.0
+    _check_known(model, omega2, error)
     omega = np.append(np.zeros(whole.shape[1]), np.sign(omega2) * np.sqrt(np.abs(omega2)))
     order = np.argsort(omega, kind="stable")
-    return omega[order], np.hstack([whole, N @ C.T @ V])[:, order]
+    return omega[order], np.hstack([whole, N @ V])[:, order]
+
+
+def symmetric_modes(M: Array, K: Array) -> tuple[Array, Array, Array]:
+    """omega^2 (n,), V (n, n) with K V = M V omega^2 and V' M V = 1, and bounds (n,) of the errors of omega^2.
+
+    The bounds are those that follow from the rounding of the numbers of K.
+
+    An omega^2 that is not above its error is 0. The eigenvalues of L^-1 K L^-T, M = L L', have errors of rounding of
+    the largest. Modes far below it are therefore found again in their own space, where K has only small numbers: the
+    Rayleigh-Ritz method, whose errors are of second order in those of the space (B. N. Parlett, The symmetric
+    eigenvalue problem, SIAM 1998, chapter 11). Raises `LinAlgError` where M is not positive definite.
+    """
+    n = len(M)
+    if not n:
+        return np.empty(0), np.empty((0, 0)), np.empty(0)
+    C = np.linalg.inv(np.linalg.cholesky(M))
+    omega2, V = np.linalg.eigh(C @ K @ C.T)
+    V = C.T @ V
+    size = np.abs(omega2)
+    shared = n * (ROUNDED**2 / LOW) * size.max()  # by what is left of fast modes in the space of the slow ones
+    slow = size < LOW * size.max()
+    within = np.zeros(n)
+    if slow.any():
+        S = V[:, slow]
+        omega2[slow], W, within[slow] = symmetric_modes(S.T @ M @ S, S.T @ K @ S)
+        V[:, slow] = S @ W
+    own = n * ROUNDED * np.einsum("ik,ij,jk->k", np.abs(V), np.abs(K), np.abs(V))
+    error = np.maximum(within, own) + shared
+    omega2[np.abs(omega2) <= error] = 0.0
+    return omega2, V, error
+
+
+def _check_known(model: Traced, omega2: Array, error: Array) -> None:
+    """Warn where rounding leaves open whether a mode is stable."""
+    known = np.abs(omega2[omega2 != 0.0])
+    if (error[omega2 == 0.0] > UNKNOWN * known.min(initial=np.inf)).any():
+        worst = np.sqrt(error[omega2 == 0.0].max())
+        warnings.warn(
+            f"arm {model.arm.name!r}: a frequency is known to +-{worst:.2g} rad/s only, and is given as 0, as others "
+            f"reach {np.sqrt(known.max()):.2g} rad/s; make the stiffest or lightest part rigid, or use fewer modes",
+            UncertainResult,
+            stacklevel=4,
+        )
 
 
 def _beside_the_whole(N: Array, M: Array, K: Array) -> tuple[Array, Array, Array, Array]:

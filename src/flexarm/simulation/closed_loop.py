@@ -235,14 +235,18 @@ def chained(systems: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
 
 
 def multipliers(model: Model, phases: Sequence[Deviations], period: float | None) -> Array:
-    """Eigenvalues of the closed loop's matrix: poles [1/s] or, with a period, what a mode becomes in one cycle; where
-    the base is free, without those of coordinates that nothing depends on."""
+    """Eigenvalues of `closed_matrix`: poles [1/s] or, with a period, what a mode becomes in one cycle."""
+    return np.linalg.eigvals(closed_matrix(model, phases, period))
+
+
+def closed_matrix(model: Model, phases: Sequence[Deviations], period: float | None) -> Array:
+    """The closed loop's matrix; where the base is free, without the coordinates that nothing depends on."""
     A = chained([at.closed(period) for at in phases])[0]
     if model.arm.free:
         moved = np.abs(A - np.eye(len(A)) * (period is not None))
         felt = np.flatnonzero(moved.max(axis=0) > FELT * moved.max())
         A = A[np.ix_(felt, felt)]
-    return np.linalg.eigvals(A)
+    return A
 
 
 def displaced(arm: Arm, q: Array, dx: Array) -> Array:
