@@ -1043,7 +1043,7 @@ def test_too_much_is_not_read(tmp_path, written, monkeypatch):
     with pytest.raises(fa.DescriptionError, match="K has 18 rows; at most 10 are allowed"):
         fa.FiniteElement(file=path)
     np.savez_compressed(tmp_path / "zeros.npz", K=np.zeros((300, 300)))
-    monkeypatch.setattr(finite_file, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(finite_file, "MOST_UNPACKED", 40_000)
     with pytest.raises(fa.DescriptionError, match="is larger than 0 MiB when it is unpacked"):
         fa.FiniteElement(file=tmp_path / "zeros.npz")
     monkeypatch.setattr(finite_file, "MOST_BYTES", 100)

@@ -6,13 +6,12 @@ A file ends with a seal: the digest of what stands before. HDF5 ignores it, and 
 import hashlib
 import io
 import os
-import subprocess  # noqa: TID251  (Python itself, with a program of ours)
-import sys
 from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm import child_process
 from flexarm.errors import DescriptionError
 from flexarm.files import checked_path
 from flexarm.simulation import rewrite
@@ -26,8 +25,7 @@ SEALED = len(SEAL) + hashlib.sha256().digest_size
 ROOM = 10_000_000
 """Bytes that a file takes beside its numbers, generously."""
 
-PATIENCE = 120
-"""Seconds until a process that reads is given up. Processor time ends it much earlier; this is for disks that hang."""
+PATIENCE = child_process.PATIENCE
 
 
 def image(dataset: "Dataset") -> memoryview:
@@ -90,17 +88,13 @@ def _sealed(path: str | PathLike[str]) -> bool:
 
 def _rewritten(path: str | PathLike[str]) -> bytes:
     """A file's content, read and written anew by a process that has limits; raises `ValueError` where it cannot."""
-    command = [sys.executable, "-P", rewrite.__file__, os.path.abspath(path)]
-    modules = os.pathsep.join(filter(None, sys.path))
-    environment = os.environ | {"PYTHONPATH": modules, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        raise ValueError("it takes too long") from None
-    if done.returncode == 0:
-        return done.stdout
-    if done.returncode == rewrite.REFUSED:
-        raise ValueError(done.stdout.decode(errors="replace"))
-    if done.returncode == rewrite.TOO_LONG:
-        raise ValueError("it is damaged: reading it does not end")
-    raise ValueError(f"it is damaged: reading it ends with status {done.returncode}")
+        return child_process.answer(rewrite.__file__, os.path.abspath(path), patience=PATIENCE)
+    except child_process.RefusedError as error:
+        raise ValueError(str(error)) from None
+    except child_process.EndedError as error:
+        if error.status is None:
+            raise ValueError("it takes too long") from None
+        stuck = error.status == child_process.TOO_LONG
+        why = "does not end" if stuck else f"ends with status {error.status}"
+        raise ValueError(f"it is damaged: reading it {why}") from None

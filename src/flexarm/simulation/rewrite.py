@@ -8,7 +8,6 @@ long to import stays out, for a caller waits: this is h5netcdf alone, a quarter 
 import io
 import math
 import os
-import signal
 import sys
 
 SECONDS, BYTES_A_SECOND = 5, 10_000_000
@@ -21,8 +20,7 @@ COMPRESSION = 1100
 """What HDF5's compression reaches at most is 1032."""
 
 REFUSED = 3
-TOO_LONG = -getattr(signal, "SIGXCPU", 0)
-"""Statuses that a caller sees: what is wrong stands on standard output; the system has ended it."""
+"""Status that the caller sees where a file is wrong; the reason stands on standard output."""
 
 
 def limit(size: int) -> None:
