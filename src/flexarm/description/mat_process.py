@@ -1,8 +1,8 @@
 """A process of its own that reads a MATLAB file nobody vouches for, and writes its arrays as an NPZ file.
 
 `python mat_process.py MOST_BYTES < FILE` writes the NPZ file on standard output, or ends with status 3 and one line
-about why not there. SciPy's reader crashes on damaged files, and a few megabytes may unpack to gigabytes: here that harms
-nobody. What takes long to import stays out, for a caller waits: this is SciPy's reader alone.
+about why not there. SciPy's reader crashes on damaged files, and a few megabytes may unpack to gigabytes: here that
+harms nobody. What takes long to import stays out, for a caller waits: this is SciPy's reader alone.
 
 The first array of the NPZ file has a label for each of the others: "", "data", "indices", "indptr" or "shape", a blank,
 and the variable's name. The parts are those of a sparse matrix, whose structure the caller checks before it is used.
