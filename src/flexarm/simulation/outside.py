@@ -24,7 +24,7 @@ from flexarm.simulation.law import law_of
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan, Several, loops, stage_of
 from flexarm.trajectory import Reference, jumps_of
-from flexarm.trajectory.reference import checked_reference, positions
+from flexarm.trajectory.reference import checked_reference, positions, reference_key
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -104,7 +104,7 @@ class _Moved(_Compiled):
             a = ca.mtimes(R.T, ca.jacobian(ca.jacobian(p, t), t) - g) + g
             return ca.Function("base", [t], [ca.densify(ca.cse(ca.vertcat(a, w, ca.jacobian(w, t))))])
 
-        said = {name: None if each is None else each.described() for name, each in parts.items()}
+        said = {name: None if each is None else reference_key(each) for name, each in parts.items()}
         return kernel_of(json.dumps(["motion of the base", said, gravity]), trace)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
