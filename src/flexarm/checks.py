@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
+from flexarm.cached import cached_property
 from flexarm.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -532,7 +533,9 @@ class _OneLine(ModelMetaclass):
 class Described(BaseModel, metaclass=_OneLine):
     """A frozen part of a description: unknown keys are refused, and every error is one line."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True, ignored_types=(cached_property,)
+    )
 
     @model_validator(mode="before")
     @classmethod

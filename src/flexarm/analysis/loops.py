@@ -7,7 +7,6 @@ period for a sampled one, u being held between samples exactly and delays being 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.analysis.equilibrium import configuration, equilibrium
 from flexarm.attitude import configuration as posed
+from flexarm.cached import cached_property
 from flexarm.checks import checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model

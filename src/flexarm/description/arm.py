@@ -8,7 +8,6 @@ import hashlib
 import json
 import pickle  # noqa: TID251  (written for a digest, never read)
 from dataclasses import dataclass
-from functools import cached_property
 from math import cos, sin
 from typing import Annotated, Any, Literal, Self, final
 
@@ -16,6 +15,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from flexarm import checks
+from flexarm.cached import cached_property
 from flexarm.checks import (
     NOT_NEGATIVE,
     POSITIVE,

@@ -8,9 +8,9 @@ accelerations a that they are given, B_g u_g = a - f0_g, and drop out. Where all
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
+from flexarm.cached import cached_property
 from flexarm.errors import DescriptionError
 from flexarm.identification.sensitivities import Motion
 from flexarm.model import Model

@@ -8,13 +8,13 @@ change with a telescope's length pass through it too, as values at the length or
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import NamedTuple, Protocol, final
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.cached import cached_property
 from flexarm.checks import meant, named_or_fitting, shown
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.series import Series

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.cached import cached_property
 from flexarm.checks import checked_array, checked_number, meant, named_or_fitting, refused, shown
 from flexarm.description import numbers
 from flexarm.description.arm import Arm
