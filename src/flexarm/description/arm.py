@@ -550,6 +550,11 @@ class Arm(Described):
         """Unit of each of the exogenous inputs."""
         return tuple(unit for _, unit in self._exogenous)
 
+    @cached_property
+    def shares(self) -> frozenset[str]:
+        """Names of the exogenous inputs that go from 0 to 1."""
+        return frozenset(f"{link.name}.{name}" for link in self.links for name in link.joint.shares)
+
     @property
     def _states(self) -> tuple[tuple[str, str], ...]:
         owners = [

@@ -362,6 +362,7 @@ def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Inpu
     if isinstance(value, Piecewise | Table):
         if value.values_.shape[1] != len(names):
             raise DescriptionError(f"{where} has {value.values_.shape[1]} columns; it must have {_listed(names)}")
+        _check_shares(where, value.values_, model, names)
         return value
     if callable(getattr(value, "law", None)) and not isinstance(value, type):
         return _by_law(where, value, model, names)
@@ -373,7 +374,16 @@ def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Inpu
         numbers = numbers[None]
     if numbers.shape != (len(names),):
         raise DescriptionError(f"{where} has shape {numbers.shape}; it must have {_listed(names)}")
+    _check_shares(where, numbers[None], model, names)
     return Piecewise([-np.inf], numbers[None])
+
+
+def _check_shares(where: str, values: Array, model: Model, names: Sequence[str]) -> None:
+    """Raise where an input that goes from 0 to 1 does not."""
+    for column, name in enumerate(names):
+        if name in model.arm.shares and not ((values[:, column] >= 0) & (values[:, column] <= 1)).all():
+            bad = values[~((values[:, column] >= 0) & (values[:, column] <= 1)), column][0]
+            raise DescriptionError(f"{where}: {name} is {bad:g}; it must be from 0 (free) to 1 (held)")
 
 
 def _listed(names: Sequence[str]) -> str:

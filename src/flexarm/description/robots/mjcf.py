@@ -20,7 +20,7 @@ from flexarm.checks import Fault, Vector
 from flexarm.description.robots import mjcf_process
 from flexarm.description.robots.mjcf_files import Written, written
 from flexarm.description.robots.place import HERE, Posed, rpy, turned
-from flexarm.description.robots.robot import Beside, Inertial, Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.robot import LARGEST, Beside, Inertial, Joint, Limits, Mimic, Place, Robot
 from flexarm.description.robots.xml import Element, lines_of
 
 PATIENCE = child_process.PATIENCE
@@ -46,7 +46,12 @@ def _compiled(path: Path) -> dict[str, Any]:
     def refuse(constant: str) -> None:
         raise Fault("", f"has a number that is {constant}; all must be finite", sentence=True)
 
-    found: dict[str, Any] = json.loads(said, parse_constant=refuse)
+    def number(text: str) -> float:
+        if abs(float(text)) > LARGEST:
+            raise Fault("", f"has a number that is {text}; all must be at most {LARGEST:g} in size", sentence=True)
+        return float(text)
+
+    found: dict[str, Any] = json.loads(said, parse_constant=refuse, parse_float=number)
     if len(found["bodies"]) > MOST_BODIES:
         count = len(found["bodies"])
         raise Fault("", f"has {count} bodies; no robot needs more than {MOST_BODIES}", sentence=True)
