@@ -1,5 +1,7 @@
 """A damaged result is refused in one line, soon, and harms nobody; whatever its bytes are."""
 
+import hashlib
+import io
 import os
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import xarray as xr
 from damage import damaged, hostile, zeroed
 
 import flexarm as fa
+from flexarm import child_process
 from flexarm.plots import draw
 from flexarm.simulation import netcdf, rewrite
 from flexarm.simulation.results import lacking
@@ -61,12 +64,68 @@ def test_any_change_is_noticed(content, tmp_path):
     for copy in changed:
         path.write_bytes(copy + seal)
         assert refused(path) == "it is damaged: its content does not fit the digest at its end"
-    for at in range(len(netcdf.SEAL), len(seal)):
+    for at in range(len(netcdf.SEAL), len(seal) - netcdf.DIGEST):
         path.write_bytes(body + seal[:at] + bytes([seal[at] ^ 1]) + seal[at + 1 :])
         refused(path)
 
 
-def test_a_file_with_its_digest_is_read_without_another_process(content, tmp_path, monkeypatch):
+def external(kind, secret, content):
+    """A whole result whose note comes from another file, with a digest that fits."""
+
+    def change(f):
+        if kind == "storage":
+            del f["q"]
+            f.create_dataset("q", shape=(6, 6), dtype="f8", external=[(str(secret), 0, 288)])
+        elif kind == "link":
+            f["note"] = h5py.ExternalLink(str(secret), "/")
+        else:
+            layout = h5py.VirtualLayout(shape=(6,), dtype="f8")
+            layout[:] = h5py.VirtualSource(str(secret), "time", shape=(6,))
+            f.create_group("deep").create_virtual_dataset("view", layout)
+
+    file = io.BytesIO(content)
+    with h5py.File(file, "a") as f:
+        change(f)
+    body = file.getvalue()
+    return body, netcdf.SEAL + hashlib.sha256(body).digest()
+
+
+@pytest.mark.parametrize("kind", ["storage", "link", "view"])
+def test_bytes_of_other_files_do_not_reach_a_result(kind, unsealed, tmp_path, monkeypatch):
+    """Whoever makes the file can make a digest that fits, but no signature: that takes this user's secret."""
+    (tmp_path / "secret").write_bytes(b"secret! " * 36)
+    path = tmp_path / "run.nc"
+    body, seal = external(kind, tmp_path / "secret", unsealed)
+    for signature in (b"", bytes(netcdf.DIGEST), b"\1" * netcdf.DIGEST):
+        path.write_bytes(body + seal + signature)
+        assert "another file; a result holds its numbers itself" in refused(path)
+
+
+def test_a_result_of_another_user_is_read_with_care(content, result, tmp_path, monkeypatch):
+    """The same bytes, and another secret: the digest is still checked."""
+    path = tmp_path / "run.nc"
+    path.write_bytes(content)
+    used = []
+    monkeypatch.setattr(netcdf, "_rewritten", lambda path, way=netcdf._rewritten: used.append(path) or way(path))
+    xr.testing.assert_identical(fa.load_result(path), result)
+    assert not used
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path / "other"))
+    xr.testing.assert_identical(fa.load_result(path), result)
+    assert used == [str(path)]
+    path.write_bytes(content[:2000] + b"?" + content[2001:])
+    assert "does not fit the digest" in refused(path)
+    assert used == [str(path)]
+
+
+def test_results_are_written_where_there_is_no_place_for_a_secret(result, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path / "file" / "cache"))
+    path = fa.save_result(result, tmp_path / "run.nc")
+    assert path.read_bytes().endswith(bytes(netcdf.DIGEST))
+    xr.testing.assert_identical(fa.load_result(path), result)
+
+
+def test_a_file_with_its_signature_is_read_without_another_process(content, tmp_path, monkeypatch):
     monkeypatch.setattr(subprocess, "run", None)
     (tmp_path / "run.nc").write_bytes(content)
     fa.load_result(tmp_path / "run.nc")
@@ -175,6 +234,13 @@ def test_hostile_files(unsealed, result, tmp_path):
     for name in ("a variable never written", "a variable without chunks"):
         assert "it says that it holds" in said[name]
     assert said["a long attribute"] == ""
+    for name in (
+        "a link to a device",
+        "a variable in a device",
+        "a variable of another file",
+        "a variable of this file",
+    ):
+        assert "another file; a result holds its numbers itself" in said[name]
 
 
 # -- what the process that reads may take ------------------------------------------------------------------------------
@@ -187,7 +253,7 @@ def ran(code, *arguments):
 def test_limits_end_a_process_that_goes_astray():
     begin = f"import sys; sys.path.insert(0, {os.path.dirname(rewrite.__file__)!r})\n"
     begin += "import rewrite; rewrite.SECONDS = 1; rewrite.limit(1000)\n"
-    assert ran(begin + "while True: pass").returncode == rewrite.TOO_LONG
+    assert ran(begin + "while True: pass").returncode == child_process.TOO_LONG
     assert "MemoryError" in ran(begin + "bytearray(3 << 30)").stderr
     assert ran(begin + "bytearray(1 << 28)").returncode == 0
 

@@ -11,6 +11,7 @@ from mjcf_mujoco import FOLDER
 from robot_files import refusal
 
 import flexarm as fa
+from flexarm import child_process
 from flexarm.description.robots import mjcf, mjcf_files, mjcf_process
 
 pytest.importorskip("mujoco")
@@ -149,7 +150,7 @@ def test_files_without_end_are_given_up(tmp_path, monkeypatch):
     [
         ("import os; os.kill(os.getpid(), 11)", "MuJoCo ends with status -11 at it"),
         ("import os; os.abort()", "MuJoCo ends with status -6 at it"),
-        (f"import os; os.kill(os.getpid(), {-mjcf_process.TOO_LONG})", "MuJoCo does not come to an end with it"),
+        (f"import os; os.kill(os.getpid(), {-child_process.TOO_LONG})", "MuJoCo does not come to an end with it"),
         ("import time; time.sleep(60)", "MuJoCo takes too long with it"),
         ("import sys; sys.exit(3)", "MuJoCo refuses it: it does not say why"),
     ],

@@ -4,18 +4,21 @@ The checks are functions of our own rather than pydantic's: a message then carri
 coerced silently (a quoted number or a `true` is not a mass).
 """
 
+import glob
 import math
 import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
+from flexarm.cached import cached_property
 from flexarm.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 else:
     ModelMetaclass = type(BaseModel)
 
+Thing = TypeVar("Thing")
 Vector = tuple[float, float, float]
 Rule = tuple[str, Callable[[float], bool]]
 
@@ -43,6 +47,9 @@ ROUNDING = 4 * np.finfo(float).eps
 
 LONGEST = 200
 """Characters of a name."""
+
+WILD = "*?["
+"""Characters that make a name a pattern."""
 
 CLOSE = 0.7
 """How alike two names are of which one may be meant by the other, from 0 to 1: one wrong letter in four."""
@@ -100,6 +107,28 @@ def meant(given: object, names: Iterable[str], most: int = 3) -> str:
     least = max(CLOSE, max(likeness.values(), default=0.0) - 0.1)
     found = sorted((name for name in likeness if likeness[name] >= least), key=lambda name: -likeness[name])
     return f"; did you mean {choices(*map(repr, found[:most]))}?" if found else ""
+
+
+def named_or_fitting(pattern: str, things: Iterable[Thing], names: Callable[[Thing], Iterable[str]]) -> list[Thing]:
+    """Return the things that a name or a pattern stands for.
+
+    A name that is there stands for itself, be it `a[1].mass` or `a*.mass`. So does the name of an owner before a dot:
+    `a[1].*` stands for everything of a link that is called `a[1]`. Only what is no name is a pattern.
+    """
+    known = [(thing, tuple(names(thing))) for thing in things]
+    if found := [thing for thing, each in known if pattern in each]:
+        return found
+    owners = {name[:at] for _, each in known for name in each for at in _dots(name)}
+    spelled = [pattern[:at] for at in _dots(pattern) if pattern[:at] in owners and any(c in pattern[:at] for c in WILD)]
+    if spelled:
+        owner = max(spelled, key=len)
+        pattern = f"{glob.escape(owner)}{pattern[len(owner) :]}"
+    return [thing for thing, each in known if any(fnmatchcase(name, pattern) for name in each)]
+
+
+def _dots(name: str) -> list[int]:
+    """Where the dots of a name stand."""
+    return [at for at, letter in enumerate(name) if letter == "."]
 
 
 def with_unit(value: object, unit: str) -> str:
@@ -504,7 +533,9 @@ class _OneLine(ModelMetaclass):
 class Described(BaseModel, metaclass=_OneLine):
     """A frozen part of a description: unknown keys are refused, and every error is one line."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True, ignored_types=(cached_property,)
+    )
 
     @model_validator(mode="before")
     @classmethod

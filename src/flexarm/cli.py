@@ -11,6 +11,7 @@ Whatever goes wrong is one line on standard error.
 
 import atexit
 import gc
+import re
 import sys
 import traceback
 import warnings
@@ -68,6 +69,13 @@ def common(
 USAGE: Any = typer.BadParameter.__mro__[2]
 """What is wrong with the arguments: ClickException, of click or of typer's own copy of it."""
 
+LEAST_MEMORY = 800_000_000
+"""Bytes of address space below which libraries fail, hang or end the process: OpenBLAS as it is loaded (0.35 GB), LLVM
+as it compiles (0.55 GB), HDF5 as it writes (0.7 GB), measured with the Canadarm."""
+
+NOT_LOADED = re.compile(r"shared object|dylib|DLL load|annot allocate memory")
+"""In what Python says of a library of machine code that it could not load."""
+
 NEW_OBJECTS = 500_000
 """Between two searches for garbage, more than a short command makes. With Python's own number, 700, what libraries make
 when they are imported is searched hundreds of times, which takes a tenth of the command's time."""
@@ -79,7 +87,7 @@ def main() -> NoReturn:
     atexit.register(gc.freeze)  # the last search, through all that there is: a third of a second
     try:
         usable_streams()
-        status = ended(lambda: app(sys.argv[1:] or ["--help"], standalone_mode=False))
+        status = too_little_memory() or ended(lambda: app(sys.argv[1:] or ["--help"], standalone_mode=False))
         if (reason := unwritten()) and status == DONE:
             complain(f"standard output: cannot be written: {reason}")
             status = REFUSED
@@ -130,11 +138,33 @@ def ended(work: Callable[[], Any]) -> int:
             complain("there is not enough memory")
             return REFUSED
         except Exception as error:
+            if isinstance(error, ImportError | OSError) and NOT_LOADED.search(str(error)):
+                complain(f"a library cannot be loaded, perhaps for lack of memory (ulimit -v): {_first(str(error))}")
+                return REFUSED
             complain(f"a fault of flexarm's own, please report it: {type(error).__name__}: {error}; {_place(error)}")
             return FAULT
         if status == INTERRUPTED:  # typer has caught a Ctrl-C itself
             complain("interrupted")
         return status if isinstance(status, int) else DONE
+
+
+def too_little_memory() -> int:
+    """Status of a command that may take less memory than loading the libraries takes; 0 where there is enough."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return DONE
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY or limit >= LEAST_MEMORY:
+        return DONE
+    least = LEAST_MEMORY // 10**6
+    complain(f"this process may take {limit // 10**6} MB of memory (ulimit -v); flexarm needs {least} or more")
+    return REFUSED
+
+
+def _first(text: str) -> str:
+    """The first sentence of what a library says."""
+    return text.partition(". ")[0]
 
 
 def _place(error: Exception) -> str:

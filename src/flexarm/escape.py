@@ -11,6 +11,9 @@ import html as entities
 import re
 import unicodedata
 
+LONGEST_NAME = 200
+"""Bytes of a file's name without its ending: file systems take 255 with it."""
+
 
 def line(text: str) -> str:
     """One line for a terminal, a log or a message: white space is a space, what cannot be printed its code.
@@ -70,8 +73,14 @@ def html(text: str) -> str:
 
 
 def file_name(text: str) -> str:
-    """A name of a file, without what leads to another folder or what some file systems refuse."""
-    return "".join("-" if c in '/\\:*?"<>|' else c for c in line(text))
+    """A name of a file, without what leads to another folder or what some file systems refuse.
+
+    Names of dots alone mean folders, and no system takes a name of more than 255 bytes, endings among them.
+    """
+    name = "".join("-" if c in '/\\:*?"<>|' else c for c in line(text))
+    if not name.strip(". "):
+        name = "-" * max(len(name), 1)
+    return name.encode()[:LONGEST_NAME].decode(errors="ignore")
 
 
 # -- Markdown ----------------------------------------------------------------------------------------------------------

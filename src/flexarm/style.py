@@ -9,6 +9,7 @@ Nothing here changes matplotlib's own settings, which are the user's, and matplo
 """
 
 import io
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -181,8 +182,11 @@ def _dress(legends: Any, paper: str, ink: str) -> None:
 
 # -- files -------------------------------------------------------------------------------------------------------------
 
-_SAVING = threading.Lock()
+_SAVING = threading.RLock()
 """Matplotlib takes how it writes SVG and PDF from settings of the process."""
+
+if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find it held for ever
+    os.register_at_fork(before=_SAVING.acquire, after_in_parent=_SAVING.release, after_in_child=_SAVING.release)
 
 SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "flexarm", "pdf.fonttype": 42, "ps.fonttype": 42}
 """Letters stay letters, which can be searched for and marked; the same figure is the same file."""

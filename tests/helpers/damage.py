@@ -99,6 +99,7 @@ def hostile(content):
         made(lambda f: f.create_dataset("device", shape=(10**9,), dtype="f8", external=[("/dev/zero", 0, 8 * 10**9)])),
     )
     yield "a variable of another file", made(_virtual)
+    yield "a variable of this file", made(_own_view)
     yield "references", made(lambda f: f.create_dataset("refs", data=[f.ref] * 3, dtype=h5py.ref_dtype))
     yield "a compound", made(lambda f: f.create_dataset("pairs", data=np.zeros(3, "i4,f8")))
     yield "bytes", made(lambda f: f.create_dataset("opaque", data=np.zeros(3, "V7")))
@@ -106,6 +107,12 @@ def hostile(content):
         yield f"units {value:.8}", made(lambda f, value=value: f["time"].attrs.__setitem__("units", value))
     for name, value in {"_FillValue": 0.0, "scale_factor": "many", "dtype": "bool", "coordinates": "q q q"}.items():
         yield f"an attribute {name}", made(lambda f, n=name, v=value: f["qd"].attrs.__setitem__(n, v))
+
+
+def _own_view(f):
+    layout = h5py.VirtualLayout(shape=(3,), dtype="f8")
+    layout[:] = h5py.VirtualSource(".", "time", shape=(3,))
+    f.create_virtual_dataset("again", layout)
 
 
 def _virtual(f):

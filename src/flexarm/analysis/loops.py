@@ -4,10 +4,8 @@ Everything is a `control.StateSpace` with named signals: in continuous time for 
 period for a sampled one, u being held between samples exactly and delays being states. Python-control does the rest.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -16,10 +14,11 @@ from numpy.typing import ArrayLike
 from flexarm.analysis.balance import eigenvalues
 from flexarm.analysis.equilibrium import configuration, equilibrium
 from flexarm.attitude import configuration as posed
+from flexarm.cached import cached_property
 from flexarm.checks import checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.model.linear import signal, state_names
+from flexarm.model.linear import input_signals, signals, state_names
 from flexarm.model.outputs import Sensor
 from flexarm.simulation.closed_loop import ClosedLoop, Deviations, chained, closed_matrix, continuous
 from flexarm.simulation.law import Law, law_of
@@ -200,16 +199,16 @@ class LinearLoop:
         seen, through = np.asarray(arm.C), np.asarray(arm.D)[:, :m]
         C = np.vstack([np.hstack([seen, np.zeros((len(seen), len(at.to_z)))]) + through @ at.to_u, at.to_u])
         D = np.vstack([through, np.zeros((m, m))])
-        inputs = _inputs(model)
+        inputs = input_signals(model)
         for i, slopes in enumerate(self.from_r):
             (F, G), to_u, to_z = systems[i], slopes[:m], slopes[m:]
             systems[i] = F, np.hstack([G, np.vstack([self.phases[i].plant(period)[1] @ to_u, to_z])])
         if self.from_r:
             to_u = self.from_r[0][:m]
             D = np.hstack([D, np.vstack([through @ to_u, to_u])])
-            joints = [signal(model.velocities[i]) for i in model.arm.joints]
+            joints = signals([model.velocities[i] for i in model.arm.joints])
             inputs = inputs + [f"r_{joint}{order}" for order in ORDERS for joint in joints]
-        names = {"states": self._states(), "inputs": inputs, "outputs": [*arm.output_labels, *_inputs(model)]}
+        names = {"states": self._states(), "inputs": inputs, "outputs": [*arm.output_labels, *input_signals(model)]}
         return control.StateSpace(*chained(systems), C, D, dt=self.span or 0, **names)
 
     def broken(self, input: str | int | None = None) -> "control.StateSpace":
@@ -227,7 +226,7 @@ class LinearLoop:
         remembered = at.to_z - at.felt[:, chosen] @ at.to_u[chosen]  # of the loop that is cut, what is put in is felt
         A = np.vstack([np.hstack([F, np.zeros((len(F), memory))]) + G[:, others] @ at.to_u[others], remembered])
         B = np.vstack([G, at.felt])[:, chosen]
-        names = [_inputs(self.model)[i] for i in chosen]
+        names = [input_signals(self.model)[i] for i in chosen]
         D = np.zeros((len(names), len(names)))
         signals = {"states": self._states(), "inputs": names, "outputs": names}
         return control.StateSpace(A, B, -at.to_u[chosen], D, dt=period or 0, **signals)
@@ -239,15 +238,11 @@ class LinearLoop:
         names = list(self.model.inputs)
         if isinstance(input, str) and input in names:
             return names.index(input)
-        if isinstance(input, str) and input in (own := _inputs(self.model)):
+        if isinstance(input, str) and input in (own := input_signals(self.model)):
             return own.index(input)
         if isinstance(input, int | np.integer) and not isinstance(input, bool) and 0 <= input < len(names):
             return int(input)
         raise DescriptionError(f"loop: input is {shown(input)}; the arm has {', '.join(names)}")
-
-
-def _inputs(model: Model) -> list[str]:
-    return ["u_" + re.sub(r"\W", "_", name) for name in model.inputs]
 
 
 def linear_loop(

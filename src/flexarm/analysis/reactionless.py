@@ -1,7 +1,6 @@
 """A line of the tip along which a free base does not turn."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import count
 from typing import Any, final
 
@@ -11,6 +10,7 @@ from numpy.polynomial import chebyshev
 from flexarm import attitude
 from flexarm.analysis.equilibrium import configuration
 from flexarm.analysis.floating import base_rates, generalized_jacobian, reaction_null
+from flexarm.cached import cached_property
 from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, checked_numbers, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model

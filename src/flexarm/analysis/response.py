@@ -1,12 +1,12 @@
 """The frequency response of a linear system, and where its largest singular value has a given size."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from flexarm.analysis.balance import EPS, ROUNDED
+from flexarm.cached import cached_property
 
 Array = np.ndarray
 

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, final
 
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from flexarm.analysis.balance import doubtful
 from flexarm.analysis.loops import LinearLoop, designed, linear_loop
 from flexarm.analysis.margins import Margins, Together, disk_gain, grows, is_stable, margins, together
+from flexarm.cached import cached_property
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError, UncertainResult
 from flexarm.model import Model

@@ -11,11 +11,11 @@ They come from the functions that give a model its numbers, traced with symbols 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, NoReturn, final
 
 import casadi as ca
 
+from flexarm.cached import cached_property
 from flexarm.checks import checked_flag, checked_instance, checked_names, checked_number, refused, shown
 from flexarm.closed_forms.collect import Form, Writer, collected
 from flexarm.closed_forms.exports import check, identifier, program

@@ -11,11 +11,11 @@ length one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
 
+from flexarm.cached import cached_property
 from flexarm.description.arm import Arm
 from flexarm.description.bodies import Body
 from flexarm.description.numbers import coordinate_labels

@@ -1,11 +1,11 @@
 """A motion of the whole arm: its states and inputs between the given times, and the arm's linear models along it."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.cached import cached_property
 from flexarm.checks import Fault, checked_array, checked_flag, refused, shown
 from flexarm.control.equilibrium import rest
 from flexarm.control.gains import followed

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.cached import cached_property
 from flexarm.checks import checked_flag, refused
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
 from flexarm.control.free import fixed_base

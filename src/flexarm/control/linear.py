@@ -12,7 +12,8 @@ from flexarm.control.gains import actuators, followed
 from flexarm.control.readings import Readings, wanted_readings
 from flexarm.control.systems import System, checked_method, order, system_of
 from flexarm.errors import DescriptionError
-from flexarm.model import Model, signal
+from flexarm.model import Model
+from flexarm.model.linear import input_signals
 from flexarm.simulation.law import Column, Law, is_linear_system
 from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference, jumps_of
@@ -160,7 +161,8 @@ class Linear:
                     raise DescriptionError(f"{where}: actuators has {shown(name)}; the arm's inputs are {known}")
             if twice := next((name for name in driven if driven.count(name) > 1), None):
                 raise DescriptionError(f"{where}: actuators has {twice!r} twice; each must stand there once")
-        names = [f"u_{signal(name)}" for name in driven]
+        known_as = dict(zip(model.inputs, input_signals(model), strict=True))
+        names = [known_as[name] for name in driven]
         rows = order(where, system.outputs, names, "output", "the actuators")
         onto = np.zeros((len(model.inputs), len(driven)))
         onto[[model.inputs.index(name) for name in driven], range(len(driven))] = 1.0

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.cached import cached_property
 from flexarm.checks import (
     NOT_NEGATIVE,
     POSITIVE,

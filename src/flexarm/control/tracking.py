@@ -1,12 +1,12 @@
 """Feedback along a motion that is known with its torques."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.cached import cached_property
 from flexarm.checks import checked_array, checked_flag, refused, shown
 from flexarm.control.along import Motion, held_of, motion_of, slow_motion
 from flexarm.control.deviation import warn_of_defects

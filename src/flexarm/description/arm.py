@@ -8,7 +8,6 @@ import hashlib
 import json
 import pickle  # noqa: TID251  (written for a digest, never read)
 from dataclasses import dataclass
-from functools import cached_property
 from math import cos, sin
 from typing import Annotated, Any, Literal, Self, final
 
@@ -16,6 +15,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from flexarm import checks
+from flexarm.cached import cached_property
 from flexarm.checks import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -549,6 +549,11 @@ class Arm(Described):
     def exogenous_units(self) -> tuple[str, ...]:
         """Unit of each of the exogenous inputs."""
         return tuple(unit for _, unit in self._exogenous)
+
+    @cached_property
+    def shares(self) -> frozenset[str]:
+        """Names of the exogenous inputs that go from 0 to 1."""
+        return frozenset(f"{link.name}.{name}" for link in self.links for name in link.joint.shares)
 
     @property
     def _states(self) -> tuple[tuple[str, str], ...]:

@@ -84,6 +84,11 @@ class Drive(Described):
         return tuple((f"{part}.{name}", unit) for part, each in self.parts.items() for name, unit in each.states)
 
     @property
+    def shares(self) -> tuple[str, ...]:
+        """Names of the exogenous inputs that go from 0 to 1: how far the brake is engaged."""
+        return tuple(f"brake.{name}" for name, _ in self.brake.exogenous) if self.brake is not None else ()
+
+    @property
     def exogenous(self) -> tuple[tuple[str, str], ...]:
         """Name and unit of each exogenous input."""
         return tuple((f"{part}.{name}", unit) for part, each in self.parts.items() for name, unit in each.exogenous)

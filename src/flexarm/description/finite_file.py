@@ -3,11 +3,13 @@
 import zipfile
 from io import BytesIO
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from flexarm import child_process
 from flexarm.checks import ANY_SIZE, Fault, meant, shown
+from flexarm.description import mat_process
 from flexarm.shapes.finite import CYCLE, Elements, MassPoints
 
 Array = np.ndarray
@@ -15,6 +17,8 @@ Vector = tuple[float, float, float]
 
 SUFFIXES = (".npz", ".mat")
 MOST_BYTES = 1024**3
+MOST_UNPACKED = 2 * MOST_BYTES
+"""Bytes of a file's arrays, however small the file is."""
 MOST_DISPLACEMENTS = 300_000
 """Of a model: the compliance of a larger one takes more memory than most machines have."""
 
@@ -75,11 +79,20 @@ def _arrays(path: str) -> dict[str, Any]:
     return found
 
 
+class Sparse(NamedTuple):
+    """A sparse matrix in compressed columns, whose structure nobody has checked yet."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+    shape: Array
+
+
 def _from_npz(content: bytes) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(BytesIO(content)) as archive:
-            if sum(each.file_size for each in archive.infolist()) > 2 * MOST_BYTES:
-                raise Fault("", f"is larger than {2 * MOST_BYTES // 1024**2} MiB when it is unpacked")
+            if sum(each.file_size for each in archive.infolist()) > MOST_UNPACKED:
+                raise Fault("", f"is larger than {MOST_UNPACKED // 1024**2} MiB when it is unpacked")
         with np.load(BytesIO(content), allow_pickle=False) as opened:  # noqa: TID251  (without objects)
             return {key: opened[key] for key in opened.files}
     except Fault:
@@ -89,15 +102,26 @@ def _from_npz(content: bytes) -> dict[str, Any]:
 
 
 def _from_mat(content: bytes) -> dict[str, Any]:
-    from scipy.io import loadmat
-
+    """Arrays by name, and sparse matrices in parts; SciPy's reader crashes on damaged files, so it runs elsewhere."""
     if b"MATLAB 7.3" in content[:128] or b"\x89HDF" in content[:516]:
         raise Fault("", "is a MATLAB v7.3 file; save it with '-v7'")
     try:
-        found = loadmat(BytesIO(content))
-    except Exception as error:  # of many kinds, from SciPy's reader, of a damaged file
+        said = child_process.answer(
+            mat_process.__file__, str(MOST_UNPACKED), content=content, patience=child_process.PATIENCE
+        )
+    except child_process.RefusedError as error:
         raise Fault("", f"is no MATLAB file that can be read: {_line(error)}") from None
-    return {key: value for key, value in found.items() if not key.startswith("__")}
+    except child_process.EndedError as error:
+        why = "does not end" if error.status in (None, child_process.TOO_LONG) else f"ends with status {error.status}"
+        raise Fault("", f"is no MATLAB file that can be read: it is damaged, reading it {why}") from None
+    except OSError as error:
+        raise Fault("", f"cannot be read: no process can be started: {_line(error)}") from None
+    labels, *arrays = _from_npz(said).values()
+    parts: dict[str, dict[str, Any]] = {}
+    for label, array in zip(labels.tolist(), arrays, strict=True):
+        part, _, name = label.partition(" ")
+        parts.setdefault(name, {})[part] = array
+    return {name: Sparse(**found) if "" not in found else found[""] for name, found in parts.items()}
 
 
 def _line(error: Exception) -> str:
@@ -153,6 +177,8 @@ class _Reader:
         if len(shape) == 1 and given.ndim == 2 and 1 in given.shape:  # MATLAB has no vectors
             given = given.ravel()
         wanted = f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+        if given.size > MOST_UNPACKED // 8:
+            raise Fault(key, f"has {given.size} numbers; at most {MOST_UNPACKED // 8} are allowed")
         if given.ndim != len(shape) or any(
             isinstance(s, int) and s != g for s, g in zip(shape, given.shape, strict=True)
         ):
@@ -172,7 +198,7 @@ class _Reader:
 
     def _matrix(self, key: str) -> Any:
         """M or K, sparse and symmetric; None where it is not there."""
-        from scipy.sparse import csc_array, issparse
+        from scipy.sparse import csc_array
 
         parts = [f"{key}_{part}" for part in SPARSE if f"{key}_{part}" in self.arrays]
         given = self.arrays.get(key)
@@ -182,18 +208,11 @@ class _Reader:
                     key, "must be given whole, or as the three arrays " + ", ".join(f"{key}_{p}" for p in SPARSE)
                 )
             data, indices, indptr = (self._needed(f"{key}_{part}", "any") for part in SPARSE)
-            n = len(indptr) - 1
-            try:
-                A = csc_array((data, indices.astype(int), indptr.astype(int)), shape=(n, n))
-                A.check_format()
-            except ValueError as error:
-                raise Fault(key, f"is no sparse matrix: {_line(error)}") from None
+            A = _compressed(key, Sparse(data, indices, indptr, np.full(2, len(indptr) - 1)))
         elif given is None:
             return None
-        elif issparse(given):
-            if given.dtype.kind not in "biuf":
-                raise Fault(key, "is no array of real numbers")
-            A = csc_array(given).astype(float)
+        elif isinstance(given, Sparse):
+            A = _compressed(key, given)
         else:
             A = csc_array(self._needed(key, "n", "n"))
         if A.shape[0] != A.shape[1]:
@@ -364,6 +383,37 @@ class _Reader:
         if not share.sum() > 0:
             return None, "rigid"
         return MassPoints(nodes[massive], diags_array(share / share.sum() * whole), along), "lumped"  # type: ignore[arg-type]
+
+
+def _compressed(key: str, given: Sparse) -> Any:
+    """A sparse matrix of finite numbers, once its structure is known to be one: SciPy trusts indices and may crash."""
+    from scipy.sparse import csc_array
+
+    data, shape = given.data, tuple(int(n) for n in given.shape)
+    if data.dtype.kind not in "biuf":
+        raise Fault(key, "is no array of real numbers")
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise Fault(key, f"has shape {shape}; it must be square")
+    if shape[0] > MOST_DISPLACEMENTS:
+        raise Fault(key, f"has {shape[0]} rows; at most {MOST_DISPLACEMENTS} are allowed")
+    indices, starts = (_whole(key, name, each) for name, each in (("indices", given.indices), ("indptr", given.indptr)))
+    if len(starts) != shape[1] + 1 or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] > len(indices):
+        raise Fault(key, "is no sparse matrix: its indptr does not divide its indices into columns")
+    if len(data) < starts[-1]:
+        raise Fault(key, f"is no sparse matrix: it has {len(data)} numbers for {starts[-1]} indices")
+    indices, data = indices[: starts[-1]], data[: starts[-1]]
+    if len(indices) and not 0 <= indices.min() <= indices.max() < shape[0]:
+        bad = indices.min() if indices.min() < 0 else indices.max()
+        raise Fault(key, f"is no sparse matrix: it has the row index {bad}; rows go from 0 to {shape[0] - 1}")
+    return csc_array((data.astype(float), indices, starts), shape=shape)
+
+
+def _whole(key: str, name: str, given: Array) -> Array:
+    """Whole numbers of a sparse matrix, on one axis."""
+    found = given.ravel()
+    if found.dtype.kind not in "biuf" or not ((found >= -(2.0**53)) & (found <= 2.0**53) & (found % 1 == 0)).all():
+        raise Fault(key, f"is no sparse matrix: its {name} must be whole numbers")
+    return found.astype(np.int64)
 
 
 def _flags(key: str, given: Array) -> Array:

@@ -87,6 +87,11 @@ class Joint(Described):
         return ()
 
     @property
+    def shares(self) -> tuple[str, ...]:
+        """Names of the exogenous inputs that go from 0 to 1."""
+        return ()
+
+    @property
     def plain(self) -> bool:
         """Whether its input is a force (or a torque) that acts along what the actuator moves, and nothing else."""
         return True
@@ -256,6 +261,11 @@ class Driven(Joint):
     def exogenous(self) -> tuple[tuple[str, str], ...]:
         """Name and unit of each exogenous input of the drive."""
         return self._parts.exogenous
+
+    @property
+    def shares(self) -> tuple[str, ...]:
+        """Names of the exogenous inputs that go from 0 to 1."""
+        return self._parts.shares
 
     @property
     def plain(self) -> bool:

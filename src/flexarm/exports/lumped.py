@@ -10,12 +10,12 @@ equations are those of `Model`.
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 
+from flexarm.cached import cached_property
 from flexarm.checks import LONGEST, checked_instance, checked_integer, refused, tensor
 from flexarm.description.arm import Arm, Link, Payload, Pose
 from flexarm.description.beams import Beam

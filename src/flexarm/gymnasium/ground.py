@@ -5,7 +5,6 @@ What is not given follows from the arm: periods and times from its slowest vibra
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from os import PathLike
 from typing import Any, final
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from flexarm import attitude
 from flexarm.analysis.equilibrium import equilibrium
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, named_or_fitting, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.description.free import POSE
 from flexarm.description.joints import SHORTEST, Telescope
@@ -198,7 +197,8 @@ def _model(given: Any, randomise: Any, asked: str) -> tuple[Model, tuple[Quantil
         given = Model(given.arm, list(drawn_))
     quantiles: list[Quantile | None] = [None] * len(given.varied)
     for key, value in drawn_.items():
-        places = [i for i, x in enumerate(given.varied) if fnmatchcase(x.name, key) or fnmatchcase(x.symbol, key)]
+        chosen = named_or_fitting(key, enumerate(given.varied), lambda each: (each[1].name, each[1].symbol))
+        places = [i for i, _ in chosen]
         if not places:
             there = ", ".join(x.name for x in given.varied)
             raise DescriptionError(f"{asked}: randomise: no parameter {shown(key)} varies in this model; {there} do")

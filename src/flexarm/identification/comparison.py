@@ -1,12 +1,12 @@
 """Data in time beside the model."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.cached import cached_property
 from flexarm.identification.estimate import Whiteness, fit_percent, whiteness
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ lines of a multisine does not care. What is compared is complex, so phases count
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.cached import cached_property
 from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.identification.estimate import Whiteness, fit_percent, statistics

@@ -21,6 +21,7 @@ import numpy as np
 
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor
+from flexarm.model.outputs import key as output_key
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -161,5 +162,4 @@ def _matrices(model: Model, sensors: Sequence[Sensor]) -> "ca.Function":
         slopes = [ca.densify(ca.jacobian(ca.vec(x), p)) for x in matrices]
         return ca.Function("near_rest", [q, u, p], [*matrices, *slopes])
 
-    described = [[type(each).__qualname__, each.described()] for each in sensors]
-    return model.traced(f"near rest, {described}", trace)
+    return model.traced(f"near rest, {output_key(model, sensors)}", trace)

@@ -8,12 +8,13 @@ accelerations a that they are given, B_g u_g = a - f0_g, and drop out. Where all
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
+from flexarm.cached import cached_property
 from flexarm.errors import DescriptionError
 from flexarm.identification.sensitivities import Motion
 from flexarm.model import Model
+from flexarm.model.outputs import key as output_key
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -70,8 +71,8 @@ class Plant:
     @cached_property
     def motion(self) -> Motion:
         """Compiled. Its u: torques or currents, then angle, rate and acceleration of each given coordinate."""
-        described = [[type(each).__qualname__, each.described()] for each in self.sensors]
-        key = json.dumps(["identification", self.model.fingerprint, described, self.given, self.measured])
+        known = [self.model.fingerprint, output_key(self.model, self.sensors)]
+        key = json.dumps(["identification", *known, self.given, self.measured])
         return Motion(key, self._traced)
 
     def _traced(self) -> "tuple[ca.Function, ca.Function]":

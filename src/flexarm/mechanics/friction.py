@@ -89,7 +89,8 @@ def brake(description: Brake, rates: Along, name: Name) -> Element:
     """The element of a brake: bristles that follow e v, where e is 0 to 1 from outside, and pull with e times theirs.
 
     z' = e v - sigma_0 |e v| z / H - (1 - e) z / T,   F = e (sigma_0 z + sigma_1 z'): the force along e v does the work.
-    As with friction the state is sigma_0 z.
+    As with friction the state is sigma_0 z. An e beyond its range counts as the end of the range: a function or a law
+    from outside may give any number, and beyond 0 and 1 the bristles would grow by themselves.
     """
     H = name("H", "drive.brake.holding", description.holding, EFFORT, "force that the brake holds")
 
@@ -110,7 +111,8 @@ def brake(description: Brake, rates: Along, name: Name) -> Element:
     T = name("Tb", "drive.brake.release_time", description.release_time, "s", "release time of the brake")
 
     def push(seen: Seen) -> Push:
-        (v,), (b,), (e,) = seen.v, seen.s, seen.w
+        (v,), (b,) = seen.v, seen.s
+        e = ca.fmin(ca.fmax(seen.w[0], 0.0), 1.0)
         moved = e * v
         z_dot = moved - ca.fabs(moved) * b / H - (1 - e) * b / (sigma_0 * T)
         F = b + sigma_1 * z_dot

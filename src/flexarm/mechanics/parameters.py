@@ -8,15 +8,14 @@ change with a telescope's length pass through it too, as values at the length or
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from functools import cached_property
 from typing import NamedTuple, Protocol, final
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import meant, shown
+from flexarm.cached import cached_property
+from flexarm.checks import meant, named_or_fitting, shown
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.series import Series
 from flexarm.mechanics.spatial import Scalar, Vector
@@ -307,7 +306,7 @@ def fitting(parameters: Iterable[Parameter], pattern: str) -> list[Parameter]:
     known = list(parameters)
     if not isinstance(pattern, str):
         raise DescriptionError(f"parameter {shown(pattern)}: it must be a name, a symbol or a pattern of them")
-    found = [p for p in known if fnmatchcase(p.symbol, pattern) or fnmatchcase(p.name, pattern)]
+    found = named_or_fitting(pattern, known, lambda p: (p.symbol, p.name))
     if not found:
         there = ", ".join(f"{p.symbol} ({p.name})" for p in known)
         hint = meant(pattern, [name for p in known for name in (p.symbol, p.name)])

@@ -6,7 +6,6 @@ with a point mass); in its logarithm, or its third root, as many as here.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import casadi as ca
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
+from flexarm.cached import cached_property
 from flexarm.mechanics.spatial import Scalar, Vector, dot, entries
 
 

@@ -3,7 +3,7 @@
 from flexarm.model.core import Model
 from flexarm.model.linear import signal
 from flexarm.model.outputs import Sensor
-from flexarm.model.tracing import QUANTITIES, fingerprint
+from flexarm.model.tracing import QUANTITIES
 from flexarm.model.varied import variable
 
-__all__ = ["QUANTITIES", "Model", "Sensor", "fingerprint", "signal", "variable"]
+__all__ = ["QUANTITIES", "Model", "Sensor", "signal", "variable"]

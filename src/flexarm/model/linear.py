@@ -28,10 +28,32 @@ UNKNOWN = 1e-3
 """Of the smallest omega^2 that is not 0: where rounding may hide more, a warning says so."""
 
 
+PUNCTUATION = r"\W"
+"""What no identifier has."""
+
+
 def signal(name: str) -> str:
     """A coordinate's name, or any other, as that of a signal: a valid identifier."""
-    plain = re.sub(r"\W", "_", name)
+    plain = re.sub(PUNCTUATION, "_", name)
     return plain if plain.isidentifier() else f"_{plain}"
+
+
+def signals(names: Sequence[str], before: str = "") -> list[str]:
+    """Several names as those of signals, no two alike: "a-b" and "a_b" become "a_b" and "a_b_2"."""
+    found: list[str] = []
+    for name in names:
+        plain = f"{before}{re.sub(PUNCTUATION, '_', name)}" if before else signal(name)
+        other, count = plain, 1
+        while other in found:
+            count += 1
+            other = f"{plain}_{count}"
+        found.append(other)
+    return found
+
+
+def input_signals(model: Traced, exogenous: bool = False) -> list[str]:
+    """Names of the inputs of a linear system: "u_upper_joint", and "w_push_fx" of those from outside."""
+    return [*signals(model.inputs, "u_"), *(signals(model.exogenous, "w_") if exogenous else [])]
 
 
 def held(B: Array) -> Array:
@@ -143,8 +165,8 @@ def _turning(model: Traced, qd: Array) -> Array:
 def state_names(model: Traced) -> list[str]:
     """Of a linear model, for q, qd and states of drives: a free base's are of its shift, turn and twist."""
     twist = 6 * model.arm.free
-    rates = [*map(signal, model.velocities[:twist]), *(f"{signal(name)}_rate" for name in model.velocities[twist:])]
-    return [*map(signal, local_names(model.arm)), *rates, *map(signal, model.states)]
+    rates = [*model.velocities[:twist], *(f"{name}_rate" for name in model.velocities[twist:])]
+    return signals([*local_names(model.arm), *rates, *model.states])
 
 
 def slopes(
@@ -191,9 +213,7 @@ def linearize(
     values = [at.get(name, np.zeros(len(model.exogenous))) for name in model.arguments("forward_dynamics")]
     A, B = slopes(model, at["q"], at["qd"], at["u"], w=given.get("w"), s=given["s"])
     states = state_names(model)
-    inputs = ["u_" + re.sub(r"\W", "_", name) for name in model.inputs]
-    if "w" in acting:
-        inputs += ["w_" + re.sub(r"\W", "_", name) for name in model.exogenous]
+    inputs = input_signals(model, exogenous="w" in acting)
     if outputs is None:
         C, D, names = np.eye(2 * n + k), np.zeros((2 * n + k, B.shape[1])), tuple(states)
     else:

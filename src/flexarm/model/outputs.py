@@ -10,6 +10,7 @@ from flexarm.checks import shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.model.tracing import Traced
+from flexarm.model.user_code import digest, is_foreign
 from flexarm.native.kernel import Kernel
 from flexarm.native.varying import At
 
@@ -52,21 +53,21 @@ def names(arm: Arm, outputs: Sequence[Sensor]) -> tuple[str, ...]:
 
 def function(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
     """The CasADi Function y(q, qd, qdd)."""
+    return model.traced(key(model, outputs), lambda: _traced(model, outputs))
 
-    def trace() -> "ca.Function":
-        import casadi as ca
 
-        from flexarm.mechanics.spatial import entries
+def _traced(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
+    import casadi as ca
 
-        arguments = ("q", "qd", "qdd")
-        symbols = [ca.SX.sym(name, size) for name, size in zip(arguments, (model.nq, model.nv, model.nv), strict=True)]
-        scalars = [entries(x) for x in symbols]
-        chain, scalars[0] = model.posed(scalars[0])
-        y = [value for each in outputs for value in each.expression(model.arm, chain, *scalars)]
-        expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*y))))
-        return model.over_parameters("outputs", dict(zip(arguments, symbols, strict=True)), {"outputs": expression})
+    from flexarm.mechanics.spatial import entries
 
-    return model.traced(_key(model, outputs), trace)
+    arguments = ("q", "qd", "qdd")
+    symbols = [ca.SX.sym(name, size) for name, size in zip(arguments, (model.nq, model.nv, model.nv), strict=True)]
+    scalars = [entries(x) for x in symbols]
+    chain, scalars[0] = model.posed(scalars[0])
+    y = [value for each in outputs for value in each.expression(model.arm, chain, *scalars)]
+    expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*y))))
+    return model.over_parameters("outputs", dict(zip(arguments, symbols, strict=True)), {"outputs": expression})
 
 
 def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
@@ -81,15 +82,17 @@ def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: A
         found = [model.to_tangent(ca.jacobian(y(*x), each), x, a) for a, each in zip(names, x, strict=False)]
         return ca.Function("slopes", x, [ca.densify(each) for each in found])
 
-    found = model.with_numbers(model.traced(_key(model, outputs) + " slopes", trace))
+    found = model.with_numbers(model.traced(key(model, outputs) + " slopes", trace))
     return tuple(np.array(x) for x in found(q, qd, qdd))
 
 
 def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel | At:
     """The compiled form of `function`: q, qd, qdd laid end to end in, y out."""
-    return model.compiled(_key(model, outputs), lambda: function(model, outputs))
+    return model.compiled(key(model, outputs), lambda: function(model, outputs))
 
 
-def _key(model: Traced, outputs: Sequence[Any]) -> str:
+def key(model: Traced, outputs: Sequence[Any]) -> str:
+    """What a function of outputs follows from, beside the model: sensors of the user's own count by what they give."""
     names(model.arm, outputs)
-    return json.dumps(["outputs", *([type(each).__qualname__, each.described()] for each in outputs)])
+    said = [[type(each).__qualname__, each.described()] for each in outputs]
+    return json.dumps(["outputs", *said, *([digest(_traced(model, outputs))] if is_foreign(outputs) else [])])

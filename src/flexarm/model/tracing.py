@@ -1,14 +1,10 @@
 """What makes an arm's description a model: tracing, compiling, and calls with arrays."""
 
 import hashlib
-import inspect
 import json
 import math
-import os
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, final
 
 import numpy as np
@@ -20,6 +16,7 @@ from flexarm.errors import DescriptionError
 from flexarm.model.attitudes import checked_attitude
 from flexarm.model.evaluation import Evaluation, argument
 from flexarm.model.faults import not_finite
+from flexarm.model.user_code import digest, is_foreign
 from flexarm.model.varied import Group, Traces, Varied, place
 from flexarm.native.kernel import Check, Kernel
 from flexarm.native.once import BUILDING, Once
@@ -68,38 +65,18 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
 """Arguments and shape of every quantity in the module `quantities`; s and w are no arguments of an arm without them."""
 RESIDUALS = {"state_rate": "state_residual", "prescribed_rate": "prescribed_residual"}
 """What an implicit method solves in place of what is integrated."""
+WHOLE = ("state_rate", "observed", "frames")
+"""Quantities that together depend on everything that a joint or a body does."""
 PARTNERS = RESIDUALS | {residual: rate for rate, residual in RESIDUALS.items()}
 """What a run may change to from a quantity: both have the same constants."""
 
 
-def foreign_sources(arm: Arm) -> list[bytes]:
-    """The source files of joints and bodies that are defined outside the package, and of their mechanics.
+def description_digest(arm: Arm) -> str:
+    """Everything an arm's equations depend on beside classes of the user's own.
 
-    Where there is no file (a session at the keyboard), or it may have been edited since it was loaded, what runs is not
-    known: a random number stands for it, and each model of the arm is compiled anew.
+    A family object of the user's own counts by its shapes.
     """
-    kinds = {cls for link in arm.links for cls in (type(link.joint), type(link.body))}
-    foreign = [cls for cls in kinds if cls.__module__.partition(".")[0] != "flexarm"]
-    if not foreign:
-        return []
-    from flexarm.mechanics.drive import bare, with_drive
-
-    things = [thing for cls in foreign for thing in (cls, bare.dispatch(cls), with_drive.dispatch(cls))]
-    found = set()
-    for thing in things:
-        try:
-            file = Path(inspect.getsourcefile(thing) or "")
-            found.add(file.read_bytes() if file.stat().st_mtime < loaded() else os.urandom(16))
-        except (TypeError, OSError):
-            found.add(os.urandom(16))
-    return sorted(found)
-
-
-def fingerprint(arm: Arm) -> str:
-    """Everything an arm's equations depend on. A family object of the user's own counts by its shapes."""
     digest = hashlib.sha256(arm.canonical().encode())
-    for content in foreign_sources(arm):
-        digest.update(content)
     beams = [link.body for link in arm.links if isinstance(link.body, Beam)]
     for beam, direction, shapes in ((each, *family) for each in beams for family in each.families.items()):
         if not isinstance(shapes, str | Described):
@@ -140,15 +117,6 @@ def _kept(known: dict[str, Any], key: str, trace: Callable[[], Any]) -> Any:
     return known[key]
 
 
-BEGAN = time.time(), time.monotonic()
-"""When this module was loaded [s]; whatever is built on it was loaded later."""
-
-
-def loaded() -> float:
-    """BEGAN for comparison with times that files carry: earlier, if the clock has been set back since."""
-    return min(BEGAN[0], time.time() - (time.monotonic() - BEGAN[1]))
-
-
 @final
 class Shared:
     """What models of one arm have in common, whatever their parameters are."""
@@ -160,8 +128,9 @@ class Shared:
         self.functions: dict[str, Any] = {}
         self.facts: dict[Callable[[Arm], Any], Any] = {}
         self.chain: Once[tuple[Chain, Any]] = Once(lambda: _chain(arm, varied.parameters))
-        names = "\n".join(parameter.name for parameter in varied.parameters)
-        self.fingerprint = Once(lambda: f"{fingerprint(arm)}\n{names}" if names else fingerprint(arm))
+        names = "\n".join(["", *(parameter.name for parameter in varied.parameters)])
+        self.description = Once(lambda: f"{description_digest(arm)}{names}")
+        self.foreign = Once(lambda: is_foreign(arm))
 
 
 class Traced:
@@ -430,17 +399,22 @@ class Traced:
         if not self._shared.varied:
             known = self._shared.kernels
             if key not in known:
-                known.setdefault(key, Kernel(json.dumps([key, self._shared.fingerprint()]), trace, check))
+                known.setdefault(key, Kernel(json.dumps([key, *self._known(trace)]), trace, check))
             return known[key]
         if key not in self._kernels:
             traces = dict(sorted({key: trace, **(partners or {})}.items()))
             keys = tuple(traces)
             if keys not in self._shared.groups:
-                made = Group(self._shared.fingerprint(), self._shared.varied.nominal, traces)
+                made = Group("\n".join(self._known(*traces.values())), self._shared.varied.nominal, traces)
                 self._shared.groups.setdefault(keys, made)
             group = self._shared.groups[keys]
             self._kernels.setdefault(key, At(group.kernel(key, behind, check), group.prologue, behind, self.p))
         return self._kernels[key]
+
+    def _known(self, *traces: Callable[[], "ca.Function"]) -> list[str]:
+        """What functions follow from: the description, and their expressions where joints or bodies are the user's."""
+        said = self._shared.description()
+        return [said, digest(*(trace() for trace in traces))] if self._shared.foreign() else [said]
 
     @property
     def varied(self) -> tuple["Parameter", ...]:
@@ -454,8 +428,10 @@ class Traced:
 
     @property
     def fingerprint(self) -> str:
-        """Everything the equations depend on."""
-        return f"{self._shared.fingerprint()}\n{self.p.tolist()}" if self.varied else self._shared.fingerprint()
+        """Everything the equations depend on: the description, and what joints and bodies of the user's own do."""
+        functions = [partial(self.laid_out, name) for name in WHOLE]
+        text = "\n".join(self._known(*functions))
+        return f"{text}\n{self.p.tolist()}" if self.varied else text
 
     def number(self, name: str, nominal: float) -> float:
         """What a number of the arm is in this model, nominal where it does not vary."""

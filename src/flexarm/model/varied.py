@@ -1,15 +1,14 @@
 """Numbers of an arm that vary: which they are, which values they may have, and code that takes them."""
 
-import fnmatch
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import checked_array, checked_number, meant, refused, shown
+from flexarm.cached import cached_property
+from flexarm.checks import checked_array, checked_number, meant, named_or_fitting, refused, shown
 from flexarm.description import numbers
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -26,7 +25,6 @@ Array = np.ndarray
 Traces = dict[str, Callable[[], "ca.Function"]]
 """Functions by their keys."""
 
-WILD = "*?["
 STEPS = 0.03, 1e-3, 1e-5
 """Of a number, or in its unit if it is zero: by how much it is larger where shapes are compared, the first allowed."""
 SMALL, LARGE = 1e-15, 1e15
@@ -223,8 +221,7 @@ def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
             raise DescriptionError(
                 f"vary: {shown(pattern)} is no text; it must be a name, a symbol or a pattern of them"
             )
-        wild = any(c in pattern for c in WILD)
-        found = [x for x in (usual if wild else known) if _fits(x, pattern)]
+        found = [x for x in known if pattern in _names(x)] or named_or_fitting(pattern, usual, _names)
         if not found:
             there = ", ".join(f"{x.symbol} ({x.name})" for x in usual)
             zero = "; some that are zero by name alone, see flexarm show ARM --parameters"
@@ -237,8 +234,8 @@ def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
     return tuple(chosen.values())
 
 
-def _fits(parameter: "Parameter", pattern: str) -> bool:
-    return any(fnmatch.fnmatchcase(x, pattern) for x in (parameter.symbol, parameter.name))
+def _names(parameter: "Parameter") -> tuple[str, str]:
+    return parameter.symbol, parameter.name
 
 
 # -- code --------------------------------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ stands in products of two unknowns alone. Source: L. T. Biegler, Nonlinear Progr
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.cached import cached_property
 from flexarm.model import Model
 from flexarm.optimal.nlp import Block, Repeated, block
 

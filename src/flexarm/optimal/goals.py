@@ -7,7 +7,6 @@ beginnings: SciPy's `least_squares` (Branch, Coleman & Li, SIAM J. Sci. Comput. 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from flexarm.analysis.equilibrium import configuration, equilibrium, equilibrium_slope
 from flexarm.analysis.floating import tip_jacobian
 from flexarm.attitude import crossed, rotation
+from flexarm.cached import cached_property
 from flexarm.checks import Fault, checked_array, checked_keys, checked_vector, choices, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model

@@ -7,10 +7,11 @@ and Hessian are gathered and not searched for. IPOPT (Waechter & Biegler, Math. 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+
+from flexarm.cached import cached_property
 
 if TYPE_CHECKING:
     import casadi as ca

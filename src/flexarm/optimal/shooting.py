@@ -6,12 +6,12 @@ a rate count alike.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 
+from flexarm.cached import cached_property
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
 from flexarm.optimal.motion import torques

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import casadi as ca
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.attitude import local_names
+from flexarm.cached import cached_property
 from flexarm.closed_forms.formats.program import Program
 from flexarm.control import JointPD, lqr
 from flexarm.control.gains import rigid_arm

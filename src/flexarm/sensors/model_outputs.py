@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.cached import cached_property
 from flexarm.checks import checked_instance, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor

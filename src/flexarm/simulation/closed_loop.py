@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from flexarm.attitude import configuration, local
+from flexarm.cached import cached_property
 from flexarm.description.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.model import Model

@@ -11,6 +11,7 @@ import numpy as np
 
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, refused, shown
 from flexarm.errors import DescriptionError, InterruptedRun
+from flexarm.floating import usual_errors
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
@@ -180,9 +181,10 @@ def simulate_many(
     try:
         for first in range(0, count, together):
             part = everything.some(slice(first, min(first + together, count)))
-            found, interrupted = _solved(
-                part, asked, kept, references, first, seen, name, real if device == "gpu" else None
-            )
+            with usual_errors():
+                found, interrupted = _solved(
+                    part, asked, kept, references, first, seen, name, real if device == "gpu" else None
+                )
             if place is None:
                 made.append(found)
             else:

@@ -1,6 +1,7 @@
 """An ensemble on disk: a file for some hundreds of runs, and a dataset that reads of them what is asked for."""
 
 import os
+import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -11,7 +12,7 @@ from xarray import Variable, open_dataset
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, SimulationError
 from flexarm.files import check_writable, checked_path, write_whole
 from flexarm.simulation import netcdf
 
@@ -39,12 +40,26 @@ class Folder:
         self._files: list[tuple[Path, int]] = []
 
     def add(self, found: "Dataset", first: int, count: int) -> None:
-        """Write the runs from `first` on, of `count` in all."""
+        """Write the runs from `first` on, of `count` in all.
+
+        Raises `SimulationError` where the folder does not take them. They are then in the system's temporary folder, or
+        are the error's result where that does not take them either.
+        """
         width, runs = len(str(count - 1)), found.sizes["run"]
-        file = self._folder / f"runs-{first:0{width}d}-{first + runs - 1:0{width}d}.nc"
+        name = f"runs-{first:0{width}d}-{first + runs - 1:0{width}d}.nc"
         content = netcdf.image(found)
-        write_whole(file, content, netcdf.seal(content))
-        self._files.append((file, runs))
+        try:
+            self._files.append((write_whole(self._folder / name, content, netcdf.seal(content)), runs))
+        except DescriptionError as error:  # a disk that has filled up meanwhile
+            fault = f"simulate_many: {error}"
+        else:
+            return
+        try:
+            kept = write_whole(Path(tempfile.mkdtemp(prefix="flexarm-")) / name, content, netcdf.seal(content))
+        except (DescriptionError, OSError) as again:
+            raise SimulationError(f"{fault}; nor can these runs be kept elsewhere: {again}", found) from None
+        self._files.append((kept, runs))
+        raise SimulationError(f"{fault}; these runs are in {kept}, those before in {self._folder}", self.opened())
 
     def opened(self) -> "Dataset":
         """All runs; what has more than a number for each is read when it is asked for."""

@@ -7,12 +7,13 @@ arm. Sampled laws stand in the module `sampled`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
 from flexarm.attitude import configuration, local
+from flexarm.cached import cached_property
 from flexarm.checks import shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model

@@ -8,15 +8,15 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.cached import cached_property
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.model import Model, fingerprint
+from flexarm.model import Model
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
 from flexarm.native.language import Placed
 from flexarm.native.lifted import LiftedKernel, kernel_of
@@ -28,7 +28,7 @@ from flexarm.simulation.protocol import InLanes, Input
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
 from flexarm.simulation.sampled import Sampled, feedback
 from flexarm.trajectory import Reference, jumps_of
-from flexarm.trajectory.reference import checked_reference, positions
+from flexarm.trajectory.reference import checked_reference, positions, reference_key
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -354,8 +354,8 @@ class RigidInverseDynamics(Input):
             t = ca.SX.sym("t")
             return ca.Function("torque", [t], [ca.densify(ca.cse(torque(t)))])
 
-        text = model.fingerprint if arm is model.arm else fingerprint(arm)  # which a model knows
-        return kernel_of(json.dumps(["rigid inverse dynamics", text, self.reference.described()]), trace)
+        text = (model if arm is model.arm else Model(arm)).fingerprint
+        return kernel_of(json.dumps(["rigid inverse dynamics", text, reference_key(self.reference)]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled torques from t, which stands first in the buffer."""
@@ -424,7 +424,7 @@ class PrescribedMotion(Input):
             return ca.Function("acceleration", [t], [ca.densify(ca.cse(acceleration))])
 
         more = [thrusters] if thrusters else []
-        return kernel_of(json.dumps(["acceleration", self.reference.described(), *more]), trace)
+        return kernel_of(json.dumps(["acceleration", reference_key(self.reference), *more]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Evaluate the compiled accelerations from t, which stands first in the buffer."""

@@ -1,33 +1,39 @@
-"""NetCDF files that are known to be whole, and files that are not.
+"""NetCDF files that this user wrote here, and files that anybody may have written.
 
-A file ends with a seal: the digest of what stands before. HDF5 ignores it, and cuts it off where anything is changed.
+A file ends with a seal: the digest of what stands before, and its signature with the secret of the cache of machine
+code. HDF5 ignores the seal, and cuts it off where anything is changed. A digest alone says that a file is as it was
+written, not by whom: a file without a signature of ours is read by another process.
 """
 
 import hashlib
 import io
 import os
-import subprocess  # noqa: TID251  (Python itself, with a program of ours)
-import sys
 from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm import child_process
 from flexarm.errors import DescriptionError
 from flexarm.files import checked_path
+from flexarm.native import cache
 from flexarm.simulation import rewrite
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-SEAL = b"\0flexarm SHA-256"
-SEALED = len(SEAL) + hashlib.sha256().digest_size
+SEAL = b"\0flexarm digests"
+DIGEST = hashlib.sha256().digest_size
+SEALED = len(SEAL) + 2 * DIGEST
+"""Bytes of a seal: its mark, the digest, and the signature of the digest."""
+
+SIGNED = "result"
+"""What a signature is for, so that no signature of something else fits."""
 
 ROOM = 10_000_000
 """Bytes that a file takes beside its numbers, generously."""
 
-PATIENCE = 120
-"""Seconds until a process that reads is given up. Processor time ends it much earlier; this is for disks that hang."""
+PATIENCE = child_process.PATIENCE
 
 
 def image(dataset: "Dataset") -> memoryview:
@@ -46,7 +52,9 @@ def image(dataset: "Dataset") -> memoryview:
 
 
 def seal(content: bytes | memoryview) -> bytes:
-    return SEAL + hashlib.sha256(content).digest()
+    """Return what a file ends with."""
+    digest = hashlib.sha256(content).digest()
+    return SEAL + digest + cache.signature(SIGNED, digest)
 
 
 def read(path: str | PathLike[str]) -> "Dataset":
@@ -69,7 +77,7 @@ def read(path: str | PathLike[str]) -> "Dataset":
 
 
 def _sealed(path: str | PathLike[str]) -> bool:
-    """Whether a file ends with a seal; raises `ValueError` where that does not fit."""
+    """Whether a file ends with a seal that this user has signed; raises `ValueError` where its digest does not fit."""
     with open(path, "rb") as file:
         rest = os.fstat(file.fileno()).st_size - SEALED
         if rest < 0:
@@ -83,24 +91,20 @@ def _sealed(path: str | PathLike[str]) -> bool:
         while rest and (block := file.read(min(rest, 1 << 20))):
             digest.update(block)
             rest -= len(block)
-    if found != SEAL + digest.digest():
+    if not found.startswith(SEAL + digest.digest()):
         raise ValueError("it is damaged: its content does not fit the digest at its end")
-    return True
+    return cache.is_signed(SIGNED, digest.digest(), found[len(SEAL) + DIGEST :])
 
 
 def _rewritten(path: str | PathLike[str]) -> bytes:
     """A file's content, read and written anew by a process that has limits; raises `ValueError` where it cannot."""
-    command = [sys.executable, "-P", rewrite.__file__, os.path.abspath(path)]
-    modules = os.pathsep.join(filter(None, sys.path))
-    environment = os.environ | {"PYTHONPATH": modules, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        raise ValueError("it takes too long") from None
-    if done.returncode == 0:
-        return done.stdout
-    if done.returncode == rewrite.REFUSED:
-        raise ValueError(done.stdout.decode(errors="replace"))
-    if done.returncode == rewrite.TOO_LONG:
-        raise ValueError("it is damaged: reading it does not end")
-    raise ValueError(f"it is damaged: reading it ends with status {done.returncode}")
+        return child_process.answer(rewrite.__file__, os.path.abspath(path), patience=PATIENCE)
+    except child_process.RefusedError as error:
+        raise ValueError(str(error)) from None
+    except child_process.EndedError as error:
+        if error.status is None:
+            raise ValueError("it takes too long") from None
+        stuck = error.status == child_process.TOO_LONG
+        why = "does not end" if stuck else f"ends with status {error.status}"
+        raise ValueError(f"it is damaged: reading it {why}") from None

@@ -24,7 +24,7 @@ from flexarm.simulation.law import law_of
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan, Several, loops, stage_of
 from flexarm.trajectory import Reference, jumps_of
-from flexarm.trajectory.reference import checked_reference, positions
+from flexarm.trajectory.reference import checked_reference, positions, reference_key
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -104,7 +104,7 @@ class _Moved(_Compiled):
             a = ca.mtimes(R.T, ca.jacobian(ca.jacobian(p, t), t) - g) + g
             return ca.Function("base", [t], [ca.densify(ca.cse(ca.vertcat(a, w, ca.jacobian(w, t))))])
 
-        said = {name: None if each is None else each.described() for name, each in parts.items()}
+        said = {name: None if each is None else reference_key(each) for name, each in parts.items()}
         return kernel_of(json.dumps(["motion of the base", said, gravity]), trace)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
@@ -362,6 +362,7 @@ def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Inpu
     if isinstance(value, Piecewise | Table):
         if value.values_.shape[1] != len(names):
             raise DescriptionError(f"{where} has {value.values_.shape[1]} columns; it must have {_listed(names)}")
+        _check_shares(where, value.values_, model, names)
         return value
     if callable(getattr(value, "law", None)) and not isinstance(value, type):
         return _by_law(where, value, model, names)
@@ -373,7 +374,16 @@ def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Inpu
         numbers = numbers[None]
     if numbers.shape != (len(names),):
         raise DescriptionError(f"{where} has shape {numbers.shape}; it must have {_listed(names)}")
+    _check_shares(where, numbers[None], model, names)
     return Piecewise([-np.inf], numbers[None])
+
+
+def _check_shares(where: str, values: Array, model: Model, names: Sequence[str]) -> None:
+    """Raise where an input that goes from 0 to 1 does not."""
+    for column, name in enumerate(names):
+        if name in model.arm.shares and not ((values[:, column] >= 0) & (values[:, column] <= 1)).all():
+            bad = values[~((values[:, column] >= 0) & (values[:, column] <= 1)), column][0]
+            raise DescriptionError(f"{where}: {name} is {bad:g}; it must be from 0 (free) to 1 (held)")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ long to import stays out, for a caller waits: this is h5netcdf alone, a quarter 
 import io
 import math
 import os
-import signal
 import sys
 
 SECONDS, BYTES_A_SECOND = 5, 10_000_000
@@ -21,8 +20,7 @@ COMPRESSION = 1100
 """What HDF5's compression reaches at most is 1032."""
 
 REFUSED = 3
-TOO_LONG = -getattr(signal, "SIGXCPU", 0)
-"""Statuses that a caller sees: what is wrong stands on standard output; the system has ended it."""
+"""Status that the caller sees where a file is wrong; the reason stands on standard output."""
 
 
 def limit(size: int) -> None:
@@ -42,10 +40,35 @@ def limit(size: int) -> None:
         resource.setrlimit(what, (lowest, hard))
 
 
+def check_whole(path: str) -> None:
+    """Raise `ValueError` where a file names another file, which its reader may read and its writer perhaps not.
+
+    Such are links to other files, numbers kept in another file, and views of other files' numbers. Only the places
+    where names stand are looked at; nothing is followed.
+    """
+    import h5py
+
+    with h5py.File(path, "r") as file:
+
+        def fault(name: str, link: object) -> str | None:
+            if isinstance(link, h5py.ExternalLink):
+                return f"{name[:60]!r} is a link to"
+            if isinstance(link, h5py.HardLink) and isinstance(found := file[name], h5py.Dataset):
+                if found.external:
+                    return f"{name[:60]!r} is kept in"
+                if found.is_virtual:
+                    return f"{name[:60]!r} is a view of"
+            return None
+
+        if found := file.visititems_links(fault):
+            raise ValueError(f"{found} another file; a result holds its numbers itself")
+
+
 def rewritten(path: str, size: int) -> memoryview:
     """The dimensions, variables and attributes of a file in a new one."""
     import h5netcdf
 
+    check_whole(path)
     content = io.BytesIO()
     with h5netcdf.File(path, "r") as old, h5netcdf.File(content, "w") as new:
         declared = sum(math.prod(variable.shape) * variable.dtype.itemsize for variable in old.variables.values())

@@ -19,6 +19,7 @@ from flexarm.errors import (
     SimulationError,
     UnstableStart,
 )
+from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
@@ -200,7 +201,7 @@ def simulate(
     bar = Bar(float(until), model.arm.name)
     seen = bar if progress is True else progress or None
     run = Run(times, layout.start(q, qd, np.array(drive.memory), s))
-    with heard_by(interruption):
+    with usual_errors(), heard_by(interruption):
         try:
             watched(plan, lambda: run.integrate(model, drive, outside, plan, solve), interruption, seen)
             if run.short is not None and not interruption.came:

@@ -6,13 +6,13 @@ Its output is held until the next sample, after delay, saturation and rate limit
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import chain
 from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.cached import cached_property
 from flexarm.checks import (
     NOT_NEGATIVE,
     POSITIVE,

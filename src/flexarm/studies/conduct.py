@@ -87,7 +87,7 @@ def conduct(plan: Plan, executor: Any, folder: Any, progress: Progress | bool) -
     if whole:
         return result
     done = sum(chunk.runs for chunk in listed if chunk.key in work.done)
-    kept = f"{done} of {total} runs are kept in {keeper.path}; start again to go on" if keeper else ""
+    kept = f"{done} of {total} runs are kept in {keeper.path}; start again to go on" if keeper and work.folder else ""
     kept = kept or f"{done} of {total} runs are in the result"
     if not interrupted:
         raise SimulationError(f"study: {stopped}; {kept}", result)

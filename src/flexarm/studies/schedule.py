@@ -6,6 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
+from flexarm.errors import DescriptionError
 from flexarm.studies.digest import code_version
 from flexarm.studies.executors import Died, Place
 from flexarm.studies.folder import Folder
@@ -113,7 +114,11 @@ class Work:
         return ""
 
     def _keep(self, chunk: Chunk, part: "Dataset") -> None:
-        if self.folder is not None:
-            self.folder.put(chunk, part)
         self.done[chunk.key] = part
         self.progress(chunk.runs)
+        if self.folder is not None:
+            try:
+                self.folder.put(chunk, part)
+            except DescriptionError as error:  # a disk that has filled up meanwhile; the runs are in the result
+                self.folder = None
+                raise Died(str(error)) from None

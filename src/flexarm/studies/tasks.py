@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, final
 
 import numpy as np
 
-from flexarm.checks import Described, Fault, checked_array, meant, refused, shown
+from flexarm.checks import Described, Fault, checked_array, meant, named_or_fitting, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
@@ -108,8 +107,8 @@ class ScenarioTask:
 
     def variables(self, pattern: str) -> list[Variable]:
         fields = leaves(self.scenario)
-        if chosen := [Variable(name, fields[name]) for name in fields if fnmatchcase(name, pattern)]:
-            return chosen
+        if chosen := named_or_fitting(pattern, fields, lambda name: (name,)):
+            return [Variable(name, fields[name]) for name in chosen]
         table, _, rest = pattern.partition(".")
         if table == "controller" and rest and "*" not in rest and self.scenario.controller is not None:
             return [Variable(pattern)]  # one that is not given, such as a delay; `check` knows whether there is one

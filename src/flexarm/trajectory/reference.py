@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.checks import Fault, checked_array, checked_number, checked_numbers, refused, shown
 from flexarm.errors import DescriptionError
+from flexarm.model.user_code import digest, is_foreign
 
 Array = np.ndarray
 
@@ -69,6 +70,18 @@ def positions(reference: Reference, t: Any) -> Any:
         kind = type(reference).__name__
         message = f"{shown(given)} for its expression; it must give a list of scalars"
         raise DescriptionError(f"reference {kind} gives {message}") from None
+
+
+def reference_key(reference: Reference) -> str:
+    """Return what functions of a reference follow from: its own words, or its expression where it is the user's own."""
+    with refused():
+        checked_reference(reference)
+    if not is_foreign(reference):
+        return reference.described()
+    import casadi as ca
+
+    t = ca.SX.sym("t")
+    return digest(ca.Function("reference", [t], [positions(reference, t)]))
 
 
 def jumps_of(reference: Reference) -> Array:

@@ -6,8 +6,6 @@ each but the last carries a link without mass that has the joint's name. Coordin
 
 import json
 import os
-import subprocess  # noqa: TID251  (Python itself, with a program of ours)
-import sys
 import tempfile
 from collections.abc import Collection
 from importlib.util import find_spec
@@ -16,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from flexarm import child_process
 from flexarm.attitude import rotation
 from flexarm.checks import Fault, Vector
 from flexarm.description.robots import mjcf_process
 from flexarm.description.robots.mjcf_files import Written, written
 from flexarm.description.robots.place import HERE, Posed, rpy, turned
-from flexarm.description.robots.robot import Beside, Inertial, Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.robot import LARGEST, Beside, Inertial, Joint, Limits, Mimic, Place, Robot
 from flexarm.description.robots.xml import Element, lines_of
 
-PATIENCE = 120
-"""Seconds after which a file is given up, whatever else the machine does."""
+PATIENCE = child_process.PATIENCE
 MOST_BODIES = 5_000
 LONGEST = 300
 """Characters of what MuJoCo says of a fault."""
@@ -42,31 +40,37 @@ def _compiled(path: Path) -> dict[str, Any]:
     """What MuJoCo makes of a file, in a process that has limits."""
     if find_spec("mujoco") is None:
         raise Fault("", 'MJCF files are read with MuJoCo: pip install "flexarm[mjcf]"', sentence=True)
-    command = [sys.executable, "-P", mjcf_process.__file__, os.path.abspath(path)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory(prefix="flexarm-mjcf-") as folder:  # where MuJoCo writes its log
-        try:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=PATIENCE, cwd=folder
-            )
-        except subprocess.TimeoutExpired:
-            raise Fault("", "MuJoCo takes too long with it", sentence=True) from None
-    said = done.stdout.decode(errors="replace")
-    if done.returncode == mjcf_process.REFUSED:
-        raise Fault("", f"MuJoCo refuses it: {_one_line(said)}", sentence=True)
-    if done.returncode == mjcf_process.TOO_LONG:
-        raise Fault("", "MuJoCo does not come to an end with it", sentence=True)
-    if done.returncode:
-        raise Fault("", f"MuJoCo ends with status {done.returncode} at it", sentence=True)
+        said = _answer(os.path.abspath(path), folder)
 
     def refuse(constant: str) -> None:
         raise Fault("", f"has a number that is {constant}; all must be finite", sentence=True)
 
-    found: dict[str, Any] = json.loads(said, parse_constant=refuse)
+    def number(text: str) -> float:
+        if abs(float(text)) > LARGEST:
+            raise Fault("", f"has a number that is {text}; all must be at most {LARGEST:g} in size", sentence=True)
+        return float(text)
+
+    found: dict[str, Any] = json.loads(said, parse_constant=refuse, parse_float=number)
     if len(found["bodies"]) > MOST_BODIES:
         count = len(found["bodies"])
         raise Fault("", f"has {count} bodies; no robot needs more than {MOST_BODIES}", sentence=True)
     return found
+
+
+def _answer(path: str, folder: str) -> str:
+    """What our program with MuJoCo writes when it runs in a folder."""
+    try:
+        said = child_process.answer(mjcf_process.__file__, path, folder=folder, patience=PATIENCE)
+    except child_process.RefusedError as error:
+        raise Fault("", f"MuJoCo refuses it: {_one_line(str(error))}", sentence=True) from None
+    except child_process.EndedError as error:
+        if error.status is None:
+            raise Fault("", "MuJoCo takes too long with it", sentence=True) from None
+        stuck = error.status == child_process.TOO_LONG
+        how = "does not come to an end with it" if stuck else f"ends with status {error.status} at it"
+        raise Fault("", f"MuJoCo {how}", sentence=True) from None
+    return said.decode(errors="replace")
 
 
 def _one_line(said: str) -> str:

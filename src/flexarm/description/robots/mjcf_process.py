@@ -11,7 +11,6 @@ there, all others need not.
 import json
 import math
 import os
-import signal
 import sys
 from typing import Any
 
@@ -19,8 +18,7 @@ SECONDS, MEMORY = 20, 4 << 30
 """Of processor time, and of address space."""
 
 REFUSED = 3
-TOO_LONG = -getattr(signal, "SIGXCPU", 0)
-"""Statuses that a caller sees: what is wrong stands on standard output; the system has ended it."""
+"""Status that the caller sees where a file is wrong; the reason stands on standard output."""
 
 OLDEST = 4_000_000
 """MuJoCo 4.0.0, which has what is asked here; older ones number themselves lower."""

@@ -6,6 +6,10 @@ import numpy as np
 
 from flexarm.checks import Vector
 
+LARGEST = 1e75
+"""How large a number of a robot's file may be, in the unit of the file: beyond every arm that a description allows, and
+so small that the products by which inertias are composed are finite."""
+
 
 @dataclass(frozen=True)
 class Place:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.checks import Fault, Vector, choices, meant, shown
-from flexarm.description.robots.robot import Inertial, Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.robot import LARGEST, Inertial, Joint, Limits, Mimic, Place, Robot
 from flexarm.description.robots.xml import Element, lines_of
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -113,6 +113,8 @@ def _number(where: str, element: Element, key: str, default: float | None = None
         raise _wrong(where, element, f"{what} is missing")
     if not NUMBER.fullmatch(given.strip()) or not isfinite(float(given)):
         raise _wrong(where, element, f"{what} is {shown(given)}; it must be a finite number")
+    if abs(float(given)) > LARGEST:
+        raise _wrong(where, element, f"{what} is {shown(given)}; it must be at most {LARGEST:g} in size")
     return float(given)
 
 

@@ -31,9 +31,12 @@ def usual_sensors(model: Model) -> list[Sensor]:
     arm = model.arm
     moving = [arm.velocities[i] for i in sorted({*arm.joints, *arm.motors})]
     pose, twist = (POSE, TWIST) if arm.free else ((), ())
-    angles = [Encoder(coordinate=name) for name in (*pose, *moving)]
-    rates = [Tachometer(coordinate=name) for name in (*twist, *moving)]
-    return [*angles, *rates, TipPosition()]
+    angles: list[Any] = [Encoder(coordinate=name) for name in (*pose, *moving)]
+    rates: list[Any] = [Tachometer(coordinate=name) for name in (*twist, *moving)]
+    usual = [name for each in (*angles, *rates) for name in each.names(arm)]
+    alone = linear.signals(usual)  # names of links may differ in their punctuation alone
+    named = [x if a == b else x.replace(name=b) for x, a, b in zip((*angles, *rates), usual, alone, strict=True)]
+    return [*named, TipPosition()]
 
 
 def start(model: Model, q0: Any, qd0: Any, s0: Any) -> Array:

@@ -1,12 +1,13 @@
 """The Canadarm's slew of Mohan & Saha's section 7.1, by the recursion and by the dense path of section 7.2."""
 
 from collections.abc import Callable
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from flexarm.cached import cached_property
 from flexarm.description.arm import Arm, Beam
 from flexarm.description.load import load
 from flexarm.model import Model

@@ -3,11 +3,10 @@
 Nothing here uses the package's mechanics. Places and directions are in the base's axes, as the paper has them.
 """
 
-from functools import cached_property
-
 import numpy as np
 from scipy.linalg import block_diag
 
+from flexarm.cached import cached_property
 from flexarm.description.arm import Arm, Beam
 from flexarm.papers.mohan_saha.shapes import W, X, shape
 

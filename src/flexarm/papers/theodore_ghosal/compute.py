@@ -4,7 +4,7 @@ The joints follow their reference exactly, which is what eqs. 35 and 36 amount t
 in the bending amplitudes (eq. 39) is then linear: a straight beam with a point mass.
 """
 
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
 from flexarm import analysis
+from flexarm.cached import cached_property
 from flexarm.description.arm import Arm, Beam, Pose, Telescope
 from flexarm.model import Model
 from flexarm.trajectory import ParabolicBlends, Reference

@@ -1,0 +1,91 @@
+"""A process of its own that reads a MATLAB file nobody vouches for, and writes its arrays as an NPZ file.
+
+`python mat_process.py MOST_BYTES < FILE` writes the NPZ file on standard output, or ends with status 3 and one line
+about why not there. SciPy's reader crashes on damaged files, and a few megabytes may unpack to gigabytes: here that
+harms nobody. What takes long to import stays out, for a caller waits: this is SciPy's reader alone.
+
+The first array of the NPZ file has a label for each of the others: "", "data", "indices", "indptr" or "shape", a blank,
+and the variable's name. The parts are those of a sparse matrix, whose structure the caller checks before it is used.
+What is no array of numbers becomes a text, which the caller refuses by its field's name.
+"""
+
+import io
+import os
+import sys
+from typing import Any
+
+SECONDS, BYTES_A_SECOND = 5, 50_000_000
+"""Of processor time, whatever else the machine does: some to begin with, and what unpacking may take."""
+
+COMPRESSION = 1032
+"""How often a byte of a file can be unpacked at most, by zlib's format."""
+
+PARTS = ("data", "indices", "indptr", "shape")
+"""Of a sparse matrix: what SciPy calls them."""
+
+MEMORY = 1 << 30
+"""Bytes of address space beside those of the arrays: Python, SciPy, and what is being unpacked."""
+
+REFUSED = 3
+"""Status that the caller sees where a file is wrong; the reason stands on standard output."""
+
+
+def limit(size: int, most_bytes: int) -> None:
+    """Have the system end this process, even without its parent, where it takes more than a file of this size needs."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    unpacked = min(most_bytes, COMPRESSION * size)
+    limits = {
+        resource.RLIMIT_CPU: SECONDS + (size + unpacked) // BYTES_A_SECOND,
+        resource.RLIMIT_AS: MEMORY + size + unpacked,
+        resource.RLIMIT_CORE: 0,
+    }
+    for what, most in limits.items():
+        soft, hard = resource.getrlimit(what)
+        lowest = min(x for x in (most, soft, hard) if x != resource.RLIM_INFINITY)
+        resource.setrlimit(what, (lowest, hard))
+
+
+def arrays(content: bytes, most_bytes: int) -> dict[str, Any]:
+    """Return the arrays of a file by their labels; raises what SciPy raises, and `ValueError`."""
+    import numpy as np
+    from scipy.io import loadmat
+
+    found: dict[str, Any] = {}
+    for name, value in loadmat(io.BytesIO(content)).items():
+        if name.startswith("__"):
+            continue
+        if hasattr(value, "indptr"):
+            found |= {f"{part} {name}": np.asarray(getattr(value, part)) for part in PARTS}
+        else:
+            numbers = isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
+            found[f" {name}"] = value if numbers else np.array("no numbers")
+    if sum(each.nbytes for each in found.values()) > most_bytes:
+        raise ValueError(f"it is larger than {most_bytes >> 20} MiB when it is unpacked")
+    return found
+
+
+def main(most_bytes: int) -> int:
+    content = sys.stdin.buffer.read()
+    limit(len(content), most_bytes)
+    try:
+        found = arrays(content, most_bytes)
+    except MemoryError:
+        line = f"it takes more memory than {most_bytes >> 20} MiB when it is unpacked"
+    except Exception as error:  # SciPy's reader reports damage by many kinds of errors
+        line = " ".join(str(error).split()) or type(error).__name__
+    else:
+        import numpy as np
+
+        np.savez(sys.stdout.buffer, np.array([*found], dtype=str), *found.values())
+        sys.stdout.buffer.flush()
+        return 0
+    sys.stdout.buffer.write(line.encode(errors="replace"))
+    sys.stdout.buffer.flush()
+    return REFUSED
+
+
+if __name__ == "__main__":
+    os._exit(main(int(sys.argv[1])))  # without what SciPy's reader has yet to clear away

@@ -1,0 +1,115 @@
+"""A process that is forked while another thread is in the middle of something goes on."""
+
+import os
+import threading
+import time
+
+import pytest
+
+import flexarm as fa
+from flexarm.cached import cached_property
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+
+
+def exit_of(child, seconds=30):
+    """Run a function in a forked process: its exit status, or None where it had not ended in time."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            child()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return None
+
+
+class Slow:
+    """A property that another thread is computing until it may go on."""
+
+    def __init__(self):
+        self.entered, self.go_on = threading.Event(), threading.Event()
+        self.computed = 0
+
+    @cached_property
+    def value(self):
+        self.entered.set()
+        assert self.go_on.wait(60)
+        self.computed += 1
+        return self.computed
+
+
+def test_a_property_that_another_thread_computes_is_computed_anew_in_a_child():
+    slow, other = Slow(), Slow()
+    other.go_on.set()
+    thread = threading.Thread(target=lambda: slow.value)
+    thread.start()
+    assert slow.entered.wait(60)
+
+    def child():
+        assert other.value == 1  # the same property of another object
+        slow.go_on.set()
+        assert slow.value == 1
+
+    status = exit_of(child)
+    slow.go_on.set()
+    thread.join()
+    assert status == 0
+    assert slow.value == 1 and slow.computed == 1
+
+
+def test_arms_are_built_in_a_child_while_a_thread_of_the_parent_builds_them():
+    """At twenty moments of a thread that does nothing else."""
+    text = fa.load("canadarm").canonical()
+    stop = threading.Event()
+
+    def build():
+        while not stop.is_set():
+            arm = fa.Arm.from_json(text)
+            assert arm.coordinates and arm.joints and arm.velocities
+
+    def child():
+        arm = fa.Arm.from_json(text)
+        assert len(fa.Model(arm).forward_dynamics(arm.rest, [0.0] * len(arm.velocities), [0.0] * len(arm.inputs))) > 0
+
+    child()  # compiles: the children only load
+    thread = threading.Thread(target=build)
+    thread.start()
+    try:
+        statuses = [exit_of(child) for _ in range(20)]
+    finally:
+        stop.set()
+        thread.join()
+    assert statuses == [0] * 20
+
+
+def test_a_figure_is_saved_in_a_child_while_a_thread_of_the_parent_saves_one():
+    """Settings of matplotlib that hold for the process are guarded by a lock."""
+    from flexarm import style
+
+    entered, go_on = threading.Event(), threading.Event()
+
+    def hold():
+        with style._SAVING:
+            entered.set()
+            time.sleep(0.2)
+        go_on.set()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert entered.wait(60)
+
+    def child():
+        with style._SAVING:
+            pass
+
+    assert exit_of(child, 10) == 0  # the fork waits until the figure is saved
+    thread.join()
