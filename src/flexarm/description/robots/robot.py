@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flexarm.checks import Vector
+from flexarm.checks import Fault, Vector
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,10 @@ class Joint:
 
 @dataclass
 class Robot:
-    """A robot: its links by name, each with its inertia or None, its joints, and what was not understood.
+    """A robot: its links by name, its joints, and what was not understood.
+
+    A link has its inertia, None where it has none, or the fault of what the file says of it, which ends the reading
+    where the link moves.
 
     Attributes
     ----------
@@ -100,7 +103,7 @@ class Robot:
 
     format: str
     name: str
-    links: dict[str, Inertial | None]
+    links: dict[str, Inertial | Fault | None]
     joints: dict[str, Joint]
     root: str
     strange: list[str]
