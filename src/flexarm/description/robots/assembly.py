@@ -13,13 +13,14 @@ import numpy as np
 from flexarm.checks import Fault, checked_vector, meant, shown, tensor
 from flexarm.description.arm import Arm, Link
 from flexarm.description.beams import Beam
-from flexarm.description.free import FreeBase
+from flexarm.description.free import POSE, TWIST, FreeBase, Thruster
 from flexarm.description.joints import Prismatic, Revolute
 from flexarm.description.robots.inertia import NOTHING, ROUNDED, Lump, excess, least, lump_of, raised, seen, together
 from flexarm.description.robots.place import HERE, Posed, turned
 from flexarm.description.robots.resistance import SAYS_MASS, Resistance
 from flexarm.description.robots.robot import Inertial, Joint, Limits, Robot
 from flexarm.description.robots.settings import Settings
+from flexarm.description.robots.xml import lines_of
 from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
 
@@ -74,6 +75,7 @@ class _Assembly:
         self.robot, self.settings = robot, settings
         self.strange: list[str] = []
         self.notes: list[str] = []
+        self.told: dict[str, list[str]] = {}
         self.merged: dict[str, str] = {}
         self.locked = self._locked()
         self.ground, self.free = self._ground()
@@ -84,6 +86,7 @@ class _Assembly:
         self.standing = self._standing()
         self.mounts: dict[str, Mount] = {}
         self.base_parts: list[Lump] = []
+        self.on_base: dict[str, Posed] = {}
         self.names: dict[str, str] = {}
 
     def arm(self) -> Assembled:
@@ -97,16 +100,17 @@ class _Assembly:
         moving = [mount for mount in self.mounts.values() if mount.moves]
         names = {mount.joint.name: f"{self.names[mount.link]}.joint" for mount in moving}
         limits = {names[mount.joint.name]: mount.joint.limits for mount in moving}
+        thrusters = self._thrusters(limits)
         title = "".join(c if c.isprintable() else " " for c in self.robot.name)[:200]
         arm = Arm(
             name=title,
             links=links,
-            base=self._base(),
+            base=self._base(thrusters),
             gravity=self.robot.gravity if self.settings.gravity is None else self.settings.gravity,
             tip=self.names[self.tip],
         )
         merged = {link: self.names.get(carrier, BASE) for link, carrier in self.merged.items()}
-        return Assembled(arm, names, merged, limits, self.strange, self.notes)
+        return Assembled(arm, names, merged, limits, [*self.strange, *lines_of(self.told)], self.notes)
 
     # what moves
 
@@ -308,6 +312,7 @@ class _Assembly:
             joint, own = self.robot.above(link), self._own(link)
             if joint is None or link == self.ground:
                 self.base_parts.append(own)
+                self.on_base[link] = HERE
             elif self._is_a_body(link, joint, carrier, own):
                 mount = Mount(link, joint, carrier, place, joint.name not in self.held, [own])
                 self.mounts[link] = mount
@@ -316,6 +321,8 @@ class _Assembly:
                 self.merged[link] = carrier
                 parts = self.mounts[carrier].parts if carrier else self.base_parts
                 parts.append(seen(own, place.R, place.p))
+                if not carrier:
+                    self.on_base[link] = place
             for each in reversed(self.robot.below(link)):
                 waiting.append((each.child, carrier, place.then(self._stood(each))))
 
@@ -337,7 +344,7 @@ class _Assembly:
         """Names that coordinates can carry: without dots and spaces, and no link called as the base is."""
         taken: set[str] = set()
         for link in self.mounts:
-            name = "".join("_" if c == "." or c.isspace() or not c.isprintable() else c for c in link)[:150]
+            name = _label(link)
             while name in taken or name == BASE:
                 name += "_"
             taken.add(name)
@@ -546,14 +553,42 @@ class _Assembly:
                     self.strange.append(f"{joint.at}: joint {joint.name!r}: {said}")
         return drive or None
 
-    def _base(self) -> FreeBase | None:
+    def _base(self, thrusters: list[Thruster]) -> FreeBase | None:
         if not self.free:
             return None
         whole = together(self.base_parts)
         if whole.m == 0.0:
             said = f"link {self.ground!r} is the free base, and has no mass; it must have some"
             raise Fault("", said, sentence=True)
-        return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=_rows(whole))
+        inertia = _rows(whole)
+        return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=inertia, thrusters=tuple(thrusters))
+
+    def _thrusters(self, limits: dict[str, Limits]) -> list[Thruster]:
+        """What pushes and turns the base; its limits are added to those of the joints."""
+        found: dict[str, Thruster] = {}
+        for thrust in self.robot.thrusts:
+            place = self.on_base.get(thrust.link)
+            if not self.free or place is None:
+                said = "<actuator> on a site of a link that is no free base; it does not act"
+                self.told.setdefault(said, []).append(thrust.at)
+                continue
+            name = _label(thrust.name.removeprefix(f"{BASE}.") or "thruster")
+            while name in found or f"{BASE}.{name}" in (*POSE, *TWIST):
+                name += "_"
+            at = (0.0, 0.0, 0.0) if thrust.turns else tuple((place.p + place.R @ thrust.place + 0.0).tolist())
+            direction = tuple((place.R @ thrust.direction + 0.0).tolist())
+            kind = "torque" if thrust.turns else "force"
+            found[name] = Thruster(name=name, direction=direction, at=at, kind=kind)
+            if f"{BASE}.{name}" != thrust.name:
+                self.notes.append(f"actuator {thrust.name!r} is the thruster {name!r} of the base")
+            if thrust.effort is not None:
+                limits[f"{BASE}.{name}"] = Limits(effort=thrust.effort)
+        return list(found.values())
+
+
+def _label(name: str) -> str:
+    """A name as coordinates and inputs can carry it: without dots and spaces."""
+    return "".join("_" if c == "." or c.isspace() or not c.isprintable() else c for c in name)[:150]
 
 
 def _of_beam(beam: Beam) -> Lump:

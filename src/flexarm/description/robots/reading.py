@@ -38,8 +38,8 @@ class RobotReport:
         By the names of links that are one with another the name of that, or "base".
     limits : dict
         By the names of coordinates the file's limits: `lower`, `upper` [rad or m], `velocity` [rad/s or m/s], `effort`
-        [N m or N], None where the file has none. The arm moves without them, unless its settings ask for stops or a
-        motor.
+        [N m or N], None where the file has none; by the names of their inputs the `effort` of thrusters. The arm moves
+        without them, unless its settings ask for stops or a motor.
     not_understood : tuple of str
         What of the file may matter to the motion and is not in the arm, with lines; also a warning.
     left_out : tuple of str
