@@ -55,7 +55,7 @@ def check_unread(files: Iterable[str | None], asked: Mapping[str, Path | None]) 
             continue
         near, named = read_with(file) if is_robots(file) else ([], [])
         places = {os.path.realpath(each): f"{file} names this file" for each in named}
-        places |= {os.path.realpath(each): "this is the file that is read" for each in (file, *near)}
+        places |= {os.path.realpath(each): "this is the file that is read" for each in (Path(file), *near)}
         for option, path in asked.items():
             if path is not None and (why := places.get(os.path.realpath(path))):
                 raise DescriptionError(f"{option} {path}: {why}; give another")

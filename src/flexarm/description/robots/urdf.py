@@ -108,7 +108,7 @@ class _Reading:
             self.joints[joint.name] = joint
         for element in root.named("transmission"):
             where = f"transmission {element.attributes.get('name', '')!r}"
-            self._try(lambda x=element, y=where: _transmission(y, x, self.joints), "it is left out")
+            self._try(partial(_transmission, where, element, self.joints), "it is left out")
         more, aside = _unread(root)
         title = root.attributes.get("name", "").strip() or "robot"
         base = _root(root, self.links, self.joints)
