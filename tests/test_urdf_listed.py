@@ -272,8 +272,8 @@ def test_joints_that_nothing_resists_together_are_listed(tmp_path):
     found = report(tmp_path, pair(GOOD, GOOD, more=more))
     (only,) = found.not_understood
     assert only.startswith("nothing resists the joints ") and "'k1'" in only and "'end'" in only and "'j'" not in only
-    with pytest.raises(fa.FlexarmError, match="nothing resists the acceleration"):
-        fa.simulate(fa.Model(found.arm), until=0.01)
+    M = np.array(fa.Model(found.arm).function("mass_matrix")(np.arange(1.0, 6.0)))
+    assert np.linalg.eigvalsh(M)[0] < 1e-15 < 1e-3 < np.diag(M).min()
 
 
 # -- links that bend ---------------------------------------------------------------------------------------------------
