@@ -35,6 +35,13 @@ def checked_path(path: object) -> str:
     return given
 
 
+def check_ending(path: str | PathLike[str], *endings: str, where: str = "") -> None:
+    """Raise `DescriptionError` where the name of a file does not end as the programs that read such a file want."""
+    given = checked_path(path)
+    if Path(given).suffix.lower() not in endings:
+        raise DescriptionError(f"it must end with {' or '.join(endings)}", where or given, sentence=True)
+
+
 def write_whole(path: str | PathLike[str], *pieces: Bytes, durable: bool = False) -> Path:
     """Write a file that consists of the pieces and return its path; a missing folder is made.
 

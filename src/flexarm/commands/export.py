@@ -11,6 +11,7 @@ from flexarm.checks import checked_integer, choices, refused, shown
 from flexarm.commands.completion import bundled_or_file
 from flexarm.commands.terminal import check_file, check_folder, check_unread, say
 from flexarm.errors import DescriptionError
+from flexarm.files import check_ending
 
 if TYPE_CHECKING:
     from flexarm.model import Model
@@ -88,7 +89,11 @@ def export(
 
     from flexarm.description.finite import FiniteElement
     from flexarm.description.load import load
+    from flexarm.exports import exudyn as exudyn_export
+    from flexarm.exports import mjcf as mjcf_export
+    from flexarm.exports import ssp as ssp_export
     from flexarm.exports.exudyn import export_exudyn
+    from flexarm.exports.fmu import export as fmu_export
     from flexarm.exports.fmu.arm import usual_sensors
     from flexarm.exports.fmu.export import export_fmu, export_law_fmu
     from flexarm.exports.fmu.law import system
@@ -120,6 +125,13 @@ def export(
         "--mjcf": (mjcf, check_file, lambda model, path: [export_mjcf(model, path, hinges)]),
         "--exudyn": (exudyn, check_file, lambda model, path: [export_exudyn(model, path, hinges)]),
     }
+    endings = {
+        "--fmu": fmu_export.ENDING,
+        "--law-fmu": fmu_export.ENDING,
+        "--ssp": ssp_export.ENDING,
+        "--mjcf": mjcf_export.ENDING,
+        "--exudyn": exudyn_export.ENDING,
+    }
     asked = {option: path for option, (path, _, _) in kinds.items() if path is not None}
     if not asked:
         raise DescriptionError(f"export {arm}: into what? give {', '.join(kinds)}")
@@ -138,6 +150,9 @@ def export(
     if scenario and isinstance(scenario.arm, str):
         check_unread([scenario.arm], asked)
     check_unread([link.body.file for link in described.links if isinstance(link.body, FiniteElement)], asked)
+    for option, ending in endings.items():
+        if option in asked:
+            check_ending(asked[option], ending, where=f"{option} {asked[option]}")
     model = Model(described, vary or [])
     loop: Any
     loop, begins = _loop(scenario, model, period) if scenario else (None, {})

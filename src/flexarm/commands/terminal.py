@@ -47,15 +47,18 @@ def check_file(path: Path, option: str, named: Path | None = None) -> None:
 
 
 def check_unread(files: Iterable[str | None], asked: Mapping[str, Path | None]) -> None:
-    """That no option writes over a file that is read, or over what lies beside a robot's."""
-    from flexarm.description.robots.reading import SUFFIXES, beside
+    """That no option writes over a file that is read, over what lies beside a robot's, or over what that names."""
+    from flexarm.description.robots.reading import is_robots, read_with
 
-    read = [file for file in files if file is not None]
-    near = [beside(file) for file in read if file.lower().endswith(SUFFIXES)]
-    places = {os.path.realpath(file) for file in (*read, *near) if file is not None}
-    for option, path in asked.items():
-        if path is not None and os.path.realpath(path) in places:
-            raise DescriptionError(f"{option} {path}: this is the file that is read; give another")
+    for file in files:
+        if file is None:
+            continue
+        near, named = read_with(file) if is_robots(file) else ([], [])
+        places = {os.path.realpath(each): f"{file} names this file" for each in named}
+        places |= {os.path.realpath(each): "this is the file that is read" for each in (Path(file), *near)}
+        for option, path in asked.items():
+            if path is not None and (why := places.get(os.path.realpath(path))):
+                raise DescriptionError(f"{option} {path}: {why}; give another")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 from flexarm.catalogue import PLACES
 from flexarm.checks import choices, meant, shown
 from flexarm.description.arm import Arm
-from flexarm.description.robots.reading import BESIDE, SUFFIXES, beside, robot_report, warned
+from flexarm.description.robots.reading import BESIDE, SUFFIXES, beside, is_robots, robot_report, warned
 from flexarm.description.tables import MOST_BYTES, path_text, printable, read_toml
 from flexarm.errors import DescriptionError
 
@@ -52,7 +52,7 @@ def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, 
     With it what messages call it, and its folder, None of what is bundled. Raises `DescriptionError`.
     """
     given = path_text(caller, _one(kind), name_or_path)
-    if kind != "arm" and given.lower().endswith(SUFFIXES) and os.path.isfile(given):
+    if kind != "arm" and os.path.isfile(given) and is_robots(given) and given not in catalogued(kind):
         raise DescriptionError(f"{printable(given)}: this is an arm; {NAMED_BY[kind]}")
     if not isinstance(name_or_path, str) or Path(given).name != given or given.endswith(".toml"):
         return Path(given), given, Path(given).parent
@@ -81,27 +81,36 @@ def _endings(kind: str) -> tuple[str, ...]:
     return (".toml", *SUFFIXES) if kind == "arm" else (".toml",)
 
 
+def seen_from(folder: Path | None, arm: object) -> object:
+    """What a file in this folder names as its arm: a name, or the path of a file, which goes on from the folder."""
+    if folder is None or not isinstance(arm, str) or arm in bundled():
+        return arm
+    path = str(folder / arm)
+    return path if arm.lower().endswith(".toml") or is_robots(path) else arm
+
+
 def _one(kind: str) -> str:
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def load(name_or_path: str | PathLike[str]) -> Arm:
-    """A bundled arm by its name, or an arm from the path of a .toml file or a robot's: .urdf, .xml.
+    """A bundled arm by its name, or an arm from the path of a .toml file or a robot's, URDF or MJCF.
 
-    Beside `robot.urdf` or `robot.xml`, a file `robot.flex.toml` says which links bend and which joints wind up; see
-    `from_urdf` and `from_mjcf`: which of them it is the file's first element says.
+    A file that begins as XML does is a robot's, whatever its name ends in; its first element says which of the two it
+    is. Beside `robot.urdf` or `robot.xml`, a file `robot.flex.toml` says which links bend and which joints wind up; see
+    `from_urdf` and `from_mjcf`.
     Raises `DescriptionError`, one line that begins with the file's name, also for a scenario or a study.
     """
     path = path_text("load", "an arm", name_or_path)
-    if path.lower().endswith(SUFFIXES):
+    if path.lower().endswith(".xacro") and os.path.isfile(path):
+        said = "this is of xacro; write the URDF of it first, with `xacro FILE > robot.urdf`"
+        raise DescriptionError(f"{printable(path)}: {said}")
+    if is_robots(path) and path not in bundled():
         return warned(robot_report(path, flexible=beside(path)), path).arm
     if path.endswith(BESIDE):
         each = [path.removesuffix(BESIDE) + suffix for suffix in SUFFIXES]
         robot = next((file for file in each if os.path.isfile(file)), each[0])
         raise DescriptionError(f"{printable(path)}: this goes beside a robot's file; load {shown(robot)}")
-    if path.lower().endswith(".xacro") and os.path.isfile(path):
-        said = "this is of xacro; write the URDF of it first, with `xacro FILE > robot.urdf`"
-        raise DescriptionError(f"{printable(path)}: {said}")
     file, given, folder = located("load", "arm", name_or_path)
     table = read_toml(file, given)
     for kind, key in (("study", "scenario"), ("scenario", "arm")):

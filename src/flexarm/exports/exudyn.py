@@ -15,10 +15,13 @@ from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, lumped
-from flexarm.files import checked_path, write_whole
+from flexarm.files import check_ending, write_whole
 from flexarm.model import Model
 
 Array = np.ndarray
+
+ENDING = ".py"
+"""Of the name of the file, without which Python does not import it."""
 
 RUN = '''
 
@@ -131,11 +134,12 @@ def export_exudyn(model: Model, path: str | PathLike[str], segments: int = SEGME
     Raises
     ------
     DescriptionError
-        As `exudyn_script`; or the file cannot be written.
+        As `exudyn_script`; or the file cannot be written, or its name does not end with .py.
     """
     with refused("export_exudyn"):
         checked_instance(model, Model, "model")
-    return write_whole(checked_path(path), exudyn_script(model.arm_at(), segments).encode())
+    check_ending(path, ENDING)
+    return write_whole(path, exudyn_script(model.arm_at(), segments).encode())
 
 
 def written(equivalent: Lumped) -> str:

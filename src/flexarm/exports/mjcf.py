@@ -20,10 +20,13 @@ from flexarm.description.arm import Arm, Pose
 from flexarm.description.free import FreeBase
 from flexarm.description.joints import Fixed
 from flexarm.exports.lumped import SEGMENTS, Lumped, loads, lumped, together
-from flexarm.files import checked_path, write_whole
+from flexarm.files import check_ending, write_whole
 from flexarm.model import Model
 
 Array = np.ndarray
+
+ENDING = ".xml"
+"""Of the name of the file: MuJoCo reads no other."""
 
 LEAST = 1e-10
 """Share of a segment's largest moment of inertia that each of them has at least: MuJoCo takes no slender rod."""
@@ -70,11 +73,12 @@ def export_mjcf(model: Model, path: str | PathLike[str], segments: int = SEGMENT
     Raises
     ------
     DescriptionError
-        As `mjcf`; or the file cannot be written.
+        As `mjcf`; or the file cannot be written, or its name does not end with .xml.
     """
     with refused("export_mjcf"):
         checked_instance(model, Model, "model")
-    return write_whole(checked_path(path), mjcf(model.arm_at(), segments).encode())
+    check_ending(path, ENDING)
+    return write_whole(path, mjcf(model.arm_at(), segments).encode())
 
 
 def written(equivalent: Lumped) -> str:

@@ -14,7 +14,7 @@ from flexarm.exports.fmu.arm import usual_sensors
 from flexarm.exports.fmu.export import Fmu, export_fmu, export_law_fmu, zipped
 from flexarm.exports.fmu.law import readers
 from flexarm.exports.fmu.system import TOLERANCE
-from flexarm.files import check_writable, write_whole
+from flexarm.files import check_ending, check_writable, write_whole
 from flexarm.model import Model, Sensor
 from flexarm.sensors import Encoder, MotorCurrent, Tachometer
 from flexarm.simulation.sampled import Sampled
@@ -23,6 +23,9 @@ SPACES = {
     "xmlns:ssc": "http://ssp-standard.org/SSP1/SystemStructureCommon",
     "xmlns:ssd": "http://ssp-standard.org/SSP1/SystemStructureDescription",
 }
+ENDING = ".ssp"
+"""Of the name of the file, by which importing programs know it."""
+
 ARM, LAW = "arm", "law"
 """Names of the two in the system."""
 
@@ -63,6 +66,7 @@ def export_ssp(
     with refused("export_ssp"):
         checked_instance(model, Model, "model")
         check_writable(path)
+        check_ending(path, ENDING)
     seen = list(usual_sensors(model) if sensors is None else sensors)
     with TemporaryDirectory(prefix="flexarm-ssp-") as folder:
         law = export_law_fmu(loop, model, Path(folder, "law.fmu"))

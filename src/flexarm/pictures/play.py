@@ -14,6 +14,7 @@ from flexarm.closed_forms.formats.program import Program
 from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
 from flexarm.description.load import SUFFIXES, bundled, load, read_toml
+from flexarm.description.robots.reading import is_robots
 from flexarm.errors import DescriptionError
 from flexarm.files import checked_path
 from flexarm.model import Model
@@ -114,7 +115,7 @@ def _found(name: str) -> Arm | Scenario:
         return load(name)
     if name in bundled_scenarios():
         return load_scenario(name)
-    if name.lower().endswith(SUFFIXES):
+    if is_robots(name):
         return load(name)
     if Path(name).suffix != ".toml":
         known = ", ".join(dict.fromkeys((*bundled(), *bundled_scenarios())))

@@ -17,7 +17,7 @@ from flexarm.checks import Fault, checked_flag, checked_names, checked_result, r
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
-from flexarm.files import checked_path, write_whole
+from flexarm.files import check_ending, checked_path, write_whole
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.drawing import LARGEST
@@ -182,8 +182,7 @@ def viewed(
 
 def check_suffix(path: str | PathLike[str], where: str) -> None:
     """Raise `DescriptionError` where a browser would not take a file of this name for a page."""
-    if Path(checked_path(path)).suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"it must end with {' or '.join(SUFFIXES)}", where, sentence=True)
+    check_ending(path, *SUFFIXES, where=where)
 
 
 def opened(path: Path) -> bool:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from flexarm import checks, trajectory
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number
 from flexarm.description.arm import Arm
-from flexarm.description.load import NAMED_BY, SUFFIXES, catalogued, load, located, printable, read_toml
+from flexarm.description.load import NAMED_BY, catalogued, load, located, printable, read_toml, seen_from
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.scenario.controllers import ControllerTable, follower, made
@@ -327,9 +327,8 @@ def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
     table = read_toml(file, given)
     if "links" in table:
         raise DescriptionError(f"{printable(given)}: this is an arm; {NAMED_BY['scenario']}")
-    arm = table.get("arm")
-    if folder is not None and isinstance(arm, str) and arm.lower().endswith((".toml", *SUFFIXES)):
-        table["arm"] = str(folder / arm)
+    if "arm" in table:
+        table["arm"] = seen_from(folder, table["arm"])
     try:
         scenario = Scenario(**table)
         scenario.check(scenario.loaded_arm())

@@ -48,7 +48,7 @@ Array = np.ndarray
 Solving = Solve | Race | contacts.Stopped
 
 QUASI_STATIC = 0.1
-"""Share of the group velocity above which a telescope's shapes, those of a beam at rest, are poor."""
+"""Ratio U / U_g, U_g = sqrt(EI / m) / l, above which a telescope's shapes, those of a beam at rest, are poor."""
 
 
 MOST_AHEAD = 10_000
@@ -235,7 +235,7 @@ def simulate(
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:
-        warnings.warn(f"a telescope moves at {ratio:.2g} of its group velocity: its shapes are poor", stacklevel=2)
+        warnings.warn(f"a telescope moves at {ratio:.2g} of U_g = sqrt(EI / m) / l: its shapes are poor", stacklevel=2)
     if bent := bent_far(model, result, x):
         warnings.warn(bent, LargeDeflection, stacklevel=2)
     if not run.completed or interruption.came:  # after the end it came too late for this run, but not for what follows

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from flexarm import checks
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number, shown
-from flexarm.description.load import NAMED_BY, SUFFIXES, catalogued, located, printable, read_toml
+from flexarm.description.load import NAMED_BY, catalogued, located, printable, read_toml, seen_from
 from flexarm.errors import DescriptionError
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.studies.conduct import Progress, conduct
@@ -119,12 +119,8 @@ def load_study(name_or_path: str | PathLike[str]) -> Study:
     scenario = table.get("scenario")
     if folder is not None and isinstance(scenario, str) and scenario.endswith(".toml"):
         table["scenario"] = str(folder / scenario)
-    if (
-        folder is not None
-        and isinstance(scenario, dict)
-        and str(scenario.get("arm", "")).lower().endswith((".toml", *SUFFIXES))
-    ):
-        scenario["arm"] = str(folder / scenario["arm"])
+    if isinstance(scenario, dict) and "arm" in scenario:
+        scenario["arm"] = seen_from(folder, scenario["arm"])
     try:
         study = Study(**table)
         study.plan()

@@ -10,20 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_vector, meant, shown
+from flexarm.checks import Fault, checked_vector, meant, shown, tensor
 from flexarm.description.arm import Arm, Link
 from flexarm.description.beams import Beam
-from flexarm.description.free import FreeBase
+from flexarm.description.free import POSE, TWIST, FreeBase, Thruster
 from flexarm.description.joints import Prismatic, Revolute
-from flexarm.description.robots.inertia import NOTHING, Lump, least, raised, seen, together
+from flexarm.description.robots.inertia import NOTHING, ROUNDED, Lump, excess, least, lump_of, raised, seen, together
 from flexarm.description.robots.place import HERE, Posed, turned
-from flexarm.description.robots.robot import Joint, Limits, Robot
+from flexarm.description.robots.resistance import SAYS_MASS, Resistance
+from flexarm.description.robots.robot import Inertial, Joint, Limits, Robot
 from flexarm.description.robots.settings import Settings
+from flexarm.description.robots.xml import lines_of
 from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
 
 SMALL = 1e-9
 """A length that is none [m]: two joints this near meet."""
+SAME = 0.01
+"""How near a beam's mass, centre and inertia are to the file's where nothing is said: nobody knows links better."""
 
 
 class Setting(Exception):
@@ -71,15 +75,18 @@ class _Assembly:
         self.robot, self.settings = robot, settings
         self.strange: list[str] = []
         self.notes: list[str] = []
+        self.told: dict[str, list[str]] = {}
         self.merged: dict[str, str] = {}
-        self.weighed: set[str] = set()
         self.locked = self._locked()
         self.ground, self.free = self._ground()
         self.held = self._held()
+        self.held |= self._unresisted()
         self.tip = self._tip()
         self._check_tables()
+        self.standing = self._standing()
         self.mounts: dict[str, Mount] = {}
         self.base_parts: list[Lump] = []
+        self.on_base: dict[str, Posed] = {}
         self.names: dict[str, str] = {}
 
     def arm(self) -> Assembled:
@@ -93,16 +100,17 @@ class _Assembly:
         moving = [mount for mount in self.mounts.values() if mount.moves]
         names = {mount.joint.name: f"{self.names[mount.link]}.joint" for mount in moving}
         limits = {names[mount.joint.name]: mount.joint.limits for mount in moving}
+        thrusters = self._thrusters(limits)
         title = "".join(c if c.isprintable() else " " for c in self.robot.name)[:200]
         arm = Arm(
             name=title,
             links=links,
-            base=self._base(),
+            base=self._base(thrusters),
             gravity=self.robot.gravity if self.settings.gravity is None else self.settings.gravity,
             tip=self.names[self.tip],
         )
         merged = {link: self.names.get(carrier, BASE) for link, carrier in self.merged.items()}
-        return Assembled(arm, names, merged, limits, self.strange, self.notes)
+        return Assembled(arm, names, merged, limits, [*self.strange, *lines_of(self.told)], self.notes)
 
     # what moves
 
@@ -138,7 +146,7 @@ class _Assembly:
         """The link that is the base, and whether it is free."""
         root, wanted = self.robot.root, self.settings.base
         on_root = self.robot.below(root)
-        if wanted == "fixed" or not self._own(root).is_nothing:
+        if wanted == "fixed" or self._weighs(root):
             return root, wanted == "free"
         if self.robot.world:
             return self._of_the_world(on_root)
@@ -180,14 +188,13 @@ class _Assembly:
         heavy: set[str] = set()
         for link in reversed(self._outward()):
             bends = link in self.settings.links
-            if bends or not self._own(link).is_nothing or any(x.child in heavy for x in self.robot.below(link)):
+            if bends or self._weighs(link) or any(x.child in heavy for x in self.robot.below(link)):
                 heavy.add(link)
         for joint in self.robot.joints.values():
             if joint.child not in self._outward_set or joint.child == self.ground:
                 continue
-            if joint.kind in ("floating", "planar", "ball") and not (
-                joint.kind == "floating" and self.settings.base == "fixed"
-            ):
+            loose = joint.kind == "floating" and self.settings.base == "fixed"
+            if joint.kind != "fixed" and not joint.moves and not loose:
                 self.strange.append(f"{joint.at}: joint {joint.name!r} is {joint.kind}; it is held")
             elif joint.name not in held and joint.child not in heavy:
                 held.add(joint.name)
@@ -204,17 +211,54 @@ class _Assembly:
         self._outward_set = set(found)
         return found
 
+    def _weighs(self, link: str) -> bool:
+        """Whether the file says that a link has inertia, be it wrong."""
+        given = self.robot.links[link]
+        return isinstance(given, Fault) or (given is not None and not lump_of(given).is_nothing)
+
     def _own(self, link: str) -> Lump:
         """The inertia of one link, in its frame."""
         given = self.robot.links[link]
         if given is None:
             return NOTHING
-        if link not in self.weighed and (smallest := least(Lump(given.mass, np.zeros(3), given.inertia))) < 0.0:
-            said = f"<inertia> has the principal value {smallest:.3g} kg m^2, which no body has; it is taken as it is"
-            self.strange.append(f"{given.at}: link {link!r}: {said}")
-        self.weighed.add(link)
+        if isinstance(given, Fault):
+            if link not in self.standing:
+                raise given
+            self.strange.append(f"{given.message}; nothing moves the link")
+            return NOTHING
+        lump, told = lump_of(given), f"{given.at}: link {link!r}: <inertia> has"
+        if (smallest := least(lump)) < 0.0:
+            said = f"{told} the principal value {smallest:.3g} kg m^2, which no body has; it is taken as it is"
+            self.strange.append(said)
+        elif excess(lump):
+            values = ", ".join(f"{x:.3g}" for x in np.linalg.eigvalsh(lump.I))
+            said = f"{told} the principal values {values} kg m^2; no body has one above the sum of the others"
+            self.strange.append(f"{said}; it is taken as it is")
         R, p, _ = Posed.of(given.place)
-        return seen(Lump(given.mass, np.zeros(3), given.inertia), R, p)
+        return seen(lump, R, p)
+
+    def _standing(self) -> set[str]:
+        """Links that nothing moves: on a fixed base through held joints, and no link on the way bends."""
+        found, waiting = set(), [] if self.free else [self.ground]
+        while waiting:
+            link = waiting.pop()
+            if link not in self.settings.links:
+                found.add(link)
+                waiting += [joint.child for joint in self.robot.below(link) if joint.name in self.held]
+        return found
+
+    def _unresisted(self) -> set[str]:
+        """Joints that turn nothing with inertia about their axes; what else nothing resists is listed."""
+        resistance = Resistance(self.robot, self.settings, self.held, self._outward(), self._stood)
+        alone = resistance.alone()
+        for joint in alone:
+            self.strange.append(
+                f"{joint.at}: joint {joint.name!r} turns nothing that has inertia about its axis; it is held"
+            )
+        if names := resistance.together():
+            said = f"nothing resists the joints {', '.join(map(repr, names))} where they move together"
+            self.strange.append(f"{said}; the arm has no motion before a link or a rotor of theirs has inertia")
+        return {joint.name for joint in alone}
 
     def _tip(self) -> str:
         """The link whose frame is the arm's tip: the user's, or the one behind most joints."""
@@ -268,6 +312,7 @@ class _Assembly:
             joint, own = self.robot.above(link), self._own(link)
             if joint is None or link == self.ground:
                 self.base_parts.append(own)
+                self.on_base[link] = HERE
             elif self._is_a_body(link, joint, carrier, own):
                 mount = Mount(link, joint, carrier, place, joint.name not in self.held, [own])
                 self.mounts[link] = mount
@@ -276,6 +321,8 @@ class _Assembly:
                 self.merged[link] = carrier
                 parts = self.mounts[carrier].parts if carrier else self.base_parts
                 parts.append(seen(own, place.R, place.p))
+                if not carrier:
+                    self.on_base[link] = place
             for each in reversed(self.robot.below(link)):
                 waiting.append((each.child, carrier, place.then(self._stood(each))))
 
@@ -297,7 +344,7 @@ class _Assembly:
         """Names that coordinates can carry: without dots and spaces, and no link called as the base is."""
         taken: set[str] = set()
         for link in self.mounts:
-            name = "".join("_" if c == "." or c.isspace() or not c.isprintable() else c for c in link)[:150]
+            name = _label(link)
             while name in taken or name == BASE:
                 name += "_"
             taken.add(name)
@@ -404,26 +451,59 @@ class _Assembly:
         return {"body": {"type": "rigid", "length": 0.0, "mass": whole.m, "com": com, "inertia": tensor}}
 
     def _beam(self, mount: Mount, whole: Lump) -> Beam:
-        table = {key: x for key, x in self.settings.links[mount.link].items() if key not in ("to", "z")}
+        given = self.settings.links[mount.link]
+        table = {key: x for key, x in given.items() if key not in ("to", "z")}
         for key in ("length", "type"):
             if key in table:
                 why = "the beam goes to the next joint, or to `to`" if key == "length" else "what bends is a beam"
                 raise Setting(f"links.{mount.link}.{key}: is given; {why}: leave it out")
-        ways = ("mass", "mass_per_length", "material", "sections")
-        if all(table.get(key) is None for key in ways):
+        files = all(table.get(key) is None for key in SAYS_MASS)
+        if files:
             if whole.m == 0.0:
-                said = f"the {self.robot.format} has no mass for it; give one of {', '.join(ways)}"
+                said = f"the {self.robot.format} has no mass for it; give one of {', '.join(SAYS_MASS)}"
                 raise Setting(f"links.{mount.link}: {said}")
             table["mass"] = whole.m
-        com, across = mount.frame.R.T @ whole.c, mount.frame.R.T @ whole.I @ mount.frame.R
-        said = f"{whole.m:.4g} kg, its centre of mass at {_text(com)} m and {_text(np.diag(across))} kg m^2 about it"
+        R = mount.frame.R.T
+        there = Lump(whole.m, R @ whole.c, R @ whole.I @ R.T)
+        own = all(table.get(key) is None for key in ("polar_inertia", "material", "sections"))
+        if own and there.I[0, 0] > ROUNDED * np.trace(there.I):
+            table["polar_inertia"] = float(there.I[0, 0]) / mount.length
+        said = f"{there.m:.4g} kg, its centre of mass at {_text(there.c)} m and {_text(np.diag(there.I))} kg m^2"
         self.notes.append(
-            f"link {mount.link!r} is a beam of {mount.length:.4g} m, in place of {said} in the beam's axes"
+            f"link {mount.link!r} is a beam of {mount.length:.4g} m, in place of {said} about it in the beam's axes"
         )
         try:
-            return Beam(length=mount.length, **table)
+            beam = Beam(length=mount.length, **table)
         except DescriptionError as error:
             raise _theirs(f"links.{mount.link}", error) from None
+        if files:
+            self._compare(mount.link, _of_beam(beam), there)
+        return beam
+
+    def _compare(self, link: str, mine: Lump, there: Lump) -> None:
+        """A line where a beam that has the file's mass spreads it otherwise than the file."""
+        size = SAME * max(float(np.linalg.norm(there.c)), float(np.linalg.norm(mine.c)))
+        most = SAME * max(np.abs(there.I).max(), np.abs(mine.I).max())
+        other = [
+            said
+            for differs, said in (
+                (abs(mine.m - there.m) > SAME * there.m, f"mass {mine.m:.4g} for {there.m:.4g} kg"),
+                (
+                    np.abs(mine.c - there.c).max() > size,
+                    f"centre of mass {_text(mine.c)} for {_text(there.c)} m",
+                ),
+                (
+                    np.abs(mine.I - there.I).max() > most,
+                    f"moments of inertia {_text(np.diag(mine.I))} for {_text(np.diag(there.I))} kg m^2",
+                ),
+            )
+            if differs
+        ]
+        if other:
+            given = self.robot.links[link]
+            at = f"{given.at}: " if isinstance(given, Inertial) else ""
+            said = f"link {link!r} is a beam that has other values than the file, in its axes"
+            self.strange.append(f"{at}{said}: {'; '.join(other)}; sections and lumps say where its mass is")
 
     def _joint(self, mount: Mount) -> Revolute | Prismatic | dict[str, Any]:
         joint = mount.joint
@@ -473,14 +553,52 @@ class _Assembly:
                     self.strange.append(f"{joint.at}: joint {joint.name!r}: {said}")
         return drive or None
 
-    def _base(self) -> FreeBase | None:
+    def _base(self, thrusters: list[Thruster]) -> FreeBase | None:
         if not self.free:
             return None
         whole = together(self.base_parts)
         if whole.m == 0.0:
             said = f"link {self.ground!r} is the free base, and has no mass; it must have some"
             raise Fault("", said, sentence=True)
-        return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=_rows(whole))
+        inertia = _rows(whole)
+        return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=inertia, thrusters=tuple(thrusters))
+
+    def _thrusters(self, limits: dict[str, Limits]) -> list[Thruster]:
+        """What pushes and turns the base; its limits are added to those of the joints."""
+        found: dict[str, Thruster] = {}
+        for thrust in self.robot.thrusts:
+            place = self.on_base.get(thrust.link)
+            if not self.free or place is None:
+                said = "<actuator> on a site of a link that is no free base; it does not act"
+                self.told.setdefault(said, []).append(thrust.at)
+                continue
+            name = _label(thrust.name.removeprefix(f"{BASE}.") or "thruster")
+            while name in found or f"{BASE}.{name}" in (*POSE, *TWIST):
+                name += "_"
+            at = (0.0, 0.0, 0.0) if thrust.turns else tuple((place.p + place.R @ thrust.place + 0.0).tolist())
+            direction = tuple((place.R @ thrust.direction + 0.0).tolist())
+            kind = "torque" if thrust.turns else "force"
+            found[name] = Thruster(name=name, direction=direction, at=at, kind=kind)
+            if f"{BASE}.{name}" != thrust.name:
+                self.notes.append(f"actuator {thrust.name!r} is the thruster {name!r} of the base")
+            if thrust.effort is not None:
+                limits[f"{BASE}.{name}"] = Limits(effort=thrust.effort)
+        return list(found.values())
+
+
+def _label(name: str) -> str:
+    """A name as coordinates and inputs can carry it: without dots and spaces."""
+    return "".join("_" if c == "." or c.isspace() or not c.isprintable() else c for c in name)[:150]
+
+
+def _of_beam(beam: Beam) -> Lump:
+    """A beam that does not bend, with its lumps, in its own frame."""
+    rod = beam.rigid()
+    parts = [Lump(rod.mass, np.array(rod.center), rod.inertia_tensor)]
+    for lump in beam.lumps:
+        place = np.array(lump.offset) + np.array([lump.at * beam.length, 0.0, 0.0])
+        parts.append(Lump(lump.mass, place, tensor(lump.inertia)))
+    return together(parts)
 
 
 def _rows(lump: Lump) -> tuple[tuple[float, ...], ...]:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexarm.description.robots.robot import Inertial
+
 
 class Lump(NamedTuple):
     """Mass [kg], centre of mass c (3,) [m] and inertia about it I (3, 3) [kg m^2], all in one frame."""
@@ -19,9 +21,33 @@ class Lump(NamedTuple):
         return self.m == 0.0 and not self.I.any()
 
 
+def lump_of(given: Inertial) -> Lump:
+    """An inertia of a file, along its own axes."""
+    return Lump(given.mass, np.zeros(3), given.inertia)
+
+
 ROUNDED = 1e-6
 """Of the largest principal moment of inertia, and of a metre: how far below zero a moment of inertia, and that of the
 mass at this distance, may be that was rounded, as files are written."""
+
+
+UNEVEN = 1e-3
+"""Of the largest principal moment of inertia: by how much it may exceed the sum of the others. That of a plate is the
+sum, and files give three digits or more."""
+NEARLY_NOTHING = 1e-14
+"""Of the inertia about a point: what rounding leaves of an inertia about an axis through it that is zero."""
+
+
+def excess(lump: Lump) -> float:
+    """By how much the largest principal moment of inertia is above the sum of the others; 0 where that is rounding."""
+    a, b, c = np.linalg.eigvalsh(lump.I).tolist()
+    return max(c - a - b, 0.0) if c - a - b > UNEVEN * abs(c) else 0.0
+
+
+def about(lump: Lump, axis: np.ndarray) -> float:
+    """Moment of inertia about an axis through the frame's origin; zero where it is rounding alone."""
+    found = axis @ lump.I @ axis + lump.m * float(np.sum(np.cross(axis, lump.c) ** 2))
+    return float(found) if found > NEARLY_NOTHING * (np.trace(lump.I) + lump.m * lump.c @ lump.c) else 0.0
 
 
 def least(lump: Lump) -> float:

@@ -20,7 +20,7 @@ from flexarm.checks import Fault, Vector
 from flexarm.description.robots import mjcf_process
 from flexarm.description.robots.mjcf_files import Written, written
 from flexarm.description.robots.place import HERE, Posed, rpy, turned
-from flexarm.description.robots.robot import LARGEST, Beside, Inertial, Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.robot import LARGEST, Beside, Inertial, Joint, Limits, Mimic, Place, Robot, Thrust
 from flexarm.description.robots.xml import Element, lines_of
 
 PATIENCE = child_process.PATIENCE
@@ -87,7 +87,9 @@ class _Reading:
         self.strange: list[str] = []
         self.notes: list[str] = []
         self.told: dict[str, list[str]] = {}
-        self.links: dict[str, Inertial | None] = {}
+        self.thrusts: list[Thrust] = []
+        self.scaled: list[str] = []
+        self.links: dict[str, Inertial | Fault | None] = {}
         self.joints: dict[str, Joint] = {}
         self.shifted: dict[int, Posed] = {}
         """Of bodies the frame of the file in that of the link."""
@@ -114,6 +116,8 @@ class _Reading:
         self._actuators()
         self._tendons()
         self._medium()
+        if "refused" in self.said:
+            self.strange.append(f"MuJoCo refuses what moves nothing: {_one_line(self.said['refused'])}")
         unread, aside = self.files.unread()
         gravity = (0.0, 0.0, 0.0) if "gravity" in self.off else _vector(self.said["option"]["gravity"])
         if others := [x for x in ("spring", "damper", "frictionloss") if x in self.off]:
@@ -121,7 +125,7 @@ class _Reading:
         return Robot(
             "MJCF", self.said["name"].strip() or "robot", self.links, self.joints, "world",
             strange=[*self.strange, *lines_of(self.told), *unread], aside=aside, notes=self.notes, world=True,
-            gravity=gravity,
+            gravity=gravity, thrusts=self.thrusts,
         )  # fmt: skip
 
     def _tell(self, what: str, tag: str, part: dict[str, Any]) -> None:
@@ -213,32 +217,31 @@ class _Reading:
     # what acts on them
 
     def _actuators(self) -> None:
-        scaled = []
         driven: dict[str, list[float]] = {}
+        acted: set[str] = set()
         for each in self.said["elsewhere"]:
             self._tell(f"<actuator> on a {each['on']}", "actuator", each)
         for each in self.said["actuators"]:
-            joint = self.joints[self.of_joints[each["joint"]]]
-            gear = each["gear"][0]
             for what in each["more"]:
                 self._tell(f"{what} of <actuator>", "actuator", each)
+            if each["on"] == "site":
+                self._thrust(each)
+                continue
+            joint = self.joints[self.of_joints[each["at"]]]
+            acted.add(joint.name)
             if not joint.moves:
                 self._tell(f"<actuator> on a joint that is {joint.kind}", "actuator", each)
                 continue
+            gear = each["gear"][0]
             if each["armature"]:
                 drive = joint.drive
                 drive["rotor_inertia"] = drive.get("rotor_inertia", 0.0) + gear**2 * each["armature"]
             if "damper" not in self.off:
                 joint.damping += gear**2 * each["damping"]
-            if each["dynamics"] != "none":
-                self._tell(f"dynamics ({each['dynamics']}) of <actuator>; inputs act at once", "actuator", each)
-            elif each["bias"] == "affine" and any(each["biases"][:3]):
-                self._tell("<actuator> that is a servo; inputs are torques and forces", "actuator", each)
-            elif each["gain"] != "fixed" or each["bias"] not in ("none", "affine"):
-                kind = each["gain"] if each["gain"] != "fixed" else each["bias"]
-                self._tell(f"<actuator> of the kind {kind}; inputs are torques and forces", "actuator", each)
+            if strange := _no_motor(each):
+                self._tell(strange, "actuator", each)
             elif (factor := gear * each["gains"][0]) != 1.0:
-                scaled.append(f"{factor:g} for {joint.name!r}")
+                self.scaled.append(f"{factor:g} for {joint.name!r}")
             if (effort := _effort(each, gear)) is not None:
                 driven.setdefault(joint.name, []).append(effort)
         for name, efforts in driven.items():
@@ -246,14 +249,38 @@ class _Reading:
             own, together = joint.limits.effort, float(sum(efforts))
             effort = together if own is None else min(own, together)
             joint.limits = Limits(joint.limits.lower, joint.limits.upper, effort=effort)
-        if scaled:
-            self.notes.append(f"inputs are torques and forces at the joints, MuJoCo's ctrl times {', '.join(scaled)}")
+        if self.scaled:
+            factors = ", ".join(self.scaled)
+            self.notes.append(f"inputs are torques and forces at the joints, MuJoCo's ctrl times {factors}")
         if self.said["actuators"] or self.said["elsewhere"]:
-            acted = {self.of_joints[each["joint"]] for each in self.said["actuators"]}
             without = [name for name, joint in self.joints.items() if joint.moves and name not in acted]
             if without:
                 some = ", ".join(map(repr, without[:8])) + (", ..." if len(without) > 8 else "")
                 self.notes.append(f"no actuator acts on {some}; they have an input as all joints have, which may be 0")
+
+    def _thrust(self, said: dict[str, Any]) -> None:
+        """An actuator on a site: what pushes along one line of its body, or turns it about one."""
+        force, torque = np.array(said["gear"][:3]), np.array(said["gear"][3:])
+        if strange := _no_motor(said):
+            self._tell(strange, "actuator", said)
+        elif said["seen_from"] >= 0 or bool(force.any()) == bool(torque.any()):
+            self._tell("<actuator> on a site, which is no thruster: a force or a torque fixed to it", "actuator", said)
+        else:
+            site = self.said["sites"][said["at"]]
+            place = self.shifted[site["body"]].then(_posed(site["pos"], site["quat"]))
+            gear = force if force.any() else torque
+            factor = float(np.linalg.norm(gear)) * said["gains"][0]
+            if not factor:
+                self._tell("gain of zero of <actuator>", "actuator", said)
+                return
+            if factor != 1.0:
+                self.scaled.append(f"{abs(factor):g} for {said['name']!r}")
+            direction = place.R @ gear * np.sign(factor) / np.linalg.norm(gear)
+            at, turns = self._at("actuator", said), bool(torque.any())
+            effort = _effort(said, float(np.linalg.norm(gear)))
+            body = self.names[site["body"]]
+            x, y = _vector(place.p.tolist()), _vector(direction.tolist())
+            self.thrusts.append(Thrust(said["name"], body, x, y, turns, effort, at))
 
     def _equalities(self) -> None:
         for each in self.said["equalities"]:
@@ -284,6 +311,18 @@ class _Reading:
         if some := [key for key in ("density", "viscosity") if option[key]]:
             wind = " and wind" if any(option["wind"]) else ""
             self.strange.append(f"{' and '.join(some)}{wind} of <option>: the medium does not resist")
+
+
+def _no_motor(actuator: dict[str, Any]) -> str:
+    """Why an actuator's input is no torque or force, or "" where it is."""
+    if actuator["dynamics"] != "none":
+        return f"dynamics ({actuator['dynamics']}) of <actuator>; inputs act at once"
+    if actuator["bias"] == "affine" and any(actuator["biases"][:3]):
+        return "<actuator> that is a servo; inputs are torques and forces"
+    if actuator["gain"] != "fixed" or actuator["bias"] not in ("none", "affine"):
+        kind = actuator["gain"] if actuator["gain"] != "fixed" else actuator["bias"]
+        return f"<actuator> of the kind {kind}; inputs are torques and forces"
+    return ""
 
 
 def _effort(actuator: dict[str, Any], gear: float) -> float | None:

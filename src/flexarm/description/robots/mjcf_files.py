@@ -59,11 +59,18 @@ SIMULATOR = frozenset(
 """Attributes of <option> that say how MuJoCo computes."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Written:
     """An MJCF file with those that it names, as they are written: for each its name and its root element."""
 
     files: tuple[tuple[str, Element], ...]
+
+    def __post_init__(self) -> None:
+        self._named: dict[str, list[tuple[str, str]]] = {}
+        for number, (file, root) in enumerate(self.files):
+            for element in root.all():
+                if name := element.attributes.get("name"):
+                    self._named.setdefault(name, []).append((element.name, _where(number, file, element)))
 
     def at(self, tag: str, line: int, name: str = "") -> str:
         """Where an element stands, in words: its line, and the file, where it is another than the first.
@@ -72,12 +79,7 @@ class Written:
         """
         if line:
             return f"line {line}"
-        found = [
-            _where(number, file, x)
-            for number, (file, root) in enumerate(self.files)
-            for x in root.all()
-            if name and x.attributes.get("name") == name and (x.name == tag or tag not in ("body", "joint"))
-        ]
+        found = [where for kind, where in self._named.get(name, ()) if kind == tag or tag not in ("body", "joint")]
         return found[0] if len(found) == 1 else "the model"
 
     def unread(self) -> tuple[list[str], list[str]]:

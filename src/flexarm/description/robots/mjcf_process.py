@@ -4,8 +4,10 @@
 meshes, writes logs into the folder in which it runs, and takes any amount of memory where a file asks for it: here that
 harms nobody. What takes long to import stays out, for a caller waits: this is MuJoCo alone.
 
-Nothing but what moves is compiled. Shapes are kept where a body's inertia follows from them; then their meshes must be
-there, all others need not.
+The whole model is compiled, for what is added up over it must be MuJoCo's own: a tendon's inertia counts in a joint's
+`springdamper`. Files of shapes are read where a body's inertia follows from them; all others need not be there, and
+something small stands for them. Where MuJoCo refuses the whole, what moves nothing is taken out and named.
+Deleting elements one by one takes a time that grows with the square of their number, so nothing else is deleted.
 """
 
 import json
@@ -23,8 +25,10 @@ REFUSED = 3
 OLDEST = 4_000_000
 """MuJoCo 4.0.0, which has what is asked here; older ones number themselves lower."""
 
-ONLY_SEEN = "keys sensors skins pairs excludes cameras lights texts numerics tuples tendons equalities"
-MADE_OF = "materials textures hfields"
+MOVE_NOTHING = "keys sensors skins pairs excludes cameras lights texts numerics tuples tendons equalities"
+"""Elements without which a model moves as it does, but for tendons with inertia."""
+SMALLEST = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)), ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
+"""Corners and faces of a mesh: a tetrahedron."""
 
 
 def limit() -> None:
@@ -52,10 +56,23 @@ def said(path: str) -> dict[str, Any]:
         for each in spec.equalities
     ]
     found["tendons"] = [tendon(each) for each in spec.tendons]
-    found["elsewhere"] = [actuator for each in spec.actuators if (actuator := elsewhere(mj, each))]
+    found["elsewhere"] = [
+        {"name": each.name, "line": line(each), "on": kind(each.trntype)}
+        for each in spec.actuators
+        if each.trntype not in (mj.mjtTrn.mjTRN_JOINT, mj.mjtTrn.mjTRN_SITE)
+    ]
     found["flexes"], found["plugins"] = len(spec.flexes), len(spec.plugins) + bool(spec.hasImplicitPluginElem)
-    strip(mj, spec)
-    model = spec.compile()
+    simplify(mj, spec)
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        spec = read(mj, path)
+        if weighed_tendons(spec):
+            raise
+        simplify(mj, spec)
+        strip(mj, spec)
+        model = spec.compile()
+        found["refused"] = str(error)
     return found | compiled(mj, spec, model)
 
 
@@ -70,44 +87,58 @@ def read(mj: Any, path: str) -> Any:
         return mj.MjSpec.from_file(f"{path}.xml", include={f"{path}.xml": file.read()})
 
 
-def strip(mj: Any, spec: Any) -> None:
-    """Take from a specification all that does not move, and the sizes that only a simulator needs."""
-    for actuator in list(spec.actuators):
-        if actuator.trntype != mj.mjtTrn.mjTRN_JOINT:
-            spec.delete(actuator)
-    for kinds in ONLY_SEEN.split():
-        for each in list(getattr(spec, kinds)):
-            spec.delete(each)
-    used = set()
-    for geom in list(spec.geoms):
-        if weighs(mj, spec, geom):
-            geom.material = ""
-            used.add(geom.meshname)
-        else:
-            spec.delete(geom)
-    for site in spec.sites:
-        site.material, site.meshname = "", ""
-        if site.type == mj.mjtGeom.mjGEOM_MESH:
-            site.type = mj.mjtGeom.mjGEOM_SPHERE
-    for kinds in MADE_OF.split():
-        for each in list(getattr(spec, kinds)):
-            spec.delete(each)
-    for mesh in list(spec.meshes):
-        if (mesh.name or os.path.splitext(os.path.basename(mesh.file))[0]) not in used:
-            spec.delete(mesh)
-        else:
-            mesh.material = ""
+def simplify(mj: Any, spec: Any) -> None:
+    """Let something small stand for each file that says nothing of the motion; leave out what only simulators need."""
+    meshes, fields = set(), set()
+    for body in spec.bodies[1:]:  # the first is the world; a list of all shapes would take long
+        for geom in body.geoms:
+            if weighs(mj, spec, body, geom):
+                meshes.add(geom.meshname)
+                fields.add(geom.hfieldname)
+    for mesh in spec.meshes:
+        if mesh.file and called(mesh) not in meshes:
+            mesh.file, mesh.scale, mesh.needsdf = "", (1, 1, 1), False
+            mesh.usernormal, mesh.usertexcoord, mesh.userfacenormal, mesh.userfacetexcoord = [], [], [], []
+            mesh.uservert, mesh.userface = ([x for row in rows for x in row] for rows in SMALLEST)
+    for field in spec.hfields:
+        if field.file and called(field) not in fields:
+            field.file, field.nrow, field.ncol, field.userdata = "", 2, 2, [0, 0, 0, 1]
+    for texture in spec.textures:
+        if texture.file or any(texture.cubefiles):
+            texture.file, texture.cubefiles = "", [""] * 6
+            texture.builtin, texture.width, texture.height = mj.mjtBuiltin.mjBUILTIN_FLAT, 1, 1
+    for skin in list(spec.skins):
+        spec.delete(skin)
     spec.compiler.fusestatic, spec.compiler.discardvisual, spec.compiler.usethread = False, False, False
+    spec.compiler.LRopt.mode = mj.mjtLRMode.mjLRMODE_NONE  # of muscles, which takes a simulation
     spec.memory, spec.nuserdata, spec.nkey = -1, 0, 0
     for what in "body jnt geom site cam tendon actuator sensor".split():
         setattr(spec, f"nuser_{what}", -1)
 
 
-def weighs(mj: Any, spec: Any, geom: Any) -> bool:
+def called(asset: Any) -> str:
+    """The name of an asset, which is that of its file where it has none."""
+    return str(asset.name or os.path.splitext(os.path.basename(asset.file))[0])
+
+
+def strip(mj: Any, spec: Any) -> None:
+    """Take from a specification all that moves nothing by itself."""
+    for actuator in list(spec.actuators):
+        if actuator.trntype not in (mj.mjtTrn.mjTRN_JOINT, mj.mjtTrn.mjTRN_SITE):
+            spec.delete(actuator)
+    for kinds in MOVE_NOTHING.split():
+        for each in list(getattr(spec, kinds)):
+            spec.delete(each)
+
+
+def weighed_tendons(spec: Any) -> bool:
+    """Whether springs follow from the inertia of the whole, and tendons are part of it."""
+    return any(tendon.armature for tendon in spec.tendons) and any(any(joint.springdamper) for joint in spec.joints)
+
+
+def weighs(mj: Any, spec: Any, body: Any, geom: Any) -> bool:
     """Whether a body's inertia follows from a shape."""
-    body, compiler = geom.parent, spec.compiler
-    if body.id == 0 or body.name == "world":
-        return False
+    compiler = spec.compiler
     first, last = compiler.inertiagrouprange
     rule = mj.mjtInertiaFromGeom
     wanted = compiler.inertiafromgeom == rule.mjINERTIAFROMGEOM_TRUE or (
@@ -146,13 +177,6 @@ def np_list(value: Any) -> list[Any]:
     return flat if isinstance(flat, list) else [flat]
 
 
-def elsewhere(mj: Any, each: Any) -> dict[str, Any] | None:
-    """An actuator on something else than a joint."""
-    if each.trntype == mj.mjtTrn.mjTRN_JOINT:
-        return None
-    return {"name": each.name, "line": line(each), "on": kind(each.trntype), "target": each.target}
-
-
 def compiled(mj: Any, spec: Any, m: Any) -> dict[str, Any]:
     """Bodies, joints, sites and actuators of a compiled model."""
     bodies = []
@@ -186,8 +210,11 @@ def compiled(mj: Any, spec: Any, m: Any) -> dict[str, Any]:
     actuators = []
     for each in sorted(spec.actuators, key=lambda actuator: actuator.id):
         i = each.id
+        if each.trntype not in (mj.mjtTrn.mjTRN_JOINT, mj.mjtTrn.mjTRN_SITE):
+            continue
         actuators.append({
-            "name": each.name, "line": line(each), "joint": int(m.actuator_trnid[i, 0]),
+            "name": each.name, "line": line(each), "on": kind(mj.mjtTrn(int(m.actuator_trntype[i]))),
+            "at": int(m.actuator_trnid[i, 0]), "seen_from": int(m.actuator_trnid[i, 1]),
             "gear": m.actuator_gear[i].tolist(), "dynamics": kind(mj.mjtDyn(int(m.actuator_dyntype[i]))),
             "gain": kind(mj.mjtGain(int(m.actuator_gaintype[i]))), "gains": m.actuator_gainprm[i].tolist(),
             "bias": kind(mj.mjtBias(int(m.actuator_biastype[i]))), "biases": m.actuator_biasprm[i].tolist(),
@@ -204,9 +231,9 @@ def compiled(mj: Any, spec: Any, m: Any) -> dict[str, Any]:
             ],
         })  # fmt: skip
     sites = [
-        {"name": each.name, "body": int(m.site_bodyid[each.id])}
-        | {"pos": m.site_pos[each.id].tolist(), "quat": m.site_quat[each.id].tolist()}
-        for each in spec.sites
+        {"name": mj.mj_id2name(m, mj.mjtObj.mjOBJ_SITE, i) or "", "body": int(m.site_bodyid[i])}
+        | {"pos": m.site_pos[i].tolist(), "quat": m.site_quat[i].tolist()}
+        for i in range(m.nsite)
     ]
     flags = int(m.opt.disableflags)
     off = [kind(flag) for name, flag in mj.mjtDisableBit.__members__.items() if "DSBL" in name and flags & int(flag)]

@@ -1,5 +1,6 @@
 """`from_urdf`, `from_mjcf`, `robot_report`: a file, what a user says beside it, and the arm of both."""
 
+import codecs
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +12,15 @@ from flexarm.checks import Fault, shown
 from flexarm.description.arm import Arm
 from flexarm.description.robots import mjcf, urdf
 from flexarm.description.robots.assembly import Setting, assembled
+from flexarm.description.robots.named_files import named
 from flexarm.description.robots.robot import Limits, Robot
 from flexarm.description.robots.settings import Settings
 from flexarm.description.robots.xml import read_xml
 from flexarm.description.tables import printable, read_toml
 from flexarm.errors import DescriptionError, NotUnderstood
+
+START = 4096
+"""Bytes that are looked at to know a file by what it begins with."""
 
 SUFFIXES = (".urdf", ".xml", ".mjcf")
 """Of files of robots."""
@@ -38,8 +43,8 @@ class RobotReport:
         By the names of links that are one with another the name of that, or "base".
     limits : dict
         By the names of coordinates the file's limits: `lower`, `upper` [rad or m], `velocity` [rad/s or m/s], `effort`
-        [N m or N], None where the file has none. The arm moves without them, unless its settings ask for stops or a
-        motor.
+        [N m or N], None where the file has none; by the names of their inputs the `effort` of thrusters. The arm moves
+        without them, unless its settings ask for stops or a motor.
     not_understood : tuple of str
         What of the file may matter to the motion and is not in the arm, with lines; also a warning.
     left_out : tuple of str
@@ -208,11 +213,14 @@ def _report(caller: str, path: object, wanted: str | None, flexible: object, **m
 
 def _robot(path: Path, wanted: str | None, settings: Settings) -> Robot:
     """What a file says, of the format that its first element names."""
+    if other := _signed(path):
+        raise Fault("", f"this is {other}; {ONLY}", sentence=True)
     root = read_xml(path)
     if root.name not in READERS:
         formats = (wanted and [wanted]) or list(READERS)
         which = " and ".join(f"that of {FILES[each]} file is <{each}>" for each in formats)
-        raise Fault("", f"line {root.line}: the first element is <{root.name}>; {which}", sentence=True)
+        other = f"; this is {OTHERS[root.name]}; {ONLY}" if root.name in OTHERS else ""
+        raise Fault("", f"line {root.line}: the first element is <{root.name}>; {which}{other}", sentence=True)
     if wanted not in (None, root.name):
         said = f"that of {FILES[str(wanted)]} file is <{wanted}>; `{READERS[root.name]}` reads this one"
         raise Fault("", f"line {root.line}: the first element is <{root.name}>; {said}", sentence=True)
@@ -224,6 +232,57 @@ def _robot(path: Path, wanted: str | None, settings: Settings) -> Robot:
 
 FILES = {"robot": "a URDF", "mujoco": "an MJCF"}
 READERS = {"robot": "from_urdf", "mujoco": "from_mjcf"}
+ONLY = "robots are read from URDF and MJCF files"
+OTHERS = {
+    "sdf": "an SDF file, Gazebo's",
+    "gazebo": "an old SDF file, Gazebo's",
+    "mujocoinclude": "a part of an MJCF file, which includes it",
+    "COLLADA": "a COLLADA file, which has shapes",
+    "Robot": "an OpenRAVE file",
+    "KinBody": "an OpenRAVE file",
+    "OpenSimDocument": "an OpenSim file",
+}
+"""Files of robots that are not read, by their first elements."""
+SIGNED = {b"#usda": "a USD file", b"PXR-USDC": "a USD file", b"#VRML_SIM": "a Webots file"}
+"""The same by their first bytes."""
+
+
+def is_robots(path: str) -> bool:
+    """Whether a file is to be read as a robot's: by the ending of its name, or by what it begins with."""
+    if path.lower().endswith(SUFFIXES):
+        return True
+    start = _start(Path(path))
+    return bool(_signed(Path(path))) or start.startswith((b"<", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+
+
+def _signed(path: Path) -> str:
+    """What a file is that is no XML, by its first bytes; "" where they say nothing."""
+    start = _start(path)
+    return next((what for sign, what in SIGNED.items() if start.startswith(sign)), "")
+
+
+def _start(path: Path) -> bytes:
+    """The first bytes of a file, after space; none of what is no file."""
+    try:
+        if not path.is_file():
+            return b""
+        with path.open("rb") as opened:
+            return opened.read(START).removeprefix(codecs.BOM_UTF8).lstrip()
+    except (OSError, ValueError):  # ValueError: a name with a null byte
+        return b""
+
+
+def read_with(path: str | PathLike[str]) -> tuple[list[Path], list[Path]]:
+    """The files that are read with a robot's because they lie beside it, and those that it names: parts and shapes.
+
+    Of what cannot be read there are none.
+    """
+    file, found = Path(path), beside(path)
+    try:
+        root = read_xml(file)
+    except Fault:
+        root = None
+    return [] if found is None else [found], [] if root is None else list(named(file, root))
 
 
 def beside(path: str | PathLike[str]) -> Path | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flexarm.checks import Vector
+from flexarm.checks import Fault, Vector
 
 LARGEST = 1e75
 """How large a number of a robot's file may be, in the unit of the file: beyond every arm that a description allows, and
@@ -87,9 +87,28 @@ class Joint:
         return self.kind in ("revolute", "continuous", "prismatic")
 
 
+@dataclass(frozen=True)
+class Thrust:
+    """An actuator that pushes or turns a link: from where in its frame [m], along which unit vector, at most how hard.
+
+    `name` is that of the file; `at` says where in the file.
+    """
+
+    name: str
+    link: str
+    place: Vector
+    direction: Vector
+    turns: bool
+    effort: float | None
+    at: str
+
+
 @dataclass
 class Robot:
-    """A robot: its links by name, each with its inertia or None, its joints, and what was not understood.
+    """A robot: its links by name, its joints, and what was not understood.
+
+    A link has its inertia, None where it has none, or the fault of what the file says of it, which ends the reading
+    where the link moves.
 
     Attributes
     ----------
@@ -97,6 +116,7 @@ class Robot:
     root : the link that no joint moves
     world : whether the root is the world, on which things may stand that are no part of a robot
     gravity : in the root's frame [m/s^2]
+    thrusts : actuators that act on links and on no joint
     strange : lines of what is not understood
     aside : lines of what says nothing of how it moves
     notes : lines of what was decided
@@ -104,7 +124,7 @@ class Robot:
 
     format: str
     name: str
-    links: dict[str, Inertial | None]
+    links: dict[str, Inertial | Fault | None]
     joints: dict[str, Joint]
     root: str
     strange: list[str]
@@ -112,6 +132,7 @@ class Robot:
     notes: list[str] = field(default_factory=list)
     world: bool = False
     gravity: Vector = (0.0, 0.0, -9.81)
+    thrusts: list[Thrust] = field(default_factory=list)
 
     def below(self, link: str) -> list[Joint]:
         """The joints on a link, in the order of the file."""

@@ -1,8 +1,10 @@
 """What a URDF file says: links, joints, transmissions, each checked; and what in it is not understood."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 from math import hypot, isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,10 +12,23 @@ from flexarm.checks import Fault, Vector, choices, meant, shown
 from flexarm.description.robots.robot import LARGEST, Inertial, Joint, Limits, Mimic, Place, Robot
 from flexarm.description.robots.xml import Element, lines_of
 
+Result = TypeVar("Result")
+
+WORLD = "world"
+"""The link that files refer to without a declaration: Gazebo and Drake take it for what stands still."""
+
+SRDF = frozenset(
+    "group group_state end_effector virtual_joint passive_joint disable_collisions disable_default_collisions".split()
+)
+"""Elements of SRDF, in which MoveIt groups the joints of a robot."""
+
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
+DRAKE = "drake:joint"
+"""The element in which Drake has the kinds of joints that URDF has not: ball, planar, screw, universal."""
+
 KNOWN: dict[str, dict[str, str]] = {
-    "robot": {"link": "name type", "joint": "name type", "transmission": "name type"},
+    "robot": {"link": "name type", "joint": "name type", DRAKE: "name type", "transmission": "name type"},
     "link": {"inertial": ""},
     "inertial": {
         "origin": "xyz rpy",
@@ -34,6 +49,12 @@ KNOWN: dict[str, dict[str, str]] = {
     "actuator": {"mechanicalReduction": "", "drake:gear_ratio": "value", "drake:rotor_inertia": "value"},
 }
 """Elements that are understood, with their attributes, by the element in which they stand."""
+KNOWN[DRAKE] = KNOWN["joint"]
+
+SEVERAL = frozenset({("robot", "link"), ("robot", "joint"), ("robot", DRAKE), ("robot", "transmission")}) | {
+    ("transmission", "joint"), ("transmission", "actuator")
+}  # fmt: skip
+"""Those of which an element may hold more than one; of all others the first counts."""
 
 ASIDE: dict[str, tuple[str, ...]] = {
     "robot": ("material",),
@@ -44,6 +65,7 @@ ASIDE: dict[str, tuple[str, ...]] = {
     "actuator": ("hardwareInterface",),
 }
 """Elements that say nothing of how an arm moves: what it looks like, where it is measured, what limits its commands."""
+ASIDE[DRAKE] = ASIDE["joint"]
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 ABOVE = re.compile(r"\+?inf(inity)?", re.ASCII | re.IGNORECASE)
@@ -57,27 +79,140 @@ def robot(root: Element) -> Robot:
     """What a file says; raises `Fault`, one sentence that names the element and its line."""
     if root.name != "robot":
         raise Fault("", f"line {root.line}: the first element is <{root.name}>; that of a URDF file is <robot>", True)
-    _refuse_xacro(root)
-    links: dict[str, Inertial | None] = {}
-    joints: dict[str, Joint] = {}
-    for element in root.named("link"):
-        name = _name(element, links)
-        links[name] = _inertial(element, f"link {name!r}")
-    for element in root.named("joint"):
-        joint = _joint(element, _name(element, joints), list(links))
-        joints[joint.name] = joint
-    if not links:
-        raise Fault("", "has no <link>", sentence=True)
-    strange = []
-    for element in root.named("transmission"):
-        strange += _transmission(element, joints)
-    more, aside = _unread(root)
-    title = root.attributes.get("name", "").strip() or "robot"
-    return Robot("URDF", title, links, joints, _root(links, joints), [*strange, *more], aside)
+    return _Reading(root).robot()
+
+
+class _Reading:
+    """A file that is read: what is wrong with a part that moves something ends it, all else is listed."""
+
+    def __init__(self, root: Element):
+        self.root = root
+        self.strange: list[str] = []
+        self.links: dict[str, Inertial | Fault | None] = {}
+        self.joints: dict[str, Joint] = {}
+
+    def robot(self) -> Robot:
+        root = self.root
+        if root.before:
+            self.strange.append(f"line 1: the text {shown(root.before)} stands before the XML")
+        _refuse_xacro(root)
+        for element in root.named("link"):
+            name = _name(element, self.links)
+            self.links[name] = self._inertial(element, f"link {name!r}")
+        if not self.links:
+            raise Fault("", f"has no <link>{_semantic(root)}", sentence=True)
+        elements = [child for child in root.children if child.name in ("joint", DRAKE)]
+        self._declare_the_world(elements)
+        for element in elements:
+            joint = self._joint(element, _name(element, self.joints))
+            self.joints[joint.name] = joint
+        for element in root.named("transmission"):
+            where = f"transmission {element.attributes.get('name', '')!r}"
+            self._try(partial(_transmission, where, element, self.joints), "it is left out")
+        more, aside = _unread(root)
+        title = root.attributes.get("name", "").strip() or "robot"
+        base = _root(root, self.links, self.joints)
+        return Robot("URDF", title, self.links, self.joints, base, [*self.strange, *more], aside)
+
+    def _try(self, read: Callable[[], Result], otherwise: str) -> Result | None:
+        """What a part says that moves nothing; None, and a line about it, where that is wrong."""
+        try:
+            return read()
+        except Fault as fault:
+            self.strange.append(f"{fault.message}; {otherwise}")
+            return None
+
+    def _declare_the_world(self, joints: list[Element]) -> None:
+        """Add the link "world" where joints stand on it and the file forgets to declare it."""
+        parents = [(end.attributes.get("link"), end) for x in joints if (end := x.one("parent")) is not None]
+        found = next((end for name, end in parents if name == WORLD), None)
+        if found is not None and WORLD not in self.links:
+            self.links = {WORLD: None, **self.links}
+            self.strange.append(f"line {found.line}: no <link> has the name {WORLD!r}; it is taken for the ground")
+
+    def _inertial(self, link: Element, where: str) -> Inertial | Fault | None:
+        """The inertia of a link; what is wrong with it, which matters only where the link moves."""
+        element = link.one("inertial")
+        if element is None:
+            return None
+        try:
+            found = _inertial(where, element)
+        except Fault as fault:
+            return fault
+        if element.one("inertia") is None:
+            said = f"<inertial> has no <inertia>; its mass, {found.mass:g} kg, is taken for a point"
+            self.strange.append(f"line {element.line}: {where}: {said}")
+        return found
+
+    def _joint(self, element: Element, name: str) -> Joint:
+        where, kind = f"joint {name!r}", element.attributes.get("type")
+        if kind is None or (kind not in KINDS and element.name != DRAKE):
+            given = "missing" if kind is None else shown(kind)
+            raise _wrong(where, element, f"type is {given}; it must be {choices(*KINDS)}{meant(kind, KINDS)}")
+        parent, child = (self._end(where, element, key) for key in ("parent", "child"))
+        joint = Joint(
+            name,
+            kind,
+            parent,
+            child,
+            place=_place(where, element),
+            axis=(1.0, 0.0, 0.0),
+            limits=Limits(),
+            damping=0.0,
+            friction=0.0,
+            mimic=None,
+            at=f"line {element.line}{f': <{DRAKE}>' * (element.name == DRAKE)}",
+        )
+        axis, dynamics = partial(_axis, where, element), partial(_dynamics, where, element)
+        if joint.moves:
+            joint.axis = axis()
+            joint.damping, joint.friction = dynamics()
+        else:
+            moot = f"it says nothing, as the joint is {kind}"
+            self._try(axis, moot)
+            self._try(dynamics, moot)
+        joint.limits = self._limits(where, kind, element.one("limit"))
+        joint.mimic = self._try(lambda: _mimic(where, element.one("mimic")), "the joint moves by itself")
+        return joint
+
+    def _end(self, where: str, joint: Element, key: str) -> str:
+        """The link on which a joint stands, or that it carries."""
+        end = joint.one(key)
+        link = None if end is None else end.attributes.get("link")
+        if end is None or link is None:
+            raise _wrong(where, joint, f"has no <{key} link=...>")
+        if link not in self.links:
+            raise _wrong(where, end, f"<{key}> is {shown(link)}, and no link has that name{meant(link, [*self.links])}")
+        return link
+
+    def _limits(self, where: str, kind: str, limit: Element | None) -> Limits:
+        """The limits of a joint, which move nothing: None for each that is not as it must be."""
+        if limit is None:
+            return Limits()
+        found = {key: self._try(partial(_limit, where, limit, key), "it is left out") for key in UNLIMITED}
+        if kind == "continuous":
+            found |= {"lower": None, "upper": None}
+        elif limit.attributes.keys() & {"lower", "upper"}:
+            found |= {key: 0.0 for key in ("lower", "upper") if key not in limit.attributes}  # URDF: it is zero
+            if found["lower"] is not None and found["upper"] is not None and found["lower"] > found["upper"]:
+                said = f"<limit> lower is {found['lower']}, above upper, {found['upper']}; the range is left out"
+                self.strange.append(f"line {limit.line}: {where}: {said}")
+                found |= {"lower": None, "upper": None}
+        return Limits(**found)
+
+
+def _semantic(root: Element) -> str:
+    """What to say of a file without links: some other format, whose first element is the same, has none."""
+    if any(child.name in SRDF for child in root.children):
+        return "; this is an SRDF file, which says more of a robot that stands in a URDF file: give that one"
+    return ""
 
 
 def _refuse_xacro(root: Element) -> None:
-    for element in root.all():
+    """Raise `Fault` where elements that are read, or macros, are xacro's; shapes may have any text in them."""
+    waiting = [(root, "robot")]
+    while waiting:
+        element, role = waiting.pop()
         wrong = next((x for x in element.attributes.values() if "${" in x or "$(" in x), None)
         if wrong is not None or element.name in ("xacro:macro", "xacro:include", "xacro:property"):
             found = f"<{element.name}>" if wrong is None else shown(wrong)
@@ -85,6 +220,8 @@ def _refuse_xacro(root: Element) -> None:
                 f"line {element.line}: {found} is of xacro; write the URDF of it first, with `xacro FILE > robot.urdf`"
             )
             raise Fault("", said, sentence=True)
+        some = [x for x in element.children if x.name in KNOWN.get(role, {}) or x.name.startswith("xacro:")]
+        waiting += [(x, _role(role, x)) for x in reversed(some)]
 
 
 # -- links and joints --------------------------------------------------------------------------------------------------
@@ -134,81 +271,56 @@ def _place(where: str, holder: Element) -> Place:
     return Place(_vector(where, origin, "xyz", (0.0, 0.0, 0.0)), _vector(where, origin, "rpy", (0.0, 0.0, 0.0)))
 
 
-def _inertial(link: Element, where: str) -> Inertial | None:
-    element = link.one("inertial")
-    if element is None:
-        return None
+def _inertial(where: str, element: Element) -> Inertial:
     mass, inertia = element.one("mass"), element.one("inertia")
-    if mass is None or inertia is None:
-        raise _wrong(where, element, f"<inertial> has no <{'mass' if mass is None else 'inertia'}>")
+    if mass is None:
+        raise _wrong(where, element, "<inertial> has no <mass>")
     m = _number(where, mass, "value")
     if m < 0.0:
         raise _wrong(where, mass, f"<mass> value is {m} kg; it must be zero or positive")
+    if inertia is None:
+        return Inertial(m, _place(where, element), np.zeros((3, 3)), f"line {element.line}")
     entries = {key: _number(where, inertia, key) for key in KNOWN["inertial"]["inertia"].split()}
     tensor = np.array([[entries["i" + "".join(sorted(r + c))] for c in "xyz"] for r in "xyz"])
     return Inertial(m, _place(where, element), tensor, f"line {inertia.line}")
 
 
-def _joint(element: Element, name: str, links: list[str]) -> Joint:
-    where, kind = f"joint {name!r}", element.attributes.get("type")
-    if kind not in KINDS:
-        given = "missing" if kind is None else shown(kind)
-        raise _wrong(where, element, f"type is {given}; it must be {choices(*KINDS)}{meant(kind, KINDS)}")
-    ends = []
-    for key in ("parent", "child"):
-        end = element.one(key)
-        link = None if end is None else end.attributes.get("link")
-        if end is None or link is None:
-            raise _wrong(where, element, f"has no <{key} link=...>")
-        if link not in links:
-            raise _wrong(where, end, f"<{key}> is {shown(link)}, and no link has that name{meant(link, links)}")
-        ends.append(link)
-    axis = _vector(where, element.one("axis"), "xyz", (1.0, 0.0, 0.0))
-    if (size := hypot(*axis)) < 1e-9 and kind not in ("fixed", "floating"):
-        raise _wrong(where, element, "<axis> is zero; it must have a direction")
-    x, y, z = (a / (size or 1.0) for a in axis)
-    limit, dynamics, mimic = element.one("limit"), element.one("dynamics"), element.one("mimic")
-    losses = {"damping": 0.0, "friction": 0.0}
-    for key in losses if dynamics is not None else ():
-        assert dynamics is not None
-        losses[key] = _number(where, dynamics, key, 0.0)
-        if losses[key] < 0.0:
-            raise _wrong(where, dynamics, f"<dynamics> {key} is {losses[key]}; it must be zero or positive")
-    return Joint(
-        name,
-        kind,
-        parent=ends[0],
-        child=ends[1],
-        place=_place(where, element),
-        axis=(x, y, z),
-        limits=_limits(where, kind, limit),
-        damping=losses["damping"],
-        friction=losses["friction"],
-        mimic=None if mimic is None else _mimic(where, mimic),
-        at=f"line {element.line}",
-    )
+def _axis(where: str, joint: Element) -> Vector:
+    """Unit vector along the axis of a joint."""
+    element = joint.one("axis")
+    axis = _vector(where, element, "xyz", (1.0, 0.0, 0.0))
+    if (size := hypot(*axis)) < 1e-9:
+        raise _wrong(where, joint, "<axis> is zero; it must have a direction")
+    x, y, z = (a / size for a in axis)
+    return x, y, z
 
 
-def _limits(where: str, kind: str, limit: Element | None) -> Limits:
-    if limit is None:
-        return Limits()
-    given: dict[str, float | None] = dict.fromkeys(("lower", "upper", "velocity", "effort"))
-    unlimited = {key for key in given if UNLIMITED[key].fullmatch(limit.attributes.get(key, "").strip())}
-    said = {key for key in given if key in limit.attributes}
-    given |= {key: _number(where, limit, key) for key in given if key in said - unlimited}
-    if kind == "continuous":
-        given |= {"lower": None, "upper": None}
-    elif said & {"lower", "upper"}:
-        given |= {key: 0.0 for key in ("lower", "upper") if key not in said}  # URDF: what is left out is zero
-        if not unlimited & {"lower", "upper"} and given["lower"] > given["upper"]:  # type: ignore[operator]
-            raise _wrong(where, limit, f"<limit> lower is {given['lower']}, above upper, {given['upper']}")
-    for key in ("velocity", "effort"):
-        if (x := given[key]) is not None and x < 0.0:
-            raise _wrong(where, limit, f"<limit> {key} is {x}; it must be zero or positive")
-    return Limits(**given)
+def _dynamics(where: str, joint: Element) -> tuple[float, float]:
+    """Damping and friction of a joint."""
+    element = joint.one("dynamics")
+    if element is None:
+        return 0.0, 0.0
+    damping, friction = (_number(where, element, key, 0.0) for key in ("damping", "friction"))
+    for key, value in (("damping", damping), ("friction", friction)):
+        if value < 0.0:
+            raise _wrong(where, element, f"<dynamics> {key} is {value}; it must be zero or positive")
+    return damping, friction
 
 
-def _mimic(where: str, element: Element) -> Mimic:
+def _limit(where: str, limit: Element, key: str) -> float | None:
+    """One limit of a joint; None where there is none."""
+    given = limit.attributes.get(key)
+    if given is None or UNLIMITED[key].fullmatch(given.strip()):
+        return None
+    x = _number(where, limit, key)
+    if x < 0.0 and key in ("velocity", "effort"):
+        raise _wrong(where, limit, f"<limit> {key} is {x}; it must be zero or positive")
+    return x
+
+
+def _mimic(where: str, element: Element | None) -> Mimic | None:
+    if element is None:
+        return None
     master = element.attributes.get("joint")
     if master is None:
         raise _wrong(where, element, "<mimic> has no joint")
@@ -216,20 +328,18 @@ def _mimic(where: str, element: Element) -> Mimic:
     return Mimic(master, multiplier, offset)
 
 
-def _transmission(element: Element, joints: dict[str, Joint]) -> list[str]:
-    """Puts what a simple transmission says to its joint; lines of what is not understood."""
-    name = element.attributes.get("name", "")
-    where = f"transmission {name!r}"
+def _transmission(where: str, element: Element, joints: dict[str, Joint]) -> None:
+    """Puts what a simple transmission says to its joint; raises `Fault` where it is not understood."""
     kind = element.one("type")
     said = (element.attributes.get("type", "") if kind is None else kind.text).strip()
     held, actuators = list(element.named("joint")), list(element.named("actuator"))
     if len(held) != 1 or len(actuators) != 1 or not said.endswith("SimpleTransmission"):
         what = f"of type {said.rpartition('/')[2]!r}" if said else "without a type"
-        return [f"line {element.line}: {where} {what}, of {len(held)} joints"]
+        raise Fault("", f"line {element.line}: {where} {what}, of {len(held)} joints", sentence=True)
     joint = joints.get(held[0].attributes.get("name", ""))
     if joint is None:
         given = held[0].attributes.get("name")
-        return [f"line {held[0].line}: {where} of joint {shown(given)}, which is not there"]
+        raise Fault("", f"line {held[0].line}: {where} of joint {shown(given)}, which is not there", sentence=True)
     numbers: dict[str, float] = {}
     for part in actuators[0].children:
         if part.name == "mechanicalReduction":
@@ -241,13 +351,12 @@ def _transmission(element: Element, joints: dict[str, Joint]) -> list[str]:
     if numbers.get("rotor_inertia", 0.0) < 0.0:
         raise _wrong(where, actuators[0], "its rotor inertia is negative; it must be zero or positive")
     joint.drive |= numbers
-    return []
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------------
 
 
-def _root(links: dict[str, Inertial | None], joints: dict[str, Joint]) -> str:
+def _root(file: Element, links: dict[str, Any], joints: dict[str, Joint]) -> str:
     """The link that no joint moves, where all others hang on it; raises `Fault`."""
     under: dict[str, Joint] = {}
     for joint in joints.values():
@@ -256,7 +365,8 @@ def _root(links: dict[str, Inertial | None], joints: dict[str, Joint]) -> str:
             raise Fault("", f"{joint.at}: link {joint.child!r} {both}", sentence=True)
     roots = [name for name in links if name not in under]
     if len(roots) > 1:
-        raise Fault("", f"has {len(roots)} roots, {', '.join(map(repr, roots[:5]))}; it must have one", sentence=True)
+        said = f"has {len(roots)} roots, {', '.join(map(repr, roots[:5]))}; it must have one"
+        raise Fault("", said + _unread_joint(file), sentence=True)
     reached, waiting = set(roots), list(roots)
     on: dict[str, list[str]] = {}
     for joint in joints.values():
@@ -274,6 +384,19 @@ def _root(links: dict[str, Inertial | None], joints: dict[str, Joint]) -> str:
     return roots[0]
 
 
+def _unread_joint(file: Element) -> str:
+    """What to say of a file whose links do not hang together: the first element that may be a joint and is not read."""
+    for child in file.children:
+        if child.name not in KNOWN["robot"] and any(x.attributes.keys() & {"link"} for x in child.children):
+            return f"; line {child.line}: <{child.name}> in <robot> is not understood"
+    return ""
+
+
+def _role(holder: str, element: Element) -> str:
+    """What an element is called in the tables above: a joint of a transmission is none of a robot."""
+    return f"{holder} {element.name}" if (holder, element.name) == ("transmission", "joint") else element.name
+
+
 def _unread(root: Element) -> tuple[list[str], list[str]]:
     """Lines of what is not understood, and of what stands aside: elements and attributes of a kind together."""
     strange: dict[str, list[int]] = {}
@@ -281,19 +404,21 @@ def _unread(root: Element) -> tuple[list[str], list[str]]:
     waiting = [(root, "robot")]
     while waiting:
         element, role = waiting.pop()
+        read: set[str] = set()
         for child in element.children:
-            if child.name in KNOWN.get(role, {}):
-                known = KNOWN[role][child.name].split()
-                for key in child.attributes:
-                    if key not in known and not key.startswith("xmlns"):
-                        strange.setdefault(f"{key} of <{child.name}> in <{element.name}>", []).append(child.line)
-                inside = (
-                    f"transmission {child.name}" if role == "transmission" and child.name == "joint" else child.name
-                )
-                waiting.append((child, inside))
-            else:
+            if child.name not in KNOWN.get(role, {}):
                 which = aside if child.name in ASIDE.get(role, ()) else strange
                 which.setdefault(f"<{child.name}> in <{element.name}>", []).append(child.line)
+                continue
+            if child.name in read and (role, child.name) not in SEVERAL:
+                said = f"one more <{child.name}> in <{element.name}>, of which the first counts"
+                strange.setdefault(said, []).append(child.line)
+                continue
+            read.add(child.name)
+            for key in child.attributes:
+                if key not in KNOWN[role][child.name].split() and not key.startswith("xmlns"):
+                    strange.setdefault(f"{key} of <{child.name}> in <{element.name}>", []).append(child.line)
+            waiting.append((child, _role(role, child)))
     return _sorted(strange), _sorted(aside)
 
 

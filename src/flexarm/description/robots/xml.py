@@ -5,6 +5,8 @@ takes names such as `drake:rotor_inertia` for errors where nobody has declared t
 What makes XML dangerous is declared in a document type, entities that grow among it, and none is accepted.
 """
 
+import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import fspath
@@ -28,19 +30,16 @@ class Element:
     line: int
     text: str = ""
     children: "list[Element]" = field(default_factory=list)
+    before: str = ""
+    """Text that stands in the file before the XML declaration or the root element; the root alone has it."""
 
     def named(self, name: str) -> "Iterator[Element]":
         """Those of its elements that have this name."""
         return (child for child in self.children if child.name == name)
 
     def one(self, name: str) -> "Element | None":
-        """The element within of this name, None where there is none; raises `Fault` for a second."""
-        found = list(self.named(name))
-        if len(found) > 1:
-            raise Fault(
-                "", f"line {found[1].line}: a second <{name}> in <{self.name}>; there may be one", sentence=True
-            )
-        return found[0] if found else None
+        """The first element within of this name, None where there is none."""
+        return next(self.named(name), None)
 
     def all(self) -> "Iterator[Element]":
         """It and all elements within, as they stand in the file."""
@@ -69,7 +68,12 @@ def read_xml(path: Path) -> Element:
 
 
 def parsed(content: bytes) -> Element:
-    """The root element of a text; raises `Fault`."""
+    """The root element of a text; raises `Fault`.
+
+    Space, comments and other text before an XML declaration are no XML, but programs write them, and other parsers of
+    URDF files read on.
+    """
+    content, before = _declaration_first(content)
     parser = expat.ParserCreate()
     open_: list[Element] = []
     roots: list[Element] = []
@@ -109,4 +113,24 @@ def parsed(content: bytes) -> Element:
         raise Fault("", f"not an XML file: {reason} on line {error.lineno}", sentence=True) from None
     except (LookupError, ValueError, UnicodeError) as error:  # an encoding that Python has not, or takes for no text
         raise Fault("", f"not an XML file: {shown(str(error))}", sentence=True) from None
+    roots[0].before = before
     return roots[0]
+
+
+def _declaration_first(content: bytes) -> tuple[bytes, str]:
+    """The content with its XML declaration or root element first, and the text before it; lines keep their numbers."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content, ""
+    at, text = len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0, []
+    while (start := content.find(b"<", at)) >= 0:
+        text.append(content[at:start].strip())
+        if not content.startswith(b"<!--", start) or (end := content.find(b"-->", start)) < 0:
+            break
+        at = end + len(b"-->")
+    before = b" ".join(filter(None, text))
+    declared = re.compile(rb"<\?xml\s[^>]*\?>").match(content, max(start, 0))
+    if start <= 0 or not (before or declared):
+        return content, ""
+    end = declared.end() if declared else start
+    lines = b"\n" * content.count(b"\n", 0, start)
+    return content[start:end] + lines + content[end:], before.decode(errors="replace")

@@ -26,11 +26,15 @@ from flexarm.exports.fmu import arm, build, law
 from flexarm.exports.fmu.description import Version, build_description, model_description
 from flexarm.exports.fmu.sources import compiled, identifier, sources
 from flexarm.exports.fmu.system import TOLERANCE, System
-from flexarm.files import check_writable, write_whole
+from flexarm.files import check_ending, check_writable, write_whole
 from flexarm.model import Model, Sensor
 from flexarm.simulation.sampled import Sampled
 
 VERSIONS = ("2.0", "3.0")
+
+
+ENDING = ".fmu"
+"""Of the name of an FMU, by which importing programs know it."""
 
 
 @final
@@ -143,6 +147,7 @@ def export_fmu(
     seen = arm.usual_sensors(model) if sensors is None else sensors
     model.output_names(seen)
     check_writable(path)
+    check_ending(path, ENDING)
     if step is None:
         step = arm.usual_step(model, at)
     with progress.said("tracing an FMU"):
@@ -195,6 +200,7 @@ def _checked(version: Any, binary: Any) -> tuple[Version, bool | None]:
 def write(system: System, path: str | PathLike[str], version: Version, binary: bool | None) -> Fmu:
     """Write a system as an FMU; see `export_fmu`."""
     check_writable(path)
+    check_ending(path, ENDING)
     found = build.compiler() if binary is not False else None
     if binary and found is None:
         raise FlexarmError(f"export_fmu: no C compiler is found, of {', '.join(build.COMPILERS)}; a binary needs one")
