@@ -445,6 +445,8 @@ class Beam(Body):
             if not a < b:
                 raise Fault("b", f"is {b:g}; it must be above a, {a:g}")
         changes: dict[str, Any] = {"segments": None, "length": self.length * (b - a)}
+        if self.segments is not None:
+            changes["shapes"] = self.families
         if self.mass is not None:
             changes["mass"] = self.mass * (b - a)
         if self.section is not None and self.section_tip is not None:
