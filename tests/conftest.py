@@ -1,21 +1,31 @@
-"""What every run of the tests has: caches of its own, and a choice for the inner loop (`--quick`).
+"""What every run of the tests has: a cache of machine code, and a choice for the inner loop (`--quick`).
 
-The cache of machine code is shared by the processes of the run and gone after it. So is the bytecode of programs that
-tests start (`helpers/programs.py`): they leave nothing in the source tree.
+The cache lies in `build/test-cache`. All processes of a run share it, and later runs find it as long as no source file
+of the package has changed. `--empty-cache` gives a run an empty cache of its own, so that every kernel is compiled.
 """
 
 import os
 import re
+import shutil
+import sys
 import tempfile
+import time
+from pathlib import Path
 
 import pytest
 from browser import browser, opened  # noqa: F401  (fixtures of every test)
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices, a process a core: more threads only wait
 
+# Without bytecode on disk every process of a run compiles all modules anew, which costs each worker half a minute.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 os.environ["BROWSER"] = "true"  # a program that does nothing: pages that are written are not shown
 
-FOLDERS = ("FLEXARM_CACHE", "FLEXARM_TESTS_BYTECODE")
+ROOT = Path(__file__).parents[1]
+UNUSED = 3 * 86400
+"""Age in seconds at which the cache of another version of the sources is removed; a run that uses it may be going on."""
 
 KINDS = (
     "general-1|planar-24|elastic-32|telescope-40|paper-46|absolute-48|foreshortening-54|chord-57|tapered-59|pinned-60"
@@ -42,17 +52,37 @@ QUICK = {
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="a choice of tests for the inner loop")
+    parser.addoption("--empty-cache", action="store_true", help="compile every kernel, whatever earlier runs have left")
 
 
 def pytest_configure(config):
     if hasattr(config, "workerinput"):  # a process of pytest-xdist has its parent's environment
         return
-    for name in FOLDERS:
-        folder = tempfile.TemporaryDirectory(prefix="flexarm-tests-", ignore_cleanup_errors=True)
-        config.add_cleanup(folder.cleanup)
-        patch = pytest.MonkeyPatch()
-        patch.setenv(name, folder.name)
-        config.add_cleanup(patch.undo)
+    if config.getoption("empty_cache"):
+        temporary = tempfile.TemporaryDirectory(prefix="flexarm-tests-", ignore_cleanup_errors=True)
+        config.add_cleanup(temporary.cleanup)
+        folder = Path(temporary.name)
+    else:
+        folder = lasting_cache(ROOT / "build" / "test-cache")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("FLEXARM_CACHE", str(folder))
+    config.add_cleanup(patch.undo)
+
+
+def lasting_cache(folder):
+    """Return the cache for the package's sources as they are now; caches of earlier sources are removed in time.
+
+    The package's own keys hold the same digest, so no run could use what was compiled from other sources.
+    """
+    from flexarm.native.kernel import sources_digest
+
+    chosen = folder / sources_digest(ROOT / "src" / "flexarm")[:16]
+    chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.utime(chosen)
+    for other in folder.iterdir():
+        if other != chosen and time.time() - other.stat().st_mtime > UNUSED:
+            shutil.rmtree(other, ignore_errors=True)
+    return chosen
 
 
 def pytest_ignore_collect(collection_path, config):
