@@ -1,31 +1,30 @@
 """What every run of the tests has: a cache of machine code, and a choice for the inner loop (`--quick`).
 
-The cache lies in `build/test-cache`. All processes of a run share it, and later runs find it as long as no source file
-of the package has changed. `--empty-cache` gives a run an empty cache of its own, so that every kernel is compiled.
+All processes of a run share the cache, and later runs find it (`helpers/machine_code.py`). `--empty-cache` gives a run
+an empty cache of its own, in which every program is compiled.
 """
 
 import os
 import re
-import shutil
+import signal
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+import machine_code
 import pytest
 from browser import browser, opened  # noqa: F401  (fixtures of every test)
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices, a process a core: more threads only wait
+
+# A job in the background has Ctrl-C switched off, and tests that press it would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Without bytecode on disk every process of a run compiles all modules anew, which costs each worker half a minute.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 os.environ["BROWSER"] = "true"  # a program that does nothing: pages that are written are not shown
-
-ROOT = Path(__file__).parents[1]
-UNUSED = 3 * 86400
-"""Age in seconds at which the cache of another version of the sources is removed; a run that uses it may be going on."""
 
 KINDS = (
     "general-1|planar-24|elastic-32|telescope-40|paper-46|absolute-48|foreshortening-54|chord-57|tapered-59|pinned-60"
@@ -56,6 +55,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if not config.getoption("empty_cache"):
+        machine_code.keep_compiled_programs()
     if hasattr(config, "workerinput"):  # a process of pytest-xdist has its parent's environment
         return
     if config.getoption("empty_cache"):
@@ -63,26 +64,10 @@ def pytest_configure(config):
         config.add_cleanup(temporary.cleanup)
         folder = Path(temporary.name)
     else:
-        folder = lasting_cache(ROOT / "build" / "test-cache")
+        folder = machine_code.package_cache()
     patch = pytest.MonkeyPatch()
     patch.setenv("FLEXARM_CACHE", str(folder))
     config.add_cleanup(patch.undo)
-
-
-def lasting_cache(folder):
-    """Return the cache for the package's sources as they are now; caches of earlier sources are removed in time.
-
-    The package's own keys hold the same digest, so no run could use what was compiled from other sources.
-    """
-    from flexarm.native.kernel import sources_digest
-
-    chosen = folder / sources_digest(ROOT / "src" / "flexarm")[:16]
-    chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.utime(chosen)
-    for other in folder.iterdir():
-        if other != chosen and time.time() - other.stat().st_mtime > UNUSED:
-            shutil.rmtree(other, ignore_errors=True)
-    return chosen
 
 
 def pytest_ignore_collect(collection_path, config):

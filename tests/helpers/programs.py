@@ -24,9 +24,9 @@ LIBRARIES = (
 ).split()
 PACKAGE = (
     "flexarm flexarm.cli flexarm.commands.arms flexarm.commands.runs flexarm.commands.start flexarm.commands.studies"
-    " flexarm.model flexarm.mechanics.quantities flexarm.native.functions flexarm.native.translate flexarm.simulation.run"
-    " flexarm.simulation.ensemble flexarm.scenario flexarm.analysis flexarm.control flexarm.closed_forms flexarm.plots"
-    " flexarm.pictures.view"
+    " flexarm.model flexarm.mechanics.quantities flexarm.native.functions flexarm.native.translate"
+    " flexarm.simulation.run flexarm.simulation.ensemble flexarm.scenario flexarm.analysis flexarm.control"
+    " flexarm.closed_forms flexarm.plots flexarm.pictures.view"
 ).split()
 
 server = multiprocessing.get_context("forkserver")
