@@ -4,15 +4,21 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-browser quick check bench contest attack kills tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
+.PHONY: demo test test-empty-cache test-browser quick check bench contest attack kills tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
 
-# Bytecode first: where an environment forbids it (PYTHONDONTWRITEBYTECODE) each program that a test starts compiles anew.
+# Machine code of earlier runs is found in build/test-cache where it still fits; the twenty slowest tests are listed.
+# Bytecode first: two processes of pytest would both make it.
 test: .venv/.ready-dev
 	$(BIN)/python -m compileall -q src
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
+
+# The same with nothing compiled beforehand, as the first run in a fresh clone.
+test-empty-cache: .venv/.ready-dev
+	$(BIN)/python -m compileall -q src
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20 --empty-cache
 
 # The tests of pages alone; without a Chromium they say that they were skipped.
 test-browser: .venv/.ready-dev

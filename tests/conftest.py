@@ -1,21 +1,30 @@
-"""What every run of the tests has: caches of its own, and a choice for the inner loop (`--quick`).
+"""What every run of the tests has: a cache of machine code, and a choice for the inner loop (`--quick`).
 
-The cache of machine code is shared by the processes of the run and gone after it. So is the bytecode of programs that
-tests start (`helpers/programs.py`): they leave nothing in the source tree.
+All processes of a run share the cache, and later runs find it (`helpers/machine_code.py`). `--empty-cache` gives a run
+an empty cache of its own, in which every program is compiled.
 """
 
 import os
 import re
+import signal
+import sys
 import tempfile
+from pathlib import Path
 
+import machine_code
 import pytest
 from browser import browser, opened  # noqa: F401  (fixtures of every test)
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices, a process a core: more threads only wait
 
-os.environ["BROWSER"] = "true"  # a program that does nothing: pages that are written are not shown
+# A job in the background has Ctrl-C switched off, and tests that press it would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
-FOLDERS = ("FLEXARM_CACHE", "FLEXARM_TESTS_BYTECODE")
+# Without bytecode on disk every process of a run compiles all modules anew, which costs each worker half a minute.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+os.environ["BROWSER"] = "true"  # a program that does nothing: pages that are written are not shown
 
 KINDS = (
     "general-1|planar-24|elastic-32|telescope-40|paper-46|absolute-48|foreshortening-54|chord-57|tapered-59|pinned-60"
@@ -42,17 +51,23 @@ QUICK = {
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="a choice of tests for the inner loop")
+    parser.addoption("--empty-cache", action="store_true", help="compile every kernel, whatever earlier runs have left")
 
 
 def pytest_configure(config):
+    if not config.getoption("empty_cache"):
+        machine_code.keep_compiled_programs()
     if hasattr(config, "workerinput"):  # a process of pytest-xdist has its parent's environment
         return
-    for name in FOLDERS:
-        folder = tempfile.TemporaryDirectory(prefix="flexarm-tests-", ignore_cleanup_errors=True)
-        config.add_cleanup(folder.cleanup)
-        patch = pytest.MonkeyPatch()
-        patch.setenv(name, folder.name)
-        config.add_cleanup(patch.undo)
+    if config.getoption("empty_cache"):
+        temporary = tempfile.TemporaryDirectory(prefix="flexarm-tests-", ignore_cleanup_errors=True)
+        config.add_cleanup(temporary.cleanup)
+        folder = Path(temporary.name)
+    else:
+        folder = machine_code.package_cache()
+    patch = pytest.MonkeyPatch()
+    patch.setenv("FLEXARM_CACHE", str(folder))
+    config.add_cleanup(patch.undo)
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -489,27 +489,36 @@ def test_six_processes_write_the_same_kernels_at_once(folder):
 
 @posix
 def test_processes_that_ask_for_a_secret_at_once_agree(folder):
+    """Six processes ask 40 times, each time all at once."""
     folder.mkdir(mode=0o700)
+    ready = multiprocessing.get_context("fork").Barrier(6)
+    workers = [asking_process(folder, ready) for _ in range(6)]
     for _ in range(40):
         (folder / "secret").unlink(missing_ok=True)
-        (start, go), ends = os.pipe(), []
-        for _ in range(6):
-            end, other = os.pipe()
-            ends.append(end)
-            if os.fork() == 0:
-                os.close(go)
-                os.read(start, 1)  # until all are there
-                os.write(other, cache._secret(folder))
-                os._exit(0)
-            os.close(other)
-        os.close(start)
-        os.close(go)
-        found = {os.read(end, 64) for end in ends}
-        for end in ends:
-            os.close(end)
-            os.wait()
+        for ask, _ in workers:
+            os.write(ask, b"?")
+        found = {os.read(answers, 64) for _, answers in workers}
         assert found == {(folder / "secret").read_bytes()}
         assert len(*found) == 32
+    for ask, _ in workers:
+        os.close(ask)
+    for _, answers in workers:
+        os.close(answers)
+        assert os.wait()[1] == 0
+
+
+def asking_process(folder, ready):
+    """Start a process that answers each byte with the folder's secret; return the ends of the two pipes."""
+    (questions, ask), (answers, answer) = os.pipe(), os.pipe()
+    if os.fork() == 0:
+        os.close(ask)
+        while os.read(questions, 1):
+            ready.wait()
+            os.write(answer, cache._secret(folder))
+        os._exit(0)
+    os.close(questions)
+    os.close(answer)
+    return ask, answers
 
 
 VERSION = """

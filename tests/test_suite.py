@@ -3,6 +3,7 @@
 import ast
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,20 @@ TESTS = sorted(Path(__file__).parent.rglob("*.py"))
 HELPERS = {path.stem for path in (Path(__file__).parent / "helpers").glob("*.py")}
 
 
+@cache
+def nodes(path):
+    """Return the imports and the calls of methods in a file: each file is parsed once for all tests."""
+    found = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [x for x in found if isinstance(x, (ast.Import, ast.ImportFrom)) or is_call_of_a_method(x)]
+
+
+def is_call_of_a_method(node):
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+
+
 def imported(path):
     """Names of the modules that a file imports anywhere, and what it takes from them."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -48,11 +60,7 @@ def test_nothing_is_timed(path):
     """
     clocks = {"perf_counter", "perf_counter_ns", "process_time", "monotonic", "timeit", "time_ns"}
     names = {name for module, name in imported(path) if module in ("time", "timeit")}
-    called = {
-        node.func.attr
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    }
+    called = {node.func.attr for node in nodes(path) if is_call_of_a_method(node)}
     assert not (names | called) & clocks
 
 
@@ -67,13 +75,16 @@ def test_a_program_starts_as_a_new_one_would(tmp_path):
     (tmp_path / "first.py").write_text(
         "import os, sys\n"
         "print(__name__, sys.argv, os.getcwd(), os.environ['FLEXARM_CACHE'])\n"
-        "print([name for name in sys.modules if name.startswith('flexarm')], sys.flags.interactive)\n"
+        "print(sys.flags.interactive, sys.dont_write_bytecode)\n"
         "import flexarm\n"
+        "from flexarm.native.kernel import target_machine, _circumstances\n"
+        "print(_circumstances.cache_info().currsize, target_machine.cache_info().currsize)\n"
         "print(flexarm.__file__)\n"
     )
-    named, loaded, package = ran("first.py", "a", 2, folder=tmp_path).stdout.splitlines()
+    named, flags, used, package = ran("first.py", "a", 2, folder=tmp_path).stdout.splitlines()
     assert named == f"__main__ ['first.py', 'a', '2'] {tmp_path} {os.environ['FLEXARM_CACHE']}"
-    assert loaded == "[] 0"
+    assert flags == "0 False"
+    assert used == "0 0", "the server has used the package"
     assert package == flexarm.__file__
 
 

@@ -692,8 +692,10 @@ def bent(slope_y, slope_z):
 
 
 def quadratic(G, eta):
-    """eta' G[i] eta for every i."""
-    return ca.vertcat(*(eta.T @ ca.DM(g) @ eta for g in G))
+    """eta' G[k] eta for every k; each product of two amplitudes is taken once for all of them."""
+    G, (i, j) = np.asarray(G), np.triu_indices(eta.shape[0])
+    weights = np.where(i == j, G[:, i, j], G[:, i, j] + G[:, j, i])
+    return ca.DM(weights) @ ca.vertcat(*(eta[a] * eta[b] for a, b in zip(i.tolist(), j.tolist(), strict=True)))
 
 
 KINDS = ("revolute", "prismatic", "telescope", "fixed", "beam", "rigid", "finite-element", "moving", "free")

@@ -1,8 +1,8 @@
-"""Programs in processes of their own, as a user would start them, but without the second that libraries take to load.
+"""Programs in processes of their own, as a user would start them, but without the second that imports take.
 
-A server has loaded the libraries, and nothing of flexarm; for each program it makes a copy of itself (`fork`), which
-imports flexarm anew. So nothing that another test has imported or left behind helps or harms. What must be a new
-interpreter from its first line on is started by `subprocess` where it is tested.
+A server has imported the libraries and the package, and has used neither. For each program it makes a copy of itself
+(`fork`), so nothing that another test has done helps or harms. What must be a new interpreter from its first line on,
+the time and the warnings of an import among that, is started by `subprocess` where it is tested.
 """
 
 import json
@@ -22,11 +22,15 @@ LIBRARIES = (
     " llvmlite.binding CyRK xarray h5netcdf mpmath sympy typer rich.progress"
     " matplotlib.pyplot matplotlib.backends.backend_agg"
 ).split()
-BYTECODE = "FLEXARM_TESTS_BYTECODE"
-"""The environment's name for the folder where flexarm's bytecode is kept during a run; `conftest` makes it."""
+PACKAGE = (
+    "flexarm flexarm.cli flexarm.commands.arms flexarm.commands.runs flexarm.commands.start flexarm.commands.studies"
+    " flexarm.model flexarm.mechanics.quantities flexarm.native.functions flexarm.native.translate"
+    " flexarm.simulation.run flexarm.simulation.ensemble flexarm.scenario flexarm.analysis flexarm.control"
+    " flexarm.closed_forms flexarm.plots flexarm.pictures.view"
+).split()
 
 server = multiprocessing.get_context("forkserver")
-server.set_forkserver_preload(LIBRARIES)
+server.set_forkserver_preload([*LIBRARIES, *PACKAGE, "programs"])
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,12 @@ def ran(*arguments, folder, strict=True):
 
 def _program(arguments, folder, environment, strict, place):
     """In the copy: everything as a new interpreter would have it, then the program."""
-    assert not any(name.partition(".")[0] == "flexarm" for name in sys.modules)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
     for name, descriptor in (("out", 1), ("err", 2)):
         os.dup2(os.open(os.path.join(place, name), os.O_WRONLY | os.O_CREAT, 0o600), descriptor)
-    sys.dont_write_bytecode, sys.pycache_prefix = False, environment.get(BYTECODE)
+    sys.dont_write_bytecode = False
     kept = keep_what_is_saved()
     if strict:
         warnings.simplefilter("error")

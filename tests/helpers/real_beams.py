@@ -11,6 +11,8 @@ import flexarm as fa
 ROUNDING = 1e-10
 
 FULL = {"y": 2, "z": 2, "torsion": 2, "axial": 1}
+FEW = {"y": 2, "z": 1, "torsion": 1, "axial": 1}
+"""A pair of one direction and one of each other: every kind of product of two shapes, at a third of the work."""
 SOFT = {"length": 0.7, "mass": 1.2, "EI": {"y": 30.0, "z": 40.0}, "GJ": 20.0, "EA": 5e3, "polar_inertia": 0.01}
 
 

@@ -93,7 +93,7 @@ def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
     if model.arm.free and not K[:6].any():  # the arm as a whole moves freely, and all else beside it
         N, M, K, whole = _beside_the_whole(N, M, K)
     try:
-        omega2, V, error = symmetric_modes(M, (K + K.T) / 2)
+        omega2, V, error = symmetric_modes(M, (K + K.T) / 2, len(M) * ROUNDED * _pendulum(model))
     except np.linalg.LinAlgError:
         fault = without_inertia(model, q) or "its inertia matrix is not positive definite"
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}") from None
@@ -103,10 +103,16 @@ def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
     return omega[order], np.hstack([whole, N @ V])[:, order]
 
 
-def symmetric_modes(M: Array, K: Array) -> tuple[Array, Array, Array]:
+def _pendulum(model: Traced) -> float:
+    """omega^2 of a pendulum as long as the shortest link [1/s^2]: the size of the terms of gravity that may cancel."""
+    lengths = [x for link in model.arm.links if (x := getattr(link.body, "length", 0.0)) > 0.0]
+    return float(np.linalg.norm(model.arm.gravity)) / min(lengths, default=1.0)
+
+
+def symmetric_modes(M: Array, K: Array, floor: float = 0.0) -> tuple[Array, Array, Array]:
     """omega^2 (n,), V (n, n) with K V = M V omega^2 and V' M V = 1, and bounds (n,) of the errors of omega^2.
 
-    The bounds are those that follow from the rounding of the numbers of K.
+    The bounds are those that follow from the rounding of the numbers of K, and of what cancelled in them: `floor`.
 
     An omega^2 that is not above its error is 0. The eigenvalues of L^-1 K L^-T, M = L L', have errors of rounding of
     the largest. Modes far below it are therefore found again in their own space, where K has only small numbers: the
@@ -128,7 +134,7 @@ def symmetric_modes(M: Array, K: Array) -> tuple[Array, Array, Array]:
         omega2[slow], W, within[slow] = symmetric_modes(S.T @ M @ S, S.T @ K @ S)
         V[:, slow] = S @ W
     own = n * ROUNDED * np.einsum("ik,ij,jk->k", np.abs(V), np.abs(K), np.abs(V))
-    error = np.maximum(within, own) + shared
+    error = np.maximum(within, own) + shared + floor
     omega2[np.abs(omega2) <= error] = 0.0
     return omega2, V, error
 
