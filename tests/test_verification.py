@@ -3,9 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
-from test_llvm import OPERATIONS
-from test_llvm import x as first
-from test_llvm import y as second
+from operations import OPERATIONS, x, y
 
 import flexarm as fa
 from flexarm.native import kernel as native
@@ -13,9 +11,6 @@ from flexarm.native import llvm, verification
 from flexarm.native.precise import precise
 from flexarm.native.program import instructions
 from flexarm.native.verification import evaluation, samples, verify
-
-x, y = ca.SX.sym("x"), ca.SX.sym("y")
-ARGUMENTS = first, second
 
 
 def function(*expressions):
@@ -138,6 +133,6 @@ def test_many_digits_agree_with_casadi(name):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_each_operation_in_many_digits(name):
     expression, definition = OPERATIONS[name]
-    f = ca.Function("f", [*ARGUMENTS], [ca.densify(expression)])
+    f = ca.Function("f", [x, y], [ca.densify(expression)])
     for row in np.random.default_rng(2).uniform(0.2, 1.9, (3, 2)):
         assert float(precise(instructions(f), row)[0]) == pytest.approx(float(definition(*row.tolist())), rel=1e-14)
