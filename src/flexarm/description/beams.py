@@ -38,7 +38,6 @@ from flexarm.shapes import (
     DIRECTIONS,
     FAMILIES,
     OF_THE_BEAM,
-    RODS,
     Polynomial,
     RodPolynomial,
     checked,
@@ -445,8 +444,6 @@ class Beam(Body):
             if not a < b:
                 raise Fault("b", f"is {b:g}; it must be above a, {a:g}")
         changes: dict[str, Any] = {"segments": None, "length": self.length * (b - a)}
-        if self.segments is not None:
-            changes["shapes"] = self.families
         if self.mass is not None:
             changes["mass"] = self.mass * (b - a)
         if self.section is not None and self.section_tip is not None:
@@ -460,14 +457,9 @@ class Beam(Body):
 
     @property
     def families(self) -> dict[str, Any]:
-        """The family of mode shapes in each of the four directions, its name or object, as given or by default.
-
-        A rod that is not uniform, carries lumps or is in segments has polynomials in torsion and stretch by default.
-        """
+        """The family of mode shapes in each of the four directions, its name or object, as given or by default."""
         given = self.shapes if isinstance(self.shapes, dict) else {"y": self.shapes, "z": self.shapes}
-        plain = self.uniform and not self.lumps and self.segments is None
-        defaults = DEFAULTS if plain else DEFAULTS | dict.fromkeys(RODS, RodPolynomial.name)
-        return {direction: given.get(direction, defaults[direction]) for direction in DIRECTIONS}
+        return {direction: given.get(direction, DEFAULTS[direction]) for direction in DIRECTIONS}
 
     @property
     def uniform(self) -> bool:

@@ -276,8 +276,7 @@ def _weighed(arm: Arm, seen: Callable[[Link], Link] = lambda link: link) -> tupl
     made: list[Made] = [([], [])] * count
     for i in reversed(arm.outward):
         link = seen(arm.links[i])
-        bends = any(arm.links[j].joint.moves for j in _beyond(arm, i))
-        loads[i] = _loads(_sum([scale(_share(at), I) for at, I in hung[i]]), bends)
+        loads[i] = _loads(_sum([scale(_share(at), I) for at, I in hung[i]]))
         made[i] = bodies(link, loads[i])
         if (parent := arm.parents[i]) >= 0:
             hung[parent].append(Hanging(link.at, _carried(made[i][0], link, hung[i])))
@@ -450,29 +449,14 @@ def _flexible(arm: Arm) -> list[tuple[int, ...]]:
     ]
 
 
-def _beyond(arm: Arm, i: int) -> list[int]:
-    """The links that a link carries."""
-    found = [i]
-    for j in arm.outward:
-        if arm.parents[j] in found:
-            found.append(j)
-    return found[1:]
-
-
-def _loads(carried: Matrix, bends: bool) -> Loads:
-    """What lies beyond a tip, the arm stretched out (Subudhi & Morris eqs. 47, 48), from its inertia in that frame.
-
-    A shaft is twisted by much more where what it carries bends off its axis: where joints are beyond, its load has the
-    largest moment of inertia about any axis, which it has about the shaft's where an elbow is bent by a right angle.
-    """
+def _loads(carried: Matrix) -> Loads:
+    """What lies beyond a tip, the arm stretched out (Subudhi & Morris eqs. 47, 48), from its inertia in that frame."""
     mass = float(carried[0][0])
     along_y = TipLoad(mass=mass, inertia=float(carried[5][5]), first_moment=float(carried[1][5]))
     along_z = TipLoad(mass=mass, inertia=float(carried[4][4]), first_moment=-float(carried[2][4]))
     if np.allclose(astuple(along_z), astuple(along_y), rtol=1e-12, atol=0.0):
         along_z = along_y  # else rounding would give the planes shapes, numbers and names of their own
-    about = [float(carried[k][k]) for k in (3, 4, 5)]
-    twisting = TipLoad(inertia=max(about) if bends else about[0])
-    return {"y": along_y, "z": along_z, "torsion": twisting, "axial": TipLoad(mass=mass)}
+    return {"y": along_y, "z": along_z, "torsion": TipLoad(inertia=float(carried[3][3])), "axial": TipLoad(mass=mass)}
 
 
 def _carried(some: list[Body], link: Link, hung: list[Hanging]) -> Matrix:

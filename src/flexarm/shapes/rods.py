@@ -51,8 +51,7 @@ class FixedLoaded(Described):
     ----------
     load : float, optional
         Moment of inertia about the axis [kg m^2] in torsion, mass [kg] in stretch; if nothing is given, that of the
-        links and the payload beyond. In torsion, where joints are beyond, it is the largest moment of inertia about any
-        axis: that of an arm whose elbow is bent.
+        links and the payload beyond.
     load_ratio : float, optional
         mu instead.
     """
