@@ -14,7 +14,7 @@ from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.varying import At
-from flexarm.simulation import contacts, methods, solvers
+from flexarm.simulation import contacts, methods, restarts, solvers
 from flexarm.simulation.diagnosis import diagnosis, motion_names
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.lanes import DONE, GROWN, UNDER_WAY
@@ -332,6 +332,7 @@ def _course(drive: Input, model: Model, asked: Asked) -> Course:
     """What drives runs, as machine code takes it."""
     how, corners = drive.in_lanes(model), np.array(list(drive.corners(asked.until)), dtype=float)
     assert how is not None
+    corners = np.union1d(corners, restarts.breakpoints(model, drive, None, asked.times))
     held = np.empty((len(corners) - 1, 0))
     if how.code is None and how.cubics is None:
         none = np.zeros((len(held), model.nq))
@@ -446,8 +447,9 @@ class Alone:
             *(group.method, plan, rate, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
             asked.radius,
         )
-        run = Run(times, group.x[i, 0].copy())
-        run.integrate(model, drive, runs.outside(r), plan, solve)
+        start, outside = group.x[i, 0].copy(), runs.outside(r)
+        run = Run(times, start, restarts.breakpoints(model, drive, outside, times))
+        run.integrate(model, drive, outside, plan, solve, layout)
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure
         if run.short is not None and not self._stopped:
