@@ -45,25 +45,21 @@ def is_off(drift: float, scale: float, size: float, fastest: float, rtol: float,
     return drift > most and most * scale > ROUNDING * size and fastest > SMALLEST * atol
 
 
-def unbalanced(result: "Dataset", qd: Array, damps: bool, advice: str) -> str:
+def unbalanced(result: "Dataset", qd: Array, advice: str) -> str:
     """Return a line about the energy drift of a run where that is too large; else "".
 
     Parameters
     ----------
     result : Dataset
     qd : (times, nv)
-    damps : bool
-        Whether the method takes energy out as it was asked to: then only a gain is an error.
     advice : str
         What to do about the drift.
     """
     drift, rtol = result.attrs.get("energy_drift", 0.0), result.attrs["rtol"]
     kept, size, when = result.variables, 0.0, ""
-    if not drift > limit(rtol) or (damps and "energy_error" not in kept):
+    if not drift > limit(rtol):
         return ""
     scale = result.attrs["energy_scale"]
-    if damps:
-        drift = float(kept["energy_error"].values.max()) / scale
     if "kinetic" in kept and "potential" in kept:
         size = float((np.abs(kept["kinetic"].values) + np.abs(kept["potential"].values)).max())
     if not is_off(drift, scale, size, np.abs(qd).max(initial=0.0), rtol, result.attrs["atol"]):

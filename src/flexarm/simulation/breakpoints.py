@@ -3,9 +3,9 @@
 A solver that finds nothing to do takes long steps, and a pulse between two of its evaluations never happened. Two
 searches find such times:
 
-- `of_function`, for inputs in native code, before the run: values on a fine grid, compared with cubic interpolation
-  from grids of twice, four times, ... the spacing (Deslauriers & Dubuc). Where a fine grid is needed beside a place where
-  a coarse one is enough, the solver starts anew.
+- `of_function`, for inputs in native code, before the run: values on a fine grid are compared with cubic interpolation
+  from grids of twice, four times, ... the spacing (Deslauriers & Dubuc). Where a fine grid is needed beside a place
+  where a coarse one is enough, the solver starts anew.
 - `Seen`, for Python functions, which may be slow: what the solver saw, compared after the run with what the function
   gives where the solver did not look.
 """
@@ -58,7 +58,9 @@ def of_function(function: Function, a: float, b: float, finest: int = FINEST) ->
     needed = _levels((values / np.where(moving, span, 1.0))[:, moving], finest)
     grades = (needed - needed.min()) // COARSER
     steep = np.flatnonzero(np.diff(grades)) + 1
-    jumping = np.flatnonzero((needed == finest) & (np.abs(np.diff(values, axis=0))[:, moving] > ROUGH * span[moving]).any(1))
+    jumping = np.flatnonzero(
+        (needed == finest) & (np.abs(np.diff(values, axis=0))[:, moving] > ROUGH * span[moving]).any(1)
+    )
     if not 0 < len(steep) + len(jumping) <= FEW:
         return np.empty(0)
     jumps = [jump for i in jumping if (jump := jump_between(function, t[i], t[i + 1])) is not None]
@@ -78,7 +80,10 @@ def levels(samples: int) -> int:
 
 
 def _levels(values: Array, finest: int) -> Array:
-    """Return for each of the 2^finest cells the level of the grid that it needs; values (2^finest + 1, m) range over 1."""
+    """Return for each of the 2^finest cells the level of the grid that it needs.
+
+    values (2^finest + 1, m) range over 1.
+    """
     needed = np.full(2**finest, COARSEST)
     for level in range(COARSEST, finest):
         step = 2 ** (finest - level)
@@ -151,7 +156,8 @@ class Seen:
             return t[:0]
         there = self._values[known]
         span = np.ptp(np.vstack([there, values]), axis=0)
-        expected = PchipInterpolator(self._t[known], there)(np.clip(t, *self._t[known][[0, -1]]))
+        with np.errstate(all="ignore"):  # two times may lie as near as rounding allows
+            expected = PchipInterpolator(self._t[known], there)(np.clip(t, *self._t[known][[0, -1]]))
         away = np.abs(values - expected) > ROUGH * np.where(span > 0.0, span, np.inf)
         return t[away.any(axis=1)]
 

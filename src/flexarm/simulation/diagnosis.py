@@ -56,7 +56,8 @@ def diagnosis(
         return f"diverged by t = {t:.6g} s: {fault}{reason}"
     if fault := bent_too_far(model, x[layout.q]):
         return f"stopped at t = {end:.6g} s: {fault}"
-    if np.abs(x[layout.motion]).max() > GROWN:
+    grown = plan.shared.passed > 0 and stretch.diverged is not None
+    if grown or np.abs(x[layout.motion]).max() > GROWN:
         names = motion_names(model)
         largest = int(np.argmax(np.abs(x[layout.motion])))
         return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {x[largest]:.3g}{reason}"

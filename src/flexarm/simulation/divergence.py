@@ -1,15 +1,15 @@
-"""When a run goes nowhere: it has diverged, its law is discontinuous where the motion slides along, or it takes too long.
+"""Runs that go nowhere: they have diverged, slide along a discontinuity of their law, or take too many evaluations.
 
 All of it is judged by numbers of the motion and by counts of evaluations; no decision depends on how fast a machine is.
 """
 
+from collections.abc import Callable, Sequence
 from typing import final
 
 import numpy as np
 
 from flexarm.attitude import configuration, local, local_names
 from flexarm.description.arm import Arm
-from flexarm.errors import FlexarmError
 from flexarm.mechanics.body import Body
 from flexarm.model import Model
 from flexarm.simulation.breakpoints import jump_between
@@ -29,6 +29,9 @@ turbines turn at 1e4 rad/s, and a body in orbit moves at 1e4 m/s."""
 
 FIRST = 200_000
 """Evaluations, a fraction of a second, after which a run is looked at for the first time; then after twice as many."""
+
+SLOWER = 10
+"""Times as long as an evaluation in machine code takes one that calls Python, or longer."""
 
 LONG = 5e6
 """Evaluations for the rest of a run, some seconds, from which the law is looked at: where it jumps, steps end."""
@@ -103,7 +106,8 @@ def beyond(model: Model, q: Array, share: float = 1.0) -> str:
     if not sizes[worst] >= share:
         return ""
     link = model.of_arm(Bends).links[worst]
-    return f"{model.coordinates[worst]} had grown to {q[worst]:.3g}, which bends link {link!r} by {LENGTHS * sizes[worst]:.2g} times its length"
+    bent = f"which bends link {link!r} by {LENGTHS * sizes[worst]:.2g} times its length"
+    return f"{model.coordinates[worst]} had grown to {q[worst]:.3g}, {bent}"
 
 
 @final
@@ -112,35 +116,36 @@ class Judge:
 
     Parameters
     ----------
-    model, drive, layout, plan
+    model, drive, layout
         Of the run.
     until : float
         Its end [s].
     """
 
-    def __init__(self, model: Model, drive: Input, layout: Layout, plan: Plan, until: float):
-        self._model, self._drive, self._layout, self._plan, self._until = model, drive, layout, plan, until
+    def __init__(self, model: Model, drive: Input, layout: Layout, until: float):
+        self._model, self._drive, self._layout, self._until = model, drive, layout, until
         self._t, self._n, self._sharp, self._hopeless = 0.0, 0, 0, 0
 
-    def __call__(self, t: float, x: Array) -> int:
-        """Return after how many evaluations to look again, or end the run."""
-        n = self._plan.evaluations
+    @property
+    def first(self) -> int:
+        """Evaluations after which to look for the first time."""
+        return FIRST // SLOWER if self._drive.computed else FIRST
+
+    def __call__(self, t: float, x: Array, n: int) -> tuple[int, str]:
+        """Return after how many evaluations to look again, and why to end the run, or ""; it is at t in x after n."""
         rest = (self._until - t) * (n - self._n) / max(t - self._t, TINY * self._until)
         said, jump, following = self._fast(t, x, n), "", 2 * n
         if not said and (self._sharp or rest > LONG):
             jump = self._jump(t, x)
         self._sharp = self._sharp + 1 if jump else 0
         if jump and self._sharp < OFTEN:
-            return n + AGAIN
+            return n + AGAIN, ""
         if not said and not jump:
             self._hopeless = self._hopeless + 1 if rest > MOST else 0
             if self._hopeless > 1:
                 said = f"stopped at t = {t:.6g} s: the rest would take {rest:.1g} evaluations; what is so fast there?"
         self._t, self._n = t, n
-        if said or jump:
-            self._plan.failure = self._plan.failure or FlexarmError(said or jump)
-            self._plan.stop()
-        return following
+        return following, said or jump
 
     def _fast(self, t: float, x: Array, n: int) -> str:
         """Return what to say of a rate that no machine has; else ""."""
@@ -168,16 +173,30 @@ class Judge:
                 there = configuration(model.arm, rows[:, : model.nv], q)
                 return drive.values(model, np.full(len(s), t), there, rows[:, model.nv :], np.tile(z, (len(s), 1)))
 
-            a, b = law(np.array([-1.0, 1.0]))
-            i_most = int(np.argmax(np.abs(b - a)))
-            if abs(b[i_most] - a[i_most]) > ACROSS * max(abs(a[i_most]), abs(b[i_most])) and jump_between(law, -1.0, 1.0) is not None:
-                said = f"{model.inputs[i_most]} jumps from {a[i_most]:.3g} to {b[i_most]:.3g} where {name} is {state[i]:.3g}"
-                must = "sample the law (fa.Sampled), or smooth the jump: tanh(s / width) for sign(s)"
-                return f"stopped at t = {t:.6g} s: {drive.described()} is discontinuous, and the motion stays there: {said}; {must}"
+            if said := _jump_of(law, model.inputs):
+                return (
+                    f"stopped at t = {t:.6g} s: {drive.described()} is discontinuous, and the motion stays there:"
+                    f" {said} where {name} is {state[i]:.3g}; sample the law (Sampled), or smooth the jump:"
+                    " tanh(s / width) for sign(s)"
+                )
         return ""
+
+
+def _jump_of(law: Callable[[Array], Array], inputs: Sequence[str]) -> str:
+    """Return which input jumps between -1 and 1 of a law along a line, and from where to where; "" for none."""
+    a, b = law(np.array([-1.0, 1.0]))
+    worst = int(np.argmax(np.abs(b - a)))
+    if not abs(b[worst] - a[worst]) > ACROSS * max(abs(a[worst]), abs(b[worst])):
+        return ""
+    return (
+        f"{inputs[worst]} jumps from {a[worst]:.3g} to {b[worst]:.3g}"
+        if jump_between(law, -1.0, 1.0) is not None
+        else ""
+    )
 
 
 def judged(model: Model, drive: Input, layout: Layout, plan: Plan, until: float) -> None:
     """Let a run end where it has diverged, or will not end."""
+    judge = Judge(model, drive, layout, until)
     plan.bound(bounds(model))
-    plan.judged(FIRST, Judge(model, drive, layout, plan, until))
+    plan.judged(judge.first, judge)

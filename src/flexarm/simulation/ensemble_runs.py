@@ -14,10 +14,10 @@ from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.varying import At
-from flexarm.simulation import contacts, methods, restarts, solvers
+from flexarm.simulation import contacts, divergence, methods, restarts, solvers
 from flexarm.simulation.diagnosis import diagnosis, motion_names
 from flexarm.simulation.feedback import integrand
-from flexarm.simulation.lanes import DONE, GROWN, UNDER_WAY
+from flexarm.simulation.lanes import DONE, ENDED, GROWN, UNDER_WAY
 from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
 from flexarm.simulation.layout import RIDING, Layout
@@ -128,6 +128,10 @@ class Group:
     held : (G, times, m + recorded) or None
         u, and what the controllers show, where both are known from the run alone, and do not follow from the states.
     known, steps, evaluations : (G,)
+    missed : dict
+        Of runs that have not seen all of a function of time, by their positions, when that changed [s].
+    off : (k,)
+        Positions of the runs whose energy balance is off.
     status, methods : lists of str
     """
 
@@ -140,6 +144,8 @@ class Group:
     x: Array = field(init=False)
     held: Array | None = field(init=False, default=None)
     known: Array = field(init=False)
+    missed: dict[int, float] = field(init=False, default_factory=dict)
+    off: Array = field(init=False, default_factory=lambda: np.empty(0, dtype=int))
     steps: Array = field(init=False)
     evaluations: Array = field(init=False)
     status: list[str] = field(init=False)
@@ -300,20 +306,38 @@ class SideBySide:
             asked.rtol,
             asked.atol,
             group.step,
+            _most(runs, indices, layout),
             asked.times,
         )
         x = group.x[part]
         own = np.hstack([held_outside(runs, indices), constants(runs, rate, indices)])
-        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x)
+        self._judges: dict[int, divergence.Judge] = {}
+        self._said: dict[int, str] = {}
+        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x, self._look)
+
+    def _look(self, row: int, t: float, x: Array, evaluations: int) -> int:
+        """Look at a run that takes many evaluations: when to do so again, or 0 to end it."""
+        if row not in self._judges:
+            r = self._group.indices[self._part][row]
+            drive = self._runs.drive(r)
+            self._judges[row] = divergence.Judge(self._runs.at(r), drive, self._group.layout, self._asked.until)
+        following, said = self._judges[row](t, x, evaluations)
+        if said:
+            self._said[row] = said
+        return 0 if said else following
 
     def __call__(self) -> None:
         """Compute them."""
         self._abreast()
+        if self._abreast.failure is not None:
+            raise self._abreast.failure
         group, part, found = self._group, self._part, self._abreast
         group.known[part], group.steps[part], group.evaluations[part] = found.known, found.steps, found.evaluations
         for i, status in enumerate(found.status, start=part.start):
             if status == DONE:
                 group.status[i] = "completed"
+            elif status == ENDED:
+                group.status[i] = self._said[i - part.start]
             elif status != UNDER_WAY:
                 row = i - part.start
                 group.status[i] = told(self._runs, group, self._asked, i, found.left[row], found.stuck[row])
@@ -340,11 +364,20 @@ def _course(drive: Input, model: Model, asked: Asked) -> Course:
     return Course(corners, held, how)
 
 
+def _most(runs: Runs, indices: Array, layout: Layout) -> Array:
+    """Sizes of a state's numbers (states,) beyond which each of these runs has diverged."""
+    found = np.full(layout.states, np.inf)
+    models = [runs.model] if runs.p is None else [runs.at(r) for r in indices]
+    found[layout.q] = np.max([divergence.bounds(model) for model in models], axis=0)
+    return found
+
+
 def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) -> str:
     """Why a run could go no further than to the state x at t, looked at again as a run alone is."""
     r, layout = group.indices[i], group.layout
     model, drive = runs.at(r), runs.drive(r)
     plan, _ = methods.planned(model, drive, layout, group.method)
+    plan.bound(divergence.bounds(model))
     method, _ = solvers.available(group.method)
     solve = methods.solver(method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
     drive.feed(plan, model, t, x)
@@ -454,6 +487,8 @@ class Alone:
             raise plan.failure
         if run.short is not None and not self._stopped:
             run.failure = diagnosis(model, drive, layout, plan, solve, lambda again: again(), *run.short)
+        if run.missed is not None:
+            group.missed[i] = run.missed
         known, x = run.reached, run.x[: run.reached]
         group.x[i, :known], group.known[i], group.steps[i] = x, known, run.steps
         if drive.in_lanes(model) is None or drive.period is not None:

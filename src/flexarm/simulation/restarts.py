@@ -1,5 +1,7 @@
 """Where a run starts anew since a function of time changes there, and what a run missed of Python functions."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from flexarm.model import Model
@@ -35,7 +37,7 @@ def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Arra
 
     if not sources or not function(edges[:1]).shape[1]:
         return np.empty(0)
-    found = [of_function(function, a, b, finest) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    found = [of_function(function, a, b, finest) for a, b in pairwise(edges)]
     return np.concatenate(found)
 
 

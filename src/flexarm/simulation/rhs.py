@@ -12,6 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.errors import FlexarmError
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Address, Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes, sqrt
@@ -49,8 +50,8 @@ class Shared:
         Numbers of x, and of dx with the powers.
     watch, watched : addresses
         Of what looks at every state, `void watch(buffer, dx, watched)`, and of its data; 0 where nothing does.
-    most, bounded : (bounded,), int
-        Sizes of the first states beyond which there is no rate.
+    most, bounded, passed : (bounded,), int, int
+        Sizes of the first states beyond which there is no rate, and how often one was passed.
     look, judge : int, address
         At so many evaluations `void judge(buffer, dx, 0)` is called, which sets the next.
     buffer : (1 + states + inputs + exogenous + constants + tried,)
@@ -74,6 +75,7 @@ class Shared:
     watched: int = 0
     most: Floats = None  # type: ignore[assignment]
     bounded: int = 0
+    passed: int = 0
     look: int = 2**62
     judge: int = 0
 
@@ -215,13 +217,18 @@ class Plan:
         self.most[: len(most)] = most
         self.shared.bounded = len(most)
 
-    def judged(self, look: int, judge: Callable[[float, np.ndarray], int]) -> None:
-        """Let a function of time and state look at the run after so many evaluations; it gives when to look again."""
+    def judged(self, look: int, judge: Callable[[float, np.ndarray, int], tuple[int, str]]) -> None:
+        """Let a function of time, state and evaluations look at the run after so many of these; it gives when to look
+        again, and why the run ends, or ""."""
 
         def called(_buffer: int, _dx: int, _data: int) -> None:
             self.shared.look = 2**62  # what the function evaluates is not looked at
             try:
-                self.shared.look = judge(float(self.buffer[0]), self.buffer[1 : 1 + self.states].copy())
+                t, x = float(self.buffer[0]), self.buffer[1 : 1 + self.states].copy()
+                self.shared.look, said = judge(t, x, self.evaluations)
+                if said:
+                    self.failure = self.failure or FlexarmError(said)
+                    self.stop()
             except BaseException as error:
                 self.failure = self.failure or error
                 self.stop()
@@ -347,6 +354,7 @@ def looked(shared: Sequence[Shared], y: Floats, dy: Floats) -> None:
     for i in range(s.bounded):
         if abs(y[i]) > s.most[i]:
             dy[0] = NAN
+            s.passed += 1
     if s.evaluations >= s.look:
         call(s.judge, s.buffer, dy, 0)
 

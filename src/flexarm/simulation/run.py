@@ -15,6 +15,7 @@ from flexarm.errors import (
     DescriptionError,
     EnergyDrift,
     FlexarmError,
+    Implausible,
     InterruptedRun,
     LargeDeflection,
     MissedInput,
@@ -34,6 +35,7 @@ from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.outside import Outside
+from flexarm.simulation.plausible import implausible
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
@@ -185,6 +187,9 @@ def simulate(
     reference = drive.wanted if reference is None else reference
     if reference is not None:
         checked_wanted(reference, model)
+    given = None if q0 is None else q
+    if strange := implausible(model, given, [reference], float(until)):
+        warnings.warn(strange, Implausible, stacklevel=2)
     with refused("simulate"):
         kept = kept_of(keep, reference, layout.own, layout.exogenous, model.arm.free)
     _check_size(int(samples), numbers(model, layout, kept, sum(len(each.signals) for each in drive.records)))
@@ -203,14 +208,10 @@ def simulate(
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)
     seen = bar if progress is True else progress or None
-<<<<<<< HEAD
-    run = Run(times, layout.start(q, qd, np.array(drive.memory), s))
-    with usual_errors(), heard_by(interruption):
-=======
-    breakpoints = restarts.breakpoints(model, drive, outside, times)
+    with usual_errors():
+        breakpoints = restarts.breakpoints(model, drive, outside, times)
     run = Run(times, layout.start(q, qd, np.array(drive.memory), s), breakpoints)
-    with heard_by(interruption):
->>>>>>> d82df6c (Runs warn of energy drift, see pulses of functions of time, and end where they diverge or slide along a discontinuous law)
+    with usual_errors(), heard_by(interruption):
         try:
             watched(plan, lambda: run.integrate(model, drive, outside, plan, solve, layout), interruption, seen)
             if run.short is not None and not interruption.came:
@@ -250,8 +251,8 @@ def simulate(
     if run.missed is not None:
         warnings.warn(missed_input(run.missed), MissedInput, stacklevel=2)
     advised = balance.advice(step, float(rtol), drive.computed or outside.computed)
-    damps = spectral_radius is not None and spectral_radius < 1.0
-    if off := balance.unbalanced(result, x[:, layout.qd], damps, advised):
+    damps = spectral_radius is not None and spectral_radius < 1.0  # as it was asked to
+    if run.completed and not damps and (off := balance.unbalanced(result, x[:, layout.qd], advised)):
         warnings.warn(off, EnergyDrift, stacklevel=2)
     if not run.completed or interruption.came:  # after the end it came too late for this run, but not for what follows
         message = f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s"
@@ -340,18 +341,16 @@ class Run:
         """The whole run, and again where it has stepped across something that a function of time does."""
         plan.span = float(self.times[-1])
         divergence.judged(model, drive, layout, plan, plan.span)
-        for _ in range(restarts.ROUNDS):
+        rounds = restarts.ROUNDS if drive.period is None else 1  # a sampled controller has a memory of its own
+        for left in reversed(range(rounds)):
             self._once(model, drive, outside, plan, solve)
             found = restarts.missed(plan, layout, self.times, self.x) if self.completed and not plan.stopped else []
-            if not len(found):
-                return
-            self.missed = float(found[0])
-            if drive.period is not None:  # a sampled controller has a memory of its own
+            self.missed = float(found[0]) if len(found) else None
+            if self.missed is None or not left:
                 return
             self.breakpoints = np.union1d(self.breakpoints, found)
             plan.seen.clear()
-            self.reached, self.completed, self.missed = 1, False, None
-        self.missed = float(found[0])
+            self.reached, self.completed = 1, False
 
     def _once(self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving) -> None:
         """Stretch after stretch, from each corner of the input to the next; in native code where there is some.
