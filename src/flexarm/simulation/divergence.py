@@ -198,5 +198,6 @@ def _jump_of(law: Callable[[Array], Array], inputs: Sequence[str]) -> str:
 def judged(model: Model, drive: Input, layout: Layout, plan: Plan, until: float) -> None:
     """Let a run end where it has diverged, or will not end."""
     judge = Judge(model, drive, layout, until)
-    plan.bound(bounds(model))
+    if drive.period is None:  # a stretch between samples costs no more where the motion grows
+        plan.bound(bounds(model))
     plan.judged(judge.first, judge)
