@@ -68,6 +68,8 @@ class Runs:
         Parameters; None where all runs have the model's.
     outsides, around : list of Outside, (N,) or None
         What comes from outside, and which of it in each run; None where all have the one.
+    courses : dict
+        The courses of drives in lanes, by their positions, once they are known.
     """
 
     model: Model
@@ -78,6 +80,7 @@ class Runs:
     p: Array | None
     outsides: Sequence[Outside] = (Outside((), ()),)
     around: Array | None = None
+    courses: dict[int, Course] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.which)
@@ -107,7 +110,14 @@ class Runs:
         """A part of them."""
         p = None if self.p is None else self.p[part]
         around = None if self.around is None else self.around[part]
-        return Runs(self.model, self.drives, self.which[part], self.q[part], self.qd[part], p, self.outsides, around)
+        own = self.which[part], self.q[part], self.qd[part], p
+        return Runs(self.model, self.drives, *own, self.outsides, around, self.courses)
+
+    def course(self, of: int, asked: "Asked") -> Course:
+        """How a drive leads runs in lanes; it is found once for all of them."""
+        if of not in self.courses:
+            self.courses[of] = _course(self.drives[of], self.model, asked)
+        return self.courses[of]
 
 
 @final
@@ -297,7 +307,7 @@ class SideBySide:
         model, layout, indices = runs.model, group.layout, group.indices[part]
         drives, which = np.unique(runs.which[indices], return_inverse=True)
         rate = integrand(model, runs.drives[drives[0]].quantity, layout.memory)
-        courses = [_course(runs.drives[i], model, asked) for i in drives]
+        courses = [runs.course(int(i), asked) for i in drives]
         shared = Shared(
             rate.vector_code,
             layout,
