@@ -216,7 +216,7 @@ class Abreast:
                 given=stage.given,
                 most=shared.most,
                 look=self.look,
-                judge=ctypes.cast(self._judge, ctypes.c_void_p).value,
+                judge=ctypes.cast(self._judge, ctypes.c_void_p).value or 0,
                 status=self.status,
                 known=self.known,
                 steps=self.steps,

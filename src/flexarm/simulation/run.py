@@ -344,7 +344,8 @@ class Run:
         rounds = restarts.ROUNDS if drive.period is None else 1  # a sampled controller has a memory of its own
         for left in reversed(range(rounds)):
             self._once(model, drive, outside, plan, solve)
-            found = restarts.missed(plan, layout, self.times, self.x) if self.completed and not plan.stopped else []
+            ended = self.completed and not plan.stopped
+            found = restarts.missed(plan, layout, self.times, self.x) if ended else np.empty(0)
             self.missed = float(found[0]) if len(found) else None
             if self.missed is None or not left:
                 return
