@@ -52,7 +52,7 @@ def diagnosis(
         t, x = (float(closer[len(seen.x) - 1]), seen.x[-1]) if len(seen.x) else (t, x)
     elif diverged is not None:
         t, x = diverged
-    if fault := beyond(model, x[layout.q], NEARLY):
+    if drive.period is None and (fault := beyond(model, x[layout.q], NEARLY)):
         return f"diverged by t = {t:.6g} s: {fault}{reason}"
     if fault := bent_too_far(model, x[layout.q]):
         return f"stopped at t = {end:.6g} s: {fault}"
