@@ -84,6 +84,21 @@ def telescope_out(folder):
     run(fa.Model(boom), u=[5.0], until=2.0)
 
 
+def rigid():
+    return fa.Model(arm().rigid())
+
+
+def mixed_lengths():
+    second = {"name": "fore", "joint": {"type": "revolute"}, "body": BEAM | {"length": 1000.0}}
+    links = [{"name": "boom", "joint": {"type": "revolute"}, "body": BEAM}, second]
+    return fa.Arm(name="boom", links=links)
+
+
+def spikes(t):
+    """Something at single times alone, the middles of 1024 cells, that a second run does not meet either."""
+    return [float(t > 5 and (t / 10 * 1024) % 1 == 0.5)]
+
+
 PROVOKED = {
     "unknown key": lambda folder: written(folder, ARM.replace("mass", "masss")),
     "not a TOML file": lambda folder: written(folder, "name = boom\n"),
@@ -97,6 +112,8 @@ PROVOKED = {
     "has a motor": lambda folder: fa.Revolute(stiffness=100.0),
     "give mass, mass_per_length": lambda folder: fa.Beam(length=1.0, EI=1.0, modes={"y": 1}),
     "so it must be given": lambda folder: fa.Beam(length=1.0, mass=1.0, modes={"torsion": 1}),
+    "of critical damping": lambda folder: arm(damping=2.0),
+    "the next longest link": lambda folder: mixed_lengths(),
     "gave …": lambda folder: run(u=lambda t: [1 / t if t else np.nan]),
     "its last axis must have": lambda folder: model().mass_matrix([0.0, 0.0]),
     "contains NaN": lambda folder: model().mass_matrix([np.nan, 0.0, 0.0]),
@@ -110,7 +127,12 @@ PROVOKED = {
     "unknown method": lambda folder: run(method="rk5"),
     "chooses its own steps": lambda folder: run(method="dop853", step=1e-3),
     "diverged by": lambda folder: run(u=[1.0], until=5.0, method="rk4", step=0.05, samples=11),
-    "could not meet the tolerance": lambda folder: run(u=lambda t: [1e9 / (0.5 - t)], until=1.0),
+    "which bends link": lambda folder: run(u=lambda t, q, qd: 1.0 + 50.0 * qd[:1], until=5.0),
+    "is discontinuous": lambda folder: run(u=lambda t, q, qd: -3 * np.sign(qd[:1] + 5 * q[:1] - 1), until=1.0),
+    "the energy balance": lambda folder: run(u=[1.0], until=1.0, method="generalized-alpha", step=0.2, samples=11),
+    "has not seen all": lambda folder: run(until=10.0, u=spikes, samples=11),
+    "looks like degrees": lambda folder: run(q0=[90.0, 0.0, 0.0]),
+    "could not meet the tolerance": lambda folder: run(rigid(), u=lambda t: [1 / (0.5 - t)], until=1.0),
     "a free length, would leave": telescope_out,
     "is seen as another": lambda folder: run(u=Sampled(JointPD(slew(), 20.0, 5.0), period=0.2), until=1.0),
     "has no reference": lambda folder: fa.performance(run()),

@@ -90,6 +90,18 @@ class UncertainResult(UserWarning):
     """The last digits of a problem's numbers change a result that is shown, so the result is not reliable."""
 
 
+class EnergyDrift(UserWarning):
+    """The energy balance of a run is off: its steps were too long for the motion."""
+
+
+class Implausible(UserWarning):
+    """A number is possible, but looks like one in another unit: degrees, per cent, millimetres."""
+
+
+class MissedInput(UserWarning):
+    """A function of time changed between two steps of the solver, which did not see it."""
+
+
 class UnstableStart(UserWarning):
     """A run begins where its controller makes deviations grow."""
 

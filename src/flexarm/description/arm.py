@@ -7,6 +7,7 @@ that names the link and the field and says what is allowed.
 import hashlib
 import json
 import pickle  # noqa: TID251  (written for a digest, never read)
+import warnings
 from dataclasses import dataclass
 from math import cos, sin
 from typing import Annotated, Any, Literal, Self, final
@@ -38,11 +39,12 @@ from flexarm.description.free import AT_ORIGIN, POSE, POSE_UNITS, TWIST, TWIST_U
 from flexarm.description.joints import Fixed, Joint, Prismatic, Revolute, Telescope
 from flexarm.description.lumps import Lump
 from flexarm.description.outside import Base, Contact, Force
+from flexarm.description.plausible import implausible
 from flexarm.description.sections import Box, Material, Rod, Tube
 from flexarm.description.stations import SectionTable
 from flexarm.description.struts import Strut
 from flexarm.description.tree import BASE, resolved
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, Implausible
 from flexarm.shapes import FreeForm
 
 __all__ = [
@@ -368,6 +370,12 @@ class Arm(Described):
                     raise Fault(f"struts[{i}].{station}", f"is {at}; on a telescope it must be 1, its tip")
             if strut.to and any(strut.point):
                 raise Fault(f"struts[{i}].point", f"is {strut.point}; with `to` there is none: leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _is_plausible(self) -> Self:
+        for line in implausible(self.links):
+            warnings.warn(f"arm {self.name!r}: {line}", Implausible, stacklevel=4)  # past Pydantic
         return self
 
     @property

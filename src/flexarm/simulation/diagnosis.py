@@ -9,6 +9,7 @@ from flexarm.attitude import local
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
+from flexarm.simulation.divergence import beyond
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
@@ -18,6 +19,9 @@ Array = np.ndarray
 
 GROWN = 1e6
 """A run that failed from a coordinate or a rate beyond this, in SI units, has diverged."""
+
+NEARLY = 0.1
+"""Share of the bounds on deflections from which a run that failed has diverged: a link was bent by its own length."""
 
 CLOSER = 64
 """Times at which the way to a failure is looked at again."""
@@ -48,9 +52,12 @@ def diagnosis(
         t, x = (float(closer[len(seen.x) - 1]), seen.x[-1]) if len(seen.x) else (t, x)
     elif diverged is not None:
         t, x = diverged
+    if drive.period is None and (fault := beyond(model, x[layout.q], NEARLY)):
+        return f"diverged by t = {t:.6g} s: {fault}{reason}"
     if fault := bent_too_far(model, x[layout.q]):
         return f"stopped at t = {end:.6g} s: {fault}"
-    if np.abs(x[layout.motion]).max() > GROWN:
+    grown = plan.shared.passed > 0 and stretch.diverged is not None
+    if grown or np.abs(x[layout.motion]).max() > GROWN:
         names = motion_names(model)
         largest = int(np.argmax(np.abs(x[layout.motion])))
         return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {x[largest]:.3g}{reason}"

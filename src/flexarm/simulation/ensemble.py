@@ -10,23 +10,24 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, refused, shown
-from flexarm.errors import DescriptionError, InterruptedRun
+from flexarm.errors import DescriptionError, EnergyDrift, Implausible, InterruptedRun, MissedInput
 from flexarm.floating import usual_errors
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
-from flexarm.simulation import memory, methods
+from flexarm.simulation import balance, memory, methods
 from flexarm.simulation.dataset import checked_keep, checked_record, kept_of, numbers
 from flexarm.simulation.disturbance import disturbed_many, listed
-from flexarm.simulation.ensemble_dataset import dataset
+from flexarm.simulation.ensemble_dataset import dataset, tally
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, Task, groups, tasks
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside, as_outside
 from flexarm.simulation.parameters import parameter_rows
+from flexarm.simulation.plausible import implausible
 from flexarm.simulation.protocol import Input
-from flexarm.simulation.run import SMALL, checked_wanted
+from flexarm.simulation.run import SMALL, checked_wanted, missed_input
 from flexarm.simulation.sampled import Sampled, like
 from flexarm.simulation.watch import Bar, Progress
 from flexarm.trajectory import Reference
@@ -150,6 +151,8 @@ def simulate_many(
     for each in references:
         if each is not None:
             checked_wanted(each, model)
+    if strange := implausible(model, given["q0"], references, float(until)):
+        warnings.warn(strange, Implausible, stacklevel=2)
     with refused("simulate_many"):
         wanted = next((each for each in references if each is not None), None)
         kept = kept_of(keep, wanted, len(model.states), len(model.exogenous), model.arm.free)
@@ -177,13 +180,13 @@ def simulate_many(
         together = max(1, min(count, int(min(CHUNK, max(memory.room(), SMALL) / 4) / size)))
     bar = Bar(float(count), model.arm.name, "{task.completed:.0f} of {task.total:.0f} runs")
     seen = bar if progress is True else progress or None
-    made, interrupted = [], False
+    made, interrupted, off, missed = [], False, balance.Tally(), dict[int, float]()
     try:
         for first in range(0, count, together):
             part = everything.some(slice(first, min(first + together, count)))
             with usual_errors():
                 found, interrupted = _solved(
-                    part, asked, kept, references, first, seen, name, real if device == "gpu" else None
+                    part, asked, kept, references, first, seen, name, real if device == "gpu" else None, off, missed
                 )
             if place is None:
                 made.append(found)
@@ -194,6 +197,12 @@ def simulate_many(
     finally:
         bar.close()
     result = made[0] if place is None else place.opened()
+    if said := off.warning(count, asked.rtol):
+        warnings.warn(said, EnergyDrift, stacklevel=2)
+    if missed:
+        run = min(missed)
+        said = f"{len(missed)} of {count} runs, first run {run}: {missed_input(missed[run])}"
+        warnings.warn(said, MissedInput, stacklevel=2)
     if interrupted:
         ended = int((result.status.values != "interrupted").sum())
         warnings.warn(f"interrupted: {ended} of {count} runs have ended", InterruptedRun, stacklevel=2)
@@ -209,8 +218,13 @@ def _solved(
     seen: Progress | None,
     name: str,
     on_gpu: Literal["double", "float"] | None,
+    off: balance.Tally,
+    missed: dict[int, float],
 ) -> tuple["Dataset", bool]:
-    """The result of some runs, and whether Ctrl-C came; `on_gpu` is what a graphics processor computes with."""
+    """The result of some runs, and whether Ctrl-C came; `on_gpu` is what a graphics processor computes with.
+
+    Runs whose energy balance is off are counted in `off`; those that have not seen all of their input go to `missed`.
+    """
     began = clock.perf_counter()
     threads = AT_ONCE if on_gpu else cores()
     kinds = groups(runs, asked)
@@ -234,7 +248,12 @@ def _solved(
         "threads": min(threads, len(work)),
         **where,
     }
-    return dataset(runs, kinds, asked, kept, references, first, attributes), pool.came
+    found = dataset(runs, kinds, asked, kept, references, first, attributes)
+    if "energy_drift" in found.variables and on_gpu != "float":
+        tally(runs, kinds, asked, found.variables["energy_drift"].values, first, off)
+    for group in kinds:
+        missed.update({first + int(group.indices[i]): t for i, t in group.missed.items()})
+    return found, pool.came
 
 
 # -- what is given -----------------------------------------------------------------------------------------------------

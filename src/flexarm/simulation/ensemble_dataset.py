@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
+from flexarm.simulation import balance
 from flexarm.simulation.common import Common
 from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed, supplied
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs
@@ -133,6 +134,7 @@ def _variables(
                 scale[i] = np.max((kinetic[i] + e + np.abs(work[i]) + dissipated[i])[:n])
                 drift[i] = np.max(np.abs(error[i, :n]))
             drift = np.where(scale > 0, drift / np.where(scale > 0, scale, 1.0), 0.0)
+            group.off = _off(group, asked, drift, scale, kinetic, potential)
             found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
     drifts = _drifts(runs, group, t, found, seen.get("momenta"))
     if "q_ref" in kept:
@@ -147,6 +149,29 @@ def _variables(
             values[i, group.known[i] :] = np.nan
     _judge(group, found)
     return found, drift, drifts
+
+
+def _off(group: Group, asked: Asked, drift: Array, scale: Array, kinetic: Array, potential: Array) -> Array:
+    """Return the positions of the completed runs whose energy balance is off; none where a method was asked to damp."""
+    if asked.radius is not None and asked.radius < 1.0:
+        return np.empty(0, dtype=int)
+    found = []
+    for i in np.flatnonzero(drift > balance.limit(asked.rtol)):
+        size = float((kinetic[i] + np.abs(potential[i])).max())
+        fastest = float(np.abs(group.x[i, :, group.layout.qd]).max(initial=0.0))
+        judged = drift[i], scale[i], size, fastest, asked.rtol, asked.atol
+        if group.status[i] == "completed" and balance.is_off(*judged):
+            found.append(i)
+    return np.array(found, dtype=int)
+
+
+def tally(runs: Runs, groups: Sequence[Group], asked: Asked, drifts: Array, first: int, found: balance.Tally) -> None:
+    """Count the runs whose energy balance is off; runs are counted from `first`, drifts are theirs (N,)."""
+    for group in groups:
+        which = group.indices[group.off]
+        computed = [runs.drive(r).computed or runs.outside(r).computed for r in which]
+        advice = [balance.advice(group.step, asked.rtol, each) for each in computed]
+        found.add(first + which, drifts[which], advice)
 
 
 def _drifts(runs: Runs, group: Group, times: Array, found: dict[str, Array], momenta: Array | None) -> dict[str, Array]:

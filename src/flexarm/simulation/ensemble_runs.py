@@ -14,10 +14,10 @@ from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.varying import At
-from flexarm.simulation import contacts, methods, solvers
+from flexarm.simulation import contacts, divergence, methods, restarts, solvers
 from flexarm.simulation.diagnosis import diagnosis, motion_names
 from flexarm.simulation.feedback import integrand
-from flexarm.simulation.lanes import DONE, GROWN, UNDER_WAY
+from flexarm.simulation.lanes import DONE, ENDED, GROWN, UNDER_WAY
 from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
 from flexarm.simulation.layout import RIDING, Layout
@@ -68,6 +68,8 @@ class Runs:
         Parameters; None where all runs have the model's.
     outsides, around : list of Outside, (N,) or None
         What comes from outside, and which of it in each run; None where all have the one.
+    courses : dict
+        The courses of drives in lanes, by their positions, once they are known.
     """
 
     model: Model
@@ -78,6 +80,7 @@ class Runs:
     p: Array | None
     outsides: Sequence[Outside] = (Outside((), ()),)
     around: Array | None = None
+    courses: dict[int, Course] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.which)
@@ -107,7 +110,14 @@ class Runs:
         """A part of them."""
         p = None if self.p is None else self.p[part]
         around = None if self.around is None else self.around[part]
-        return Runs(self.model, self.drives, self.which[part], self.q[part], self.qd[part], p, self.outsides, around)
+        own = self.which[part], self.q[part], self.qd[part], p
+        return Runs(self.model, self.drives, *own, self.outsides, around, self.courses)
+
+    def course(self, of: int, asked: "Asked") -> Course:
+        """How a drive leads runs in lanes; it is found once for all of them."""
+        if of not in self.courses:
+            self.courses[of] = _course(self.drives[of], self.model, asked)
+        return self.courses[of]
 
 
 @final
@@ -128,6 +138,10 @@ class Group:
     held : (G, times, m + recorded) or None
         u, and what the controllers show, where both are known from the run alone, and do not follow from the states.
     known, steps, evaluations : (G,)
+    missed : dict
+        Of runs that have not seen all of a function of time, by their positions, when that changed [s].
+    off : (k,)
+        Positions of the runs whose energy balance is off.
     status, methods : lists of str
     """
 
@@ -140,6 +154,8 @@ class Group:
     x: Array = field(init=False)
     held: Array | None = field(init=False, default=None)
     known: Array = field(init=False)
+    missed: dict[int, float] = field(init=False, default_factory=dict)
+    off: Array = field(init=False, default_factory=lambda: np.empty(0, dtype=int))
     steps: Array = field(init=False)
     evaluations: Array = field(init=False)
     status: list[str] = field(init=False)
@@ -291,7 +307,7 @@ class SideBySide:
         model, layout, indices = runs.model, group.layout, group.indices[part]
         drives, which = np.unique(runs.which[indices], return_inverse=True)
         rate = integrand(model, runs.drives[drives[0]].quantity, layout.memory)
-        courses = [_course(runs.drives[i], model, asked) for i in drives]
+        courses = [runs.course(int(i), asked) for i in drives]
         shared = Shared(
             rate.vector_code,
             layout,
@@ -300,20 +316,38 @@ class SideBySide:
             asked.rtol,
             asked.atol,
             group.step,
+            _most(runs, indices, layout),
             asked.times,
         )
         x = group.x[part]
         own = np.hstack([held_outside(runs, indices), constants(runs, rate, indices)])
-        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x)
+        self._judges: dict[int, divergence.Judge] = {}
+        self._said: dict[int, str] = {}
+        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x, self._look)
+
+    def _look(self, row: int, t: float, x: Array, evaluations: int) -> int:
+        """Look at a run that takes many evaluations: when to do so again, or 0 to end it."""
+        if row not in self._judges:
+            r = self._group.indices[self._part][row]
+            drive = self._runs.drive(r)
+            self._judges[row] = divergence.Judge(self._runs.at(r), drive, self._group.layout, self._asked.until)
+        following, said = self._judges[row](t, x, evaluations)
+        if said:
+            self._said[row] = said
+        return 0 if said else following
 
     def __call__(self) -> None:
         """Compute them."""
         self._abreast()
+        if self._abreast.failure is not None:
+            raise self._abreast.failure
         group, part, found = self._group, self._part, self._abreast
         group.known[part], group.steps[part], group.evaluations[part] = found.known, found.steps, found.evaluations
         for i, status in enumerate(found.status, start=part.start):
             if status == DONE:
                 group.status[i] = "completed"
+            elif status == ENDED:
+                group.status[i] = self._said[i - part.start]
             elif status != UNDER_WAY:
                 row = i - part.start
                 group.status[i] = told(self._runs, group, self._asked, i, found.left[row], found.stuck[row])
@@ -332,6 +366,7 @@ def _course(drive: Input, model: Model, asked: Asked) -> Course:
     """What drives runs, as machine code takes it."""
     how, corners = drive.in_lanes(model), np.array(list(drive.corners(asked.until)), dtype=float)
     assert how is not None
+    corners = np.union1d(corners, restarts.breakpoints(model, drive, None, asked.times))
     held = np.empty((len(corners) - 1, 0))
     if how.code is None and how.cubics is None:
         none = np.zeros((len(held), model.nq))
@@ -339,11 +374,20 @@ def _course(drive: Input, model: Model, asked: Asked) -> Course:
     return Course(corners, held, how)
 
 
+def _most(runs: Runs, indices: Array, layout: Layout) -> Array:
+    """Sizes of a state's numbers (states,) beyond which each of these runs has diverged."""
+    found = np.full(layout.states, np.inf)
+    models = [runs.model] if runs.p is None else [runs.at(r) for r in indices]
+    found[layout.q] = np.max([divergence.bounds(model) for model in models], axis=0)
+    return found
+
+
 def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) -> str:
     """Why a run could go no further than to the state x at t, looked at again as a run alone is."""
     r, layout = group.indices[i], group.layout
     model, drive = runs.at(r), runs.drive(r)
     plan, _ = methods.planned(model, drive, layout, group.method)
+    plan.bound(divergence.bounds(model))
     method, _ = solvers.available(group.method)
     solve = methods.solver(method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
     drive.feed(plan, model, t, x)
@@ -446,12 +490,15 @@ class Alone:
             *(group.method, plan, rate, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
             asked.radius,
         )
-        run = Run(times, group.x[i, 0].copy())
-        run.integrate(model, drive, runs.outside(r), plan, solve)
+        start, outside = group.x[i, 0].copy(), runs.outside(r)
+        run = Run(times, start, restarts.breakpoints(model, drive, outside, times))
+        run.integrate(model, drive, outside, plan, solve, layout)
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure
         if run.short is not None and not self._stopped:
             run.failure = diagnosis(model, drive, layout, plan, solve, lambda again: again(), *run.short)
+        if run.missed is not None:
+            group.missed[i] = run.missed
         known, x = run.reached, run.x[: run.reached]
         group.x[i, :known], group.known[i], group.steps[i] = x, known, run.steps
         if drive.in_lanes(model) is None or drive.period is not None:

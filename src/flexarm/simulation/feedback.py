@@ -42,6 +42,8 @@ Array = np.ndarray
 class Feedback(Input):
     """A continuous law as an input of a run; its memory is part of the state."""
 
+    of_state = True
+
     law: Law
     model: Model
     name: str

@@ -70,6 +70,10 @@ class Piecewise(Input):
         """The value in force at each time."""
         return self._value(t, model)
 
+    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """Nothing: it is constant between jumps."""
+        return np.empty((len(t), 0))
+
     def known(self, model: Model, until: float) -> Array:
         """Every value that is in force for a while."""
         return self._value(np.array(list(self.corners(until)))[:-1], model)
@@ -199,6 +203,10 @@ class Table(Input):
         _width("values", self.values_.shape[1], model)
         return lambda t: interpolated(t, *self._cubics, late)
 
+    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """The interpolated values of a spline; between two times of straight lines there is nothing to find."""
+        return np.empty((len(t), 0)) if self.kind == "linear" else self.values(model, t, q, qd, q[:0])
+
     def known(self, model: Model, until: float) -> Array:
         """Those of the table."""
         return self.values_[(self.times >= 0.0) & (self.times <= until)]  # type: ignore[no-any-return]
@@ -210,7 +218,15 @@ class Table(Input):
 
 @final
 class Computed(Input):
-    """Inputs from a Python function u(t) or u(t, q, qd) -> (m,), called at every evaluation."""
+    """Inputs from a Python function u(t) or u(t, q, qd) -> (m,), called at every evaluation.
+
+    Attributes
+    ----------
+    of_state : bool
+        Whether the function takes q and qd.
+    """
+
+    computed = True
 
     def __init__(self, function: Callable[..., Any], where: str = "u"):
         if not callable(function):
@@ -219,7 +235,7 @@ class Computed(Input):
         try:
             parameters = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError):  # a built-in function that does not tell
-            self._state = True
+            self.of_state = True
             return
         # np.vectorize and the like take anything, so they are given all there is
         anything = any(p.kind is p.VAR_POSITIONAL for p in parameters)
@@ -229,10 +245,10 @@ class Computed(Input):
             name = where[:1]
             must = f"it must be {name}(t) or {name}(t, q, qd)"
             raise DescriptionError(f"{where} is {self.described()}, of {needed} arguments; {must}")
-        self._state = needed != 1
+        self.of_state = needed != 1
 
     def _value(self, model: Model, t: float, q: Array, qd: Array) -> Array:
-        given = self.function(t, q, qd) if self._state else self.function(t)
+        given = self.function(t, q, qd) if self.of_state else self.function(t)
         says, names = f"input {self.described()} gave", ", ".join(model.inputs)
         try:
             u = np.atleast_1d(np.asarray(given, dtype=float))
@@ -248,7 +264,7 @@ class Computed(Input):
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Call back from native code; an exception stops the run and is kept in `plan.failure`."""
         n, moving = model.nq, model.nq + model.nv
-        buffer, u = plan.buffer, plan.u
+        buffer, u, seen = plan.buffer, plan.u, plan.seen_of(self, model)
 
         def stage(_buffer: int, _u: int, _data: int) -> None:
             x = buffer[1 : 1 + moving].copy()
@@ -256,7 +272,11 @@ class Computed(Input):
                 u[:] = np.nan
                 return
             try:
-                u[:] = self._value(model, float(buffer[0]), x[:n], x[n:])
+                time = float(buffer[0])
+                value = self._value(model, time, x[:n], x[n:])
+                u[:] = value
+                if seen is not None:
+                    seen.note(time, value)
             except BaseException as error:
                 if not isinstance(error, FlexarmError):
                     error.add_note(f"raised by the input {self.described()} at t = {buffer[0]:.6g} s")
@@ -265,6 +285,10 @@ class Computed(Input):
 
         callback = EVALUATE_STAGE(stage)
         plan.feed(ctypes.cast(callback, ctypes.c_void_p).value or 0, held=callback)
+
+    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """Nothing: a function may be slow, so that it is compared with what the solver saw of it."""
+        return np.empty((len(t), 0))
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """Called once more at every sample; NaN where it gives no numbers, which the run itself may never have met."""
@@ -435,6 +459,10 @@ class PrescribedMotion(Input):
         _check_model(model)
         kernel = self._kernel(model)
         return InLanes(kernel.vector_code, kernel.constants, of_time=False, source=kernel)
+
+    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """The accelerations that the solver is given."""
+        return self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The forces that the motion takes."""

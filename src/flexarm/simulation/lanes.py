@@ -24,8 +24,9 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 SPACING = 2.2e-16
 """Of numbers about 1."""
 
-UNDER_WAY, DONE, TOO_SHORT, GROWN = 0, 1, 2, 3
-"""What may be said of a run: that it is not finished, is known to its end, needs too short steps, or has diverged."""
+UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
+"""What may be said of a run: that it is not finished, is known to its end, needs too short steps, has diverged, or has
+been ended by who looked at it."""
 
 NONE = -1
 """In the place of a run: the lane is idle."""
@@ -60,6 +61,10 @@ class Lanes:
         Of a run the number of what drives it: of its table, or of a law's constants.
     fixed, laws, given
         How many constants a law has, (courses, fixed) of them, and where those of each lane go.
+    most : (states,)
+        Sizes of the state's numbers beyond which a run has diverged.
+    look, judge : (count,), address
+        At so many evaluations of a run `void judge(y, t, lane)` is called, which sets the next; 0 ends the run.
     status, known, steps, evaluations : (count,)
         Of a run; of how many times its state is known.
     stuck, left : (count, size), (count,)
@@ -112,6 +117,9 @@ class Lanes:
     fixed: int
     laws: Floats
     given: Floats
+    most: Floats
+    look: Words
+    judge: int
     status: Words
     known: Words
     steps: Words
@@ -410,9 +418,22 @@ def judged(s: Lanes) -> None:
             if not s.h[lane] >= max(10.0 * SPACING * abs(s.t[lane]), 1e-300):  # where it is no number, too
                 closed(s, lane, TOO_SHORT)
     for lane in range(LANES):
-        if s.took[lane] > 0.0 and is_sound(s.end_y, lane, s.states, DIVERGED) == 0:
+        if s.took[lane] > 0.0 and (is_sound(s.end_y, lane, s.states, DIVERGED) == 0 or is_within(s, lane) == 0):
             s.took[lane] = 0.0
             closed(s, lane, GROWN)
+        elif s.run[lane] != NONE and s.evaluations[s.run[lane]] > s.look[s.run[lane]]:
+            call(s.judge, s.y, s.t, lane)
+            if s.look[s.run[lane]] == 0:
+                s.took[lane] = 0.0
+                closed(s, lane, ENDED)
+
+
+def is_within(s: Lanes, lane: int) -> int:
+    """Whether each number at the end of a lane's step is within its own bound."""
+    for j in range(s.states):
+        if abs(s.end_y[LANES * j + lane]) > s.most[j]:
+            return 0
+    return 1
 
 
 def is_sound(x: Floats, lane: int, count: int, most: float) -> int:

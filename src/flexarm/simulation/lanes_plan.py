@@ -1,7 +1,7 @@
 """Runs in lanes, laid out for native code: what they share, and what each has of its own."""
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, final
@@ -10,6 +10,7 @@ import numpy as np
 
 from flexarm.native.kernel import LANES, Code
 from flexarm.native.language import Placed
+from flexarm.simulation.divergence import FIRST
 from flexarm.simulation.lanes import CODE, By, Lanes, Tables
 from flexarm.simulation.lanes_tableaus import DOP853, RK4, RK45, Row
 from flexarm.simulation.layout import Layout
@@ -19,6 +20,9 @@ Array = np.ndarray
 
 METHODS = {"dop853": DOP853, "rk45": RK45, "rk4": RK4}
 """What there is in lanes."""
+
+JUDGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+Judge = Callable[[int, float, Array, int], int]
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -97,6 +101,8 @@ class Shared:
         Numbers of u, without the rates of memory behind it.
     method : str
     rtol, atol, step : float
+    most : (states,)
+        Sizes of the state's numbers beyond which a run has diverged.
     times : (total,)
         Of the result [s].
     """
@@ -108,6 +114,7 @@ class Shared:
     rtol: float
     atol: float
     step: float
+    most: Array
     times: Array
 
 
@@ -125,6 +132,8 @@ class Abreast:
         What drives the runs, and which of it drives each.
     out : (N, total, layout.size)
         Where states go; the first is there.
+    judge : (run, t, x, evaluations) -> look
+        Looks at a run that takes many evaluations; it gives after how many to look again, or 0, which ends the run.
 
     Attributes
     ----------
@@ -133,7 +142,16 @@ class Abreast:
         Where runs ended.
     """
 
-    def __init__(self, shared: Shared, start: Array, own: Array, courses: Sequence[Course], which: Array, out: Array):
+    def __init__(
+        self,
+        shared: Shared,
+        start: Array,
+        own: Array,
+        courses: Sequence[Course],
+        which: Array,
+        out: Array,
+        judge: Judge,
+    ):
         count, layout, tableau = len(start), shared.layout, METHODS[shared.method]
         stage = Stage([each.how for each in courses], shared.inputs)
         rows = [np.vstack([each.held, np.zeros((1, each.held.shape[1]))]) for each in courses]
@@ -144,6 +162,9 @@ class Abreast:
         width, powers = LANES * layout.size, len(tableau.dense) + 3 * tableau.hermite
         base = LANES * (1 + layout.states + layout.fed - layout.exogenous)  # w is a run's own
         self._held = stage, shared, CODE()
+        self.look = np.full(count, FIRST)
+        self._judge = JUDGE(lambda _y, _t, lane: self._looked(judge, lane or 0))
+        self.failure: BaseException | None = None
         self.status, self.known, self.steps, self.evaluations = np.zeros((4, count), dtype=np.int64)
         self.known[:] = 1
         self.left, self.stuck = np.zeros(count), np.zeros((count, layout.size))
@@ -193,6 +214,9 @@ class Abreast:
                 fixed=stage.laws.shape[1],
                 laws=stage.laws,
                 given=stage.given,
+                most=shared.most,
+                look=self.look,
+                judge=ctypes.cast(self._judge, ctypes.c_void_p).value or 0,
                 status=self.status,
                 known=self.known,
                 steps=self.steps,
@@ -238,6 +262,16 @@ class Abreast:
     def stop(self) -> None:
         """Let it end where it is."""
         self.record.stop = 1
+
+    def _looked(self, judge: Judge, lane: int) -> None:
+        record = self.record
+        r = int(record.run[lane])
+        x = record.y[lane::LANES][: record.states].copy()
+        try:
+            self.look[r] = judge(r, float(record.t[lane]), x, int(self.evaluations[r]))
+        except BaseException as error:
+            self.failure, self.look[r] = self.failure or error, 0
+            self.stop()
 
     @property
     def finished(self) -> int:

@@ -199,6 +199,10 @@ class _Share:
     def failure(self, error: BaseException | None) -> None:
         self._plan.failure = error
 
+    def seen_of(self, function: Any, model: Any) -> Any:
+        """Of the run."""
+        return self._plan.seen_of(function, model)
+
 
 @dataclass(frozen=True)
 class _Named:
@@ -241,6 +245,11 @@ class Outside:
         return all(isinstance(each, Piecewise | Table) for _, _, each in self.parts)
 
     @property
+    def computed(self) -> bool:
+        """Whether a Python function is called at every evaluation."""
+        return not self.native
+
+    @property
     def native(self) -> bool:
         """Whether no Python is called."""
         return not any(isinstance(each, Computed) for _, _, each in self.parts)
@@ -280,6 +289,11 @@ class Outside:
             seen: Any = self._seen(model, first, count)
             found[:, first : first + count] = part.values(seen, t, q, qd, np.empty((len(t), 0)))
         return found
+
+    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """Those that change between jumps, (times, k), if the arm stays at q, qd."""
+        seen = (part.over_time(self._seen(model, first, count), t, q, qd) for first, count, part in self.parts)
+        return np.hstack([np.empty((len(t), 0)), *seen])
 
     def known(self, model: Model, until: float) -> Array:
         """Values (k, exogenous) that some of w are known to take between 0 and `until`, with the others zero."""

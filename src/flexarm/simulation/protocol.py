@@ -72,6 +72,10 @@ class Input(ABC):
     memory : tuple of float
         Numbers the input keeps, as they are at the start; they are part of the run's state, and behind u the input
         writes their rates.
+    computed : bool
+        Whether a Python function is called at every evaluation.
+    of_state : bool
+        Whether u depends on the arm's state.
     period : float or None
         Time between two samples [s], where the run goes from one to the next.
     wanted : Reference or None
@@ -80,6 +84,8 @@ class Input(ABC):
 
     quantity = "state_rate"
     memory: tuple[float, ...] = ()
+    computed = False
+    of_state = False
     period: float | None = None
     wanted: Reference | None = None
 
@@ -148,6 +154,13 @@ class Input(ABC):
         What begins up to `late` after a time counts there [s]. Raises `DescriptionError` where it does not fit the arm.
         """
         return None
+
+    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """Return what the solver follows (times, k) if the arm stays at q, qd: u, but no columns where u is constant
+        between jumps, or comes from Python, where a solver notes what it sees."""
+        rows = len(t)
+        z = np.tile(np.array(self.memory), (rows, 1))
+        return self.values(model, t, np.tile(q, (rows, 1)), np.tile(qd, (rows, 1)), z)
 
     def known(self, model: Model, until: float) -> Array:
         """Values (k, m) that u is known to take between 0 and `until`, wherever the arm is; none where nobody knows."""

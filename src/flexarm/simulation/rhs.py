@@ -5,19 +5,21 @@ native code and Python share a record while a run goes on.
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
+from flexarm.errors import FlexarmError
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Address, Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes, sqrt
 from flexarm.native.lifted import LiftedKernel
 from flexarm.native.once import Once
 from flexarm.native.varying import At
+from flexarm.simulation.breakpoints import Seen
 
 NAN = float("nan")
 
@@ -48,6 +50,10 @@ class Shared:
         Numbers of x, and of dx with the powers.
     watch, watched : addresses
         Of what looks at every state, `void watch(buffer, dx, watched)`, and of its data; 0 where nothing does.
+    most, bounded, passed : (bounded,), int, int
+        Sizes of the first states beyond which there is no rate, and how often one was passed.
+    look, judge : int, address
+        At so many evaluations `void judge(buffer, dx, 0)` is called, which sets the next.
     buffer : (1 + states + inputs + exogenous + constants + tried,)
         t, x, u, w, constants of a model that varies, and what an implicit method tries.
     """
@@ -67,6 +73,11 @@ class Shared:
     buffer: Floats
     watch: int = 0
     watched: int = 0
+    most: Floats = None  # type: ignore[assignment]
+    bounded: int = 0
+    passed: int = 0
+    look: int = 2**62
+    judge: int = 0
 
 
 @final
@@ -99,12 +110,23 @@ class Plan:
         self.w = self.buffer[1 + states + inputs : 1 + states + inputs + exogenous]
         place = 1 + states + inputs
         self.fixed = self.buffer[place + exogenous : place + exogenous + len(w)]
-        self.shared = Placed(Shared(rate, 0, 0, 0.0, np.inf, 0, 0, 0, 0, place, states, states + powers, self.buffer))
+        self.most = np.full(states, np.inf)
+        """Sizes of states beyond which a motion has diverged."""
+        self.shared = Placed(
+            Shared(
+                *(rate, 0, 0, 0.0, np.inf, 0, 0, 0, 0, place, states, states + powers, self.buffer),
+                most=self.most,
+            )
+        )
         """Where native code reads and writes."""
         self._held: Any = None
         self._watched: Placed | None = None
         self._watching: Any = None
         self._beside: Any = None
+        self.span = 0.0
+        """The run's end [s]; 0 where nobody asks what it saw of Python functions."""
+        self.seen: dict[int, tuple[Any, Any, Seen]] = {}
+        """What the run saw of each Python function of time: the input, the model that it is for, what was seen."""
         self.failure: BaseException | None = None
         """What Python code called from within the run raised; it cannot pass through native code."""
 
@@ -183,6 +205,37 @@ class Plan:
             yield
         finally:
             self.shared.watch = watch
+
+    def seen_of(self, function: Any, model: Any) -> Seen | None:
+        """Where an input notes what it gave in this run, if anybody asks for that."""
+        if self.span <= 0.0:
+            return None
+        return self.seen.setdefault(id(function), (function, model, Seen(self.span, len(model.inputs))))[2]
+
+    def bound(self, most: np.ndarray) -> None:
+        """From now on there is no rate where one of the first states is larger than this."""
+        self.most[: len(most)] = most
+        self.shared.bounded = len(most)
+
+    def judged(self, look: int, judge: Callable[[float, np.ndarray, int], tuple[int, str]]) -> None:
+        """Let a function of time, state and evaluations look at the run after so many of these; it gives when to look
+        again, and why the run ends, or ""."""
+
+        def called(_buffer: int, _dx: int, _data: int) -> None:
+            self.shared.look = 2**62  # what the function evaluates is not looked at
+            try:
+                t, x = float(self.buffer[0]), self.buffer[1 : 1 + self.states].copy()
+                self.shared.look, said = judge(t, x, self.evaluations)
+                if said:
+                    self.failure = self.failure or FlexarmError(said)
+                    self.stop()
+            except BaseException as error:
+                self.failure = self.failure or error
+                self.stop()
+
+        self._judge = EVALUATE_STAGE(called)
+        self.shared.judge = ctypes.cast(self._judge, ctypes.c_void_p).value or 0
+        self.shared.look = look
 
     def end(self, t: float) -> None:
         """The stretch ends at t: an input is asked about times before it alone, so that it is seen from the left."""
@@ -289,9 +342,21 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[Shared], unused: int) 
     call(s.rate, x, dy)
     if s.watch != 0:
         call(s.watch, s.buffer, dy, s.watched)
+    looked(shared, y, dy)
     if s.stop != 0:
         for i in range(s.integrated):
             dy[i] = NAN
+
+
+def looked(shared: Sequence[Shared], y: Floats, dy: Floats) -> None:
+    """No rate beyond the bounds of a motion; and a look at the run where that is due."""
+    s = shared[0]
+    for i in range(s.bounded):
+        if abs(y[i]) > s.most[i]:
+            dy[0] = NAN
+            s.passed += 1
+    if s.evaluations >= s.look:
+        call(s.judge, s.buffer, dy, 0)
 
 
 def growth(shared: Sequence[Shared], t: float, x: Floats, v: Floats, h: float, turns: int, work: Floats) -> float:

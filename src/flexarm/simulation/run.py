@@ -13,9 +13,12 @@ import numpy as np
 from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import (
     DescriptionError,
+    EnergyDrift,
     FlexarmError,
+    Implausible,
     InterruptedRun,
     LargeDeflection,
+    MissedInput,
     SimulationError,
     UnstableStart,
 )
@@ -23,7 +26,8 @@ from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
-from flexarm.simulation import contacts, memory, methods
+from flexarm.simulation import balance, contacts, divergence, memory, methods, restarts
+from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.dataset import bent_far, checked_keep, checked_record, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed
@@ -31,6 +35,7 @@ from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.outside import Outside
+from flexarm.simulation.plausible import implausible
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
@@ -182,6 +187,9 @@ def simulate(
     reference = drive.wanted if reference is None else reference
     if reference is not None:
         checked_wanted(reference, model)
+    given = None if q0 is None else q
+    if strange := implausible(model, given, [reference], float(until)):
+        warnings.warn(strange, Implausible, stacklevel=2)
     with refused("simulate"):
         kept = kept_of(keep, reference, layout.own, layout.exogenous, model.arm.free)
     _check_size(int(samples), numbers(model, layout, kept, sum(len(each.signals) for each in drive.records)))
@@ -200,10 +208,12 @@ def simulate(
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)
     seen = bar if progress is True else progress or None
-    run = Run(times, layout.start(q, qd, np.array(drive.memory), s))
+    with usual_errors():
+        breakpoints = restarts.breakpoints(model, drive, outside, times)
+    run = Run(times, layout.start(q, qd, np.array(drive.memory), s), breakpoints)
     with usual_errors(), heard_by(interruption):
         try:
-            watched(plan, lambda: run.integrate(model, drive, outside, plan, solve), interruption, seen)
+            watched(plan, lambda: run.integrate(model, drive, outside, plan, solve, layout), interruption, seen)
             if run.short is not None and not interruption.came:
                 look = partial(watched, plan, interruption=interruption)
                 run.failure = diagnosis(model, drive, layout, plan, solve, look, *run.short)
@@ -238,6 +248,12 @@ def simulate(
         warnings.warn(f"a telescope moves at {ratio:.2g} of U_g = sqrt(EI / m) / l: its shapes are poor", stacklevel=2)
     if bent := bent_far(model, result, x):
         warnings.warn(bent, LargeDeflection, stacklevel=2)
+    if run.missed is not None:
+        warnings.warn(missed_input(run.missed), MissedInput, stacklevel=2)
+    advised = balance.advice(step, float(rtol), drive.computed or outside.computed)
+    damps = spectral_radius is not None and spectral_radius < 1.0  # as it was asked to
+    if run.completed and not damps and (off := balance.unbalanced(result, x[:, layout.qd], advised)):
+        warnings.warn(off, EnergyDrift, stacklevel=2)
     if not run.completed or interruption.came:  # after the end it came too late for this run, but not for what follows
         message = f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s"
         warnings.warn(message, InterruptedRun, stacklevel=2)
@@ -276,6 +292,12 @@ def checked_wanted(reference: Reference, model: Model) -> None:
         raise DescriptionError(f"reference moves {given} joints; the arm has {len(joints)}: {', '.join(joints)}")
 
 
+def missed_input(t: float) -> str:
+    """Return a line about a function of time that a run has not followed."""
+    does = "a function of time changes there between two steps of the solver"
+    return f"the run has not seen all of its input near t = {t:.4g} s: {does}; give it as fa.Piecewise or fa.Table"
+
+
 @final
 @dataclass
 class Run:
@@ -292,22 +314,46 @@ class Run:
         Where a stretch ended early, and the last time and state before.
     failure : str
         Why the run could not go on; what an input said of itself, or the diagnosis.
+    breakpoints : (k,)
+        Where the solver starts anew, beside the jumps of the input [s].
+    missed : float, optional
+        Where a function of time changed and the run has not seen it [s].
     """
 
     times: Array
     start: Array
+    breakpoints: Array = field(default_factory=lambda: np.empty(0))
     x: Array = field(init=False)
     reached: int = 1
     steps: int = 0
     completed: bool = False
     short: tuple[Stretch, float, Array] | None = None
     failure: str = ""
+    missed: float | None = None
 
     def __post_init__(self) -> None:
         self.x = np.empty((len(self.times), len(self.start)))
         self.x[0] = self.start
 
-    def integrate(self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving) -> None:
+    def integrate(
+        self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving, layout: Layout
+    ) -> None:
+        """The whole run, and again where it has stepped across something that a function of time does."""
+        plan.span = float(self.times[-1])
+        divergence.judged(model, drive, layout, plan, plan.span)
+        rounds = restarts.ROUNDS if drive.period is None else 1  # a sampled controller has a memory of its own
+        for left in reversed(range(rounds)):
+            self._once(model, drive, outside, plan, solve)
+            ended = self.completed and not plan.stopped
+            found = restarts.missed(plan, layout, self.times, self.x) if ended else np.empty(0)
+            self.missed = float(found[0]) if len(found) else None
+            if self.missed is None or not left:
+                return
+            self.breakpoints = np.union1d(self.breakpoints, found)
+            plan.seen.clear()
+            self.reached, self.completed = 1, False
+
+    def _once(self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving) -> None:
         """Stretch after stretch, from each corner of the input to the next; in native code where there is some.
 
         Where what comes from outside jumps a stretch has parts.
@@ -315,7 +361,7 @@ class Run:
         end = float(self.times[-1])
         x, corners = self.start, map(float, drive.corners(end))
         outside.feed(plan, model, 0.0, x)
-        whole = len(outside.between(0.0, end)) == 2
+        whole = len(self._parts(outside, 0.0, end)) == 2
         ahead = drive.ahead(plan, solve.advance(), self.times, self.x) if solve.advance and whole else None
         last = next(corners)
         while following := list(islice(corners, MOST_AHEAD)):
@@ -326,7 +372,7 @@ class Run:
             for a, b in pairwise(map(float, edges[done:])):
                 if not self._fed(lambda: drive.feed(plan, model, a, x)):  # noqa: B023  (called at once)
                     return
-                for c, d in pairwise([a, b] if whole else outside.between(a, b)):
+                for c, d in pairwise([a, b] if whole else self._parts(outside, a, b)):
                     if not whole and not self._fed(lambda: outside.feed(plan, model, c, x)):  # noqa: B023
                         return
                     found = self._stretch(plan, solve, c, d, x)
@@ -335,6 +381,13 @@ class Run:
                     x = found
             last = following[-1]
         self.completed = True
+
+    def _parts(self, outside: Outside, a: float, b: float) -> list[float]:
+        """The ends of the parts of a stretch."""
+        edges, more = outside.between(a, b), self.breakpoints
+        near = NEAR * (b - a)
+        more = more[(more > a + near) & (more < b - near)]
+        return sorted({*edges, *more.tolist()}) if len(more) else edges
 
     def _fed(self, feed: Callable[[], None]) -> bool:
         """Whether an input could be fed; where it fails at its time, the failure is kept."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from flexarm.native.dense import inverted, inverted_complex, multiplied, multiplied_complex
 from flexarm.native.language import Floats, Words, call, lanes, sqrt
-from flexarm.simulation.rhs import NAN, Shared
+from flexarm.simulation.rhs import NAN, Shared, looked
 
 ITERATIONS, PATIENT = 10, 40
 """Of Newton, at most: where a shorter step may be tried instead, and where the step is fixed."""
@@ -132,6 +132,7 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
     copied(s.e[m - s.memory :], e[m:], s.width - m)
     if shared.watch != 0:
         call(shared.watch, shared.buffer, e, shared.watched)
+    looked(s.shared, y, e)
     if shared.stop != 0:
         e[0] = NAN
 

@@ -1,0 +1,31 @@
+"""Numbers of an arm that are possible, but look like numbers in another unit: per cent, millimetres."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flexarm.description.arm import Link
+
+CRITICAL = 1.0
+"""A mode with this ratio of critical damping does not swing at all, and no beam of any material comes near it: rubber
+has some 0.1."""
+
+LONG, TIMES = 100.0, 100.0
+"""A length [m] from which a link is looked at, and how many times the next longest one it must be to look like one in
+millimetres beside metres: a tether is long, too, but a robot of arm's length has no link of a kilometre."""
+
+
+def implausible(links: "Sequence[Link]") -> list[str]:
+    """Return a line for each number of the links that looks like one in another unit."""
+    found = []
+    for link in links:
+        worst = max(getattr(link.body, "damping_ratios", ()), default=0.0)
+        if worst >= CRITICAL:
+            what = f"damping is {worst:g} of critical damping"
+            found.append(f"link {link.name!r}: {what}; it is a ratio: give 0.02 for 2 %")
+    lengths = sorted((float(getattr(link.body, "length", 0.0)), link.name) for link in links)
+    if len(lengths) > 1 and lengths[-1][0] >= max(LONG, TIMES * lengths[-2][0]) and lengths[-2][0] > 0.0:
+        (other, beside), (length, name) = lengths[-2:]
+        what = f"length is {length:g} m, and the next longest link, {beside!r}, has {other:g} m"
+        found.append(f"link {name!r}: {what}; lengths are in metres: give {length / 1000:g} for {length:g} mm")
+    return found

@@ -1,0 +1,113 @@
+"""Judgement of a run's energy balance: the integrator's error, measured, beside what its tolerance promises."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Array = np.ndarray
+
+WORST = 1e-3
+"""Relative drift of the energy from which a run is not accurate: plots of it are wrong by more than a line's width."""
+
+OF_RTOL = 100.0
+"""A run with a coarse tolerance may drift by this many times its rtol, since the errors of many steps add."""
+
+ROUNDING = 1e-11
+"""Share of the energy at hand below which an exchange of energy is lost in the rounding of kinetic and potential."""
+
+SMALLEST = 1e5
+"""Rates below this many times atol [rad/s or m/s] are known to few digits, and so is their energy."""
+
+
+def limit(rtol: float) -> float:
+    """Return the relative drift from which a run is reported."""
+    return max(WORST, OF_RTOL * rtol)
+
+
+def is_off(drift: float, scale: float, size: float, fastest: float, rtol: float, atol: float) -> bool:
+    """Return whether a drift is an error of the integrator that matters.
+
+    Parameters
+    ----------
+    drift, scale : float
+        The attributes `energy_drift` and `energy_scale` [J] of a result.
+    size : float
+        Largest kinetic and potential energy of the run [J].
+    fastest : float
+        Largest rate of the run [rad/s or m/s].
+    """
+    most = limit(rtol)
+    return drift > most and most * scale > ROUNDING * size and fastest > SMALLEST * atol
+
+
+def unbalanced(result: "Dataset", qd: Array, advice: str) -> str:
+    """Return a line about the energy drift of a run where that is too large; else "".
+
+    Parameters
+    ----------
+    result : Dataset
+    qd : (times, nv)
+    advice : str
+        What to do about the drift.
+    """
+    drift, rtol = result.attrs.get("energy_drift", 0.0), result.attrs["rtol"]
+    kept, size, when = result.variables, 0.0, ""
+    if not drift > limit(rtol):
+        return ""
+    scale = result.attrs["energy_scale"]
+    if "kinetic" in kept and "potential" in kept:
+        size = float((np.abs(kept["kinetic"].values) + np.abs(kept["potential"].values)).max())
+    if not is_off(drift, scale, size, np.abs(qd).max(initial=0.0), rtol, result.attrs["atol"]):
+        return ""
+    if "energy_error" in kept:
+        first = int(np.argmax(np.abs(kept["energy_error"].values) > limit(rtol) * scale))
+        when = f" from t = {float(result.time[first]):.4g} s on"
+    said = f"the energy balance is off by {drift:.2g} of the {scale:.3g} J that were exchanged{when}"
+    return f"{said}; at most {limit(rtol):.2g} is accurate: {advice}"
+
+
+def advice(step: float, rtol: float, computed: bool) -> str:
+    """Return what to do about an energy drift: step [s] is a fixed one, or 0; `computed`: Python gives an input."""
+    if step > 0.0:
+        return f"the step of {step:.3g} s is too long; use a shorter one, or a method that chooses its steps ('dop853')"
+    jumps = ", and give jumps of functions as fa.Piecewise" if computed else ""
+    return f"use a smaller rtol than {rtol:g}{jumps}"
+
+
+@final
+@dataclass
+class Tally:
+    """The runs of an ensemble whose energy balance is off, counted over its parts.
+
+    Attributes
+    ----------
+    count : int
+    worst, run : float, int
+        The largest of their drifts, and whose it is.
+    advice : str
+        What to do about that one.
+    """
+
+    count: int = 0
+    worst: float = 0.0
+    run: int = field(default=-1)
+    advice: str = ""
+
+    def add(self, runs: Array, drifts: Array, advice: Sequence[str]) -> None:
+        """Count runs (k,) by their numbers, with their drifts (k,) and what to do about each."""
+        self.count += len(runs)
+        if len(runs) and drifts.max() > self.worst:
+            worst = int(np.argmax(drifts))
+            self.worst, self.run, self.advice = float(drifts[worst]), int(runs[worst]), advice[worst]
+
+    def warning(self, total: int, rtol: float) -> str:
+        """Return one line about all of them; "" if there is none."""
+        if not self.count:
+            return ""
+        said = f"the energy balance of {self.count} of {total} runs is off by more than {limit(rtol):.2g}"
+        return f"{said} of the energy exchanged, of run {self.run} by {self.worst:.2g}: {self.advice}"

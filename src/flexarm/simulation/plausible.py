@@ -1,0 +1,58 @@
+"""Angles given to a run that look like degrees.
+
+Only what a user gives is judged, the angles at the start and the reference's ends: wheels and long motions pass any
+number of radians.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexarm.model import Model
+from flexarm.trajectory import Reference, reference_values
+
+Array = np.ndarray
+
+ROUND = 15.0
+"""Angles in degrees are often multiples of this, those in radians never are but by chance."""
+
+LEAST, MOST = 15.0, 360.0
+"""The range of angles that people give in degrees; as radians these are 2 to 57 turns."""
+
+EXACT = 1e-9
+"""Difference from a round number that a computed one may have."""
+
+
+def looks_like_degrees(angles: Array) -> Array:
+    """Return which of the angles [rad] are round numbers of degrees."""
+    size = np.abs(angles)
+    return (size > LEAST - EXACT) & (size < MOST + EXACT) & (np.abs(size - ROUND * np.round(size / ROUND)) < EXACT)
+
+
+def implausible(model: Model, q: Array | None, references: Sequence[Reference | None], until: float) -> str:
+    """Return a line about angles that look like degrees; "" for none.
+
+    Parameters
+    ----------
+    model : Model
+    q : (..., nq) or None
+        The coordinates at the start, where they are given.
+    references : list of Reference or None
+    until : float
+        The run's end [s].
+    """
+    arm = model.arm
+    turning = [k for k, i in enumerate(arm.joints) if arm.rate_units[i].startswith("rad")]
+    first = len(model.coordinates) - len(model.velocities)
+    given = [] if q is None else [("q0", np.atleast_2d(q)[:, [first + i for i in arm.joints]])]
+    for each in {id(each): each for each in references if each is not None}.values():
+        given.append(("the reference", reference_values(each, np.array([0.0, until]))))
+    for what, values in given:
+        angles = values[:, turning]
+        strange = looks_like_degrees(angles)
+        if strange.any():
+            row, column = np.argwhere(strange)[0]
+            angle, name = angles[row, column], model.velocities[arm.joints[turning[column]]]
+            where = f"{what}: {name} is {angle:g} rad, {abs(angle) / (2 * np.pi):.2g} turns"
+            return f"{where}; angles are in radians, and {angle:g} looks like degrees: give {np.deg2rad(angle):.5g}"
+    return ""

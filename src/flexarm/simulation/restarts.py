@@ -1,0 +1,69 @@
+"""Where a run starts anew since a function of time changes there, and what a run missed of Python functions."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from flexarm.model import Model
+from flexarm.simulation.breakpoints import FEW, FINEST, NEAR, apart, levels, of_function
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.outside import Outside
+from flexarm.simulation.protocol import Input
+from flexarm.simulation.rhs import Plan
+
+Array = np.ndarray
+
+ROUNDS = 4
+"""Times that a run starts again since it missed something. Each finds all that the one before could show."""
+
+
+def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Array) -> Array:
+    """Return the times, other than the jumps that are known, at which a run should start anew.
+
+    A law is looked at where the arm begins by default. Sampled laws are held from sample to sample.
+    """
+    sources = [each for each in (drive if drive.period is None else None, outside) if each is not None]
+    until = float(times[-1])
+    jumps = np.concatenate([np.empty(0), *(each.jumps() for each in sources)])
+    edges = np.unique([0.0, *jumps[(jumps > 0.0) & (jumps < until)], until])
+    if len(edges) > FEW:
+        return np.empty(0)
+    q, qd = drive.initial(model)
+    finest = max(levels(len(times)) - int(np.log2(len(edges) - 1)), FINEST - 4)
+
+    def function(t: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.hstack([each.over_time(model, t, q, qd) for each in sources])
+
+    if not sources or not function(edges[:1]).shape[1]:
+        return np.empty(0)
+    found = [of_function(function, a, b, finest) for a, b in pairwise(edges)]
+    return np.concatenate(found)
+
+
+def missed(plan: Plan, layout: Layout, times: Array, x: Array) -> Array:
+    """Return the times at which a completed run should have started anew to see its Python functions of time.
+
+    A function of the state is asked at the times of the result alone, where the state is known.
+    """
+    found = [np.empty(0)]
+    for function, model, seen in plan.seen.values():
+        asked = np.isin(times, seen.unseen(times[1:-1]))
+        t, rows = times[asked], x[asked]
+        if not function.of_state:
+            t = np.unique(np.concatenate([t, seen.middles()]))
+            rows = np.zeros((len(t), layout.size))
+        if not len(t):
+            continue
+        values = function.values(model, t, rows[:, layout.q], rows[:, layout.qd], rows[:, :0])
+        good = np.isfinite(values).all(axis=1)
+        where = seen.missed(t[good], values[good])
+        if len(where):
+            still = rows[t == where[0]]
+
+            def at(t: Array, function=function, model=model, still=still) -> Array:  # type: ignore[no-untyped-def]
+                held = np.repeat(still, len(t), axis=0)
+                return function.values(model, t, held[:, layout.q], held[:, layout.qd], held[:, :0])  # type: ignore[no-any-return]
+
+            found.append(seen.around(where, at))
+    return apart(np.concatenate(found), NEAR * float(times[-1]))
