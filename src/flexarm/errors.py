@@ -82,6 +82,10 @@ class InterruptedRun(UserWarning):
     """A run was ended by Ctrl-C; its result goes as far as it came."""
 
 
+class EnergyDrift(UserWarning):
+    """The energy of a run is off its balance by more than its tolerances explain: its numbers are not to be trusted."""
+
+
 class LargeDeflection(UserWarning):
     """A link in one piece was bent farther than its shapes, those of small deflections, hold."""
 

@@ -24,8 +24,8 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 SPACING = 2.2e-16
 """Of numbers about 1."""
 
-UNDER_WAY, DONE, TOO_SHORT, GROWN = 0, 1, 2, 3
-"""What may be said of a run: that it is not finished, is known to its end, needs too short steps, or has diverged."""
+UNDER_WAY, DONE, TOO_SHORT, GROWN, TOO_MANY = 0, 1, 2, 3, 5
+"""Status of a run: not finished, known to its end, needs too short steps, has diverged, has used up its evaluations."""
 
 NONE = -1
 """In the place of a run: the lane is idle."""
@@ -46,8 +46,11 @@ class Lanes:
         Sums of rates: the i-th has the groups of four terms from first[i] to first[i + 1].
     size, states, constants, base : int
         Numbers of a state with what rides along, without it, and those that a run has of its own behind u, from `base`.
-    rtol, atol, step : float
-        `step` is the longest where steps are fixed [s].
+    rtol, atol, step, guess : float
+        `step` is the longest where steps are fixed [s]; `guess` the first of a stretch where they are not, 0 where it
+        is to be found out.
+    most : int
+        Evaluations that a run may take.
     count, total : int
         Runs, times of the result.
     start, own, times, out
@@ -96,6 +99,8 @@ class Lanes:
     rtol: float
     atol: float
     step: float
+    guess: float
+    most: int
     count: int
     total: int
     start: Floats
@@ -149,7 +154,7 @@ class Lanes:
     F: Floats
 
 
-CODE = Once(lambda: translated(abreast, nothing, tables, evaluated_by))
+CODE = Once(lambda: translated(abreast, again, nothing, tables, evaluated_by))
 
 
 def abreast(s: Lanes) -> None:
@@ -159,6 +164,19 @@ def abreast(s: Lanes) -> None:
         s.t[lane], s.h[lane] = 0.0, 0.0
         s.active += 1
         taken(s, lane)
+    advanced(s)
+
+
+def again(s: Lanes) -> None:
+    """All runs once more, from new starts: over the same stretches, with the same inputs or others."""
+    s.next, s.active, s.fresh, s.finished = 0, 0, 0, 0
+    for r in range(s.count):
+        s.status[r], s.evaluations[r] = UNDER_WAY, 0
+    abreast(s)
+
+
+def advanced(s: Lanes) -> None:
+    """The lanes' runs, and those that follow them."""
     while s.active > 0 and s.stop == 0:
         if s.fresh > 0:
             begun(s)
@@ -287,10 +305,10 @@ def begun(s: Lanes) -> None:
     for i in lanes(width):
         k[i] = f[i] if M[i] > 0.0 else k[i]
     s.fresh = 0
-    if s.adaptive == 0:
+    if s.adaptive == 0 or s.guess > 0.0:
         for lane in range(LANES):
             if s.took[lane] > 0.0:
-                s.h[lane] = s.step
+                s.h[lane] = s.guess if s.adaptive == 1 else s.step
                 s.evaluations[s.run[lane]] += 1
         return
     scaled(s, y, y)
@@ -409,6 +427,9 @@ def judged(s: Lanes) -> None:
             s.refused[lane] = 1
             if not s.h[lane] >= max(10.0 * SPACING * abs(s.t[lane]), 1e-300):  # where it is no number, too
                 closed(s, lane, TOO_SHORT)
+        if s.run[lane] == r and s.evaluations[r] >= s.most:
+            s.took[lane] = 0.0
+            closed(s, lane, TOO_MANY)
     for lane in range(LANES):
         if s.took[lane] > 0.0 and is_sound(s.end_y, lane, s.states, DIVERGED) == 0:
             s.took[lane] = 0.0

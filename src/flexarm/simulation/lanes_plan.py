@@ -3,7 +3,6 @@
 import ctypes  # noqa: TID251  (calls what was compiled here)
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, final
 
 import numpy as np
@@ -11,14 +10,11 @@ import numpy as np
 from flexarm.native.kernel import LANES, Code
 from flexarm.native.language import Placed
 from flexarm.simulation.lanes import CODE, By, Lanes, Tables
-from flexarm.simulation.lanes_tableaus import DOP853, RK4, RK45, Row
+from flexarm.simulation.lanes_tableaus import METHODS, grouped
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes
 
 Array = np.ndarray
-
-METHODS = {"dop853": DOP853, "rk45": RK45, "rk4": RK4}
-"""What there is in lanes."""
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -99,6 +95,10 @@ class Shared:
     rtol, atol, step : float
     times : (total,)
         Of the result [s].
+    guess : float
+        The first step of a stretch where steps are adaptive [s]; 0 where it is to be found out.
+    most : int
+        Evaluations that a run may take.
     """
 
     rate: Code
@@ -109,6 +109,8 @@ class Shared:
     atol: float
     step: float
     times: Array
+    guess: float = 0.0
+    most: int = 2**62
 
 
 @final
@@ -140,7 +142,7 @@ class Abreast:
         lengths = np.array([len(each.corners) for each in courses])
         corners = np.concatenate([each.corners for each in courses])
         sums = [*tableau.a, tableau.b, *tableau.errors, *tableau.between, *tableau.dense]
-        first, terms, weights = _grouped(sums)
+        first, terms, weights = grouped(sums)
         width, powers = LANES * layout.size, len(tableau.dense) + 3 * tableau.hermite
         base = LANES * (1 + layout.states + layout.fed - layout.exogenous)  # w is a run's own
         self._held = stage, shared, CODE()
@@ -177,6 +179,8 @@ class Abreast:
                 rtol=shared.rtol,
                 atol=shared.atol,
                 step=shared.step,
+                guess=shared.guess,
+                most=shared.most,
                 count=count,
                 total=len(shared.times),
                 start=np.ascontiguousarray(start),
@@ -243,20 +247,3 @@ class Abreast:
     def finished(self) -> int:
         """Runs that have ended."""
         return self.record.finished
-
-
-@cache
-def _sums(rows: tuple[tuple[tuple[int, float], ...], ...]) -> tuple[Array, Array, Array]:
-    first, terms, weights = [0], [], []
-    for row in rows:
-        most = 4 * -(-len(row) // 4)
-        filled = [*row, *[(row[0][0], 0.0)] * (most - len(row))]
-        terms += [term for term, _ in filled]
-        weights += [weight for _, weight in filled]
-        first.append(len(terms) // 4)
-    return np.array(first), np.array(terms), np.array(weights)
-
-
-def _grouped(rows: Sequence[Row]) -> tuple[Array, Array, Array]:
-    """Sums of rates in groups of four terms, the last one of each sum filled up with terms that weigh nothing."""
-    return _sums(tuple(tuple(row.items()) for row in rows))
