@@ -18,17 +18,12 @@ from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, is_motion
+from flexarm.simulation.lanes import LEAST, MOST, NO_RATES, SAFETY, SPACING
 from flexarm.simulation.lanes_tableaus import METHODS, grouped
 from flexarm.simulation.rhs import Plan, Shared, rhs
 from flexarm.simulation.steps import copied
 
 Array = np.ndarray
-
-SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
-"""The next step is this part of what the error allows, and changes by no more than these factors."""
-
-SPACING = 2.2e-16
-"""Distance between doubles about 1: a step shorter than ten of them cannot advance the time."""
 
 MOST_EVALUATIONS = 10_000_000
 """Evaluations of the rates in one stretch; some seconds, in which Ctrl-C is not heard."""
@@ -206,10 +201,13 @@ def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: 
             reached[1] += 1
         else:
             wanted = s.h * LEAST
+            least = max(10.0 * SPACING * abs(s.t), 1e-300)
             if error < 1e300:  # it is a number
                 wanted = s.h * max(factor, LEAST)
+            else:
+                least = max(least, NO_RATES * (times[count - 1] - t0))
             refused = 1
-            if not wanted >= max(10.0 * SPACING * abs(s.t), 1e-300):
+            if not wanted >= least:
                 return
 
 

@@ -24,6 +24,10 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 SPACING = 2.2e-16
 """Of numbers about 1."""
 
+NO_RATES = 1e-9
+"""A step of this part of its stretch that still leads to no rates ends the run: there is no motion ahead. (A telescope
+at the end of its range would be approached in ever shorter steps.)"""
+
 UNDER_WAY, DONE, TOO_SHORT, GROWN, TOO_MANY = 0, 1, 2, 3, 5
 """Status of a run: not finished, known to its end, needs too short steps, has diverged, has used up its evaluations."""
 
@@ -425,7 +429,10 @@ def judged(s: Lanes) -> None:
         else:
             s.h[lane] *= max(factor, LEAST)
             s.refused[lane] = 1
-            if not s.h[lane] >= max(10.0 * SPACING * abs(s.t[lane]), 1e-300):  # where it is no number, too
+            least = max(10.0 * SPACING * abs(s.t[lane]), 1e-300)
+            if not e < 1e300:
+                least = max(least, NO_RATES * (s.corners[s.part[lane] + 1] - s.corners[s.part[lane]]))
+            if not s.h[lane] >= least:  # where it is no number, too
                 closed(s, lane, TOO_SHORT)
         if s.run[lane] == r and s.evaluations[r] >= s.most:
             s.took[lane] = 0.0

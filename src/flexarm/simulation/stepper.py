@@ -403,7 +403,7 @@ class Stepper:
             plants.failed[i] = self._across(i)
         if bad := int(np.count_nonzero(plants.failed)):
             return bad
-        plants.energy += plants.gained
+        plants.energy[:] += plants.gained
         plants.x[:] = plants.out
         plants.periods[:] += 1
         return 0
