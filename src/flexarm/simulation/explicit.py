@@ -4,7 +4,7 @@ They serve short stretches: a period of `Stepper`, the time between two samples 
 anew with the same first step, so that a period depends on the state at its start and on nothing before.
 
 The error of a step is the difference between two embedded formulas (Hairer, Norsett & Wanner, Solving ODEs I, II.4).
-A step is accepted where the root mean square of error_i / (atol_i + rtol max(|y_i|, |z_i|)) is below 1.
+A step is accepted where the root mean square over the state, integrals included, of error_i / (atol_i + rtol max(|y_i|, |z_i|)) is below 1.
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
@@ -225,7 +225,7 @@ def tried(s: Explicit) -> float:
     for i in range(size):
         part = e[i] / (atol[i] + rtol * max(abs(y[i]), abs(z[i])))
         error += part * part
-    n = float(shared.states)
+    n = float(size)
     if s.smoothed == 1 and error > 0.0:
         summed(s, stages + 1, e)
         for i in range(size):
