@@ -16,7 +16,9 @@ from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.varying import At
 from flexarm.simulation import contacts, methods, solvers
 from flexarm.simulation.diagnosis import diagnosis, motion_names
+from flexarm.simulation.explicit import MOST_EVALUATIONS
 from flexarm.simulation.feedback import integrand
+from flexarm.simulation.inputs import constant
 from flexarm.simulation.lanes import DONE, UNDER_WAY
 from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
@@ -337,16 +339,20 @@ def _course(drive: Input, model: Model, asked: Asked) -> Course:
     return Course(corners, held, how)
 
 
-def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) -> str:
-    """Why a run could go no further than to the state x at t, looked at again as a run alone is."""
+def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, held: Input | None = None) -> str:
+    """Why a run could go no further than to the state x at t, looked at again as a run alone is.
+
+    A sampled law is not called again: `held` is the u that it gave last.
+    """
     r, layout = group.indices[i], group.layout
     model, drive = runs.at(r), runs.drive(r)
     plan, _ = methods.planned(model, drive, layout, group.method)
-    method, _ = solvers.available(group.method)
+    method = group.method if held else solvers.available(group.method)[0]
     solve = methods.solver(method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
+    corners = np.array(list(drive.corners(asked.until)), dtype=float)
+    drive = held or drive
     drive.feed(plan, model, t, x)
     runs.outside(r).feed(plan, model, t, x)
-    corners = np.array(list(drive.corners(asked.until)), dtype=float)
     end = corners[corners > t][:1]
     plan.end(float(end[0]))
     seen = solve(t, x, end)
@@ -378,9 +384,10 @@ class Clocked:
         x, held = group.x[part], group.held[part]
         fixed = group.step if group.method in solvers.FIXED else 0.0
         code, tolerances = rate.vector_code, (asked.rtol, asked.atol)
-        shared = Shared(
-            code, group.layout, len(model.inputs), group.method, *tolerances, fixed, asked.times, group.step
-        )
+        guess, m = group.step or drives[0].period, len(model.inputs)
+        assert guess is not None
+        limits = guess, MOST_EVALUATIONS
+        shared = Shared(code, group.layout, m, group.method, *tolerances, fixed, asked.times, *limits)
         clock = Clock(shared, how.code, called, own, x, held)
         self._clock = clock
         corners = map(float, drives[0].corners(asked.until))
@@ -397,14 +404,15 @@ class Clocked:
             elif status == NO_LAW:
                 group.status[i] = drive.refusal(float(clock.left[row]), int(clock.what[row]), float(clock.value[row]))  # type: ignore[attr-defined]
             elif status != DONE:
-                group.status[i] = told_of_growth(runs, group, i, clock.left[row], clock.stuck[row])
+                held = constant(clock.u[:, row])
+                group.status[i] = told(runs, group, asked, i, clock.left[row], clock.stuck[row], held)
         self.finished = len(indices)
 
     def stop(self) -> None:
         """Let it end."""
         self._stopped = True
         if self._clock is not None:
-            self._clock.record.stop = 1
+            self._clock.stop()
 
 
 def told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:

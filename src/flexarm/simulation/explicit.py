@@ -18,7 +18,7 @@ from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, is_motion
-from flexarm.simulation.lanes import LEAST, MOST, NO_RATES, SAFETY, SPACING
+from flexarm.simulation.lanes import LEAST, MOST, NEARLY, NO_RATES, SAFETY, SPACING
 from flexarm.simulation.lanes_tableaus import METHODS, grouped
 from flexarm.simulation.rhs import Plan, Shared, rhs
 from flexarm.simulation.steps import copied
@@ -179,7 +179,7 @@ def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: 
             continue
         last = 0
         s.h = wanted
-        if s.t + wanted * 1.000000001 >= end:
+        if s.t + wanted * NEARLY >= end:
             s.h = end - s.t
             last = 1
         error = tried(s)
@@ -223,13 +223,13 @@ def tried(s: Explicit) -> float:
     summed(s, stages, e)
     error, smooth = 0.0, 0.0
     for i in range(size):
-        part = e[i] / (atol[i] + rtol * max(abs(y[i]), abs(z[i])))
+        part = e[i] * (1.0 / (atol[i] + rtol * max(abs(y[i]), abs(z[i]))))  # as in lanes, to the last bit
         error += part * part
     n = float(size)
     if s.smoothed == 1 and error > 0.0:
         summed(s, stages + 1, e)
         for i in range(size):
-            part = e[i] / (atol[i] + rtol * max(abs(y[i]), abs(z[i])))
+            part = e[i] * (1.0 / (atol[i] + rtol * max(abs(y[i]), abs(z[i]))))
             smooth += part * part
         return error / sqrt((error + 0.01 * smooth) * n)
     return sqrt(error / n)

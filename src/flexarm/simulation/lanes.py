@@ -24,6 +24,9 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 SPACING = 2.2e-16
 """Of numbers about 1."""
 
+NEARLY = 1.000000001
+"""A step that comes this near to the end of its stretch ends there. (Otherwise rounding of times leads to a step of no length.)"""
+
 NO_RATES = 1e-9
 """A step of this part of its stretch that still leads to no rates ends the run: there is no motion ahead. (A telescope
 at the end of its range would be approached in ever shorter steps.)"""
@@ -51,7 +54,7 @@ class Lanes:
     size, states, constants, base : int
         Numbers of a state with what rides along, without it, and those that a run has of its own behind u, from `base`.
     rtol, atol, step, guess : float
-        `step` is the longest where steps are fixed [s]; `guess` the first of a stretch where they are not, 0 where it
+        `step` is the length of fixed steps, and the longest of others where it is not 0 [s]; `guess` the first of a stretch where they are not, 0 where it
         is to be found out.
     most : int
         Evaluations that a run may take.
@@ -369,7 +372,11 @@ def tried(s: Lanes) -> None:
             end = s.corners[s.part[lane] + 1]
             if s.adaptive == 1:
                 s.h[lane] = max(s.h[lane], 10.0 * SPACING * abs(s.t[lane]))
-                s.new[lane] = min(s.t[lane] + s.h[lane], end)
+                if s.step > 0.0:
+                    s.h[lane] = min(s.h[lane], s.step)
+                s.new[lane] = s.t[lane] + s.h[lane]
+                if s.t[lane] + s.h[lane] * NEARLY >= end:
+                    s.new[lane] = end
                 s.dt[lane] = s.new[lane] - s.t[lane]
             else:
                 equal(s, lane, end)
@@ -421,13 +428,14 @@ def judged(s: Lanes) -> None:
         factor = MOST if e == 0.0 else LEAST
         if e > 0.0 and e < 1e300:
             factor = SAFETY * e ** (-1.0 / float(s.order + 1))
-        s.h[lane] = s.dt[lane]
         if e < 1.0:
             s.took[lane] = 1.0
-            s.h[lane] *= min(factor, 1.0 if s.refused[lane] == 1 else MOST)
+            following = s.dt[lane] * min(factor, 1.0 if s.refused[lane] == 1 else MOST)
+            if s.new[lane] < s.corners[s.part[lane] + 1] or following > s.h[lane]:  # the last one may be short
+                s.h[lane] = following
             s.refused[lane] = 0
         else:
-            s.h[lane] *= max(factor, LEAST)
+            s.h[lane] = s.dt[lane] * max(factor, LEAST)
             s.refused[lane] = 1
             least = max(10.0 * SPACING * abs(s.t[lane]), 1e-300)
             if not e < 1e300:

@@ -45,6 +45,8 @@ class Clock:
     status, known, left, stuck, what, value
         Of the runs; see `lanes_sampled.Clocked`.
     steps, evaluations : (runs,)
+    u : (m, runs)
+        What is held.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class Clock:
         self._m, self._states, self._held = m, states, held
         first = called[0]
         memory, noises = first.memory, first.noises
-        status, known, what = np.zeros((3, LANES), dtype=np.int64)
+        status, known, evaluations, what = np.zeros((4, LANES), dtype=np.int64)
         status[count:], known[:] = DONE, 1
         left, value, stuck = np.zeros(LANES), np.zeros(LANES), np.zeros((LANES, size))
         laws = np.array([each.law.kernel.constants for each in called])
@@ -100,6 +102,7 @@ class Clock:
                 y=y,
                 status=status,
                 known=known,
+                evaluations=evaluations,
                 left=left,
                 stuck=stuck,
                 what=what,
@@ -110,8 +113,9 @@ class Clock:
             )
         )
         self.status, self.known, self.left, self.stuck = status[:count], known[:count], left[:count], stuck[:count]
+        self.u = self.record.u[:, :count]
         self.what, self.value = what[:count], value[:count]
-        self.steps, self.evaluations = self._motion.steps[:count], self._motion.evaluations[:count]
+        self.steps, self.evaluations = self._motion.steps[:count], evaluations[:count]
 
     def __call__(self, edges: Array) -> int:
         """The periods between these edges, or as many as are left to do."""
@@ -123,6 +127,11 @@ class Clock:
         self._now = edges, noise
         self.record.edges, self.record.noise = edges.ctypes.data, noise.ctypes.data
         return self._run(self.record.address, periods)
+
+    def stop(self) -> None:
+        """Let it end, from another thread."""
+        self.record.stop = 1
+        self._motion.stop()
 
     def close(self) -> None:
         """What is held now is u, and what is recorded, to the last time that is known."""

@@ -44,8 +44,8 @@ class Clocked:
         What the law is given, z among it, and what it gives.
     u, y : (inputs, LANES), (size, LANES)
         What is held; states.
-    status, known, left, stuck
-        Of the lanes, as in `lanes.Lanes`.
+    status, known, evaluations, left, stuck
+        Of the lanes, as in `lanes.Lanes`; `runs` counts the evaluations of one stretch, and limits these.
     what, value : (LANES,)
         Where a law gave no number: which of what it gives, and what it is.
     sample, shown : int
@@ -74,6 +74,7 @@ class Clocked:
     y: Floats
     status: Words
     known: Words
+    evaluations: Words
     left: Floats
     stuck: Floats
     what: Words
@@ -108,12 +109,15 @@ def clocked(s: Clocked, periods: int) -> int:
                     failed(s, s.y, lane, t, NO_LAW)
         copied(s.found, s.u, LANES * s.inputs)
         copied(s.found[LANES * s.inputs :], z, LANES * s.memory)
+        first = 1
         while t < end:
             goal = end
             if s.sample < s.total:
                 goal = min(end, s.times[s.sample])
-            across(s, t, goal)
-            t = goal
+            across(s, t, goal, first)
+            if s.runs[0].stop != 0:
+                return k
+            t, first = goal, 0
             if s.sample < s.total and s.times[s.sample] == t:
                 for lane in range(LANES):
                     if s.status[lane] == UNDER_WAY:
@@ -123,8 +127,11 @@ def clocked(s: Clocked, periods: int) -> int:
     return periods
 
 
-def across(s: Clocked, t: float, goal: float) -> None:
-    """Every run that goes on, from t to the goal; where one cannot, it ends in the last state that it reached."""
+def across(s: Clocked, t: float, goal: float, first: int) -> None:
+    """Every run that goes on, from t to the goal; where one cannot, it ends in the last state that it reached.
+
+    Behind the first such stretch of a period a run still knows its rates and the length of its next step.
+    """
     runs, size = s.runs[0], s.size
     runs.active, runs.fresh = 0, 0
     for lane in range(LANES):
@@ -134,14 +141,21 @@ def across(s: Clocked, t: float, goal: float) -> None:
             runs.before[2 * lane + 1] = goal
             gathered(s.y, runs.start[lane * size :], lane, size)
             gathered(s.u, runs.held[2 * lane * s.inputs :], lane, s.inputs)
-            runs.status[lane] = UNDER_WAY
+            runs.status[lane], runs.evaluations[lane] = UNDER_WAY, 0
             runs.next = lane
             runs.active += 1
+            h = runs.h[lane]
             taken(runs, lane)
+            if first == 0:
+                runs.h[lane] = h
+                runs.fresh -= 1
     runs.next = runs.count
     advanced(runs)
+    if runs.stop != 0:
+        return
     for lane in range(LANES):
         if s.status[lane] == UNDER_WAY:
+            s.evaluations[lane] += runs.evaluations[lane]
             spread(runs.stuck[lane * size :], s.y, lane, size)
             if runs.status[lane] != DONE:
                 failed(s, s.y, lane, runs.left[lane], runs.status[lane])
