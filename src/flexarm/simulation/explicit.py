@@ -4,7 +4,8 @@ They serve short stretches: a period of `Stepper`, the time between two samples 
 anew with the same first step, so that a period depends on the state at its start and on nothing before.
 
 The error of a step is the difference between two embedded formulas (Hairer, Norsett & Wanner, Solving ODEs I, II.4).
-A step is accepted where the root mean square over the state, integrals included, of error_i / (atol_i + rtol max(|y_i|, |z_i|)) is below 1.
+A step is accepted where error_i / (atol_i + rtol max(|y_i|, |z_i|)) has a root mean square below 1 over the state,
+integrals included.
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
@@ -177,11 +178,10 @@ def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: 
             i += 1
             reached[0] = i
             continue
-        last = 0
-        s.h = wanted
+        ahead, last = s.t + wanted, 0
         if s.t + wanted * NEARLY >= end:
-            s.h = end - s.t
-            last = 1
+            ahead, last = end, 1
+        s.h = ahead - s.t
         error = tried(s)
         if shared.stop != 0 or shared.evaluations >= limit:
             return
@@ -195,7 +195,7 @@ def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: 
             if last == 0 or following > wanted:
                 wanted = min(following, s.longest)
             refused = 0
-            s.t = end if last == 1 else s.t + s.h
+            s.t = ahead
             copied(s.z, s.y, size)
             copied(s.k[s.stages * size :], s.k, size)
             reached[1] += 1

@@ -25,7 +25,7 @@ SPACING = 2.2e-16
 """Of numbers about 1."""
 
 NEARLY = 1.000000001
-"""A step that comes this near to the end of its stretch ends there. (Otherwise rounding of times leads to a step of no length.)"""
+"""A step that is so nearly as long as what is left of its stretch ends there: times are rounded."""
 
 NO_RATES = 1e-9
 """A step of this part of its stretch that still leads to no rates ends the run: there is no motion ahead. (A telescope
@@ -54,8 +54,8 @@ class Lanes:
     size, states, constants, base : int
         Numbers of a state with what rides along, without it, and those that a run has of its own behind u, from `base`.
     rtol, atol, step, guess : float
-        `step` is the length of fixed steps, and the longest of others where it is not 0 [s]; `guess` the first of a stretch where they are not, 0 where it
-        is to be found out.
+        `step` is the longest [s]; where steps are adaptive 0 means any. `guess` is the first of a stretch where steps
+        are adaptive, 0 where it is to be found out.
     most : int
         Evaluations that a run may take.
     count, total : int
