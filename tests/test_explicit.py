@@ -300,21 +300,22 @@ def test_a_copy_goes_on_to_the_last_bit(count, method, damped):
         np.testing.assert_array_equal(other.energy_drift, stepper.energy_drift)
 
 
-@pytest.mark.parametrize("count", [None, 3])
-def test_energies_balance_with_work_and_losses(count, damped):
+@pytest.mark.parametrize(("count", "method"), [(None, "auto"), (3, "auto"), (3, "radau5")])
+def test_energies_balance_with_work_and_losses(count, method, damped):
     """Work of the torques, which is u dq in every period, and what friction takes are both of the balance's size."""
     (q0, qd0), u = begun(3), np.tile([1.0, -0.5], (100, 1))
-    stepper = fa.Stepper(damped, PERIOD, *((q0, qd0) if count else (q0[0], qd0[0])), rtol=1e-9, atol=1e-11)
+    start = (q0, qd0) if count else (q0[0], qd0[0])
+    stepper = fa.Stepper(damped, PERIOD, *start, method, rtol=1e-9, atol=1e-11)
     origin = stepper.q, stepper.qd
     driven(stepper, u)
     before, now = (np.sum(damped.energy(q, qd), axis=0) for q, qd in (origin, (stepper.q, stepper.qd)))
     work = (stepper.q - origin[0])[..., [0, 3]] @ u[0]
     assert (np.abs(work) > 0.05).all() and (work - (now - before) > 0.05).all()
-    assert np.max(stepper.energy_drift) < 1e-7
+    assert np.max(stepper.energy_drift) < 1e-6
     if count:
         stepper.reset(where=[1])
         assert stepper.energy_drift[1] == 0.0 and (stepper.energy_drift[[0, 2]] > 0.0).all()
     driven(stepper, -u)
-    assert np.max(stepper.energy_drift) < 1e-7
+    assert np.max(stepper.energy_drift) < 1e-6
     stepper.reset()
     assert np.max(stepper.energy_drift) == 0.0
