@@ -10,7 +10,7 @@ import numpy as np
 import flexarm as fa
 from benchmarks.report import Table, spread, time
 
-PERIOD, MANY, SEGMENTS = 0.05, 1024, 3
+PERIOD, MANY, SEGMENTS, RTOL = 0.05, 1024, 3, 1e-4
 STEP = 2e-3
 """MuJoCo's default [s], its documentation's for robots."""
 LONGEST = 200
@@ -58,9 +58,9 @@ def _ours(name: str) -> dict[str, Call]:
     model = fa.Model(fa.load(name))
     rest, m = np.array(model.arm.rest), len(model.inputs)
     u = 1e-2 * np.random.default_rng(1).normal(size=(MANY, m))
-    one = fa.Stepper(model, PERIOD, rtol=1e-4)
-    many = fa.Stepper(model, PERIOD, np.tile(rest, (MANY, 1)), rtol=1e-4)
-    steps = f"rk4, {round(PERIOD / one.longest)} of {time(one.longest)}"
+    one = fa.Stepper(model, PERIOD, rtol=RTOL)
+    many = fa.Stepper(model, PERIOD, np.tile(rest, (MANY, 1)), rtol=RTOL)
+    steps = f"{one.method}, rtol {RTOL:g}"
     found: dict[str, Call] = {
         "one arm, `Stepper`": (1, lambda: one.step(u[0]), one.reset, steps),
         f"{MANY} arms, `Stepper`": (MANY, lambda: many.step(u), many.reset, steps),

@@ -142,8 +142,7 @@ def test_under_sampled_control_it_acts_between_the_samples():
     model, w = fa.Model(fa.Arm(name="rod", links=[rod])), 20.0 * np.pi
     nothing = Sampled(lambda t, q, qd: [0.0], 0.1)  # the period of the disturbance
     found = fa.simulate(model, 1.0, u=nothing, disturbance=lambda t: [np.sin(w * t)], samples=41, progress=False)
-    assert found.method == "dop853"
-    assert fa.simulate(model, 1.0, u=nothing, disturbance=1.0, samples=41, progress=False).method == "rk4"
+    assert found.method == "rk45" and found.steps > 200  # more than a step a period: the error of each sees the torque
     t = found.time.values
     assert np.abs(found.q.values[:, 0] - (t / w - np.sin(w * t) / w**2)).max() < 1e-6 * found.q.values.max()
     assert np.abs(found.qd.values[:, 0] - (1.0 - np.cos(w * t)) / w).max() < 1e-5 / w
@@ -264,7 +263,7 @@ def moved(stepper, u):
     return np.array([stepper.step(each) for each in u])
 
 
-@pytest.mark.parametrize("method", ["rk4", "radau5", "gauss4"])
+@pytest.mark.parametrize("method", ["rk45", "dop853", "radau5", "gauss4"])
 def test_a_stepper_is_disturbed_as_a_run_is(method, model):
     """A torque that swings within periods, and a force that jumps inside one and right where another begins."""
     period, count = 1e-3, 12
@@ -342,7 +341,7 @@ def test_what_a_stepper_refuses_of_a_disturbance(model):
         stepper.step(np.array([np.nan, 0.0]))
 
 
-@pytest.mark.parametrize("method", ["rk4", "radau5"])
+@pytest.mark.parametrize("method", ["dop853", "radau5"])
 def test_a_function_that_fails_leaves_the_plant_where_it_was(method, model):
     def failing(t):
         if 0.0015 < t < 0.0025 and trouble:

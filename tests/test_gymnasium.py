@@ -272,8 +272,8 @@ def test_without_control_the_energy_is_that_of_a_run(arm):
 
 def test_under_gravity_no_action_holds_the_arm():
     env = made("Reach", arm="spatial-6r", duration=0.5)
-    y, told = played(env, 1)
-    np.testing.assert_allclose(y, np.tile(y[0], (len(y), 1)), atol=1e-7)
+    y, told = played(env, 1)  # rounding errors of the fastest modes grow to the absolute tolerance, 1e-7
+    np.testing.assert_allclose(y, np.tile(y[0], (len(y), 1)), atol=1e-6)
     assert np.abs(env.holding).max() > 100.0
     assert told[-1][3]["error"] == pytest.approx(told[0][3]["error"], abs=1e-7)
 
@@ -369,7 +369,7 @@ def test_time_is_over_after_the_duration():
     assert [each[1:3] for each in told] == [(False, False)] * 9 + [(False, True)]
 
 
-@pytest.mark.parametrize(("limit", "why"), [(100.0, "bent"), (1e9, "diverged")])
+@pytest.mark.parametrize(("limit", "why"), [(100.0, "bent"), (1e18, "diverged")])
 def test_it_ends_where_the_arm_bends_too_far_or_the_motion_is_none(limit, why):
     """What is left of the time costs the most; numbers stay numbers, and the next episode begins as any."""
     env = made(period=0.05, duration=5.0, limit=limit)
@@ -384,14 +384,14 @@ def test_it_ends_where_the_arm_bends_too_far_or_the_motion_is_none(limit, why):
 
 
 def test_an_arm_that_cannot_be_moved_stays_and_the_others_go_on():
-    envs = doors.ArmVectorEnv(9, "Suppress", limit=1e9, rtol=1e-6)
+    envs = doors.ArmVectorEnv(9, "Suppress", limit=1e18, rtol=1e-6)
     envs.reset(seed=1)
     before, a = envs.states, np.zeros((9, 2))
     a[[2, 8]] = 1.0
     _, _, terminated, _, _ = envs.step(a)
     np.testing.assert_array_equal(np.flatnonzero(terminated), [2, 8])
     np.testing.assert_array_equal((envs.states == before).all(axis=1), terminated)
-    alone = doors.ArmVectorEnv(9, "Suppress", limit=1e9, rtol=1e-6)
+    alone = doors.ArmVectorEnv(9, "Suppress", limit=1e18, rtol=1e-6)
     alone.reset(seed=1)
     alone.step(np.zeros((9, 2)))
     np.testing.assert_array_equal(envs.states[~terminated], alone.states[~terminated])
@@ -444,7 +444,7 @@ MADE = {
     ),
     "weight": ({"weights": [1.0, -1.0, 0.0]}, r"ArmEnv: weights\[1\] is -1\.0; it must be zero or positive"),
     "rtol": ({"rtol": 0.0}, r"ArmEnv: rtol is 0\.0; it must be positive"),
-    "method": ({"method": "dop853"}, r"Stepper: method is 'dop853'; it must be auto, rk4, .*"),
+    "method": ({"method": "euler"}, r"Stepper: method is 'euler'; it must be auto, rk45, .*"),
     "sensors": ({"sensors": []}, r".*sensors is \[\]; it must be a list of sensors"),
     "time": ({"period": 0.02, "sensors": NOISY[2:3], "duration": 1.0}, None),
     "odd": (
@@ -549,10 +549,11 @@ def test_an_action_beyond_its_range_is_the_end_of_the_range():
 
 
 def test_what_ends_in_its_last_period_has_ended_and_is_not_over():
-    given = {"arm": "rigid-two-link", "period": 0.05, "limit": [1e5, 1e-3]}
-    _, told = played(made(duration=2.0, **given), 1, np.ones((40, 2)))
+    given, a = {"arm": "rigid-two-link", "period": 0.05, "limit": [1e18, 1e-3]}, np.ones((40, 2))
+    a[:3] = 0.0
+    _, told = played(made(duration=2.0, **given), 1, a)
     assert told[-1][1:3] == (True, False) and len(told) > 1
-    _, again = played(made(duration=0.05 * len(told), **given), 1, np.ones((40, 2)))
+    _, again = played(made(duration=0.05 * len(told), **given), 1, a)
     assert len(again) == len(told) and again[-1][1:3] == (True, False)
 
 

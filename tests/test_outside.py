@@ -194,7 +194,7 @@ def test_runs_of_an_ensemble_have_their_own(model):
         fa.simulate_many(model, 0.3, w=[None, None, None], runs=2, **options)
 
 
-@pytest.mark.parametrize("method", ["rk4", "radau5"])
+@pytest.mark.parametrize("method", ["dop853", "rk45", "radau5"])
 def test_a_stepper_holds_them_for_a_period(model, method):
     n, rows = len(model.coordinates), 0.1 * np.random.default_rng(2).normal(size=(9, len(model.exogenous)))
     one = fa.Stepper(model, 0.01, method=method, rtol=1e-9)

@@ -65,7 +65,7 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("method", ["rk4", "radau5", "gauss4", "generalized-alpha"])
+@pytest.mark.parametrize("method", ["rk4", "rk45", "dop853", "radau5", "gauss4", "generalized-alpha"])
 @pytest.mark.parametrize("name", LAWS)
 def test_it_is_what_python_does(name, method, planar, monkeypatch):
     step = 3e-4 if method == "rk4" else None
@@ -83,7 +83,7 @@ def test_it_is_what_python_does(name, method, planar, monkeypatch):
     [(1e-3, 0.01, 11), (1e-3, 0.01, 2), (1e-3, 0.01, 101), (3e-3, 0.01, 58), (1.0, 0.01, 7), (0.01, 0.01, 3)],
 )
 @pytest.mark.filterwarnings("ignore:Sampled. period is 1 s, longer than half")
-@pytest.mark.parametrize("method", ["rk4", "radau5"])
+@pytest.mark.parametrize("method", ["rk4", "dop853", "radau5"])
 def test_times_and_samples_need_not_agree(period, until, samples, method, planar, monkeypatch):
     """Several times between two samples or none, a last period that is cut short, a run within one period."""
     step = 4e-4 if method == "rk4" else None
@@ -119,7 +119,7 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize("method", ["rk4", "radau5"])
+@pytest.mark.parametrize("method", ["rk4", "dop853", "radau5"])
 @pytest.mark.parametrize("name", FAILING)
 def test_what_fails_is_told_as_python_does(name, method, planar, monkeypatch):
     """With the same noise, and the part before."""

@@ -121,7 +121,7 @@ def others(shared):
         "run with a law": lambda: fa.simulate(model, 0.1, u=shared.law, samples=5, progress=False),
         "many runs": lambda: fa.simulate_many(model, 0.1, u=[[0.1, -0.1], shared.law], samples=5, progress=False),
         "stepper": lambda: stepped(model, "auto", 1),
-        "many steppers": lambda: stepped(model, "rk4", 9),
+        "many steppers": lambda: stepped(model, "dop853", 9),
         "stiff stepper": lambda: stepped(model, "radau5", 2),
         "equilibrium": lambda: analysis.equilibrium(model, (0.1, 0.2)),
         "mode table": lambda: analysis.mode_table(model, q),

@@ -16,8 +16,10 @@ from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.varying import At
 from flexarm.simulation import contacts, divergence, methods, restarts, solvers
 from flexarm.simulation.diagnosis import diagnosis, motion_names
+from flexarm.simulation.explicit import MOST_EVALUATIONS
 from flexarm.simulation.feedback import integrand
-from flexarm.simulation.lanes import DONE, ENDED, GROWN, UNDER_WAY
+from flexarm.simulation.inputs import constant
+from flexarm.simulation.lanes import DONE, ENDED, UNDER_WAY
 from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
 from flexarm.simulation.layout import RIDING, Layout
@@ -27,7 +29,6 @@ from flexarm.simulation.protocol import Input, Recorded
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import DIVERGED, Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
-from flexarm.simulation.solvers import FIXED
 
 Array = np.ndarray
 
@@ -215,7 +216,7 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
         first = runs.drive(members[0])
         sampled = first.period is not None
         bare = not (model.states or model.exogenous)  # what has them goes abreast where no law is called in between
-        lanes = kind[0] and kind[-2] and (bare or not sampled) and method in (FIXED if sampled else METHODS)
+        lanes = kind[0] and kind[-2] and (bare or not sampled) and method in METHODS
         layout = Layout.of(model, len(first.memory))
         made.append(Group(np.array(members), layout, method, step, [reasons[r] for r in members], lanes))
     return made
@@ -244,8 +245,7 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
         return asked.method, float(asked.step or 0.0), "as asked"
     if asked.method != "auto" or drive.period is not None:
         given = runs.at(r) if drive.period is not None else model
-        swings = runs.outside(r).swings
-        return methods.chosen(asked.method, asked.step, given, drive, runs.q[r], asked.until, asked.rtol, swings)
+        return methods.chosen(asked.method, asked.step, given, drive, runs.q[r], asked.rtol)
     rest = np.array(model.arm.rest)
     fastest = methods.fastest_of(model, rest)
     rate = integrand(model, drive.quantity, len(drive.memory))
@@ -382,17 +382,22 @@ def _most(runs: Runs, indices: Array, layout: Layout) -> Array:
     return found
 
 
-def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array) -> str:
-    """Why a run could go no further than to the state x at t, looked at again as a run alone is."""
+def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, held: Input | None = None) -> str:
+    """Why a run could go no further than to the state x at t, looked at again as a run alone is.
+
+    A sampled law is not called again: `held` is the u that it gave last.
+    """
     r, layout = group.indices[i], group.layout
     model, drive = runs.at(r), runs.drive(r)
     plan, _ = methods.planned(model, drive, layout, group.method)
-    plan.bound(divergence.bounds(model))
-    method, _ = solvers.available(group.method)
+    if held is None:
+        plan.bound(divergence.bounds(model))
+    method = group.method if held else solvers.available(group.method)[0]
     solve = methods.solver(method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
+    corners = np.array(list(drive.corners(asked.until)), dtype=float)
+    drive = held or drive
     drive.feed(plan, model, t, x)
     runs.outside(r).feed(plan, model, t, x)
-    corners = np.array(list(drive.corners(asked.until)), dtype=float)
     end = corners[corners > t][:1]
     plan.end(float(end[0]))
     seen = solve(t, x, end)
@@ -422,38 +427,46 @@ class Clocked:
         called = [drive.started() for drive in drives]  # type: ignore[attr-defined]
         own = constants(runs, rate, indices)
         x, held = group.x[part], group.held[part]
-        clock = Clock(rate.vector_code, how.code, called, own, group.layout, asked.times, group.step, x, held)
+        fixed = group.step if group.method in solvers.FIXED else 0.0
+        code, tolerances = rate.vector_code, (asked.rtol, asked.atol)
+        guess, m = group.step or drives[0].period, len(model.inputs)
+        assert guess is not None
+        limits = guess, MOST_EVALUATIONS
+        most = np.full(group.layout.states, np.inf)
+        shared = Shared(code, group.layout, m, group.method, *tolerances, fixed, most, asked.times, *limits)
+        clock = Clock(shared, how.code, called, own, x, held)
         self._clock = clock
         corners = map(float, drives[0].corners(asked.until))
-        last, periods, stages = next(corners), 0, 4
+        last = next(corners)
         while (following := list(islice(corners, MOST_AHEAD))) and not self._stopped:
-            periods += clock(np.array([last, *following]))
+            clock(np.array([last, *following]))
             last = following[-1]
         clock.close()
-        group.known[part], group.steps[part] = clock.known, clock.record.steps
-        group.evaluations[part] = stages * clock.record.steps
+        group.known[part], group.steps[part], group.evaluations[part] = clock.known, clock.steps, clock.evaluations
         for i, status in enumerate(clock.status, start=part.start):
             row, drive = i - part.start, drives[i - part.start]
             if status == UNDER_WAY:
                 group.status[i] = INTERRUPTED if self._stopped else "completed"
             elif status == NO_LAW:
                 group.status[i] = drive.refusal(float(clock.left[row]), int(clock.what[row]), float(clock.value[row]))  # type: ignore[attr-defined]
-            elif status == GROWN:
-                group.status[i] = told_of_growth(runs, group, i, clock.left[row], clock.stuck[row])
+            elif status != DONE:
+                last_u = constant(clock.u[:, row])
+                group.status[i] = told(runs, group, asked, i, clock.left[row], clock.stuck[row], last_u)
         self.finished = len(indices)
 
     def stop(self) -> None:
         """Let it end."""
         self._stopped = True
         if self._clock is not None:
-            self._clock.record.stop = 1
+            self._clock.stop()
 
 
 def told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:
-    """What to say of a run with fixed steps that was last well at t."""
+    """Describe why a run ended, that was last well at t in the state x."""
     motion, names = x[group.layout.motion], motion_names(runs.model)
     largest = int(np.argmax(np.abs(motion)))
-    why = f"a step of {group.step:g} s is too long"
+    fixed = group.method in solvers.FIXED
+    why = f"a step of {group.step:g} s is too long" if fixed else "its steps became too short"
     if abs(motion[largest]) < DIVERGED:  # the last state that could be kept
         return f"diverged right after t = {t:.6g} s, where {names[largest]} was still {motion[largest]:.3g} ({why})"
     return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {motion[largest]:.3g} ({why})"

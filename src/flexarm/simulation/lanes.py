@@ -24,9 +24,15 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 SPACING = 2.2e-16
 """Of numbers about 1."""
 
+NEARLY = 1.000000001
+"""A step that is so nearly as long as what is left of its stretch ends there: times are rounded."""
+
+NO_RATES = 1e-9
+"""A step of this part of its stretch that still leads to no rates ends the run: there is no motion ahead. (A telescope
+at the end of its range would be approached in ever shorter steps.)"""
+
 UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
-"""What may be said of a run: that it is not finished, is known to its end, needs too short steps, has diverged, or has
-been ended by who looked at it."""
+"""Status of a run: not finished, known to its end, needs too short steps, has diverged, ended by who looked at it."""
 
 NONE = -1
 """In the place of a run: the lane is idle."""
@@ -47,8 +53,11 @@ class Lanes:
         Sums of rates: the i-th has the groups of four terms from first[i] to first[i + 1].
     size, states, constants, base : int
         Numbers of a state with what rides along, without it, and those that a run has of its own behind u, from `base`.
-    rtol, atol, step : float
-        `step` is the longest where steps are fixed [s].
+    rtol, atol, step, guess : float
+        `step` is the longest [s]; where steps are adaptive 0 means any. `guess` is the first of a stretch where steps
+        are adaptive, 0 where it is to be found out.
+    budget : int
+        Evaluations of a run after which it is looked at for the first time.
     count, total : int
         Runs, times of the result.
     start, own, times, out
@@ -101,6 +110,8 @@ class Lanes:
     rtol: float
     atol: float
     step: float
+    guess: float
+    budget: int
     count: int
     total: int
     start: Floats
@@ -157,7 +168,7 @@ class Lanes:
     F: Floats
 
 
-CODE = Once(lambda: translated(abreast, nothing, tables, evaluated_by))
+CODE = Once(lambda: translated(abreast, again, nothing, tables, evaluated_by))
 
 
 def abreast(s: Lanes) -> None:
@@ -167,6 +178,19 @@ def abreast(s: Lanes) -> None:
         s.t[lane], s.h[lane] = 0.0, 0.0
         s.active += 1
         taken(s, lane)
+    advanced(s)
+
+
+def again(s: Lanes) -> None:
+    """All runs once more, from new starts: over the same stretches, with the same inputs or others."""
+    s.next, s.active, s.fresh, s.finished = 0, 0, 0, 0
+    for r in range(s.count):
+        s.status[r], s.evaluations[r], s.look[r] = UNDER_WAY, 0, s.budget
+    abreast(s)
+
+
+def advanced(s: Lanes) -> None:
+    """The lanes' runs, and those that follow them."""
     while s.active > 0 and s.stop == 0:
         if s.fresh > 0:
             begun(s)
@@ -295,10 +319,10 @@ def begun(s: Lanes) -> None:
     for i in lanes(width):
         k[i] = f[i] if M[i] > 0.0 else k[i]
     s.fresh = 0
-    if s.adaptive == 0:
+    if s.adaptive == 0 or s.guess > 0.0:
         for lane in range(LANES):
             if s.took[lane] > 0.0:
-                s.h[lane] = s.step
+                s.h[lane] = s.guess if s.adaptive == 1 else s.step
                 s.evaluations[s.run[lane]] += 1
         return
     scaled(s, y, y)
@@ -355,7 +379,11 @@ def tried(s: Lanes) -> None:
             end = s.corners[s.part[lane] + 1]
             if s.adaptive == 1:
                 s.h[lane] = max(s.h[lane], 10.0 * SPACING * abs(s.t[lane]))
-                s.new[lane] = min(s.t[lane] + s.h[lane], end)
+                if s.step > 0.0:
+                    s.h[lane] = min(s.h[lane], s.step)
+                s.new[lane] = s.t[lane] + s.h[lane]
+                if s.t[lane] + s.h[lane] * NEARLY >= end:
+                    s.new[lane] = end
                 s.dt[lane] = s.new[lane] - s.t[lane]
             else:
                 equal(s, lane, end)
@@ -407,15 +435,19 @@ def judged(s: Lanes) -> None:
         factor = MOST if e == 0.0 else LEAST
         if e > 0.0 and e < 1e300:
             factor = SAFETY * e ** (-1.0 / float(s.order + 1))
-        s.h[lane] = s.dt[lane]
         if e < 1.0:
             s.took[lane] = 1.0
-            s.h[lane] *= min(factor, 1.0 if s.refused[lane] == 1 else MOST)
+            following = s.dt[lane] * min(factor, 1.0 if s.refused[lane] == 1 else MOST)
+            if s.new[lane] < s.corners[s.part[lane] + 1] or following > s.h[lane]:  # the last one may be short
+                s.h[lane] = following
             s.refused[lane] = 0
         else:
-            s.h[lane] *= max(factor, LEAST)
+            s.h[lane] = s.dt[lane] * max(factor, LEAST)
             s.refused[lane] = 1
-            if not s.h[lane] >= max(10.0 * SPACING * abs(s.t[lane]), 1e-300):  # where it is no number, too
+            least = max(10.0 * SPACING * abs(s.t[lane]), 1e-300)
+            if not e < 1e300:
+                least = max(least, NO_RATES * (s.corners[s.part[lane] + 1] - s.corners[s.part[lane]]))
+            if not s.h[lane] >= least:  # where it is no number, too
                 closed(s, lane, TOO_SHORT)
     for lane in range(LANES):
         if s.took[lane] > 0.0 and (is_sound(s.end_y, lane, s.states, DIVERGED) == 0 or is_within(s, lane) == 0):

@@ -2,6 +2,7 @@
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from flexarm.native.kernel import LANES, Code
 from flexarm.native.language import Placed
 from flexarm.simulation.lanes import DONE, UNDER_WAY
+from flexarm.simulation.lanes_plan import Abreast, Course, Shared
 from flexarm.simulation.lanes_sampled import CODE, NO_LAW, Clocked
-from flexarm.simulation.layout import Layout
+from flexarm.simulation.protocol import InLanes
 
 if TYPE_CHECKING:
     from flexarm.simulation.sampled import Called
@@ -27,15 +29,14 @@ class Clock:
 
     Parameters
     ----------
-    rate, law : Code
+    shared : Shared
+        How the runs move between samples.
+    law : Code
         For `LANES` states.
     called : list of Called
         The law of each run at its beginning.
     own : (runs, k)
         Numbers of each run behind u.
-    layout : Layout
-    times : (total,)
-    step : float
     out, held : (runs, total, layout.size), (runs, total, m + recorded)
         Where states go, and u with what is recorded; the first state is there.
 
@@ -43,42 +44,44 @@ class Clock:
     ----------
     status, known, left, stuck, what, value
         Of the runs; see `lanes_sampled.Clocked`.
+    steps, evaluations : (runs,)
+    u : (m, runs)
+        What is held.
     """
 
     def __init__(
         self,
-        rate: Code,
+        shared: Shared,
         law: Code,
         called: Sequence["Called"],
         own: Array,
-        layout: Layout,
-        times: Array,
-        step: float,
         out: Array,
         held: Array,
     ):
+        layout, times = shared.layout, shared.times
         count, size, states, m = len(called), layout.size, layout.states, layout.inputs
         self._called, self._count, self._code = called, count, CODE()
         self._run = CALL(self._code.addresses["clocked"])
         self._m, self._states, self._held = m, states, held
         first = called[0]
         memory, noises = first.memory, first.noises
-        status, known, what = np.zeros((3, LANES), dtype=np.int64)
+        status, known, evaluations, what = np.zeros((4, LANES), dtype=np.int64)
         status[count:], known[:] = DONE, 1
         left, value, stuck = np.zeros(LANES), np.zeros(LANES), np.zeros((LANES, size))
         laws = np.array([each.law.kernel.constants for each in called])
         given = np.zeros((1 + states + memory + noises + laws.shape[1], LANES))
-        x = np.zeros((states + m + own.shape[1], LANES))
         y = np.zeros((size, LANES))
         lanes = np.minimum(np.arange(LANES), count - 1)  # the last one stands in for those that lack
         y[:] = out[lanes, 0].T
-        x[states + m :] = own[lanes].T
         given[1 + states : 1 + states + memory] = np.array([called[i].memory_now for i in lanes]).T
         given[1 + states + memory + noises :] = laws[lanes].T
-        self._codes = rate, law, out
+        courses = [Course(np.zeros(2), np.zeros((1, m)), InLanes())] * LANES
+        between, start = replace(shared, times=np.zeros(1)), np.zeros((LANES, size))
+        self._motion = Abreast(between, start, own[lanes], courses, np.arange(LANES), start)
+        self._codes = law, out
         self.record = Placed(
             Clocked(
-                rate=rate.addresses["evaluate"],
+                runs=np.array([self._motion.record.address]),  # type: ignore[arg-type]
                 law=law.addresses["evaluate"],
                 size=size,
                 states=states,
@@ -87,7 +90,6 @@ class Clock:
                 recorded=held.shape[2] - m,
                 noises=noises,
                 total=len(times),
-                step=step,
                 late=first.late,
                 times=times,
                 edges=times,
@@ -96,25 +98,24 @@ class Clock:
                 noise=times,
                 given=given,
                 found=np.zeros((m + memory, LANES)),
-                x=x,
+                u=np.zeros((m, LANES)),
                 y=y,
-                before=np.zeros_like(y),
-                k=np.zeros_like(y),
-                sum=np.zeros_like(y),
                 status=status,
                 known=known,
+                evaluations=evaluations,
                 left=left,
                 stuck=stuck,
                 what=what,
                 value=value,
                 sample=1,
                 shown=0,
-                steps=0,
                 stop=0,
             )
         )
         self.status, self.known, self.left, self.stuck = status[:count], known[:count], left[:count], stuck[:count]
+        self.u = self.record.u[:, :count]
         self.what, self.value = what[:count], value[:count]
+        self.steps, self.evaluations = self._motion.steps[:count], evaluations[:count]
 
     def __call__(self, edges: Array) -> int:
         """The periods between these edges, or as many as are left to do."""
@@ -127,9 +128,14 @@ class Clock:
         self.record.edges, self.record.noise = edges.ctypes.data, noise.ctypes.data
         return self._run(self.record.address, periods)
 
+    def stop(self) -> None:
+        """Let it end, from another thread."""
+        self.record.stop = 1
+        self._motion.stop()
+
     def close(self) -> None:
         """What is held now is u, and what is recorded, to the last time that is known."""
-        u = self.record.x[self._states : self._states + self._m]
+        u = self.record.u
         memory = self.record.given[1 + self._states : 1 + self._states + self.record.memory]
         now = np.vstack([u, memory[self.record.memory - self.record.recorded :]])
         for i in np.flatnonzero(self.status == UNDER_WAY):

@@ -3,7 +3,6 @@
 import ctypes  # noqa: TID251  (calls what was compiled here)
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, final
 
 import numpy as np
@@ -12,14 +11,11 @@ from flexarm.native.kernel import LANES, Code
 from flexarm.native.language import Placed
 from flexarm.simulation.divergence import FIRST
 from flexarm.simulation.lanes import CODE, By, Lanes, Tables
-from flexarm.simulation.lanes_tableaus import DOP853, RK4, RK45, Row
+from flexarm.simulation.lanes_tableaus import METHODS, grouped
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes
 
 Array = np.ndarray
-
-METHODS = {"dop853": DOP853, "rk45": RK45, "rk4": RK4}
-"""What there is in lanes."""
 
 JUDGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 Judge = Callable[[int, float, Array, int], int]
@@ -105,6 +101,10 @@ class Shared:
         Sizes of the state's numbers beyond which a run has diverged.
     times : (total,)
         Of the result [s].
+    guess : float
+        The first step of a stretch where steps are adaptive [s]; 0 where it is to be found out.
+    budget : int
+        Evaluations of a run after which it is looked at for the first time.
     """
 
     rate: Code
@@ -116,6 +116,13 @@ class Shared:
     step: float
     most: Array
     times: Array
+    guess: float = 0.0
+    budget: int = FIRST
+
+
+def ended(run: int, t: float, x: Array, evaluations: int) -> int:
+    """A look that ends every run which has used up its budget of evaluations."""
+    return 0
 
 
 @final
@@ -150,7 +157,7 @@ class Abreast:
         courses: Sequence[Course],
         which: Array,
         out: Array,
-        judge: Judge,
+        judge: Judge = ended,
     ):
         count, layout, tableau = len(start), shared.layout, METHODS[shared.method]
         stage = Stage([each.how for each in courses], shared.inputs)
@@ -158,11 +165,11 @@ class Abreast:
         lengths = np.array([len(each.corners) for each in courses])
         corners = np.concatenate([each.corners for each in courses])
         sums = [*tableau.a, tableau.b, *tableau.errors, *tableau.between, *tableau.dense]
-        first, terms, weights = _grouped(sums)
+        first, terms, weights = grouped(sums)
         width, powers = LANES * layout.size, len(tableau.dense) + 3 * tableau.hermite
         base = LANES * (1 + layout.states + layout.fed - layout.exogenous)  # w is a run's own
         self._held = stage, shared, CODE()
-        self.look = np.full(count, FIRST)
+        self.look = np.full(count, shared.budget)
         self._judge = JUDGE(lambda _y, _t, lane: self._looked(judge, lane or 0))
         self.failure: BaseException | None = None
         self.status, self.known, self.steps, self.evaluations = np.zeros((4, count), dtype=np.int64)
@@ -198,6 +205,8 @@ class Abreast:
                 rtol=shared.rtol,
                 atol=shared.atol,
                 step=shared.step,
+                guess=shared.guess,
+                budget=shared.budget,
                 count=count,
                 total=len(shared.times),
                 start=np.ascontiguousarray(start),
@@ -277,20 +286,3 @@ class Abreast:
     def finished(self) -> int:
         """Runs that have ended."""
         return self.record.finished
-
-
-@cache
-def _sums(rows: tuple[tuple[tuple[int, float], ...], ...]) -> tuple[Array, Array, Array]:
-    first, terms, weights = [0], [], []
-    for row in rows:
-        most = 4 * -(-len(row) // 4)
-        filled = [*row, *[(row[0][0], 0.0)] * (most - len(row))]
-        terms += [term for term, _ in filled]
-        weights += [weight for _, weight in filled]
-        first.append(len(terms) // 4)
-    return np.array(first), np.array(terms), np.array(weights)
-
-
-def _grouped(rows: Sequence[Row]) -> tuple[Array, Array, Array]:
-    """Sums of rates in groups of four terms, the last one of each sum filled up with terms that weigh nothing."""
-    return _sums(tuple(tuple(row.items()) for row in rows))

@@ -1,21 +1,21 @@
 """Sampled laws in lanes, in the language that is translated: `LANES` runs from sample to sample.
 
-Samples are at the same times in every run, and so are the fixed steps between them: the lanes share their clock. A lane
-whose law or motion has failed goes on as it is, and nothing of it is kept.
+Samples are at the same times in every run: the lanes share their clock. Between two samples each lane has steps of its
+own, by its own error (`lanes`). A lane whose law or motion has failed stays as it is, and nothing of it is kept.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
-from flexarm.native.language import Floats, Words, call, lanes
+from flexarm.native.language import Floats, Words, call
 from flexarm.native.once import Once
-from flexarm.simulation.advance import LARGEST, whole
-from flexarm.simulation.lanes import GROWN, UNDER_WAY, gathered, is_sound
-from flexarm.simulation.rhs import DIVERGED
+from flexarm.simulation.advance import LARGEST
+from flexarm.simulation.lanes import DONE, NONE, UNDER_WAY, Lanes, advanced, gathered, spread, taken
 from flexarm.simulation.steps import copied
 
-NO_LAW = 4
+NO_LAW = 5
 """What may be said of a run beside what `lanes` says: that its law gave no numbers."""
 
 
@@ -25,14 +25,16 @@ class Clocked:
 
     Attributes
     ----------
-    rate, law : addresses
-        Of the kernels (x, u, ...) -> (dx, powers) and (t, q, qd, z, noise, ...) -> (u, next z), for `LANES` states.
+    runs : Lanes
+        The motion of the lanes' runs from one time to the next.
+    law : address
+        Of the kernel (t, q, qd, z, noise, ...) -> (u, next z), for `LANES` states.
     size, states, inputs, memory, recorded, noises : int
         Of the memory the last `recorded` numbers are shown beside u.
     total : int
         Times of the result.
-    step, late : float
-        Fixed steps are no longer [s]; a sample may come so much after a time at which u is shown.
+    late : float
+        A sample may come so much after a time at which u is shown [s].
     times, edges : (total,), (periods + 1,)
         Of the result; where periods begin and end.
     out, held : (LANES, total, size), (LANES, total, inputs + recorded)
@@ -40,18 +42,18 @@ class Clocked:
     noise : (LANES, periods, noises)
     given, found
         What the law is given, z among it, and what it gives.
-    x, y, before, k, sum
-        What the rate is given; states, and where they were a stretch ago; rates; places to work.
-    status, known, left, stuck
-        Of the lanes, as in `lanes.Lanes`.
+    u, y : (inputs, LANES), (size, LANES)
+        What is held; states.
+    status, known, evaluations, left, stuck
+        Of the lanes, as in `lanes.Lanes`; `runs` counts the evaluations of one stretch, and limits these.
     what, value : (LANES,)
         Where a law gave no number: which of what it gives, and what it is.
     sample, shown : int
         The next time of the result that does not know its state, and its u.
-    steps, stop : int
+    stop : int
     """
 
-    rate: int
+    runs: Sequence[Lanes]
     law: int
     size: int
     states: int
@@ -60,7 +62,6 @@ class Clocked:
     recorded: int
     noises: int
     total: int
-    step: float
     late: float
     times: Floats
     edges: Floats
@@ -69,20 +70,17 @@ class Clocked:
     noise: Floats
     given: Floats
     found: Floats
-    x: Floats
+    u: Floats
     y: Floats
-    before: Floats
-    k: Floats
-    sum: Floats
     status: Words
     known: Words
+    evaluations: Words
     left: Floats
     stuck: Floats
     what: Words
     value: Floats
     sample: int
     shown: int
-    steps: int
     stop: int
 
 
@@ -109,20 +107,17 @@ def clocked(s: Clocked, periods: int) -> int:
                 if s.status[lane] == UNDER_WAY and not abs(s.found[LANES * j + lane]) <= LARGEST:
                     s.what[lane], s.value[lane] = j, s.found[LANES * j + lane]
                     failed(s, s.y, lane, t, NO_LAW)
-        copied(s.found, s.x[LANES * s.states :], LANES * s.inputs)
+        copied(s.found, s.u, LANES * s.inputs)
         copied(s.found[LANES * s.inputs :], z, LANES * s.memory)
+        first = 1
         while t < end:
             goal = end
             if s.sample < s.total:
                 goal = min(end, s.times[s.sample])
-            copied(s.y, s.before, LANES * s.size)
-            across(s, goal - t)
-            for lane in range(LANES):
-                if is_sound(s.y, lane, s.states, LARGEST) == 0:
-                    failed(s, s.before, lane, t, GROWN)
-                elif is_sound(s.y, lane, s.states, DIVERGED) == 0:
-                    failed(s, s.y, lane, goal, GROWN)
-            t = goal
+            across(s, t, goal, first)
+            if s.runs[0].stop != 0:
+                return k
+            t, first = goal, 0
             if s.sample < s.total and s.times[s.sample] == t:
                 for lane in range(LANES):
                     if s.status[lane] == UNDER_WAY:
@@ -132,32 +127,38 @@ def clocked(s: Clocked, periods: int) -> int:
     return periods
 
 
-def across(s: Clocked, length: float) -> None:
-    """The classical Runge-Kutta method, in equal steps."""
-    width, inner = LANES * s.size, LANES * s.states
-    count = whole(length / s.step)
-    h = length / float(count)
-    x, y, k, sum_ = s.x, s.y, s.k, s.sum
-    for _ in range(count):
-        copied(y, x, inner)
-        call(s.rate, x, k)
-        for i in lanes(inner):
-            x[i] = y[i] + 0.5 * h * k[i]
-        copied(k, sum_, width)
-        call(s.rate, x, k)
-        for i in lanes(inner):
-            x[i] = y[i] + 0.5 * h * k[i]
-        for i in lanes(width):
-            sum_[i] += 2.0 * k[i]
-        call(s.rate, x, k)
-        for i in lanes(inner):
-            x[i] = y[i] + h * k[i]
-        for i in lanes(width):
-            sum_[i] += 2.0 * k[i]
-        call(s.rate, x, k)
-        for i in lanes(width):
-            y[i] += h * (sum_[i] + k[i]) / 6.0
-    s.steps += count
+def across(s: Clocked, t: float, goal: float, first: int) -> None:
+    """Every run that goes on, from t to the goal; where one cannot, it ends in the last state that it reached.
+
+    Behind the first such stretch of a period a run still knows its rates and the length of its next step.
+    """
+    runs, size = s.runs[0], s.size
+    runs.active, runs.fresh = 0, 0
+    for lane in range(LANES):
+        runs.run[lane] = NONE
+        if s.status[lane] == UNDER_WAY:
+            runs.corners[2 * lane], runs.corners[2 * lane + 1] = t, goal
+            runs.before[2 * lane + 1] = goal
+            gathered(s.y, runs.start[lane * size :], lane, size)
+            gathered(s.u, runs.held[2 * lane * s.inputs :], lane, s.inputs)
+            runs.status[lane], runs.evaluations[lane], runs.look[lane] = UNDER_WAY, 0, runs.budget
+            runs.next = lane
+            runs.active += 1
+            h = runs.h[lane]
+            taken(runs, lane)
+            if first == 0:
+                runs.h[lane] = h
+                runs.fresh -= 1
+    runs.next = runs.count
+    advanced(runs)
+    if runs.stop != 0:
+        return
+    for lane in range(LANES):
+        if s.status[lane] == UNDER_WAY:
+            s.evaluations[lane] += runs.evaluations[lane]
+            spread(runs.stuck[lane * size :], s.y, lane, size)
+            if runs.status[lane] != DONE:
+                failed(s, s.y, lane, runs.left[lane], runs.status[lane])
 
 
 def shown(s: Clocked) -> None:
@@ -171,7 +172,7 @@ def shown(s: Clocked) -> None:
 def told(s: Clocked, lane: int, i: int) -> None:
     """What a lane holds now is that of a time of the result."""
     row = s.held[(lane * s.total + i) * (s.inputs + s.recorded) :]
-    gathered(s.x[LANES * s.states :], row, lane, s.inputs)
+    gathered(s.u, row, lane, s.inputs)
     gathered(s.given[LANES * (1 + s.states + s.memory - s.recorded) :], row[s.inputs :], lane, s.recorded)
 
 

@@ -1,12 +1,17 @@
-"""Explicit methods as tables of numbers, for runs in lanes.
+"""Explicit methods as tables of numbers: for one run (`explicit`) and for runs in lanes (`lanes`).
 
 A step from y at t to t + h has stages k_i = f(t + c_i h, y + h sum_j a_ij k_j), and ends in y + h sum_j b_j k_j; the
 rates there are the stage behind the last, the first of the next step. Rows are written {stage: weight}.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import final
 
+import numpy as np
+
+Array = np.ndarray
 Row = dict[int, float]
 
 
@@ -130,3 +135,30 @@ DOP853 = Explicit(
     hermite=True,
 )
 # fmt: on
+
+METHODS = {"dop853": DOP853, "rk45": RK45, "rk4": RK4}
+
+
+def grouped(rows: Sequence[Row]) -> tuple[Array, Array, Array]:
+    """Sums of rates for native code, in groups of four terms; the last group of a sum is filled up with weights of 0.
+
+    Returns
+    -------
+    first : (sums + 1,) of int
+        The i-th sum has the groups from first[i] to first[i + 1].
+    terms, weights : (4 groups,)
+        The stage and the weight of each term.
+    """
+    return _grouped(tuple(tuple(row.items()) for row in rows))
+
+
+@cache
+def _grouped(rows: tuple[tuple[tuple[int, float], ...], ...]) -> tuple[Array, Array, Array]:
+    first, terms, weights = [0], [], []
+    for row in rows:
+        most = 4 * -(-len(row) // 4)
+        filled = [*row, *[(row[0][0], 0.0)] * (most - len(row))]
+        terms += [term for term, _ in filled]
+        weights += [weight for _, weight in filled]
+        first.append(len(terms) // 4)
+    return np.array(first), np.array(terms), np.array(weights)

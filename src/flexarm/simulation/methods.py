@@ -15,6 +15,7 @@ from flexarm.model.tracing import RESIDUALS
 from flexarm.native.kernel import Code
 from flexarm.simulation import advance, solvers, tableaus
 from flexarm.simulation.advance import Advance
+from flexarm.simulation.explicit import Adaptive
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import RIDING, Layout
@@ -27,15 +28,17 @@ Array = np.ndarray
 STIFF = "radau9"
 """What runs against an explicit method: of ours it takes the fewest evaluations at most tolerances, and it damps."""
 
-RADIANS = 0.2
-"""Of the fastest mode, in one fixed step between two samples."""
+RADIANS = 1.0
+"""Turn of the fastest mode [rad] in the step that is tried first in a short stretch. The Dormand-Prince methods are
+stable up to 3; their error control shortens the step where the mode matters."""
 
-FIXED_RTOL = 1e-8
-"""The standard tolerance. Below it fixed steps, which know of no tolerance, are not taken unless they are asked for."""
+ONE_STEP = 2.4
+"""One step of the method of order 5 meets a tolerance where the fastest mode turns by less than this times the fifth
+root of the tolerance [rad]; measured on the bundled arms."""
 
-FAR = 25
-"""Fixed steps between two samples from which on an implicit method takes less time: it needs some 25 evaluations, of an
-equation that costs a little less than a rate, and products with Newton's matrix."""
+FAR = 5.0
+"""Turn of the fastest mode between two samples [rad] from which on an implicit method takes less time: it needs some 25
+evaluations, of an equation that costs a little less than a rate, and products with Newton's matrix."""
 
 MOST_STEPS = 1e12
 """Of fixed length in a run: a day of them, where each takes a tenth of a microsecond."""
@@ -94,30 +97,38 @@ def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any
 
 
 def chosen(
-    method: str, step: float | None, model: Model, drive: Input, q: Array, until: float, rtol: float, swings: bool
+    method: str, step: float | None, model: Model, drive: Input, q: Array, rtol: float
 ) -> tuple[str, float, str]:
-    """The method, its step (0 where it chooses its own) and the reason; `swings` says whether what comes from outside
-    changes between its jumps, faster than the arm for all we know."""
+    """The method, its step (of an adaptive one the first that it tries, 0 where it has no guess) and the reason."""
     if method != "auto":
         found, reason = method, "as asked"
     elif drive.period is not None:
-        found, step, reason = between_samples(model, q, drive.period)
-        if swings and found in solvers.FIXED:
-            found, step, reason = "dop853", 0.0, "what comes from outside changes between samples"
-        elif rtol < FIXED_RTOL and found in solvers.FIXED:
-            found, step, reason = "dop853", 0.0, f"short stretches between samples, to a tolerance below {FIXED_RTOL:g}"
+        found, step, reason = between_samples(model, q, drive.period, rtol)
     else:
         return "auto", 0.0, ""
+    if drive.period is not None and found in solvers.SHORT:
+        return found, float(step or 0.0), reason
     found, missing = solvers.available(found)
     return found, float(step or 0.0), missing or reason
 
 
-def between_samples(model: Model, q: Array, period: float) -> tuple[str, float, str]:
-    """Method, step and reason for the stretches between samples: too short for CyRK's methods to begin anew."""
-    fastest = fastest_of(model, q)
-    steps = max(1.0, np.ceil(period * fastest / RADIANS))  # an arm without springs has no fastest mode
+def between_samples(model: Model, q: Array, period: float, rtol: float) -> tuple[str, float, str]:
+    """Method, first step and reason for the stretches between samples."""
+    fastest = fastest_of(model, q)  # 0 of an arm without springs
     reason = f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
-    return ("radau5", 0.0, reason) if steps > FAR else ("rk4", float(period / steps), reason)
+    if period * fastest > FAR:
+        return "radau5", 0.0, reason
+    return short(period, fastest, rtol), first_step(period, fastest), reason
+
+
+def short(period: float, fastest: float, rtol: float) -> str:
+    """The explicit method for a stretch: of order 5 (7 evaluations) where one step is enough, else of order 8."""
+    return "rk45" if period * fastest < ONE_STEP * rtol**0.2 else "dop853"
+
+
+def first_step(period: float, fastest: float) -> float:
+    """The step that is tried first in a stretch [s]."""
+    return float(min(period, RADIANS / max(fastest, 1e-12)))
 
 
 def fastest_of(model: Model, q: Array) -> float:
@@ -175,6 +186,9 @@ def solver(
 ) -> Solve:
     """The method as a function of a stretch."""
     atols = _tolerances(model, layout, atol)
+    if method in solvers.SHORT and drive.period is not None:
+        short = Adaptive(method, plan, rtol, atols, step or drive.period)
+        return Solve(partial(solvers.adaptive, short), method, reason, lambda: short.advance)
     if method in solvers.IMPLICIT:
         tableau = solvers.IMPLICIT[method] if radius is None else tableaus.generalized_alpha(float(radius))
         stepping = Implicit(tableau, plan, layout, rtol, atols, step)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flexarm.native.functions import translated
-from flexarm.native.kernel import LANES
-from flexarm.native.language import Floats, Words, call, lanes
+from flexarm.native.language import Floats, Words, call
 from flexarm.native.once import Once
 from flexarm.simulation.advance import is_finite, is_motion
+from flexarm.simulation.lanes import DONE, ENDED, Lanes, again
 from flexarm.simulation.rhs import Shared
 from flexarm.simulation.steps import copied
 
@@ -28,10 +28,8 @@ class Plants:
         Of a solver as the module `advance` has them.
     solvers : (count,)
         Addresses of its record for each plant: a method may keep what it knows from period to period.
-    rate : address
-        Of the kernel (x, u) -> (dx, powers) for `LANES` plants at once.
-    steps, h
-        Of the Runge-Kutta method in a period, where it moves many at once.
+    runs : Lanes
+        A run over a period for each plant, where an explicit method moves several at once; 0 where none does.
     count, states, inputs, exogenous, size : int
         Plants; numbers of a state, of u, of w, and of a state with what rides along.
     end : (1,)
@@ -41,19 +39,21 @@ class Plants:
     periods, failed : (count,)
         How many each has gone through; how the last one ended.
     most : int
-        Evaluations that an implicit method may take for a period.
+        Evaluations that a plant may take for a period.
     place, constants : int, (count, fixed)
         Of a model that varies, for each plant; they stand behind w, in what is shared from `place` on.
+    energy : (count, size - states)
+        Since the last reset: work of the inputs, and energy dissipated [J].
+    gained : (count, size - states)
+        The same in the last period.
     y, row, reached
-        Of the one under way. For many at once y holds states, u, w, constants, rates and sums, `LANES` numbers each.
+        Of the plant that is moved.
     """
 
     shared: Sequence[Shared]
     advance: int
     solvers: Words
-    rate: int
-    steps: int
-    h: float
+    runs: Sequence[Lanes]
     count: int
     states: int
     inputs: int
@@ -70,6 +70,8 @@ class Plants:
     out: Floats
     periods: Words
     failed: Words
+    energy: Floats
+    gained: Floats
     y: Floats
     row: Floats
     reached: Words
@@ -94,51 +96,28 @@ def one_by_one(p: Plants) -> int:
         call(p.advance, p.solvers[i], 0.0, p.y, p.end, 1, p.row, p.reached)
         p.failed[i] = WELL if p.reached[0] == 1 else ENDLESS if shared.evaluations >= p.most else FAILED
         copied(p.row, p.out[i * states :], states)
+        copied(p.row[states:], p.gained[i * (p.size - states) :], p.size - states)
     return committed(p)
 
 
 def many_at_once(p: Plants) -> int:
-    """`LANES` plants at a time by the Runge-Kutta method; of the last ones the very last stands in for what lacks."""
-    states, m, width = p.states, p.inputs, LANES * p.states
-    y, outside = p.y, p.exogenous
-    x = y[width:]
-    k = x[width + LANES * (m + outside + p.fixed) :]
-    sum_ = k[LANES * p.size :]
-    if is_finite(p.u, p.count * m) == 0 or is_finite(p.w, p.count * outside) == 0:
+    """All plants by an explicit method, each in a lane of its own with steps of its own."""
+    s, states, size, fixed = p.runs[0], p.states, p.size, p.exogenous + p.fixed
+    if is_finite(p.u, p.count * p.inputs) == 0 or is_finite(p.w, p.count * p.exogenous) == 0:
         return REFUSED
-    for first in range(0, p.count, LANES):
-        for lane in range(LANES):
-            i = min(first + lane, p.count - 1)
-            for j in range(states):
-                y[LANES * j + lane] = p.x[i * states + j]
-            for j in range(m):
-                x[width + LANES * j + lane] = p.u[i * m + j]
-            for j in range(outside):
-                x[width + LANES * (m + j) + lane] = p.w[i * outside + j]
-            for j in range(p.fixed):
-                x[width + LANES * (m + outside + j) + lane] = p.constants[i * p.fixed + j]
-        for _ in range(p.steps):
-            copied(y, x, width)
-            call(p.rate, x, k)
-            for i in lanes(width):
-                sum_[i] = k[i]
-                x[i] = y[i] + 0.5 * p.h * k[i]
-            call(p.rate, x, k)
-            for i in lanes(width):
-                sum_[i] += 2.0 * k[i]
-                x[i] = y[i] + 0.5 * p.h * k[i]
-            call(p.rate, x, k)
-            for i in lanes(width):
-                sum_[i] += 2.0 * k[i]
-                x[i] = y[i] + p.h * k[i]
-            call(p.rate, x, k)
-            for i in lanes(width):
-                y[i] += p.h * (sum_[i] + k[i]) / 6.0
-        for lane in range(min(LANES, p.count - first)):
-            row = p.out[(first + lane) * states :]
-            for j in range(states):
-                row[j] = y[LANES * j + lane]
-            p.failed[first + lane] = WELL
+    for i in range(p.count):
+        copied(p.x[i * states :], s.start[i * size :], states)
+        for j in range(states, size):
+            s.start[i * size + j] = 0.0
+        copied(p.u[i * p.inputs :], s.held[2 * i * p.inputs :], p.inputs)
+        copied(p.w[i * p.exogenous :], s.own[i * fixed :], p.exogenous)
+        copied(p.constants[i * p.fixed :], s.own[i * fixed + p.exogenous :], p.fixed)
+    again(s)
+    for i in range(p.count):
+        p.failed[i] = WELL if s.status[i] == DONE else ENDLESS if s.status[i] == ENDED else FAILED
+        row = s.stuck[i * size :]
+        copied(row, p.out[i * states :], states)
+        copied(row[states:], p.gained[i * (size - states) :], size - states)
     return committed(p)
 
 
@@ -152,6 +131,8 @@ def committed(p: Plants) -> int:
             bad += 1
     if bad == 0:
         copied(p.out, p.x, p.count * p.states)
+        for i in range(p.count * (p.size - p.states)):
+            p.energy[i] += p.gained[i]
         for i in range(p.count):
             p.periods[i] += 1
     return bad

@@ -195,7 +195,7 @@ def simulate(
     _check_size(int(samples), numbers(model, layout, kept, sum(len(each.signals) for each in drive.records)))
     times = np.linspace(0.0, float(until), int(samples))
     drive = drive.begun(model, times)
-    chosen, step, why = methods.chosen(method, step, model, drive, q, until, rtol, outside.swings)
+    chosen, step, why = methods.chosen(method, step, model, drive, q, rtol)
 
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)

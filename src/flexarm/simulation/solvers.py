@@ -14,6 +14,7 @@ import numpy as np
 
 from flexarm.simulation.advance import CHUNK
 from flexarm.simulation.cyrk import entries
+from flexarm.simulation.explicit import Adaptive
 from flexarm.simulation.implicit import ENDLESS, Implicit
 from flexarm.simulation.rhs import DIVERGED, RHS, Plan, loops
 from flexarm.simulation.tableaus import Tableau, gauss, generalized_alpha, radau
@@ -50,6 +51,8 @@ IMPLICIT: dict[str, Tableau] = {
 DISSIPATIVE = "generalized-alpha"
 """What takes a spectral radius at infinity."""
 FIXED = ("rk4",)
+SHORT = ("rk45", "dop853")
+"""Explicit methods of our own, with error control, for short stretches: CyRK's are slow to begin anew."""
 METHODS = (*CYRK, *IMPLICIT, *SCIPY, *FIXED)
 
 UNLIMITED = 10**12
@@ -128,6 +131,11 @@ def cyrk(
         return checked(plan, times, x, int(native.steps(result)), message)
     finally:
         native.free(result)
+
+
+def adaptive(stepping: Adaptive, t0: float, x0: Array, times: Array) -> Stretch:
+    """One of our own explicit methods over a short stretch."""
+    return Stretch(*stepping(t0, x0, times))
 
 
 def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array, limit: int = ENDLESS) -> Stretch:

@@ -1,42 +1,53 @@
 """A plant that is moved one period at a time: for a loop of the user's own, real hardware, reinforcement learning."""
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
+import warnings
 from collections.abc import Callable
 from typing import Any, cast, final
 
 import numpy as np
 
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, choices, refused, shown
-from flexarm.errors import DescriptionError, FlexarmError, SimulationError
+from flexarm.errors import DescriptionError, EnergyDrift, FlexarmError, SimulationError
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
-from flexarm.native.kernel import LANES, Code
+from flexarm.native.kernel import Code
 from flexarm.native.language import Placed
 from flexarm.native.varying import At
 from flexarm.simulation import advance, methods, solvers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed_plants
+from flexarm.simulation.explicit import Adaptive
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
+from flexarm.simulation.lanes_plan import Abreast, Course
+from flexarm.simulation.lanes_plan import Shared as InCommon
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.outside import as_outside
 from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plants import CODE, ENDLESS, FAILED, REFUSED, WELL, Plants
+from flexarm.simulation.protocol import InLanes
 from flexarm.simulation.rhs import Plan, loops
 from flexarm.simulation.solvers import Stretch
 
 Array = np.ndarray
 
-METHODS = (*solvers.FIXED, *solvers.IMPLICIT)
+METHODS = (*solvers.SHORT, *solvers.IMPLICIT, *solvers.FIXED)
 STIFF = "radau5"
 """What is taken where the fastest mode would force far more steps than the motion needs."""
 
-FAR = 500
-"""Runge-Kutta steps in a period from which on that takes less time, however long the period."""
+FAR = 50.0
+"""Turn of the fastest mode in a period [rad] from which on that takes less time, however long the period."""
 
-RADIAN = 120.0
-"""The error of the Runge-Kutta method in a radian of a mode is (h omega)^4 over this, a share of its amplitude."""
+LOOK = 64
+"""Calls of `step` from one look at the balance of energies to the next: a look costs as much as a period or two."""
+
+DRIFT = 1e-3
+"""Relative error of the energy balance from which on there is a warning."""
+
+STEPS = 1000
+"""Errors of so many steps, each as large as the absolute tolerance allows, may be in a balance of energies."""
 
 MOST_STEPS, MOST_EVALUATIONS = 1e6, 10_000_000
 """Fixed steps in a period, and an implicit method's evaluations: seconds, in which Ctrl-C is not heard."""
@@ -58,21 +69,18 @@ class Stepper:
         Where it begins, and where `reset` takes it; default `arm.rest`, at rest. Two axes make N plants, each of its
         own: all of them move with one call. An arm on a free base has nq coordinates and nv = nq - 1 rates.
     method : str
-        "rk4", "radau5", "radau9", "gauss4", "gauss8", "generalized-alpha" as in `simulate`, or "auto": "rk4", or
-        "radau5" where the fastest mode would force far more steps than that takes.
+        "rk45", "dop853", "radau5", "radau9", "gauss4", "gauss8", "generalized-alpha" or "rk4" as in `simulate`; or
+        "auto": "rk45" where one step of it is enough for a period, else "dop853", or "radau5" where the fastest mode
+        turns by more than 50 rad in a period.
     step : float, optional
-        The longest step in a period [s]. By default that of "rk4" follows from the fastest mode of the arm linearised
-        at the start: in one radian of it the error is `rtol` of its amplitude. An arm that turns faster than it
-        vibrates, as a rigid one does, needs a step of yours. Implicit methods choose their steps by the tolerances.
+        The longest step in a period [s]; "rk4" needs one, as it has fixed steps, whose error nothing limits.
     rtol, atol : float
-        Tolerances; of implicit methods, of every coordinate and rate in a step.
+        Tolerances of every coordinate and rate in a step. All methods but "rk4" choose their steps by these.
     disturbance : disturbance of `simulate`, a list of N of them, or numbers (N, m)
         What acts at the drives or anywhere beside u and w, in continuous time: at the time of each plant, which `reset`
-        sets to zero. One that never changes costs nothing; else the plants are moved one by one, from Python, and
-        "rk4" has the steps that the arm alone asks for.
+        sets to zero. One that never changes costs nothing; else the plants are moved one by one, from Python.
     p : (k,) or (N, k), or a dict of some by name, each one number or N of them
-        Parameters of the plants, where the model varies; default the model's own. The step that "rk4" takes by default
-        is that of the model's own: give one where a plant is much stiffer.
+        Parameters of the plants, where the model varies; default the model's own.
 
     Attributes
     ----------
@@ -90,11 +98,17 @@ class Stepper:
     DescriptionError
         Where something asked for is not possible.
 
+    Warns
+    -----
+    EnergyDrift
+        The energies do not balance: see `energy_drift`, which is looked at every 64 periods.
+
     Notes
     -----
     Several steppers may be used at once, each by a thread of its own. A copy, also one that was pickled, goes on where
-    the stepper stands. An implicit method keeps Newton's matrix, and the length of its steps, from period to period
-    until `reset`: what came before counts a few hundredths of a tolerance.
+    the stepper stands. With an explicit method a period depends on the state at its start, on u and on w alone, so that
+    what follows a `reset` is the same to the last bit. An implicit method keeps Newton's matrix, and the length of its
+    steps, from period to period until `reset`: what came before counts a few hundredths of a tolerance.
     """
 
     def __init__(
@@ -143,7 +157,7 @@ class Stepper:
         self._layout = Layout.of(self._model)
 
         first = np.atleast_2d(self._start)[0, self._layout.q]
-        self.method, self._length, self.reason = _chosen(model, first, self.period, method, rtol, step)
+        self.method, self._length, self._guess, self.reason = _chosen(model, first, self.period, method, rtol, step)
         self.longest = self._length or self.period
         self._implicit = self.method in solvers.IMPLICIT
         self._prepare(self._length)
@@ -162,19 +176,19 @@ class Stepper:
         if self._implicit:
             self._steppings = [self._stepping(plan) for _ in range(count)]
             found = [advance.newton(stepping, length) for stepping in self._steppings]
+        elif self.method in solvers.SHORT:
+            self._adaptive = self._short(plan)
+            found = [self._adaptive.advance] * count
         else:
             found = [advance.runge_kutta(plan, size, length)] * count
         lanes = not self._implicit and count > 1
-        vector = model.kernel("state_rate").vector_code if lanes else rate
-        steps = round(self.period / length) if length else 1
+        abreast = self._abreast(count, m, len(w)) if lanes else None
         self._plants = Placed(
             Plants(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
                 advance=found[0].code,
                 solvers=np.array([each.record for each in found]),
-                rate=vector.addresses["evaluate"],
-                steps=steps,
-                h=self.period / steps,
+                runs=np.array([abreast.record.address if abreast else 0]),  # type: ignore[arg-type]
                 count=count,
                 states=states,
                 inputs=m,
@@ -191,19 +205,23 @@ class Stepper:
                 out=np.zeros((count, states)),
                 periods=np.zeros(count, dtype=np.int64),
                 failed=np.zeros(count, dtype=np.int64),
-                y=np.zeros((2 * states + m + layout.exogenous + len(w) + size + states) * LANES),
+                energy=np.zeros((count, size - states)),
+                gained=np.zeros((count, size - states)),
+                y=np.zeros(size),
                 row=np.zeros(size),
                 reached=np.zeros(2, dtype=np.int64),
             )
         )
         code = CODE()
-        self._held = code, found, vector
+        self._held = code, found, abreast, rate
         self._call = CALL(code.addresses["many_at_once" if lanes else "one_by_one"])
         self._address = self._plants.address
         rows = slice(None) if self._many else 0
         self._x, self._u = self._plants.x[rows], self._plants.u[rows]
         self._p = np.tile(model.p, (count, 1))
         self._changing, self._held_outside = self._acting.changing, self._acting.held
+        self._origin, self._calls, self._warned = self._plants.x.copy(), 0, False
+        self._balance = np.zeros((2, count))
 
     # -- the plant
 
@@ -236,6 +254,9 @@ class Stepper:
             self._plants.w[:, self._acting.own] = self._outside(w)
         if bad := self._moved() if self._changing else self._call(self._address):
             raise self._failure(bad)
+        self._calls += 1
+        if self._calls % LOOK == 0 and not self._warned:
+            self._look()
         return self._x.copy()
 
     def reset(self, q: Any = None, qd: Any = None, where: Any = None, p: Any = None) -> Array:
@@ -264,7 +285,8 @@ class Stepper:
             x[:, self._layout.q] = unit_pose("q", x[:, self._layout.q], self._model.arm)
         if p is not None:
             self._vary(chosen, self._rows("p", p, parameter_rows(self._given, p), len(x)))
-        self._plants.x[chosen] = x
+        self._plants.x[chosen], self._origin[chosen] = x, x
+        self._plants.energy[chosen], self._balance[:, chosen] = 0.0, 0.0
         self._plants.periods[chosen] = 0
         self._plants.failed[chosen] = 0
         for i in np.arange(self._plants.count)[chosen] if self._implicit else ():
@@ -303,6 +325,17 @@ class Stepper:
         failed = self._plants.failed != 0
         return failed if self._many else bool(failed[0])
 
+    @property
+    def energy_drift(self) -> Any:
+        """The largest error of the energy balance since the last reset, as a part of the energy that moved.
+
+        Kinetic and potential energy, less the work of the inputs, plus what was dissipated, is constant; by how much it
+        is not is the integrator's error, as `energy_drift` of a result of `simulate`. A float, or (N,) of N plants. The
+        states looked at are those of every 64th call of `step`, and that of now.
+        """
+        drift = self._drift()
+        return drift if self._many else float(drift[0])
+
     def __repr__(self) -> str:
         plants = f", {self._plants.count} plants" if self._many else ""
         return f"Stepper({self._model.arm.name!r}: period {self.period:g} s, {self.method}{plants})"
@@ -311,11 +344,14 @@ class Stepper:
         q0, qd0 = self._start[..., self._layout.q], self._start[..., self._layout.qd]
         plants = self._plants
         made = self._given, self.period, q0, qd0, *self._options.values()
-        return Stepper, made, (plants.x.copy(), plants.periods.copy(), plants.failed.copy(), self._p.copy())
+        moved = plants.x, plants.periods, plants.failed, plants.energy, self._origin, self._balance, self._p
+        return Stepper, made, tuple(each.copy() for each in moved)
 
     def __setstate__(self, state: tuple[Array, ...]) -> None:
         *moved, p = state
-        for place, value in zip((self._plants.x, self._plants.periods, self._plants.failed), moved, strict=True):
+        plants = self._plants
+        places = plants.x, plants.periods, plants.failed, plants.energy, self._origin, self._balance
+        for place, value in zip(places, moved, strict=True):
             place[...] = value
         self._vary(slice(None), p)
 
@@ -328,6 +364,55 @@ class Stepper:
     def __deepcopy__(self, _: Any) -> "Stepper":
         return self.__copy__()  # with the same model, which nothing changes
 
+    # -- the balance of energies
+
+    def _drift(self) -> Array:
+        """Errors of the balance since the last reset (N,), with the state of now."""
+        plants, (error, scale) = self._plants, self._balance
+        begin, now = (self._energies(x) for x in (self._origin, plants.x))
+        work, dissipated = plants.energy.T
+        potential = now[1] - begin[1]
+        np.maximum(error, np.abs(now[0] - begin[0] + potential - work + dissipated), out=error)
+        np.maximum(scale, np.maximum(begin[0], now[0] + np.abs(potential) + np.abs(work) + dissipated), out=scale)
+        return np.divide(error, scale, out=np.zeros_like(error), where=scale > 0)
+
+    def _energies(self, x: Array) -> tuple[Array, Array]:
+        """Kinetic and potential energy of states (N, states)."""
+        layout, more = self._layout, {"p": self._p} if self._p.size else {}
+        if layout.own:
+            more["s"] = x[:, layout.s]
+        return self._model.energy(x[:, layout.q], x[:, layout.qd], **more)
+
+    def _tolerated(self) -> Array:
+        """Error of the balance that the absolute tolerance explains (N,) [J].
+
+        It is what energy changes by where every number changes by that tolerance; errors of many steps add up, so it
+        counts `STEPS` times.
+        """
+        x = self._plants.x
+        apart = x.copy()
+        apart[:, self._layout.motion] += self._options["atol"]
+        resting = np.zeros_like(x)
+        resting[:, self._layout.q], resting[:, self._layout.qd] = x[:, self._layout.q], self._options["atol"]
+        kinetic = self._energies(resting)[0]
+        return STEPS * (
+            kinetic + sum(np.abs(a - b) for a, b in zip(self._energies(apart), self._energies(x), strict=True))
+        )
+
+    def _look(self) -> None:
+        """Warn, once, where the energies do not balance."""
+        drift = self._drift()
+        if drift.max() > DRIFT:  # but of an arm at rest nearly nothing moves, and that is no error
+            drift[self._balance[0] <= self._tolerated()] = 0.0
+        worst = int(np.argmax(drift))
+        if drift[worst] > DRIFT:
+            self._warned = True
+            who = f" of plant {worst}" if self._many else ""
+            t, mend = self.period * int(self._plants.periods[worst]), "a smaller rtol"
+            mend = "a smaller step, or method='auto'" if self.method in solvers.FIXED else mend
+            message = f"the energy balance{who} is off by {drift[worst]:.2g} of the energy that moved by t = {t:.6g} s"
+            warnings.warn(f"Stepper: {message}; the motion is not to be trusted: try {mend}", EnergyDrift, stacklevel=3)
+
     # -- while what acts from outside changes
 
     def _moved(self) -> int:
@@ -339,6 +424,7 @@ class Stepper:
             plants.failed[i] = self._across(i)
         if bad := int(np.count_nonzero(plants.failed)):
             return bad
+        plants.energy[:] += plants.gained
         plants.x[:] = plants.out
         plants.periods[:] += 1
         return 0
@@ -358,7 +444,7 @@ class Stepper:
             if not len(found):
                 return ENDLESS if plan.evaluations >= plants.most else FAILED
             x = found[-1]
-        plants.out[i] = x[: self._layout.states]
+        plants.out[i], plants.gained[i] = np.split(x, [self._layout.states])
         return WELL
 
     def _begun(self, x: Array) -> Array:
@@ -448,18 +534,42 @@ class Stepper:
 
     def _solve(self, plan: Plan, stepping: Implicit | None) -> Callable[[float, Array, Array], Stretch]:
         """The method on a plan."""
+        if self.method in solvers.SHORT:
+            short = self._adaptive if plan is self._shared else self._short(plan)
+            return lambda t, x, times: solvers.adaptive(short, t, x, times)
         if stepping is None:
             return lambda t, x, times: solvers.rk4(plan, t, x, times, self._length)
         return lambda t, x, times: solvers.implicit(stepping, plan, t, x, times, MOST_EVALUATIONS)
 
     def _stepping(self, plan: Plan) -> Implicit:
         """The implicit method on a plan."""
-        layout, rtol = self._layout, self._options["rtol"]
-        atol = np.full(layout.size, 1e300)
-        atol[layout.steering] = self._options["atol"]
-        found = Implicit(solvers.IMPLICIT[self.method], plan, layout, rtol, atol, self._length)
+        atol = self._tolerances
+        found = Implicit(solvers.IMPLICIT[self.method], plan, self._layout, self._options["rtol"], atol, self._length)
         found.record.limit = MOST_EVALUATIONS
         return found
+
+    def _short(self, plan: Plan) -> Adaptive:
+        """The explicit method with error control on a plan."""
+        rtol = self._options["rtol"]
+        return Adaptive(self.method, plan, rtol, self._tolerances, self._guess, self.longest, MOST_EVALUATIONS)
+
+    def _abreast(self, count: int, m: int, fixed: int) -> Abreast:
+        """A run over a period for each plant, in lanes."""
+        layout, ends = self._layout, np.array([0.0, self.period])
+        rate, rtol, atol = self._model.kernel("state_rate").vector_code, self._options["rtol"], self._options["atol"]
+        times = ends[:1]
+        most, limits = np.full(layout.states, np.inf), (self._guess, MOST_EVALUATIONS)
+        common = InCommon(rate, layout, m, self.method, rtol, atol, self._length, most, times, *limits)
+        courses = [Course(ends, np.zeros((1, m)), InLanes())] * count
+        start, own = np.zeros((count, layout.size)), np.zeros((count, layout.exogenous + fixed))
+        return Abreast(common, start, own, courses, np.arange(count), start)
+
+    @property
+    def _tolerances(self) -> Array:
+        """Of a state's numbers; the integrals do not steer the step."""
+        atol = np.full(self._layout.size, 1e300)
+        atol[self._layout.steering] = self._options["atol"]
+        return atol
 
     def _plan(self, model: Model) -> tuple[Plan, Code]:
         """A plan of the arm as the method takes it, and the code of its rates."""
@@ -502,17 +612,20 @@ def _beginning(name: str, value: Any, otherwise: Any, signals: tuple[str, ...]) 
 
 def _chosen(
     model: Model, q: Array, period: float, method: str, rtol: float, step: float | None
-) -> tuple[str, float, str]:
-    """The method, the length of its steps in the period [s], 0 where they are of its own, and the reason."""
-    if step is not None and method != "auto":
-        return method, period / np.ceil(period / step - 1e-9), "as asked"
-    if method in solvers.IMPLICIT:
-        return method, 0.0, "as asked, with steps of its own"
+) -> tuple[str, float, float, str]:
+    """The method, the longest step in the period [s] (0 where there is no limit), the step tried first, the reason."""
+    longest = period / np.ceil(period / step - 1e-9) if step is not None else 0.0
+    if method in solvers.FIXED and step is None:
+        must = "it needs a step [s], the length of its fixed steps; 'auto' and 'rk45' choose theirs by rtol"
+        raise DescriptionError(f"Stepper: method is {method!r}; {must}")
+    if method in (*solvers.FIXED, *solvers.IMPLICIT):
+        return method, longest, period, "as asked"
     fastest = methods.fastest_of(model, q)
-    steps = max(1.0, np.ceil(period * fastest / min(1.0, (RADIAN * rtol) ** 0.25)), np.ceil(period / (step or period)))
-    reason = f"fastest eigenvalue {fastest:.3g} rad/s, {steps:.3g} explicit steps in a period"
-    if method == "auto" and steps > FAR:
-        return STIFF, period / np.ceil(period / step - 1e-9) if step else 0.0, reason
-    if steps > MOST_STEPS:
-        raise DescriptionError(f"Stepper: {reason}; at most {MOST_STEPS:.0e} are possible: take an implicit method")
-    return "rk4", float(period / steps), reason
+    turn = period * fastest
+    reason = f"fastest eigenvalue {fastest:.3g} rad/s, {turn:.3g} rad in a period"
+    guess = methods.first_step(longest or period, fastest)
+    if method != "auto":
+        return method, longest, guess, f"as asked; {reason}"
+    if turn > FAR:
+        return STIFF, longest, guess, reason
+    return methods.short(period, fastest, rtol), longest, guess, reason

@@ -1,0 +1,321 @@
+"""Explicit methods for short stretches: beside closed forms, beside SciPy's, and in Python beside machine code."""
+
+import copy
+import pickle
+from dataclasses import fields
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+import flexarm as fa
+from flexarm.native.functions import translated
+from flexarm.native.language import Floats, sqrt
+from flexarm.simulation import explicit
+from flexarm.simulation.explicit import Adaptive, Explicit
+from flexarm.simulation.rhs import Plan, Shared
+
+METHODS = {"rk45": (5, integrate.RK45), "dop853": (8, integrate.DOP853)}
+OMEGA = 7.3
+START = np.array([0.4, -1.1, 1.0, 0.0])
+END = 2.3
+
+
+def rates(x: Floats, dx: Floats) -> None:
+    """An oscillator (q, v) that time pushes, y' = -2 t y^2, and an integral, of 2 t y; x[3] is u, the time."""
+    dx[0] = x[1]
+    dx[1] = -OMEGA * OMEGA * x[0] + x[3]
+    dx[2] = -2.0 * x[3] * x[2] * x[2]
+    dx[3] = 2.0 * x[3] * x[2]
+
+
+def ending(x: Floats, dx: Floats) -> None:
+    """Rates that are no numbers from t = 1.3 on."""
+    rates(x, dx)
+    dx[2] = sqrt(1.3 - x[3])
+
+
+def exploding(x: Floats, dx: Floats) -> None:
+    """Of y' = y^2, from y = 1: infinite at t = 1; but for rounding."""
+    rates(x, dx)
+    dx[2] = x[2] * x[2]
+
+
+def clock(buffer: Floats, u: Floats, data: int) -> None:
+    """u is the time."""
+    u[0] = buffer[0]
+
+
+def exact(t):
+    """The states of `rates` from START at t = 0."""
+    t = np.asarray(t, dtype=float)
+    a, b = START[0], (START[1] - OMEGA**-2) / OMEGA
+    q = t / OMEGA**2 + a * np.cos(OMEGA * t) + b * np.sin(OMEGA * t)
+    v = OMEGA**-2 + OMEGA * (b * np.cos(OMEGA * t) - a * np.sin(OMEGA * t))
+    return np.stack([q, v, 1.0 / (1.0 + t**2), np.log1p(t**2)], axis=-1)
+
+
+@pytest.fixture(scope="module")
+def code():
+    return translated(rates, ending, exploding, clock)
+
+
+@pytest.fixture
+def made(code):
+    """Methods on plans of the rates of one of the functions."""
+
+    def make(method, rtol, guess=0.1, rate="rates", atol=None, **more):
+        plan = Plan(code.addresses[rate], 3, 1, powers=1, held=code)
+        plan.feed(code.addresses["clock"])
+        atols = np.array([1e-3 * rtol] * 3 + [1e300]) if atol is None else np.full(4, atol)
+        stepping = Adaptive(method, plan, rtol, atols, guess, **more)
+        stepping.plan = plan
+        return stepping
+
+    return make
+
+
+# -- beside closed forms -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_error_of_equal_steps_falls_by_the_order(method, made):
+    """Half the step, and the error is 2^5 or 2^8 times less, also of what rides along."""
+    order, times = METHODS[method][0], np.linspace(0.0, END, 6)
+    # The second part has fewer steps, so that its errors are not those of rounding.
+    for few, part in ((60, slice(0, 2)), (10 if order == 8 else 60, slice(2, 4))):
+        errors = []
+        for count in (few, 2 * few):
+            x, steps, why, _ = made(method, 1e9, END / count, longest=END / count)(0.0, START, times)
+            assert (steps, why) == (count, "")
+            errors.append(np.abs(x - exact(times)).max(axis=0)[part])
+        found = np.log2(errors[0] / errors[1])
+        assert (found > order - 0.5).all() and (found < order + 1.5).all(), found
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_error_follows_the_tolerance(method, made):
+    """From 1e-3 to 1e-11, through a second and more of an oscillation."""
+    rtols = 10.0 ** -np.arange(3, 12)
+    errors, steps, times = [], [], np.linspace(0.0, END, 12)
+    for rtol in rtols:
+        x, count, _, _ = made(method, rtol)(0.0, START, times)
+        errors.append(np.abs((x - exact(times)) / np.abs(exact(times)).max(axis=0)).max())
+        steps.append(count)
+    assert (np.array(errors) < 20.0 * rtols).all()
+    assert (np.diff(steps) >= 0).all() and (np.array(errors) > 1e-4 * rtols).all()  # nor are there steps for nothing
+    assert errors[-1] < 1e-6 * errors[0]
+
+
+# -- beside SciPy's ----------------------------------------------------------------------------------------------------
+
+
+def stepped(method, rtol, guess, end, longest=np.inf):
+    """SciPy's solver of the same method, at the end."""
+
+    def rate(t, x):
+        dx = np.empty(4)
+        rates(np.array([*x[:3], t]), dx)
+        return dx
+
+    atol = np.array([1e-3 * rtol] * 3 + [1e300])
+    solver = METHODS[method][1](rate, 0.0, START, end, rtol=rtol, atol=atol, first_step=guess, max_step=longest)
+    steps = 0
+    while solver.status == "running":
+        solver.step()
+        steps += 1
+    return solver, steps
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("guess", "longest"), [(1e-4, np.inf), (END, np.inf), (0.02, 0.06)])
+def test_steps_are_those_that_scipy_takes(method, guess, longest, made):
+    """The same error of a step, the same next one, after one that was too long as well."""
+    for rtol in (1e-4, 1e-8):
+        solver, steps = stepped(method, rtol, guess, END, longest)
+        stepping = made(method, rtol, guess, longest=longest)
+        x, count, _, _ = stepping(0.0, START, np.array([END]))
+        assert (count, stepping.plan.evaluations) == (steps, solver.nfev)
+        np.testing.assert_allclose(x[0], solver.y, rtol=0, atol=1e-9 * rtol + 1e-12)
+        assert stepping.record.h == pytest.approx(solver.t - solver.t_old, abs=1e-6)
+
+
+# -- in Python beside machine code -------------------------------------------------------------------------------------
+
+
+def in_python(stepping, x0, times):
+    """The same function in Python, on a copy of the record."""
+    given = {each.name: getattr(stepping.record, each.name) for each in fields(Explicit)}
+    shared = Shared(rates, clock, 0, 0.0, np.inf, 0, 0, 0, 0, 4, 3, 4, np.zeros(5))
+    record = Explicit(**given | {name: given[name].copy() for name in "yzek"} | {"shared": [shared]})
+    out, reached = np.zeros(4 * len(times)), np.zeros(2, dtype=np.int64)
+    explicit.explicit(record, 0.0, x0, times, len(times), out, reached)
+    return out.reshape(-1, 4)[: reached[0]], int(reached[1]), shared.evaluations, record
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_machine_code_does_what_python_does(method, made):
+    times = np.array([0.0, 0.05, 0.6, 0.6, 1.1])
+    for guess in (0.01, 1.1):
+        stepping = made(method, 1e-6, guess)
+        found = stepping(0.0, START, times)
+        x, steps, evaluations, record = in_python(stepping, START, times)
+        assert (found[1], stepping.plan.evaluations) == (steps, evaluations)
+        np.testing.assert_allclose(found[0], x, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose([stepping.record.t, stepping.record.h], [record.t, record.h], rtol=1e-6)
+
+
+# -- stretches ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_times_of_a_stretch_do_not_shorten_the_steps_behind_them(method, made):
+    """A step that is cut short says nothing about those that follow; a time that comes twice has one state."""
+    once = made(method, 1e-6)
+    x, steps, _, _ = once(0.0, START, np.array([END]))
+    near = np.array([0.0, 0.0, 0.7, 0.7 + 1e-9, 0.7 + 2e-9, 0.7 + 2e-9, END])
+    often = made(method, 1e-6)
+    rows, more, why, _ = often(0.0, START, near)
+    assert (len(rows), why) == (7, "") and steps < more <= steps + 4
+    np.testing.assert_array_equal(rows[:2], [START] * 2)
+    np.testing.assert_array_equal(rows[4], rows[5])
+    np.testing.assert_allclose(rows, exact(near), rtol=1e-4, atol=1e-5)
+    assert often(0.0, START, np.array([0.0]))[0].tolist() == [START.tolist()]
+
+
+def test_a_stretch_depends_on_its_start_alone(made):
+    stepping = made("dop853", 1e-5)
+    first = stepping(0.3, START, np.array([0.5, 0.9]))
+    stepping(0.0, 3.0 * START, np.array([5.0]))
+    again = stepping(0.3, START, np.array([0.5, 0.9]))
+    np.testing.assert_array_equal(again[0], first[0])
+    assert again[1] == first[1]
+
+
+def test_time_that_is_rounded_makes_no_step_of_its_own(made):
+    """Sample times are multiples of a period; their differences are a little more or less than one."""
+    edges = 0.001 * np.arange(1000)
+    assert (np.diff(edges) > 0.001).any()
+    stepping = made("rk45", 1e-2, 0.001)
+    assert {stepping(a, START, np.array([b]))[1] for a, b in pairwise(edges)} == {1}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stretch_has_a_budget(method, made):
+    stepping = made(method, 1e-10, most=200)
+    for _ in range(2):  # of each stretch
+        before = stepping.plan.evaluations
+        rows, _, why, _ = stepping(0.0, START, np.array([0.01, 100.0]))
+        assert (len(rows), why) == (1, "more than 2e+02 evaluations in one stretch")
+        assert 200 <= stepping.plan.evaluations - before <= 212
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rates_that_are_no_numbers_end_a_stretch(method, made):
+    stepping = made(method, 1e-6, rate="ending")
+    rows, _, why, diverged = stepping(0.0, START, np.array([1.2, 2.0]))
+    assert (len(rows), why, diverged) == (1, "its steps became too short", None)
+    assert 1.29 < stepping.record.t < 1.3 and stepping.plan.evaluations < 2000
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_motion_without_end_ends_a_stretch(method, made):
+    stepping = made(method, 1e-6, rate="exploding")
+    rows, _, why, diverged = stepping(0.0, START, np.array([0.9, 2.0]))
+    assert len(rows) == 1 and stepping.plan.evaluations < 20_000
+    assert why or abs(diverged[1][2]) >= 1e12
+    assert stepping.record.t == pytest.approx(1.0, abs=1e-6)
+
+
+def test_it_stops_where_the_plan_is_told_to(made):
+    stepping = made("dop853", 1e-6)
+    stepping.plan.stop()
+    rows, steps, why, diverged = stepping(0.0, START, np.array([1.0]))
+    assert (len(rows), steps, why, diverged) == (0, 0, "", None)
+    stepping.plan.resume()
+    assert len(stepping(0.0, START, np.array([1.0]))[0]) == 1
+
+
+# -- steppers ----------------------------------------------------------------------------------------------------------
+
+PERIOD = 2e-3
+
+
+@pytest.fixture(scope="module")
+def damped():
+    """A planar arm with friction in its joints, so that energy is also lost."""
+    arm = fa.load("subudhi-morris")
+    links = [link.replace(joint=link.joint.replace(damping=0.3)) for link in arm.links]
+    return fa.Model(arm.replace(links=links))
+
+
+def begun(count, seed=3):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(count, 6)) * [1, 0.01, 0.01, 1, 0.01, 0.01], rng.normal(size=(count, 6))
+
+
+def driven(stepper, u):
+    return np.array([stepper.step(each) for each in u])
+
+
+@pytest.mark.parametrize("given", [{}, {"method": "rk45"}, {"method": "dop853", "step": 6e-4}], ids=str)
+def test_many_plants_take_the_steps_that_each_alone_takes(given, damped):
+    """To the last bit: an environment of a vector is what it is alone."""
+    (q0, qd0), u = begun(11), np.random.default_rng(1).normal(size=(30, 11, 2))
+    many = fa.Stepper(damped, PERIOD, q0, qd0, **given)
+    found = driven(many, u)
+    for i in (0, 7, 10):
+        alone = fa.Stepper(damped, PERIOD, q0[i], qd0[i], **given)
+        np.testing.assert_array_equal(driven(alone, u[:, i]), found[:, i])
+    assert many.longest == pytest.approx(5e-4 if "step" in given else PERIOD)
+
+
+@pytest.mark.parametrize("count", [None, 11])
+def test_no_step_is_longer_than_asked_for(count):
+    """A torque that a loose tolerance would let pass: with steps as short as its method needs, the error is small."""
+    model = fa.Model(fa.load("subudhi-morris"))
+    q0, qd0 = (0.1 * begun(1)[i][0] if count is None else 0.1 * begun(count)[i] for i in (0, 1))
+    exact_, loose, short = (
+        driven(fa.Stepper(model, 0.02, q0, qd0, "dop853", **given), np.zeros((5, 2)))
+        for given in (
+            {"rtol": 1e-12, "atol": 1e-13},
+            {"rtol": 0.1, "atol": 0.1},
+            {"rtol": 1.0, "atol": 1.0, "step": 5e-4},
+        )
+    )
+    assert np.abs(short - exact_).max() < 1e-6 < 1e-3 < np.abs(loose - exact_).max()
+
+
+@pytest.mark.parametrize("method", ["rk45", "dop853"])
+@pytest.mark.parametrize("count", [None, 3])
+def test_a_copy_goes_on_to_the_last_bit(count, method, damped):
+    (q0, qd0), u = begun(3), np.random.default_rng(2).normal(size=(25, 2))
+    stepper = fa.Stepper(damped, PERIOD, *((q0, qd0) if count else (q0[0], qd0[0])), method=method)
+    driven(stepper, u)
+    others = [copy.copy(stepper), pickle.loads(pickle.dumps(stepper))]
+    found = driven(stepper, u)
+    for other in others:
+        np.testing.assert_array_equal(driven(other, u), found)
+        np.testing.assert_array_equal(other.energy_drift, stepper.energy_drift)
+
+
+@pytest.mark.parametrize(("count", "method"), [(None, "auto"), (3, "auto"), (3, "radau5")])
+def test_energies_balance_with_work_and_losses(count, method, damped):
+    """Work of the torques, which is u dq in every period, and what friction takes are both of the balance's size."""
+    (q0, qd0), u = begun(3), np.tile([1.0, -0.5], (100, 1))
+    start = (q0, qd0) if count else (q0[0], qd0[0])
+    stepper = fa.Stepper(damped, PERIOD, *start, method, rtol=1e-9, atol=1e-11)
+    origin = stepper.q, stepper.qd
+    driven(stepper, u)
+    before, now = (np.sum(damped.energy(q, qd), axis=0) for q, qd in (origin, (stepper.q, stepper.qd)))
+    work = (stepper.q - origin[0])[..., [0, 3]] @ u[0]
+    assert (np.abs(work) > 0.05).all() and (work - (now - before) > 0.05).all()
+    assert np.max(stepper.energy_drift) < 1e-6
+    if count:
+        stepper.reset(where=[1])
+        assert stepper.energy_drift[1] == 0.0 and (stepper.energy_drift[[0, 2]] > 0.0).all()
+    driven(stepper, -u)
+    assert np.max(stepper.energy_drift) < 1e-6
+    stepper.reset()
+    assert np.max(stepper.energy_drift) == 0.0
