@@ -17,7 +17,7 @@ CHOSEN = {
     "scores": (["scores"], 60),
     "parts of robots": (["parts", "robots"], 80),
     "studies": (["studies", "references", "names"], 60),
-    "motions": (["drives", "forks"], 40),
+    "motions": (["drives", "pulses", "forks"], 40),
 }
 
 
