@@ -113,3 +113,30 @@ def test_a_figure_is_saved_in_a_child_while_a_thread_of_the_parent_saves_one():
 
     assert exit_of(child, 10) == 0  # the fork waits until the figure is saved
     thread.join()
+
+
+def test_models_compile_in_a_child_while_a_thread_of_the_parent_compiles_and_frees_them():
+    """The library that compiles has a lock of its own, which is also held where machine code is freed."""
+    text = fa.load("rigid-two-link").canonical()
+    stop = threading.Event()
+
+    def load():
+        model = fa.Model(fa.Arm.from_json(text))
+        assert model.mass_matrix([0.1, 0.2]).shape == (2, 2)
+
+    def busy():
+        while not stop.is_set():
+            load()
+
+    load()
+    thread = threading.Thread(target=busy)
+    thread.start()
+    try:
+        statuses = []
+        for i in range(25):
+            time.sleep(0.002 * i)
+            statuses.append(exit_of(load))
+    finally:
+        stop.set()
+        thread.join()
+    assert statuses == [0] * 25

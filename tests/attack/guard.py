@@ -4,6 +4,7 @@ opens no connection.
 Python tells of every such thing before it is done (PEP 578), and here it is refused as to somebody without the right.
 """
 
+import contextlib
 import errno
 import os
 import sys
@@ -28,6 +29,20 @@ CHANGING = {
 }
 """What changes the disk, and how many of its first arguments are places (of a link the second alone)."""
 ELSEWHERE = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "socket.connect")
+
+
+_forking = False
+
+
+@contextlib.contextmanager
+def forks():
+    """In here a case may fork: its child is guarded as it is."""
+    global _forking
+    _forking = True
+    try:
+        yield
+    finally:
+        _forking = False
 
 
 def guarded(*folders):
@@ -57,6 +72,8 @@ def guarded(*folders):
             places, itself = arguments[: CHANGING[event]], event == "os.truncate"
             if event in ("os.symlink", "os.link"):
                 places = places[1:]
+        elif event == "os.fork" and _forking:
+            return
         elif event in ELSEWHERE or (event == "subprocess.Popen" and not own(*arguments[:2])):
             raise PermissionError(errno.EPERM, f"the guard of the attack: {event}")
         else:

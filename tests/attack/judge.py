@@ -28,6 +28,14 @@ KINDS = {
     "calls": "calls",
     "commands": "commands",
     "scores": "scores",
+    "parts": "parts",
+    "robots": "robots",
+    "studies": "studies",
+    "references": "references",
+    "names": "names",
+    "drives": "drives",
+    "pulses": "pulses",
+    "forks": "forks",
     "traps": "traps",
 }
 """Kinds of cases, and the modules of their `case(rng, folder, note)`; traps are for the tests of the attack alone."""

@@ -33,7 +33,7 @@ STOPPING = 5.0
 """Seconds in which a Ctrl-C ends whatever runs."""
 MEMORY = 3 << 30
 """Bytes a case may take beyond what its process has."""
-CASES = {"results": 1, "caches": 1}
+CASES = {"results": 1, "caches": 1, "forks": 1}
 """Of one process, where not `MANY`: after a damaged file or damaged code, what a process does next says nothing."""
 MANY = 50
 
@@ -303,11 +303,15 @@ def warmed(kinds):
     import flexarm.control
     import flexarm.plots
 
-    from . import caches, results, right
+    from . import caches, parts, results, right, robots
 
-    if "calls" in kinds:
+    if {"calls", "references", "pulses"} & {*kinds}:
         right.warm()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        if "parts" in kinds:
+            parts.warm()
+        if "robots" in kinds:
+            robots.warm()
         if "caches" in kinds:
             caches.fresh()
         for name in right.ARMS if "results" in kinds else ():

@@ -1,5 +1,6 @@
 """Damaged result files and files that only look like results; results that cannot be written."""
 
+import hashlib
 import os
 import resource
 from functools import cache
@@ -161,7 +162,24 @@ def _hdf(rng, path, name):
     """An HDF5 file that is no NetCDF, or one with traps."""
     import h5py
 
-    kind = rng.choice(("empty", "links", "bomb", "types", "attributes", "groups"))
+    kind = rng.choice(("empty", "links", "bomb", "types", "attributes", "groups", "external", "virtual"))
+    if kind in ("external", "virtual"):  # a whole result, one of whose variables is the bytes of another file
+        path.write_bytes(saved(name)[: -netcdf.SEALED])
+        with h5py.File(path, "a") as file:
+            where = rng.choice(("q", "time", "beside", "deep/beside"))
+            count = file[where].shape if where in file else (4,)
+            if where in file:
+                del file[where]
+            if kind == "external":
+                file.create_dataset(where, count, "f8", external=[("/etc/passwd", 0, h5py.h5f.UNLIMITED)])
+            else:
+                layout = h5py.VirtualLayout(shape=count, dtype="f8")
+                layout[...] = h5py.VirtualSource(rng.choice(("/etc/passwd", ".")), "x", shape=count)
+                file.create_virtual_dataset(where, layout)
+        if rng.random() < 0.3:
+            body = path.read_bytes()
+            path.write_bytes(body + netcdf.SEAL + hashlib.sha256(body).digest() + rng.randbytes(netcdf.DIGEST))
+        return f"hdf5, {kind} at {where}"
     with h5py.File(path, "w") as file:
         if kind == "links":
             file["q"] = h5py.SoftLink("/q")

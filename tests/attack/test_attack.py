@@ -15,6 +15,9 @@ CHOSEN = {
     "arguments": (["calls", "commands"], 160),
     "damage": (["results", "caches"], 60),
     "scores": (["scores"], 60),
+    "parts of robots": (["parts", "robots"], 80),
+    "studies": (["studies", "references", "names"], 60),
+    "motions": (["drives", "pulses", "forks"], 40),
 }
 
 

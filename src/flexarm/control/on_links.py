@@ -13,6 +13,7 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law
 from flexarm.trajectory import Reference, jumps_of
+from flexarm.trajectory.reference import positions
 
 
 @final
@@ -102,7 +103,9 @@ class Beside:
 
     def expression(self, t: Any) -> list[Any]:
         """Joint coordinates at the symbolic time t."""
-        moved = dict(zip(self.places, self.reference.expression(t), strict=True))
+        import casadi as ca
+
+        moved = dict(zip(self.places, ca.vertsplit(positions(self.reference, t)), strict=True))
         return [moved.get(i, x) for i, x in enumerate(self.rest)]
 
     def jumps(self) -> np.ndarray:

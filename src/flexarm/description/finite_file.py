@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from flexarm import child_process
-from flexarm.checks import ANY_SIZE, Fault, meant, shown
+from flexarm.checks import ANY_SIZE, SIZES, Fault, meant, shown
 from flexarm.description import mat_process
 from flexarm.shapes.finite import CYCLE, Elements, MassPoints
 
@@ -43,6 +43,12 @@ ALLOWED: dict[str, str] = {
 
 UNITS = {"m": 1.0, "mm": 1e-3}
 """Metres in a length of the file; masses are in kg, or in tonnes with mm, forces in N, times in s."""
+
+PLACES = ("nodes", "points", "tip_position")
+"""Arrays of lengths."""
+
+LARGEST = 1e75
+"""Size of any other number, in the units of the file: so small that products of a few are finite."""
 
 SAME = 1e-6
 """Of the largest: how near to zero and to each other numbers are that another program has written."""
@@ -188,6 +194,9 @@ class _Reader:
         found = given.astype(float)
         if not np.isfinite(found).all():
             raise Fault(key, "contains NaN or infinity")
+        most = SIZES["m"][1] / self.metre if key in PLACES else LARGEST
+        if (largest := np.abs(found).max()) > most:
+            raise Fault(key, f"has a number of size {largest:g}; at most {most:g} is allowed")
         return found
 
     def _needed(self, key: str, *shape: int | str) -> Array:
@@ -405,7 +414,10 @@ def _compressed(key: str, given: Sparse) -> Any:
     if len(indices) and not 0 <= indices.min() <= indices.max() < shape[0]:
         bad = indices.min() if indices.min() < 0 else indices.max()
         raise Fault(key, f"is no sparse matrix: it has the row index {bad}; rows go from 0 to {shape[0] - 1}")
-    return csc_array((data.astype(float), indices, starts), shape=shape)
+    found = csc_array((data.astype(float), indices, starts), shape=shape)
+    if np.isfinite(found.data).all() and (largest := np.abs(found.data).max(initial=0.0)) > LARGEST:
+        raise Fault(key, f"has a number of size {largest:g}; at most {LARGEST:g} is allowed")
+    return found
 
 
 def _whole(key: str, name: str, given: Array) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from flexarm import progress
 from flexarm.native.cache import read, write
 from flexarm.native.calls import LANES, ManyStates, OneState
-from flexarm.native.once import Once
+from flexarm.native.once import Once, hold_at_forks
 from flexarm.native.sincos import BORDER
 
 Address = int
@@ -104,7 +104,9 @@ def _circumstances() -> tuple[str, ...]:
     from importlib import metadata  # late: it reads mail
 
     import llvmlite.binding as llvm
+    from llvmlite.binding import ffi
 
+    hold_at_forks(ffi.lib._lock)  # noqa: SLF001  (threads that free machine code hold it, beside those that build)
     sources = sources_digest(Path(__file__).parents[1])  # the whole package
     features = llvm.get_host_cpu_features().flatten()
     versions = (metadata.version("casadi"), metadata.version("llvmlite"))

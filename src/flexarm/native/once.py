@@ -7,15 +7,37 @@ wait for somebody who waits for him. What has been built is read without it.
 import os
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, final
 
 T = TypeVar("T")
 
 BUILDING = threading.RLock()
 """Held while something is traced, compiled or loaded."""
 
-if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find it held for ever
-    os.register_at_fork(before=BUILDING.acquire, after_in_parent=BUILDING.release, after_in_child=BUILDING.release)
+_inner: list[Any] = []
+"""Locks of libraries that somebody who holds `BUILDING` may take, and never the other way round."""
+
+
+def hold_at_forks(lock: Any) -> None:
+    """Have whoever forks hold a library's lock meanwhile, or its child might find it held for ever."""
+    with BUILDING:
+        _inner.append(lock)
+
+
+def _before_fork() -> None:
+    BUILDING.acquire()
+    for lock in _inner:
+        lock.__enter__()
+
+
+def _after_fork() -> None:
+    for lock in reversed(_inner):
+        lock.__exit__(None, None, None)
+    BUILDING.release()
+
+
+if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find them held for ever
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 @final

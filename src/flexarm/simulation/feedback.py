@@ -297,6 +297,8 @@ def on_reference(model: Model, reference: Reference) -> tuple[Array, Array]:
     if len(start) != len(arm.joints):
         names = ", ".join(model.velocities[i] for i in arm.joints)
         raise DescriptionError(f"reference moves {len(start)} joints; the arm has {len(arm.joints)}: {names}")
+    if not (np.isfinite(start).all() and np.isfinite(rate).all()):
+        raise DescriptionError("reference is not finite at t = 0; its values and rates must be finite there")
     T = moved_by_joints(arm)
     moved = T.any(axis=1)
     q[moved], qd[moved] = (T @ start)[moved], (T @ rate)[moved]

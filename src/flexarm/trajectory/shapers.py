@@ -17,7 +17,7 @@ from flexarm.checks import (
     shown,
 )
 from flexarm.errors import DescriptionError
-from flexarm.trajectory.reference import Array, Reference, checked_reference, jumps_of, reference_motion
+from flexarm.trajectory.reference import Array, Reference, checked_reference, jumps_of, positions, reference_motion
 
 
 @final
@@ -202,7 +202,8 @@ class Shaped:
         import casadi as ca
 
         def copy(late: float, amplitude: float) -> list[Any]:
-            return [amplitude * x for x in self.reference.expression(ca.if_else(t < late, 0, t - late))]
+            found = positions(self.reference, ca.if_else(t < late, 0, t - late))
+            return [amplitude * x for x in ca.vertsplit(found)]
 
         copies = [copy(*impulse) for impulse in zip(*self.shaper.impulses, strict=True)]
         return [sum(parts[1:], parts[0]) for parts in zip(*copies, strict=True)]

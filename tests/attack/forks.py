@@ -1,0 +1,85 @@
+"""A process is forked while a thread builds, compiles or runs: its child does the same and ends."""
+
+import os
+import threading
+import time
+
+import numpy as np
+
+import flexarm as fa
+
+from . import guard, stock
+from .judge import Found
+
+SECONDS = 15.0
+"""Until a child that does not end is a finding; its work takes less than one."""
+
+
+def case(rng, folder, note):
+    text = fa.Arm(**rng.choice(SMALL())).canonical()
+    work = rng.choice([*WORK])
+    other = rng.choice([*WORK])
+    wait = rng.random() * 0.05
+    note(f"{work} in a thread, {other} in a child after {wait * 1e3:.1f} ms")
+    stop = threading.Event()
+
+    def busy():
+        while not stop.is_set():
+            WORK[work](text)
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    time.sleep(wait)
+    try:
+        status = _status_of(lambda: WORK[other](text))
+    finally:
+        stop.set()
+        thread.join()
+    if status is None:
+        raise Found("hang", "a forked child does not end")
+    if status:
+        raise Found("crash", f"a forked child ends with {status}")
+    return f"{other} in a child"
+
+
+def _status_of(work):
+    with guard.forks():
+        pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return None
+
+
+def SMALL():
+    """Tables of arms that compile in a moment."""
+    return [table for table in stock.arms() if table.get("name") in ("rigid-two-link", "lin-lewis-beam")]
+
+
+def _build(text):
+    arm = fa.Arm.from_json(text)
+    assert arm.coordinates and arm.velocities is not None
+
+
+def _compile(text):
+    model = fa.Model(fa.Arm.from_json(text))
+    assert np.isfinite(model.mass_matrix(np.array(model.arm.rest))).all()
+
+
+def _run(text):
+    model = fa.Model(fa.Arm.from_json(text))
+    fa.simulate(model, 1e-3, samples=3, progress=False)
+
+
+WORK = {"build": _build, "compile": _compile, "run": _run}
