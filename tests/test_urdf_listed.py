@@ -240,7 +240,7 @@ def test_plates_and_rods_are_bodies(moments, tmp_path):
 def test_a_joint_that_nothing_resists_is_held_and_listed(tmp_path):
     """The other joints move as they would with it."""
     found = report(tmp_path, pair(GOOD, (0, 0, 0)))
-    said = "line 5: joint 'w' turns nothing that has inertia about its axis; it is held"
+    said = "line 5: joint 'w' moves nothing that has inertia about its axis; it is held"
     assert found.not_understood == (said,) and found.joints == {"j": "a.joint"}
     M = fa.Model(found.arm).function("mass_matrix")(np.zeros(1))
     assert float(M) == pytest.approx(0.02 + 0.2**2 + 0.1 * 0.3**2, rel=1e-14)
@@ -253,7 +253,7 @@ def test_what_a_joint_moves_is_looked_at_wherever_the_others_stand(tmp_path):
     light = pair(GOOD, (0, 0, 0), more=more).replace('<mass value="0.1"/>', '<mass value="0"/>')
     assert not report(tmp_path, light.format("0.1 0 0")).not_understood
     found = report(tmp_path, light.format("0 0 0")).not_understood
-    assert [re.search("joint '([a-z]*)' turns nothing", x)[1] for x in found] == ["w", "last"]
+    assert [re.search("joint '([a-z]*)' moves nothing", x)[1] for x in found] == ["w", "last"]
 
 
 def test_a_rotor_resists(tmp_path):
