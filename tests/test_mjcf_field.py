@@ -4,7 +4,6 @@
 
 import numpy as np
 import pytest
-from mjcf_mujoco import Theirs
 from robot_files import state
 
 import flexarm as fa
@@ -23,17 +22,6 @@ def written(folder, text, name="robot.xml"):
 def quantity(model, name, *arguments):
     """By CasADi's own interpreter: nothing is compiled."""
     return np.array(model.function(name)(*arguments)).squeeze(axis=1)
-
-
-def as_mujoco(path, text=None):
-    """The report of a file, after its motion was compared with MuJoCo's own model of it, which drops nothing."""
-    report = fa.robot_report(path)
-    model = mj.MjModel.from_xml_path(str(path)) if text is None else mj.MjModel.from_xml_string(text)
-    q, qd, u = state(report.arm, 7)
-    mine = quantity(fa.Model(report.arm), "forward_dynamics", q, qd, u)
-    theirs = Theirs(model, report).forward_dynamics(q, qd, u)
-    np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-11 * np.abs(theirs).max())
-    return report
 
 
 # -- what is compiled --------------------------------------------------------------------------------------------------
@@ -95,12 +83,49 @@ def test_parts_that_mujoco_refuses_and_that_move_nothing_are_listed(tmp_path):
     key = '<keyframe><key name="home" qpos="0 1 2"/></keyframe>'
     report = fa.robot_report(written(tmp_path, PUMP.format(TENDONS["light"], key)))
     (said,) = report.not_understood
-    assert said.startswith("MuJoCo refuses what moves nothing: keyframe 'home': invalid qpos size, expected 2, got 3")
+    assert said.startswith(
+        "MuJoCo refuses a part that is not in the arm: keyframe 'home': invalid qpos size, expected 2, got 3"
+    )
     with pytest.raises(fa.DescriptionError, match="MuJoCo refuses it: keyframe 'home': invalid qpos size"):
         fa.load(written(tmp_path, PUMP.format(TENDONS["spatial"], key)))  # its springs follow from the tendon
     muscle = '<actuator><muscle name="m" joint="a"/></actuator>'  # whose range only a simulation finds
     said = fa.robot_report(written(tmp_path, PUMP.format(TENDONS["light"], muscle))).not_understood
     assert len(said) == 1 and said[0].endswith("dynamics (muscle) of <actuator>; inputs act at once")
+
+
+WRONG = {
+    "a sensor": '<sensor><force site="gone"/></sensor>',
+    "a body pair": '<contact><exclude body1="a" body2="gone"/></contact>',
+    "a shape pair": '<contact><pair geom1="gone" geom2="g"/></contact>',
+    "a tuple": '<custom><tuple name="t"><element objtype="body" objname="gone" prm="1"/></tuple></custom>',
+    "a keyframe": '<keyframe><key ctrl="1 2 3"/></keyframe>',
+    "a material": '<asset><material name="m" texture="gone"/></asset>',
+    "a texture": '<asset><texture name="y" type="2d"/></asset>',
+    "a mesh": '<asset><mesh name="y" vertex="0 0 0 1 0 0"/></asset>',
+    "a height field": '<asset><hfield name="h" nrow="0" ncol="0" size="1 1 1 1"/></asset>',
+    "two": '<keyframe><key ctrl="1 2 3"/></keyframe><asset><material name="m" texture="gone"/></asset>',
+    "a weld": '<equality><weld body1="a" body2="gone"/></equality>',
+    "a tendon": '<tendon><fixed name="t" stiffness="3"><joint joint="gone" coef="1"/></fixed></tendon>',
+    "an actuator": '<actuator><motor tendon="gone"/></actuator>',
+    "an actuator on a site": '<actuator><motor site="gone"/></actuator>',
+}
+LISTED = {"a weld", "a tendon", "an actuator", "an actuator on a site"}
+"""What moves something, and is listed by itself as well."""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_part_that_refers_to_nothing_does_not_stop_the_reading(name, tmp_path):
+    body = '<body name="a"><geom size="0.1" {}/><joint name="j"/>{}<site name="s"/></body>'
+    inner = body.format("", '<geom name="g" type="box" size="1 1 1" mass="0"/>')
+    if name == "a material":
+        inner = body.format('material="m"', "")
+    if name == "a mesh":
+        inner = body.format("", '<geom type="mesh" mesh="y" mass="0"/>')
+    report = fa.robot_report(written(tmp_path, f"<mujoco><worldbody>{inner}</worldbody>{WRONG[name]}</mujoco>"))
+    expected = fa.load(written(tmp_path, f"<mujoco><worldbody>{body.format('', '')}</worldbody></mujoco>"))
+    assert report.arm.links == expected.links
+    assert report.not_understood[0].startswith("MuJoCo refuses a part that is not in the arm: ")
+    assert len(report.not_understood) == 1 + (name in LISTED)
 
 
 # -- large scenes ------------------------------------------------------------------------------------------------------

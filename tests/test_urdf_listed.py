@@ -8,8 +8,10 @@ import warnings
 
 import numpy as np
 import pytest
+from urdf_pinocchio import random_urdf
 
 import flexarm as fa
+from flexarm.description.robots.resistance import ANYWHERE, Resistance
 
 INERTIAL = '<inertial><origin xyz="0.2 0 0"/><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial>'
 LIMIT = '<limit lower="-1" upper="1" effort="5" velocity="2"/>'
@@ -240,7 +242,7 @@ def test_plates_and_rods_are_bodies(moments, tmp_path):
 def test_a_joint_that_nothing_resists_is_held_and_listed(tmp_path):
     """The other joints move as they would with it."""
     found = report(tmp_path, pair(GOOD, (0, 0, 0)))
-    said = "line 5: joint 'w' turns nothing that has inertia about its axis; it is held"
+    said = "line 5: joint 'w' moves nothing that has inertia about its axis; it is held"
     assert found.not_understood == (said,) and found.joints == {"j": "a.joint"}
     M = fa.Model(found.arm).function("mass_matrix")(np.zeros(1))
     assert float(M) == pytest.approx(0.02 + 0.2**2 + 0.1 * 0.3**2, rel=1e-14)
@@ -253,7 +255,7 @@ def test_what_a_joint_moves_is_looked_at_wherever_the_others_stand(tmp_path):
     light = pair(GOOD, (0, 0, 0), more=more).replace('<mass value="0.1"/>', '<mass value="0"/>')
     assert not report(tmp_path, light.format("0.1 0 0")).not_understood
     found = report(tmp_path, light.format("0 0 0")).not_understood
-    assert [re.search("joint '([a-z]*)' turns nothing", x)[1] for x in found] == ["w", "last"]
+    assert [re.search("joint '([a-z]*)' moves nothing", x)[1] for x in found] == ["w", "last"]
 
 
 def test_a_rotor_resists(tmp_path):
@@ -276,6 +278,25 @@ def test_joints_that_nothing_resists_together_are_listed(tmp_path):
     assert np.linalg.eigvalsh(M)[0] < 1e-15 < 1e-3 < np.diag(M).min()
 
 
+@pytest.mark.parametrize("seed", [2, 5, 9])
+def test_what_resists_is_the_inertia_matrix_of_the_arm(seed, tmp_path, monkeypatch):
+    """In general position, for trees of joints that turn and slide."""
+    seen = {}
+
+    def look(self):
+        seen[tuple(joint.name for joint in self._joints)] = self._matrix(self._joints)
+        return []
+
+    monkeypatch.setattr(Resistance, "together", look)
+    found = report(tmp_path, random_urdf(seed))
+    ((names, matrix),) = seen.items()
+    order = [found.arm.coordinates.index(found.joints[name]) for name in names]
+    q = np.array([ANYWHERE if coordinate.unit == "rad" else 0.0 for coordinate in found.arm.layout])
+    M = np.array(fa.Model(found.arm).function("mass_matrix")(q))[np.ix_(order, order)]
+    assert len(names) > 2
+    np.testing.assert_allclose(matrix, M, rtol=0, atol=1e-12 * np.abs(M).max())
+
+
 # -- links that bend ---------------------------------------------------------------------------------------------------
 
 BOOM = """<robot name="r"><link name="base"/>
@@ -289,12 +310,15 @@ BENDS = {"links": {"boom": {"EI": 1e3, "modes": {"y": 1}}}}
 
 
 def test_a_beam_keeps_the_files_inertia_about_its_axis(tmp_path):
-    found = report(tmp_path, BOOM.format("0.5 0 0", THIRD, THIRD), flexible=BENDS)
-    assert not found.not_understood and found.arm.links[0].body.polar_inertia == pytest.approx(0.05)
+    text = BOOM.format("1 0 0", 4 * THIRD, 4 * THIRD).replace(
+        'xyz="1 0 0"/><parent link="boom"', 'xyz="2 0 0"/><parent link="boom"'
+    )
+    found = report(tmp_path, text, flexible=BENDS)
+    assert not found.not_understood and found.arm.links[0].body.polar_inertia == pytest.approx(0.025)
     M = np.array(fa.Model(found.arm).function("mass_matrix")(np.zeros(3)))
     assert M[0, 0] == pytest.approx(0.052, rel=1e-12)
     mine = {"links": {"boom": {**BENDS["links"]["boom"], "polar_inertia": 0.01}}}
-    own = report(tmp_path, BOOM.format("0.5 0 0", THIRD, THIRD), flexible=mine)
+    own = report(tmp_path, text, flexible=mine)
     assert own.arm.links[0].body.polar_inertia == 0.01
     assert own.not_understood[0].startswith("line 2: link 'boom' is a beam that has other values than the file")
 

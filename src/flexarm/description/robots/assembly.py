@@ -252,9 +252,8 @@ class _Assembly:
         resistance = Resistance(self.robot, self.settings, self.held, self._outward(), self._stood)
         alone = resistance.alone()
         for joint in alone:
-            self.strange.append(
-                f"{joint.at}: joint {joint.name!r} turns nothing that has inertia about its axis; it is held"
-            )
+            nothing = "mass" if joint.kind == "prismatic" else "inertia about its axis"
+            self.strange.append(f"{joint.at}: joint {joint.name!r} moves nothing that has {nothing}; it is held")
         if names := resistance.together():
             said = f"nothing resists the joints {', '.join(map(repr, names))} where they move together"
             self.strange.append(f"{said}; the arm has no motion before a link or a rotor of theirs has inertia")

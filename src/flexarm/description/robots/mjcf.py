@@ -117,7 +117,7 @@ class _Reading:
         self._tendons()
         self._medium()
         if "refused" in self.said:
-            self.strange.append(f"MuJoCo refuses what moves nothing: {_one_line(self.said['refused'])}")
+            self.strange.append(f"MuJoCo refuses a part that is not in the arm: {_one_line(self.said['refused'])}")
         unread, aside = self.files.unread()
         gravity = (0.0, 0.0, 0.0) if "gravity" in self.off else _vector(self.said["option"]["gravity"])
         if others := [x for x in ("spring", "damper", "frictionloss") if x in self.off]:

@@ -25,7 +25,9 @@ REFUSED = 3
 OLDEST = 4_000_000
 """MuJoCo 4.0.0, which has what is asked here; older ones number themselves lower."""
 
-MOVE_NOTHING = "keys sensors skins pairs excludes cameras lights texts numerics tuples tendons equalities"
+MOVE_NOTHING = (
+    "keys sensors skins pairs excludes cameras lights texts numerics tuples tendons equalities materials textures"
+)
 """Elements without which a model moves as it does, but for tendons with inertia."""
 SMALLEST = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)), ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
 """Corners and faces of a mesh: a tetrahedron."""
@@ -59,7 +61,7 @@ def said(path: str) -> dict[str, Any]:
     found["elsewhere"] = [
         {"name": each.name, "line": line(each), "on": kind(each.trntype)}
         for each in spec.actuators
-        if each.trntype not in (mj.mjtTrn.mjTRN_JOINT, mj.mjtTrn.mjTRN_SITE)
+        if not is_read(mj, spec, each)
     ]
     found["flexes"], found["plugins"] = len(spec.flexes), len(spec.plugins) + bool(spec.hasImplicitPluginElem)
     simplify(mj, spec)
@@ -122,13 +124,40 @@ def called(asset: Any) -> str:
 
 
 def strip(mj: Any, spec: Any) -> None:
-    """Take from a specification all that moves nothing by itself."""
+    """Take from a specification all that moves nothing by itself; small spheres stand for shapes that weigh nothing."""
+    meshes, fields = set(), set()
+    for body in spec.bodies:
+        for geom in body.geoms:
+            geom.material = ""
+            if body.id and weighs(mj, spec, body, geom):
+                meshes.add(geom.meshname)
+                fields.add(geom.hfieldname)
+            else:
+                geom.type, geom.size, geom.fromto = mj.mjtGeom.mjGEOM_SPHERE, [1, 1, 1], [math.nan] * 6
+                geom.mass, geom.meshname, geom.hfieldname = 0, "", ""
+    for site in spec.sites:
+        site.material, site.meshname = "", ""
+        if site.type == mj.mjtGeom.mjGEOM_MESH:
+            site.type = mj.mjtGeom.mjGEOM_SPHERE
     for actuator in list(spec.actuators):
-        if actuator.trntype not in (mj.mjtTrn.mjTRN_JOINT, mj.mjtTrn.mjTRN_SITE):
+        if not is_read(mj, spec, actuator):
             spec.delete(actuator)
     for kinds in MOVE_NOTHING.split():
         for each in list(getattr(spec, kinds)):
             spec.delete(each)
+    for assets, used in ((spec.meshes, meshes), (spec.hfields, fields)):
+        for each in list(assets):
+            if called(each) not in used:
+                spec.delete(each)
+            elif hasattr(each, "material"):
+                each.material = ""
+
+
+def is_read(mj: Any, spec: Any, actuator: Any) -> bool:
+    """Whether an actuator acts on a joint, or on a site that is there."""
+    if actuator.trntype == mj.mjtTrn.mjTRN_SITE:
+        return spec.site(actuator.target) is not None
+    return bool(actuator.trntype == mj.mjtTrn.mjTRN_JOINT)
 
 
 def weighed_tendons(spec: Any) -> bool:
@@ -210,7 +239,7 @@ def compiled(mj: Any, spec: Any, m: Any) -> dict[str, Any]:
     actuators = []
     for each in sorted(spec.actuators, key=lambda actuator: actuator.id):
         i = each.id
-        if each.trntype not in (mj.mjtTrn.mjTRN_JOINT, mj.mjtTrn.mjTRN_SITE):
+        if not is_read(mj, spec, each):
             continue
         actuators.append({
             "name": each.name, "line": line(each), "on": kind(mj.mjtTrn(int(m.actuator_trntype[i]))),
