@@ -319,3 +319,15 @@ def test_energies_balance_with_work_and_losses(count, method, damped):
     assert np.max(stepper.energy_drift) < 1e-6
     stepper.reset()
     assert np.max(stepper.energy_drift) == 0.0
+
+
+def test_sampled_runs_of_many_take_a_step_a_period_where_one_is_enough():
+    """Sample times are rounded: a period that is longer than the first step by a rounding error is one step still."""
+    model = fa.Model(fa.load("rigid-two-link").replace(gravity=(0.0, 0.0, 0.0)))
+    period = 7e-4
+    assert sum(k * period + period < (k + 1) * period for k in range(300)) > 10
+    law = fa.control.Sampled(fa.control.JointPD([0.01, 0.02], Kp=0.5, Kd=0.1), period)
+    many = fa.simulate_many(model, 300 * period, u=[law] * 2, samples=2, progress=False)
+    one = fa.simulate(model, 300 * period, u=law, samples=2, progress=False)
+    assert set(many.method.values) == {one.method} == {"rk45"}
+    assert many.steps.values.tolist() == [300, 300] and one.attrs["steps"] == 300
