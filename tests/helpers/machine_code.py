@@ -6,6 +6,7 @@ the text of the program, so a change in `src` has only those programs compiled t
 compares each of them with CasADi's evaluation when it is new to its own cache.
 """
 
+import contextlib
 import hashlib
 import inspect
 import os
@@ -63,11 +64,12 @@ def keep_compiled_programs():
             return compiled(ir, effort)
         key = hashlib.sha256("\0".join([*how, *where, str(effort), ir]).encode()).hexdigest()
         file = programs() / key
-        try:
+        with contextlib.suppress(OSError):  # it is not there, or belongs to another user
             found = file.read_bytes()
             os.utime(file)
-        except FileNotFoundError:
-            found = compiled(ir, effort)
+            return found
+        found = compiled(ir, effort)
+        with contextlib.suppress(OSError):
             new = file.with_name(f"{key}-{os.getpid()}")
             new.write_bytes(found)
             new.replace(file)
