@@ -95,8 +95,12 @@ NEEDS = {"co_simulation.py": "libcosimpy"}
 
 PROGRAMS = [page for page in PAGES[1:] if blocks("python", page)]
 PAPERS = ROOT / "docs" / "understand" / "papers"
-COMMANDS = [(page, c) for page in PAGES if page.parent != PAPERS for c in commands(page)]
+SHOWN = [(page, c) for page in PAGES if page.parent != PAPERS for c in commands(page)]
 """The commands of the papers' pages write the figures there: the papers' own tests give them, and more."""
+
+FILE = re.compile(r"\.(toml|urdf|xml)\b")
+COMMANDS = [*{(page if FILE.search(c) else None, c): (page, c) for page, c in SHOWN}.values()]
+"""A command that needs no file of its page is run once, wherever else it is shown."""
 
 
 def drift(text):

@@ -6,6 +6,7 @@ the text of the program, so a change in `src` has only those programs compiled t
 compares each of them with CasADi's evaluation when it is new to its own cache.
 """
 
+import contextlib
 import hashlib
 import inspect
 import os
@@ -15,12 +16,15 @@ from importlib import metadata
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "build" / "test-cache"
+KEPT = 4
+"""States of the package's sources whose caches are kept: those of a few checkouts that one works on in turn."""
+
 UNUSED = 3 * 86400
-"""Age in seconds at which something is removed; a run that uses it may be going on."""
+"""Age in seconds at which a program is removed that no run has asked for."""
 
 
 def package_cache():
-    """Return the folder for the package's sources as they are now; what nothing has used for days is removed."""
+    """Return the folder for the package's sources as they are now, and remove what is old."""
     from flexarm.native.kernel import __file__ as kernel
     from flexarm.native.kernel import sources_digest
 
@@ -28,10 +32,17 @@ def package_cache():
     programs().mkdir(parents=True, exist_ok=True)
     chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.utime(chosen)
-    for old in (*chosen.parent.iterdir(), *programs().iterdir()):
-        if time.time() - old.stat().st_mtime > UNUSED:
-            shutil.rmtree(old, ignore_errors=True) if old.is_dir() else old.unlink(missing_ok=True)
+    for old in sorted(chosen.parent.iterdir(), key=used, reverse=True)[KEPT:]:
+        shutil.rmtree(old, ignore_errors=True)  # a run that still uses it compiles again
+    for old in programs().iterdir():
+        if time.time() - used(old) > UNUSED:
+            old.unlink(missing_ok=True)
     return chosen
+
+
+def used(path):
+    """Return when something was used last; it may have been removed by another run."""
+    return path.stat().st_mtime if path.exists() else 0.0
 
 
 def programs():
@@ -53,11 +64,12 @@ def keep_compiled_programs():
             return compiled(ir, effort)
         key = hashlib.sha256("\0".join([*how, *where, str(effort), ir]).encode()).hexdigest()
         file = programs() / key
-        try:
+        with contextlib.suppress(OSError):  # it is not there, or belongs to another user
             found = file.read_bytes()
             os.utime(file)
-        except FileNotFoundError:
-            found = compiled(ir, effort)
+            return found
+        found = compiled(ir, effort)
+        with contextlib.suppress(OSError):
             new = file.with_name(f"{key}-{os.getpid()}")
             new.write_bytes(found)
             new.replace(file)

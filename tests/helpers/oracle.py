@@ -49,7 +49,7 @@ class Lagrangian:
     conventions of the rotor, rigid links, beams of any family of shapes, uniform or tapered, foreshortening, slope and
     chord, hubs, payloads, struts, couplings and thrusters; anything else raises NotImplementedError. `points` is the
     number of Gauss points on a smooth beam; 20 integrate products of the first four modes to rounding. Shapes made of
-    more than four pieces have 8 on each.
+    more than four pieces have 5 on each: there are cubic polynomials and short pieces.
 
     Forces from outside do virtual work on the place (and turning) of their station. A base that moves is given by
     `base`: acceleration of its origin, and first and second derivatives of its roll, pitch and yaw at a moment when
@@ -818,7 +818,7 @@ def modes_of(body, load, points):
     """The shapes of every direction of a beam, at Gauss points common to all."""
     families = {d: values_of(body, d, n, load) for d, n in body.counts.items()}
     breaks = np.unique([0.0, 1.0, *body.breaks, *(b for _, _, some in families.values() for b in some)])
-    x, w = panels(breaks, points if len(breaks) <= 5 else 8)
+    x, w = panels(breaks, points if len(breaks) <= 5 else 5)
     modes, here = {}, section(body, x)
     for d, (values, psi, _) in families.items():
         order = 2 if d in BENDING else 1
@@ -842,7 +842,8 @@ def second_order(L, families, x, breaks):
     needed: of Rz(a) Ry(-b) Rx(phi) the entries (1, 0), (2, 0) and (2, 1) are a, b and phi to second order.
     """
     knots, ends = np.unique([*x, *breaks]), np.array([*x, 1.0])
-    s, w = panels(knots, 8)
+    points = 8 if len(knots) < 100 else 4  # between two neighbours of very many points little changes
+    s, w = panels(knots, points)
     about_x, about_y, about_z = (np.cross(e, np.eye(3)).T for e in np.eye(3))
     turn = {"y": about_z, "z": -about_y, "torsion": about_x, "axial": np.zeros((3, 3))}
     K, R1, eps, root = [], [], [], []
@@ -864,7 +865,7 @@ def second_order(L, families, x, breaks):
     def running(f):
         """Integrals of f (n, n, points, ...) from 0 to every end."""
         f = np.moveaxis(f, 2, 0) * (L * w).reshape(-1, *[1] * (f.ndim - 1))
-        pieces = f.reshape(len(knots) - 1, 8, *f.shape[1:]).sum(axis=1)
+        pieces = f.reshape(len(knots) - 1, points, *f.shape[1:]).sum(axis=1)
         return np.cumsum(pieces, axis=0)[np.searchsorted(knots, ends) - 1]
 
     at_root = np.zeros((len(a), len(a), 3, 3))  # Rz(a) Ry(-b) where the shapes have a slope at the hub
