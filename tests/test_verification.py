@@ -136,3 +136,15 @@ def test_each_operation_in_many_digits(name):
     f = ca.Function("f", [x, y], [ca.densify(expression)])
     for row in np.random.default_rng(2).uniform(0.2, 1.9, (3, 2)):
         assert float(precise(instructions(f), row)[0]) == pytest.approx(float(definition(*row.tolist())), rel=1e-14)
+
+
+def test_a_singular_function_is_not_wrong():
+    """What divides by the rounding of zero gives any number at all, in right code, too."""
+    zero = 1.1e3 * x * x - 1.1e3 * (x * x)
+    f = function(y / zero, y)
+    verify(f, lambda inputs: np.column_stack([3e15 * inputs[:, 1], inputs[:, 1]]), "one state")
+
+
+def test_values_beyond_all_sense_are_left_out():
+    f = function(ca.exp(400 + x), y)
+    verify(f, lambda inputs: np.column_stack([np.full(len(inputs), np.inf), inputs[:, 1]]), "one state")

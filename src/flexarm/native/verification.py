@@ -34,6 +34,10 @@ ill-conditioned. The two round differently; the fault of LLVM that this check wa
 DIGITS = 40
 """Decimal digits of the reference where the function is ill-conditioned."""
 
+LARGEST = 1e100
+"""Values beyond this are left out: an intermediate number of theirs may be beyond what a double holds in one order of
+operations and not in another."""
+
 STATES = 8
 """Inputs at which values are compared: as many as one vector instruction handles at a time."""
 
@@ -66,13 +70,17 @@ def verify(function: "ca.Function", call: Call, width: str, real: Real = "double
     difference, tolerance = mismatch(call(x), expected), TOLERANCE[real]
     for i in np.flatnonzero(difference > tolerance):
         exact = _in_many_digits(function, x[i])
+        if not np.isfinite(
+            exact[np.isfinite(expected[i])]
+        ).all():  # singular: what doubles give there is rounding alone
+            continue
         own = mismatch(expected[i : i + 1], exact[None])[0] * ROUNDING[real] / ROUNDING["double"]
         if difference[i] > WORSE * own + tolerance:
             raise wrong_code(function.name(), width, float(difference[i]))
 
 
 def samples(function: "ca.Function") -> tuple[Array, Array]:
-    """Random inputs (N, n_in) and CasADi's values (N, n_out), finite in as many entries as were found."""
+    """Random inputs (N, n_in) and CasADi's values (N, n_out), finite in as many entries as were found; else NaN."""
     evaluate = evaluation(function)
     drawn = [(x, evaluate(x)) for x in _first(_inputs(sum(function.nnz_in(i) for i in range(function.n_in()))), STATES)]
     missing = ~np.isfinite([y for _, y in drawn]).any(axis=0)
@@ -81,7 +89,9 @@ def samples(function: "ca.Function") -> tuple[Array, Array]:
         if (np.isfinite(y := evaluate(x)) & missing).any():
             drawn.append((x, y))
             missing &= ~np.isfinite(y)
-    return np.array([x for x, _ in drawn]), np.array([y for _, y in drawn])
+    x, y = np.array([x for x, _ in drawn]), np.array([y for _, y in drawn])
+    y[np.abs(y) > LARGEST] = np.nan
+    return x, y
 
 
 def mismatch(found: Array, expected: Array) -> Array:
