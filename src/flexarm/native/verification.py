@@ -70,9 +70,7 @@ def verify(function: "ca.Function", call: Call, width: str, real: Real = "double
     difference, tolerance = mismatch(call(x), expected), TOLERANCE[real]
     for i in np.flatnonzero(difference > tolerance):
         exact = _in_many_digits(function, x[i])
-        if not np.isfinite(
-            exact[np.isfinite(expected[i])]
-        ).all():  # singular: what doubles give there is rounding alone
+        if not np.isfinite(exact[np.isfinite(expected[i])]).all():  # singular: doubles give rounding alone
             continue
         own = mismatch(expected[i : i + 1], exact[None])[0] * ROUNDING[real] / ROUNDING["double"]
         if difference[i] > WORSE * own + tolerance:
