@@ -8,7 +8,7 @@ import pytest
 from pages import ROOT, text
 
 import flexarm as fa
-from flexarm import analysis
+from flexarm import analysis, errors
 from flexarm.control import LQR, Composite, JointPD, Sampled
 
 PAGE = ROOT / "docs" / "do" / "troubleshooting.md"
@@ -32,6 +32,13 @@ def slew(end=1.0, duration=0.8):
 
 def run(given=None, until=0.1, **options):
     return fa.simulate(given or model(), until=until, progress=False, **{"u": [0.0]} | options)
+
+
+def stepped(**options):
+    """A vibrating boom, moved for more than the 64 periods after which the energy balance is checked."""
+    plant = fa.Stepper(model(), 0.02, q0=[0.0, 0.02, 0.01], **options)
+    for _ in range(70):
+        plant.step([1.0])
 
 
 def readings(given, **changes):
@@ -129,9 +136,11 @@ PROVOKED = {
     "diverged by": lambda folder: run(u=[1.0], until=5.0, method="rk4", step=0.05, samples=11),
     "which bends link": lambda folder: run(u=lambda t, q, qd: 1.0 + 50.0 * qd[:1], until=5.0),
     "is discontinuous": lambda folder: run(u=lambda t, q, qd: -3 * np.sign(qd[:1] + 5 * q[:1] - 1), until=1.0),
-    "the energy balance": lambda folder: run(u=[1.0], until=1.0, method="generalized-alpha", step=0.2, samples=11),
+    "J that were exchanged": lambda folder: run(u=[1.0], until=1.0, method="generalized-alpha", step=0.2, samples=11),
     "has not seen all": lambda folder: run(until=10.0, u=spikes, samples=11),
     "looks like degrees": lambda folder: run(q0=[90.0, 0.0, 0.0]),
+    "of the energy that moved": lambda folder: stepped(method="rk4", step=0.02),
+    "it needs a step": lambda folder: stepped(method="rk4"),
     "could not meet the tolerance": lambda folder: run(rigid(), u=lambda t: [1 / (0.5 - t)], until=1.0),
     "a free length, would leave": telescope_out,
     "is seen as another": lambda folder: run(u=Sampled(JointPD(slew(), 20.0, 5.0), period=0.2), until=1.0),
@@ -168,3 +177,9 @@ def test_message(words, tmp_path):
 
 def test_every_message_of_the_page_is_provoked():
     assert len(ROWS) == len(PROVOKED) == len(set(ROWS))
+
+
+def test_the_page_lists_every_class_of_warnings():
+    classes = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, Warning)]
+    listed = re.findall(r"^- `(\w+)`: ", text(PAGE), re.M)
+    assert sorted(listed) == sorted(each.__name__ for each in classes)
