@@ -212,7 +212,7 @@ def test_what_is_refused():
         margins(random_loop(0, m=3))
     with refused(r"margins: the loop has 1 inputs and 2 outputs; it must have as many"):
         together(ct.ss([[-1.0]], [[1.0]], [[1.0], [1.0]], 0))
-    with refused(r"margins: the loop has a way straight through, D; .*"):
+    with refused(r"margins: the loop has a feedthrough matrix D; .*"):
         margins(ct.ss([[-1.0]], [[1.0]], [[1.0]], 1.0))
     with refused(r"margins: drift is -1.0 1/s; .*"):
         together(random_loop(0), drift=-1.0)

@@ -1,4 +1,4 @@
-"""Properties that are computed once, also in a process that was forked while somebody computed one.
+"""Properties that are computed once, also in a process that was forked while another thread computed one.
 
 Python 3.11 guards each `functools.cached_property` by a lock. A child that is forked while another thread holds such a
 lock would wait for it for ever, as that thread does not exist there. Later versions of Python have no such locks.
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class cached_property(functools.cached_property[T]):  # noqa: TID251  (as Python's own, whose lock is released here)
-    """A property whose value is computed when it is first asked for, and kept."""
+    """A property that is computed at its first use and stored."""
 
     def __init__(self, func: Callable[[Any], T]):
         super().__init__(func)
@@ -22,11 +22,11 @@ class cached_property(functools.cached_property[T]):  # noqa: TID251  (as Python
 
 
 _all: list[Any] = []
-"""Every property of this kind: there is one a name in a class, so they are few and stay."""
+"""Every property of this kind. There is one for each name in a class, so they are few and are never removed."""
 
 
 def _release() -> None:
-    """In a forked child, which has one thread: nobody holds a lock."""
+    """Release the locks in a forked child, which has one thread."""
     for each in _all:
         if hasattr(each, "lock"):
             each.lock = threading.RLock()

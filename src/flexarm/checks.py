@@ -112,8 +112,8 @@ def meant(given: object, names: Iterable[str], most: int = 3) -> str:
 def named_or_fitting(pattern: str, things: Iterable[Thing], names: Callable[[Thing], Iterable[str]]) -> list[Thing]:
     """Return the things that a name or a pattern stands for.
 
-    A name that is there stands for itself, be it `a[1].mass` or `a*.mass`. So does the name of an owner before a dot:
-    `a[1].*` stands for everything of a link that is called `a[1]`. Only what is no name is a pattern.
+    An existing name stands for itself, also `a[1].mass` or `a*.mass`. So does the name of an owner before a dot:
+    `a[1].*` stands for everything of a link that is called `a[1]`. Only a text that is not a name is a pattern.
     """
     known = [(thing, tuple(names(thing))) for thing in things]
     if found := [thing for thing, each in known if pattern in each]:
@@ -127,7 +127,7 @@ def named_or_fitting(pattern: str, things: Iterable[Thing], names: Callable[[Thi
 
 
 def _dots(name: str) -> list[int]:
-    """Where the dots of a name stand."""
+    """Return the positions of the dots in a name."""
     return [at for at, letter in enumerate(name) if letter == "."]
 
 

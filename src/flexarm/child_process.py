@@ -1,7 +1,7 @@
 """Programs of the package that read a file in a process of their own, so that a damaged file harms nobody.
 
 Each program is a file of the package that sets its own limits, writes its answer on standard output, and ends with
-`REFUSED` and one line on standard output where the file is wrong.
+the status `REFUSED` and one line on standard output if the file is wrong.
 """
 
 import os
@@ -10,21 +10,21 @@ import subprocess  # noqa: TID251  (Python itself, with a program of ours)
 import sys
 
 REFUSED = 3
-"""Status of a program that has found out what is wrong."""
+"""Exit status of a program that reports an error in its file."""
 
 TOO_LONG = -getattr(signal, "SIGXCPU", 0)
-"""Status of a program that the system has ended because it took too much processor time."""
+"""Exit status of a program that the system has ended because it took too much processor time."""
 
 PATIENCE = 120
-"""Seconds until a program is given up. Its limit of processor time ends it much earlier; this is for slow disks."""
+"""Seconds after which a program is stopped. Its limit of processor time is much shorter; this one is for slow disks."""
 
 
 class RefusedError(Exception):
-    """The program has found out what is wrong with its file; the message says it, as the program wrote it."""
+    """The program reports an error in its file; the message is the line that the program wrote."""
 
 
 class EndedError(Exception):
-    """The program has ended without an answer: `status` is its exit status, or None where it was given up."""
+    """The program has ended without an answer: `status` is its exit status, or None if it was stopped."""
 
     def __init__(self, status: int | None):
         super().__init__(f"ended with status {status}")

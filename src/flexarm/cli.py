@@ -74,7 +74,7 @@ LEAST_MEMORY = 800_000_000
 as it compiles (0.55 GB), HDF5 as it writes (0.7 GB), measured with the Canadarm."""
 
 NOT_LOADED = re.compile(r"shared object|dylib|DLL load|annot allocate memory")
-"""In what Python says of a library of machine code that it could not load."""
+"""Words in the message of Python about a shared library that it cannot load."""
 
 NEW_OBJECTS = 500_000
 """Between two searches for garbage, more than a short command makes. With Python's own number, 700, what libraries make
@@ -149,7 +149,7 @@ def ended(work: Callable[[], Any]) -> int:
 
 
 def too_little_memory() -> int:
-    """Status of a command that may take less memory than loading the libraries takes; 0 where there is enough."""
+    """Return the status of a command whose memory limit is too low to load the libraries, or 0 if it is high enough."""
     try:
         import resource
     except ImportError:  # Windows
@@ -163,7 +163,7 @@ def too_little_memory() -> int:
 
 
 def _first(text: str) -> str:
-    """The first sentence of what a library says."""
+    """Return the first sentence of a library's message."""
     return text.partition(". ")[0]
 
 

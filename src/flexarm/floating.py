@@ -1,6 +1,6 @@
-"""NumPy's rules about underflow, overflow and division by zero, which a caller may have set for the whole process.
+"""NumPy's settings for underflow, overflow and division by zero, which a caller may have set for the whole process.
 
-After `np.seterr(all="raise")` every underflow is an error, as where a motion decays to nothing. The package's own
+After `np.seterr(all="raise")` every underflow is an error, for example when a motion decays to zero. The package's own
 arithmetic is written for NumPy's usual settings.
 """
 
@@ -8,5 +8,5 @@ import numpy as np
 
 
 def usual_errors() -> np.errstate:
-    """A context in which NumPy's usual settings hold, whatever those of the caller are."""
+    """Return a context in which NumPy's default settings hold, whatever the settings of the caller are."""
     return np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")

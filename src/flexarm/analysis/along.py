@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 SYMMETRIC = 1e-12
-"""Of the inertias of two coordinates: how much rounding makes M differ from M'."""
+"""Difference of M and M' by rounding, as a share of the inertias of the two coordinates."""
 
 
 def flexible_equations(model: Model, straight: bool = False) -> "ca.Function":
@@ -138,9 +138,9 @@ def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
 
 
 def _in_modes(M: Array, C: Array, K: Array) -> tuple[Array, Array, Array]:
-    """The matrices in terms of undamped modes, of which slow ones keep their digits beside fast ones.
+    """Return the matrices in terms of undamped modes, so that slow modes keep their digits beside fast ones.
 
-    Where some M is not symmetric and positive definite, all are as they are.
+    The matrices are returned unchanged where some M is not symmetric and positive definite.
     """
     shape = M.shape
     M, C, K = (x.reshape(-1, *shape[-2:]) for x in (M, C, K))

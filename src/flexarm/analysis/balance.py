@@ -6,17 +6,17 @@ Array = np.ndarray
 
 EPS = float(np.finfo(float).eps)
 ROUNDED = 10.0 * EPS
-"""Relative error that each number of a matrix is taken to have: it comes from a sum of some terms."""
+"""Assumed relative error of each number of a matrix, which is a sum of some terms."""
 
 
 SURE = 10.0
-"""An eigenvalue this many times its error has at least one digit."""
+"""An eigenvalue that is this many times its error has at least one correct digit."""
 DOUBLE = 1e-6
 """A hundred times the square root of rounding."""
 
 
 def balanced(A: Array, B: Array, C: Array) -> tuple[Array, Array, Array]:
-    """The system with each state scaled by a power of 2, so that what drives a state is as large as what it drives.
+    """Return the system with each state scaled by a power of 2, so that its row and its column are equally large.
 
     Orthogonal transformations of an unbalanced realization, such as a companion form of fast poles, lose the slow part
     to rounding: B. N. Parlett and C. Reinsch, Balancing a matrix for calculation of eigenvalues and eigenvectors,
@@ -32,9 +32,9 @@ def balanced(A: Array, B: Array, C: Array) -> tuple[Array, Array, Array]:
 def eigenvalues(A: Array) -> tuple[Array, Array]:
     """The eigenvalues (n,) of a matrix, and a bound (n,) of the error of each from the rounding of its numbers.
 
-    The bound is of first order: each number is taken to be wrong by `ROUNDED` of the largest in its row of the balanced
-    matrix, so that a slow part beside a fast one keeps its digits where it does not depend on the fast one. It is
-    infinite for a multiple eigenvalue with too few eigenvectors.
+    The bound is of first order: each number is assumed to be wrong by `ROUNDED` of the largest in its row of the
+    balanced matrix, so that a slow part beside a fast one keeps its digits where it does not depend on the fast one.
+    The bound is infinite for a multiple eigenvalue with too few eigenvectors.
     """
     from scipy.linalg import eig
 
@@ -48,9 +48,9 @@ def eigenvalues(A: Array) -> tuple[Array, Array]:
 
 
 def doubtful(s: Array, error: Array) -> Array:
-    """Which eigenvalues rounding may have moved from 0 or from the other side of it: (n,) of bool.
+    """Return (n,) of bool: True for eigenvalues that rounding may have moved from 0 or from its other side.
 
-    A double one at 0 is moved by the square root of rounding beside the next one, and is not doubtful.
+    A double eigenvalue at 0 is not doubtful. Rounding moves it by the square root of the precision of the next one.
     """
     known = np.isfinite(s) & (np.abs(s) > SURE * error)
     next_ = np.abs(s[known]).min(initial=np.inf)
@@ -58,7 +58,7 @@ def doubtful(s: Array, error: Array) -> Array:
 
 
 def balanced_matrix(A: Array) -> tuple[Array, Array]:
-    """D^-1 A D with rows and columns of about the same norms, and the powers of 2 in D (n,)."""
+    """Return D^-1 A D, whose rows and columns have similar norms, and the powers of 2 in D (n,)."""
     from scipy.linalg import get_lapack_funcs
 
     found, _, _, scale, _ = get_lapack_funcs("gebal", (A,))(A, scale=True, permute=False)

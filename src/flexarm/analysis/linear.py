@@ -25,10 +25,10 @@ of a mode that is not seen."""
 
 REFINEMENTS = 3
 MOVED = 0.1
-"""Of its size: a zero that a refinement would move farther is one of several close together, and is left as it is."""
+"""Share of a zero's size. A zero that a refinement moves farther is one of several close together and not refined."""
 
 DETERMINED = 1e-2
-"""Of its size: a zero that the last digits of a system's numbers move farther comes with a warning."""
+"""Share of a zero's size. A zero that the last digits of a system's numbers move farther comes with a warning."""
 
 CANCELLED = 1e-7
 """Of its size: a pole and a zero that are nearer than this are one mode, which is not reached or not seen."""
@@ -80,7 +80,7 @@ def zeros(system: "control.StateSpace", output: Channels = None, input: Channels
 def zeros_with_errors(
     system: "control.StateSpace", output: Channels = None, input: Channels = None
 ) -> tuple[Array, Array]:
-    """The zeros, see `zeros`, and by how much the last digits of the system's numbers move each; 0 for one at 0."""
+    """Return the zeros of `zeros`, and how far the last digits of the system's numbers move each; 0 for a zero at 0."""
     A, B, C, D, _, _, rate = scaled(*_channel(system, output, input))
     given, square = (A, B, C, D), len(C) == B.shape[1]
     A, B, C, D, _ = reduced(A, B, C, D)
@@ -107,12 +107,12 @@ def zeros_with_errors(
 
 
 def _refined(s: Array, system: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array]:
-    """Zeros of a square system, by Rayleigh quotients of its system matrix, and two bounds of the error of each.
+    """Return zeros of a square system by Rayleigh quotients of its system matrix, and two error bounds of each zero.
 
-    One is for errors of rounding of each number, the other for such errors of the largest number in each row.
+    The first bound is for rounding errors of each number, the second for those of the largest number in each row.
 
     The staircase is exact for a system that differs by rounding of its largest numbers. The quotients keep the digits
-    of slow zeros beside fast ones. One that does not come nearer to a singular matrix is left as it was.
+    of slow zeros beside fast ones. A zero stays unchanged if its refinement is not nearer to a singular matrix.
     """
     A, B, C, D = system
     n, m = B.shape

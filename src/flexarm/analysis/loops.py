@@ -174,7 +174,7 @@ class LinearLoop:
 
     @property
     def pole_errors(self) -> Array:
-        """By how much rounding may have moved each of the poles [1/s], see `eigenvalues`."""
+        """Bounds of how far rounding may have moved each pole [1/s], see `eigenvalues`."""
         return self._solved[1]
 
     @cached_property

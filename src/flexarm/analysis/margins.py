@@ -24,30 +24,30 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 UNSTABLE = 1e-9
-"""Of its size: a pole to the right by more is unstable, and one nearer the axis is on it."""
+"""Share of a pole's size. A pole farther to the right is unstable; a pole nearer to the axis counts as on the axis."""
 SWEEP = 40
-"""Frequencies a decade that are looked at beside those about poles and zeros."""
+"""Frequencies per decade of the grid, in addition to those near poles and zeros."""
 SMALLEST = 1e-16
-"""Of the largest pole or zero: a smaller one is at zero."""
+"""Share of the largest pole or zero; a smaller one counts as zero."""
 ABOUT = np.concatenate([[0.0], *(np.array([-1.0, 1.0]) * 2.0**k for k in range(-3, 7))])
 """In half-widths of a resonance, where it is looked at."""
 TURN = 0.3
-"""Relative change of a response from one frequency to the next above which more are looked at between them."""
+"""Relative change of a response between two neighbouring frequencies above which more are added between them."""
 FINEST = 1e-10
-"""Relative distance of two frequencies between which no more are looked at: on both sides of a pole on the axis."""
+"""Smallest relative distance of two frequencies, as on both sides of a pole on the axis."""
 BISECTIONS = 40
 MOST = 50_000
-"""Frequencies at which no more are added."""
+"""Number of frequencies above which no more are added."""
 STILL = 1e-6
-"""Of the fastest pole: a slower one is at zero where rounding may have moved it that far."""
+"""Share of the fastest pole. A slower pole counts as zero if rounding may have moved it that far."""
 DETERMINED = 1e-3
-"""Relative: a margin that depends more than this on the last digits of the loop's numbers comes with a warning."""
+"""Relative change of the loop by the last digits of its numbers above which its margins come with a warning."""
 ROUNDING = 1e-9
 """A factor of gain below is 0: of a loop with a pole at zero."""
 ACCURACY = 1e-6
 """Relative, of a peak."""
 PEAKS = 3
-"""Maxima among the frequencies that are looked at more closely."""
+"""Number of maxima of the grid that are refined."""
 
 
 @final
@@ -127,12 +127,12 @@ class Together:
 
 
 def is_stable(poles: Array, errors: Array | float = 0.0) -> bool:
-    """Whether all poles [1/s] lie in the left half plane, by more than rounding, see `eigenvalues`."""
+    """Return whether all poles [1/s] lie in the left half plane, by more than rounding, see `eigenvalues`."""
     return bool((poles.real < -_near_axis(poles, errors)).all())
 
 
 def grows(poles: Array, errors: Array | float = 0.0) -> bool:
-    """Whether a pole [1/s] lies in the right half plane, by more than rounding, see `eigenvalues`."""
+    """Return whether a pole [1/s] lies in the right half plane, by more than rounding, see `eigenvalues`."""
     return bool((poles.real > _near_axis(poles, errors)).any())
 
 
@@ -197,15 +197,15 @@ def together(loop: "control.StateSpace", drift: float = 0.0) -> Together:
 
 
 def _checked(loop: Any, drift: Any) -> tuple[Array, Array, Array, float | None]:
-    """A, B and C of the loop in balanced states, and its period.
+    """Return A, B and C of the loop in balanced states, and its period.
 
-    The loop must be of finite numbers and without a way straight through; else raises `DescriptionError`.
+    Raises `DescriptionError` if the loop has numbers that are not finite, or a feedthrough matrix D other than zero.
     """
     state_space("margins", loop)
     with refused("margins"):
         checked_number(drift, "1/s", NOT_NEGATIVE, "drift")
     if np.any(loop.D):
-        raise DescriptionError("margins: the loop has a way straight through, D; it must have none, as an arm's loops")
+        raise DescriptionError("margins: the loop has a feedthrough matrix D; it must be zero, as in an arm's loops")
     A, B, C = balanced(*(np.asarray(x, dtype=float) for x in (loop.A, loop.B, loop.C)))
     return A, B, C, loop.dt or None
 
@@ -213,7 +213,7 @@ def _checked(loop: Any, drift: Any) -> tuple[Array, Array, Array, float | None]:
 def _check_determined(name: str, L: Response, both: Response, omega: Array) -> None:
     """Warn where the last digits of the loop's numbers change it by more than `DETERMINED` where its margins are.
 
-    They do where large numbers cancel, and where opening and closing the loop does not lead back to it.
+    The digits matter where large numbers cancel, and where closing the loop and opening it again does not return it.
     """
     omega = omega[np.isfinite(omega) & (omega > 0.0)]
     if not len(omega):
@@ -266,7 +266,7 @@ def peak(system: Response, omega: Array, values: Array | None = None) -> tuple[f
 
 
 def _highest(system: Response, omega: Array, values: Array) -> tuple[float, float]:
-    """The largest singular value near some frequencies, and where [rad/s]: their highest maxima, refined."""
+    """Return the largest singular value near some frequencies, refined, and its frequency [rad/s]."""
     from scipy.optimize import minimize_scalar
 
     omega = np.concatenate([[0.0], omega])
@@ -324,7 +324,7 @@ def _poles(A: Array, period: float | None) -> Array:
 
 
 def _at_zero(s: Array, error: Array) -> Array:
-    """Which poles rounding may have moved from zero."""
+    """Return which poles rounding may have moved from zero."""
     return (np.abs(s) <= error) & (np.abs(s) <= STILL * np.abs(s).max(initial=0.0))
 
 
@@ -350,9 +350,9 @@ def _looked_at(features: Iterable[complex], period: float | None) -> Array:
 
 
 def _resolved(system: Response, omega: Array) -> tuple[Array, Array]:
-    """The frequencies and more between them, until the response changes little from each to the next, and its values.
+    """Return the frequencies and the response at them, with more frequencies where the response changes much.
 
-    Those at which it is not finite are left out.
+    Frequencies at which the response is not finite are left out.
     """
     values = system(omega)
     for _ in range(BISECTIONS):
@@ -399,7 +399,7 @@ def _lag(L: Response, omega: float) -> float:
 
 @dataclass(frozen=True)
 class _Gain:
-    """Factors on the gain by which L goes through -1, and at which frequencies [rad/s]."""
+    """Return the factors on the gain for which L passes through -1, and the frequencies [rad/s] of these crossings."""
 
     factors: tuple[float, float]
     frequencies: tuple[float, ...]

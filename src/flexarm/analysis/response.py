@@ -13,14 +13,14 @@ Array = np.ndarray
 AXIS = 1e-5
 """Of its size: an eigenvalue nearer to the imaginary axis may be on it. One too many costs a look at its frequency."""
 NOISE = 1e-12
-"""Of the largest eigenvalue: what rounding may have moved a smaller one by."""
+"""Share of the largest eigenvalue by which rounding may have moved a smaller one."""
 
 FEW = 3
 """Frequencies for which a Schur form does not pay."""
 CORRECTIONS = 2
 """Steps of iterative refinement before a frequency is solved by elimination instead."""
 TRIES = 4
-"""Systems with other last digits that are compared to see which digits of a response are known."""
+"""Number of systems with other last digits whose responses are compared, to see which digits are known."""
 
 
 @final
@@ -36,7 +36,7 @@ class Response:
 
     @cached_property
     def _matrix(self) -> Array:
-        """A; with a period A - 1, which keeps the digits of what changes little in one period."""
+        """Return A, or for a system with a period A - 1, which keeps the digits of slow states."""
         return self.A if self.period is None else self.A - np.eye(len(self.A))
 
     @cached_property
@@ -53,7 +53,7 @@ class Response:
             return np.einsum("ij,jkl->kil", self.C, self._states(s)) + self.D
 
     def _states(self, s: Array) -> Array:
-        """(s - A)^-1 B, (n, k, inputs), each row's residual being one of rounding.
+        """Return (s - A)^-1 B, (n, k, inputs), with residuals as small as rounding in every row.
 
         A Schur form is exact for a matrix that differs from A by rounding of its largest number; small numbers need
         iterative refinement: R. D. Skeel, Iterative refinement implies numerical stability for Gaussian elimination,
@@ -80,7 +80,7 @@ class Response:
         return (A @ x.reshape(len(A), -1)).reshape(x.shape)
 
     def _eliminated(self, s: Array, B: Array) -> Array:
-        """By Gaussian elimination at each frequency, with one refinement."""
+        """Solve by Gaussian elimination at each frequency, with one refinement."""
         pencil = s[:, None, None] * np.eye(len(self.A)) - self._matrix
         B = np.moveaxis(B, 1, 0)
         try:
@@ -91,7 +91,7 @@ class Response:
         return np.moveaxis(x, 0, 1)
 
     def _substituted(self, s: Array, B: Array) -> Array:
-        """By the Schur form, infinite at a pole."""
+        """Solve by the Schur form; the result is infinite at a pole."""
         T, Z = self._schur
         y = self._times(Z.conj().T, B)
         for i in reversed(range(len(T))):
@@ -103,7 +103,7 @@ class Response:
         return largest(self(omega))
 
     def uncertainty(self, omega: Array) -> Array:
-        """By how much the values (k,) change at most when the numbers of A, B and C have other last digits."""
+        """Return the largest change (k,) of the values when the numbers of A, B and C have other last digits."""
         rng = np.random.default_rng(0)
         here, found = self(omega), np.zeros(len(omega))
         for _ in range(TRIES):

@@ -61,7 +61,7 @@ class Point:
 
     @property
     def pole_errors(self) -> Array:
-        """By how much rounding may have moved each of the poles [1/s]."""
+        """Bounds of how far rounding may have moved each pole [1/s]."""
         return _moving(self.linear)[1]
 
     @property

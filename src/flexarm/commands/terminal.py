@@ -47,7 +47,7 @@ def check_file(path: Path, option: str, named: Path | None = None) -> None:
 
 
 def check_unread(files: Iterable[str | None], asked: Mapping[str, Path | None]) -> None:
-    """That no option writes over a file that is read, over what lies beside a robot's, or over what that names."""
+    """Check that no option overwrites a file that is read, or a file beside a robot's or named in it."""
     from flexarm.description.robots.reading import is_robots, read_with
 
     for file in files:

@@ -560,7 +560,7 @@ class Arm(Described):
 
     @cached_property
     def shares(self) -> frozenset[str]:
-        """Names of the exogenous inputs that go from 0 to 1."""
+        """Names of the exogenous inputs whose range is 0 to 1."""
         return frozenset(f"{link.name}.{name}" for link in self.links for name in link.joint.shares)
 
     @property

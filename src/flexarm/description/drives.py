@@ -85,7 +85,7 @@ class Drive(Described):
 
     @property
     def shares(self) -> tuple[str, ...]:
-        """Names of the exogenous inputs that go from 0 to 1: how far the brake is engaged."""
+        """Names of the exogenous inputs whose range is 0 to 1: how far the brake is engaged."""
         return tuple(f"brake.{name}" for name, _ in self.brake.exogenous) if self.brake is not None else ()
 
     @property

@@ -18,7 +18,7 @@ Vector = tuple[float, float, float]
 SUFFIXES = (".npz", ".mat")
 MOST_BYTES = 1024**3
 MOST_UNPACKED = 2 * MOST_BYTES
-"""Bytes of a file's arrays, however small the file is."""
+"""Largest number of bytes of a file's unpacked arrays, however small the file is."""
 MOST_DISPLACEMENTS = 300_000
 """Of a model: the compliance of a larger one takes more memory than most machines have."""
 
@@ -86,7 +86,7 @@ def _arrays(path: str) -> dict[str, Any]:
 
 
 class Sparse(NamedTuple):
-    """A sparse matrix in compressed columns, whose structure nobody has checked yet."""
+    """A sparse matrix in compressed columns, whose structure is not yet checked."""
 
     data: Array
     indices: Array
@@ -108,7 +108,7 @@ def _from_npz(content: bytes) -> dict[str, Any]:
 
 
 def _from_mat(content: bytes) -> dict[str, Any]:
-    """Arrays by name, and sparse matrices in parts; SciPy's reader crashes on damaged files, so it runs elsewhere."""
+    """Return arrays by name, and sparse matrices in parts. Another process reads, as SciPy crashes on damaged files."""
     if b"MATLAB 7.3" in content[:128] or b"\x89HDF" in content[:516]:
         raise Fault("", "is a MATLAB v7.3 file; save it with '-v7'")
     try:
@@ -395,7 +395,7 @@ class _Reader:
 
 
 def _compressed(key: str, given: Sparse) -> Any:
-    """A sparse matrix of finite numbers, once its structure is known to be one: SciPy trusts indices and may crash."""
+    """Return a sparse matrix after a check of its structure; SciPy does not check indices and may crash."""
     from scipy.sparse import csc_array
 
     data, shape = given.data, tuple(int(n) for n in given.shape)
@@ -421,7 +421,7 @@ def _compressed(key: str, given: Sparse) -> Any:
 
 
 def _whole(key: str, name: str, given: Array) -> Array:
-    """Whole numbers of a sparse matrix, on one axis."""
+    """Return the integers of one array of a sparse matrix."""
     found = given.ravel()
     if found.dtype.kind not in "biuf" or not ((found >= -(2.0**53)) & (found <= 2.0**53) & (found % 1 == 0)).all():
         raise Fault(key, f"is no sparse matrix: its {name} must be whole numbers")

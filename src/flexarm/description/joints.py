@@ -88,7 +88,7 @@ class Joint(Described):
 
     @property
     def shares(self) -> tuple[str, ...]:
-        """Names of the exogenous inputs that go from 0 to 1."""
+        """Names of the exogenous inputs whose range is 0 to 1."""
         return ()
 
     @property
@@ -264,7 +264,7 @@ class Driven(Joint):
 
     @property
     def shares(self) -> tuple[str, ...]:
-        """Names of the exogenous inputs that go from 0 to 1."""
+        """Names of the exogenous inputs whose range is 0 to 1."""
         return self._parts.shares
 
     @property

@@ -1,12 +1,12 @@
-"""A process of its own that reads a MATLAB file nobody vouches for, and writes its arrays as an NPZ file.
+"""Program that reads an untrusted MATLAB file in a process of its own, and writes its arrays as an NPZ file.
 
-`python mat_process.py MOST_BYTES < FILE` writes the NPZ file on standard output, or ends with status 3 and one line
-about why not there. SciPy's reader crashes on damaged files, and a few megabytes may unpack to gigabytes: here that
-harms nobody. What takes long to import stays out, for a caller waits: this is SciPy's reader alone.
+`python mat_process.py MOST_BYTES < FILE` writes the NPZ file on standard output. If it cannot, it writes the reason in
+one line and ends with status 3. SciPy's reader crashes on damaged files, and a few megabytes may unpack to gigabytes;
+in this process neither harms the caller. It imports only SciPy's reader, since the caller waits.
 
 The first array of the NPZ file has a label for each of the others: "", "data", "indices", "indptr" or "shape", a blank,
 and the variable's name. The parts are those of a sparse matrix, whose structure the caller checks before it is used.
-What is no array of numbers becomes a text, which the caller refuses by its field's name.
+A variable that is not an array of numbers becomes a text, which the caller rejects by the field's name.
 """
 
 import io
@@ -21,7 +21,7 @@ COMPRESSION = 1032
 """How often a byte of a file can be unpacked at most, by zlib's format."""
 
 PARTS = ("data", "indices", "indptr", "shape")
-"""Of a sparse matrix: what SciPy calls them."""
+"""SciPy's names for the arrays of a sparse matrix."""
 
 MEMORY = 1 << 30
 """Bytes of address space beside those of the arrays: Python, SciPy, and what is being unpacked."""
@@ -49,7 +49,7 @@ def limit(size: int, most_bytes: int) -> None:
 
 
 def arrays(content: bytes, most_bytes: int) -> dict[str, Any]:
-    """Return the arrays of a file by their labels; raises what SciPy raises, and `ValueError`."""
+    """Return the arrays of a file by their labels. Raises the errors of SciPy, and `ValueError`."""
     import numpy as np
     from scipy.io import loadmat
 

@@ -1,4 +1,4 @@
-"""Numbers of an arm that are possible, but look like numbers in another unit: per cent, millimetres."""
+"""Numbers of an arm that are allowed, but look like numbers in another unit: per cent, millimetres."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -7,12 +7,11 @@ if TYPE_CHECKING:
     from flexarm.description.arm import Link
 
 CRITICAL = 1.0
-"""A mode with this ratio of critical damping does not swing at all, and no beam of any material comes near it: rubber
-has some 0.1."""
+"""Damping ratio from which a mode does not oscillate. No material comes near it; rubber has about 0.1."""
 
 LONG, TIMES = 100.0, 100.0
-"""A length [m] from which a link is looked at, and how many times the next longest one it must be to look like one in
-millimetres beside metres: a tether is long, too, but a robot of arm's length has no link of a kilometre."""
+"""Length [m] from which a link looks like one in millimetres, if it is also so many times as long as the next longest
+one. A single long link, such as a tether, is plausible."""
 
 
 def implausible(links: "Sequence[Link]") -> list[str]:

@@ -32,20 +32,20 @@ mass at this distance, may be that was rounded, as files are written."""
 
 
 UNEVEN = 1e-3
-"""Of the largest principal moment of inertia: by how much it may exceed the sum of the others. That of a plate is the
-sum, and files give three digits or more."""
+"""Share of the largest principal moment of inertia by which it may exceed the sum of the others. The moment of a plate
+equals this sum, and files give three digits or more."""
 NEARLY_NOTHING = 1e-14
-"""Of the inertia about a point: what rounding leaves of an inertia about an axis through it that is zero."""
+"""Share of the inertia about a point below which an inertia about an axis through it counts as zero."""
 
 
 def excess(lump: Lump) -> float:
-    """By how much the largest principal moment of inertia is above the sum of the others; 0 where that is rounding."""
+    """Return the excess of the largest principal moment of inertia over the sum of the others; 0 if it is rounding."""
     a, b, c = np.linalg.eigvalsh(lump.I).tolist()
     return max(c - a - b, 0.0) if c - a - b > UNEVEN * abs(c) else 0.0
 
 
 def about(lump: Lump, axis: np.ndarray) -> float:
-    """Moment of inertia about an axis through the frame's origin; zero where it is rounding alone."""
+    """Return the moment of inertia about an axis through the frame's origin; zero if it is rounding."""
     found = axis @ lump.I @ axis + lump.m * float(np.sum(np.cross(axis, lump.c) ** 2))
     return float(found) if found > NEARLY_NOTHING * (np.trace(lump.I) + lump.m * lump.c @ lump.c) else 0.0
 

@@ -8,16 +8,16 @@ from flexarm.checks import Fault
 from flexarm.description.robots.xml import Element, read_xml
 
 FOLDERS = ("meshdir", "texturedir", "assetdir")
-"""Attributes of MJCF's <compiler> that say in which folder files lie."""
+"""Attributes of MJCF's <compiler> that name the folders of files."""
 PACKAGE, FILE = "package://", "file://"
 """How addresses of files begin in URDF."""
 
 
 def named(path: Path, root: Element) -> Iterator[Path]:
-    """The files that are there of those that a robot's file names, wherever the programs that read it may look.
+    """Return the existing files that a robot's file names, in all folders where programs that read it may look.
 
-    MJCF may have the folders taken off names. Files that are included, as MJCF has it, are looked through as well; one
-    that cannot be read names nothing.
+    MJCF may remove the folders from names. Included MJCF files are searched, too; a file that cannot be read names
+    nothing.
     """
     parts, seen = _parts(path, root), set()
     given = {x for _, part in parts for y in part.all() for key in FOLDERS if (x := y.attributes.get(key))}
@@ -33,7 +33,7 @@ def named(path: Path, root: Element) -> Iterator[Path]:
 
 
 def _parts(path: Path, root: Element) -> list[tuple[Path, Element]]:
-    """A file and all that it includes, each with its root element."""
+    """Return a file and all files that it includes, each with its root element."""
     found, seen = [(path, root)], {path.resolve()}
     for holder, part in found:  # which grows
         for element in part.all():
@@ -52,12 +52,12 @@ def _parts(path: Path, root: Element) -> list[tuple[Path, Element]]:
 
 
 def _texts(element: Element) -> list[str]:
-    """What an element says of files: `file` and, of cubes, `fileright` and others in MJCF; `filename` in URDF."""
+    """Return the file names in an element: `file`, and for cubes `fileright` etc., in MJCF; `filename` in URDF."""
     return [x for key, value in element.attributes.items() if key.startswith("file") and (x := value.strip())]
 
 
 def _addresses(folder: Path, text: str) -> list[Path]:
-    """Where an address of a file in URDF may lead: a package's folder is one of those in which the file lies."""
+    """Return the places to which a file address in URDF may lead. A package is a folder above the file."""
     if text.startswith(FILE):
         return [folder / text.removeprefix(FILE)]
     if not text.startswith(PACKAGE):

@@ -1,7 +1,7 @@
-"""Joints whose acceleration nothing resists, found before anything is computed.
+"""Joints whose acceleration no inertia resists, found before anything is computed.
 
-Pinocchio and simulators divide by zero there. A joint is looked at with all that hangs on it as one body, the joints
-behind it in general position: an axis that meets a point mass only by chance has inertia about it elsewhere.
+Pinocchio and simulators divide by zero at such joints. The check takes all bodies outboard of a joint as one body, with
+their joints in general position, since an axis may meet a point mass only in one position.
 """
 
 from collections.abc import Callable, Collection
@@ -17,18 +17,18 @@ from flexarm.description.robots.settings import Settings
 SAYS_MASS = ("mass", "mass_per_length", "material", "sections")
 """Keys of a beam that say what it weighs."""
 ANYWHERE = 0.7
-"""An angle in general position [rad]: no fraction of a turn at which axes of robots meet."""
+"""An angle in general position [rad]: not a fraction of a turn at which axes of robots align."""
 MOST_WEIGHED = 300
-"""Joints of which an inertia matrix is made; it takes 0.2 s for so many."""
+"""Largest number of joints for which the inertia matrix is computed; it takes 0.2 s for so many."""
 SINGULAR = 1e-13
 """The least eigenvalue of an inertia matrix that is scaled to ones on its diagonal, as a share of the largest, below
 which it is rounding. Real robots have 1e-7."""
 SHARE = 0.1
-"""Share of a joint in a motion that nothing resists from which on the joint is named."""
+"""Share of a joint in a motion without inertia above which the message names the joint."""
 
 
 class Resistance:
-    """What resists the joints of a robot.
+    """Inertia that resists the joints of a robot.
 
     `outward` are the links on the base, each behind what carries it; `stood` places a joint's child on its parent.
     """
@@ -54,11 +54,11 @@ class Resistance:
         self._composite = self._composites(robot, outward)
 
     def alone(self) -> list[Joint]:
-        """The joints that turn nothing with inertia about their axes, wherever the others stand."""
+        """Return the joints that move nothing with inertia about their axes, in any position of the others."""
         return [joint for joint in self._joints if not self._own(joint)]
 
     def together(self) -> list[str]:
-        """The joints of a motion of several that nothing resists, none where there is no such motion."""
+        """Return the joints of a common motion that no inertia resists, or none if there is no such motion."""
         moving = [joint for joint in self._joints if self._own(joint)]
         if not 1 < len(moving) <= MOST_WEIGHED:
             return []
@@ -70,12 +70,12 @@ class Resistance:
         return [joint.name for joint, x in zip(moving, vectors[:, 0], strict=True) if abs(x) > SHARE]
 
     def _composites(self, robot: Robot, outward: list[str]) -> dict[str, Lump]:
-        """For each link the inertia of it and of all on it as one body, in its frame."""
+        """Return for each link the inertia of it and of all outboard links as one body, in its frame."""
         found: dict[str, Lump] = {}
         for link in reversed(outward):
             given, table = robot.links[link], self._settings.links.get(link, {})
             if isinstance(given, Fault) or table.keys() & {"polar_inertia", *SAYS_MASS}:
-                parts = [Lump(1.0, np.ones(3), np.eye(3))]  # something that resists
+                parts = [Lump(1.0, np.ones(3), np.eye(3))]  # a body with inertia
             else:
                 parts = [] if given is None else [seen(lump_of(given), *Posed.of(given.place)[:2])]
             for joint in robot.below(link):
@@ -85,29 +85,29 @@ class Resistance:
         return found
 
     def _anywhere(self, joint: Joint) -> Posed:
-        """The frame of a joint's child in its parent's, in general position where the joint turns."""
+        """Return the frame of a joint's child in its parent's, in general position if the joint turns."""
         place = self._stood(joint)
         if joint.name in self._held or joint.kind == "prismatic":
             return place
         return place.then(Posed(turned(joint.axis, ANYWHERE), np.zeros(3)))
 
     def _own(self, joint: Joint) -> float:
-        """What resists a joint alone."""
+        """Return the inertia that resists a joint alone."""
         composite = self._composite[joint.child]
         behind = composite.m if joint.kind == "prismatic" else about(composite, np.array(joint.axis))
         return behind + self._rotor(joint)
 
     def _rotor(self, joint: Joint) -> float:
-        """Inertia of a rotor on the joint's side of the gear; none where a spring stands between."""
+        """Return the inertia of a rotor on the joint's side of the gear, or 0 if a spring is between them."""
         given = {**joint.drive, **self._settings.joints.get(joint.name, {})}
         inertia, ratio = (given.get(key, x) for key, x in (("rotor_inertia", 0.0), ("gear_ratio", 1.0)))
         numbers = isinstance(inertia, int | float) and isinstance(ratio, int | float)
         if not numbers or given.get("stiffness") is not None:
-            return 0.0  # what is no number the description refuses
+            return 0.0  # the description rejects what is not a number
         return float(inertia * ratio**2)
 
     def _matrix(self, moving: list[Joint]) -> np.ndarray:
-        """The inertia matrix in general position: forces of one unit rate of each joint, at it and those below it."""
+        """Return the inertia matrix in general position: momenta of a unit rate of each joint, at it and inboard."""
         at = {joint.name: i for i, joint in enumerate(moving)}
         M = np.zeros((len(moving), len(moving)))
         for j, joint in enumerate(moving):
