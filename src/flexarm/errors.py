@@ -1,4 +1,4 @@
-"""The errors flexarm raises: each message is one line that says what, where and what is allowed."""
+"""The errors and warnings of flexarm. Each message is one line that says what is wrong, where, and what is allowed."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -72,39 +72,39 @@ class SimulationError(FlexarmError):
 
 
 class NativeCodeError(FlexarmError):
-    """Compiled code that does not give the values of the function that it was compiled from.
+    """Compiled code gives other values than the function from which it was compiled.
 
-    A fault of a compiler or a driver, found by the check that every kernel passes once; the command line exits with 70.
+    The cause is a fault of a compiler or a driver. Every kernel is checked once; the command line exits with 70.
     """
 
 
 class InterruptedRun(UserWarning):
-    """A run was ended by Ctrl-C; its result goes as far as it came."""
+    """Ctrl-C ended a run; its result ends where the run was interrupted."""
 
 
 class LargeDeflection(UserWarning):
-    """A link in one piece was bent farther than its shapes, those of small deflections, hold."""
+    """A link without segments was bent by more than half its length, where small-deflection shapes are not valid."""
 
 
 class UncertainResult(UserWarning):
-    """The last digits of a problem's numbers change a result that is shown, so the result is not reliable."""
+    """The last digits of a problem's numbers change a result, such as a pole or a margin, so it is not reliable."""
 
 
 class EnergyDrift(UserWarning):
-    """The energy balance of a run is off: its steps were too long for the motion."""
+    """The energy balance of a run is wrong, since the integrator's steps were too long for the motion."""
 
 
 class Implausible(UserWarning):
-    """A number is possible, but looks like one in another unit: degrees, per cent, millimetres."""
+    """A number is allowed, but looks like one in another unit: degrees, per cent, millimetres."""
 
 
 class MissedInput(UserWarning):
-    """A function of time changed between two steps of the solver, which did not see it."""
+    """A function of time changed between two steps of the solver, which did not see the change."""
 
 
 class UnstableStart(UserWarning):
-    """A run begins where its controller makes deviations grow."""
+    """A run starts where its closed loop is unstable, so that deviations grow."""
 
 
 class NotUnderstood(UserWarning):
-    """A file from elsewhere says something that may matter and that the package does not know."""
+    """A robot's file (URDF, MJCF) contains something that may affect the motion and that is not in the arm."""

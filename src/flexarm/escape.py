@@ -73,9 +73,9 @@ def html(text: str) -> str:
 
 
 def file_name(text: str) -> str:
-    """A name of a file, without what leads to another folder or what some file systems refuse.
+    """Return a file name without characters that lead to another folder or that some file systems reject.
 
-    Names of dots alone mean folders, and no system takes a name of more than 255 bytes, endings among them.
+    Names of dots only are folders, and file systems allow at most 255 bytes, endings included.
     """
     name = "".join("-" if c in '/\\:*?"<>|' else c for c in line(text))
     if not name.strip(". "):

@@ -82,7 +82,7 @@ def _endings(kind: str) -> tuple[str, ...]:
 
 
 def seen_from(folder: Path | None, arm: object) -> object:
-    """What a file in this folder names as its arm: a name, or the path of a file, which goes on from the folder."""
+    """Return the arm that a file in this folder names: by a name, or by a path relative to the folder."""
     if folder is None or not isinstance(arm, str) or arm in bundled():
         return arm
     path = str(folder / arm)
@@ -96,14 +96,14 @@ def _one(kind: str) -> str:
 def load(name_or_path: str | PathLike[str]) -> Arm:
     """A bundled arm by its name, or an arm from the path of a .toml file or a robot's, URDF or MJCF.
 
-    A file that begins as XML does is a robot's, whatever its name ends in; its first element says which of the two it
-    is. Beside `robot.urdf` or `robot.xml`, a file `robot.flex.toml` says which links bend and which joints wind up; see
-    `from_urdf` and `from_mjcf`.
+    A file that begins as XML does is a robot's, with any ending of its name; its first element says whether it is URDF
+    or MJCF. Beside `robot.urdf` or `robot.xml`, a file `robot.flex.toml` says which links bend and which joints wind
+    up; see `from_urdf` and `from_mjcf`.
     Raises `DescriptionError`, one line that begins with the file's name, also for a scenario or a study.
     """
     path = path_text("load", "an arm", name_or_path)
     if path.lower().endswith(".xacro") and os.path.isfile(path):
-        said = "this is of xacro; write the URDF of it first, with `xacro FILE > robot.urdf`"
+        said = "this is a xacro file; write the URDF of it first, with `xacro FILE > robot.urdf`"
         raise DescriptionError(f"{printable(path)}: {said}")
     if is_robots(path) and path not in bundled():
         return warned(robot_report(path, flexible=beside(path)), path).arm

@@ -90,7 +90,7 @@ def brake(description: Brake, rates: Along, name: Name) -> Element:
 
     z' = e v - sigma_0 |e v| z / H - (1 - e) z / T,   F = e (sigma_0 z + sigma_1 z'): the force along e v does the work.
     As with friction the state is sigma_0 z. An e beyond its range counts as the end of the range: a function or a law
-    from outside may give any number, and beyond 0 and 1 the bristles would grow by themselves.
+    from outside may give any number, and beyond 0 and 1 the bristle's deflection would diverge.
     """
     H = name("H", "drive.brake.holding", description.holding, EFFORT, "force that the brake holds")
 

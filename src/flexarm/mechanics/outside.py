@@ -138,7 +138,7 @@ def drive(chain: Chain, description: Force, link: int) -> Element:
 # -- springs between points --------------------------------------------------------------------------------------------
 
 TOGETHER = 1e-9
-"""Of its free length: ends of a strut that are nearer than this are in one place, where its force has no direction."""
+"""Share of a strut's free length. If its ends are nearer than this, they coincide and the force has no direction."""
 
 
 def strut(chain: Chain, description: Strut, number: Callable[[str], int]) -> Element:
@@ -179,9 +179,9 @@ def pressed(chain: Chain, description: Contact, link: int, q: Vector) -> Pressed
 
 
 def power(d: Scalar, n: float) -> Scalar:
-    """d^n, d not being negative, whose slopes of all orders are finite where d is 0, that is zero.
+    """Return d^n for d >= 0, with slopes of all orders that are zero at d = 0.
 
-    Those of the power itself are not, where they have a negative exponent: infinity times the zero slope of d is NaN.
+    Slopes of the power itself may have a negative exponent there, and infinity times the zero slope of d is NaN.
     """
     if n in (1.0, 2.0, 3.0):
         return d ** int(n)

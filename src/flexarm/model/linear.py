@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 ROUNDED = 10.0 * float(np.finfo(float).eps)
-"""Relative error that each number of a matrix is taken to have: it comes from a sum of some terms."""
+"""Assumed relative error of each number of a matrix, which is a sum of some terms."""
 LOW = 1e-3
-"""Of the largest omega^2: modes below it are found again in their own space."""
+"""Share of the largest omega^2 below which modes are computed again in the space that they span."""
 UNKNOWN = 1e-3
-"""Of the smallest omega^2 that is not 0: where rounding may hide more, a warning says so."""
+"""Share of the smallest nonzero omega^2 above which an error by rounding comes with a warning."""
 
 
 PUNCTUATION = r"\W"
-"""What no identifier has."""
+"""Characters that no identifier has."""
 
 
 def signal(name: str) -> str:
@@ -39,7 +39,7 @@ def signal(name: str) -> str:
 
 
 def signals(names: Sequence[str], before: str = "") -> list[str]:
-    """Several names as those of signals, no two alike: "a-b" and "a_b" become "a_b" and "a_b_2"."""
+    """Return different signal names for several names: "a-b" and "a_b" become "a_b" and "a_b_2"."""
     found: list[str] = []
     for name in names:
         plain = f"{before}{re.sub(PUNCTUATION, '_', name)}" if before else signal(name)
@@ -52,7 +52,7 @@ def signals(names: Sequence[str], before: str = "") -> list[str]:
 
 
 def input_signals(model: Traced, exogenous: bool = False) -> list[str]:
-    """Names of the inputs of a linear system: "u_upper_joint", and "w_push_fx" of those from outside."""
+    """Return the names of a linear system's inputs, such as "u_upper_joint", and "w_push_fx" for exogenous inputs."""
     return [*signals(model.inputs, "u_"), *(signals(model.exogenous, "w_") if exogenous else [])]
 
 
@@ -110,12 +110,13 @@ def _pendulum(model: Traced) -> float:
 
 
 def symmetric_modes(M: Array, K: Array, floor: float = 0.0) -> tuple[Array, Array, Array]:
-    """omega^2 (n,), V (n, n) with K V = M V omega^2 and V' M V = 1, and bounds (n,) of the errors of omega^2.
+    """Return omega^2 (n,), V (n, n) with K V = M V omega^2 and V' M V = 1, and bounds (n,) of the errors of omega^2.
 
-    The bounds are those that follow from the rounding of the numbers of K, and of what cancelled in them: `floor`.
+    The bounds follow from the rounding of the numbers of K. `floor` is the error by terms that cancelled in K.
 
     An omega^2 that is not above its error is 0. The eigenvalues of L^-1 K L^-T, M = L L', have errors of rounding of
-    the largest. Modes far below it are therefore found again in their own space, where K has only small numbers: the
+    the largest. Modes far below it are therefore computed again in the space that they span, where K has only small
+    numbers, by the
     Rayleigh-Ritz method, whose errors are of second order in those of the space (B. N. Parlett, The symmetric
     eigenvalue problem, SIAM 1998, chapter 11). Raises `LinAlgError` where M is not positive definite.
     """
@@ -140,7 +141,7 @@ def symmetric_modes(M: Array, K: Array, floor: float = 0.0) -> tuple[Array, Arra
 
 
 def _check_known(model: Traced, omega2: Array, error: Array) -> None:
-    """Warn where rounding leaves open whether a mode is stable."""
+    """Warn if rounding leaves open whether a mode is stable."""
     known = np.abs(omega2[omega2 != 0.0])
     if (error[omega2 == 0.0] > UNKNOWN * known.min(initial=np.inf)).any():
         worst = np.sqrt(error[omega2 == 0.0].max())

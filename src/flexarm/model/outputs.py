@@ -92,7 +92,7 @@ def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel | At:
 
 
 def key(model: Traced, outputs: Sequence[Any]) -> str:
-    """What a function of outputs follows from, beside the model: sensors of the user's own count by what they give."""
+    """Return the key of a function of outputs, beside the model's. User-defined sensors enter by their expressions."""
     names(model.arm, outputs)
     said = [[type(each).__qualname__, each.described()] for each in outputs]
     return json.dumps(["outputs", *said, *([digest(_traced(model, outputs))] if is_foreign(outputs) else [])])

@@ -66,13 +66,13 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
 RESIDUALS = {"state_rate": "state_residual", "prescribed_rate": "prescribed_residual"}
 """What an implicit method solves in place of what is integrated."""
 WHOLE = ("state_rate", "observed", "frames")
-"""Quantities that together depend on everything that a joint or a body does."""
+"""Quantities that together depend on all methods of a joint or a body."""
 PARTNERS = RESIDUALS | {residual: rate for rate, residual in RESIDUALS.items()}
 """What a run may change to from a quantity: both have the same constants."""
 
 
 def description_digest(arm: Arm) -> str:
-    """Everything an arm's equations depend on beside classes of the user's own.
+    """Return everything on which an arm's equations depend, except user-defined classes.
 
     A family object of the user's own counts by its shapes.
     """
@@ -412,7 +412,7 @@ class Traced:
         return self._kernels[key]
 
     def _known(self, *traces: Callable[[], "ca.Function"]) -> list[str]:
-        """What functions follow from: the description, and their expressions where joints or bodies are the user's."""
+        """Return the key of functions: the description, and their expressions for user-defined joints or bodies."""
         said = self._shared.description()
         return [said, digest(*(trace() for trace in traces))] if self._shared.foreign() else [said]
 
@@ -428,7 +428,7 @@ class Traced:
 
     @property
     def fingerprint(self) -> str:
-        """Everything the equations depend on: the description, and what joints and bodies of the user's own do."""
+        """Return everything on which the equations depend: the description, and expressions of user-defined parts."""
         functions = [partial(self.laid_out, name) for name in WHOLE]
         text = "\n".join(self._known(*functions))
         return f"{text}\n{self.p.tolist()}" if self.varied else text

@@ -1,8 +1,8 @@
-"""Classes of the user's own, and keys that follow what they do rather than what they say of themselves.
+"""User-defined classes, and cache keys that follow their expressions rather than their descriptions.
 
-The package's own classes are known by the numbers in them: its sources count for every key. A class from outside may
-change while its description stays the same, so what follows from it is known by the expressions that it gives. These
-are traced anew in each process, which takes milliseconds.
+The package's own classes enter a key by their numbers, and the package's sources are part of every key. A user-defined
+class may change while its description stays the same, so its expressions enter the key. They are traced anew in each
+process, which takes milliseconds.
 """
 
 import dataclasses
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 PACKAGE = __name__.partition(".")[0]
 PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
 MOST = 100_000
-"""Parts that are looked at; what has more counts as the user's own."""
+"""Largest number of parts that are searched; an object with more counts as user-defined."""
 
 
 def is_foreign(*things: Any) -> bool:
-    """Whether a class or a function that is not the package's own stands in these things or in what they hold."""
+    """Return whether these objects or their parts have a class or a function from outside the package."""
     waiting = [*things]
     known: dict[int, Any] = {}  # with the things, so that no other gets the number of one that is gone
     while waiting:
@@ -43,7 +43,7 @@ def is_foreign(*things: Any) -> bool:
 
 
 def _parts(thing: Any) -> Iterator[Any] | list[Any] | None:
-    """What a thing of the package, or one of Python's containers, holds; None for everything else."""
+    """Return the parts of an object of the package or of a Python container, or None for any other object."""
     if isinstance(thing, types.MethodType):
         return [thing.__func__, thing.__self__]
     named = thing if isinstance(thing, type | types.FunctionType) else type(thing)
@@ -61,7 +61,7 @@ def _parts(thing: Any) -> Iterator[Any] | list[Any] | None:
 
 
 def _fields(thing: Any) -> list[Any]:
-    """The fields of an object: what it was made from, and not what it has computed and keeps."""
+    """Return the fields from which an object was made, without values that it has computed and stored."""
     if isinstance(thing, Described):
         return [value for _, value in thing]
     if dataclasses.is_dataclass(thing):

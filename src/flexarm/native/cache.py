@@ -79,7 +79,7 @@ def write(name: str, content: bytes) -> None:
 
 
 def signature(name: str, content: bytes) -> bytes:
-    """Return the signature of something that is kept elsewhere; zeros where there is no secret to sign with."""
+    """Return the signature of data that is stored elsewhere, or zeros if there is no secret to sign with."""
     folder = cache_folder()
     try:
         if folder is not None:
@@ -92,7 +92,7 @@ def signature(name: str, content: bytes) -> bytes:
 
 
 def is_signed(name: str, content: bytes, given: bytes) -> bool:
-    """Whether `signature` gave this, on this machine and to this user."""
+    """Return whether `signature` gave this value, on this machine and to this user."""
     return any(given) and hmac.compare_digest(given, signature(name, content))
 
 

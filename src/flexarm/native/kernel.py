@@ -24,8 +24,8 @@ Address = int
 
 @dataclass(frozen=True)
 class Source:
-    """What to compile: IR of one module or of several with `BORDER` between them, numbers kept beside the code, how
-    hard LLVM's code generator is to try, and a check of the code, which raises an error where it is wrong."""
+    """Input of a compilation: IR of one module, or of several with `BORDER` between them; numbers stored beside the
+    code; the optimization level of LLVM; and a check of the code, which raises an error if it is wrong."""
 
     ir: str
     facts: dict[str, int] = field(default_factory=dict)

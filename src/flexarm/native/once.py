@@ -15,11 +15,11 @@ BUILDING = threading.RLock()
 """Held while something is traced, compiled or loaded."""
 
 _inner: list[Any] = []
-"""Locks of libraries that somebody who holds `BUILDING` may take, and never the other way round."""
+"""Locks of libraries that a thread may take while it holds `BUILDING`, and never in the other order."""
 
 
 def hold_at_forks(lock: Any) -> None:
-    """Have whoever forks hold a library's lock meanwhile, or its child might find it held for ever."""
+    """Hold a library's lock during a fork; otherwise it may be locked for ever in the child."""
     with BUILDING:
         _inner.append(lock)
 

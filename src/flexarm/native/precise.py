@@ -1,4 +1,4 @@
-"""A straight-line program evaluated with as many digits as mpmath works with."""
+"""Evaluation of a straight-line program with the digits that are set in mpmath."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -76,7 +76,7 @@ def precise(code: Iterable[Instruction], *arguments: Iterable[float]) -> np.ndar
 
 
 def _value(operation: Callable[..., Any], arguments: list[Any]) -> Any:
-    """The value of an operation, NaN where there is no real one."""
+    """Return the value of an operation, or NaN if it has no real value."""
     try:
         value = operation(*arguments)
     except (ValueError, ZeroDivisionError):

@@ -1,8 +1,8 @@
-"""A check of compiled code: its values beside CasADi's own evaluation of the same function, at random inputs.
+"""Check of compiled code: its values are compared with CasADi's evaluation of the same function at random inputs.
 
 Every kernel is checked once, after it is compiled and before it is stored, for one state and for several at once. So a
-fault of a compiler becomes an error and never a number. Where the two differ by more than rounding usually leaves, both
-are compared with an evaluation in many digits, which tells an ill-conditioned function from wrong code.
+fault of a compiler becomes an error and never a wrong number. If the two differ by more than the usual rounding, both
+are compared with an evaluation in many digits, which separates ill-conditioned functions from wrong code.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,8 +35,8 @@ DIGITS = 40
 """Decimal digits of the reference where the function is ill-conditioned."""
 
 LARGEST = 1e100
-"""Values beyond this are left out: an intermediate number of theirs may be beyond what a double holds in one order of
-operations and not in another."""
+"""Larger values are left out: one of their intermediate results may overflow in one order of operations and not in
+another."""
 
 STATES = 8
 """Inputs at which values are compared: as many as one vector instruction handles at a time."""
@@ -56,9 +56,9 @@ def verify(function: "ca.Function", call: Call, width: str, real: Real = "double
     call : (N, n_in) -> (N, n_out)
         The compiled code. Arguments and results are laid end to end, by their nonzeros.
     width : str
-        What was compiled, for the message: "one state", "8 states at once".
+        Kind of the compiled code, for the message: "one state", "8 states at once".
     real : "double" or "float"
-        What the compiled code computes with.
+        Precision of the compiled code.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def verify(function: "ca.Function", call: Call, width: str, real: Real = "double
 
 
 def samples(function: "ca.Function") -> tuple[Array, Array]:
-    """Random inputs (N, n_in) and CasADi's values (N, n_out), finite in as many entries as were found; else NaN."""
+    """Return random inputs (N, n_in) and CasADi's values (N, n_out), NaN where no finite value was found."""
     evaluate = evaluation(function)
     drawn = [(x, evaluate(x)) for x in _first(_inputs(sum(function.nnz_in(i) for i in range(function.n_in()))), STATES)]
     missing = ~np.isfinite([y for _, y in drawn]).any(axis=0)
@@ -93,8 +93,11 @@ def samples(function: "ca.Function") -> tuple[Array, Array]:
 
 
 def mismatch(found: Array, expected: Array) -> Array:
-    """The largest difference of each row, as a part of its largest entry; infinite where one value is not finite and
-    the other is. Entries without a finite expected value are left out."""
+    """Return the largest difference of each row, as a part of its largest entry.
+
+    The difference is infinite if one value is not finite and the other is. Entries without a finite expected value are
+    left out.
+    """
     there = np.isfinite(expected)
     size = np.where(there, np.abs(expected), 0.0).max(axis=1, initial=0.0)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -123,7 +126,7 @@ def evaluation(function: "ca.Function") -> Callable[[Array], Array]:
 
 
 def wrong_code(name: str, width: str, difference: float) -> NativeCodeError:
-    """The error that says which function is wrong and by what it was compiled."""
+    """Return the error that names the wrong function and its compiler."""
     import llvmlite.binding as llvm
 
     versions = ", ".join(f"{package} {metadata.version(package)}" for package in ("casadi", "llvmlite"))

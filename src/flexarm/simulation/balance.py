@@ -1,4 +1,4 @@
-"""Judgement of a run's energy balance: the integrator's error, measured, beside what its tolerance promises."""
+"""Check of a run's energy balance: the integrator's error is compared with its tolerance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 WORST = 1e-3
-"""Relative drift of the energy from which a run is not accurate: plots of it are wrong by more than a line's width."""
+"""Relative energy drift above which a run is not accurate: its plots are wrong by more than the width of a line."""
 
 OF_RTOL = 100.0
 """A run with a coarse tolerance may drift by this many times its rtol, since the errors of many steps add."""
@@ -25,7 +25,7 @@ SMALLEST = 1e5
 
 
 def limit(rtol: float) -> float:
-    """Return the relative drift from which a run is reported."""
+    """Return the relative energy drift above which a run warns."""
     return max(WORST, OF_RTOL * rtol)
 
 
@@ -46,7 +46,7 @@ def is_off(drift: float, scale: float, size: float, fastest: float, rtol: float,
 
 
 def unbalanced(result: "Dataset", qd: Array, advice: str) -> str:
-    """Return a line about the energy drift of a run where that is too large; else "".
+    """Return a line about a run's energy drift if it is too large, else "".
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ class Tally:
     ----------
     count : int
     worst, run : float, int
-        The largest of their drifts, and whose it is.
+        The largest drift, and the number of its run.
     advice : str
-        What to do about that one.
+        Remedy for this run.
     """
 
     count: int = 0
@@ -99,14 +99,14 @@ class Tally:
     advice: str = ""
 
     def add(self, runs: Array, drifts: Array, advice: Sequence[str]) -> None:
-        """Count runs (k,) by their numbers, with their drifts (k,) and what to do about each."""
+        """Add runs (k,) by their numbers, with their drifts (k,) and a remedy for each."""
         self.count += len(runs)
         if len(runs) and drifts.max() > self.worst:
             worst = int(np.argmax(drifts))
             self.worst, self.run, self.advice = float(drifts[worst]), int(runs[worst]), advice[worst]
 
     def warning(self, total: int, rtol: float) -> str:
-        """Return one line about all of them; "" if there is none."""
+        """Return one line about all counted runs, or "" if there is none."""
         if not self.count:
             return ""
         said = f"the energy balance of {self.count} of {total} runs is off by more than {limit(rtol):.2g}"

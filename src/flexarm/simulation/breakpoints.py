@@ -1,7 +1,7 @@
 """Times at which a function of time changes faster than elsewhere, so that a solver must not step across them.
 
-A solver that finds nothing to do takes long steps, and a pulse between two of its evaluations never happened. Two
-searches find such times:
+A solver takes long steps where nothing changes, and misses a pulse between two of its evaluations. Two searches find
+such times:
 
 - `of_function`, for inputs in native code, before the run: values on a fine grid are compared with cubic interpolation
   from grids of twice, four times, ... the spacing (Deslauriers & Dubuc). Where a fine grid is needed beside a place
@@ -37,10 +37,10 @@ HALVINGS = 45
 """Halvings that find a jump to the rounding of its time."""
 
 NEAR = 1e-9
-"""Share of a stretch that is too short for a stretch of its own."""
+"""Share of an interval below which a part of it is too short to be an interval itself."""
 
 CELLS = 1024
-"""Cells of a run in which it is noted what the solver saw of a Python function."""
+"""Number of cells of a run. Each cell stores the last value of a Python function that the solver saw."""
 
 
 def of_function(function: Function, a: float, b: float, finest: int = FINEST) -> Array:
@@ -69,7 +69,7 @@ def of_function(function: Function, a: float, b: float, finest: int = FINEST) ->
 
 
 def apart(t: Array, least: float) -> Array:
-    """Return times in order, without those that the next one follows within `least`."""
+    """Return times in order, without times that the next one follows within `least`."""
     t = np.unique(t)
     return t[np.append(np.diff(t) > least, True)] if len(t) else t
 
@@ -118,7 +118,7 @@ def jump_between(function: Function, a: float, b: float) -> float | None:
 
 @final
 class Seen:
-    """What a solver saw of a Python function of time in a run: the last value in each of `CELLS` cells.
+    """Values of a Python function of time that a solver saw in a run: the last value in each of `CELLS` cells.
 
     Parameters
     ----------
@@ -139,16 +139,16 @@ class Seen:
         self._values[cell] = value
 
     def unseen(self, t: Array) -> Array:
-        """Return those of the times in whose cells the solver did not look."""
+        """Return the times in whose cells the solver did not evaluate the function."""
         cells = np.minimum((CELLS * t / self._until).astype(int), CELLS - 1)
         return t[np.isnan(self._t[cells])]
 
     def middles(self) -> Array:
-        """Return the middles of the cells in which the solver did not look."""
+        """Return the middles of the cells in which the solver did not evaluate the function."""
         return (np.flatnonzero(np.isnan(self._t)) + 0.5) * (self._until / CELLS)
 
     def missed(self, t: Array, values: Array) -> Array:
-        """Return those of the times (k,), with values (k, m), that differ from what follows from what was seen."""
+        """Return the times (k,) whose values (k, m) differ from the interpolation of the seen values."""
         from scipy.interpolate import PchipInterpolator
 
         known = ~np.isnan(self._t)
@@ -162,7 +162,7 @@ class Seen:
         return t[away.any(axis=1)]
 
     def around(self, missed: Array, function: Function) -> Array:
-        """Return where to start anew, so that the missed times are seen: where each group of them begins and ends."""
+        """Return the times at which to start anew to see the missed times: the start and the end of each group."""
         cell = self._until / CELLS
         groups = np.split(missed, np.flatnonzero(np.diff(missed) > 1.5 * cell) + 1)
         found: list[float] = []

@@ -235,12 +235,12 @@ def chained(systems: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
 
 
 def multipliers(model: Model, phases: Sequence[Deviations], period: float | None) -> Array:
-    """Eigenvalues of `closed_matrix`: poles [1/s] or, with a period, what a mode becomes in one cycle."""
+    """Return the eigenvalues of `closed_matrix`: poles [1/s] or, with a period, factors of the modes in one cycle."""
     return np.linalg.eigvals(closed_matrix(model, phases, period))
 
 
 def closed_matrix(model: Model, phases: Sequence[Deviations], period: float | None) -> Array:
-    """The closed loop's matrix; where the base is free, without the coordinates that nothing depends on."""
+    """Return the closed loop's matrix, for a free base without the coordinates on which nothing depends."""
     A = chained([at.closed(period) for at in phases])[0]
     if model.arm.free:
         moved = np.abs(A - np.eye(len(A)) * (period is not None))

@@ -21,7 +21,7 @@ GROWN = 1e6
 """A run that failed from a coordinate or a rate beyond this, in SI units, has diverged."""
 
 NEARLY = 0.1
-"""Share of the bounds on deflections from which a run that failed has diverged: a link was bent by its own length."""
+"""Share of the bounds on deflections above which a failed run counts as diverged: a link was bent by its own length."""
 
 CLOSER = 64
 """Times at which the way to a failure is looked at again."""

@@ -1,6 +1,6 @@
-"""Runs that go nowhere: they have diverged, slide along a discontinuity of their law, or take too many evaluations.
+"""Runs that have diverged, slide along a discontinuity of their law, or take too many evaluations.
 
-All of it is judged by numbers of the motion and by counts of evaluations; no decision depends on how fast a machine is.
+The motion and counts of evaluations decide this. No decision depends on the speed of the machine.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,44 +20,44 @@ from flexarm.simulation.rhs import Plan
 Array = np.ndarray
 
 LENGTHS = 10.0
-"""Times its own length by which no link is bent, whatever describes it: a beam that is bent into a full circle has its
-tip at a distance of one length."""
+"""Deflection of a link over its length from which a run has diverged. The tip of a beam that is bent into a full circle
+deflects by one length."""
 
 FAST = 1e6
-"""A rate [rad/s or m/s] that no machine has, at which a run that takes many evaluations has diverged: the fastest
-turbines turn at 1e4 rad/s, and a body in orbit moves at 1e4 m/s."""
+"""Rate [rad/s or m/s] above which a run that takes many evaluations has diverged. The fastest turbines turn at
+1e4 rad/s, and a body in orbit moves at 1e4 m/s."""
 
 FIRST = 200_000
-"""Evaluations, a fraction of a second, after which a run is looked at for the first time; then after twice as many."""
+"""Evaluations after which a run is first checked, a fraction of a second; each next check is after twice as many."""
 
 SLOWER = 10
-"""Times as long as an evaluation in machine code takes one that calls Python, or longer."""
+"""Smallest ratio of the time of an evaluation that calls Python to that of one in machine code."""
 
 LONG = 5e6
-"""Evaluations for the rest of a run, some seconds, from which the law is looked at: where it jumps, steps end."""
+"""Evaluations for the rest of a run, some seconds, above which the law is checked for jumps."""
 
 MOST = 1e11
-"""Evaluations, days of them, that no run is left to take for the rest of its time."""
+"""Evaluations for the rest of a run, some days, above which the run ends."""
 
 ACROSS = 1e-4
-"""Deviation of a coordinate or a rate, about its size, within which a law may jump where a motion slides along."""
+"""Relative deviation of a coordinate or a rate within which a law jumps if the motion slides along the jump."""
 
 AGAIN, OFTEN = 1009, 5
-"""Evaluations until a law that jumps is looked at again, and looks in a row that show a motion which slides along the
-jump: one that merely passes is elsewhere by then."""
+"""Evaluations until a law that jumps is checked again, and number of checks in a row that show a motion which slides
+along the jump. A motion that crosses the jump has left it by then."""
 
 SMALL, STATIONS, TINY = 1e-6, (0.25, 0.5, 0.75, 1.0), 1e-15
-"""An amplitude whose squares do not matter; stations of a body that are looked at; a share of a run that is no time."""
+"""Amplitude with negligible squares; stations of a body for its deflection; negligible share of a run's time."""
 
 
 @final
 class Bends:
-    """How far the flexible coordinates of an arm may go; see `Traced.of_arm`.
+    """Bounds on the flexible coordinates of an arm; see `Traced.of_arm`.
 
     Attributes
     ----------
     bounds : (nq,)
-        Where a link is bent by `LENGTHS` of its lengths; infinite for what bends no link.
+        Amplitudes that bend a link by `LENGTHS` of its lengths; infinite for coordinates that bend no link.
     links : (nq,) of str
         The link's name, or "".
     """
@@ -112,7 +112,7 @@ def beyond(model: Model, q: Array, share: float = 1.0) -> str:
 
 @final
 class Judge:
-    """Looks at a run after many evaluations, and ends one that has diverged or will not end.
+    """Checks a run after many evaluations, and ends a run that has diverged or will not end.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class Judge:
         return following, said or jump
 
     def _fast(self, t: float, x: Array, n: int) -> str:
-        """Return what to say of a rate that no machine has; else ""."""
+        """Return a message about a rate that no machine has, else ""."""
         rates = np.abs(x[self._layout.qd])
         joints = list(self._model.arm.joints)
         worst = max(joints, key=lambda i: rates[i], default=None)
@@ -158,7 +158,7 @@ class Judge:
         return f"diverged by t = {t:.6g} s: the rate of {name} had grown to {rates[worst]:.3g} in {n} evaluations"
 
     def _jump(self, t: float, x: Array) -> str:
-        """Return what to say of a law that jumps next to a state; "" where it does not, or depends on time alone."""
+        """Return a message about a law that jumps near a state, or "" if it does not jump or depends only on time."""
         model, layout, drive = self._model, self._layout, self._drive
         if drive.period is not None or not drive.of_state:
             return ""
@@ -196,7 +196,7 @@ def _jump_of(law: Callable[[Array], Array], inputs: Sequence[str]) -> str:
 
 
 def judged(model: Model, drive: Input, layout: Layout, plan: Plan, until: float) -> None:
-    """Let a run end where it has diverged, or will not end."""
+    """End a run that has diverged or will not end."""
     judge = Judge(model, drive, layout, until)
     if drive.period is None:  # a stretch between samples costs no more where the motion grows
         plan.bound(bounds(model))

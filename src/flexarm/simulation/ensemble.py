@@ -221,9 +221,9 @@ def _solved(
     off: balance.Tally,
     missed: dict[int, float],
 ) -> tuple["Dataset", bool]:
-    """The result of some runs, and whether Ctrl-C came; `on_gpu` is what a graphics processor computes with.
+    """Return the result of some runs, and whether Ctrl-C came; `on_gpu` is the precision of a graphics processor.
 
-    Runs whose energy balance is off are counted in `off`; those that have not seen all of their input go to `missed`.
+    `off` counts the runs with a wrong energy balance; `missed` gets the runs that have not seen all of their input.
     """
     began = clock.perf_counter()
     threads = AT_ONCE if on_gpu else cores()

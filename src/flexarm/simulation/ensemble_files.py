@@ -42,8 +42,8 @@ class Folder:
     def add(self, found: "Dataset", first: int, count: int) -> None:
         """Write the runs from `first` on, of `count` in all.
 
-        Raises `SimulationError` where the folder does not take them. They are then in the system's temporary folder, or
-        are the error's result where that does not take them either.
+        Raises `SimulationError` if the folder cannot be written. The runs are then in the system's temporary folder, or
+        in the error's `result` if that fails too.
         """
         width, runs = len(str(count - 1)), found.sizes["run"]
         name = f"runs-{first:0{width}d}-{first + runs - 1:0{width}d}.nc"

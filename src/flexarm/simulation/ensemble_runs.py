@@ -115,7 +115,7 @@ class Runs:
         return Runs(self.model, self.drives, *own, self.outsides, around, self.courses)
 
     def course(self, of: int, asked: "Asked") -> Course:
-        """How a drive leads runs in lanes; it is found once for all of them."""
+        """Return the trajectory of a drive for SIMD batches; it is computed once for all runs."""
         if of not in self.courses:
             self.courses[of] = _course(self.drives[of], self.model, asked)
         return self.courses[of]
@@ -140,7 +140,7 @@ class Group:
         u, and what the controllers show, where both are known from the run alone, and do not follow from the states.
     known, steps, evaluations : (G,)
     missed : dict
-        Of runs that have not seen all of a function of time, by their positions, when that changed [s].
+        Times [s] at which a function of time changed unseen, by the positions of the runs.
     off : (k,)
         Positions of the runs whose energy balance is off.
     status, methods : lists of str
@@ -326,7 +326,7 @@ class SideBySide:
         self._abreast = Abreast(shared, x[:, 0], own, courses, which, x, self._look)
 
     def _look(self, row: int, t: float, x: Array, evaluations: int) -> int:
-        """Look at a run that takes many evaluations: when to do so again, or 0 to end it."""
+        """Check a run that takes many evaluations; return the evaluations of the next check, or 0 to end the run."""
         if row not in self._judges:
             r = self._group.indices[self._part][row]
             drive = self._runs.drive(r)
@@ -375,7 +375,7 @@ def _course(drive: Input, model: Model, asked: Asked) -> Course:
 
 
 def _most(runs: Runs, indices: Array, layout: Layout) -> Array:
-    """Sizes of a state's numbers (states,) beyond which each of these runs has diverged."""
+    """Return the sizes of a state's numbers (states,) beyond which each of these runs has diverged."""
     found = np.full(layout.states, np.inf)
     models = [runs.model] if runs.p is None else [runs.at(r) for r in indices]
     found[layout.q] = np.max([divergence.bounds(model) for model in models], axis=0)
@@ -462,7 +462,7 @@ class Clocked:
 
 
 def told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:
-    """Describe why a run ended, that was last well at t in the state x."""
+    """Return why a run ended, whose last valid state is x at t."""
     motion, names = x[group.layout.motion], motion_names(runs.model)
     largest = int(np.argmax(np.abs(motion)))
     fixed = group.method in solvers.FIXED

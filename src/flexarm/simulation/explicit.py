@@ -1,7 +1,7 @@
 """Explicit methods with error control for one run, in the language that is translated.
 
-They serve short stretches: a period of `Stepper`, the time between two samples of a controller. Each stretch begins
-anew with the same first step, so that a period depends on the state at its start and on nothing before.
+They serve short intervals: a period of `Stepper`, or the time between two samples of a controller. Each interval starts
+with the same first step, so that a period depends on the state at its start and on nothing before.
 
 The error of a step is the difference between two embedded formulas (Hairer, Norsett & Wanner, Solving ODEs I, II.4).
 A step is accepted where error_i / (atol_i + rtol max(|y_i|, |z_i|)) has a root mean square below 1 over the state,
@@ -27,7 +27,7 @@ from flexarm.simulation.steps import copied
 Array = np.ndarray
 
 MOST_EVALUATIONS = 10_000_000
-"""Evaluations of the rates in one stretch; some seconds, in which Ctrl-C is not heard."""
+"""Largest number of evaluations in one interval: some seconds, in which Ctrl-C has no effect."""
 
 ADVANCE = ctypes.CFUNCTYPE(
     None,
@@ -41,7 +41,7 @@ CODE = Once(lambda: translated(explicit))
 
 @dataclass
 class Explicit:
-    """An explicit method on a plan, and what it works on.
+    """An explicit method on a plan, and its working memory.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Explicit:
         The method, see `lanes_tableaus`; `smoothed` is 1 where two estimates of the error are combined.
     rtol, atol : float, (size,)
     guess, longest : float
-        The step that is tried first in a stretch, and the longest [s].
+        The first step that is tried in an interval, and the longest step [s].
     most : int
         Evaluations in a stretch.
     t, h : float
@@ -137,7 +137,7 @@ class Adaptive:
 
     @property
     def advance(self) -> Advance:
-        """The method as native code calls it."""
+        """Address of the method for native code."""
         return Advance(self._code.addresses["explicit"], self.record.address, (self._code, self.record, self._plan))
 
     def __call__(self, t0: float, x0: Array, times: Array) -> tuple[Array, int, str, tuple[float, Array] | None]:
@@ -162,7 +162,7 @@ class Adaptive:
 
 
 def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
-    """From a state to each of the times, with steps as long as the tolerance allows."""
+    """Integrate from a state to each of the times, with steps as long as the tolerance allows."""
     shared = s.shared[0]
     size, limit, refused = shared.integrated, shared.evaluations + s.most, 0
     reached[0], reached[1] = 0, 0
@@ -212,7 +212,7 @@ def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: 
 
 
 def tried(s: Explicit) -> float:
-    """A step of length h from y to z, with the rates there; its error as a part of the tolerance."""
+    """Take a step of length h from y to z, with the rates at z; return its error relative to the tolerance."""
     shared = s.shared[0]
     size, stages, y, z, e, atol, rtol = shared.integrated, s.stages, s.y, s.z, s.e, s.atol, s.rtol
     for stage in range(1, stages + 1):

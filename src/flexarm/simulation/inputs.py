@@ -71,7 +71,7 @@ class Piecewise(Input):
         return self._value(t, model)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Nothing: it is constant between jumps."""
+        """No values: the input is constant between jumps."""
         return np.empty((len(t), 0))
 
     def known(self, model: Model, until: float) -> Array:
@@ -204,7 +204,7 @@ class Table(Input):
         return lambda t: interpolated(t, *self._cubics, late)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """The interpolated values of a spline; between two times of straight lines there is nothing to find."""
+        """Return the interpolated values of a spline; a linear table has no pulses between its times."""
         return np.empty((len(t), 0)) if self.kind == "linear" else self.values(model, t, q, qd, q[:0])
 
     def known(self, model: Model, until: float) -> Array:
@@ -287,7 +287,7 @@ class Computed(Input):
         plan.feed(ctypes.cast(callback, ctypes.c_void_p).value or 0, held=callback)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Nothing: a function may be slow, so that it is compared with what the solver saw of it."""
+        """No values: a function may be slow, so it is compared with the values that the solver saw."""
         return np.empty((len(t), 0))
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
@@ -461,7 +461,7 @@ class PrescribedMotion(Input):
         return InLanes(kernel.vector_code, kernel.constants, of_time=False, source=kernel)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """The accelerations that the solver is given."""
+        """Return the accelerations that the solver uses."""
         return self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:

@@ -57,7 +57,7 @@ class Lanes:
         `step` is the longest [s]; where steps are adaptive 0 means any. `guess` is the first of a stretch where steps
         are adaptive, 0 where it is to be found out.
     budget : int
-        Evaluations of a run after which it is looked at for the first time.
+        Evaluations of a run after which it is first checked.
     count, total : int
         Runs, times of the result.
     start, own, times, out
@@ -182,7 +182,7 @@ def abreast(s: Lanes) -> None:
 
 
 def again(s: Lanes) -> None:
-    """All runs once more, from new starts: over the same stretches, with the same inputs or others."""
+    """Run all once more from new starts, over the same intervals, with the same or other inputs."""
     s.next, s.active, s.fresh, s.finished = 0, 0, 0, 0
     for r in range(s.count):
         s.status[r], s.evaluations[r], s.look[r] = UNDER_WAY, 0, s.budget
@@ -447,7 +447,7 @@ def judged(s: Lanes) -> None:
             least = max(10.0 * SPACING * abs(s.t[lane]), 1e-300)
             if not e < 1e300:
                 least = max(least, NO_RATES * (s.corners[s.part[lane] + 1] - s.corners[s.part[lane]]))
-            if not s.h[lane] >= least:  # where it is no number, too
+            if not s.h[lane] >= least:  # also for NaN
                 closed(s, lane, TOO_SHORT)
     for lane in range(LANES):
         if s.took[lane] > 0.0 and (is_sound(s.end_y, lane, s.states, DIVERGED) == 0 or is_within(s, lane) == 0):
@@ -461,7 +461,7 @@ def judged(s: Lanes) -> None:
 
 
 def is_within(s: Lanes, lane: int) -> int:
-    """Whether each number at the end of a lane's step is within its own bound."""
+    """Return whether each number at the end of a lane's step is within its bound."""
     for j in range(s.states):
         if abs(s.end_y[LANES * j + lane]) > s.most[j]:
             return 0

@@ -129,7 +129,7 @@ class Clock:
         return self._run(self.record.address, periods)
 
     def stop(self) -> None:
-        """Let it end, from another thread."""
+        """End the run, from another thread."""
         self.record.stop = 1
         self._motion.stop()
 

@@ -104,7 +104,7 @@ class Shared:
     guess : float
         The first step of a stretch where steps are adaptive [s]; 0 where it is to be found out.
     budget : int
-        Evaluations of a run after which it is looked at for the first time.
+        Evaluations of a run after which it is first checked.
     """
 
     rate: Code
@@ -121,7 +121,7 @@ class Shared:
 
 
 def ended(run: int, t: float, x: Array, evaluations: int) -> int:
-    """A look that ends every run which has used up its budget of evaluations."""
+    """A check that ends every run whose evaluations have reached its budget."""
     return 0
 
 
@@ -140,7 +140,7 @@ class Abreast:
     out : (N, total, layout.size)
         Where states go; the first is there.
     judge : (run, t, x, evaluations) -> look
-        Looks at a run that takes many evaluations; it gives after how many to look again, or 0, which ends the run.
+        Checks a run that takes many evaluations; returns the evaluations of the next check, or 0 to end the run.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ STIFF = "radau9"
 """What runs against an explicit method: of ours it takes the fewest evaluations at most tolerances, and it damps."""
 
 RADIANS = 1.0
-"""Turn of the fastest mode [rad] in the step that is tried first in a short stretch. The Dormand-Prince methods are
+"""Turn of the fastest mode [rad] in the first step that is tried in a short interval. The Dormand-Prince methods are
 stable up to 3; their error control shortens the step where the mode matters."""
 
 ONE_STEP = 2.4
@@ -99,7 +99,7 @@ def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any
 def chosen(
     method: str, step: float | None, model: Model, drive: Input, q: Array, rtol: float
 ) -> tuple[str, float, str]:
-    """The method, its step (of an adaptive one the first that it tries, 0 where it has no guess) and the reason."""
+    """Return the method, its step (for an adaptive method the first step, or 0 for no guess) and the reason."""
     if method != "auto":
         found, reason = method, "as asked"
     elif drive.period is not None:
@@ -113,7 +113,7 @@ def chosen(
 
 
 def between_samples(model: Model, q: Array, period: float, rtol: float) -> tuple[str, float, str]:
-    """Method, first step and reason for the stretches between samples."""
+    """Return method, first step and reason for the intervals between samples."""
     fastest = fastest_of(model, q)  # 0 of an arm without springs
     reason = f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
     if period * fastest > FAR:
@@ -122,12 +122,12 @@ def between_samples(model: Model, q: Array, period: float, rtol: float) -> tuple
 
 
 def short(period: float, fastest: float, rtol: float) -> str:
-    """The explicit method for a stretch: of order 5 (7 evaluations) where one step is enough, else of order 8."""
+    """Return the explicit method for an interval: of order 5 (7 evaluations) if one step is enough, else of order 8."""
     return "rk45" if period * fastest < ONE_STEP * rtol**0.2 else "dop853"
 
 
 def first_step(period: float, fastest: float) -> float:
-    """The step that is tried first in a stretch [s]."""
+    """Return the first step that is tried in an interval [s]."""
     return float(min(period, RADIANS / max(fastest, 1e-12)))
 
 

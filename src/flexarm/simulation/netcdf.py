@@ -1,8 +1,8 @@
-"""NetCDF files that this user wrote here, and files that anybody may have written.
+"""NetCDF files with this user's signature, and untrusted files.
 
 A file ends with a seal: the digest of what stands before, and its signature with the secret of the cache of machine
-code. HDF5 ignores the seal, and cuts it off where anything is changed. A digest alone says that a file is as it was
-written, not by whom: a file without a signature of ours is read by another process.
+code. HDF5 ignores the seal, and cuts it off where anything is changed. A digest shows that a file is
+unchanged, but not who wrote it. Another process reads a file without this user's signature.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ SEALED = len(SEAL) + 2 * DIGEST
 """Bytes of a seal: its mark, the digest, and the signature of the digest."""
 
 SIGNED = "result"
-"""What a signature is for, so that no signature of something else fits."""
+"""Purpose of a signature, so that signatures of other data do not match."""
 
 ROOM = 10_000_000
 """Bytes that a file takes beside its numbers, generously."""
@@ -52,7 +52,7 @@ def image(dataset: "Dataset") -> memoryview:
 
 
 def seal(content: bytes | memoryview) -> bytes:
-    """Return what a file ends with."""
+    """Return the seal of a file's content."""
     digest = hashlib.sha256(content).digest()
     return SEAL + digest + cache.signature(SIGNED, digest)
 
@@ -77,7 +77,7 @@ def read(path: str | PathLike[str]) -> "Dataset":
 
 
 def _sealed(path: str | PathLike[str]) -> bool:
-    """Whether a file ends with a seal that this user has signed; raises `ValueError` where its digest does not fit."""
+    """Return whether this user has signed a file's seal; raises `ValueError` if the digest does not match."""
     with open(path, "rb") as file:
         rest = os.fstat(file.fileno()).st_size - SEALED
         if rest < 0:

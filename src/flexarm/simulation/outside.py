@@ -246,7 +246,7 @@ class Outside:
 
     @property
     def computed(self) -> bool:
-        """Whether a Python function is called at every evaluation."""
+        """Return whether a Python function is called at every evaluation."""
         return not self.native
 
     @property
@@ -291,7 +291,7 @@ class Outside:
         return found
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Those that change between jumps, (times, k), if the arm stays at q, qd."""
+        """Return the inputs that change between jumps, (times, k), if the arm stays at q, qd."""
         seen = (part.over_time(self._seen(model, first, count), t, q, qd) for first, count, part in self.parts)
         return np.hstack([np.empty((len(t), 0)), *seen])
 
@@ -393,7 +393,7 @@ def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Inpu
 
 
 def _check_shares(where: str, values: Array, model: Model, names: Sequence[str]) -> None:
-    """Raise where an input that goes from 0 to 1 does not."""
+    """Raise `DescriptionError` if an input with the range 0 to 1 is outside of it."""
     for column, name in enumerate(names):
         if name in model.arm.shares and not ((values[:, column] >= 0) & (values[:, column] <= 1)).all():
             bad = values[~((values[:, column] >= 0) & (values[:, column] <= 1)), column][0]

@@ -101,7 +101,7 @@ def one_by_one(p: Plants) -> int:
 
 
 def many_at_once(p: Plants) -> int:
-    """All plants by an explicit method, each in a lane of its own with steps of its own."""
+    """Move all plants by an explicit method, each in its lane with its own steps."""
     s, states, size, fixed = p.runs[0], p.states, p.size, p.exogenous + p.fixed
     if is_finite(p.u, p.count * p.inputs) == 0 or is_finite(p.w, p.count * p.exogenous) == 0:
         return REFUSED

@@ -1,4 +1,4 @@
-"""Where a run starts anew since a function of time changes there, and what a run missed of Python functions."""
+"""Times at which a run starts anew because a function of time changes fast, and changes that a run missed."""
 
 from itertools import pairwise
 
@@ -14,13 +14,13 @@ from flexarm.simulation.rhs import Plan
 Array = np.ndarray
 
 ROUNDS = 4
-"""Times that a run starts again since it missed something. Each finds all that the one before could show."""
+"""Largest number of repeated runs after a missed input. Each repetition finds all changes that the run before shows."""
 
 
 def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Array) -> Array:
     """Return the times, other than the jumps that are known, at which a run should start anew.
 
-    A law is looked at where the arm begins by default. Sampled laws are held from sample to sample.
+    A control law is evaluated at the arm's default start. Sampled laws are constant between samples.
     """
     sources = [each for each in (drive if drive.period is None else None, outside) if each is not None]
     until = float(times[-1])
@@ -44,7 +44,7 @@ def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Arra
 def missed(plan: Plan, layout: Layout, times: Array, x: Array) -> Array:
     """Return the times at which a completed run should have started anew to see its Python functions of time.
 
-    A function of the state is asked at the times of the result alone, where the state is known.
+    A function of the state is evaluated only at the times of the result, where the state is known.
     """
     found = [np.empty(0)]
     for function, model, seen in plan.seen.values():

@@ -41,10 +41,10 @@ def limit(size: int) -> None:
 
 
 def check_whole(path: str) -> None:
-    """Raise `ValueError` where a file names another file, which its reader may read and its writer perhaps not.
+    """Raise `ValueError` if a file refers to another file, which its reader may access and its writer perhaps not.
 
-    Such are links to other files, numbers kept in another file, and views of other files' numbers. Only the places
-    where names stand are looked at; nothing is followed.
+    References are links to other files, data stored in another file, and views of other files' data. The check reads
+    only the names and follows no reference.
     """
     import h5py
 

@@ -124,9 +124,9 @@ class Plan:
         self._watching: Any = None
         self._beside: Any = None
         self.span = 0.0
-        """The run's end [s]; 0 where nobody asks what it saw of Python functions."""
+        """The run's end [s]; 0 if the values that it saw of Python functions are not stored."""
         self.seen: dict[int, tuple[Any, Any, Seen]] = {}
-        """What the run saw of each Python function of time: the input, the model that it is for, what was seen."""
+        """Seen values of each Python function of time: the input, its model, and the values."""
         self.failure: BaseException | None = None
         """What Python code called from within the run raised; it cannot pass through native code."""
 
@@ -207,13 +207,13 @@ class Plan:
             self.shared.watch = watch
 
     def seen_of(self, function: Any, model: Any) -> Seen | None:
-        """Where an input notes what it gave in this run, if anybody asks for that."""
+        """Return the store of an input's values in this run, if they are stored."""
         if self.span <= 0.0:
             return None
         return self.seen.setdefault(id(function), (function, model, Seen(self.span, len(model.inputs))))[2]
 
     def bound(self, most: np.ndarray) -> None:
-        """From now on there is no rate where one of the first states is larger than this."""
+        """Give no rates from now on if one of the first states is larger than this."""
         self.most[: len(most)] = most
         self.shared.bounded = len(most)
 
@@ -349,7 +349,7 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[Shared], unused: int) 
 
 
 def looked(shared: Sequence[Shared], y: Floats, dy: Floats) -> None:
-    """No rate beyond the bounds of a motion; and a look at the run where that is due."""
+    """Give no rates beyond the bounds of a motion, and check the run when that is due."""
     s = shared[0]
     for i in range(s.bounded):
         if abs(y[i]) > s.most[i]:

@@ -315,9 +315,9 @@ class Run:
     failure : str
         Why the run could not go on; what an input said of itself, or the diagnosis.
     breakpoints : (k,)
-        Where the solver starts anew, beside the jumps of the input [s].
+        Times at which the solver starts anew, beside the jumps of the input [s].
     missed : float, optional
-        Where a function of time changed and the run has not seen it [s].
+        Time at which a function of time changed unseen [s].
     """
 
     times: Array
@@ -338,7 +338,7 @@ class Run:
     def integrate(
         self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving, layout: Layout
     ) -> None:
-        """The whole run, and again where it has stepped across something that a function of time does."""
+        """Compute the run, and repeat it if it has missed a change of a function of time."""
         plan.span = float(self.times[-1])
         divergence.judged(model, drive, layout, plan, plan.span)
         rounds = restarts.ROUNDS if drive.period is None else 1  # a sampled controller has a memory of its own
@@ -383,7 +383,7 @@ class Run:
         self.completed = True
 
     def _parts(self, outside: Outside, a: float, b: float) -> list[float]:
-        """The ends of the parts of a stretch."""
+        """Return the ends of the parts of an interval."""
         edges, more = outside.between(a, b), self.breakpoints
         near = NEAR * (b - a)
         more = more[(more > a + near) & (more < b - near)]

@@ -52,7 +52,7 @@ DISSIPATIVE = "generalized-alpha"
 """What takes a spectral radius at infinity."""
 FIXED = ("rk4",)
 SHORT = ("rk45", "dop853")
-"""Explicit methods of our own, with error control, for short stretches: CyRK's are slow to begin anew."""
+"""flexarm's explicit methods with error control for short intervals, since CyRK's methods start slowly."""
 METHODS = (*CYRK, *IMPLICIT, *SCIPY, *FIXED)
 
 UNLIMITED = 10**12
@@ -134,7 +134,7 @@ def cyrk(
 
 
 def adaptive(stepping: Adaptive, t0: float, x0: Array, times: Array) -> Stretch:
-    """One of our own explicit methods over a short stretch."""
+    """One of flexarm's explicit methods over a short interval."""
     return Stretch(*stepping(t0, x0, times))
 
 

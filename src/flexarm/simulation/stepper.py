@@ -41,13 +41,13 @@ FAR = 50.0
 """Turn of the fastest mode in a period [rad] from which on that takes less time, however long the period."""
 
 LOOK = 64
-"""Calls of `step` from one look at the balance of energies to the next: a look costs as much as a period or two."""
+"""Calls of `step` between two checks of the energy balance; a check costs as much as one or two periods."""
 
 DRIFT = 1e-3
-"""Relative error of the energy balance from which on there is a warning."""
+"""Relative error of the energy balance above which the stepper warns."""
 
 STEPS = 1000
-"""Errors of so many steps, each as large as the absolute tolerance allows, may be in a balance of energies."""
+"""Number of steps with errors as large as the absolute tolerance that an energy balance may contain."""
 
 MOST_STEPS, MOST_EVALUATIONS = 1e6, 10_000_000
 """Fixed steps in a period, and an implicit method's evaluations: seconds, in which Ctrl-C is not heard."""
@@ -73,7 +73,7 @@ class Stepper:
         "auto": "rk45" where one step of it is enough for a period, else "dop853", or "radau5" where the fastest mode
         turns by more than 50 rad in a period.
     step : float, optional
-        The longest step in a period [s]; "rk4" needs one, as it has fixed steps, whose error nothing limits.
+        The longest step in a period [s]; "rk4" needs it, as it takes fixed steps without error control.
     rtol, atol : float
         Tolerances of every coordinate and rate in a step. All methods but "rk4" choose their steps by these.
     disturbance : disturbance of `simulate`, a list of N of them, or numbers (N, m)
@@ -101,7 +101,7 @@ class Stepper:
     Warns
     -----
     EnergyDrift
-        The energies do not balance: see `energy_drift`, which is looked at every 64 periods.
+        The energy balance is wrong: see `energy_drift`, which is checked every 64 periods.
 
     Notes
     -----
@@ -327,11 +327,11 @@ class Stepper:
 
     @property
     def energy_drift(self) -> Any:
-        """The largest error of the energy balance since the last reset, as a part of the energy that moved.
+        """Largest error of the energy balance since the last reset, relative to the exchanged energy.
 
-        Kinetic and potential energy, less the work of the inputs, plus what was dissipated, is constant; by how much it
-        is not is the integrator's error, as `energy_drift` of a result of `simulate`. A float, or (N,) of N plants. The
-        states looked at are those of every 64th call of `step`, and that of now.
+        Kinetic and potential energy, minus the work of the inputs, plus the dissipated energy, is constant. Its change
+        is the integrator's error, as `energy_drift` of a result of `simulate`. A float, or (N,) for N plants. The
+        balance is checked at every 64th call of `step`, and in the present state.
         """
         drift = self._drift()
         return drift if self._many else float(drift[0])
@@ -367,7 +367,7 @@ class Stepper:
     # -- the balance of energies
 
     def _drift(self) -> Array:
-        """Errors of the balance since the last reset (N,), with the state of now."""
+        """Return errors of the energy balance since the last reset (N,), including the present state."""
         plants, (error, scale) = self._plants, self._balance
         begin, now = (self._energies(x) for x in (self._origin, plants.x))
         work, dissipated = plants.energy.T
@@ -377,7 +377,7 @@ class Stepper:
         return np.divide(error, scale, out=np.zeros_like(error), where=scale > 0)
 
     def _energies(self, x: Array) -> tuple[Array, Array]:
-        """Kinetic and potential energy of states (N, states)."""
+        """Return kinetic and potential energy of states (N, states)."""
         layout, more = self._layout, {"p": self._p} if self._p.size else {}
         if layout.own:
             more["s"] = x[:, layout.s]
@@ -386,8 +386,8 @@ class Stepper:
     def _tolerated(self) -> Array:
         """Error of the balance that the absolute tolerance explains (N,) [J].
 
-        It is what energy changes by where every number changes by that tolerance; errors of many steps add up, so it
-        counts `STEPS` times.
+        It is the change of the energy if every number changes by that tolerance, times `STEPS`, since errors of many
+        steps add up.
         """
         x = self._plants.x
         apart = x.copy()
@@ -400,7 +400,7 @@ class Stepper:
         )
 
     def _look(self) -> None:
-        """Warn, once, where the energies do not balance."""
+        """Warn once if the energy balance is wrong."""
         drift = self._drift()
         if drift.max() > DRIFT:  # but of an arm at rest nearly nothing moves, and that is no error
             drift[self._balance[0] <= self._tolerated()] = 0.0
@@ -566,7 +566,7 @@ class Stepper:
 
     @property
     def _tolerances(self) -> Array:
-        """Of a state's numbers; the integrals do not steer the step."""
+        """Return the tolerances of a state's numbers; the integrals do not influence the step."""
         atol = np.full(self._layout.size, 1e300)
         atol[self._layout.steering] = self._options["atol"]
         return atol

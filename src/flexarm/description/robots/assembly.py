@@ -27,7 +27,8 @@ from flexarm.errors import DescriptionError
 SMALL = 1e-9
 """A length that is none [m]: two joints this near meet."""
 SAME = 0.01
-"""How near a beam's mass, centre and inertia are to the file's where nothing is said: nobody knows links better."""
+"""Relative difference between a beam's mass, centre or inertia and the file's above which it is listed; no link is
+known better than this."""
 
 
 class Setting(Exception):
@@ -212,7 +213,7 @@ class _Assembly:
         return found
 
     def _weighs(self, link: str) -> bool:
-        """Whether the file says that a link has inertia, be it wrong."""
+        """Return whether the file gives an inertia for a link, also a wrong one."""
         given = self.robot.links[link]
         return isinstance(given, Fault) or (given is not None and not lump_of(given).is_nothing)
 
@@ -238,7 +239,7 @@ class _Assembly:
         return seen(lump, R, p)
 
     def _standing(self) -> set[str]:
-        """Links that nothing moves: on a fixed base through held joints, and no link on the way bends."""
+        """Return the links that do not move: fixed joints connect them to a fixed base, and no link between bends."""
         found, waiting = set(), [] if self.free else [self.ground]
         while waiting:
             link = waiting.pop()
@@ -248,7 +249,7 @@ class _Assembly:
         return found
 
     def _unresisted(self) -> set[str]:
-        """Joints that turn nothing with inertia about their axes; what else nothing resists is listed."""
+        """Return the joints that move nothing with inertia about their axes, and list other motions without it."""
         resistance = Resistance(self.robot, self.settings, self.held, self._outward(), self._stood)
         alone = resistance.alone()
         for joint in alone:
@@ -480,7 +481,7 @@ class _Assembly:
         return beam
 
     def _compare(self, link: str, mine: Lump, there: Lump) -> None:
-        """A line where a beam that has the file's mass spreads it otherwise than the file."""
+        """Add a line to the list if a beam distributes the file's mass differently from the file."""
         size = SAME * max(float(np.linalg.norm(there.c)), float(np.linalg.norm(mine.c)))
         most = SAME * max(np.abs(there.I).max(), np.abs(mine.I).max())
         other = [
@@ -563,7 +564,7 @@ class _Assembly:
         return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=inertia, thrusters=tuple(thrusters))
 
     def _thrusters(self, limits: dict[str, Limits]) -> list[Thruster]:
-        """What pushes and turns the base; its limits are added to those of the joints."""
+        """Return the actuators that push and turn the base; their limits are added to those of the joints."""
         found: dict[str, Thruster] = {}
         for thrust in self.robot.thrusts:
             place = self.on_base.get(thrust.link)
@@ -586,7 +587,7 @@ class _Assembly:
 
 
 def _label(name: str) -> str:
-    """A name as coordinates and inputs can carry it: without dots and spaces."""
+    """Return a name without dots and spaces, for coordinates and inputs."""
     return "".join("_" if c == "." or c.isspace() or not c.isprintable() else c for c in name)[:150]
 
 

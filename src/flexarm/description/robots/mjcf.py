@@ -59,7 +59,7 @@ def _compiled(path: Path) -> dict[str, Any]:
 
 
 def _answer(path: str, folder: str) -> str:
-    """What our program with MuJoCo writes when it runs in a folder."""
+    """Return the output of the program that runs MuJoCo in a folder."""
     try:
         said = child_process.answer(mjcf_process.__file__, path, folder=folder, patience=PATIENCE)
     except child_process.RefusedError as error:
@@ -259,7 +259,7 @@ class _Reading:
                 self.notes.append(f"no actuator acts on {some}; they have an input as all joints have, which may be 0")
 
     def _thrust(self, said: dict[str, Any]) -> None:
-        """An actuator on a site: what pushes along one line of its body, or turns it about one."""
+        """Read an actuator on a site, which pushes along one line of its body, or turns it about one."""
         force, torque = np.array(said["gear"][:3]), np.array(said["gear"][3:])
         if strange := _no_motor(said):
             self._tell(strange, "actuator", said)
@@ -314,7 +314,7 @@ class _Reading:
 
 
 def _no_motor(actuator: dict[str, Any]) -> str:
-    """Why an actuator's input is no torque or force, or "" where it is."""
+    """Return why an actuator's input is not a torque or force, or "" if it is one."""
     if actuator["dynamics"] != "none":
         return f"dynamics ({actuator['dynamics']}) of <actuator>; inputs act at once"
     if actuator["bias"] == "affine" and any(actuator["biases"][:3]):

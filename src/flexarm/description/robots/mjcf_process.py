@@ -4,10 +4,10 @@
 meshes, writes logs into the folder in which it runs, and takes any amount of memory where a file asks for it: here that
 harms nobody. What takes long to import stays out, for a caller waits: this is MuJoCo alone.
 
-The whole model is compiled, for what is added up over it must be MuJoCo's own: a tendon's inertia counts in a joint's
-`springdamper`. Files of shapes are read where a body's inertia follows from them; all others need not be there, and
-something small stands for them. Where MuJoCo refuses the whole, what moves nothing is taken out and named.
-Deleting elements one by one takes a time that grows with the square of their number, so nothing else is deleted.
+MuJoCo compiles the whole model, since sums over it must be MuJoCo's own: a tendon's inertia counts in a joint's
+`springdamper`. Files of shapes are read only if a body's inertia follows from them. All others may be missing, and
+small objects replace them. If MuJoCo rejects the model, elements that do not affect the motion are deleted and named.
+The time for deleting elements grows with the square of their number, so nothing else is deleted.
 """
 
 import json
@@ -28,9 +28,9 @@ OLDEST = 4_000_000
 MOVE_NOTHING = (
     "keys sensors skins pairs excludes cameras lights texts numerics tuples tendons equalities materials textures"
 )
-"""Elements without which a model moves as it does, but for tendons with inertia."""
+"""Elements that do not affect a model's motion, except tendons with inertia."""
 SMALLEST = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)), ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
-"""Corners and faces of a mesh: a tetrahedron."""
+"""Vertices and faces of a small mesh, a tetrahedron."""
 
 
 def limit() -> None:
@@ -90,7 +90,7 @@ def read(mj: Any, path: str) -> Any:
 
 
 def simplify(mj: Any, spec: Any) -> None:
-    """Let something small stand for each file that says nothing of the motion; leave out what only simulators need."""
+    """Replace each file that does not affect the motion by a small object, and delete elements for simulators only."""
     meshes, fields = set(), set()
     for body in spec.bodies[1:]:  # the first is the world; a list of all shapes would take long
         for geom in body.geoms:
@@ -119,12 +119,12 @@ def simplify(mj: Any, spec: Any) -> None:
 
 
 def called(asset: Any) -> str:
-    """The name of an asset, which is that of its file where it has none."""
+    """Return the name of an asset, or the name of its file if it has none."""
     return str(asset.name or os.path.splitext(os.path.basename(asset.file))[0])
 
 
 def strip(mj: Any, spec: Any) -> None:
-    """Take from a specification all that moves nothing by itself; small spheres stand for shapes that weigh nothing."""
+    """Delete the elements that do not affect the motion; small spheres replace shapes without mass."""
     meshes, fields = set(), set()
     for body in spec.bodies:
         for geom in body.geoms:
@@ -154,14 +154,14 @@ def strip(mj: Any, spec: Any) -> None:
 
 
 def is_read(mj: Any, spec: Any, actuator: Any) -> bool:
-    """Whether an actuator acts on a joint, or on a site that is there."""
+    """Return whether an actuator acts on a joint, or on a site that exists."""
     if actuator.trntype == mj.mjtTrn.mjTRN_SITE:
         return spec.site(actuator.target) is not None
     return bool(actuator.trntype == mj.mjtTrn.mjTRN_JOINT)
 
 
 def weighed_tendons(spec: Any) -> bool:
-    """Whether springs follow from the inertia of the whole, and tendons are part of it."""
+    """Return whether springs follow from the inertia of the whole model, which includes tendons."""
     return any(tendon.armature for tendon in spec.tendons) and any(any(joint.springdamper) for joint in spec.joints)
 
 

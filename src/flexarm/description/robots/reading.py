@@ -20,7 +20,7 @@ from flexarm.description.tables import printable, read_toml
 from flexarm.errors import DescriptionError, NotUnderstood
 
 START = 4096
-"""Bytes that are looked at to know a file by what it begins with."""
+"""Number of first bytes that are read to recognize a file."""
 
 SUFFIXES = (".urdf", ".xml", ".mjcf")
 """Of files of robots."""
@@ -242,13 +242,13 @@ OTHERS = {
     "KinBody": "an OpenRAVE file",
     "OpenSimDocument": "an OpenSim file",
 }
-"""Files of robots that are not read, by their first elements."""
+"""Formats of robots that are not read, by their first elements."""
 SIGNED = {b"#usda": "a USD file", b"PXR-USDC": "a USD file", b"#VRML_SIM": "a Webots file"}
-"""The same by their first bytes."""
+"""Formats of robots that are not read, by their first bytes."""
 
 
 def is_robots(path: str) -> bool:
-    """Whether a file is to be read as a robot's: by the ending of its name, or by what it begins with."""
+    """Return whether a file is a robot's, by the ending of its name or by its first bytes."""
     if path.lower().endswith(SUFFIXES):
         return True
     start = _start(Path(path))
@@ -256,13 +256,13 @@ def is_robots(path: str) -> bool:
 
 
 def _signed(path: Path) -> str:
-    """What a file is that is no XML, by its first bytes; "" where they say nothing."""
+    """Return the format of a file that is not XML, by its first bytes, or "" if it is unknown."""
     start = _start(path)
     return next((what for sign, what in SIGNED.items() if start.startswith(sign)), "")
 
 
 def _start(path: Path) -> bytes:
-    """The first bytes of a file, after space; none of what is no file."""
+    """Return the first bytes of a file after white space; empty if it is not a file."""
     try:
         if not path.is_file():
             return b""
@@ -273,9 +273,9 @@ def _start(path: Path) -> bytes:
 
 
 def read_with(path: str | PathLike[str]) -> tuple[list[Path], list[Path]]:
-    """The files that are read with a robot's because they lie beside it, and those that it names: parts and shapes.
+    """Return the files beside a robot's that are read with it, and the files that it names: parts and shapes.
 
-    Of what cannot be read there are none.
+    Both are empty for a file that cannot be read.
     """
     file, found = Path(path), beside(path)
     try:

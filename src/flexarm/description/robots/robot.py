@@ -7,8 +7,8 @@ import numpy as np
 from flexarm.checks import Fault, Vector
 
 LARGEST = 1e75
-"""How large a number of a robot's file may be, in the unit of the file: beyond every arm that a description allows, and
-so small that the products by which inertias are composed are finite."""
+"""Largest size of a number in a robot's file, in its unit. It is beyond every arm that a description allows, and so
+small that the products which compose inertias are finite."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ class Joint:
 
 @dataclass(frozen=True)
 class Thrust:
-    """An actuator that pushes or turns a link: from where in its frame [m], along which unit vector, at most how hard.
+    """An actuator that pushes or turns a link: its place in the link's frame [m], its unit vector and its limits.
 
-    `name` is that of the file; `at` says where in the file.
+    `name` is the name in the file; `at` says where in the file.
     """
 
     name: str
@@ -107,8 +107,8 @@ class Thrust:
 class Robot:
     """A robot: its links by name, its joints, and what was not understood.
 
-    A link has its inertia, None where it has none, or the fault of what the file says of it, which ends the reading
-    where the link moves.
+    A link has its inertia, None if it has none, or the `Fault` of the inertia in the file. This fault ends the reading
+    if the link moves.
 
     Attributes
     ----------

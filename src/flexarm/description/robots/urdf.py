@@ -15,7 +15,7 @@ from flexarm.description.robots.xml import Element, lines_of
 Result = TypeVar("Result")
 
 WORLD = "world"
-"""The link that files refer to without a declaration: Gazebo and Drake take it for what stands still."""
+"""Name of the ground link, to which files refer without a declaration, as Gazebo and Drake allow."""
 
 SRDF = frozenset(
     "group group_state end_effector virtual_joint passive_joint disable_collisions disable_default_collisions".split()
@@ -25,7 +25,7 @@ SRDF = frozenset(
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 DRAKE = "drake:joint"
-"""The element in which Drake has the kinds of joints that URDF has not: ball, planar, screw, universal."""
+"""Element of Drake for the kinds of joints that URDF does not have: ball, planar, screw, universal."""
 
 KNOWN: dict[str, dict[str, str]] = {
     "robot": {"link": "name type", "joint": "name type", DRAKE: "name type", "transmission": "name type"},
@@ -54,7 +54,7 @@ KNOWN[DRAKE] = KNOWN["joint"]
 SEVERAL = frozenset({("robot", "link"), ("robot", "joint"), ("robot", DRAKE), ("robot", "transmission")}) | {
     ("transmission", "joint"), ("transmission", "actuator")
 }  # fmt: skip
-"""Those of which an element may hold more than one; of all others the first counts."""
+"""Elements that may occur more than once in their parent; of all others the first counts."""
 
 ASIDE: dict[str, tuple[str, ...]] = {
     "robot": ("material",),
@@ -83,7 +83,7 @@ def robot(root: Element) -> Robot:
 
 
 class _Reading:
-    """A file that is read: what is wrong with a part that moves something ends it, all else is listed."""
+    """Reader of a file. An error in an element that affects the motion ends the reading; other errors are listed."""
 
     def __init__(self, root: Element):
         self.root = root
@@ -115,7 +115,7 @@ class _Reading:
         return Robot("URDF", title, self.links, self.joints, base, [*self.strange, *more], aside)
 
     def _try(self, read: Callable[[], Result], otherwise: str) -> Result | None:
-        """What a part says that moves nothing; None, and a line about it, where that is wrong."""
+        """Return an element that does not affect the motion, or None and a line in the list if it is wrong."""
         try:
             return read()
         except Fault as fault:
@@ -131,7 +131,7 @@ class _Reading:
             self.strange.append(f"line {found.line}: no <link> has the name {WORLD!r}; it is taken for the ground")
 
     def _inertial(self, link: Element, where: str) -> Inertial | Fault | None:
-        """The inertia of a link; what is wrong with it, which matters only where the link moves."""
+        """Return the inertia of a link, or its fault, which matters only if the link moves."""
         element = link.one("inertial")
         if element is None:
             return None
@@ -176,7 +176,7 @@ class _Reading:
         return joint
 
     def _end(self, where: str, joint: Element, key: str) -> str:
-        """The link on which a joint stands, or that it carries."""
+        """Return the parent or the child link of a joint."""
         end = joint.one(key)
         link = None if end is None else end.attributes.get("link")
         if end is None or link is None:
@@ -186,7 +186,7 @@ class _Reading:
         return link
 
     def _limits(self, where: str, kind: str, limit: Element | None) -> Limits:
-        """The limits of a joint, which move nothing: None for each that is not as it must be."""
+        """Return the limits of a joint, None for each that is wrong, since limits do not affect the motion."""
         if limit is None:
             return Limits()
         found = {key: self._try(partial(_limit, where, limit, key), "it is left out") for key in UNLIMITED}
@@ -202,7 +202,7 @@ class _Reading:
 
 
 def _semantic(root: Element) -> str:
-    """What to say of a file without links: some other format, whose first element is the same, has none."""
+    """Return a hint for a file without links, which may be in a format with the same first element."""
     if any(child.name in SRDF for child in root.children):
         return "; this is an SRDF file, which says more of a robot that stands in a URDF file: give that one"
     return ""
@@ -329,7 +329,7 @@ def _mimic(where: str, element: Element | None) -> Mimic | None:
 
 
 def _transmission(where: str, element: Element, joints: dict[str, Joint]) -> None:
-    """Puts what a simple transmission says to its joint; raises `Fault` where it is not understood."""
+    """Give a simple transmission's numbers to its joint; raises `Fault` if it is not understood."""
     kind = element.one("type")
     said = (element.attributes.get("type", "") if kind is None else kind.text).strip()
     held, actuators = list(element.named("joint")), list(element.named("actuator"))
@@ -385,7 +385,7 @@ def _root(file: Element, links: dict[str, Any], joints: dict[str, Joint]) -> str
 
 
 def _unread_joint(file: Element) -> str:
-    """What to say of a file whose links do not hang together: the first element that may be a joint and is not read."""
+    """Return a hint for a file with unconnected links: the first unknown element, which may be a joint."""
     for child in file.children:
         if child.name not in KNOWN["robot"] and any(x.attributes.keys() & {"link"} for x in child.children):
             return f"; line {child.line}: <{child.name}> in <robot> is not understood"
@@ -393,7 +393,7 @@ def _unread_joint(file: Element) -> str:
 
 
 def _role(holder: str, element: Element) -> str:
-    """What an element is called in the tables above: a joint of a transmission is none of a robot."""
+    """Return the key of an element in the tables above; a transmission's joint differs from a robot's."""
     return f"{holder} {element.name}" if (holder, element.name) == ("transmission", "joint") else element.name
 
 

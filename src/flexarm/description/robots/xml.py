@@ -31,7 +31,7 @@ class Element:
     text: str = ""
     children: "list[Element]" = field(default_factory=list)
     before: str = ""
-    """Text that stands in the file before the XML declaration or the root element; the root alone has it."""
+    """Text in the file before the XML declaration or the root element; only the root has it."""
 
     def named(self, name: str) -> "Iterator[Element]":
         """Those of its elements that have this name."""
@@ -70,8 +70,8 @@ def read_xml(path: Path) -> Element:
 def parsed(content: bytes) -> Element:
     """The root element of a text; raises `Fault`.
 
-    Space, comments and other text before an XML declaration are no XML, but programs write them, and other parsers of
-    URDF files read on.
+    Space, comments and other text before an XML declaration are not valid XML, but programs write them, and other
+    parsers of URDF files skip them.
     """
     content, before = _declaration_first(content)
     parser = expat.ParserCreate()
