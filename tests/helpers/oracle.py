@@ -130,6 +130,8 @@ class Lagrangian:
         frames = [*(parts.stood[link.name][1:3] for link in arm.links), parts.tips[tip_of(arm)]]
         poses = [ca.vertcat(ca.horzcat(*each), ca.DM([[0, 0, 0, 1]])) for each in frames]
         self._frames = later(lambda: function([q], *poses))
+        ends = [ca.vertcat(ca.horzcat(*parts.tips[link.name]), ca.DM([[0, 0, 0, 1]])) for link in arm.links]
+        self._tips = later(lambda: function([q], *ends))
         turns = function([q, qd], base_turns, ca.jacobian(base_turns, parts.t))
         self.base_turns = [vector(x) for x in turns(arm.rest, 0)]  # angular velocity of the base, and its rate
         work, pushes, stations = 0, [], []
@@ -208,6 +210,11 @@ class Lagrangian:
         """(links + 1, 4, 4): poses of the links' base frames, and that of the tip."""
         return np.array([np.array(each) for each in self._frames(q)])
 
+    def tips(self, q):
+        """(links, 4, 4): poses of the links' tips."""
+        found = self._tips(q)
+        return np.array([np.array(each) for each in (found if isinstance(found, tuple | list) else [found])])
+
     def tip(self, q):
         """(4, 4): pose of the tip frame in the base frame, in the world if the base is free."""
         return self.frames(q)[-1]
@@ -232,6 +239,7 @@ class Parts:
         self.curves = {}  # of each beam of segments: frames along it
         self.masses, self.places = [], []  # point masses, columns of their world positions
         self.labels, self.values = [], []  # what is held while positions are differentiated, and what it is
+        self.rotors = []  # of those of them that are absolute: inertia and axis
         self.spun = []  # inertia about one axis alone, of rotors and of sections about the beam's, and that axis
         self.turning = 0  # kinetic energy of turning sections and rotors
         self.strain = 0
@@ -331,7 +339,7 @@ class Parts:
             flexible = {
                 d: [self.index[f"{link.name}.{d}{k}"] for k in range(1, n + 1)] for d, n in link.body.counts.items()
             }
-            modes = modes_of(link.body, load, points)
+            modes = modes_of(at_nominal_length(link), load, points)
         p = p + R @ np.asarray(link.placement.xyz, float)
         R = R @ rpy(link.placement.rpy)
         if link.joint.type != "fixed":
@@ -408,7 +416,8 @@ class Parts:
         spin = joint.gear_ratio * (ca.DM(motor).T @ self.qd)
         if joint.rotor == "absolute":
             spin += ca.DM(axis).T @ self.turn_rate(carrier)
-            self.spun.append((joint.rotor_inertia, carrier @ axis))
+            self.rotors.append((joint.rotor_inertia, carrier @ axis))
+            self.spun.append(self.rotors[-1])
         self.turning += joint.rotor_inertia * spin**2 / 2
         self.sides[link.name] = angle, motor
         return R, p
@@ -647,7 +656,8 @@ def load_beyond(arm, i):
     """Mass, first moment (3,) and inertia (3, 3) of what the shapes of link i take to hang on its tip.
 
     What does hang there, straight and at rest, seen in the tip frame; and what hangs at a station, seen in the frame
-    there, by the square of how far a cantilever with a force at its tip bends there. Rotors are left out.
+    there, by the square of how far a cantilever with a force at its tip bends there. Of rotors the absolute ones count:
+    they turn with what carries them.
     """
     own, sums = arm.links[i].name, [np.zeros(()), np.zeros(3), np.zeros((3, 3))]
     for load in payloads(arm, i):
@@ -674,6 +684,8 @@ def weight(arm, i):
             along = link.body.profile(x)
             for inertia, axis in ((along.rho_Ip, 0), (along.rho_I_z, 1), (along.rho_I_y, 2)):
                 sections += w @ inertia * link.body.length * R[:, axis] @ R[:, axis].T
+    for inertia, axis in parts.rotors:
+        sections += inertia * axis @ axis.T
     sums = ca.vertcat(0, *parts.masses), ca.horzcat(ca.SX.zeros(3), *parts.places), ca.SX.zeros(3, 3) + sections
     if parts.labels:
         sums = ca.substitute(sums, [ca.vertcat(*parts.labels)], [ca.vertcat(*parts.values)])
@@ -812,6 +824,14 @@ class Modes:
     values: object  # (x, derivative) -> (len(x), count), and the same of what sections turn
     psi: object
     breaks: np.ndarray
+
+
+def at_nominal_length(link):
+    """The beam of a link, of a telescope what is out of the hub nominally: that has the shapes' wave numbers."""
+    if link.joint.type != "telescope":
+        return link.body
+    body, share = link.body, link.free_length / link.body.length
+    return body.replace(length=link.free_length, mass=None if body.mass is None else body.mass * share)
 
 
 def modes_of(body, load, points):
