@@ -29,8 +29,9 @@ TOLERANCE = 1e-11
 """Of the largest entry: some ten thousand operations, two digits of which cancel."""
 WORSE = 1000.0
 """How many times the rounding of CasADi's evaluation that of machine code may be; a fault is 1e7 times."""
-STEPS = 5
-"""Steps of the oracle along a segment. Its error falls with the fourth power of what a step bends, which is small."""
+STEPS = 12
+"""Steps of the oracle along a segment, and Gauss points on other beams of the arm. The error of the steps falls with the
+fourth power of what a step bends, which is small."""
 
 
 class Comparison:
