@@ -533,7 +533,7 @@ def _neighbour(kind: str, r: Numbers) -> dict:
         return {"joint": turn, "body": beam | {"modes": {"y": 1, "torsion": 1}}}
     if kind == "elastic":
         spring = {"stiffness": 80.0, "rotor_inertia": 0.03, "gear_ratio": 2.3}
-        return {"joint": turn | spring, "body": beam | {"segments": 2, "modes": {"y": 1, "z": 1}}}
+        return {"joint": turn | spring, "body": beam | {"segments": 2, "modes": {"y": 1, "z": 1}, "damping": 0.0}}
     return {"joint": {"type": "telescope", "free_length": 0.41}, "body": beam | {"modes": {"y": 1, "z": 1}}}
 
 

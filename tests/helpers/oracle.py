@@ -456,6 +456,7 @@ class Parts:
             sheared = ca.DM((modes[d].slope - modes[d].turned) / L) @ eta[d]
             self.strain += ca.DM(some.section["kGA", d] * dx).T @ sheared**2 / 2
             if some.section["rho_I", d].any():
+                self.spun.append((float(np.sum(some.section["rho_I", d] * dx)), R[:, 2 if d == "y" else 1]))
                 turned = ca.SX(modes[d].turned / L) @ eta[d]
                 w = self.turn_rate(R)[2] if d == "y" else -self.turn_rate(R)[1]
                 self.turning += ca.DM(some.section["rho_I", d] * dx).T @ (w + self.rate(turned)) ** 2 / 2

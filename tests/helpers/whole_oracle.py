@@ -57,6 +57,10 @@ class Whole:
 
     def __init__(self, arm, part=None, points=20, base=None):
         self.arm, self.n = arm, len(arm.velocities)
+        for link in arm.links:
+            body = link.body
+            if body.pieces and (any(body.damping_ratios) or body.tau or body.loss_factor or body.rayleigh):
+                raise NotImplementedError(f"link '{link.name}': the oracle has no damping of segments")
         self.bare = bare(arm)
         solids = {link.name: _solid(arm, i, part) for i, link in enumerate(arm.links) if _is_part(link)}
         self.still = Lagrangian(self.bare, points=points, solids=solids)
