@@ -30,7 +30,7 @@ TOLERANCE = 1e-11
 WORSE = 1000.0
 """How many times the rounding of CasADi's evaluation that of machine code may be; a fault is 1e7 times."""
 STEPS = 12
-"""Steps of the oracle along a segment, and Gauss points on other beams of the arm. The error of the steps falls with the
+"""Steps of the oracle along a segment, and Gauss points on other beams. The error of the steps falls with the
 fourth power of what a step bends, which is small."""
 
 
