@@ -8,6 +8,8 @@
 Each number is the largest difference as a part of the largest entry, or of the largest term of a sum.
 """
 
+from functools import cached_property
+
 import casadi as ca
 import mpmath
 import numpy as np
@@ -91,6 +93,7 @@ class Comparison:
 
     # -- the oracle
 
+    @cached_property
     def opinion(self) -> Whole:
         """Raises `NotImplementedError` where the oracle has none."""
         moved = self.arm.base is not None and not self.arm.free
@@ -99,7 +102,7 @@ class Comparison:
 
     def oracle(self, size: float = 1.0) -> dict[str, float]:
         """How far CasADi's evaluation of every quantity is from the oracle, deflections times `size`."""
-        other = self.opinion()
+        other = self.opinion
         state = state_of(self.arm, 100 * self.seed, size)
         if other.base_motion:
             state["w"][-9:] = other.base_motion

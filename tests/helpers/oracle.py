@@ -54,6 +54,10 @@ class Lagrangian:
     Forces from outside do virtual work on the place (and turning) of their station. A base that moves is given by
     `base`: acceleration of its origin, and first and second derivatives of its roll, pitch and yaw at a moment when
     these are zero; places are then functions of t too, and all is evaluated at t = 0.
+
+    Velocities v after the paper's eq. 24 are no rates of the places r. A base with the velocity V adds V . sum m v to T,
+    which is the rate of V . sum m r less V' . sum m r for rates alone; else the equations would depend on V, which
+    nobody gives. So such velocities are those seen from the base's origin, and its acceleration is a force on the places.
     """
 
     def __init__(self, arm, points=20, solids=None, base=None):
@@ -61,12 +65,15 @@ class Lagrangian:
         self.free, self.velocities = free(arm), names(arm)
         self.coordinates = (*POSE, *self.velocities[6:]) if self.free else self.velocities
         parts = Parts(self.velocities, solids or {})
-        R, p = ca.SX.eye(3), ca.SX.zeros(3)  # the base
+        R, p, felt = ca.SX.eye(3), ca.SX.zeros(3), ca.DM(arm.gravity)  # the base
         if base is not None:
             a, rates, more = (ca.DM(x) for x in base)
             angles = rates * parts.t + more * parts.t**2 / 2
             R = rodrigues((0, 0, 1), angles[2]) @ rodrigues((0, 1, 0), angles[1]) @ rodrigues((1, 0, 0), angles[0])
-            p = a * parts.t**2 / 2
+            if any(getattr(link.joint, "convection", None) == "paper" for link in arm.links):
+                felt -= a
+            else:
+                p = a * parts.t**2 / 2
         pose, moved = ca.SX.sym("pose", 7 * self.free), parts.q[: 6 * self.free]
         if self.free:
             R = of_quaternion(pose[3:])
@@ -85,11 +92,11 @@ class Lagrangian:
         m, r = ca.vertcat(*parts.masses), ca.horzcat(*parts.places)
         v = ca.reshape(rate(ca.vec(r)), 3, -1)
         T = ca.sum1(v**2) @ m / 2 + parts.turning
-        V = -ca.DM(arm.gravity).T @ r @ m
+        V = -felt.T @ r @ m
         for mass, places in parts.nets:
             v = ca.reshape(rate(ca.vec(places)), 3, -1)
             T += ca.sum1(ca.sum2(v * (v @ ca.DM(mass)))) / 2
-            V -= ca.DM(arm.gravity).T @ places @ ca.DM(mass.sum(axis=1))
+            V -= felt.T @ places @ ca.DM(mass.sum(axis=1))
         if parts.labels:
             labels, values = ca.vertcat(*parts.labels), ca.vertcat(*parts.values)
             T, V = ca.substitute([T, V], [labels], [values])
@@ -254,7 +261,7 @@ class Parts:
     def grow(self, arm, i, R, p, points):
         """Add link i, which hangs on the frame (R, p), and all that it carries."""
         link = arm.links[i]
-        tip = self.tips[link.name] = self.add(link, R, p, lambda: load_beyond(arm, i), points)
+        tip = self.tips[link.name] = self.add(link, R, p, lambda: load_of_shapes(arm, i), points)
         for load in payloads(arm, i):
             self.cloud(*tip, *points_of(load.mass, np.zeros(3), tensor(load.inertia)))
         for k in borne(arm, link.name):
@@ -668,6 +675,19 @@ def load_beyond(arm, i):
         if isinstance(at, float):
             sums = [a + (at**2 * (3 - at) / 2) ** 2 * b for a, b in zip(sums, weight(arm, k), strict=True)]
     return sums
+
+
+def load_of_shapes(arm, i):
+    """The same, but about x the largest moment where joints are beyond: by them a shaft's load may stand across it."""
+    mass, first, inertia = load_beyond(arm, i)
+    if any(arm.links[k].joint.type != "fixed" for k in beyond(arm, arm.links[i].name)):
+        inertia[0, 0] = np.diag(inertia).max()
+    return mass, first, inertia
+
+
+def beyond(arm, name):
+    """Positions of all links that hang on a link, and on those."""
+    return [j for k in borne(arm, name) for j in (k, *beyond(arm, arm.links[k].name))]
 
 
 def weight(arm, i):
