@@ -55,9 +55,9 @@ class Lagrangian:
     `base`: acceleration of its origin, and first and second derivatives of its roll, pitch and yaw at a moment when
     these are zero; places are then functions of t too, and all is evaluated at t = 0.
 
-    Velocities v after the paper's eq. 24 are no rates of the places r. A base with the velocity V adds V . sum m v to T,
-    which is the rate of V . sum m r less V' . sum m r for rates alone; else the equations would depend on V, which
-    nobody gives. So such velocities are those seen from the base's origin, and its acceleration is a force on the places.
+    Velocities v after the paper's eq. 24 are no rates of the places r. A base with the velocity V adds V . sum m v to
+    T, which is the rate of V . sum m r less V' . sum m r for rates alone; else the equations would depend on V, which
+    nobody gives. So such velocities are those seen from the base's origin, whose acceleration is a force on the places.
     """
 
     def __init__(self, arm, points=20, solids=None, base=None):
@@ -529,6 +529,8 @@ class Parts:
             about = [along[i] for along in (profile.rho_Ip, profile.rho_I_z, profile.rho_I_y)]
             if any(about):
                 self.turning += weights[i] / 2 * ca.DM(about).T @ self.turn_rate(R @ Q) ** 2
+                axes = ca.horzsplit(R @ Q)
+                self.spun += [(weights[i] * some, axis) for some, axis in zip(about, axes, strict=True) if some]
         for lump in part.lumps:
             self.cloud(R, p, np.array([lump.mass]), found[round(lump.at * 2 * steps)][1])
         return [(R @ Q, p + R @ r) for Q, r in found]

@@ -127,8 +127,8 @@ def _convected(body: Body) -> "Terms":
     M_eta,v where it should by dS/deta, (M_eta,v - dS/deta)' gravity.
 
     The acceleration a of a moved base is part of gravity here. A base with the velocity V adds V . (M_v,eta eta_dot) to
-    the energy, which is d/dt (V . S) - a . S where M_v,eta = dS/deta. Elsewhere it would make the equations depend on V,
-    which is no input, so these velocities are those seen from the base, and only - a . S is left.
+    the energy, which is d/dt (V . S) - a . S where M_v,eta = dS/deta. Here it would make the equations depend on V,
+    which is no input. So these velocities are those seen from the base, and only - a . S is left.
     """
     k = body.size
     z, zd, v, w, g = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("v", 3), ("w", 3), ("g", 3)))
