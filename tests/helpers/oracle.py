@@ -302,10 +302,8 @@ class Parts:
         slopes = [ca.DM(modes[d].psi(x, 0)) @ eta[d] / body.length for d in BENDING]
         here = ca.vertcat(body.length * at + u["axial"], u["y"], u["z"], *slopes, u["torsion"])
         if body.foreshortening and at > 0.0:
-            way = at * np.arange(1, 21) / 20  # what is integrated is integrated on short pieces
-            second = second_order(body.length, modes["families"], way, modes["y"].breaks)
             every = ca.vertcat(*(eta[d] for d in DIRECTIONS))
-            here += ca.vertcat(*(quadratic(second[19:20, c], every) for c in range(6)))
+            here += ca.vertcat(*(quadratic([G], every) for G in second_order_at(body.length, modes, at)))
         return R @ bent(here[3], here[4]) @ rodrigues((1, 0, 0), here[5]), p + R @ here[:3]
 
     def wound(self, strut):
@@ -484,8 +482,7 @@ class Parts:
             slopes = (ca.DM(modes[d].psi(at, 0)) @ eta[d] / L for d in BENDING)
             here = ca.vertcat(lump.at * L + axial, y, z, *slopes, torsion)
             if body.foreshortening:
-                second = second_order(L, modes["families"], at, modes["y"].breaks)[0]
-                here += ca.vertcat(*(quadratic([G], every) for G in second))
+                here += ca.vertcat(*(quadratic([G], every) for G in second_order_at(L, modes, lump.at)))
             turn = bent(here[3], here[4]) @ rodrigues((1, 0, 0), here[5])
             self.cloud(R @ turn, p + R @ here[:3], *lump_points(lump))
         return R @ bent(end[3], end[4]) @ rodrigues((1, 0, 0), end[5]), p + R @ end[:3]
@@ -920,6 +917,12 @@ def second_order(L, families, x, breaks):
     x_ = (L * ends)[:, None, None, None]
     r2 = stretched + x_ * (running(rate[..., 0]) + at_root[..., 0]) - lever
     return np.stack([*np.moveaxis(r2, -1, 0), R2[..., 1, 0], R2[..., 2, 0], R2[..., 2, 1]], axis=1)
+
+
+def second_order_at(L, modes, at):
+    """(6, n, n): the same at one station, integrated on short pieces of the way to it."""
+    way = at * np.arange(1, 21) / 20
+    return second_order(L, modes["families"], way, modes["y"].breaks)[19]
 
 
 def section(body, x):
