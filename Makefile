@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-empty-cache test-browser quick check bench contest attack kills tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
+.PHONY: demo test test-empty-cache test-browser quick check bench contest attack kills random-arms tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -36,6 +36,10 @@ check: .venv/.ready-dev
 # Kill -9 at 200 moments; in `make test` it is 20.
 kills: .venv/.ready-dev
 	FLEXARM_KILLS=200 $(BIN)/python -m pytest -q -s tests/test_kills.py
+
+# 500 arms that cover every pair of options, all quantities: native code, CasADi and the oracle; a sample is in `make test`.
+random-arms: .venv/.ready-dev
+	FLEXARM_RANDOM_ARMS=500 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/test_random_arms.py
 
 bench: .venv/.ready-peers
 	$(BIN)/python -m benchmarks

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from oracle import Lagrangian, load_beyond
+from oracle import Lagrangian, load_beyond, weight
 from pinocchio_arms import pinocchio_arm, symmetric
 from random_arms import PLAIN, random_arm, random_state
 from random_trees import random_tree
@@ -502,6 +502,20 @@ def test_particles_of_a_telescope():
 
     T = masses @ np.sum(slope(places) ** 2, axis=0) / 2 + 0.2 * qd[0] ** 2 / 2
     assert_close(oracle.energy(q, qd)[0], T, DIFFERENCES)
+
+
+@pytest.mark.parametrize("telescope", [False, True])
+def test_the_weight_of_an_arm_is_what_a_free_base_feels_where_no_joint_moves(telescope):
+    """The kinetic energy then is 1/2 y' I y over the base's (v, w); absolute rotors have 1/2 I_r (axis . w)^2 in it."""
+    arm = random_arm(4 + telescope, rotor="absolute", telescope=telescope, gravity=False, payload=False)
+    free = Lagrangian(arm.replace(base=fa.FreeBase(mass=1.0, inertia=1.0)))
+    M = free.mass_matrix(np.array([0, 0, 0, 1, 0, 0, 0, *arm.rest], dtype=float))[:6, :6] - np.eye(6)
+    mass, first, inertia = weight(arm, 0)
+    assert_close(M[:3, :3], mass * np.eye(3))
+    assert_close([M[1, 5], M[2, 3], M[0, 4]], first)
+    assert_close(M[3:, 3:], inertia)
+    relative = random_arm(4 + telescope, telescope=telescope, gravity=False, payload=False)
+    assert np.abs(weight(relative, 0)[2] - inertia).max() > 1e-3
 
 
 def test_load_beyond_a_link():

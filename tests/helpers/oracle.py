@@ -54,6 +54,10 @@ class Lagrangian:
     Forces from outside do virtual work on the place (and turning) of their station. A base that moves is given by
     `base`: acceleration of its origin, and first and second derivatives of its roll, pitch and yaw at a moment when
     these are zero; places are then functions of t too, and all is evaluated at t = 0.
+
+    Velocities v after the paper's eq. 24 are no rates of the places r. A base with the velocity V adds V . sum m v to
+    T, which is the rate of V . sum m r less V' . sum m r for rates alone; else the equations would depend on V, which
+    nobody gives. So such velocities are those seen from the base's origin, whose acceleration is a force on the places.
     """
 
     def __init__(self, arm, points=20, solids=None, base=None):
@@ -61,12 +65,15 @@ class Lagrangian:
         self.free, self.velocities = free(arm), names(arm)
         self.coordinates = (*POSE, *self.velocities[6:]) if self.free else self.velocities
         parts = Parts(self.velocities, solids or {})
-        R, p = ca.SX.eye(3), ca.SX.zeros(3)  # the base
+        R, p, felt = ca.SX.eye(3), ca.SX.zeros(3), ca.DM(arm.gravity)  # the base
         if base is not None:
             a, rates, more = (ca.DM(x) for x in base)
             angles = rates * parts.t + more * parts.t**2 / 2
             R = rodrigues((0, 0, 1), angles[2]) @ rodrigues((0, 1, 0), angles[1]) @ rodrigues((1, 0, 0), angles[0])
-            p = a * parts.t**2 / 2
+            if any(getattr(link.joint, "convection", None) == "paper" for link in arm.links):
+                felt -= a
+            else:
+                p = a * parts.t**2 / 2
         pose, moved = ca.SX.sym("pose", 7 * self.free), parts.q[: 6 * self.free]
         if self.free:
             R = of_quaternion(pose[3:])
@@ -85,11 +92,11 @@ class Lagrangian:
         m, r = ca.vertcat(*parts.masses), ca.horzcat(*parts.places)
         v = ca.reshape(rate(ca.vec(r)), 3, -1)
         T = ca.sum1(v**2) @ m / 2 + parts.turning
-        V = -ca.DM(arm.gravity).T @ r @ m
+        V = -felt.T @ r @ m
         for mass, places in parts.nets:
             v = ca.reshape(rate(ca.vec(places)), 3, -1)
             T += ca.sum1(ca.sum2(v * (v @ ca.DM(mass)))) / 2
-            V -= ca.DM(arm.gravity).T @ places @ ca.DM(mass.sum(axis=1))
+            V -= felt.T @ places @ ca.DM(mass.sum(axis=1))
         if parts.labels:
             labels, values = ca.vertcat(*parts.labels), ca.vertcat(*parts.values)
             T, V = ca.substitute([T, V], [labels], [values])
@@ -130,6 +137,8 @@ class Lagrangian:
         frames = [*(parts.stood[link.name][1:3] for link in arm.links), parts.tips[tip_of(arm)]]
         poses = [ca.vertcat(ca.horzcat(*each), ca.DM([[0, 0, 0, 1]])) for each in frames]
         self._frames = later(lambda: function([q], *poses))
+        ends = [ca.vertcat(ca.horzcat(*parts.tips[link.name]), ca.DM([[0, 0, 0, 1]])) for link in arm.links]
+        self._tips = later(lambda: function([q], *ends))
         turns = function([q, qd], base_turns, ca.jacobian(base_turns, parts.t))
         self.base_turns = [vector(x) for x in turns(arm.rest, 0)]  # angular velocity of the base, and its rate
         work, pushes, stations = 0, [], []
@@ -208,6 +217,11 @@ class Lagrangian:
         """(links + 1, 4, 4): poses of the links' base frames, and that of the tip."""
         return np.array([np.array(each) for each in self._frames(q)])
 
+    def tips(self, q):
+        """(links, 4, 4): poses of the links' tips."""
+        found = self._tips(q)
+        return np.array([np.array(each) for each in (found if isinstance(found, tuple | list) else [found])])
+
     def tip(self, q):
         """(4, 4): pose of the tip frame in the base frame, in the world if the base is free."""
         return self.frames(q)[-1]
@@ -232,6 +246,7 @@ class Parts:
         self.curves = {}  # of each beam of segments: frames along it
         self.masses, self.places = [], []  # point masses, columns of their world positions
         self.labels, self.values = [], []  # what is held while positions are differentiated, and what it is
+        self.rotors = []  # of those of them that are absolute: inertia and axis
         self.spun = []  # inertia about one axis alone, of rotors and of sections about the beam's, and that axis
         self.turning = 0  # kinetic energy of turning sections and rotors
         self.strain = 0
@@ -246,7 +261,7 @@ class Parts:
     def grow(self, arm, i, R, p, points):
         """Add link i, which hangs on the frame (R, p), and all that it carries."""
         link = arm.links[i]
-        tip = self.tips[link.name] = self.add(link, R, p, lambda: load_beyond(arm, i), points)
+        tip = self.tips[link.name] = self.add(link, R, p, lambda: load_of_shapes(arm, i), points)
         for load in payloads(arm, i):
             self.cloud(*tip, *points_of(load.mass, np.zeros(3), tensor(load.inertia)))
         for k in borne(arm, link.name):
@@ -287,10 +302,8 @@ class Parts:
         slopes = [ca.DM(modes[d].psi(x, 0)) @ eta[d] / body.length for d in BENDING]
         here = ca.vertcat(body.length * at + u["axial"], u["y"], u["z"], *slopes, u["torsion"])
         if body.foreshortening and at > 0.0:
-            way = at * np.arange(1, 21) / 20  # what is integrated is integrated on short pieces
-            second = second_order(body.length, modes["families"], way, modes["y"].breaks)
             every = ca.vertcat(*(eta[d] for d in DIRECTIONS))
-            here += ca.vertcat(*(quadratic(second[19:20, c], every) for c in range(6)))
+            here += ca.vertcat(*(quadratic([G], every) for G in second_order_at(body.length, modes, at)))
         return R @ bent(here[3], here[4]) @ rodrigues((1, 0, 0), here[5]), p + R @ here[:3]
 
     def wound(self, strut):
@@ -331,7 +344,7 @@ class Parts:
             flexible = {
                 d: [self.index[f"{link.name}.{d}{k}"] for k in range(1, n + 1)] for d, n in link.body.counts.items()
             }
-            modes = modes_of(link.body, load, points)
+            modes = modes_of(at_nominal_length(link), load, points)
         p = p + R @ np.asarray(link.placement.xyz, float)
         R = R @ rpy(link.placement.rpy)
         if link.joint.type != "fixed":
@@ -408,7 +421,8 @@ class Parts:
         spin = joint.gear_ratio * (ca.DM(motor).T @ self.qd)
         if joint.rotor == "absolute":
             spin += ca.DM(axis).T @ self.turn_rate(carrier)
-            self.spun.append((joint.rotor_inertia, carrier @ axis))
+            self.rotors.append((joint.rotor_inertia, carrier @ axis))
+            self.spun.append(self.rotors[-1])
         self.turning += joint.rotor_inertia * spin**2 / 2
         self.sides[link.name] = angle, motor
         return R, p
@@ -447,6 +461,7 @@ class Parts:
             sheared = ca.DM((modes[d].slope - modes[d].turned) / L) @ eta[d]
             self.strain += ca.DM(some.section["kGA", d] * dx).T @ sheared**2 / 2
             if some.section["rho_I", d].any():
+                self.spun.append((float(np.sum(some.section["rho_I", d] * dx)), R[:, 2 if d == "y" else 1]))
                 turned = ca.SX(modes[d].turned / L) @ eta[d]
                 w = self.turn_rate(R)[2] if d == "y" else -self.turn_rate(R)[1]
                 self.turning += ca.DM(some.section["rho_I", d] * dx).T @ (w + self.rate(turned)) ** 2 / 2
@@ -467,8 +482,7 @@ class Parts:
             slopes = (ca.DM(modes[d].psi(at, 0)) @ eta[d] / L for d in BENDING)
             here = ca.vertcat(lump.at * L + axial, y, z, *slopes, torsion)
             if body.foreshortening:
-                second = second_order(L, modes["families"], at, modes["y"].breaks)[0]
-                here += ca.vertcat(*(quadratic([G], every) for G in second))
+                here += ca.vertcat(*(quadratic([G], every) for G in second_order_at(L, modes, lump.at)))
             turn = bent(here[3], here[4]) @ rodrigues((1, 0, 0), here[5])
             self.cloud(R @ turn, p + R @ here[:3], *lump_points(lump))
         return R @ bent(end[3], end[4]) @ rodrigues((1, 0, 0), end[5]), p + R @ end[:3]
@@ -512,6 +526,8 @@ class Parts:
             about = [along[i] for along in (profile.rho_Ip, profile.rho_I_z, profile.rho_I_y)]
             if any(about):
                 self.turning += weights[i] / 2 * ca.DM(about).T @ self.turn_rate(R @ Q) ** 2
+                axes = ca.horzsplit(R @ Q)
+                self.spun += [(weights[i] * some, axis) for some, axis in zip(about, axes, strict=True) if some]
         for lump in part.lumps:
             self.cloud(R, p, np.array([lump.mass]), found[round(lump.at * 2 * steps)][1])
         return [(R @ Q, p + R @ r) for Q, r in found]
@@ -647,7 +663,8 @@ def load_beyond(arm, i):
     """Mass, first moment (3,) and inertia (3, 3) of what the shapes of link i take to hang on its tip.
 
     What does hang there, straight and at rest, seen in the tip frame; and what hangs at a station, seen in the frame
-    there, by the square of how far a cantilever with a force at its tip bends there. Rotors are left out.
+    there, by the square of how far a cantilever with a force at its tip bends there. Of rotors the absolute ones count:
+    they turn with what carries them.
     """
     own, sums = arm.links[i].name, [np.zeros(()), np.zeros(3), np.zeros((3, 3))]
     for load in payloads(arm, i):
@@ -657,6 +674,19 @@ def load_beyond(arm, i):
         if isinstance(at, float):
             sums = [a + (at**2 * (3 - at) / 2) ** 2 * b for a, b in zip(sums, weight(arm, k), strict=True)]
     return sums
+
+
+def load_of_shapes(arm, i):
+    """The same, but about x the largest moment where joints are beyond: by them a shaft's load may stand across it."""
+    mass, first, inertia = load_beyond(arm, i)
+    if any(arm.links[k].joint.type != "fixed" for k in beyond(arm, arm.links[i].name)):
+        inertia[0, 0] = np.diag(inertia).max()
+    return mass, first, inertia
+
+
+def beyond(arm, name):
+    """Positions of all links that hang on a link, and on those."""
+    return [j for k in borne(arm, name) for j in (k, *beyond(arm, arm.links[k].name))]
 
 
 def weight(arm, i):
@@ -674,6 +704,8 @@ def weight(arm, i):
             along = link.body.profile(x)
             for inertia, axis in ((along.rho_Ip, 0), (along.rho_I_z, 1), (along.rho_I_y, 2)):
                 sections += w @ inertia * link.body.length * R[:, axis] @ R[:, axis].T
+    for inertia, axis in parts.rotors:
+        sections += inertia * axis @ axis.T
     sums = ca.vertcat(0, *parts.masses), ca.horzcat(ca.SX.zeros(3), *parts.places), ca.SX.zeros(3, 3) + sections
     if parts.labels:
         sums = ca.substitute(sums, [ca.vertcat(*parts.labels)], [ca.vertcat(*parts.values)])
@@ -814,6 +846,14 @@ class Modes:
     breaks: np.ndarray
 
 
+def at_nominal_length(link):
+    """The beam of a link, of a telescope what is out of the hub nominally: that has the shapes' wave numbers."""
+    if link.joint.type != "telescope":
+        return link.body
+    body, share = link.body, link.free_length / link.body.length
+    return body.replace(length=link.free_length, mass=None if body.mass is None else body.mass * share)
+
+
 def modes_of(body, load, points):
     """The shapes of every direction of a beam, at Gauss points common to all."""
     families = {d: values_of(body, d, n, load) for d, n in body.counts.items()}
@@ -878,6 +918,12 @@ def second_order(L, families, x, breaks):
     x_ = (L * ends)[:, None, None, None]
     r2 = stretched + x_ * (running(rate[..., 0]) + at_root[..., 0]) - lever
     return np.stack([*np.moveaxis(r2, -1, 0), R2[..., 1, 0], R2[..., 2, 0], R2[..., 2, 1]], axis=1)
+
+
+def second_order_at(L, modes, at):
+    """(6, n, n): the same at one station, integrated on short pieces of the way to it."""
+    way = at * np.arange(1, 21) / 20
+    return second_order(L, modes["families"], way, modes["y"].breaks)[19]
 
 
 def section(body, x):

@@ -303,6 +303,7 @@ class Beam(Body):
                 if self.material is not None:
                     field, unit = "material.G", "N/m^2, or material.poisson"
                 raise Fault(field, f"is missing; {modes}, so it must be given [{unit}]")
+        self._check_shear_coefficient()
         if self.segments is not None:
             self._check_segments()
         self._check_shapes()
@@ -361,7 +362,8 @@ class Beam(Body):
             if there is not None and not isinstance(value, bool | None):
                 raise Fault(name, "is given beside that of sections; give one of them")
 
-    def _check_shear(self) -> None:
+    def _check_shear_coefficient(self) -> None:
+        """Check that there is a material whose shear modulus the coefficient multiplies."""
         if self.shear_coefficient is not None:
             if self.shear is not None or (self.sections is not None and self.sections.shear is not None):
                 raise Fault("shear_coefficient", "is given beside shear; give one of them")
@@ -369,6 +371,8 @@ class Beam(Body):
                 raise Fault("material", "is missing; shear_coefficient needs material and section, or give shear")
             if self.material.shear_modulus is None:
                 raise Fault("material.G", "is missing; shear_coefficient needs it, or material.poisson")
+
+    def _check_shear(self) -> None:
         table = self.sections
         if self.rotary_inertia is True and self.material is None and (table is None or table.rotary_inertia is None):
             message = "is true; without material and section it must be given in kg m, as a number or in sections"

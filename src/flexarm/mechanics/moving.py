@@ -125,6 +125,10 @@ def _convected(body: Body) -> "Terms":
     With c = M_v,eta eta_dot - dS/dt: moment v x c; flexible d/dt (M_eta,v v) - M_eta,v (a - w x v) - d/deta of
     v . (M_v,eta eta_dot + w x S), whatever is left of it; and since gravity, an acceleration of the base, acts by
     M_eta,v where it should by dS/deta, (M_eta,v - dS/deta)' gravity.
+
+    The acceleration a of a moved base is part of gravity here. A base with the velocity V adds V . (M_v,eta eta_dot) to
+    the energy, which is d/dt (V . S) - a . S where M_v,eta = dS/deta. Here it would make the equations depend on V,
+    which is no input. So these velocities are those seen from the base, and only - a . S is left.
     """
     k = body.size
     z, zd, v, w, g = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("v", 3), ("w", 3), ("g", 3)))

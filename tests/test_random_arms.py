@@ -1,0 +1,93 @@
+"""Arms of every pair of options: native code beside CasADi's own evaluation, and all quantities beside the oracle.
+
+`make test` takes a sample of the arms, `make random-arms` takes 500: those that cover every pair, then others.
+"""
+
+import os
+from functools import lru_cache
+
+import pytest
+from compared_arms import TOLERANCE, Comparison
+from covering import all_pairs, pairs_of
+from every_option import OPTIONS, STARTS, arm_of, choice_of, choices, refusal
+
+import flexarm as fa
+from flexarm.model import QUANTITIES
+
+ORACLE = 1e-11  # of the largest term: the oracle's sums over points cancel by two digits more than ours
+COUNT = int(os.environ.get("FLEXARM_RANDOM_ARMS", "0"))
+"""How many arms; by default a sample."""
+SAMPLE = range(0, 240, 12)
+NUMBERS = range(COUNT) if COUNT else SAMPLE
+FALL = 2.5  # by which halved deflections must lessen what segments leave out: forces fall by 4, the inertia by 8
+
+no_opinion: set[int] = set()
+every_arm = pytest.mark.parametrize("number", NUMBERS)
+
+
+@lru_cache(maxsize=1)
+def compared(number):
+    return Comparison(arm_of(choice_of(number), number), number)
+
+
+@every_arm
+def test_native_code_is_casadis_evaluation(number):
+    """All quantities for one state and for eight at once, and two of them as a user calls them.
+
+    Inverse dynamics by itself is where LLVM's fault was; in one function with all others it does not show.
+    """
+    arm = compared(number)
+    far = {key: off for key, off in arm.native().items() if off > TOLERANCE}
+    for name in ("inverse_dynamics", list(QUANTITIES)[number % len(QUANTITIES)]):
+        far |= {key: off for key, off in arm.alone(name).items() if off > 1e-9}
+    assert not far, (far, choice_of(number))
+
+
+@every_arm
+def test_quantities_are_the_oracles(number):
+    """Where the oracle has no opinion, identities: recursion and dense solution, and the balance of power."""
+    arm = compared(number)
+    try:
+        found = arm.oracle(0.04 if arm.segmented else 1.0)
+    except NotImplementedError:
+        found = arm.identities()
+        assert max(found.values()) < ORACLE, (found, choice_of(number))
+        return
+    if arm.segmented:  # exact to a given order in the deflections
+        finer = arm.oracle(0.02)
+        far = {name: (off, finer[name]) for name, off in found.items() if finer[name] > max(ORACLE, off / FALL)}
+    else:
+        far = {name: off for name, off in found.items() if off > ORACLE}
+    assert not far, (far, choice_of(number))
+
+
+def test_every_pair_of_options_is_covered_or_refused_by_the_description():
+    """Each pair that no arm has is refused with the other values of every starting choice."""
+    covered = set().union(*map(pairs_of, choices()))
+    missing = [pair for pair in all_pairs(OPTIONS) if pair not in covered]
+    asked = missing if COUNT else missing[::20]  # the description is asked 18 times a pair
+    possible = [pair for pair in asked if any(refusal({**start, **dict(pair)}) is None for start in STARTS)]
+    assert not possible, f"{len(possible)} pairs are possible and in no arm: {possible[:10]}"
+    print(f"{len(covered)} pairs in {len(choices())} arms; {len(missing)} are refused")
+    assert len(covered) > 10 * len(missing)
+
+
+def test_every_stored_choice_is_an_arm():
+    assert all(refusal(choice) is None for choice in choices()[::8])
+
+
+def test_a_coefficient_of_shear_without_a_material_is_refused_in_segments_too():
+    for more in ({}, {"segments": 2}):
+        with pytest.raises(fa.DescriptionError, match="material is missing; shear_coefficient needs material"):
+            fa.Beam(length=1.1, mass=0.9, EI=7.0, shear_coefficient=0.8, **more)
+
+
+def test_the_fault_of_llvm_is_found(monkeypatch, tmp_path):
+    """With the flags that native code once had, and without the check at compiling."""
+    monkeypatch.setattr("flexarm.native.llvm.FAST", "reassoc nsz contract arcp")
+    monkeypatch.setattr("flexarm.native.verification.verify", lambda *given: None)
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path))  # wrong code is kept nowhere else
+    modes = {"y": 1, "z": 2, "torsion": 2}
+    beam = fa.Beam(length=1.0, mass=1.0, EI=1.0, GJ=1.0, polar_inertia=1e-3, modes=modes, segments=2)
+    arm = fa.Arm(name="wrong with reassoc", links=[fa.Link(name="a", joint=fa.Fixed(), body=beam)])
+    assert min(Comparison(arm, 1).alone("inverse_dynamics").values()) > 1e-6
