@@ -379,6 +379,8 @@ def test_a_run_that_fails_does_not_stop_the_others(name, planar):
     assert 1 <= known < 51 and abs(int(np.isfinite(many.q.values[1, :, 0]).sum()) - known) <= 1
     assert float(many.time_reached[1]) == pytest.approx(float(run.time[-1]), abs=1e-3)
     plain = [re.sub(r"-?\d[\d.e+-]*", "#", str(text)) for text in (many.status[1].values, run.attrs["status"])]
+    if name == "sampled and grown":  # one is ended by its budget in a period, the other by a look between them
+        plain = [text.partition(": ")[0] for text in plain]
     assert plain[0] == plain[1]
     for name_ in ("q", "u", "tip", "kinetic", "energy_error"):
         values = many[name_].values
@@ -607,6 +609,9 @@ def test_what_auto_chooses_does_not_follow_from_the_run_before(planar):
 
 
 def test_a_state_that_leaves_all_bounds_in_a_step_is_not_said_to_have_grown_to_nothing(planar):
-    many = fa.simulate_many(planar, 0.02, u=[Sampled(JointPD(SLEW, 1e39, 2.0), 1e-3)] * 2, samples=5, progress=False)
-    (said,) = set(many.status.values)
-    assert said.startswith("diverged right after t = 0.001 s, where upper.joint was still ")
+    """Fixed steps pass the bound at once; steps that follow the error become too short."""
+    u, given = [Sampled(JointPD(SLEW, 1e39, 2.0), 1e-3)] * 2, {"samples": 5, "progress": False}
+    (said,) = set(fa.simulate_many(planar, 0.02, u=u, **given).status.values)
+    assert said.startswith("could not meet the tolerance at t = 0.001 s: upper.joint accelerates at ")
+    (said,) = set(fa.simulate_many(planar, 0.02, u=u, method="rk4", step=5e-4, **given).status.values)
+    assert "t = 0.001" in said and "grown to 0" not in said

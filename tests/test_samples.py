@@ -134,7 +134,12 @@ def test_what_fails_is_told_as_python_does(name, method, planar, monkeypatch):
     assert str(found) == str(wanted) and "0.01" in str(found)
     # what is done again begins with another of Newton's matrices
     counts = ("steps", "status") if method == "radau5" else ("steps", "evaluations", "status")
-    same(found.result, wanted.result, counts)
+    results = found.result, wanted.result
+    if name == "motion" and method in ("rk45", "dop853"):  # looked at by evaluations, which a second try adds to
+        known = min(each.sizes["time"] for each in results)
+        assert max(each.sizes["time"] for each in results) <= known + 1
+        results, counts = [each.isel(time=slice(known)) for each in results], ("status",)
+    same(*results, counts)
     assert 0.01 < float(found.result.time[-1]) < 0.02
 
 

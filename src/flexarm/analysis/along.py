@@ -140,7 +140,7 @@ def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
 def _in_modes(M: Array, C: Array, K: Array) -> tuple[Array, Array, Array]:
     """Return the matrices in terms of undamped modes, so that slow modes keep their digits beside fast ones.
 
-    The matrices are returned unchanged where some M is not symmetric and positive definite.
+    The matrices are returned unchanged where some M is not symmetric and positive definite, or too small beside K.
     """
     shape = M.shape
     M, C, K = (x.reshape(-1, *shape[-2:]) for x in (M, C, K))
@@ -151,8 +151,9 @@ def _in_modes(M: Array, C: Array, K: Array) -> tuple[Array, Array, Array]:
         if not (np.abs(inertia - inertia.T) <= SYMMETRIC * np.outer(d, d)).all():
             return tuple(x.reshape(shape) for x in (M, C, K))  # type: ignore[return-value]
         try:
-            _, V, _ = symmetric_modes(inertia, stiffness)
-        except np.linalg.LinAlgError:
+            with np.errstate(over="raise", invalid="raise"):
+                _, V, _ = symmetric_modes(inertia, stiffness)
+        except (np.linalg.LinAlgError, FloatingPointError):
             return tuple(x.reshape(shape) for x in (M, C, K))  # type: ignore[return-value]
         found.append([V.T @ x @ V for x in each])
     M, C, K = np.moveaxis(np.array(found), 1, 0).reshape(3, *shape)

@@ -18,7 +18,9 @@ from flexarm.checks import Described
 if TYPE_CHECKING:
     import casadi as ca
 
-PACKAGE = __name__.partition(".")[0]
+PACKAGE = "flexarm."
+"""Beginning of the names of the package's modules."""
+
 PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
 MOST = 100_000
 """Largest number of parts that are searched; an object with more counts as user-defined."""
@@ -47,7 +49,7 @@ def _parts(thing: Any) -> Iterator[Any] | list[Any] | None:
     if isinstance(thing, types.MethodType):
         return [thing.__func__, thing.__self__]
     named = thing if isinstance(thing, type | types.FunctionType) else type(thing)
-    if str(named.__module__).partition(".")[0] == PACKAGE:
+    if f"{named.__module__}.".startswith(PACKAGE):
         if isinstance(thing, type):
             return []
         if isinstance(thing, types.FunctionType):

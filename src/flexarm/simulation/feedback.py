@@ -114,6 +114,10 @@ class Feedback(Input):
         """The law, each lane at its own time and state."""
         return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False, source=self.kernel)
 
+    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """Return u of an arm that stands still."""
+        return self.while_still(model, t, q, qd)
+
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """u at times t and states there."""
         rows = np.ascontiguousarray(np.hstack([t[:, None], q, qd, z]))

@@ -391,6 +391,10 @@ class RigidInverseDynamics(Input):
         kernel = self._kernel(model)
         return InLanes(kernel.vector_code, kernel.constants)
 
+    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """Return u of an arm that stands still."""
+        return self.while_still(model, t, q, qd)
+
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """The torques at times t."""
         return self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])

@@ -64,6 +64,10 @@ class BaseMotion:
 class _Compiled(Input):
     """A part that is a kernel of t, or of t, q, qd."""
 
+    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """Return u of an arm that stands still."""
+        return self.while_still(model, t, q, qd)
+
     def kernel(self, model: Model) -> LiftedKernel:
         """For a model."""
         raise NotImplementedError

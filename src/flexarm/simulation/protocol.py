@@ -156,8 +156,14 @@ class Input(ABC):
         return None
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return what the solver follows (times, k) if the arm stays at q, qd: u, but no columns where u is constant
-        between jumps, or comes from Python, where a solver notes what it sees."""
+        """Return what the solver follows (times, k) if the arm stays at q, qd, for a search for pulses before the run.
+
+        No columns where nothing is known before a run, where u is constant between jumps, or where u comes from Python.
+        """
+        return np.empty((len(t), 0))
+
+    def while_still(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+        """Return u (times, m) at times t if the arm stays at q, qd and the memory as it is at the start."""
         rows = len(t)
         z = np.tile(np.array(self.memory), (rows, 1))
         return self.values(model, t, np.tile(q, (rows, 1)), np.tile(qd, (rows, 1)), z)
