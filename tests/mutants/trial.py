@@ -20,7 +20,7 @@ import pytest
 from programs import LIBRARIES
 
 IGNORED = {".git", ".venv", ".venv-peers", "build", "out", "dist", "node_modules", "__pycache__", ".hypothesis"}
-LONGER, LEAST = 20.0, 300.0
+LONGER, LEAST = 20.0, 120.0
 """Processor time [s] at which a fault counts as endless: as many times what was recorded, and at least so much."""
 STILL = 1800
 """Looks, one a second, at a process that uses no processor time before it counts as waiting."""
