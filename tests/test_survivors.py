@@ -1,9 +1,13 @@
 """Cases that random faults showed to be missing: each is caught here and nowhere else (`make mutants`)."""
 
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 
 from flexarm.native.verification import STATES, samples
+from flexarm.simulation.closed_loop import Deviations
+from flexarm.simulation.unstable import _poles
 
 x, y = ca.SX.sym("x"), ca.SX.sym("y")
 
@@ -15,3 +19,15 @@ def test_inputs_are_drawn_on_until_every_entry_has_a_value():
     assert not np.isfinite(expected[:STATES, 0]).any()
     assert len(inputs) == len(expected) == STATES + 1
     np.testing.assert_allclose(expected[-1], [np.sqrt(inputs[-1, 0] - 1.4), inputs[-1, 1]], rtol=1e-15)
+
+
+def test_gains_times_a_factor_act_on_the_memory_of_a_law_that_feels_its_input():
+    """du = to_u x and dz/dt = Z x + felt du: with gains f times as large, f to_u stands in both places."""
+    random = np.random.default_rng(4)
+    A, B, to_u, Z, felt = (random.normal(size=size) for size in ((4, 4), (4, 2), (2, 6), (2, 6), (2, 2)))
+    none = np.zeros(0)
+    at = Deviations(none, none, none, A, B, to_u, Z + felt @ to_u, felt)
+    poles, _ = _poles(SimpleNamespace(period=None), (at,), 2.5)
+    stronger = 2.5 * to_u
+    whole = np.vstack([np.hstack([A, np.zeros((4, 2))]) + B @ stronger, Z + felt @ stronger])
+    np.testing.assert_allclose(np.sort_complex(poles), np.sort_complex(np.linalg.eigvals(whole)), rtol=1e-10)
