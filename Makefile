@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-empty-cache test-browser quick check bench contest attack kills random-arms tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
+.PHONY: demo test test-empty-cache test-browser quick check bench contest attack mutants coverage kills random-arms tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -53,6 +53,25 @@ contest: .venv-peers/.ready
 # 20 000 cases of wrong, damaged and hostile input, with new seeds; ATTACK="--seed 1 --count 500" and the like.
 attack: .venv/.ready-dev
 	$(BIN)/python -m tests.attack $(ATTACK)
+
+# Lines and branches that the tests reach, for each test: a table, and build/coverage/html. COVERAGE="tests/test_trees.py" and the like
+# for some of the tests.
+coverage: .venv/.ready-dev
+	rm -rf build/coverage
+	FLEXARM_COSTS=$(CURDIR)/build/coverage/costs.jsonl $(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal \
+		-p tests.mutants.record $(COVERAGE)
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage html -q
+	$(BIN)/python -m coverage json -q
+	$(BIN)/python -m tests.mutants.covered
+
+# 300 random faults in mechanics, native and simulation, and whether the tests catch each; MUTANTS="--count 60 --seed 7" and the
+# like. Which tests run a line is what `make coverage` has recorded.
+mutants: build/coverage/costs.jsonl
+	$(BIN)/python -m tests.mutants $(MUTANTS)
+
+build/coverage/costs.jsonl: | .venv/.ready-dev
+	$(MAKE) coverage
 
 # The site, in build/site; a warning is an error. Nothing is fetched.
 docs: build/gallery/.made
