@@ -8,8 +8,6 @@
 Each number is the largest difference as a part of the largest entry, or of the largest term of a sum.
 """
 
-from functools import cached_property
-
 import casadi as ca
 import mpmath
 import numpy as np
@@ -42,6 +40,7 @@ class Comparison:
     def __init__(self, arm: fa.Arm, seed: int):
         self.arm, self.seed, self.model = arm, seed, fa.Model(arm)
         self.segmented = any(link.body.pieces for link in arm.links)
+        self._opinions: dict[int, Whole] = {}
         self._states = [state_of(arm, 100 * seed + k) for k in range(STATES)]
 
     # -- native code
@@ -93,16 +92,17 @@ class Comparison:
 
     # -- the oracle
 
-    @cached_property
-    def opinion(self) -> Whole:
-        """Raises `NotImplementedError` where the oracle has none."""
+    def opinion(self, steps: int = STEPS) -> Whole:
+        """The oracle's, with so many steps along a segment; raises `NotImplementedError` where it has none."""
         moved = self.arm.base is not None and not self.arm.free
         base = np.random.default_rng(self.seed).normal(size=(3, 3)) if moved else None
-        return Whole(self.arm, part_file()[0], STEPS if self.segmented else 20, base)
+        return Whole(self.arm, part_file()[0], steps if self.segmented else 20, base)
 
-    def oracle(self, size: float = 1.0) -> dict[str, float]:
+    def oracle(self, size: float = 1.0, steps: int = STEPS) -> dict[str, float]:
         """How far CasADi's evaluation of every quantity is from the oracle, deflections times `size`."""
-        other = self.opinion
+        if steps not in self._opinions:
+            self._opinions[steps] = self.opinion(steps)
+        other = self._opinions[steps]
         state = state_of(self.arm, 100 * self.seed, size)
         if other.base_motion:
             state["w"][-9:] = other.base_motion

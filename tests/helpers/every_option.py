@@ -577,6 +577,16 @@ def choices() -> list[Choice]:
     return [{name: OPTIONS[name][i] for name, i in zip(OPTIONS, row, strict=True)} for row in stored["rows"]]
 
 
+def sample(*names: str) -> list[int]:
+    """Numbers of few stored choices that have every value of these options."""
+    rows = [{(name, row[name]) for name in names} for row in choices()]
+    missing, found = set().union(*rows), []
+    while missing:
+        found.append(max(range(len(rows)), key=lambda i: len(missing & rows[i])))
+        missing -= rows[found[-1]]
+    return found
+
+
 def choice_of(number: int) -> Choice:
     """A choice for each number from 0: the stored ones, then choices drawn at random."""
     if number < len(choices()):
