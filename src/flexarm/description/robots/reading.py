@@ -247,12 +247,16 @@ SIGNED = {b"#usda": "a USD file", b"PXR-USDC": "a USD file", b"#VRML_SIM": "a We
 """Formats of robots that are not read, by their first bytes."""
 
 
+FIRST = (b"<", codecs.BOM_UTF16_LE + "<".encode("utf-16-le"), codecs.BOM_UTF16_BE + "<".encode("utf-16-be"))
+"""First bytes of an XML file, in one byte a character or in two."""
+
+
 def is_robots(path: str) -> bool:
     """Return whether a file is a robot's, by the ending of its name or by its first bytes."""
     if path.lower().endswith(SUFFIXES):
         return True
     start = _start(Path(path))
-    return bool(_signed(Path(path))) or start.startswith((b"<", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return bool(_signed(Path(path))) or start.startswith(FIRST)
 
 
 def _signed(path: Path) -> str:
