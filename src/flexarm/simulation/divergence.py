@@ -4,18 +4,20 @@ The motion and counts of evaluations decide this. No decision depends on the spe
 """
 
 from collections.abc import Callable, Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from flexarm.attitude import configuration, local, local_names
 from flexarm.description.arm import Arm
-from flexarm.mechanics.body import Body
 from flexarm.model import Model
 from flexarm.simulation.breakpoints import jump_between
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
+
+if TYPE_CHECKING:
+    from flexarm.mechanics.body import Body
 
 Array = np.ndarray
 
@@ -79,7 +81,7 @@ class Bends:
                         self.links[first + place] = link.name
 
 
-def _deflection(body: Body, i: int) -> float:
+def _deflection(body: "Body", i: int) -> float:
     """Return how far a unit of an amplitude moves a section of a body [m]."""
     rest = list(body.rest) or [0.0] * body.size
     bent = [x + SMALL * (j == i) for j, x in enumerate(rest)]

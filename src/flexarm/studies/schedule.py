@@ -114,11 +114,13 @@ class Work:
         return ""
 
     def _keep(self, chunk: Chunk, part: "Dataset") -> None:
-        self.done[chunk.key] = part
-        self.progress(chunk.runs)
+        fault = ""
         if self.folder is not None:
             try:
                 self.folder.put(chunk, part)
             except DescriptionError as error:  # a disk that has filled up meanwhile; the runs are in the result
-                self.folder = None
-                raise Died(str(error)) from None
+                self.folder, fault = None, str(error)
+        self.done[chunk.key] = part
+        self.progress(chunk.runs)
+        if fault:
+            raise Died(fault)
