@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 import flexarm as fa
+from flexarm.mechanics.series import interpolated, nodes
 from flexarm.native.verification import STATES, samples
 from flexarm.simulation.closed_loop import Deviations
 from flexarm.simulation.unstable import _poles
@@ -47,3 +48,12 @@ def test_each_entry_of_the_damping_of_a_beam_of_segments_is_a_parameter_of_its_o
     found = {p.name: p.value for p in fa.equations(arm).parameters if "modal_damping" in p.name}
     assert found.keys() == expected.keys()
     np.testing.assert_allclose([found[name] for name in expected], list(expected.values()), rtol=1e-12)
+
+
+def test_slopes_of_a_series_in_a_length_are_those_of_its_functions():
+    low, high = 0.5, 1.7
+    lengths, x = nodes(low, high), np.linspace(low, high, 7)
+    series = interpolated(low, high, lengths, np.stack([lengths**2, np.sin(lengths)], axis=-1))
+    expected = np.stack([2 * x, np.cos(x)], axis=-1)
+    np.testing.assert_allclose(series.slopes(x), expected, rtol=1e-9)
+    np.testing.assert_allclose(series.slope.values(x), expected, rtol=1e-9)
