@@ -135,10 +135,16 @@ def _claimed(folder: Path) -> tuple[int, str]:
     while True:
         path = os.path.join(folder, f".flexarm-{os.urandom(8).hex()}.new")
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        with contextlib.suppress(BlockingIOError):
-            _lock(handle)
-            if os.path.lexists(path):
-                return handle, path
+        try:
+            with contextlib.suppress(BlockingIOError):
+                _lock(handle)
+                if os.path.lexists(path):
+                    return handle, path
+        except BaseException:  # Ctrl-C
+            os.close(handle)
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
         os.close(handle)  # somebody took it for a leftover before it was locked
 
 
