@@ -121,6 +121,7 @@ def alike(a, b):
 SLOW = ("convergence",)
 
 
+@pytest.mark.filterwarnings("ignore:.*not understood.*", "ignore::flexarm.errors.UncertainResult")
 def test_everything_public_can_be_copied_and_sent(tmp_path):
     """Whatever a public function gives, and every public class, found by introspection."""
     arm = "subudhi-morris-elastic"

@@ -139,12 +139,12 @@ def _unfit(name: str) -> str:
 
     if not name.strip() or name != name.strip():
         return f"{shown(name)} must not be empty, nor begin or end with a space"
+    if any(c in name for c in '/\\:*?"<>|') or escape.line(name) != name:
+        return f'{shown(name)} must be one line without / \\ : * ? " < > |; --out says in which folder'
     if name.startswith(("-", ".")):
         return f"{shown(name)} must not begin with a dash or a dot"
     if len(f"{name}-slew") > LONGEST:
         return f"{shown(name)} must have at most {LONGEST - len('-slew')} characters"
-    if escape.file_name(name) != name:
-        return f'{shown(name)} must be one line without / \\ : * ? " < > |; --out says in which folder'
     return ""
 
 

@@ -366,7 +366,7 @@ def _course(drive: Input, model: Model, asked: Asked) -> Course:
     """What drives runs, as machine code takes it."""
     how, corners = drive.in_lanes(model), np.array(list(drive.corners(asked.until)), dtype=float)
     assert how is not None
-    corners = np.union1d(corners, restarts.breakpoints(model, drive, None, asked.times))
+    corners = np.union1d(corners, restarts.breakpoints(model, drive, None, asked.times, asked.method))
     held = np.empty((len(corners) - 1, 0))
     if how.code is None and how.cubics is None:
         none = np.zeros((len(held), model.nq))
@@ -504,7 +504,7 @@ class Alone:
             asked.radius,
         )
         start, outside = group.x[i, 0].copy(), runs.outside(r)
-        run = Run(times, start, restarts.breakpoints(model, drive, outside, times))
+        run = Run(times, start, restarts.breakpoints(model, drive, outside, times, group.method))
         run.integrate(model, drive, outside, plan, solve, layout)
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure

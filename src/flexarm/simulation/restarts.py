@@ -10,6 +10,7 @@ from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
+from flexarm.simulation.solvers import FIXED
 
 Array = np.ndarray
 
@@ -17,11 +18,14 @@ ROUNDS = 4
 """Largest number of repeated runs after a missed input. Each repetition finds all changes that the run before shows."""
 
 
-def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Array) -> Array:
+def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Array, method: str) -> Array:
     """Return the times, other than the jumps that are known, at which a run should start anew.
 
-    A control law is evaluated at the arm's default start. Sampled laws are constant between samples.
+    A control law is evaluated at the arm's default start. Sampled laws are constant between samples. Fixed steps have
+    none: they are asked for as they are, and see an input at every half step.
     """
+    if method in FIXED:
+        return np.empty(0)
     sources = [each for each in (drive if drive.period is None else None, outside) if each is not None]
     until = float(times[-1])
     jumps = np.concatenate([np.empty(0), *(each.jumps() for each in sources)])

@@ -209,7 +209,7 @@ def simulate(
     bar = Bar(float(until), model.arm.name)
     seen = bar if progress is True else progress or None
     with usual_errors():
-        breakpoints = restarts.breakpoints(model, drive, outside, times)
+        breakpoints = restarts.breakpoints(model, drive, outside, times, chosen)
     run = Run(times, layout.start(q, qd, np.array(drive.memory), s), breakpoints)
     with usual_errors(), heard_by(interruption):
         try:
