@@ -564,8 +564,10 @@ def test_what_is_written_has_the_model_s_parameters(write, file, tmp_path):
 
 @pytest.mark.parametrize("write", [fa.export_mjcf, fa.export_exudyn])
 def test_what_cannot_be_written_is_said_in_one_line(write, tmp_path):
-    model, file = fa.Model(fa.load("subudhi-morris")), tmp_path / "arm"
+    ending = ".xml" if write is fa.export_mjcf else ".py"
+    model, file = fa.Model(fa.load("subudhi-morris")), tmp_path / f"arm{ending}"
     for arguments, said in (
+        ((model, tmp_path / "arm"), f"it must end with {ending}"),
         (("canadarm", file), rf"{write.__name__}: model is 'canadarm'"),
         ((model, 3), "path is of type int; it must be the name of a file"),
         ((model, file, 0), "segments is 0"),

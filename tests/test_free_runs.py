@@ -270,6 +270,7 @@ def test_a_drift_is_a_share_of_what_rates_bring() -> None:
     assert kept(model, q, v, both)["angular_momentum_scale"] > found[0]["angular_momentum_scale"]
 
 
+@pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")
 def test_a_method_with_steps_too_long_is_seen_by_its_momenta(model: fa.Model) -> None:
     attrs = run(model, 2.0, method="rk4", step=0.02).attrs
     assert 1e-8 < attrs["momentum_drift"] < 1e-2 and 1e-8 < attrs["angular_momentum_drift"] < 1e-2

@@ -189,6 +189,7 @@ def test_a_launch_goes_on_where_the_last_one_stopped(host, planar, monkeypatch):
         np.testing.assert_array_equal(pieces[name], x)
 
 
+@pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")
 @pytest.mark.parametrize("real", REALS)
 def test_a_run_that_diverges_says_so_and_spoils_no_other(host, planar, real):
     given = {**GIVEN, **begun(planar), "u": np.zeros((COUNT, 2)), "step": 0.0025, "samples": 11}

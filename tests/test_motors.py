@@ -250,6 +250,7 @@ def test_inverse_dynamics_and_prescribed_motion_know_of_no_motor():
     assert model.evaluate("prescribed_force", q, qd, qdd, s=[1.5]) == pytest.approx(J * qdd)
 
 
+@pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")
 def test_the_power_of_a_prescribed_motion_is_that_of_its_forces():
     motion = fa.PrescribedMotion(fa.Quintic(start=[0.0], end=[1.0], duration=0.5))
     found = [fa.simulate(fa.Model(arm(motor)), 0.5, u=motion, samples=11) for motor in (VOLTS, None)]

@@ -134,6 +134,7 @@ def test_wrong_physics_changes_a_verdict(unbroken, afresh, broken, seen_by):
     assert [claim.__name__ for claim in seen_by if claim().verdict == unbroken[claim]] == []
 
 
+@pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")
 def test_wrong_velocity_terms_make_or_lose_energy(afresh):
     gyroscopic(afresh)
     assert compute.run(compute.arm("absolute", compute.KS), samples=21).attrs["energy_drift"] > 1e-3
