@@ -45,6 +45,8 @@ INSIDE = {
     "initial": "what a run asks of its input",
     "input": "what outputs ask of a motor's sensor",
     "known": "what a run asks of its input",
+    "over_time": "what a run asks of its input",
+    "while_still": "what a run asks of its input",
     "rule": "of a field, which the fields themselves name",
     "seen": "what a run asks of its input",
     "values": "what a run asks of its input",

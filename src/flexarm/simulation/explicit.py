@@ -141,8 +141,18 @@ class Adaptive:
         return Advance(self._code.addresses["explicit"], self.record.address, (self._code, self.record, self._plan))
 
     def __call__(self, t0: float, x0: Array, times: Array) -> tuple[Array, int, str, tuple[float, Array] | None]:
-        """The states at the first of the times that are reached, the number of steps, why it stopped early if it did,
-        and the time and state that are no motion, where it diverged."""
+        """Integrate from a state to each of the times.
+
+        Returns
+        -------
+        x : (k, size)
+            States at the first k of the times, those that were reached.
+        steps : int
+        message : str
+            Why the integration stopped early, if it did.
+        diverged : (time, state), optional
+            The first state that is no motion.
+        """
         x0, times = (np.ascontiguousarray(each, dtype=float) for each in (x0, times))
         out, reached = np.empty((len(times), len(x0))), np.zeros(2, dtype=np.int64)
         record, before = self.record, self._plan.evaluations
@@ -214,29 +224,31 @@ def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: 
 def tried(s: Explicit) -> float:
     """Take a step of length h from y to z, with the rates at z; return its error relative to the tolerance."""
     shared = s.shared[0]
-    size, stages, y, z, e, atol, rtol = shared.integrated, s.stages, s.y, s.z, s.e, s.atol, s.rtol
+    size, stages, y, z = shared.integrated, s.stages, s.y, s.z
     for stage in range(1, stages + 1):
         summed(s, stage - 1, z)
         for i in lanes(size):
             z[i] += y[i]
         rhs(s.k[stage * size :], s.t + s.c[stage] * s.h, z, s.shared, 0)
-    summed(s, stages, e)
-    error, smooth = 0.0, 0.0
-    for i in range(size):
-        part = e[i] * (1.0 / (atol[i] + rtol * max(abs(y[i]), abs(z[i]))))  # as in lanes, to the last bit
-        error += part * part
-    n = float(size)
+    error, n = sized(s, stages), float(size)
     if s.smoothed == 1 and error > 0.0:
-        summed(s, stages + 1, e)
-        for i in range(size):
-            part = e[i] * (1.0 / (atol[i] + rtol * max(abs(y[i]), abs(z[i]))))
-            smooth += part * part
-        return error / sqrt((error + 0.01 * smooth) * n)
+        return error / sqrt((error + 0.01 * sized(s, stages + 1)) * n)
     return sqrt(error / n)
 
 
+def sized(s: Explicit, which: int) -> float:
+    """Sum the squares of one of the estimates of the error, each number relative to its tolerance."""
+    y, z, e, atol, rtol = s.y, s.z, s.e, s.atol, s.rtol
+    summed(s, which, e)
+    total = 0.0
+    for i in range(s.shared[0].integrated):
+        part = e[i] * (1.0 / (atol[i] + rtol * max(abs(y[i]), abs(z[i]))))  # as in lanes, to the last bit
+        total += part * part
+    return total
+
+
 def summed(s: Explicit, which: int, to: Floats) -> None:
-    """h times one of the sums of rates."""
+    """Write h times one of the sums of rates."""
     size, h, k = s.shared[0].integrated, s.h, s.k
     for group in range(s.first[which], s.first[which + 1]):
         a, b, c, d = s.weights[4 * group], s.weights[4 * group + 1], s.weights[4 * group + 2], s.weights[4 * group + 3]

@@ -239,11 +239,6 @@ class Outside:
         return all(isinstance(each, Piecewise) and np.isneginf(each.times).all() for _, _, each in self.parts)
 
     @property
-    def swings(self) -> bool:
-        """Whether they change between two jumps."""
-        return not all(isinstance(each, Piecewise) for _, _, each in self.parts)
-
-    @property
     def of_time(self) -> bool:
         """Whether they are numbers and tables over the time alone."""
         return all(isinstance(each, Piecewise | Table) for _, _, each in self.parts)

@@ -15,6 +15,7 @@ from flexarm.native.kernel import Code
 from flexarm.native.language import Placed
 from flexarm.native.varying import At
 from flexarm.simulation import advance, methods, solvers
+from flexarm.simulation.balance import WORST
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed_plants
 from flexarm.simulation.explicit import Adaptive
@@ -42,9 +43,6 @@ FAR = 50.0
 
 LOOK = 64
 """Calls of `step` between two checks of the energy balance; a check costs as much as one or two periods."""
-
-DRIFT = 1e-3
-"""Relative error of the energy balance above which the stepper warns."""
 
 STEPS = 1000
 """Number of steps with errors as large as the absolute tolerance that an energy balance may contain."""
@@ -402,10 +400,10 @@ class Stepper:
     def _look(self) -> None:
         """Warn once if the energy balance is wrong."""
         drift = self._drift()
-        if drift.max() > DRIFT:  # but of an arm at rest nearly nothing moves, and that is no error
+        if drift.max() > WORST:  # but of an arm at rest nearly nothing moves, and that is no error
             drift[self._balance[0] <= self._tolerated()] = 0.0
         worst = int(np.argmax(drift))
-        if drift[worst] > DRIFT:
+        if drift[worst] > WORST:
             self._warned = True
             who = f" of plant {worst}" if self._many else ""
             t, mend = self.period * int(self._plants.periods[worst]), "a smaller rtol"
