@@ -5,31 +5,12 @@ import threading
 import time
 
 import pytest
+from forked import exit_of
 
 import flexarm as fa
 from flexarm.cached import cached_property
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
-
-
-def exit_of(child, seconds=30):
-    """Run a function in a forked process: its exit status, or None where it had not ended in time."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            child()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.kill(pid, 9)
-    os.waitpid(pid, 0)
-    return None
 
 
 class Slow:

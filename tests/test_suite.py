@@ -44,7 +44,7 @@ def test_no_module_imports_a_test_module(path):
     assert not {module for module in modules if module.startswith(("test_", "conftest"))}
 
 
-ENDING = {"test_build_progress", "test_runs_attacked", "test_pickle", "study_tasks", "browser", "test_forks"}
+ENDING = {"test_build_progress", "test_runs_attacked", "test_pickle", "study_tasks", "browser", "test_forks", "forked"}
 """Tests whose clock ends what hangs, after seconds where it should take none."""
 
 

@@ -176,7 +176,7 @@ def shown_of(made: dict[str, Any], entry: Entry) -> Any:
 
 
 def _example(entry: Entry, folder: Path) -> None:
-    """What it draws itself, else its motion or the modes of its arm; and a page of that motion, or of that arm."""
+    """Write an example's figure, else its motion or the modes of its arm; and a page of that motion or arm."""
     import flexarm as fa
     from flexarm.plots import draw_modes, save_figure
 

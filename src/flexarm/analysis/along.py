@@ -113,8 +113,9 @@ def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) ->
 
 
 def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
-    """Of M s^2 + C s + K, (times, k, k), those of the upper half plane, lowest first: (times, k). Of a
-    real pair it is the greater one.
+    """Return the eigenvalues of M s^2 + C s + K in the upper half plane, lowest first.
+
+    M, C and K are (times, k, k), the result is (times, k). Of a real pair it has the greater one.
 
     Raises `DescriptionError` for matrices that do not fit together, and where M is singular, or too small.
     """

@@ -267,21 +267,27 @@ def peak(system: Response, omega: Array, values: Array | None = None) -> tuple[f
 
 def _highest(system: Response, omega: Array, values: Array) -> tuple[float, float]:
     """Return the largest singular value near some frequencies, refined, and its frequency [rad/s]."""
-    from scipy.optimize import minimize_scalar
-
     omega = np.concatenate([[0.0], omega])
     values = largest(np.concatenate([system(omega[:1]), values]))
     values = np.where(np.isfinite(values), values, 0.0)
-    best, at = float(values.max()), float(omega[int(np.argmax(values))])
     padded = np.concatenate([[-np.inf], values, [-np.inf]])
     tops = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
-    for i in tops[np.argsort(values[tops])[-PEAKS:]]:
+    starts = tops[np.argsort(values[tops])[-PEAKS:]]
+    return _refined(lambda w: float(system.largest(np.array([w]))[0]), omega, values, starts)
+
+
+def _refined(height: Callable[[float], float], omega: Array, values: Array, starts: Array) -> tuple[float, float]:
+    """Return the largest value of a function of the frequency, and where [rad/s].
+
+    `values` are its values at the frequencies omega; it is searched about those with the numbers `starts`.
+    """
+    from scipy.optimize import minimize_scalar
+
+    best, at = float(values.max()), float(omega[int(np.argmax(values))])
+    for i in starts:
         low, high = float(omega[max(i - 1, 0)]), float(omega[min(i + 1, len(omega) - 1)])
         found = minimize_scalar(
-            lambda w: -float(system.largest(np.array([w]))[0]),
-            bounds=(low, high),
-            method="bounded",
-            options={"xatol": 1e-9 * high},
+            lambda w: -height(w), bounds=(low, high), method="bounded", options={"xatol": 1e-9 * high}
         )
         if -found.fun > best:
             best, at = float(-found.fun), float(found.x)
@@ -429,23 +435,11 @@ def _structured(system: Response, omega: Array, values: Array) -> tuple[float, f
     At each frequency D M D^-1 with the diagonal D that balances rows and columns (E. Osborne, On pre-conditioning of
     matrices, J. ACM 7 (1960) 338-345).
     """
-    from scipy.optimize import minimize_scalar
-
     if len(system.D) == 1:
         return peak(system, omega, values)
     values = bound(values)
-    best, at = float(values.max()), float(omega[int(np.argmax(values))])
-    for i in np.argsort(values)[-3:]:
-        low, high = omega[max(i - 1, 0)], omega[min(i + 1, len(omega) - 1)]
-        found = minimize_scalar(
-            lambda w: -float(bound(system(np.array([w])))[0]),
-            bounds=(low, high),
-            method="bounded",
-            options={"xatol": 1e-9 * high},
-        )
-        if -found.fun > best:
-            best, at = float(-found.fun), float(found.x)
-    return best, at
+    starts = np.argsort(values)[-3:]
+    return _refined(lambda w: float(bound(system(np.array([w])))[0]), omega, values, starts)
 
 
 def bound(M: Array) -> Array:

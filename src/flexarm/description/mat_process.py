@@ -15,10 +15,10 @@ import sys
 from typing import Any
 
 SECONDS, BYTES_A_SECOND = 5, 50_000_000
-"""Of processor time, whatever else the machine does: some to begin with, and what unpacking may take."""
+"""Limit of processor time: seconds to start with, and bytes of the file that each further second allows for."""
 
 COMPRESSION = 1032
-"""How often a byte of a file can be unpacked at most, by zlib's format."""
+"""Largest ratio of unpacked to packed bytes that zlib's format allows."""
 
 PARTS = ("data", "indices", "indptr", "shape")
 """SciPy's names for the arrays of a sparse matrix."""

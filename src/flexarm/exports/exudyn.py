@@ -21,7 +21,7 @@ from flexarm.model import Model
 Array = np.ndarray
 
 ENDING = ".py"
-"""Of the name of the file, without which Python does not import it."""
+"""Ending of the file's name; Python imports no other."""
 
 RUN = '''
 

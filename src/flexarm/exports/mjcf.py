@@ -26,7 +26,7 @@ from flexarm.model import Model
 Array = np.ndarray
 
 ENDING = ".xml"
-"""Of the name of the file: MuJoCo reads no other."""
+"""Ending of the file's name; MuJoCo reads no other."""
 
 LEAST = 1e-10
 """Share of a segment's largest moment of inertia that each of them has at least: MuJoCo takes no slender rod."""

@@ -24,7 +24,7 @@ SPACES = {
     "xmlns:ssd": "http://ssp-standard.org/SSP1/SystemStructureDescription",
 }
 ENDING = ".ssp"
-"""Of the name of the file, by which importing programs know it."""
+"""Ending of the file's name, by which importing programs recognize it."""
 
 ARM, LAW = "arm", "law"
 """Names of the two in the system."""

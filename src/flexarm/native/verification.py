@@ -28,8 +28,8 @@ ROUNDING = {"double": 2.0**-53, "float": 2.0**-24}
 """Relative rounding of one operation."""
 
 WORSE = 1000.0
-"""How many times the error of CasADi's evaluation the error of compiled code may be where the function is
-ill-conditioned. The two round differently; the fault of LLVM that this check was written for was at 1e7 times."""
+"""Largest ratio of the error of compiled code to that of CasADi's evaluation, where the function is ill-conditioned.
+The two round differently. The fault of LLVM that this check was written for had a ratio of 1e7."""
 
 DIGITS = 40
 """Decimal digits of the reference where the function is ill-conditioned."""

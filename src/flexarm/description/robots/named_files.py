@@ -10,7 +10,7 @@ from flexarm.description.robots.xml import Element, read_xml
 FOLDERS = ("meshdir", "texturedir", "assetdir")
 """Attributes of MJCF's <compiler> that name the folders of files."""
 PACKAGE, FILE = "package://", "file://"
-"""How addresses of files begin in URDF."""
+"""Beginnings of file addresses in URDF."""
 
 
 def named(path: Path, root: Element) -> Iterator[Path]:

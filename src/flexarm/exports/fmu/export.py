@@ -34,7 +34,7 @@ VERSIONS = ("2.0", "3.0")
 
 
 ENDING = ".fmu"
-"""Of the name of an FMU, by which importing programs know it."""
+"""Ending of an FMU's file name, by which importing programs recognize it."""
 
 
 @final

@@ -19,13 +19,13 @@ from flexarm.papers.lin_lewis.loaded import PHI_L
 from flexarm.shapes import family, quadrature
 
 LENGTH, MASS = 0.7, 0.4
-"""Of a link that bends, twists and stretches [m, kg]; the paper prints no numbers of one."""
+"""Length [m] and mass [kg] of a link that bends, twists and stretches; the paper prints no numbers for such a link."""
 POLAR = 1e-3
 """Its moment of inertia about its axis, per length [kg m]."""
 MODES = {"y": 2, "z": 1, "torsion": 3, "axial": 3}
 FAMILIES = {"y": "clamped-free", "z": "polynomial", "torsion": "polynomial", "axial": "polynomial"}
 STIFFNESS = {"y": 50.0, "z": 30.0, "torsion": 20.0, "axial": 400.0}
-"""Of eq. 16, by direction: EI_x, EI_z [N m^2], GJ [N m^2], EA [N]."""
+"""Stiffness in eq. 16 by direction: EI_x, EI_z [N m^2], GJ [N m^2], EA [N]."""
 
 
 # -- eq. 7 -------------------------------------------------------------------------------------------------------------

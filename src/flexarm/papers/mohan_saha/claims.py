@@ -61,7 +61,7 @@ def table_1() -> Part:
 
 
 def section_6() -> Part:
-    """What sections 1 and 6 say of the cost, and what our own program needs."""
+    """Return the claims of sections 1 and 6 about the cost, beside the operations of our own program."""
     n, m = 8, 2
     few = [counts.cheapest(other) for other in (counts.cyril, counts.jain_rodriguez)]
     cheapest = [

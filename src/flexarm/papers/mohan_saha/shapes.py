@@ -37,7 +37,7 @@ def shape(x: Array, count: int, derivative: int = 0) -> Array:
 
 
 def clamp(count: int = 2) -> tuple[float, float, float]:
-    """Of the printed shapes: the least deflection at zeta = 0, the largest at zeta = m, the largest slope there."""
+    """Return the printed shapes' least deflection at zeta = 0, and their largest deflection and slope at zeta = m."""
     m = np.array(roots(count))
     at_0, at_m, slope = printed_shape(0 * m, m), printed_shape(m, m), printed_shape(m, m, 1)
     return float(np.abs(at_0).min()), float(np.abs(at_m).max()), float(np.abs(slope / m).max())

@@ -13,9 +13,9 @@ from flexarm.papers.mohan_saha.shapes import W, X, shape
 Array = np.ndarray
 
 MODES = 2
-"""Of each link, in the plane."""
+"""Number of modes of each link, in the plane."""
 ROWS, COLUMNS = 6 + MODES, 1 + MODES
-"""Of a link's twist (eq. 3) and of its coordinates (eq. 5)."""
+"""Numbers in a link's twist (eq. 3) and in its coordinates (eq. 5)."""
 AXIS = np.array([0.0, 0.0, 1.0])
 """z_i of every joint."""
 

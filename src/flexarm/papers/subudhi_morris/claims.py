@@ -139,7 +139,7 @@ def eq_2() -> Claim:
 
 
 def eq_42_count() -> Claim:
-    """How many equations there are."""
+    """Return the claim about the number of equations."""
     cases = [(n, m) for n in (1, 2, 3) for m in (1, 2, 3)]
     found = {case: equations_of(*case) for case in cases}
     return Claim(

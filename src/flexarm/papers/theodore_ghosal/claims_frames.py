@@ -13,7 +13,8 @@ LINEAR = 1e-4
 """Bound of what is left, over the slope, where deflections are 1e-6 m: terms of second order."""
 
 PRINTED_TO_CORRECTED = ((False, -1.0), (False, 1.0), (True, -1.0), (True, 1.0))
-"""Of eqs. 22 and 23: whether slopes are over the length, and the sign of one plane's terms against the print's."""
+"""Variants of eqs. 22 and 23, from the printed to the corrected one. The first value says whether slopes are divided by
+the length. The second is the sign of one plane's terms relative to the print."""
 
 
 def kinematics(runs: Runs) -> Part:

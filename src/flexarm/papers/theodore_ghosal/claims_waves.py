@@ -156,7 +156,7 @@ def waves_and_beam(runs: Runs) -> Part:
 
 
 def group_velocity(runs: Runs, speed: float) -> list[Claim]:
-    """What U_g is said to be; `speed` is sqrt(EI / rho A), which is U_g for l0 = 1 m."""
+    """Return the claims about U_g as a group velocity; `speed` is sqrt(EI / rho A), which is U_g for l0 = 1 m."""
     beta = roots(runs.arm, LONG)
     packets = [packet_speed(speed, b / LONG) for b in beta]
     fem = runs.model("10 elements")

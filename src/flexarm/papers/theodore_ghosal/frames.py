@@ -172,7 +172,7 @@ class Weight:
 def weights(arm: Arm, gravity: tuple[float, float, float] = (2.0, -3.0, -9.0)) -> list[Weight]:
     """Return the forces of gravity at random states. The potential is -m g r, with g the acceleration of gravity.
 
-    Links 1 and 2 are rods along their own length, of which eq. 32 counts the mass as that of link and hub.
+    Links 1 and 2 are rods along their own length. Eq. 32 counts their mass as that of link and hub.
     """
     model = Model(varied(arm, wave_numbers="fixed").replace(gravity=gravity))
     base, shoulder, _ = arm.links
