@@ -261,7 +261,7 @@ class Parts:
     def grow(self, arm, i, R, p, points):
         """Add link i, which hangs on the frame (R, p), and all that it carries."""
         link = arm.links[i]
-        tip = self.tips[link.name] = self.add(link, R, p, lambda: load_of_shapes(arm, i), points)
+        tip = self.tips[link.name] = self.add(link, R, p, lambda: load_beyond(arm, i), points)
         for load in payloads(arm, i):
             self.cloud(*tip, *points_of(load.mass, np.zeros(3), tensor(load.inertia)))
         for k in borne(arm, link.name):
@@ -676,19 +676,6 @@ def load_beyond(arm, i):
         if isinstance(at, float):
             sums = [a + (at**2 * (3 - at) / 2) ** 2 * b for a, b in zip(sums, weight(arm, k), strict=True)]
     return sums
-
-
-def load_of_shapes(arm, i):
-    """The same, but about x the largest moment where joints are beyond: by them a shaft's load may stand across it."""
-    mass, first, inertia = load_beyond(arm, i)
-    if any(arm.links[k].joint.type != "fixed" for k in beyond(arm, arm.links[i].name)):
-        inertia[0, 0] = np.diag(inertia).max()
-    return mass, first, inertia
-
-
-def beyond(arm, name):
-    """Positions of all links that hang on a link, and on those."""
-    return [j for k in borne(arm, name) for j in (k, *beyond(arm, arm.links[k].name))]
 
 
 def weight(arm, i):

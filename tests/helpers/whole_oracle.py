@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from oracle import Lagrangian, load_of_shapes
+from oracle import Lagrangian, load_beyond
 from part_files import solid_of
 from rubbing import of_brake, of_friction, steady
 from scipy.spatial.transform import Rotation
@@ -390,7 +390,7 @@ def _solid(arm, i, part):
         raise NotImplementedError(f"the oracle has no part with shapes {body.shapes} and {body.modes} modes")
     load = None
     if body.shapes == "clamped-loaded":
-        mass, first, inertia = load_of_shapes(bare(arm), i)
+        mass, first, inertia = load_beyond(bare(arm), i)
         load = (mass, np.array([first[0], 0, 0]), np.diag(np.diag(inertia)))
     return solid_of(part, body.modes, load, body.damping_ratios)
 
