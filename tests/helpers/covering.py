@@ -56,16 +56,18 @@ def covering(
 def random_choice(
     options: Mapping[str, Sequence[str]],
     start: Choice,
-    refused: Mapping[Pair, str],
+    share: float,
     refusal: Callable[[Choice], str | None],
     rng: np.random.Generator,
 ) -> Choice:
-    """A choice that is not refused: from a starting choice, each option in turn takes a drawn value if it can."""
+    """A choice that is not refused: from a starting choice, a share of the options in turn take a drawn value if they
+    can."""
     choice = dict(start)
     for name in rng.permutation(list(options)):
-        changed = {**choice, str(name): str(rng.choice(options[name]))}
-        if not _clashes(changed, str(name), refused) and refusal(changed) is None:
-            choice = changed
+        if rng.uniform() < share:
+            changed = {**choice, str(name): str(rng.choice(options[name]))}
+            if refusal(changed) is None:
+                choice = changed
     return choice
 
 
