@@ -6,9 +6,11 @@ here, in the text, so that it is listed and not dropped.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from flexarm.checks import Fault, shown
+from flexarm.description.robots.robot import LARGEST
 from flexarm.description.robots.xml import Element, lines_of, read_xml
 from flexarm.description.tables import printable
 
@@ -132,6 +134,7 @@ def written(path: Path, root: Element) -> Written:
         holder, at = waiting.pop(0)
         for element in at.all():
             _check_copies(element)
+            _check_sizes(element, "" if holder == path else f"{printable(holder.name)}, ")
             named = element.name == "include" or (element.name == "model" and "file" in element.attributes)
             if not named or not (given := element.attributes.get("file", "")).strip():
                 continue
@@ -167,3 +170,15 @@ def _check_copies(element: Element) -> None:
     if product > MOST_COPIES:
         said = f"line {element.line}: <{element.name}> count is {shown(given)}; no robot needs more than {MOST_COPIES}"
         raise Fault("", said, sentence=True)
+
+
+def _check_sizes(element: Element, file: str) -> None:
+    """Refuse numbers so large that their squares overflow: MuJoCo makes zeros of such axes and quaternions."""
+    for key, given in element.attributes.items():
+        try:
+            numbers = [abs(float(part)) for part in given.split()]
+        except ValueError:
+            continue  # names, and what MuJoCo refuses
+        if any(LARGEST < number < inf for number in numbers):
+            said = f"{file}line {element.line}: {key} of <{element.name}> is {shown(given)}"
+            raise Fault("", f"{said}; numbers must be at most {LARGEST:g} in size", sentence=True)
