@@ -45,6 +45,7 @@ INSIDE = {
     "initial": "what a run asks of its input",
     "input": "what outputs ask of a motor's sensor",
     "known": "what a run asks of its input",
+    "of_arm": "of a function of the arm",
     "over_time": "what a run asks of its input",
     "while_still": "what a run asks of its input",
     "rule": "of a field, which the fields themselves name",
