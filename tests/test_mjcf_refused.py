@@ -63,6 +63,7 @@ WRONG = {
     "huge quaternion": (changed('pos="0.5 0 0"', 'quat="1 0 0 1e200"'), "line 3: quat of <body> is '1 0 0 1e200'; "),
     "huge by squares": (changed('size="0.1"', 'size="1e40"'), "has a number that is "),
     "negative mass": (changed('size="0.1"', 'size="0.1" mass="-1"'), "MuJoCo refuses it: "),
+    "negative armature": (changed("<joint ", '<joint armature="-0.3" '), "link 'upper': joint.rotor_inertia is -0.3 "),
     "negative damping": (changed("<joint ", '<joint damping="-1" '), "link 'upper': joint.damping is -1.0 N m s/rad"),
     "limits the wrong way": (changed("<joint ", '<joint limited="true" range="1 -1" '), "MuJoCo refuses it: range[0]"),
     "an actuator of nothing": (

@@ -63,6 +63,8 @@ class Resistance:
         if not 1 < len(moving) <= MOST_WEIGHED:
             return []
         M = self._matrix(moving)
+        if not (np.diag(M) > 0.0).all():
+            return []  # the description rejects what is below zero
         scale = np.sqrt(np.diag(M))
         values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
         if values[0] > SINGULAR * values[-1]:
