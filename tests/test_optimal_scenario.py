@@ -243,6 +243,12 @@ def test_a_mistake_is_one_line_that_names_the_file_and_the_key(line, message, fi
     assert str(caught.value).isprintable()
 
 
+def test_a_fault_of_the_controller_is_found_before_the_motion_is(file, unasked):
+    wrong = '[controller]\ntype = "predictive"\nbandwidth = 8.0\nlimit = 0.5\nperiod = 0.001\nhorizon = 0.5\n'
+    with pytest.raises(fa.DescriptionError, match=r"s.toml: controller: Predictive: horizon is 0.5; it must be a whole"):
+        fa.load_scenario(file(HEAD + REFERENCE + wrong))
+
+
 def test_a_missing_end(file):
     with pytest.raises(fa.DescriptionError, match=r"s.toml: reference.end is missing"):
         fa.load_scenario(file(HEAD + REFERENCE.replace("end = [1.0]\n", "")))

@@ -80,7 +80,7 @@ def _options():
     parser.add_argument("--count", type=int, help="cases (20000)")
     parser.add_argument("--seconds", type=float, help="end after so long")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds of the processor for a case")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of the processor for a case")
     parser.add_argument("--out", type=Path, default=Path("out/attack"), help="folder for what is found")
     parser.add_argument("--bare", action="store_true", help="the case in this process, unwatched")
     return parser.parse_args()

@@ -11,7 +11,7 @@ from flexarm.description.arm import Arm
 from flexarm.description.load import NAMED_BY, catalogued, load, located, printable, read_toml, seen_from
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.scenario.controllers import ControllerTable, follower, made
+from flexarm.scenario.controllers import ControllerTable, follower, made, tried
 from flexarm.scenario.forces import (
     AnyInput,
     BangBangInput,
@@ -232,6 +232,8 @@ class Scenario(Described):
                     raise DescriptionError(f"{key}.{field} has {count}; it must have {listed(names)}")
         if isinstance(self.reference, OptimalReference):
             self.reference.check(arm)
+            if self.controller is not None:  # finding the motion takes long, and a fault need not wait for it
+                tried(self.controller, trajectory.Quintic((0.0,) * len(joints), (1.0,) * len(joints), self.until))
         if self.reference and self.reference.shaper:
             self.reference.shaper.check(arm.coordinates)
         for field, given, names in (("q", self.initial.q, arm.coordinates), ("qd", self.initial.qd, arm.velocities)):

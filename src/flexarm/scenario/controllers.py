@@ -157,3 +157,15 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
         return control.Sampled(controller, **sampling) if sampling else controller
     except DescriptionError as error:
         raise DescriptionError(f"controller: {error}") from None
+
+
+def tried(table: Mapping[str, Any], reference: Reference) -> None:
+    """Raise `DescriptionError` where a controller cannot be made, whatever motion it will follow.
+
+    Terms that are inputs are left out, as one of them takes the torques of the motion.
+    """
+    for term in table.get("terms", ()):
+        if term["type"] not in INPUTS:
+            tried(term, reference)
+    if "terms" not in table:
+        made(table, reference)
