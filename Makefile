@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-empty-cache test-browser quick check bench contest attack mutants coverage kills random-arms tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
+.PHONY: demo test test-empty-cache test-browser quick check words bench contest attack mutants coverage kills random-arms tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -32,6 +32,10 @@ check: .venv/.ready-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Counts of what is no plain English in pages and docstrings; WORDS="--list docs/do/arms.md" and the like for the places.
+words:
+	cd docs && $(PYTHON) -m making.words $(WORDS)
 
 # Kill -9 at 200 moments; in `make test` it is 20.
 kills: .venv/.ready-dev

@@ -23,6 +23,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 ARGUMENTS = [
     "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--disable-gpu-rasterization", "--disable-gpu-compositing",  # only WebGL needs a GPU, which a program plays here
 ]  # fmt: skip
 LAPTOP, PHONE = (1280, 720), (390, 844)
 PATIENCE = 60_000
