@@ -3,8 +3,8 @@
     python -m making.words           # counts beside their limits; status 1 where a limit is exceeded
     python -m making.words --list    # and every place
 
-Pages are read without their code, tables and generated parts. A sentence ends at a full stop, a question mark, a colon before a
-list or code, or the end of a paragraph or of a list item.
+Pages are read without their code, tables and generated parts. A sentence ends at a full stop, a question mark, or the
+end of a paragraph or of a list item.
 """
 
 import argparse
@@ -107,7 +107,7 @@ def _split(line: int, paragraph: str) -> Iterator[tuple[int, str]]:
 
 def of_sentence(where: str, sentence: str) -> Iterator[Place]:
     """What is wrong with a sentence."""
-    if len(re.findall(r"[\w'’-]*[A-Za-z][\w'’-]*", sentence)) > LONG:
+    if len(re.findall(r"[\w'-]*[A-Za-z][\w'-]*", sentence)) > LONG:
         yield Place("long sentences", where, sentence)
     for _ in range(sentence.count(";")):
         yield Place("semicolons", where, sentence)
