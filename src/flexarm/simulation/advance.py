@@ -1,9 +1,9 @@
-"""Solvers as native code calls them: from a state over one stretch to the times asked for.
+"""Solvers in the form that native code calls: they integrate from a state to each of several times.
 
-All have one form, `void advance(ptr record, double t0, ptr y, ptr times, i64 count, ptr out, ptr reached)`: the states
-at the times go to out, a row each, to reached[0] how many of them are a motion's, and to reached[1] how many steps that
-took. A loop over plants or over samples then need not know which it calls. Where not all are reached, a solver called
-from Python finds out why.
+All solvers have one signature, `void advance(ptr record, double t0, ptr y, ptr times, i64 count, ptr out, ptr
+reached)`. The states at the times go to out, one row per time. The number of these states that are finite and not
+diverged goes to reached[0], and the number of steps goes to reached[1]. A loop over plants or over samples can
+therefore call any of them. If a solver does not reach all times, the caller in Python finds the reason.
 """
 
 from collections.abc import Sequence
@@ -21,17 +21,18 @@ from flexarm.simulation.rhs import DIVERGED, Plan, Shared, rk4
 from flexarm.simulation.steps import Step, copied, integrate
 
 CHUNK = 1000
-"""Fixed steps between two looks at where they lead."""
+"""Number of fixed steps between two checks for divergence."""
 
 
 LARGEST = 1.7976931348623157e308
-"""A number beyond it is none."""
+"""Largest finite double. A number beyond it is infinite or NaN."""
 
 
 @final
 @dataclass(frozen=True)
 class Advance:
-    """A solver of that form: the addresses of its code and of its record, and what must stay alive for them."""
+    """A solver in this form: the addresses of its code and of its record, and the objects that must stay alive for
+    them."""
 
     code: Address
     record: Address
@@ -50,7 +51,7 @@ class Fixed:
 
 @dataclass
 class Newton:
-    """An implicit method with steps no longer than `longest` [s], or, where that is 0, of its own."""
+    """An implicit method with steps no longer than `longest` [s]. The method chooses its steps if `longest` is 0."""
 
     step: Sequence[Step]
     longest: float
@@ -60,24 +61,25 @@ FIXED, IMPLICIT = Once(lambda: translated(fixed)), Once(lambda: translated(impli
 
 
 def runge_kutta(plan: Plan, size: int, step: float) -> Advance:
-    """Fixed steps on a plan with states of `size` numbers."""
+    """Return a solver with fixed steps on a plan whose states have `size` numbers."""
     code = FIXED()
     record = Placed(Fixed(np.array([plan.address]), step, np.zeros(size), np.zeros(5 * size)))  # type: ignore[arg-type]
     return Advance(code.addresses["fixed"], record.address, (code, record, plan))
 
 
 def newton(stepping: Implicit, longest: float) -> Advance:
-    """An implicit method, with fixed steps where `longest` is not 0; what it knows is kept from stretch to stretch."""
+    """Return an implicit solver, with fixed steps if `longest` is not 0. The solver keeps its matrices between
+    intervals."""
     code = IMPLICIT()
     record = Placed(Newton(np.array([stepping.record.address]), longest))  # type: ignore[arg-type]
     return Advance(code.addresses["implicit"], record.address, (code, record, stepping))
 
 
-# -- what is translated ------------------------------------------------------------------------------------------------
+# -- translated functions ----------------------------------------------------------------------------------------------
 
 
 def whole(x: float) -> int:
-    """The least integer that is 1 or more, and x or more but for a rounding error."""
+    """Return the least integer that is at least 1 and at least x, up to a rounding error."""
     count = int(x - 1e-9)
     if float(count) < x - 1e-9:
         count += 1
@@ -85,7 +87,7 @@ def whole(x: float) -> int:
 
 
 def is_motion(y: Floats, count: int) -> int:
-    """Whether no number is beyond what a motion has, or none at all."""
+    """Return 1 if all numbers are finite and within the bounds of a motion, else 0."""
     for i in range(count):
         if not abs(y[i]) < DIVERGED:
             return 0
@@ -93,7 +95,7 @@ def is_motion(y: Floats, count: int) -> int:
 
 
 def is_finite(x: Floats, count: int) -> int:
-    """Whether all are numbers."""
+    """Return 1 if all numbers are finite, else 0."""
     for i in range(count):
         if not abs(x[i]) <= LARGEST:
             return 0
@@ -101,7 +103,7 @@ def is_finite(x: Floats, count: int) -> int:
 
 
 def fixed(f: Fixed, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
-    """Between two times, equal steps no longer than asked for."""
+    """Integrate with equal steps between two times, no longer than the given step."""
     shared = f.shared[0]
     size, t = shared.integrated, t0
     copied(y, f.y, size)
@@ -124,7 +126,10 @@ def fixed(f: Fixed, t0: float, y: Floats, times: Floats, count: int, out: Floats
 
 
 def implicit(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
-    """Equal steps, or such as the tolerance asks for; the first is as long as the last one of the stretch before."""
+    """Integrate with equal steps, or with steps that the tolerance determines.
+
+    The first step is as long as the last one of the previous interval.
+    """
     step, length = s.step[0], times[count - 1] - t0
     h, steps, size = step.h, step.steps, step.size
     if s.longest > 0.0:

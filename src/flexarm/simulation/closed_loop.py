@@ -1,4 +1,4 @@
-"""An arm under a law: where it stands, its poles, and what becomes of deviations along a motion."""
+"""An arm under a control law: its equilibria, its poles, and the growth of deviations along a motion."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,25 +21,26 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 FELT = 1e-12
-"""Of the largest entry: a coordinate that moves others by less moves none of them."""
+"""Share of the largest entry below which a coordinate counts as having no effect on the others."""
 
 LawSlopes = Callable[[float, Array, Array], tuple[Array, Array, Array, Array]]
-"""(t, q, (qd, s, z, qdd)) -> u, what follows for the memory, and the slopes of both to (q, qd, s, z, qdd), q in local
-coordinates; qdd where the law measures it."""
+"""A function (t, q, (qd, s, z, qdd)) -> u, next memory (or its rate), and the slopes of both with respect to (q, qd, s,
+z, qdd). Slopes with respect to q are in local coordinates. qdd is present if the law measures it."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """What small deviations x from a motion do under a law, and z, its memory's: dx/dt = A x + B (u + d) where nothing
-    is sampled, with u = x_u x + z_u z and dz/dt, or the next z, = x_z x + z_z z.
+    """Linear equations of small deviations x from a motion under a control law with memory z.
+
+    Without sampling dx/dt = A x + B (u + d), with u = x_u x + z_u z. The rate dz/dt, or the next z, is x_z x + z_z z.
 
     Attributes
     ----------
-    u, following, rate : u itself, what follows for the memory, and the rate of (qd, s)
-    A (k, k), B (k, m) : of the arm, in continuous time
-    to_u, to_z : slopes to (x, z)
-    felt (memory, m) : how what is added to u at the drives counts in what follows for the memory
+    u, following, rate : u itself, the next memory or its rate, and the rate of (qd, s)
+    A (k, k), B (k, m) : matrices of the arm, in continuous time
+    to_u, to_z : slopes with respect to (x, z)
+    felt (memory, m) : effect on the next memory of an input that is added to u at the drives
     """
 
     u: Array
@@ -52,11 +53,11 @@ class Deviations:
     felt: Array
 
     def plant(self, period: float | None) -> tuple[Array, Array]:
-        """A and B; with a period those of one period, u being held."""
+        """Return A and B. With a period, return the matrices of one period with constant u."""
         return (self.A, self.B) if period is None else held(self.A, self.B, period)
 
     def closed(self, period: float | None) -> tuple[Array, Array]:
-        """Of (x, z) under the law: A, and B for what is added to u at the drives."""
+        """Return A of (x, z) under the law, and B of an input that is added to u at the drives."""
         A, B = self.plant(period)
         memory = len(self.to_z)
         A = np.vstack([np.hstack([A, np.zeros((len(A), memory))]) + B @ self.to_u, self.to_z])
@@ -66,16 +67,17 @@ class Deviations:
 @final
 @dataclass(frozen=True, eq=False)
 class ClosedLoop:
-    """An arm under a law; x is (q, qd, s, z), s the drives' states, z the law's memory; q are local coordinates, see
-    `attitude.local`, and deviations of a free base a shift and a turn along its own axes.
+    """An arm under a control law, with the state x = (q, qd, s, z).
 
-    Accelerations that a law measures are those that the last u has given: of such a law it is the end of z.
+    s are the states of the drives and z is the law's memory. q are local coordinates, see `attitude.local`. Deviations
+    of a free base are a shift and a rotation in its own axes. If a law measures accelerations, they are those that the
+    last u caused, and z ends with this u.
 
     Attributes
     ----------
-    period : of a law that was designed for being called once a period [s]
-    w : exogenous inputs, which stay what they are; default zero
-    slopes_of_law : where the law's own, by differentiation, are not wanted
+    period : sampling period [s] of a law that was designed for one
+    w : constant exogenous inputs; default zero
+    slopes_of_law : replaces the law's own slopes by differentiation
     """
 
     model: Model
@@ -86,11 +88,12 @@ class ClosedLoop:
 
     @property
     def memory(self) -> tuple[float, ...]:
-        """z at the start."""
+        """Initial value of z."""
         return (*self.law.memory, *[0.0] * (len(self.model.inputs) * self.law.accelerates))
 
     def start(self, q: Array, qd: Array | None = None, s: Array | None = None, z: Array | None = None) -> Array:
-        """x of a configuration (nq,) at rest, with the law's memory as it is at the start; or of what is given."""
+        """Return x at a configuration (nq,). By default the arm is at rest and the law's memory has its initial
+        value."""
         model = self.model
         given = [
             np.zeros(model.nv) if qd is None else qd,
@@ -100,42 +103,45 @@ class ClosedLoop:
         return np.concatenate([local(model.arm, q), *given])
 
     def matrix(self, t: float, x: Array) -> Array:
-        """A of small deviations from a motion through x, dx/dt = A x, by exact derivatives, the time standing still.
+        """Return A of small deviations from a motion through x, dx/dt = A x, by exact derivatives at fixed time.
 
-        With a period A is that of one cycle of the law, mostly one period: x at the next sample is A x.
+        With a period, A is the matrix of one cycle of the law, usually one period: x at the next sample is A x.
         """
         return chained([at.closed(self.period) for at in self.cycle(t, x)])[0]
 
     def poles(self, t: float, x: Array) -> Array:
-        """Eigenvalues of A [1/s]; where the base is free, without those of coordinates that nothing depends on."""
+        """Return the eigenvalues of A [1/s]. With a free base, omit coordinates on which nothing depends."""
         phases = self.cycle(t, x)
         s = multipliers(self.model, phases, self.period)
         return s if self.period is None else continuous(s, len(phases) * self.period)
 
     def cycle(self, t: float, x: Array) -> "tuple[Deviations, ...]":
-        """Those of all samples after which the law does the same again, t being the first; one where it always does."""
+        """Return the deviations at all samples of one cycle of the law, which starts at t. Most laws have cycles of one
+        sample."""
         T = self.period or 0.0
         return tuple(self.deviations(t + i * T, x) for i in range(self.law.cycle))
 
     def begins(self, t: float) -> float:
-        """When a cycle of several samples begins, at t or next after it."""
+        """Return the first time at or after t at which a cycle of several samples begins."""
         if self.period is None or self.law.cycle == 1:
             return t
         span = self.law.cycle * self.period
         return float(np.ceil(t / span - 1e-9)) * span
 
     def standing(self, t: float, x: Array) -> Array:
-        """The state near x in which arm and law stand still, by Newton's method; raises `FlexarmError`."""
+        """Return the equilibrium of arm and law near x, by Newton's method. Raise `FlexarmError` if there is none."""
         model, n = self.model, self.model.nv
         for _ in range(50):
             at = self.deviations(t, x)
             k = len(at.A)
-            still = 0.0 if self.period is None else 1.0  # a sampled memory stays where the next is the last
+            # at an equilibrium, the next value of a sampled memory equals its last value
+            still = 0.0 if self.period is None else 1.0
             J = np.vstack([np.hstack([at.A, np.zeros((k, len(x) - k))]) + at.B @ at.to_u, at.to_z])
             J[k:, k:] -= still * np.eye(len(x) - k)
             try:
                 left = np.concatenate([x[n : 2 * n], at.rate, at.following - still * x[k:]])
-                # a free base, or a link in its play, may stand anywhere: it stays where it is as well as it can
+                # the equilibria of a free base or of a link with backlash form a continuum: take the nearest by least
+                # squares
                 loose = model.arm.free or model.arm.touches
                 step = -np.linalg.lstsq(J, left)[0] if loose else -np.linalg.solve(J, left)
             except np.linalg.LinAlgError:
@@ -146,17 +152,17 @@ class ClosedLoop:
                 break
             if np.abs(step).max() <= 1e-10 * (1 + np.abs(x).max()):
                 if model.arm.touches and np.abs(left).max() > 1e-10 * (1 + np.abs(J).max()):
-                    break  # what nothing holds falls
+                    break  # without support the arm falls
                 return x
         raise FlexarmError(f"arm {model.arm.name!r}: the controller holds it nowhere near its reference's end")
 
     @property
     def rounds(self) -> bool:
-        """Whether the law rounds something."""
+        """True if the law rounds a signal."""
         return rounds(self._traced)
 
     def deviations(self, t: float, x: Array) -> Deviations:
-        """What becomes of small deviations from a motion through x; x is (q, qd, s, z)."""
+        """Return the linear equations of small deviations from a motion through x = (q, qd, s, z)."""
         model, n = self.model, self.model.nv
         k = 2 * n + len(model.states)
         q, qd, s = configuration(model.arm, x[:n]), x[n : 2 * n], x[2 * n : k]
@@ -175,7 +181,7 @@ class ClosedLoop:
         return Deviations(u, following, self._rate(q, qd, u, s), A, B[:, : len(u)], to_u, to_z, felt)
 
     def felt(self, x: Array) -> Array:
-        """The accelerations qdd that the law measures in x; none where it measures none."""
+        """Return the accelerations qdd at x that the law measures, or an empty array if it measures none."""
         model, n = self.model, self.model.nv
         if not self.law.accelerates:
             return np.empty(0)
@@ -184,7 +190,7 @@ class ClosedLoop:
         return self._rate(q, qd, u, s)[:n]
 
     def _rate(self, q: Array, qd: Array, u: Array, s: Array) -> Array:
-        """Of (qd, s)."""
+        """Return the rate of (qd, s)."""
         model = self.model
         w = np.zeros(len(model.exogenous)) if self.w is None else self.w
         at = {"q": q, "qd": qd, "u": u, "s": s, "w": w}
@@ -195,7 +201,7 @@ class ClosedLoop:
 
     @cached_property
     def _traced(self) -> "ca.Function":
-        """(t, q, (qd, s, z, qdd)) -> u, what follows."""
+        """The law as a function (t, q, (qd, s, z, qdd)) -> u, next memory or its rate."""
         import casadi as ca
 
         model, n, k = self.model, self.model.nv, len(self.model.states)
@@ -220,14 +226,16 @@ class ClosedLoop:
         return ca.Function("law", given, [*values, *found])
 
     def law_slopes(self, t: float, q: Array, x: Array) -> tuple[Array, Array, Array, Array]:
-        """Exact ones, see `LawSlopes`."""
+        """Return u, the next memory and exact slopes, see `LawSlopes`."""
         u, following, to_u, to_z = (np.array(y) for y in self._with_slopes(t, q, x))
         return u.ravel(), following.ravel(), to_u, to_z
 
 
 def chained(systems: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """x_next = A x + B u of all one after the other, u being the same for all; of one system in continuous time, its
-    own."""
+    """Return A and B of several systems x_next = A x + B u in sequence, with the same u for all.
+
+    A single system in continuous time is returned as it is.
+    """
     (A, B), *others = systems
     for F, G in others:
         A, B = F @ A, F @ B + G
@@ -250,7 +258,7 @@ def closed_matrix(model: Model, phases: Sequence[Deviations], period: float | No
 
 
 def displaced(arm: Arm, q: Array, dx: Array) -> Array:
-    """Configurations (..., nq) that differ from q (nq,) by small deviations dx (..., nv), of a free base along its own
+    """Return configurations (..., nq) at small deviations dx (..., nv) from q (nq,). A free base moves along its own
     axes."""
     if not arm.free:
         return q + dx
@@ -258,14 +266,15 @@ def displaced(arm: Arm, q: Array, dx: Array) -> Array:
 
 
 def rounds(law: "ca.Function") -> bool:
-    """Whether a function rounds something, so that its slopes say nothing."""
+    """Return True if a function rounds a value, so that its slopes are zero or undefined."""
     import casadi as ca
 
     return any(law.instruction_id(k) == ca.OP_FLOOR for k in range(law.n_instructions()))
 
 
 def averaged(law: "ca.Function") -> list["ca.SX"]:
-    """What a function gives with x - 1/2, its mean, for each floor(x): many steps of a rounded signal."""
+    """Return the outputs of a function in which x - 1/2 replaces each floor(x): the mean over many steps of a rounded
+    signal."""
     import casadi as ca
 
     given, work = law.sx_in(), [ca.SX(0)] * law.sz_w()
@@ -288,7 +297,7 @@ def averaged(law: "ca.Function") -> list["ca.SX"]:
 
 
 def held(A: Array, B: Array, period: float) -> tuple[Array, Array]:
-    """x at the next sample of dx/dt = A x + B u, u held between samples: F x + G u, exactly."""
+    """Return F and G of x_next = F x + G u: the exact solution of dx/dt = A x + B u with constant u between samples."""
     from scipy.linalg import expm
 
     n, m = B.shape
@@ -297,7 +306,7 @@ def held(A: Array, B: Array, period: float) -> tuple[Array, Array]:
 
 
 def continuous(multipliers: Array, period: float) -> Array:
-    """Poles [1/s] of multipliers of one period: at minus infinity where nothing of a deviation is left."""
+    """Return the poles [1/s] of multipliers of one period. A multiplier of zero gives a pole at minus infinity."""
     with np.errstate(divide="ignore"):
         s = np.log(multipliers.astype(complex))
     return s.real / period + 1j * (s.imag / period)
@@ -306,11 +315,11 @@ def continuous(multipliers: Array, period: float) -> Array:
 def growth(
     matrices: Sequence[Array], sizes: Sequence[Array], step: float, period: float | None = None
 ) -> tuple[float, int, int]:
-    """By how much a deviation grows at most, and between which of the steps.
+    """Return the largest growth of a deviation, and the two steps between which it occurs.
 
-    `matrices` are those of `ClosedLoop` at the middles of equal steps, taken as constant on each; x' W x, W of `sizes`,
-    is the square of a deviation's size. The real parts of frozen poles depend on the coordinates where the inertia
-    changes; the growth of a deviation does not.
+    `matrices` are those of `ClosedLoop` at the middles of equal steps, taken as constant on each step. x' W x, with W
+    of `sizes`, is the square of a deviation's size. The growth of a deviation does not depend on the coordinates,
+    unlike the real parts of frozen poles where the inertia changes.
     """
     from scipy.linalg import expm
 

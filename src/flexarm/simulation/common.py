@@ -1,6 +1,6 @@
-"""What all results of an arm have in common, found once: how its text reads, which links slide or bend, the last frame.
+"""Properties that all results of an arm share: its JSON text, sliding and bending links, and an empty dataset.
 
-A run of half a millisecond would otherwise spend three on names that are the same for the next one.
+They are computed once. Otherwise a run of half a millisecond would take three more for names that never change.
 """
 
 from collections.abc import Callable
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 KEPT = 10_000
-"""Times of the longest result whose frame is kept: of longer ones the numbers take more than the names."""
+"""Largest number of times for which the frame of a result is cached. In longer results the numbers dominate the
+cost."""
 
 Data = dict[str, tuple[tuple[str, ...], Array, dict[str, str]]]
-"""Variables by name: dimensions, values, attributes."""
+"""Variables by name: dimensions, values and attributes."""
 
 
 @final
 @dataclass(frozen=True)
 class Frame:
-    """A dataset without numbers but its times: names, units, labels.
+    """A dataset with times, names, units and labels, but without other numbers.
 
-    To fill a copy of it takes a quarter of the time in which xarray finds out again that all of it fits together.
+    To fill a copy of a frame takes a quarter of the time that xarray needs to build and check a new dataset.
     """
 
     described: Any
@@ -38,7 +39,7 @@ class Frame:
 
 @final
 class Common:
-    """What follows from an arm for every result; see `Traced.of_arm`.
+    """Properties of an arm that every result needs; see `Traced.of_arm`.
 
     Attributes
     ----------
@@ -47,9 +48,9 @@ class Common:
     rotors : str
         The conventions of its rotors' kinetic energy.
     sliding : ((i, link), ...)
-        Beams that slide, with the position of their free length in local coordinates.
+        Sliding beams, with the index of their free length in local coordinates.
     bending : ((k, link), ...)
-        Links in one piece that bend, with their numbers.
+        Flexible links in one piece, with their indices.
     """
 
     def __init__(self, arm: Arm):
@@ -63,9 +64,9 @@ class Common:
         self._frame: Frame | None = None
 
     def dataset(self, data: Data, labels: Any, times: Array, coords: Callable[[], dict[str, Any]]) -> "Dataset":
-        """A dataset of these variables, without attributes.
+        """Return a dataset of these variables, without attributes.
 
-        `labels` are what the coordinates depend on beside the arm, the variables' names and the times.
+        `labels` are all data that the coordinates depend on, except the arm, the variables' names and the times.
         """
         described = (labels, [(name, over, x.shape, about) for name, (over, x, about) in data.items()])
         frame = self._frame

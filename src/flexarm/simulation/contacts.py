@@ -1,9 +1,9 @@
-"""A run that stops where something makes contact, so that no step leads across.
+"""A run that stops at each contact, so that no solver step crosses a contact.
 
-What is watched are functions of coordinates and rates that change their sign at contact. A state on the other side of
-it than where a stretch began has no rate: any solver then shortens its steps until it stands before the contact, and
-gives up.
-From the last sample the motion is taken once more, unwatched, to that time and a little beyond; there it goes on.
+Contact functions of coordinates and rates change their sign at a contact. The solver receives no rate for a state on
+the other side of a contact. Any solver then shortens its steps until it is just before the contact, and stops. From the
+last sample the motion is then integrated once more to that time without watching contacts. It is extended a little
+beyond the contact, and the run continues there.
 """
 
 from typing import TYPE_CHECKING, final
@@ -29,24 +29,28 @@ METHODS = (
     *("auto", "dop853", "rk45", "tsit5", "vern7", "vern8", "scipy-dop853", "scipy-rk45"),
     *("generalized-alpha", "gauss4", "gauss8", "radau5", "radau9"),
 )
-"""That can be stopped: those that take no slopes by differences across a contact, with steps of their own."""
+"""Methods that can stop at contacts. They choose their own steps and take no finite differences across a contact."""
 
 LEAST = 1e-9
-"""Time between two stops, of a stretch's length. After one that follows sooner the motion goes on unwatched for that
-long, for twice as long if that happens again, and so on: no run stops for ever."""
+"""Least time between two stops, as a share of the interval's length.
+
+After a stop that follows sooner, the motion continues for this time without watching contacts. This time doubles with
+each further such stop, so that no run stalls.
+"""
 
 BEYOND = 1e-12
-"""Time that the motion is taken beyond a contact, of a stretch's length."""
+"""Time by which the motion is extended beyond a contact, as a share of the interval's length."""
 
 TRIED = 1e-8
-"""Time in which it is seen how fast such a function changes, of a stretch's length."""
+"""Time step for the rate of change of a contact function, as a share of the interval's length."""
 
 SHORTEST = 1e-14
-"""Time that no solver can take, of the time reached."""
+"""Shortest time that a solver can integrate, relative to the current time."""
 
 
 def crossings(model: Model) -> "ca.Function":
-    """Of (q, qd) and, where the model varies, p: what changes its sign where something makes contact, a column."""
+    """Return the contact functions, a column, of (q, qd) and, where the model varies, p. Each changes sign at its
+    contact."""
 
     def trace() -> "ca.Function":
         import casadi as ca
@@ -63,7 +67,7 @@ def crossings(model: Model) -> "ca.Function":
 
 @final
 class Stopped:
-    """A method that stops at contacts and goes on beyond them, of the form of `Solve`.
+    """A method that stops at contacts and continues beyond them, in the form of `Solve`.
 
     Parameters
     ----------
@@ -74,7 +78,7 @@ class Stopped:
     Attributes
     ----------
     stops : int
-        So far.
+        Number of stops so far.
     """
 
     advance = None
@@ -87,20 +91,20 @@ class Stopped:
 
     @property
     def method(self) -> str:
-        """That of what is stopped."""
+        """Name of the underlying method."""
         return self._solve.method
 
     @property
     def reason(self) -> str:
-        """Of that, and how often it was stopped."""
+        """Reason for the underlying method, and the number of stops at contacts."""
         return f"{self._solve.reason}; stopped at {self.stops} contacts"
 
     def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
-        """From a time and a state there to the times given."""
+        """Integrate from a state at t0 to the given times."""
         end, plan, way = float(times[-1]), self._plan, _Way(self._solve, t0, x0, times)
         least, last, unwatched = LEAST * (end - t0), -np.inf, 0.0
         while True:
-            if unwatched or not self._look(way.x):  # on a contact: nobody knows to which side it leads
+            if unwatched or not self._look(way.x):  # a state on a contact has no definite side
                 if not way.leads(min(way.t + max(unwatched, least), end)):
                     return way.stretch()
                 self._look(way.x)
@@ -118,7 +122,7 @@ class Stopped:
             last = way.t
 
     def _look(self, x: Array) -> bool:
-        """From now on the sides are those of a state; whether it is on no contact."""
+        """Set the sides from a state. Return True if the state is on a contact."""
         self._sides[:] = np.sign(self._values(x))
         return bool(self._sides.all())
 
@@ -126,7 +130,8 @@ class Stopped:
         return self._kernel.one(np.ascontiguousarray(x[: self._n]))
 
     def _beyond(self, x: Array, rate: Array, length: float) -> float:
-        """Time until what is about to change its sign has done so: a contact is known to a tolerance only."""
+        """Return the time until a function that is about to change sign has done so, since a contact has a finite
+        tolerance."""
         h, values = TRIED * length, self._values(x)
         rates = (self._values(x + h * rate) - values) / h
         ahead = zip(values, self._sides, rates, strict=True)
@@ -148,7 +153,8 @@ def solving(
     reason: str,
     radius: float | None,
 ) -> Solve | Race | Stopped:
-    """How a run is solved, "auto" or by a method; stopped at sharp contacts where there are some and it can be."""
+    """Return the solver of a run, "auto" or by a method. The solver stops at sharp contacts if the arm and method allow
+    it."""
     found: Solve | Race
     if method == "auto":
         found = methods.race(plan, rate, model, drive, layout, rtol, atol)
@@ -159,7 +165,7 @@ def solving(
 
 
 class _Way:
-    """From a time and a state to the times wanted, in parts; t and x are where it has come to."""
+    """An integration in parts from an initial state to the wanted times. t and x are the current time and state."""
 
     def __init__(self, solve: Solve | Race, t: float, x: Array, times: Array):
         self._solve, self._times, self._rows, self._steps = solve, times, np.empty((0, len(x))), 0
@@ -167,13 +173,13 @@ class _Way:
         self._last = Stretch(self._rows, 0)
 
     def leads(self, to: float) -> bool:
-        """Go on to a time; whether it was reached. Else it has come to the last of the times wanted before."""
+        """Integrate to a time and return True if it was reached. Else t is the last wanted time that was reached."""
         if to <= self.t:
             return True
         left = self._times[len(self._rows) :]
         wanted = left[: np.searchsorted(left, to, side="right")]
         ends = wanted if len(wanted) and wanted[-1] == to else np.append(wanted, to)
-        if to - self.t <= SHORTEST * abs(to):  # rounding alone
+        if to - self.t <= SHORTEST * abs(to):  # a difference by rounding alone
             self.slips(to - self.t, np.zeros_like(self.x))
             return True
         found = self._last = self._solve(self.t, self.x, ends)
@@ -183,16 +189,16 @@ class _Way:
         return len(found.x) == len(ends)
 
     def slips(self, dt: float, rate: Array) -> None:
-        """Go on for a time that no solver takes, at this rate."""
+        """Extrapolate at this rate over a time that is too short for a solver."""
         self.t, self.x = self.t + dt, self.x + dt * rate
         passed = max(int(np.searchsorted(self._times, self.t, side="right")) - len(self._rows), 0)
         self._rows = np.concatenate([self._rows, np.tile(self.x, (passed, 1))])
 
     @property
     def diverged(self) -> bool:
-        """Whether the last part led to a state that is no motion; NaN says no more than that there was no rate."""
+        """True if the last part ended in a diverged state. NaN means only that no rate was available."""
         return self._last.diverged is not None and bool(np.isfinite(self._last.diverged[1]).all())
 
     def stretch(self) -> Stretch:
-        """All of it."""
+        """Return the complete integration."""
         return Stretch(self._rows, self._steps, self._last.message, self._last.diverged)

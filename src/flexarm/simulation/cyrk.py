@@ -1,8 +1,9 @@
-"""CyRK's solvers in machine code, without the package around them: that imports numba, which takes as long as a run.
+"""CyRK's solvers in machine code, without its Python package, whose import of numba takes as long as a run.
 
-The functions are found in CyRK's library by the names that C++ gives them. Those say what a function takes, so that
-one that takes something else is not found. Where they are not (Windows names them otherwise), and where the processor
-may lack what CyRK was compiled for, the package is imported: it finds them, or says what is wrong.
+The functions are found in CyRK's library by their C++ symbol names. These names include the argument types, so a
+function with other arguments is not found. The package itself is imported if the symbols are missing (Windows uses
+other names), or if the processor may lack instructions that CyRK was compiled for. The package then finds the functions
+or raises an error.
 """
 
 import ctypes  # noqa: TID251  (calls a library that pip has put there)
@@ -14,13 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SOLVE = "_Z17numba_cysolve_ivpPFvPddS_PcPFvS0_dS_S0_EEddS_m9ODEMethodmmS0_mmmbS_mS2_P5EventmS_mS_mddb"
-"""What the package calls `c_numba_cysolve_ivp`, by its name in the library."""
+"""Symbol name in the library of the function that the package calls `c_numba_cysolve_ivp`."""
 
 Address, Count, Flag, Real = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_bool, ctypes.c_double
 
 
 class Entries(NamedTuple):
-    """Of CyRK: `solve` gives the address of a result, which the others take, and which `free` ends."""
+    """CyRK's functions. `solve` returns the address of a result, which the other functions take and `free` releases."""
 
     solve: Callable[..., int | None]
     success: Callable[[int | None], bool]
@@ -33,12 +34,12 @@ class Entries(NamedTuple):
 
 @cache
 def entries() -> Entries:
-    """The functions; raises ImportError where CyRK is not installed, or not for this processor."""
+    """Return the functions. Raise ImportError if CyRK is not installed or does not support this processor."""
     return _exported() or _imported()
 
 
 def _exported() -> Entries | None:
-    """From the library, if it is there, shows them, and the processor has what CyRK is compiled for."""
+    """Return the functions from the library, or None if a symbol or a processor feature is missing."""
     import llvmlite.binding as llvm
 
     package = find_spec("CyRK")
@@ -72,7 +73,7 @@ def _exported() -> Entries | None:
 
 
 def _imported() -> Entries:
-    """From the package."""
+    """Return the functions from the package."""
     from CyRK.nb import numba_solver as nb
 
     seen = (nb.c_get_success, nb.c_get_size, nb.c_get_steps, nb.c_get_y_ptr, nb.c_get_msg_buf)

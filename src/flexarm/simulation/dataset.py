@@ -1,4 +1,4 @@
-"""What a run becomes: a dataset with names and units, its energies accounted for."""
+"""Result of a run: a dataset with names, units and an energy balance."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 PIECE = 4_000_000
-"""Numbers that are held at once on the way to others: what that takes does not grow with a run."""
+"""Largest number of intermediate values in memory at once, so that memory does not grow with the length of a run."""
 
 
 UNITS = {"q": "rad or m", "qd": "rad/s or m/s", "u": "N m or N", "tip": "m", "deflection": "m", "tip_angle": "rad"}
@@ -38,7 +38,10 @@ UNITS |= {"momentum": "kg m/s", "angular_momentum": "N m s"}
 
 
 def checked_keep(keep: Any) -> tuple[str, ...] | None:
-    """Names of a result's variables, each once, in the result's order; None stays None. Raises `Fault`."""
+    """Return the names of a result's variables without duplicates, in the result's order. None stays None.
+
+    Raises `Fault`.
+    """
     if keep is None:
         return None
     known = [*EVERY]
@@ -52,7 +55,7 @@ def checked_keep(keep: Any) -> tuple[str, ...] | None:
 def kept_of(
     keep: tuple[str, ...] | None, reference: Reference | None, states: int = 0, exogenous: int = 0, free: bool = False
 ) -> tuple[str, ...]:
-    """The variables of a run's result: what is asked for, or all. Raises `Fault`."""
+    """Return the variables of a run's result: the requested ones, or all. Raises `Fault`."""
     there = {"q_ref": reference is not None, "drive_state": states > 0, "w": exogenous > 0}
     there |= dict.fromkeys(MOMENTA, free)
     if keep is None:
@@ -67,7 +70,7 @@ def kept_of(
 
 
 def checked_record(record: Any) -> tuple[str, ...]:
-    """Names of what a controller shows, each once; None is none. Raises `Fault`."""
+    """Return the names of recorded controller signals without duplicates. None gives an empty tuple. Raises `Fault`."""
     if record is None:
         return ()
     names = tuple(checked_names(record, "names of what the controller shows", "record"))
@@ -78,20 +81,21 @@ def checked_record(record: Any) -> tuple[str, ...]:
 
 
 FAR = 0.5
-"""Share of its length that the tip of a link in one piece may be deflected by."""
+"""Deflection of the tip over the link's length above which small-deflection shapes are not valid."""
 
 
 def numbers(model: Model, layout: Layout, kept: tuple[str, ...], recorded: int = 0) -> int:
-    """How many numbers a result takes for each of its times, and while it is made."""
+    """Return how many numbers a result takes per time, including intermediate values."""
     links, m, joints = len(model.arm.links), len(model.inputs), len(model.arm.joints)
     takes = {"tip": 3, "deflection": 3 * links, "tip_angle": 3 * links, "u": m, "power": 1 + 2 * m}
     takes |= {"q_ref": joints, "drive_state": layout.own, "w": layout.exogenous, **dict.fromkeys(MOMENTA, 3)}
-    energies = 5 if {*AUDIT} & {*kept} else 0  # with the balance, its error, and one on the way
+    energies = 5 if {*AUDIT} & {*kept} else 0  # the energy balance, its error, and one intermediate value
     return 1 + layout.size + energies + 2 * recorded + sum(takes.get(name, 0) for name in kept)
 
 
 def by_pieces(function: Callable[[slice], Array], count: int, columns: int, needed: int) -> Array:
-    """(count, columns) of a function of some of the rows, of which each needs so many numbers on the way."""
+    """Return the values (count, columns) of a function of slices of rows. Each row needs `needed` intermediate
+    numbers."""
     found, rows = np.empty((count, columns)), max(1, PIECE // (needed + columns))
     for i in range(0, count, rows):
         found[i : i + rows] = function(slice(i, i + rows))
@@ -99,9 +103,10 @@ def by_pieces(function: Callable[[slice], Array], count: int, columns: int, need
 
 
 def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
-    """Largest U / U_g of a run, U_g = sqrt(EI / m) / l at the longest free length (Theodore & Ghosal, section II).
+    """Return the largest U / U_g of a run, U_g = sqrt(EI / m) / l at the longest free length (Theodore & Ghosal,
+    section II).
 
-    Shapes that were found for a beam at rest describe a sliding one while this is small. 0 without telescopes.
+    Shapes of a beam at rest describe a sliding beam as long as this ratio is small. The ratio is 0 without telescopes.
     """
     ratio = 0.0
     if not (sliding := model.of_arm(Common).sliding):
@@ -123,22 +128,22 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
 
 
 Evaluate = Callable[[str, slice, int], Array]
-"""A quantity of a model, by its name, at some of the rows of the states, of which it takes so many columns."""
+"""A function that evaluates a quantity of a model, by name, at a slice of the states and at their first columns."""
 
 
 def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | None = None) -> dict[str, Array]:
-    """Of what a result is made from beside the state, what is needed for the variables that are kept.
+    """Return the quantities that the kept variables need in addition to the state.
 
-    "tip" (times, 3), "energy" (times, 2), "deflections" (times, links, 6), "rates" (times, m): B' qd, at which each
-    input works. All of it comes from one kernel; of a part, only its own is compiled. Of an arm on a free base
-    "momenta" (times, 6).
+    The quantities are "tip" (times, 3), "energy" (times, 2), "deflections" (times, links, 6) and "rates" (times, m).
+    The rates are B' qd, at which each input does work. An arm on a free base also has "momenta" (times, 6). One kernel
+    gives all quantities. If only some are needed, only their kernels are compiled.
 
     Parameters
     ----------
     motion : (times, nq + nv + states)
         q, qd and the states of drives.
     of : function, optional
-        Where the rows are not all of this model at its own parameters.
+        Evaluates a quantity, for rows that do not all belong to this model at its own parameters.
     """
     n, m, links, count = model.nq, len(model.inputs), len(model.arm.links), len(motion)
     moving = n + model.nv
@@ -166,7 +171,7 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | 
         return np.einsum("tnm,tn->tm", B, motion[i, n:moving])
 
     parts: dict[str, tuple[Callable[[slice], Array], int, int]] = {
-        "tip": (lambda i: value("tip", i, n)[:, [3, 7, 11]], 3, n + 16),  # of a pose (4, 4)
+        "tip": (lambda i: value("tip", i, n)[:, [3, 7, 11]], 3, n + 16),  # position in a pose (4, 4)
         "energy": (lambda i: value("energy", i, motion.shape[1]), 2, moving),
         "deflections": (lambda i: value("deflections", i, n), 6 * links, n),
         "rates": (rates, m, n + n * m),
@@ -180,9 +185,10 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | 
 
 
 def supplied(model: Model, drive: Input, layout: Layout, x: Array, u: Array, w: Array, rates: Array) -> Array:
-    """Power of the inputs and of what comes from outside (times,): of u (times, m) at rates B' qd, and w (times, k).
+    """Return the power of the inputs and of external loads (times,): of u (times, m) at rates B' qd, and of w (times,
+    k).
 
-    Inputs of motors are more than forces. Where a motion is prescribed u are forces, and motors are away.
+    The inputs of motors are more than forces. In a prescribed motion, u are forces and there are no motors.
     """
     forces = np.einsum("ti,ti->t", u, rates)
     if model.arm.plain:
@@ -213,7 +219,7 @@ def variables(
     kept: tuple[str, ...],
     outside: Outside,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
-    """The variables that are kept, of states x (times, layout.size) at times t; and the audit, where there is one."""
+    """Return the kept variables of states x (times, layout.size) at times t, and the energy balance if there is one."""
     w = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
     found: dict[str, Array] = {name: x[:, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
     audit: dict[str, Any] = {}
@@ -225,7 +231,7 @@ def variables(
             lambda i: drive.seen(model, t[i], layout.parts(x[i], w[i])), len(t), m, 8 * (layout.size + layout.exogenous)
         )
     seen = observed(model, motion, kept)
-    with np.errstate(over="ignore", invalid="ignore"):  # `faulty` looks at all of it
+    with np.errstate(over="ignore", invalid="ignore"):  # `faulty` checks all values
         if "tip" in seen:
             found["tip"] = seen["tip"]
         if "deflections" in seen:
@@ -255,7 +261,7 @@ def variables(
 
 
 def coordinates(model: Model, t: Array, kept: tuple[str, ...]) -> dict[str, Any]:
-    """What the dimensions of a result of these variables are."""
+    """Return the coordinates of a result's dimensions for these variables."""
     arm = model.arm
     inner = [x for x in arm.layout if x.role != "base"]
     base = ["base"] * (len(arm.coordinates) - len(inner))
@@ -284,11 +290,10 @@ def coordinates(model: Model, t: Array, kept: tuple[str, ...]) -> dict[str, Any]
 
 
 def bent_far(model: Model, result: "Dataset", x: Array) -> str:
-    """Which link in one piece is bent beyond half its length, and when first; "" for none.
+    """Return a message about the first link in one piece that bends beyond half its length, or "".
 
-    x are states (times, layout.size).
-
-    Shapes of small deflections then describe no beam; nothing else in a result says so, as the energy is theirs.
+    x are states (times, layout.size). Small-deflection shapes are not valid beyond that. No other check finds the
+    error, because the energy is consistent with the shapes.
     """
     common = model.of_arm(Common)
     if "deflection" not in result.variables or not common.bending:
@@ -319,7 +324,7 @@ def dataset(
     keep: tuple[str, ...] | None,
     outside: Outside,
 ) -> "Dataset":
-    """The result of a run: states x (times, layout.size) at times t, and what follows from them."""
+    """Return the result of a run with states x (times, layout.size) at times t."""
     arm, common = model.arm, model.of_arm(Common)
     kept = kept_of(keep, reference, layout.own, layout.exogenous, arm.free)
     found, audit = variables(model, drive, reference, layout, t, x, kept, outside)
@@ -354,7 +359,7 @@ def dataset(
 
 
 def faulty(result: "Dataset") -> str:
-    """What in a result is no finite number, and when first; "" if all is."""
+    """Return a message about the first value in a result that is not finite, or "" if all are finite."""
     for name in result.data_vars:
         values = result.variables[name]
         bad = ~np.isfinite(values.values)

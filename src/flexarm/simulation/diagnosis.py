@@ -1,4 +1,4 @@
-"""When, where and why a run has failed."""
+"""Diagnosis of a failed run: when, where and why it failed."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,13 +18,13 @@ from flexarm.simulation.solvers import Stretch
 Array = np.ndarray
 
 GROWN = 1e6
-"""A run that failed from a coordinate or a rate beyond this, in SI units, has diverged."""
+"""Size of a coordinate or rate, in SI units, above which a failed run counts as diverged."""
 
 NEARLY = 0.1
-"""Share of the bounds on deflections above which a failed run counts as diverged: a link was bent by its own length."""
+"""Share of the bounds on deflections above which a failed run counts as diverged: a link bends by its own length."""
 
 CLOSER = 64
-"""Times at which the way to a failure is looked at again."""
+"""Number of times at which the last interval before a failure is sampled again."""
 
 
 def diagnosis(
@@ -38,7 +38,7 @@ def diagnosis(
     t: float,
     x: Array,
 ) -> str:
-    """What to say of a run that was last well at t in the state x; `look` does the solving once more."""
+    """Return a message about a run whose last valid state is x at t. `look` repeats the solution."""
     if isinstance(plan.failure, FlexarmError):
         return str(plan.failure)
     reason = f" ({stretch.message})" if stretch.message else ""
@@ -84,13 +84,13 @@ def diagnosis(
 
 
 def motion_names(model: Model) -> list[str]:
-    """What the numbers of a motion (q, qd) are called; a free base's rates have names of their own."""
+    """Return the names of the numbers of a motion (q, qd). The rates of a free base have their own names."""
     own = {*model.velocities} - {*model.coordinates}
     return [*model.coordinates, *(name if name in own else f"the rate of {name}" for name in model.velocities)]
 
 
 def telescope_ranges(model: Model) -> dict[int, tuple[float, float]]:
-    """Of every telescope the position of its free length among the local coordinates, and the range of that [m]."""
+    """Return the range [m] of each telescope's free length, by its index in the local coordinates."""
     from flexarm.mechanics.chain import positions
 
     return {
@@ -101,11 +101,12 @@ def telescope_ranges(model: Model) -> dict[int, tuple[float, float]]:
 
 
 BENT, ROLLED = 1.0, 10.0
-"""Turns of a segment's sections against its root that a run may have failed from [rad]; beyond, it has diverged."""
+"""Rotations [rad] of a segment's sections relative to its root between which a failed run is attributed to too few
+segments. Above the second value the run has diverged."""
 
 
 def bent_too_far(model: Model, q: Array) -> str:
-    """What to say where a segment of a beam is bent so far that its inertia, cut off, says nothing; or nothing."""
+    """Return a message if a segment of a beam bends so far that its truncated inertia is not valid, else ""."""
     from flexarm.mechanics.chain import chain, taken
 
     if not any(link.body.pieces for link in model.arm.links):

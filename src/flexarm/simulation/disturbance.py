@@ -1,7 +1,7 @@
-"""Disturbances: forces at drives, and forces anywhere, on an arm that does not declare them.
+"""Disturbances: forces at drives or anywhere else, on an arm that does not declare them.
 
-Nothing is integrated by other rules: the arm that runs is the given one with `forces` added to its description, and
-what disturbs it is some of its exogenous inputs.
+The integration does not change. `forces` are added to the arm's description, and the disturbances are some of the
+exogenous inputs of that arm.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,17 +23,17 @@ from flexarm.simulation.rhs import Plan
 
 COMPONENTS = {"f": "force", "m": "moment"}
 COMPONENTS |= {name: "force" for name, _ in FORCES} | {name: "moment" for name, _ in MOMENTS}
-"""Of a force at a place, and the kind that has it."""
+"""Components of a force at a point, and the kind of force that has each component."""
 
 LATE = 1e-9
-"""Of a period: so much later, what was to jump at its beginning has jumped."""
+"""Share of a period by which a jump may precede the sample at which it is due."""
 
 Found = list[tuple[tuple[str, ...], str, Any]]
-"""Names of some exogenous inputs, what the user calls them, and what gives them."""
+"""Names of some exogenous inputs, the user's name for them, and their values."""
 
 
 def disturbed(model: Model, w: Any, disturbance: Any) -> tuple[Model, Outside]:
-    """The model of the arm that runs, and all that comes from outside; see `simulate`."""
+    """Return the model of the arm with its disturbances, and all its exogenous inputs; see `simulate`."""
     more, (found,) = disturbed_many(model, [as_outside(w, model)], [disturbance])
     return more, found
 
@@ -41,9 +41,10 @@ def disturbed(model: Model, w: Any, disturbance: Any) -> tuple[Model, Outside]:
 def disturbed_many(
     model: Model, outsides: Sequence[Outside], disturbances: Sequence[Any]
 ) -> tuple[Model, list[Outside]]:
-    """One model for several runs, and what comes from outside in each: of as many exogenous inputs and disturbances.
+    """Return one model for several runs, and the exogenous inputs of each. There are as many `outsides` as
+    `disturbances`.
 
-    Raises `DescriptionError` where a disturbance has no place on the arm, or no number where one should be.
+    Raises `DescriptionError` if a disturbance has no place on the arm, or is not a number where one is required.
     """
     if all(each is None for each in disturbances):
         return model, list(outsides)
@@ -56,16 +57,16 @@ def disturbed_many(
 @final
 @dataclass(frozen=True)
 class Disturbed:
-    """What disturbs plants that are moved a period on.
+    """Disturbances of plants that advance by one period at a time.
 
     Attributes
     ----------
     model : Model
-        Of the arm that moves.
+        Model of the arm with its disturbances.
     outsides : tuple of Outside
-        Of each plant.
+        Exogenous inputs of each plant.
     own : list of int
-        Where the arm's own exogenous inputs stand among those of the model.
+        Indices of the arm's own exogenous inputs among those of the model.
     """
 
     model: Model
@@ -74,12 +75,12 @@ class Disturbed:
 
     @property
     def changing(self) -> bool:
-        """Whether anything that disturbs them ever changes."""
+        """True if any disturbance changes in time."""
         return not all(each.constant for each in self.outsides)
 
     @property
     def held(self) -> np.ndarray:
-        """w of each plant (N, k): what does not change."""
+        """Constant part of w of each plant (N, k)."""
         found, none = np.zeros((len(self.outsides), len(self.model.exogenous))), np.empty((1, 0))
         for i, each in enumerate(self.outsides):
             if each.constant:
@@ -87,20 +88,24 @@ class Disturbed:
         return found
 
     def stretches(self, i: int, a: float, b: float) -> list[tuple[float, float]]:
-        """From jump to jump of what disturbs a plant; none is shorter than times are exact."""
+        """Return the intervals between the jumps of a plant's disturbance. None is shorter than the resolution of
+        times."""
         late = LATE * (b - a)
         inner = self.outsides[i].between(a + late, b - late)[1:-1]
         return list(pairwise([a, *inner, b]))
 
     def feed(self, plan: Plan, i: int, a: float, b: float, x: np.ndarray, w: np.ndarray) -> None:
-        """Make the plan's w that of a plant from a to b, its own exogenous inputs being those in w."""
+        """Set the plan's w to that of a plant from a to b. The plant's own exogenous inputs come from w."""
         self.outsides[i].feed(plan, self.model, a + LATE * (b - a), x)
         plan.w[self.own] = w[self.own]
         plan.end(b)
 
 
 def disturbed_plants(model: Model, disturbance: Any, count: int) -> Disturbed:
-    """What disturbs so many plants; raises `DescriptionError` as `disturbed_many` does, or where it is for others."""
+    """Return the disturbances of `count` plants.
+
+    Raises `DescriptionError` as `disturbed_many` does, or if the number of disturbances differs from `count`.
+    """
     disturbances, which = listed(disturbance)
     if which is not None and len(which) != count:
         raise DescriptionError(f"disturbance is for {len(which)} plants; it must be one for all, or for {count}")
@@ -110,7 +115,8 @@ def disturbed_plants(model: Model, disturbance: Any, count: int) -> Disturbed:
 
 
 def listed(given: Any) -> tuple[list[Any], np.ndarray | None]:
-    """The disturbances of several runs, each once, and which of them in each; None where it is the same in all."""
+    """Return the unique disturbances of several runs, and the index of each run's disturbance; None if all runs share
+    one."""
     if isinstance(given, np.ndarray) and given.ndim == 2:
         return list(given), np.arange(len(given))
     if not isinstance(given, list | tuple) or all(isinstance(each, Real) for each in given):
@@ -120,7 +126,7 @@ def listed(given: Any) -> tuple[list[Any], np.ndarray | None]:
 
 
 def _with(model: Model, forces: tuple[Force, ...]) -> Model:
-    """The model with these forces; kept, as its other functions are."""
+    """Return the model with these forces. The model caches it, as it caches its functions."""
     arm = model.arm
 
     def made() -> Model:
@@ -131,7 +137,7 @@ def _with(model: Model, forces: tuple[Force, ...]) -> Model:
 
 
 def _merged(forces: Sequence[Force]) -> tuple[Force, ...]:
-    """Each once; forces and moments at one place as one."""
+    """Return the forces without duplicates. A force and a moment at one place become one wrench."""
     found: dict[tuple[str, bool], Force] = {}
     for each in forces:
         known = found.setdefault((each.name, each.kind == "drive"), each)
@@ -143,7 +149,7 @@ def _merged(forces: Sequence[Force]) -> tuple[Force, ...]:
 
 
 def _together(model: Model, whole: Model, own: Outside, asked: Found) -> Outside:
-    """Exogenous inputs of the arm itself, and disturbances, as those of the whole."""
+    """Return the exogenous inputs of the arm together with the disturbances, in the order of the complete model."""
     names = whole.exogenous
     parts: list[tuple[int, int, Input]] = []
     for first, count, part in own.parts:
@@ -159,7 +165,7 @@ def _together(model: Model, whole: Model, own: Outside, asked: Found) -> Outside
 
 
 def _asked(disturbance: Any, arm: Arm, forces: list[Force]) -> Found:
-    """What is asked for; the forces that it needs are added to those there are."""
+    """Return the requested disturbances, and add the forces that they need to `forces`."""
     if disturbance is None:
         return []
     links = [arm.links[arm.layout[i].link].name for i in arm.joints]
@@ -185,11 +191,11 @@ def _asked(disturbance: Any, arm: Arm, forces: list[Force]) -> Found:
 
 
 def _for_all(value: Any, count: int) -> Any:
-    """One number is that of every drive."""
+    """Return a single number as the value of every drive."""
     try:
         number = checked_array(value, "")
     except Fault:
-        return value  # no number
+        return value  # not a number
     return np.full(count, float(number)) if number.ndim == 0 else value
 
 
@@ -198,7 +204,7 @@ def _drive(link: str) -> Force:
 
 
 def _at(key: Any, arm: Arm, links: Sequence[str]) -> tuple[Force, tuple[str, ...]]:
-    """The force that a key stands for, and which of its exogenous inputs."""
+    """Return the force of a key, and the names of the key's exogenous inputs."""
     if isinstance(key, Force):
         return key, tuple(f"{key.name}.{name}" for name, _ in key.exogenous)
     drives = dict(zip(arm.inputs, links, strict=False)) | {f"{link}.drive": link for link in links}

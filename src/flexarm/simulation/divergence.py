@@ -200,6 +200,6 @@ def _jump_of(law: Callable[[Array], Array], inputs: Sequence[str]) -> str:
 def judged(model: Model, drive: Input, layout: Layout, plan: Plan, until: float) -> None:
     """End a run that has diverged or will not end."""
     judge = Judge(model, drive, layout, until)
-    if drive.period is None:  # a stretch between samples costs no more where the motion grows
+    if drive.period is None:  # with samples, a single interval stays cheap even if the motion grows
         plan.bound(bounds(model))
     plan.judged(judge.first, judge)

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 CHUNK = 2e8
-"""Bytes of a file of runs, about."""
+"""Approximate size of a file of runs [bytes]."""
 
 AT_ONCE = 2
-"""Tasks of a graphics processor: one computes while the other's numbers are fetched."""
+"""Number of tasks on a graphics processor: one computes while the results of the other are fetched."""
 
 
 def simulate_many(
@@ -70,9 +70,10 @@ def simulate_many(
     device: Literal["cpu", "gpu"] = "cpu",
     real: Literal["double", "float"] = "double",
 ) -> "Dataset":
-    """N motions of an arm, as an `xarray.Dataset` with the dimension `run`; each is what `simulate` gives.
+    """Simulate N motions of an arm, and return an `xarray.Dataset` with the dimension `run`.
 
-    Explicit methods and sampled laws go eight runs at a time, each with its own time and step, on all cores.
+    Each run is the same as that of `simulate`. Explicit methods and sampled laws compute eight runs at a time as a SIMD
+    batch, each run with its own time and step, on all cores.
 
     Parameters
     ----------
@@ -80,46 +81,49 @@ def simulate_many(
     until : float
         End [s].
     q0, qd0 : (n,) or (N, n)
-        Coordinates and rates at t = 0; default as in `simulate`, where it says what a free base has.
+        Coordinates and rates at t = 0; default as in `simulate`, which also describes those of a free base.
     u : input or controller, list of N of them, or numbers (m,) or (N, m)
-        What `simulate` takes.
+        As in `simulate`.
     p : (k,) or (N, k), or a dict of some by name, each one number or N of them
         Parameters of the arms that move, where the model varies. Controllers are designed for the model as it is given.
     w : exogenous inputs of `simulate`, a list of N of them, or numbers (N, k)
-        What comes from outside. Runs in which it is constant go in lanes.
+        External loads. Runs with constant w are computed in SIMD batches.
     disturbance : disturbance of `simulate`, a list of N of them, or numbers (N, m)
-        What acts at the drives or anywhere beside all this.
+        Additional forces at the drives or anywhere else.
     record : list of str, optional
-        What the result shows of the controllers, as in `simulate`, with `run` before `time`; all of them must show it.
+        Recorded signals of the controllers, as in `simulate`, with `run` before `time`. All controllers must have them.
     runs : int, optional
-        N, where nothing else says it.
+        N, if no other argument determines it.
     method, rtol, atol, samples, step, spectral_radius, reference, name
-        As in `simulate`. "dop853", "rk45" and "rk4" go in lanes, the others run by run. "auto" chooses for each run.
+        As in `simulate`. "dop853", "rk45" and "rk4" use SIMD batches, the others compute one run after the other.
+        "auto"
+        chooses for each run.
     keep : list of str, optional
-        The variables that are wanted, as ["q", "tip"]; default all. Nothing else is computed.
+        The variables of the result, as ["q", "tip"]; default all. Other variables are not computed.
     folder : path, optional
-        Where to write the runs, a file for some hundreds of them, instead of holding them in memory. The result is read
-        from there when it is asked for. The folder must be new or empty.
+        Folder to which the runs are written, some hundreds per file, so that they need not fit into memory. The result
+        reads its values from there on demand. The folder must be new or empty.
     progress : bool or callable
         True: a bar in the terminal after a second. A function is called with the number of runs that have ended.
     device : "cpu" or "gpu"
-        Where the runs are computed. On a graphics processor of NVIDIA's (the extra `gpu`) the method is "rk4", u is
-        held, a table, a compiled function of the time or a controller that works all the time, and w constant.
+        Device that computes the runs. An NVIDIA graphics processor (the extra `gpu`) supports the method "rk4". There u
+        is constant, piecewise constant, a table, a compiled function of time or a continuous controller, and w is
+        constant.
     real : "double" or "float"
-        What a graphics processor computes with: numbers of 64 bits, or of 32.
+        Precision on a graphics processor: numbers of 64 or of 32 bits.
 
     Returns
     -------
     xarray.Dataset
-        The variables of `simulate` with `run` before `time`; of each run status ("completed", or what was wrong),
+        The variables of `simulate` with `run` before `time`. For each run: status ("completed", or the error),
         time_reached [s], energy_drift, steps, evaluations, method, method_reason, and p (run, parameter). NaN after
         a run's end.
 
     Raises
     ------
     DescriptionError
-        Something asked for is not possible, or does not fit into memory. A run that fails raises nothing. Ctrl-C ends
-        with a warning and returns the runs there are. What a Python function raises comes out as it is.
+        An argument is not valid, or the result does not fit into memory. A run that fails raises no error. Ctrl-C ends
+        the runs with a warning and returns those that are complete. Exceptions of a Python function pass through.
     """
     with refused("simulate_many"):
         checked_instance(model, Model, "model")
@@ -169,12 +173,12 @@ def simulate_many(
     everything = Runs(model, drives, which, q, qd, values, outsides, around)
 
     if device == "gpu":
-        from flexarm.simulation import gpu  # late: it imports CasADi
+        from flexarm.simulation import gpu  # here, because the module imports CasADi
 
         gpu.check(method, step, drives, outsides, model)
     place, together = None, count
     if folder is not None:
-        from flexarm.simulation.ensemble_files import Folder  # late: it imports h5py and xarray
+        from flexarm.simulation.ensemble_files import Folder  # here, because the module imports h5py and xarray
 
         place = Folder(folder)
         together = max(1, min(count, int(min(CHUNK, max(memory.room(), SMALL) / 4) / size)))
@@ -221,16 +225,18 @@ def _solved(
     off: balance.Tally,
     missed: dict[int, float],
 ) -> tuple["Dataset", bool]:
-    """Return the result of some runs, and whether Ctrl-C came; `on_gpu` is the precision of a graphics processor.
+    """Return the result of some runs, and True if Ctrl-C was pressed. `on_gpu` is the precision of a graphics
+    processor.
 
-    `off` counts the runs with a wrong energy balance; `missed` gets the runs that have not seen all of their input.
+    `off` counts the runs with a wrong energy balance. `missed` collects the runs that stepped across changes of an
+    input.
     """
     began = clock.perf_counter()
     threads = AT_ONCE if on_gpu else cores()
     kinds = groups(runs, asked)
     where = {}
     if on_gpu:
-        from flexarm.simulation import gpu  # late: it imports CasADi
+        from flexarm.simulation import gpu  # here, because the module imports CasADi
 
         work: list[Task] = [task for group in kinds for task in gpu.tasks(runs, group, asked, on_gpu)]
         where = {"device": gpu.name(), "real": on_gpu}
@@ -256,11 +262,11 @@ def _solved(
     return found, pool.came
 
 
-# -- what is given -----------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------
 
 
 def _drives(u: Any, model: Model, record: tuple[str, ...]) -> tuple[list[Input], Array | None]:
-    """The inputs, each once, and which of them drives each run; None where all have the one."""
+    """Return the unique inputs, and the index of each run's input; None if all runs share one."""
     if isinstance(u, np.ndarray) and u.ndim == 2 and u.dtype.kind in "fiu":
         rows, which = np.unique(u, axis=0, return_inverse=True)
         return [_recording(as_input(row, model), record, model) for row in rows], which.ravel()
@@ -293,7 +299,7 @@ def _recording(drive: Input, record: tuple[str, ...], model: Model) -> Input:
 
 
 def _outsides(w: Any, model: Model) -> tuple[list[Outside], Array | None]:
-    """What comes from outside, each once, and which of it in each run; None where it is the same in all."""
+    """Return the unique exogenous inputs, and the index of each run's; None if all runs share one."""
     rows = isinstance(w, np.ndarray) and w.ndim == 2
     if not rows and (not isinstance(w, list | tuple) or all(isinstance(each, Real) for each in w)):
         return [as_outside(w, model)], None
@@ -314,7 +320,7 @@ def _outsides(w: Any, model: Model) -> tuple[list[Outside], Array | None]:
 def _disturbed(
     model: Model, outsides: list[Outside], around: Array | None, disturbances: list[Any], by: Array | None
 ) -> tuple[Model, list[Outside], Array | None]:
-    """The model of all runs, what comes from outside with the disturbances, and which of it in each run."""
+    """Return the model of all runs, the exogenous inputs including disturbances, and the index of each run's."""
     if all(each is None for each in disturbances):
         return model, outsides, around
     given = next((each for each in (around, by) if each is not None), None)
@@ -326,7 +332,7 @@ def _disturbed(
 
 
 def _designed(each: Any, model: Model, designed: dict[Any, Input], record: tuple[str, ...]) -> Input:
-    """An input; sampled controllers that differ in their seeds alone are designed once."""
+    """Return an input. Sampled controllers that differ only in their seeds are designed once."""
     if not isinstance(each, Sampled):
         return _recording(as_input(each, model), record, model)
     others = (x if isinstance(x, Real) else id(x) for x in (each.limit, each.rate_limit, each.sensors))
@@ -337,7 +343,7 @@ def _designed(each: Any, model: Model, designed: dict[Any, Input], record: tuple
 
 
 def _rows(name: str, value: Any, signals: tuple[str, ...]) -> Array | None:
-    """(n,) or (N, n); None where nothing is given."""
+    """Return an array (n,) or (N, n), or None if no value is given."""
     if value is None:
         return None
     n = len(signals)
@@ -350,7 +356,7 @@ def _rows(name: str, value: Any, signals: tuple[str, ...]) -> Array | None:
 
 
 def _count(runs: int | None, given: dict[str, Array | None]) -> int:
-    """How many runs there are; raises `DescriptionError` where two say different things, or nobody says it."""
+    """Return the number of runs. Raise `DescriptionError` if arguments disagree, or if none determines it."""
     said = {} if runs is None else {"runs": runs}
     said |= {
         key: len(x) for key, x in given.items() if x is not None and (x.ndim == 2 or key in ("u", "w", "disturbance"))
@@ -366,10 +372,11 @@ def _count(runs: int | None, given: dict[str, Array | None]) -> int:
 
 
 def _starts(given: dict[str, Array | None], drives: Sequence[Input], which: Array, model: Model) -> tuple[Array, Array]:
-    """Coordinates (N, nq) and rates (N, nv) at t = 0."""
+    """Return coordinates (N, nq) and rates (N, nv) at t = 0."""
     found, initial = [], [np.empty(0), np.empty(0)]
     if any(x is None for x in given.values()):
-        rest = Input.initial(drives[0], model)  # of most kinds of inputs, and slow to find
+        # most kinds of inputs share this initial state, which is slow to compute
+        rest = Input.initial(drives[0], model)
         own = (rest if type(drive).initial is Input.initial else drive.initial(model) for drive in drives)
         initial = [np.array(each) for each in zip(*own, strict=True)]
     for x, here, size in zip(given.values(), initial, (model.nq, model.nv), strict=True):
@@ -378,13 +385,13 @@ def _starts(given: dict[str, Array | None], drives: Sequence[Input], which: Arra
 
 
 def _checked(drive: Input, model: Model, times: Array) -> Input:
-    """A sampled law, which each run begins anew, once it has been seen that it fits."""
+    """Return a sampled law after a check that it fits the model. Each run restarts it."""
     drive.begun(model, times)
     return drive
 
 
 def _check_size(count: int, each: float) -> None:
-    """Refuse a result that does not fit into memory, before any of it is there."""
+    """Raise an error for a result that does not fit into memory, before memory is allocated."""
     needed, there = count * each, max(memory.room(), SMALL)
     if needed > there:
         size = f"a result of {count} runs takes {needed / 1e9:.3g} GB and {there / 1e9:.3g} GB are free"

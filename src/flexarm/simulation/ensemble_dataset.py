@@ -1,4 +1,4 @@
-"""What an ensemble becomes: a dataset with a dimension `run`, and an account of every run's energy."""
+"""Result of an ensemble: a dataset with a dimension `run`, and an energy balance of every run."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,9 +34,9 @@ def dataset(
     first: int,
     attributes: dict[str, Any],
 ) -> "Dataset":
-    """The result: of the groups' states, what is kept; runs are counted from `first`.
+    """Return the kept variables of all groups as a dataset, in which runs are numbered from `first`.
 
-    references : for each of `runs.drives`
+    references : one for each of `runs.drives`
     """
     import xarray as xr
 
@@ -86,7 +86,7 @@ def dataset(
 
 
 def _together(parts: Sequence[Array], groups: Sequence[Group], count: int) -> Array:
-    """What was found for each group, in the order of the runs; nothing is copied where there is one group."""
+    """Return the values of all groups in the order of the runs, without a copy if there is one group."""
     if len(parts) == 1:
         return parts[0]
     found = np.empty((count, *parts[0].shape[1:]), dtype=parts[0].dtype)
@@ -98,8 +98,11 @@ def _together(parts: Sequence[Array], groups: Sequence[Group], count: int) -> Ar
 def _variables(
     runs: Runs, group: Group, asked: Asked, kept: tuple[str, ...], references: Sequence[Reference | None]
 ) -> tuple[dict[str, Array], Array, dict[str, Array]]:
-    """The variables that are kept, (G, times, ...), and how far the sum of the energies has drifted in each run; with
-    a free base, how far its momenta have, NaN where something acts from outside, and its quaternion's length."""
+    """Return the kept variables (G, times, ...), the relative energy drift of each run, and drifts of a free base.
+
+    The drifts of a free base are those of its momenta and of its quaternion's length. Drifts of momenta are NaN where
+    an external load acts.
+    """
     layout, x, t, links = group.layout, group.x, asked.times, len(runs.model.arm.links)
     count, m = len(x), len(runs.model.inputs)
     found: dict[str, Array] = {name: x[:, :, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
@@ -129,7 +132,7 @@ def _variables(
             error += dissipated
             error -= error[:, :1].copy()
             scale = np.zeros(count)
-            for i in range(count):  # run by run: what that takes does not grow with their number
+            for i in range(count):  # one run at a time, so that memory does not grow with the number of runs
                 n, e = group.known[i], np.abs(potential[i] - potential[i, 0])
                 scale[i] = np.max((kinetic[i] + e + np.abs(work[i]) + dissipated[i])[:n])
                 drift[i] = np.max(np.abs(error[i, :n]))
@@ -144,7 +147,8 @@ def _variables(
         ends = np.cumsum([len(each.signals) for each in runs.records])
         columns = np.split(_recorded(runs, group, asked), ends[:-1], axis=2)
         found |= {each.name: column for each, column in zip(runs.records, columns, strict=True)}
-    for i in np.flatnonzero(group.known < len(t)).tolist():  # of what is no state, machine code makes numbers
+    # machine code computes numbers also for rows without a state
+    for i in np.flatnonzero(group.known < len(t)).tolist():
         for values in found.values():
             values[i, group.known[i] :] = np.nan
     _judge(group, found)
@@ -152,7 +156,8 @@ def _variables(
 
 
 def _off(group: Group, asked: Asked, drift: Array, scale: Array, kinetic: Array, potential: Array) -> Array:
-    """Return the positions of the completed runs whose energy balance is off; none where a method was asked to damp."""
+    """Return the positions of completed runs whose energy balance is off. A method with numerical damping gives
+    none."""
     if asked.radius is not None and asked.radius < 1.0:
         return np.empty(0, dtype=int)
     found = []
@@ -166,7 +171,7 @@ def _off(group: Group, asked: Asked, drift: Array, scale: Array, kinetic: Array,
 
 
 def tally(runs: Runs, groups: Sequence[Group], asked: Asked, drifts: Array, first: int, found: balance.Tally) -> None:
-    """Count the runs whose energy balance is off; runs are counted from `first`, drifts are theirs (N,)."""
+    """Count the runs whose energy balance is off. Runs are numbered from `first`; drifts are those of all runs (N,)."""
     for group in groups:
         which = group.indices[group.off]
         computed = [runs.drive(r).computed or runs.outside(r).computed for r in which]
@@ -175,7 +180,7 @@ def tally(runs: Runs, groups: Sequence[Group], asked: Asked, drifts: Array, firs
 
 
 def _drifts(runs: Runs, group: Group, times: Array, found: dict[str, Array], momenta: Array | None) -> dict[str, Array]:
-    """Of runs on a free base, how far momenta and the quaternion's length have drifted, (G,) each."""
+    """Return the drifts (G,) of the momenta and of the quaternion's length of runs on a free base."""
     if not runs.model.arm.free:
         return {}
     known = [found["q"][i, :k] for i, k in enumerate(group.known)]
@@ -196,7 +201,7 @@ def _drifts(runs: Runs, group: Group, times: Array, found: dict[str, Array], mom
 
 
 def _acting(runs: Runs, group: Group, i: Any, t: Array) -> Array:
-    """Exogenous inputs (times, k) of a run; NaN where the state is not known."""
+    """Return the exogenous inputs (times, k) of a run, with NaN where the state is unknown."""
     layout, known = group.layout, group.known[i]
     found, x = np.full((len(t), layout.exogenous), np.nan), group.x[i, :known]
     found[:known] = runs.acting(group.indices[i], t[:known], x[:, layout.q], x[:, layout.qd])
@@ -204,7 +209,7 @@ def _acting(runs: Runs, group: Group, i: Any, t: Array) -> Array:
 
 
 def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None, rates: Array) -> Array:
-    """Power of the inputs and of what comes from outside (G, times)."""
+    """Return the power of the inputs and of external loads (G, times)."""
     if runs.model.arm.plain:
         return np.einsum("rti,rti->rt", u, rates)  # type: ignore[no-any-return]
     acting = np.empty((*x.shape[:2], 0)) if w is None else w
@@ -217,7 +222,8 @@ def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None, rat
 
 
 def _evaluate(runs: Runs, group: Group, rows: Array, times: int) -> Any:
-    """A quantity at some rows, each with the parameters of its run."""
+    """Return a function that evaluates a quantity at some rows, each with its run's parameters; None without
+    parameters."""
     if runs.p is None:
         return None
     p = runs.p[group.indices]
@@ -234,7 +240,7 @@ def _evaluate(runs: Runs, group: Group, rows: Array, times: int) -> Any:
 
 
 def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:
-    """u (G, times, m); NaN where the state is not known."""
+    """Return u (G, times, m), with NaN where the state is unknown."""
     if group.held is not None:
         return group.held[..., : len(runs.model.inputs)]
     t, x, layout, model = asked.times, group.x, group.layout, runs.model
@@ -246,7 +252,7 @@ def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:
         if how is not None and how.of_time:
             value = drive.values(model, t, none, none, none[:, :0])
             if len(members) == len(x) and (group.known == len(t)).all():
-                return np.broadcast_to(value, (len(x), *value.shape))  # the same for all: kept once
+                return np.broadcast_to(value, (len(x), *value.shape))  # the same for all runs, so stored once
         u = np.full((len(x), len(t), m), np.nan) if u is None else u
         for i in members:
             known = group.known[i]
@@ -261,7 +267,7 @@ def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:
 
 
 def _recorded(runs: Runs, group: Group, asked: Asked) -> Array:
-    """What the controllers show (G, times, k); NaN where the state is not known."""
+    """Return the recorded signals of the controllers (G, times, k), with NaN where the state is unknown."""
     if group.held is not None:
         return group.held[..., len(runs.model.inputs) :]
     t, width = asked.times, sum(len(each.signals) for each in runs.records)
@@ -269,17 +275,17 @@ def _recorded(runs: Runs, group: Group, asked: Asked) -> Array:
     for of in np.unique(which := runs.which[group.indices]):
         members = np.flatnonzero(which == of)
         together = max(1, PIECE // (len(t) * (group.x.shape[2] + width)))
-        for i in range(0, len(members), together):  # a law is traced once for many runs
+        for i in range(0, len(members), together):  # evaluating many runs together traces the law once
             some = members[i : i + together]
             x = group.x[some].reshape(len(some) * len(t), -1)
-            w = np.zeros((len(x), group.layout.exogenous))  # which no law sees
+            w = np.zeros((len(x), group.layout.exogenous))  # not visible to control laws
             seen = runs.drives[of].recorded(np.tile(t, len(some)), group.layout.parts(x, w))
             found[some] = seen.reshape(len(some), len(t), width)
     return found
 
 
 def _wanted(runs: Runs, group: Group, asked: Asked, references: Sequence[Reference | None]) -> Array:
-    """The references (G, times, joints)."""
+    """Return the references (G, times, joints)."""
     joints, found = len(runs.model.arm.joints), {}
     q_ref = np.full((len(group.indices), len(asked.times), joints), np.nan)
     for i, r in enumerate(group.indices):
@@ -294,7 +300,7 @@ def _wanted(runs: Runs, group: Group, asked: Asked, references: Sequence[Referen
 
 
 def _judge(group: Group, found: dict[str, Array]) -> None:
-    """Say of runs that are known to their end what in them is no number."""
+    """Set the status of runs that reached their end but contain values that are not finite."""
     ended = group.known == group.x.shape[1]
     for name, values in found.items():
         size = max(1, PIECE // max(1, values[0].size))

@@ -1,4 +1,4 @@
-"""An ensemble on disk: a file for some hundreds of runs, and a dataset that reads of them what is asked for."""
+"""An ensemble on disk: files of some hundreds of runs each, and a dataset that reads values from them on demand."""
 
 import os
 import tempfile
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 LARGE = 1
-"""Variables with more dimensions than this stay on disk."""
+"""Number of dimensions above which a variable stays on disk."""
 
 
 @final
 class Folder:
-    """Where the runs of an ensemble are written.
+    """Folder to which the runs of an ensemble are written.
 
-    Raises `DescriptionError` where it is not empty, or cannot be written.
+    Raises `DescriptionError` if the folder is not empty or cannot be written.
     """
 
     def __init__(self, folder: str | PathLike[str]):
@@ -50,7 +50,7 @@ class Folder:
         content = netcdf.image(found)
         try:
             self._files.append((write_whole(self._folder / name, content, netcdf.seal(content)), runs))
-        except DescriptionError as error:  # a disk that has filled up meanwhile
+        except DescriptionError as error:  # the disk may have filled up meanwhile
             fault = f"simulate_many: {error}"
         else:
             return
@@ -62,12 +62,12 @@ class Folder:
         raise SimulationError(f"{fault}; these runs are in {kept}, those before in {self._folder}", self.opened())
 
     def opened(self) -> "Dataset":
-        """All runs; what has more than a number for each is read when it is asked for."""
+        """Return all runs as a dataset. Variables with more than one number per run are read on demand."""
         return opened([file for file, _ in self._files])
 
 
 def opened(files: list[Path]) -> "Dataset":
-    """The runs in these files, one behind the other."""
+    """Return a dataset of the runs in these files, in sequence."""
     import xarray as xr
 
     parts = [_opened(file) for file in files]
@@ -96,7 +96,7 @@ def _opened(file: Path) -> "Dataset":
 
 @final
 class _Rows(BackendArray):
-    """A variable of all runs, whose rows lie in several files."""
+    """A variable of all runs, with its rows in several files."""
 
     def __init__(self, files: list[Path], starts: Array, name: str, dtype: Any, shape: tuple[int, ...]):
         self._files, self._starts, self._name = files, starts, name
@@ -106,7 +106,7 @@ class _Rows(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
 
     def _read(self, key: tuple) -> Array:
-        """The rows that are asked for, each from its file."""
+        """Read the requested rows, each from its file."""
         of, others = key[0], key[1:]
         wanted = np.arange(self.shape[0])[of]
         rows = np.atleast_1d(wanted)

@@ -1,4 +1,4 @@
-"""Tasks of an ensemble on several cores, with a bar of runs and an ear for Ctrl-C."""
+"""Tasks of an ensemble on several cores, with a progress bar and handling of Ctrl-C."""
 
 import threading
 import time
@@ -10,31 +10,31 @@ from typing import Any, Protocol, final
 from flexarm.interrupts import heard_by
 
 LOOK = 0.1
-"""Seconds between two looks at how far it has come."""
+"""Interval between two updates of the progress [s]."""
 
 
 class Task(Protocol):
-    """Some runs."""
+    """A task that computes some runs."""
 
     def __call__(self) -> None:
-        """Compute them."""
+        """Compute the runs."""
 
     def stop(self) -> None:
-        """Let that end soon, or not begin."""
+        """End the task soon, or prevent its start."""
 
     @property
     def finished(self) -> int:
-        """How many runs have ended."""
+        """Number of runs that have ended."""
 
 
 @final
 class Pool:
-    """Tasks, each done by one of some threads; machine code lets them run side by side.
+    """A pool of threads that work on tasks. Machine code releases the interpreter lock, so tasks run in parallel.
 
     Attributes
     ----------
     came : bool
-        Whether Ctrl-C came: all tasks were told to stop then.
+        True if Ctrl-C was pressed and all tasks were stopped.
     """
 
     def __init__(self, tasks: Sequence[Task], threads: int):
@@ -44,7 +44,7 @@ class Pool:
         self.came = False
 
     def __call__(self, seen: Callable[[float], None] | None) -> None:
-        """Do them all; `seen` is called now and then with the number of runs that have ended."""
+        """Complete all tasks. `seen` is called from time to time with the number of runs that have ended."""
         threads = [threading.Thread(target=self._work) for _ in range(self._threads)]
         with heard_by(self._interrupted):
             try:
@@ -60,7 +60,7 @@ class Pool:
                     except KeyboardInterrupt:
                         self._interrupted()
             finally:
-                self._stop()  # nothing goes on behind the back of who left early
+                self._stop()  # no thread keeps running after an exception
                 for thread in threads:
                     if thread.ident is not None:
                         thread.join()
@@ -68,7 +68,7 @@ class Pool:
             raise self._failed[0]
 
     def _work(self) -> None:
-        with suppress(IndexError):  # none is left
+        with suppress(IndexError):  # no task is left
             while True:
                 task = self._left.popleft()
                 try:
@@ -83,7 +83,7 @@ class Pool:
             task.stop()
 
     def _interrupted(self, *_: Any) -> None:
-        """Stop all; a second Ctrl-C is as always."""
+        """Stop all tasks. A second Ctrl-C raises KeyboardInterrupt."""
         if self.came:
             raise KeyboardInterrupt
         self.came = True
@@ -91,7 +91,7 @@ class Pool:
 
 
 def _joined(threads: Sequence[threading.Thread], seconds: float) -> None:
-    """Wait until all have ended, or so long."""
+    """Wait until all threads have ended, but at most so many seconds."""
     until = time.monotonic() + seconds
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))

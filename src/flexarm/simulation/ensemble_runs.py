@@ -1,6 +1,6 @@
-"""Runs of an ensemble as tasks: in lanes where machine code can, one by one where it cannot.
+"""Runs of an ensemble as tasks: in SIMD batches where machine code can, and one by one otherwise.
 
-Which runs stand together, and on how many cores they are computed, changes no number of any of them.
+The results of a run do not depend on its batch or on the number of cores.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ INTERRUPTED = "interrupted"
 @final
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of every run: see `simulate`; `times` of the result."""
+    """Arguments of `simulate` that all runs share, with the `times` of the result."""
 
     times: Array
     method: str
@@ -49,28 +49,28 @@ class Asked:
 
     @property
     def until(self) -> float:
-        """The end [s]."""
+        """End of the runs [s]."""
         return float(self.times[-1])
 
 
 @final
 @dataclass(frozen=True)
 class Runs:
-    """What an ensemble consists of.
+    """Inputs, initial states and parameters of all runs of an ensemble.
 
     Attributes
     ----------
     model : Model
     drives, which : list of Input, (N,)
-        What drives the runs, and which of it drives each.
+        Inputs, and the index of each run's input.
     q, qd : (N, nq), (N, nv)
-        At the start.
+        Initial coordinates and rates.
     p : (N, k) or None
-        Parameters; None where all runs have the model's.
+        Parameters; None if all runs have the model's.
     outsides, around : list of Outside, (N,) or None
-        What comes from outside, and which of it in each run; None where all have the one.
+        Exogenous inputs, and the index of each run's; None if all runs share one.
     courses : dict
-        The courses of drives in lanes, by their positions, once they are known.
+        Cached trajectories of drives in SIMD batches, by the index of the drive.
     """
 
     model: Model
@@ -87,28 +87,28 @@ class Runs:
         return len(self.which)
 
     def drive(self, r: int) -> Input:
-        """Of a run."""
+        """Return the input of a run."""
         return self.drives[self.which[r]]
 
     def outside(self, r: int) -> Outside:
-        """Of a run."""
+        """Return the source of a run's exogenous inputs."""
         return self.outsides[0 if self.around is None else self.around[r]]
 
     def acting(self, r: int, t: Array, q: Array, qd: Array) -> Array:
-        """Exogenous inputs (times, k) of a run."""
+        """Return the exogenous inputs (times, k) of a run."""
         return self.outside(r).values(self.at(r), t, q, qd)
 
     @property
     def records(self) -> tuple[Recorded, ...]:
-        """What every controller shows."""
+        """Signals that every controller records."""
         return self.drives[0].records
 
     def at(self, r: int) -> Model:
-        """The model with the run's parameters."""
+        """Return the model with the run's parameters."""
         return self.model if self.p is None else self.model.at(self.p[r])
 
     def some(self, part: slice) -> "Runs":
-        """A part of them."""
+        """Return a part of the runs."""
         p = None if self.p is None else self.p[part]
         around = None if self.around is None else self.around[part]
         own = self.which[part], self.q[part], self.qd[part], p
@@ -124,21 +124,23 @@ class Runs:
 @final
 @dataclass
 class Group:
-    """Runs of one kind: their states have one layout.
+    """Runs of one kind, whose states have one layout.
 
     Attributes
     ----------
     indices : (G,)
-        Which of all runs these are.
+        Indices of these runs among all runs.
     layout : Layout
     method, step, reasons
-        How they are solved, and why for each; "auto" where each decides for itself.
+        Method and step, and the reason of the choice for each run; "auto" if each run chooses for itself.
     in_lanes : bool
+        True if the runs are computed in SIMD batches.
     x : (G, times, layout.size)
-        States; NaN where they are not known.
+        States; NaN where they are unknown.
     held : (G, times, m + recorded) or None
-        u, and what the controllers show, where both are known from the run alone, and do not follow from the states.
+        u and recorded signals, if only the run itself gives them and they do not follow from the states.
     known, steps, evaluations : (G,)
+        Numbers of known states, of steps and of evaluations.
     missed : dict
         Times [s] at which a function of time changed unseen, by the positions of the runs.
     off : (k,)
@@ -163,7 +165,7 @@ class Group:
     methods: list[str] = field(init=False)
 
     def begin(self, runs: Runs, asked: Asked) -> None:
-        """Make room for what will be found."""
+        """Allocate the results."""
         count = len(self.indices)
         self.x = np.full((count, len(asked.times), self.layout.size), np.nan)
         self.x[:, 0] = 0.0
@@ -175,29 +177,30 @@ class Group:
         self.status, self.methods = [INTERRUPTED] * count, [self.method] * count
 
     def hold(self, runs: Runs, asked: Asked) -> None:
-        """Make room for what is held, which does not follow from the states."""
+        """Allocate u and the recorded signals of sampled laws, which do not follow from the states."""
         width = len(runs.model.inputs) + sum(len(each.signals) for each in runs.records)
         self.held = np.full((len(self.indices), len(asked.times), width), np.nan)
 
 
 class Task(Protocol):
-    """Some runs of a group."""
+    """A task that computes some runs of a group."""
 
     def __call__(self) -> None:
-        """Compute them; what is known then stands in the group."""
+        """Compute the runs and store the results in the group."""
 
     def stop(self) -> None:
-        """Let that end soon."""
+        """End the task soon."""
 
     @property
     def finished(self) -> int:
-        """How many runs have ended."""
+        """Number of runs that have ended."""
 
 
 def groups(runs: Runs, asked: Asked) -> list[Group]:
-    """The runs by kind: by what drives them, and how they are solved."""
+    """Group the runs by kind: by their inputs and by their solvers."""
     model, found = runs.model, dict[tuple, list[int]]()
-    hows = [drive.in_lanes(model) for drive in runs.drives]  # held: code that nobody has left makes room for other code
+    # the list keeps compiled code in use, which would otherwise leave the cache
+    hows = [drive.in_lanes(model) for drive in runs.drives]
     kinds = [_kind(drive, how) for drive, how in zip(runs.drives, hows, strict=True)]
     ways: dict[tuple, tuple[str, float, str]] = {}
     reasons: list[str] = []
@@ -215,7 +218,8 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     for (kind, method, step), members in found.items():
         first = runs.drive(members[0])
         sampled = first.period is not None
-        bare = not (model.states or model.exogenous)  # what has them goes abreast where no law is called in between
+        # with states or exogenous inputs, runs form SIMD batches only if no sampled law is called in between
+        bare = not (model.states or model.exogenous)
         lanes = kind[0] and kind[-2] and (bare or not sampled) and method in METHODS
         layout = Layout.of(model, len(first.memory))
         made.append(Group(np.array(members), layout, method, step, [reasons[r] for r in members], lanes))
@@ -223,7 +227,7 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
 
 
 def _kind(drive: Input, how: How | None) -> tuple:
-    """What runs must have in common to stand in one group."""
+    """Return the properties that runs of one group must have in common."""
     if how is None:
         return False, drive.quantity, len(drive.memory), drive.period
     code = 0 if how.code is None else how.code.addresses["evaluate"]
@@ -231,13 +235,13 @@ def _kind(drive: Input, how: How | None) -> tuple:
 
 
 FAST = 5.0
-"""Times as many evaluations of explicit methods are made in lanes in the same time."""
+"""Speed of SIMD batches relative to single runs, in evaluations of explicit methods per time."""
 
 
 def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
-    """Method, step and reason for a run.
+    """Return the method, the step and the reason for a run.
 
-    What `auto` takes follows from the run and the model alone: an ensemble's other runs have no say in it.
+    The choice of "auto" depends on the run and the model alone, not on the other runs of the ensemble.
     """
     drive, model = runs.drive(r), runs.model
     abreast = drive.in_lanes(model) is not None and runs.outside(r).constant
@@ -258,13 +262,13 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
 
 
 def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
-    """What is to be done for a group, in parts that threads may share."""
+    """Return the tasks of a group, in parts that threads can share."""
     group.begin(runs, asked)
     count = len(group.indices)
     if not group.in_lanes:
         first = group.indices[0]
         native = runs.drive(first).in_lanes(runs.model) is not None and runs.outside(first).native
-        size = 1 if native else count  # functions of the user's are called by one thread
+        size = 1 if native else count  # one thread calls all functions of the user
         return [Alone(runs, group, asked, part) for part in _parts(count, size)]
     if runs.drive(group.indices[0]).period is not None:
         group.hold(runs, asked)
@@ -274,7 +278,7 @@ def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
 
 
 MOST_TOGETHER = 32
-"""Runs that a lane of a task has one after the other."""
+"""Largest number of runs that each lane of a task computes in sequence."""
 
 
 def _parts(count: int, size: int) -> list[slice]:
@@ -282,14 +286,14 @@ def _parts(count: int, size: int) -> list[slice]:
 
 
 def constants(runs: Runs, rate: Kernel | At, indices: Array) -> Array:
-    """Of each run what follows from its parameters, (G, k)."""
+    """Return the constants (G, k) that follow from the parameters of each run."""
     if runs.p is None:
         return np.tile(rate.constants, (len(indices), 1))
     return rate.constants_of(runs.p[indices])
 
 
 def held_outside(runs: Runs, indices: Array) -> Array:
-    """Exogenous inputs (G, k) of runs in which they are constant."""
+    """Return the exogenous inputs (G, k) of runs in which they are constant."""
     none = np.zeros((1, runs.model.nq))
     known: dict[int, Array] = {}
     for r in indices:
@@ -300,7 +304,7 @@ def held_outside(runs: Runs, indices: Array) -> Array:
 
 @final
 class SideBySide:
-    """Runs by an explicit method, each in a lane of its own."""
+    """Runs by an explicit method, each in its own lane of a SIMD batch."""
 
     def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice):
         self._runs, self._group, self._asked, self._part = runs, group, asked, part
@@ -337,7 +341,7 @@ class SideBySide:
         return 0 if said else following
 
     def __call__(self) -> None:
-        """Compute them."""
+        """Compute the runs."""
         self._abreast()
         if self._abreast.failure is not None:
             raise self._abreast.failure
@@ -353,17 +357,17 @@ class SideBySide:
                 group.status[i] = told(self._runs, group, self._asked, i, found.left[row], found.stuck[row])
 
     def stop(self) -> None:
-        """Let it end."""
+        """Stop the runs."""
         self._abreast.stop()
 
     @property
     def finished(self) -> int:
-        """Runs that have ended."""
+        """Number of runs that have ended."""
         return self._abreast.finished
 
 
 def _course(drive: Input, model: Model, asked: Asked) -> Course:
-    """What drives runs, as machine code takes it."""
+    """Return the trajectory of an input in the form that machine code takes."""
     how, corners = drive.in_lanes(model), np.array(list(drive.corners(asked.until)), dtype=float)
     assert how is not None
     corners = np.union1d(corners, restarts.breakpoints(model, drive, None, asked.times, asked.method))
@@ -383,9 +387,9 @@ def _most(runs: Runs, indices: Array, layout: Layout) -> Array:
 
 
 def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, held: Input | None = None) -> str:
-    """Why a run could go no further than to the state x at t, looked at again as a run alone is.
+    """Return why a run ended at the state x at t. The run is repeated from there alone to find the reason.
 
-    A sampled law is not called again: `held` is the u that it gave last.
+    A sampled law is not called again: `held` is its last u.
     """
     r, layout = group.indices[i], group.layout
     model, drive = runs.at(r), runs.drive(r)
@@ -406,7 +410,7 @@ def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, hel
 
 @final
 class Clocked:
-    """Runs under sampled laws, `LANES` of them, that share their clock."""
+    """Runs under sampled laws, `LANES` of them, that share a clock."""
 
     def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice):
         self._runs, self._group, self._asked, self._part = runs, group, asked, part
@@ -415,7 +419,7 @@ class Clocked:
         self.finished = 0
 
     def __call__(self) -> None:
-        """Compute them."""
+        """Compute the runs."""
         if self._stopped:
             return
         runs, group, asked, part = self._runs, self._group, self._asked, self._part
@@ -455,7 +459,7 @@ class Clocked:
         self.finished = len(indices)
 
     def stop(self) -> None:
-        """Let it end."""
+        """Stop the runs."""
         self._stopped = True
         if self._clock is not None:
             self._clock.stop()
@@ -467,14 +471,14 @@ def told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:
     largest = int(np.argmax(np.abs(motion)))
     fixed = group.method in solvers.FIXED
     why = f"a step of {group.step:g} s is too long" if fixed else "its steps became too short"
-    if abs(motion[largest]) < DIVERGED:  # the last state that could be kept
+    if abs(motion[largest]) < DIVERGED:  # the last state that was stored
         return f"diverged right after t = {t:.6g} s, where {names[largest]} was still {motion[largest]:.3g} ({why})"
     return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {motion[largest]:.3g} ({why})"
 
 
 @final
 class Alone:
-    """Runs one after the other, each as `simulate` computes it."""
+    """Runs in sequence, each computed as by `simulate`."""
 
     def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice):
         self._runs, self._group, self._asked, self._part = runs, group, asked, part
@@ -483,7 +487,7 @@ class Alone:
         self.finished = 0
 
     def __call__(self) -> None:
-        """Compute them."""
+        """Compute the runs."""
         for i in range(self._part.start, self._part.stop):
             if self._stopped:
                 return
@@ -497,7 +501,7 @@ class Alone:
         drive = runs.drive(r).begun(model, times)
         plan, rate = methods.planned(model, drive, layout, group.method)
         self._plan = plan
-        if self._stopped:  # while the plan was made
+        if self._stopped:  # the task was stopped while the plan was made
             plan.stop()
         solve = contacts.solving(
             *(group.method, plan, rate, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
@@ -527,7 +531,7 @@ class Alone:
         group.status[i] = run.failure or ("completed" if run.completed else INTERRUPTED)
 
     def stop(self) -> None:
-        """Let it end."""
+        """Stop the runs."""
         self._stopped = True
         if self._plan is not None:
             self._plan.stop()

@@ -113,7 +113,7 @@ class Adaptive:
         self._code, self._plan, self._limit = CODE(), plan, most
         self.record = Placed(
             Explicit(
-                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
+                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
                 stages=tableau.stages,
                 order=tableau.order,
                 smoothed=int(len(tableau.errors) == 2),
@@ -168,7 +168,7 @@ class Adaptive:
         return rows, int(reached[1]), "its steps became too short", None
 
 
-# -- what is translated ------------------------------------------------------------------------------------------------
+# -- translated functions ----------------------------------------------------------------------------------------------
 
 
 def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
@@ -212,7 +212,7 @@ def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: 
         else:
             wanted = s.h * LEAST
             least = max(10.0 * SPACING * abs(s.t), 1e-300)
-            if error < 1e300:  # it is a number
+            if error < 1e300:  # the error is finite
                 wanted = s.h * max(factor, LEAST)
             else:
                 least = max(least, NO_RATES * (times[count - 1] - t0))
@@ -242,7 +242,8 @@ def sized(s: Explicit, which: int) -> float:
     summed(s, which, e)
     total = 0.0
     for i in range(s.shared[0].integrated):
-        part = e[i] * (1.0 / (atol[i] + rtol * max(abs(y[i]), abs(z[i]))))  # as in lanes, to the last bit
+        # the same order as in SIMD batches, equal to the last bit
+        part = e[i] * (1.0 / (atol[i] + rtol * max(abs(y[i]), abs(z[i]))))
         total += part * part
     return total
 

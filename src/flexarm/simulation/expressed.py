@@ -1,4 +1,4 @@
-"""What depends on the time alone, as expressions: values in force, tables, functions of the user's."""
+"""Inputs that depend on time alone, as expressions: piecewise constant values, tables, and the user's functions."""
 
 import inspect
 from collections.abc import Callable
@@ -13,18 +13,18 @@ Array = np.ndarray
 
 
 def in_force(t: Any, times: Array, values: Array) -> Column:
-    """The row of values (k, m) that is in force at the symbolic time t, (m,); before the first, zero."""
+    """Return the row (m,) of values (k, m) that is valid at the symbolic time t. Before the first time it is zero."""
     import casadi as ca
 
     begun = [ca.SX(1) if time == -np.inf else ca.SX(t >= float(time)) for time in times]
     found = ca.SX.zeros(values.shape[1])
-    for k, value in enumerate(values):  # exact: all but one of the terms are zero
+    for k, value in enumerate(values):  # the sum is exact, since all but one of the terms are zero
         found += (begun[k] - begun[k + 1] if k + 1 < len(values) else begun[k]) * ca.DM(value)
     return found
 
 
 def interpolated(t: Any, breaks: Array, coefficients: Array, late: float) -> Column:
-    """A table of cubics at the symbolic time t, (m,), as `rhs.cubic_table` has it."""
+    """Return the value (m,) of a table of cubics at the symbolic time t, as `rhs.cubic_table` stores it."""
     import casadi as ca
 
     count, m, _ = coefficients.shape
@@ -35,14 +35,14 @@ def interpolated(t: Any, breaks: Array, coefficients: Array, late: float) -> Col
 
 
 def function_of_time(where: str, function: Any) -> Callable[[Any], Any]:
-    """A function of the symbolic time that gives expressions; raises `DescriptionError` where it is none."""
+    """Return a function of the symbolic time that gives expressions. Raise `DescriptionError` if it does not."""
     name = getattr(function, "__name__", type(function).__name__)
     try:
         inspect.signature(function).bind(0.0)
     except TypeError:
         must = "it must be a function of the time, or a controller"
         raise DescriptionError(f"{where}: {name} does not take t alone; {must}") from None
-    except ValueError:  # a built-in function that does not tell
+    except ValueError:  # a built-in function without a signature
         pass
 
     def at(t: Any) -> Any:
@@ -52,7 +52,7 @@ def function_of_time(where: str, function: Any) -> Callable[[Any], Any]:
         except Exception as error:
             why = " ".join(str(error).split()) or type(error).__name__
             raise DescriptionError(f"{where}: {name} is no expression of t: {why}; {must}") from error
-        for each in found.elements():  # float(t) is NaN, and nothing says so
+        for each in found.elements():  # float(t) is NaN and raises no error
             if each.is_constant() and not each.is_regular():
                 raise DescriptionError(f"{where}: {name} is no expression of t: it gives {float(each)}; {must}")
         return found

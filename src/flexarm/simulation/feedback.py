@@ -1,8 +1,8 @@
-"""Closed loops: a control law as expressions, compiled beside the arm.
+"""Closed loops: a control law as expressions, compiled together with the arm.
 
-A controller is a frozen object with `law(model, period)`; what it designs for a model is a `Law`. In a run the law is
-an input like any other: continuous, it is evaluated with every right-hand side and its memory is integrated with the
-arm. Sampled laws stand in the module `sampled`.
+A controller is a frozen object with `law(model, period)`, which designs a `Law` for a model. In a run the law is an
+input like any other. A continuous law is evaluated with every right-hand side, and its memory is integrated with the
+arm. Sampled laws are in the module `sampled`.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True)
 class Feedback(Input):
-    """A continuous law as an input of a run; its memory is part of the state."""
+    """A continuous control law as an input of a run. Its memory is part of the state."""
 
     of_state = True
 
@@ -49,14 +49,15 @@ class Feedback(Input):
     name: str
     reference: Reference | None = None
     controller: Any = None
-    """What the law was designed by, if it was; the law itself is functions, which no other process has."""
+    """Controller that designed the law, if any. The law itself consists of functions, which cannot be sent to a
+    process."""
     records: tuple[Recorded, ...] = ()  # type: ignore[assignment]
-    """What the result shows of the law."""
+    """Signals of the law that the result records."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.controller is None:
             return super().__reduce_ex__(protocol)
-        return continuous, (self.controller, self.model)  # designed anew
+        return continuous, (self.controller, self.model)  # the controller designs the law again
 
     def __copy__(self) -> Self:
         return self
@@ -66,25 +67,25 @@ class Feedback(Input):
 
     @property
     def memory(self) -> tuple[float, ...]:  # type: ignore[override]
-        """The law's."""
+        """Initial memory of the law."""
         return self.law.memory
 
     @property
     def wanted(self) -> Reference | None:  # type: ignore[override]
-        """The controller's reference."""
+        """Reference of the controller."""
         return self.reference
 
     @cached_property
     def kernel(self) -> LiftedKernel:
-        """(t, q, qd, z) -> (u, dz/dt)."""
+        """Compiled law (t, q, qd, z) -> (u, dz/dt)."""
         return kernel(self.law, self.model, self.name)
 
     def recording(self, names: tuple[str, ...], model: Model) -> Self:
-        """Itself: what it shows follows from the states of the run."""
+        """Return the input with recorded signals, which follow from the states of the run."""
         return replace(self, records=recording(self.law, model, names)[1])
 
     def recorded(self, t: Array, parts: Mapping[str, Array]) -> Array:
-        """What the law shows at times t and states there."""
+        """Return the recorded signals of the law at times t and at the states there."""
         names, memory = tuple(x.name for x in self.records), len(self.law.memory)
         law, _ = recording(self.law, self.model, names)
         rows = np.hstack(
@@ -94,24 +95,24 @@ class Feedback(Input):
         return found[:, len(self.model.inputs) + memory :]
 
     def begun(self, model: Model, times: Array) -> Self:
-        """Itself, which keeps nothing."""
+        """Return the input itself, since it stores nothing about a run."""
         check_model(self.name, self.model, model)
         return self
 
     def jumps(self) -> Array:
-        """Those of the reference."""
+        """Return the jumps of the reference."""
         return self.law.jumps
 
     def initial(self, model: Model) -> tuple[Array, Array]:
-        """At rest, on the reference if there is one."""
+        """Return the initial state: at rest, on the reference if there is one."""
         return initial(model, self.reference)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Evaluate the law from the buffer, which holds t and the state, into that of u and dz/dt."""
+        """Evaluate the law at the buffer's t and state, and write u and dz/dt."""
         plan.feed_by(self.kernel)
 
     def in_lanes(self, model: Model) -> InLanes:
-        """The law, each lane at its own time and state."""
+        """Return the law for SIMD batches, in which each lane has its own time and state."""
         return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False, source=self.kernel)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
@@ -119,16 +120,17 @@ class Feedback(Input):
         return self.while_still(model, t, q, qd)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """u at times t and states there."""
+        """Return u at times t and at the states there."""
         rows = np.ascontiguousarray(np.hstack([t[:, None], q, qd, z]))
         return self.kernel.many(rows)[:, : len(model.inputs)]
 
     def fault(self, plan: Plan, model: Model, t: float, x: Array) -> str:
-        """What of the law is not finite at t in the state x, or a little beyond where its motion leads."""
+        """Return a message about a value of the law that is not finite at t in the state x or shortly after, else
+        ""."""
         m, arm, layout = len(model.inputs), model.arm, Layout.of(model, len(self.law.memory))
         q, qd, z = x[layout.q], x[layout.qd], x[layout.z]
         ahead = np.append(0.0, 10.0 ** np.arange(-12, -2))
-        ahead *= max(2 * (plan.time - t), 1e-9) / ahead[-1]  # a solver stops short of where the law ends
+        ahead *= max(2 * (plan.time - t), 1e-9) / ahead[-1]  # a solver stops short of the time at which the law fails
         for dt in ahead:
             given = np.concatenate([[t + dt], configuration(arm, local(arm, q, q) + dt * qd, q), qd, z])
             bad = np.flatnonzero(~np.isfinite(value := self.kernel.one(given)))
@@ -138,12 +140,12 @@ class Feedback(Input):
         return ""
 
     def described(self) -> str:
-        """Its name."""
+        """Return the controller's name."""
         return f"{self.name}, continuous"
 
 
 def continuous(controller: Any, model: Model) -> Feedback:
-    """The input of a controller that works all the time."""
+    """Return the input of a continuous controller."""
     law = law_of("u", controller, model)
     if law.drives or law.accelerates:
         what = "currents" if law.drives else "accelerations"
@@ -152,17 +154,16 @@ def continuous(controller: Any, model: Model) -> Feedback:
 
 
 def check_model(name: str, own: Model, model: Model) -> None:
-    """Refuse a run of another arm than a law was designed for: native code counts on the places of its coordinates."""
+    """Raise an error if a law was designed for another arm: native code depends on the order of coordinates."""
     if own is not model and (own.coordinates, own.inputs) != (model.coordinates, model.inputs):
         other = f"arm {own.arm.name!r}; the run is of arm {model.arm.name!r}, whose coordinates or inputs differ"
         raise DescriptionError(f"controller {name} was designed for {other}")
 
 
 def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: tuple[int, ...] = ()) -> LiftedKernel:
-    """The law compiled: the arguments of `traced` laid end to end, to u and memory's.
+    """Return the compiled law: from the concatenated arguments of `traced` to u and the memory's rate or next value.
 
-    It is found on disk by the structure of the traced function, so a law need not say what it depends on, and one with
-    other gains is there already.
+    The cache on disk uses the structure of the traced function as its key. A law with other gains finds its code there.
     """
     import casadi as ca
 
@@ -172,11 +173,11 @@ def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: tupl
 
 
 def traced(law: Law, model: Model, name: str = "law", own: int = 0, behind: tuple[int, ...] = ()) -> "ca.Function":
-    """The law as a function of t, q, qd, `own` states of drives s, memory z, noise, and qdd where it measures
-    accelerations, which gives u and the memory's rate, or the next memory.
+    """Return the law as a function of t, q, qd, s, z, noise and qdd, to u and the memory's rate or next value.
 
-    The law sees local coordinates in the place of q, see `attitude.local`. One that stands behind a function gets, in
-    the places of q and qd, `behind` numbers: its u, and what it has seen.
+    s are `own` states of drives, and z is the memory. qdd is present if the law measures accelerations. The law gets
+    local coordinates in place of q, see `attitude.local`. A law that follows another function gets `behind` numbers in
+    place of q and of qd: the function's u and its measurements.
     """
     import casadi as ca
 
@@ -197,10 +198,10 @@ def traced(law: Law, model: Model, name: str = "law", own: int = 0, behind: tupl
 def recording(
     law: Law, model: Model, names: tuple[str, ...], behind: tuple[int, ...] = ()
 ) -> tuple[Law, tuple[Recorded, ...]]:
-    """The law with what it shows by some names as its last memory, or that memory's rates; and what that is.
+    """Return the law with some recorded signals appended to its memory (or its rate), and their descriptions.
 
-    Any law shows its "command", and its "memory" if it has one. Raises `DescriptionError` for a name that it does not
-    show.
+    Every law has a "command", and a "memory" if it has one. Raises `DescriptionError` for a name that the law does not
+    record.
     """
     import casadi as ca
 
@@ -230,11 +231,13 @@ def recording(
 
 
 def check_drives(model: Model, before: str, must: str) -> None:
-    """Refuse an arm one of whose actuators moves a sum of coordinates, as a hub that turns with its shapes has, or one
-    whose joints are coupled."""
+    """Raise an error for an arm with coupled joints, or with an actuator that moves a sum of coordinates.
+
+    A flexible link with slopes at a moving hub has such an actuator.
+    """
     if model.arm.couplings:
         raise DescriptionError(f"{before}arm {model.arm.name!r} has coupled joints; {must}")
-    joints = len(model.arm.joints)  # a thruster moves what it likes
+    joints = len(model.arm.joints)  # thrusters may move any coordinates
     B = model.input_matrix(np.array(model.arm.rest))[:, :joints]
     for name, moved in zip(model.inputs[:joints], np.count_nonzero(B, axis=0), strict=True):
         if moved > 1:
@@ -243,9 +246,9 @@ def check_drives(model: Model, before: str, must: str) -> None:
 
 
 def integrand(model: Model, quantity: str, memory: int) -> Kernel | At:
-    """A quantity of those in a run with a law's memory: (q, qd, z, s, u, dz/dt, w), or (..., qdd) for a residual.
+    """Return a quantity of a run with a law's memory: (q, qd, z, s, u, dz/dt, w), or (..., qdd) for a residual.
 
-    Where it gives the rates of the state, dz/dt stands among them. Without memory it is the quantity itself.
+    If the quantity gives the rates of the state, they include dz/dt. Without memory it is the quantity itself.
     """
     if not memory:
         return model.kernel(quantity)
@@ -274,27 +277,27 @@ def integrand(model: Model, quantity: str, memory: int) -> Kernel | At:
 
 
 def check_width(model: Model, u: Column, name: str) -> None:
-    """Refuse the u of a law for another number of actuators."""
+    """Raise an error if the size of u differs from the number of actuators."""
     if u.numel() != len(model.inputs):
         names = ", ".join(model.inputs)
         raise DescriptionError(f"controller {name} gives {u.numel()} inputs; the arm has {len(model.inputs)}: {names}")
 
 
 def named(controller: Any) -> str:
-    """What to call a controller or a function in a message."""
+    """Return the name of a controller or a function for a message."""
     kind = type(controller).__name__
     return str(getattr(controller, "__name__", kind))
 
 
 def initial(model: Model, reference: Reference | None) -> tuple[Array, Array]:
-    """Where a closed loop begins if nothing else is said."""
+    """Return the default initial state of a closed loop."""
     if reference is None:
         return np.array(model.arm.rest), np.zeros(model.nv)
     return on_reference(model, reference)
 
 
 def on_reference(model: Model, reference: Reference) -> tuple[Array, Array]:
-    """Coordinates and rates at t = 0: rest, but joints, and motors, where a reference of all of them is."""
+    """Return coordinates and rates at t = 0: at rest, with joints and motors on a reference of all joints."""
     arm = model.arm
     q, qd = local(arm, np.array(arm.rest)), np.zeros(model.nv)
     start, rate, _ = reference_motion(reference, 0.0)

@@ -1,8 +1,8 @@
-"""Runs of an ensemble on a graphics processor: fixed steps of the classical Runge-Kutta method, one run a thread.
+"""Runs of an ensemble on a graphics processor: the classical Runge-Kutta method with fixed steps, one run per thread.
 
-When a run asks for what is known before it begins: the time goes in equal steps from one time of the result, or jump
-of u, to the next. So u is laid out beforehand where it follows from the time; where it follows from the state, too, its
-law stands in the kernel before the rates.
+All evaluation times of a run are known in advance: steps are equal from one time of the result, or jump of u, to the
+next. If u depends on time alone, its values are computed in advance. If u depends on the state, the kernel evaluates
+the control law before the rates.
 """
 
 from collections.abc import Sequence
@@ -38,17 +38,17 @@ STAGES = 4
 TYPES = {"double": np.float64, "float": np.float32}
 
 TOGETHER = 2**17
-"""Runs in one launch: more than the largest processors have threads for."""
+"""Largest number of runs in one launch: more than the threads of the largest processors."""
 WINDOW = 2**28
-"""Bytes of states that are fetched at a time, about."""
+"""Approximate size of the states that are fetched at a time [bytes]."""
 LARGEST = 2**30
-"""Bytes of u beforehand."""
+"""Largest size of values of u that are computed in advance [bytes]."""
 WORK = 2e11
-"""Operations of one launch, some tenths of a second: Ctrl-C is heard after it."""
+"""Operations of one launch, which take some tenths of a second. Ctrl-C takes effect after the launch."""
 
 
 def check(method: str, step: float | None, drives: Sequence[Input], outsides: Sequence[Outside], model: Model) -> None:
-    """Raise `DescriptionError` for what a graphics processor is asked and does not do, and where there is none."""
+    """Raise `DescriptionError` if a graphics processor does not support the run, or if there is none."""
     if method != METHOD or step is None:
         raise DescriptionError(f"device is 'gpu'; there the method is {METHOD!r} with a step, not {method!r}")
     for drive in drives:
@@ -61,19 +61,19 @@ def check(method: str, step: float | None, drives: Sequence[Input], outsides: Se
 
 
 def name() -> str:
-    """Of the graphics processor."""
+    """Return the name of the graphics processor."""
     return cuda.device().name
 
 
 @final
 @dataclass(frozen=True)
 class Plan:
-    """The pieces of a run, see `gpu_loops.Runs`, and at which times u is asked for.
+    """Intervals of a run, see `gpu_loops.Runs`, and the times at which u is needed.
 
     Attributes
     ----------
     asked : (rows,)
-        Times of the rows of u; where u is held, those at which its stretches begin.
+        Times of the rows of u. If u is piecewise constant, these are the starts of its intervals.
     """
 
     t: Array
@@ -87,7 +87,7 @@ class Plan:
 
 
 def planned(times: Array, corners: Array, step: float, held: bool) -> Plan:
-    """The pieces between times of the result and corners, in each equal steps no longer than asked for."""
+    """Return the intervals between times of the result and breakpoints, each with equal steps no longer than `step`."""
     edges = np.union1d(times, corners)
     t, lengths = edges[:-1], np.diff(edges)
     steps = np.maximum(np.ceil(lengths / step - 1e-9), 1.0)
@@ -100,7 +100,7 @@ def planned(times: Array, corners: Array, step: float, held: bool) -> Plan:
         return Plan(t, h, steps, shown, stretch, none, before, corners[:-1])
     rows = (
         2 * steps + 1
-    )  # at every half step, both ends counted: at a jump u is seen from the left, then from the right
+    )  # every half step including both ends: at a jump, u is evaluated from the left, then from the right
     row = np.cumsum(rows) - rows
     of = np.repeat(np.arange(len(t)), rows)
     asked = t[of] + 0.5 * h[of] * (np.arange(len(of)) - row[of])
@@ -108,25 +108,25 @@ def planned(times: Array, corners: Array, step: float, held: bool) -> Plan:
 
 
 def below(values: Array, T: Any) -> Array:
-    """The nearest numbers of a type that are no larger."""
+    """Return the largest numbers of a type that are not larger than the values."""
     found = values.astype(T)
     return np.where(found > values, np.nextafter(found, T.type(-np.inf)), found)
 
 
 @final
 class _Courses:
-    """The plans of some runs laid end to end, and the values of u: see `gpu_loops.Runs`.
+    """Concatenated plans of some runs, and the values of u: see `gpu_loops.Runs`.
 
     Attributes
     ----------
     done : (pieces,)
-        How many steps are made before a piece.
+        Number of steps before an interval.
     follow, laws : bool, (N, k)
-        Whether u follows from a law, and the constants that it has in each run.
+        True if u follows from a law, and the law's constants in each run.
     first, total : (N,)
-        In which piece a run begins, and how many steps it has.
+        First interval of a run, and its number of steps.
     times : int
-        Of the result, behind the first.
+        Number of times of the result after the first.
     """
 
     def __init__(self, drives: Sequence[Input], which: Array, model: Model, asked: Asked, step: float):
@@ -167,7 +167,7 @@ class _Courses:
         self.where = (np.cumsum(lengths) - lengths)[which]
         plan = np.array(of)[which]
         self.first, self.last = first[plan], (first + counts)[plan]
-        self.done = np.concatenate([np.cumsum(each.steps) - each.steps for each in made])  # steps before each piece
+        self.done = np.concatenate([np.cumsum(each.steps) - each.steps for each in made])  # steps before each interval
         self.total = np.array([each.steps.sum() for each in made])[plan]
         self.times = len(asked.times) - 1
 
@@ -175,7 +175,7 @@ class _Courses:
 def program(
     rate: Kernel | At, layout: Layout, real: Real, law: LiftedKernel | None = None
 ) -> tuple[str, Any, gpu_loops.Entry]:
-    """Runs of a rate, under a law perhaps, as `cuda.Device.kernel` takes them: key, parts and entry."""
+    """Return runs of a rate, optionally under a law, as `cuda.Device.kernel` takes them: key, parts and entry."""
     fed = layout.inputs + layout.memory
 
     def parts() -> list[str]:
@@ -198,7 +198,7 @@ def program(
 
 
 def tasks(runs: Runs, group: Group, asked: Asked, real: Real) -> list["OnGpu"]:
-    """What is to be done for a group; raises `DescriptionError` where there is nothing to do it on."""
+    """Return the tasks of a group. Raise `DescriptionError` if there is no graphics processor."""
     group.begin(runs, asked)
     count = len(group.indices)
     parts = [slice(i, min(i + TOGETHER, count)) for i in range(0, count, TOGETHER)]
@@ -207,25 +207,25 @@ def tasks(runs: Runs, group: Group, asked: Asked, real: Real) -> list["OnGpu"]:
 
 @final
 class _There:
-    """Some runs as they lie on a device, and copies of what is known of them here.
+    """Some runs in a device's memory, with copies of their results on the host.
 
     Parameters
     ----------
     state, own : (N, size), (N, k)
-        Where they begin, and the numbers that each has of its own behind u; of the type that is computed with.
+        Initial states, and the numbers of each run that follow u; in the precision of the computation.
 
     Attributes
     ----------
     x, piece, at, known, status
-        See `gpu_loops.Runs`; the last two as after the last launch.
+        See `gpu_loops.Runs`; the last two have their values after the last launch.
     window : int
-        Of how many times states are kept there.
+        Number of times whose states fit into device memory.
     """
 
     def __init__(self, device: Device, launch: Launch, layout: Layout, state: Array, own: Array, courses: _Courses):
         count, size, T = *state.shape, state.dtype
         self._device, self._launch, self._count = device, launch, count
-        self.x = np.array(state.T, order="C")  # a copy also where it is laid out so
+        self.x = np.array(state.T, order="C")  # always a copy
         self.piece, self.at = courses.first.copy(), np.zeros(count, dtype=np.int64)
         self.known, self.status = np.ones(count, dtype=np.int64), np.full(count, UNDER_WAY)
         self.window = max(1, WINDOW // self.x.nbytes)
@@ -257,29 +257,29 @@ class _There:
         self._record = device.put(np.array([words[each.name] for each in fields(gpu_loops.Runs)], dtype=np.int64))
 
     def launch(self, start: int, stop: int, most: int) -> None:
-        """Every run goes on until its state is known at the times before `stop`, or for so many steps."""
+        """Advance every run until its state is known at the times before `stop`, or by at most `most` steps."""
         self._launch(self._count, [self._record], [start, stop, most])
         self.fetch("known", "status")
 
     def fetch(self, *names: str) -> None:
-        """What they are now."""
+        """Copy the current values of these attributes from the device."""
         for name in names:
             self._device.get(self._places[name], getattr(self, name))
 
     def states(self) -> Array:
-        """At the times of the window, (times, size, N)."""
+        """Return the states at the times of the window, (times, size, N)."""
         self._device.get(self._places["out"], self._out)
         return self._out
 
     def steps(self, courses: _Courses) -> Array:
-        """How many each run has made, (N,)."""
+        """Return the number of steps of each run, (N,)."""
         ended = self.piece == courses.last
         return np.where(ended, courses.total, courses.done[np.where(ended, 0, self.piece)] + self.at)
 
 
 @final
 class OnGpu:
-    """Some runs of a group."""
+    """A task that computes some runs of a group on a graphics processor."""
 
     def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice, real: Real):
         self._runs, self._group, self._asked, self._part, self._real = runs, group, asked, part, real
@@ -290,7 +290,7 @@ class OnGpu:
         self._law = how.source
         device = cuda.device()
         verified(device, self._rate, real)
-        self._launch(device)  # compiled, and refused, here
+        self._launch(device)  # compile here, so that errors appear here
         self._stopped = False
         self.finished = 0
 
@@ -299,7 +299,7 @@ class OnGpu:
         return device.kernel(key, parts, entry, self._real)
 
     def __call__(self) -> None:
-        """Compute them."""
+        """Compute the runs."""
         if self._stopped:
             return
         runs, group, part = self._runs, self._group, self._part
@@ -326,7 +326,7 @@ class OnGpu:
                 group.status[i] = self._grown(i, t, there.x[:, row].astype(float))
 
     def _advance(self, there: "_There", x: Array) -> None:
-        """All runs, window by window, as far as they come."""
+        """Advance all runs, window by window, as far as possible."""
         count, total, size = x.shape
         most = max(1, int(WORK / (count * STAGES * (self._rate.code.operations + 1))))
         start = 1
@@ -341,11 +341,11 @@ class OnGpu:
             start = stop
 
     def _grown(self, i: int, t: float, stuck: Array) -> str:
-        """Why a run could go no further; looked at again on the processor, where numbers are doubles here too."""
+        """Return why a run ended. In double precision, the run is repeated on the CPU to find the reason."""
         if self._real == "double":
             return told(self._runs, self._group, self._asked, i, t, stuck)
         return told_of_growth(self._runs, self._group, i, t, stuck)
 
     def stop(self) -> None:
-        """Let it end."""
+        """Stop the runs."""
         self._stopped = True

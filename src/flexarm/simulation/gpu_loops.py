@@ -1,10 +1,10 @@
-"""Runs by the classical Runge-Kutta method with fixed steps, one a thread, in the language that is translated.
+"""Runs by the classical Runge-Kutta method with fixed steps, one per thread, in the language that is translated.
 
-A run goes through the pieces of its plan: equal steps to the next time of the result, or to where its input jumps. A
-launch takes all runs some way and leaves where they are in their records, so that the next one goes on from there.
+A run consists of intervals with equal steps. Each interval ends at a time of the result or at a jump of the input. A
+launch advances all runs and stores their positions in the record, where the next launch continues.
 
-A number of a state lies beside the same number of the other runs. What a thread works on, its state, rates and sums,
-lies in memory of its own; the temporaries of the rates are in registers.
+Each number of a state lies beside the same number of the other runs. A thread has its own memory for its state, rates
+and sums. The temporaries of the rates are in registers.
 """
 
 from dataclasses import dataclass
@@ -14,32 +14,33 @@ from flexarm.native.nvptx import Entry, evaluate
 from flexarm.simulation.rhs import DIVERGED
 
 UNDER_WAY, DONE, GROWN = 0, 1, 3
-"""What may be said of a run, as in `lanes`."""
+"""Status of a run, as in `lanes`."""
 
 THIRD, SIXTH = 1.0 / 3.0, 1.0 / 6.0
 
 
 @dataclass
 class Runs:
-    """What threads need, and what they find; a word each, arrays are places.
+    """Inputs and results of the threads. Each entry takes one word; arrays are stored as addresses.
 
     Attributes
     ----------
     count, size, states, inputs : int
-        Runs; numbers of a state with what rides along, without it, and of u.
+        Number of runs; length of a state with quadrature states, length without them, and length of u.
     x, own : (size, count), (k, count)
-        Where the runs are, and the numbers that each has of its own behind u.
+        Current states of the runs, and the numbers of each run that follow u.
     h, steps, shown, row, stride, t, before : (pieces,)
-        Of a piece: the step [s], how many of them, whether it ends at a time of the result; its first row of u, and how
-        many rows are there for half a step: 1, or 0 where u is held; where it begins [s], and just before u jumps.
+        Per interval: the step [s], the number of steps, 1 if the interval ends at a time of the result; its first row
+        of
+        u, and the rows of u per half step: 1, or 0 if u is constant; its start [s], and the time just before u jumps.
     u, where : (rows, inputs), (count,)
-        Values of u, and where those of a run begin.
+        Values of u, and the first row of each run.
     follows, laws : int, (k, count)
-        Whether u, and the rates of its memory behind it, follow from a law in the place of the rows; its constants.
+        1 if a law gives u and the rates of its memory instead of the rows, and the constants of the law.
     piece, last, at : (count,)
-        Of a run: in which piece it is, behind which one it ends, and how many steps of it are done.
+        Per run: its current interval, the end of its intervals, and the completed steps in the current interval.
     known, status : (count,)
-        Of how many times of the result the state is known, and what is to be said.
+        Number of times of the result at which the state is known, and the status.
     out : (times, size, count)
         States at the times of the result from `start` on.
     """
@@ -70,12 +71,12 @@ class Runs:
 
 
 def law(x: Floats, x_apart: int, own: Floats, own_apart: int, y: Floats, y_apart: int) -> None:
-    """A law of (t, state), in a part of its own as `evaluate`."""
+    """A law of (t, state), compiled separately like `evaluate`."""
     raise NotImplementedError
 
 
 def advanced(s: Runs, r: int, start: int, stop: int, most: int, work: Floats) -> None:
-    """One run, until its state is known at the times before `stop`, or for so many steps."""
+    """Advance one run until its state is known at the times before `stop`, or by at most `most` steps."""
     size, count = s.size, s.count
     y, piece, at, known, status = work, s.piece[r], s.at[r], s.known[r], s.status[r]
     for j in range(size):
@@ -102,7 +103,7 @@ def advanced(s: Runs, r: int, start: int, stop: int, most: int, work: Floats) ->
 
 
 def stepped(s: Runs, r: int, piece: int, at: int, work: Floats) -> int:
-    """A step from the state that work begins with; 0, and the state as it was, where that leads to none."""
+    """Take a step from the state at the start of work. Return 0, and leave the state, if the step diverges."""
     size, states, h, stride = s.size, s.states, s.h[piece], s.stride[piece]
     row = s.where[r] + s.row[piece] + 2 * at * stride
     y, moved, k, x = work, work[size:], work[2 * size :], work[3 * size + 1 :]
@@ -138,5 +139,5 @@ def stepped(s: Runs, r: int, piece: int, at: int, work: Floats) -> int:
 
 
 def runs(size: int, fed: int) -> Entry:
-    """What is launched for states of `size` numbers, behind which so many stand for a rate."""
+    """Return the entry point for states of `size` numbers, where the rate takes `fed` further numbers."""
     return Entry("runs", "advanced", pointers=1, integers=3, work=4 * size + 1 + fed)

@@ -1,4 +1,4 @@
-"""Quantities of a model at many states on a graphics processor, a state a thread."""
+"""Quantities of a model at many states on a graphics processor, one state per thread."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ TYPES = {"double": np.float64, "float": np.float32}
 
 
 def program(kernel: Kernel | At, real: Real) -> tuple[str, Callable[[], list[str]]]:
-    """A kernel at each of many states, as `cuda.Device.kernel` takes it: key and parts."""
+    """Return a kernel for many states as `cuda.Device.kernel` takes it: key and parts."""
 
     def parts() -> list[str]:
         from flexarm.native.translate import ir_of
@@ -41,12 +41,12 @@ def program(kernel: Kernel | At, real: Real) -> tuple[str, Callable[[], list[str
 
 
 def verified(device: Device, kernel: Kernel | At, real: Real) -> Launch:
-    """A kernel on a device, for each of many states; checked there once, beside CasADi's own evaluation.
+    """Return a kernel on a device for many states. It is checked once against CasADi's own evaluation.
 
     Raises
     ------
     NativeCodeError
-        Where the device computes other values.
+        The device computes other values.
     """
     key, parts = program(kernel, real)
     launch = device.kernel(key, parts, EACH, real)
@@ -62,7 +62,7 @@ def verified(device: Device, kernel: Kernel | At, real: Real) -> Launch:
 
 
 def launched(device: Device, launch: Launch, x: Array, n_out: int, real: Real) -> Array:
-    """The values of a kernel at many states: (N, n_in) -> (N, n_out) of doubles."""
+    """Return the values of a kernel at many states as doubles: (N, n_in) -> (N, n_out)."""
     y = np.empty((n_out, len(x)), dtype=TYPES[real])
     given, found = device.put(np.ascontiguousarray(x.T, dtype=TYPES[real])), device.room(y)
     launch(len(x), [given, given, found], [len(x)])
@@ -79,21 +79,21 @@ def evaluate_on_gpu(
     w: Any = None,
     real: Literal["double", "float"] = "double",
 ) -> Array:
-    """A quantity of a model at N states, computed by a graphics processor.
+    """Evaluate a quantity of a model at N states on a graphics processor.
 
     Parameters
     ----------
     model : Model
     name : str
-        Of the quantity, as "forward_dynamics".
+        Name of the quantity, as "forward_dynamics".
     values : (N, n) or (n,) each
-        Its arguments in the order of `model.arguments(name)`, but for s and w: as q, qd, u.
+        Its arguments in the order of `model.arguments(name)`, except s and w: as q, qd, u.
     p : (k,) or (N, k), optional
         Parameters, where the model varies.
     s, w : (N, k) or (k,), optional
-        States of drives and exogenous inputs; by default zero.
+        States of drives and exogenous inputs; default zero.
     real : "double" or "float"
-        What is computed with: numbers of 64 bits, or of 32.
+        Precision of the computation: numbers of 64 or of 32 bits.
 
     Returns
     -------
@@ -102,9 +102,9 @@ def evaluate_on_gpu(
     Raises
     ------
     DescriptionError
-        Where there is no graphics processor, or an argument is not what it must be.
+        There is no graphics processor, or an argument is not valid.
     NativeCodeError
-        Where the graphics processor's values of this quantity, which are checked once, are wrong.
+        The graphics processor computes wrong values of this quantity. They are checked once.
     """
     with refused("evaluate_on_gpu"):
         checked_instance(model, Model, "model")

@@ -1,4 +1,4 @@
-"""Implicit methods of our own, from Python: what their loop needs, laid out once for a run."""
+"""The package's own implicit methods, called from Python, with memory that is allocated once per run."""
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
 from typing import final
@@ -16,10 +16,10 @@ from flexarm.simulation.tableaus import Tableau
 Array = np.ndarray
 
 FIRST = 0.01
-"""Of a stretch: the step first tried."""
+"""First step of an interval, as a share of its length."""
 
 ENDLESS = 2**62
-"""Evaluations that a stretch may take, where nobody counts them."""
+"""Number of evaluations that stands for no limit."""
 
 INTEGRATE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
@@ -29,7 +29,7 @@ CODE = Once(lambda: translated(integrate))
 
 @final
 class Implicit:
-    """An implicit method on a plan; the length of its step is kept from one stretch to the next.
+    """An implicit method on a plan. It keeps the length of its step from one interval to the next.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Implicit:
     rtol : float
     atol : (layout.size,)
     step : float
-        A fixed one [s], or 0 where it is chosen.
+        A fixed step [s], or 0 if the method chooses its steps.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class Implicit:
         rows = 2 * stages + 2
         table = {f: np.ravel(getattr(tableau, f)) for f in ("c", "a1", "a2", "b1", "b2", "blocks", "to", "back")}
         self._fixed, self._y = step, np.zeros(size)
-        self._plan = plan  # alive as long as native code may be sent there
+        self._plan = plan  # must stay alive as long as native code may call it
         self._code = CODE()
         self._call = INTEGRATE(self._code.addresses["integrate"])
         self.record = Placed(
             Step(
-                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
+                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
                 stages=stages,
                 kept=tableau.kept,
                 remembered=tableau.order + 1 - stages,
@@ -108,15 +108,16 @@ class Implicit:
         )
 
     def forget(self, h: float) -> None:
-        """Begin as if nothing had been before, with a step of this length [s] if it may be chosen."""
+        """Restart without memory of previous steps. The first step has this length [s] if the method chooses its
+        steps."""
         self.record.h, self.record.inverted, self.record.ratio = h, 0.0, SLOW
 
     def __call__(
         self, t0: float, x0: Array, times: Array, limit: int = ENDLESS, going: bool = False
     ) -> tuple[Array, int]:
-        """States at the first of the times that were reached, and how many steps that took.
+        """Return the states at the first of the times, those that were reached, and the number of steps.
 
-        At so many evaluations of the plan it is left where it stands; `going` goes on from there.
+        The method pauses at so many evaluations of the plan. `going` continues from there.
         """
         step, before = self.record, self.record.steps
         step.limit, step.going = limit, int(going)
@@ -133,5 +134,5 @@ class Implicit:
         return out[:done], step.steps - before
 
     def reached(self) -> tuple[float, Array]:
-        """The end of the last step, and the state there."""
+        """Return the end of the last step, and the state there."""
         return self.record.t, self._y.copy()

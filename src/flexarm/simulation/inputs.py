@@ -1,6 +1,6 @@
-"""What drives an arm: constant, piecewise, tabulated, computed by Python, or written as expressions and compiled.
+"""Inputs of an arm: constant, piecewise, tabulated, computed by Python, or written as expressions and compiled.
 
-Each is an `Input`: it feeds a run's `Plan` with a stage that writes u, and gives u back at sampled times.
+Each class is an `Input`. It adds a stage that writes u to a run's `Plan`, and returns u at sampled times.
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
@@ -39,12 +39,12 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True, eq=False)
 class Piecewise(Input):
-    """Constant inputs that change at given times: bang-bang torques, for one.
+    """Piecewise constant inputs, as bang-bang torques.
 
     Parameters
     ----------
     times : (k,)
-        When each value begins, increasing; before the first, u is zero [s].
+        Start of each value, increasing [s]. Before the first time, u is zero.
     values : (k, m)
         [N m] at a revolute joint, [N] at a prismatic one. One-dimensional values are for a single actuator.
     """
@@ -58,34 +58,34 @@ class Piecewise(Input):
         object.__setattr__(self, "values_", values)
 
     def jumps(self) -> Array:
-        """The times of the values."""
+        """Return the times of the values."""
         return self.times
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Put the value in force at t in its place."""
+        """Write the value at t to the plan."""
         plan.feed(loops().addresses["nothing"])
         plan.u[:] = self._value(np.array([t]), model)[0]
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """The value in force at each time."""
+        """Return the value at each time."""
         return self._value(t, model)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """No values: the input is constant between jumps."""
+        """Return no values: the input is constant between jumps."""
         return np.empty((len(t), 0))
 
     def known(self, model: Model, until: float) -> Array:
-        """Every value that is in force for a while."""
+        """Return every value of the run."""
         return self._value(np.array(list(self.corners(until)))[:-1], model)
 
     def in_lanes(self, model: Model) -> InLanes:
-        """Held from value to value."""
+        """Return the description for SIMD batches, in which the input is constant between jumps."""
         _check_model(model)
         _width("values", self.values_.shape[1], model)
         return InLanes()
 
     def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
-        """The sum of the values, of which all but the one in force are multiplied by zero."""
+        """Return a sum of the values with weights of zero for all but the current one."""
         _width("values", self.values_.shape[1], model)
         return lambda t: in_force(t + late, self.times, self.values_)
 
@@ -95,7 +95,7 @@ class Piecewise(Input):
         return padded[np.searchsorted(self.times, t, side="right")]
 
     def described(self) -> str:
-        """E.g. piecewise constant, 3 values from 0 s to 1 s."""
+        """Return a text, as piecewise constant, 3 values from 0 s to 1 s."""
         if not self.values_.any():
             return "none"
         if len(self.times) == 1 and np.isneginf(self.times[0]):
@@ -104,12 +104,13 @@ class Piecewise(Input):
 
 
 def constant(values: Any) -> Piecewise:
-    """The same inputs all the time: (m,), or one number for a single actuator or for all."""
+    """Return constant inputs: (m,), or one number for a single actuator or for all."""
     return Piecewise([-np.inf], np.atleast_2d(_numbers("constant: values", values)))
 
 
 def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
-    """`amplitude` (m,) for `duration` from `start`, its opposite for as long, then nothing (Subudhi & Morris, 5)."""
+    """Return `amplitude` (m,) for `duration` from `start`, then its opposite as long, then zero (Subudhi & Morris,
+    5)."""
     amplitude = np.atleast_1d(_numbers("bang_bang: amplitude", amplitude))
     with refused("bang_bang"):
         checked_number(duration, "s", POSITIVE, "duration")
@@ -121,12 +122,12 @@ def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
 @final
 @dataclass(frozen=True, eq=False)
 class Table(Input):
-    """Inputs known at given times and interpolated between them; outside, the first and last values hold.
+    """Inputs at given times with interpolation between them. The first and last values extend to both sides.
 
     Parameters
     ----------
     times : (k,)
-        Increasing, two at least [s].
+        Increasing, at least two [s].
     values : (k, m)
     kind : "cubic", "linear"
         A spline with a continuous second derivative, or straight lines. (For steps use `Piecewise`.)
@@ -176,22 +177,22 @@ class Table(Input):
         return cubic_table(*self._cubics)
 
     def jumps(self) -> Array:
-        """Where the slope jumps: the ends of a spline, every time of straight lines."""
+        """Return the jumps of the slope: the ends of a spline, or every time of straight lines."""
         return self.times if self.kind == "linear" else self.times[[0, -1]]
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Interpolate natively."""
+        """Interpolate in native code."""
         _width("values", self.values_.shape[1], model)
         plan.feed(loops().addresses["table"], self._placed.address, self._placed)
 
     def in_lanes(self, model: Model) -> InLanes:
-        """Interpolated natively."""
+        """Return the table for interpolation in SIMD batches."""
         _check_model(model)
         _width("values", self.values_.shape[1], model)
         return InLanes(cubics=self._cubics)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """The interpolated values."""
+        """Return the interpolated values."""
         breaks, coefficients = self._cubics
         interval = np.clip(np.searchsorted(breaks, t, side="right") - 1, 0, len(coefficients) - 1)
         s = (t - breaks[interval])[:, None]
@@ -199,7 +200,7 @@ class Table(Input):
         return ((c[..., 0] * s + c[..., 1]) * s + c[..., 2]) * s + c[..., 3]
 
     def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
-        """The polynomial whose coefficients are those of the interval."""
+        """Return a polynomial in t whose coefficients are those of the current interval."""
         _width("values", self.values_.shape[1], model)
         return lambda t: interpolated(t, *self._cubics, late)
 
@@ -208,11 +209,11 @@ class Table(Input):
         return np.empty((len(t), 0)) if self.kind == "linear" else self.values(model, t, q, qd, q[:0])
 
     def known(self, model: Model, until: float) -> Array:
-        """Those of the table."""
+        """Return the values of the table within the run."""
         return self.values_[(self.times >= 0.0) & (self.times <= until)]  # type: ignore[no-any-return]
 
     def described(self) -> str:
-        """E.g. table of 101 times from 0 s to 1 s, cubic."""
+        """Return a text, as table of 101 times from 0 s to 1 s, cubic."""
         return f"table of {len(self.times)} times from {self.times[0]:g} s to {self.times[-1]:g} s, {self.kind}"
 
 
@@ -223,7 +224,7 @@ class Computed(Input):
     Attributes
     ----------
     of_state : bool
-        Whether the function takes q and qd.
+        True if the function takes q and qd.
     """
 
     computed = True
@@ -234,10 +235,10 @@ class Computed(Input):
         self.function = function
         try:
             parameters = list(inspect.signature(function).parameters.values())
-        except (TypeError, ValueError):  # a built-in function that does not tell
+        except (TypeError, ValueError):  # a built-in function without a signature
             self.of_state = True
             return
-        # np.vectorize and the like take anything, so they are given all there is
+        # np.vectorize and similar functions accept any arguments, so they get t, q and qd
         anything = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         needed = sum(p.kind in plain and p.default is p.empty for p in parameters)
@@ -262,13 +263,14 @@ class Computed(Input):
         return u
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Call back from native code; an exception stops the run and is kept in `plan.failure`."""
+        """Call the function from native code. An exception stops the run and is stored in `plan.failure`."""
         n, moving = model.nq, model.nq + model.nv
         buffer, u, seen = plan.buffer, plan.u, plan.seen_of(self, model)
 
         def stage(_buffer: int, _u: int, _data: int) -> None:
             x = buffer[1 : 1 + moving].copy()
-            if plan.stopped or not (np.abs(x) < DIVERGED).all():  # a wild trial: no motion to ask about
+            # a trial step far outside the motion, for which the function is not called
+            if plan.stopped or not (np.abs(x) < DIVERGED).all():
                 u[:] = np.nan
                 return
             try:
@@ -287,11 +289,12 @@ class Computed(Input):
         plan.feed(ctypes.cast(callback, ctypes.c_void_p).value or 0, held=callback)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """No values: a function may be slow, so it is compared with the values that the solver saw."""
+        """Return no values. A function may be slow, so the values that the solver saw are compared instead."""
         return np.empty((len(t), 0))
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Called once more at every sample; NaN where it gives no numbers, which the run itself may never have met."""
+        """Call the function at every sample. The value is NaN where it fails, at states that the run may not have
+        visited."""
 
         def value(*state: Any) -> Array:
             try:
@@ -302,24 +305,24 @@ class Computed(Input):
         return np.array([value(float(a), b.copy(), c.copy()) for a, b, c in zip(t, q, qd, strict=True)])
 
     def described(self) -> str:
-        """Its name in Python."""
+        """Return the function's name in Python."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
 
 @final
 @dataclass(frozen=True)
 class RigidInverseDynamics(Input):
-    """The torques that would move the arm along a reference if it were rigid: inverse dynamics of `arm.rigid()`.
+    """Torques that would move the arm along a reference if it were rigid: inverse dynamics of `arm.rigid()`.
 
-    They are an expression in t, derived from the same recursion as everything else, and compiled. A free base moves as
-    it must where the arm has no momentum, as at rest; its thrusters are off.
+    The torques are an expression in t, derived from the same recursion as all other quantities, and compiled. A free
+    base moves so that the arm has no momentum, as at rest, and its thrusters are off.
 
     Parameters
     ----------
     reference : Reference
         A motion of all joints.
     arm : Arm, optional
-        Whose torques; default that of the model which `simulate` is given.
+        Arm whose torques are computed; default that of the model in `simulate`.
     """
 
     reference: Reference
@@ -332,11 +335,12 @@ class RigidInverseDynamics(Input):
                 checked_instance(self.arm, Arm, "arm")
 
     def jumps(self) -> Array:
-        """Where the reference's acceleration jumps, and with it the torque."""
+        """Return the jumps of the reference's acceleration, at which the torque jumps."""
         return jumps_of(self.reference)
 
     def _arm(self, model: Model) -> Arm:
-        """Whose torques; raises `DescriptionError` where they are not what the model's inputs are."""
+        """Return the arm whose torques are computed. Raise `DescriptionError` if they do not match the model's
+        inputs."""
         own = self.arm is None and not model.varied
         arm = model.arm if own else self.arm or model.arm_at()
         if len(arm.joints) + len(arm.thrusters) != len(model.inputs):
@@ -351,7 +355,7 @@ class RigidInverseDynamics(Input):
         return arm
 
     def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
-        """Inverse dynamics of the rigid arm, as they are derived."""
+        """Return the inverse dynamics of the rigid arm as a function of time."""
         arm = self._arm(model)
 
         def torque(t: Any) -> Any:
@@ -382,11 +386,11 @@ class RigidInverseDynamics(Input):
         return kernel_of(json.dumps(["rigid inverse dynamics", text, reference_key(self.reference)]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Evaluate the compiled torques from t, which stands first in the buffer."""
+        """Evaluate the compiled torques at t, the first number in the buffer."""
         plan.feed_by(self._kernel(model))
 
     def in_lanes(self, model: Model) -> InLanes:
-        """The compiled torques, each lane at its own time."""
+        """Return the compiled torques for SIMD batches, in which each lane has its own time."""
         _check_model(model)
         kernel = self._kernel(model)
         return InLanes(kernel.vector_code, kernel.constants)
@@ -396,27 +400,27 @@ class RigidInverseDynamics(Input):
         return self.while_still(model, t, q, qd)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """The torques at times t."""
+        """Return the torques at times t."""
         return self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
 
     def described(self) -> str:
-        """With its reference."""
+        """Return a text with the reference."""
         return f"inverse dynamics of the rigid arm along {self.reference.described()}"
 
 
 @final
 @dataclass(frozen=True)
 class PrescribedMotion(Input):
-    """The joints follow a reference exactly, the rest moves as it must; the forces that takes are the result's u.
+    """A motion whose joints follow a reference exactly. The result's u are the forces that the motion requires.
 
-    This is what inverse-dynamics control of the joints amounts to when it starts without error (Theodore & Ghosal
-    eqs. 35, 36). Each drive must move its joint alone: an elastic joint's motor, not its joint, is what it moves.
+    All other coordinates move freely. Inverse-dynamics control of the joints without initial error gives the same
+    motion (Theodore & Ghosal eqs. 35, 36). Each drive must move its joint alone. At an elastic joint it moves the
+    motor, not the joint.
 
     Parameters
     ----------
     reference : Reference
-        A motion of all driven coordinates, in the order of the inputs. A free base moves as it must; its thrusters
-        are off.
+        A motion of all driven coordinates, in the order of the inputs. A free base moves freely; its thrusters are off.
     """
 
     reference: Reference
@@ -427,15 +431,15 @@ class PrescribedMotion(Input):
             checked_reference(self.reference)
 
     def jumps(self) -> Array:
-        """Where the reference's acceleration jumps."""
+        """Return the jumps of the reference's acceleration."""
         return jumps_of(self.reference)
 
     def initial(self, model: Model) -> tuple[Array, Array]:
-        """Coordinates and rates at t = 0: rest, but joints and motors on the reference."""
+        """Return coordinates and rates at t = 0: at rest, with joints and motors on the reference."""
         return on_reference(model, self.reference)
 
     def begun(self, model: Model, times: Array) -> "PrescribedMotion":
-        """Itself, which keeps nothing."""
+        """Return the input itself, since it stores nothing about a run."""
         check_drives(model, "", "a joint alone can be prescribed")
         return self
 
@@ -455,11 +459,11 @@ class PrescribedMotion(Input):
         return kernel_of(json.dumps(["acceleration", reference_key(self.reference), *more]), trace)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Evaluate the compiled accelerations from t, which stands first in the buffer."""
+        """Evaluate the compiled accelerations at t, the first number in the buffer."""
         plan.feed_by(self._kernel(model))
 
     def in_lanes(self, model: Model) -> InLanes:
-        """The compiled accelerations, each lane at its own time."""
+        """Return the compiled accelerations for SIMD batches, in which each lane has its own time."""
         _check_model(model)
         kernel = self._kernel(model)
         return InLanes(kernel.vector_code, kernel.constants, of_time=False, source=kernel)
@@ -469,13 +473,13 @@ class PrescribedMotion(Input):
         return self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """The forces that the motion takes."""
+        """Return the forces that the motion requires."""
         a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
         rates = model.kernel("prescribed_rate").many(np.ascontiguousarray(np.hstack([q, qd, a])))
         return model.inverse_dynamics(q, qd, rates[:, Layout.of(model).qd])[:, list(model.arm.actuated)]
 
     def seen(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
-        """The forces that the motion takes beside what acts from outside, and friction that has states."""
+        """Return the forces that the motion requires in addition to external loads and to friction with states."""
         if not (model.states or model.exogenous or model.arm.free):
             return self.values(model, t, parts["q"], parts["qd"], parts["z"])
         a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
@@ -483,12 +487,12 @@ class PrescribedMotion(Input):
         return model.kernel("prescribed_force").many(np.ascontiguousarray(np.hstack(columns)))
 
     def described(self) -> str:
-        """With its reference."""
+        """Return a text with the reference."""
         return f"whatever moves the joints along {self.reference.described()}"
 
 
 def as_input(u: Any, model: Model) -> Input:
-    """Numbers are constant inputs, a callable is called, a controller closes the loop, None is no input."""
+    """Return an input: numbers are constant, a callable is called, a controller closes the loop, None is zero."""
     with refused():
         checked_instance(model, Model, "model")
     if u is None:

@@ -1,12 +1,12 @@
-"""Explicit methods in lanes, in the language that is translated: `LANES` runs at a time.
+"""Explicit methods in SIMD batches of `LANES` runs, in the language that is translated.
 
-Each lane has a run of its own, with its own time, step and input; one evaluation of the rates serves `LANES` runs at as
-many different times. All try a step, and each goes on or tries a shorter one by its own error, as in a run alone. A
-lane whose run has ended takes the next. (Lanes that share their time and their step lost: the stiffest moment of one
-run would shorten the steps of all, and a run's numbers would depend on its neighbours.)
+Each lane has its own run, with its own time, step and input. One evaluation of the rates serves `LANES` runs at as many
+different times. All lanes try a step. Each lane then accepts it or tries a shorter one by its own error, as a single
+run does. A lane whose run has ended takes the next run. (A common time and step for all lanes is slower: the stiffest
+moment of one run would shorten the steps of all. The results of a run would also depend on its neighbours.)
 
-A number of a state lies beside those of the other lanes: `LANES` doubles for each. What differs from lane to lane is
-repeated for every number (`tiled`), so that a loop over lanes goes over all of a state.
+Each number of a state is stored as `LANES` consecutive doubles, one per lane. A value that differs between lanes is
+repeated for every number of a state (`tiled`), so that one loop covers the complete states of all lanes.
 """
 
 from dataclasses import dataclass
@@ -20,73 +20,76 @@ from flexarm.simulation.rhs import DIVERGED, interval
 from flexarm.simulation.steps import copied
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
-"""Of what the error allows, the next step takes a little less; and it changes by no more than these factors."""
+"""The next step is a little shorter than the error allows, and changes by a factor within these bounds."""
 SPACING = 2.2e-16
-"""Of numbers about 1."""
+"""Spacing of doubles near 1."""
 
 NEARLY = 1.000000001
-"""A step that is so nearly as long as what is left of its stretch ends there: times are rounded."""
+"""Relative tolerance within which a step that almost reaches the end of its interval ends there, since times are
+rounded."""
 
 NO_RATES = 1e-9
-"""A step of this part of its stretch that still leads to no rates ends the run: there is no motion ahead. (A telescope
-at the end of its range would be approached in ever shorter steps.)"""
+"""Share of its interval below which a step that still leads to no rates ends the run, since the motion cannot continue.
+(Otherwise ever shorter steps would approach a telescope's end of range.)"""
 
 UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
-"""Status of a run: not finished, known to its end, needs too short steps, has diverged, ended by who looked at it."""
+"""Status of a run: running, completed, steps too short, diverged, ended by a check."""
 
 NONE = -1
-"""In the place of a run: the lane is idle."""
+"""Index that stands for no run in an idle lane."""
 
 
 @dataclass
 class Lanes:
-    """What native code needs for a number of runs, and what it finds; a word each, arrays are places.
+    """Inputs and results of native code for a number of runs. Each entry takes one word; arrays are stored as
+    addresses.
 
     Attributes
     ----------
     rate, stage, data : addresses
-        Of the kernel (x, u, ...) -> (dx, powers) for `LANES` states, of what writes u, and of its data.
+        The kernel (x, u, ...) -> (dx, powers) for `LANES` states, the stage that writes u, and the stage's data.
     stages, further, powers, order, hermite, adaptive, smoothed
-        Of the method; see `lanes_tableaus.Explicit`. `powers` is the number of rows of the polynomial between.
+        The method; see `lanes_tableaus.Explicit`. `powers` is the number of rows of the interpolating polynomial.
     c : (stages + 1 + further,)
     first, terms, weights
         Sums of rates: the i-th has the groups of four terms from first[i] to first[i + 1].
     size, states, constants, base : int
-        Numbers of a state with what rides along, without it, and those that a run has of its own behind u, from `base`.
+        Length of a state with quadrature states, length without them, and the numbers of each run after u, from `base`.
     rtol, atol, step, guess : float
-        `step` is the longest [s]; where steps are adaptive 0 means any. `guess` is the first of a stretch where steps
-        are adaptive, 0 where it is to be found out.
+        `step` is the longest [s]; 0 means no limit for adaptive steps. `guess` is the first adaptive step of an
+        interval,
+        or 0 to determine it.
     budget : int
         Evaluations of a run after which it is first checked.
     count, total : int
-        Runs, times of the result.
+        Numbers of runs and of times of the result.
     start, own, times, out
         (count, size), (count, constants), (total,), (count, total, size)
     corners, before, held, inputs
-        Ends of stretches, numbers just below them, and what u is in each; `inputs` is 0 where `stage` writes u.
+        Ends of intervals, the next smaller numbers, and u in each interval; `inputs` is 0 if `stage` writes u.
     where, stretches : (count,)
-        Of a run the place of its first corner, and how many stretches follow.
+        Index of a run's first breakpoint, and its number of intervals.
     course : (count,)
-        Of a run the number of what drives it: of its table, or of a law's constants.
+        Index of a run's trajectory of inputs: of its table, or of a law's constants.
     fixed, laws, given
-        How many constants a law has, (courses, fixed) of them, and where those of each lane go.
+        Number of a law's constants, the constants (courses, fixed), and the memory for those of each lane.
     most : (states,)
         Sizes of the state's numbers beyond which a run has diverged.
     look, judge : (count,), address
-        At so many evaluations of a run `void judge(y, t, lane)` is called, which sets the next; 0 ends the run.
+        Evaluations of a run at which `void judge(y, t, lane)` is called, which sets the next ones; 0 ends the run.
     status, known, steps, evaluations : (count,)
-        Of a run; of how many times its state is known.
+        Results of a run; `known` is the number of times at which its state is known.
     stuck, left : (count, size), (count,)
-        Where a run could not go on: the last state and its time.
+        Last state and time of a run that could not continue.
     next, active, fresh, finished, stop : int
-        The next run to begin, lanes with a run, those at the beginning of a stretch, runs ended; Python writes `stop`.
+        Next run to begin, lanes with a run, lanes at the start of an interval, runs that ended. Python writes `stop`.
     run, part, end, sample, refused, count_down, table : (LANES,)
-        Of a lane: its run, the corner at which its stretch begins and the last one, the next time of the result,
-        whether the last step was too long, fixed steps to go, and the number of its table.
+        Per lane: its run, the breakpoint at which its interval begins and the last one, the next time of the result,
+        1 if the last step was too long, remaining fixed steps, and the index of its table.
     t, h, dt, new, took, goal, a, b
-        (LANES,) numbers: time, step to try, step tried, time at its end, whether it was accepted; places to work.
+        (LANES,) numbers: time, next step, tried step, time at its end, 1 if accepted; work memory.
     buffer, y, end_y, k, H, M, f, g, F
-        (t, x, u, dz, constants); the state, at the step's end, rates; numbers that are tiled; places to work.
+        (t, x, u, dz, constants); state, state at the step's end, rates; tiled numbers; work memory.
     """
 
     rate: int
@@ -172,7 +175,7 @@ CODE = Once(lambda: translated(abreast, again, nothing, tables, evaluated_by))
 
 
 def abreast(s: Lanes) -> None:
-    """All runs, or as far as they have come when Python says stop."""
+    """Advance all runs to their ends, or until Python sets `stop`."""
     for lane in range(LANES):
         s.run[lane] = NONE
         s.t[lane], s.h[lane] = 0.0, 0.0
@@ -182,7 +185,7 @@ def abreast(s: Lanes) -> None:
 
 
 def again(s: Lanes) -> None:
-    """Run all once more from new starts, over the same intervals, with the same or other inputs."""
+    """Repeat all runs from new initial states, over the same intervals, with the same or other inputs."""
     s.next, s.active, s.fresh, s.finished = 0, 0, 0, 0
     for r in range(s.count):
         s.status[r], s.evaluations[r], s.look[r] = UNDER_WAY, 0, s.budget
@@ -190,7 +193,7 @@ def again(s: Lanes) -> None:
 
 
 def advanced(s: Lanes) -> None:
-    """The lanes' runs, and those that follow them."""
+    """Advance the lanes' runs and those that follow them."""
     while s.active > 0 and s.stop == 0:
         if s.fresh > 0:
             begun(s)
@@ -204,11 +207,11 @@ def advanced(s: Lanes) -> None:
             s.known[s.run[lane]] = s.sample[lane]
 
 
-# -- runs come and go --------------------------------------------------------------------------------------------------
+# -- start and end of runs ---------------------------------------------------------------------------------------------
 
 
 def taken(s: Lanes, lane: int) -> None:
-    """The lane takes the next run, if there is one."""
+    """Give the next run to a lane, or make the lane idle if there is none."""
     r = s.next
     if r >= s.count:
         s.run[lane] = NONE
@@ -227,7 +230,7 @@ def taken(s: Lanes, lane: int) -> None:
 
 
 def opened(s: Lanes, lane: int) -> None:
-    """A stretch begins: u may have jumped, and nothing is known of the rates."""
+    """Start an interval, at which u may have jumped and the rates are unknown."""
     part = s.part[lane]
     s.t[lane] = s.corners[part]
     spread(s.held[part * s.inputs :], s.buffer[LANES * (1 + s.states) :], lane, s.inputs)
@@ -237,7 +240,7 @@ def opened(s: Lanes, lane: int) -> None:
 
 
 def closed(s: Lanes, lane: int, status: int) -> None:
-    """The lane's run has ended."""
+    """Record the end of a lane's run, and give the lane the next one."""
     r = s.run[lane]
     s.status[r] = status
     s.known[r] = s.sample[lane]
@@ -248,30 +251,30 @@ def closed(s: Lanes, lane: int, status: int) -> None:
 
 
 def spread(x: Floats, y: Floats, lane: int, count: int) -> None:
-    """Numbers of one run, to its lane."""
+    """Copy the numbers of one run to its lane."""
     for j in range(count):
         y[LANES * j + lane] = x[j]
 
 
 def gathered(x: Floats, y: Floats, lane: int, count: int) -> None:
-    """Numbers of a lane, in a row."""
+    """Copy the numbers of a lane to a contiguous row."""
     for j in range(count):
         y[j] = x[LANES * j + lane]
 
 
 def tiled(x: Floats, y: Floats, count: int) -> None:
-    """A number of each lane, repeated for so many numbers of a state."""
+    """Repeat one number per lane for `count` numbers of a state."""
     for j in range(count):
         row = y[LANES * j :]
         for i in lanes(LANES):
             row[i] = x[i]
 
 
-# -- a step ------------------------------------------------------------------------------------------------------------
+# -- steps -------------------------------------------------------------------------------------------------------------
 
 
 def evaluated(s: Lanes, at: float, to: Floats) -> None:
-    """The rates of what lies in the buffer, at a part of each lane's step; before the stretch ends."""
+    """Evaluate the rates of the buffer's states at a fraction `at` of each lane's step, before the interval's end."""
     for lane in range(LANES):
         t = s.t[lane] + at * s.dt[lane]
         if s.run[lane] != NONE:
@@ -282,7 +285,7 @@ def evaluated(s: Lanes, at: float, to: Floats) -> None:
 
 
 def summed(s: Lanes, which: int, to: Floats, width: int) -> None:
-    """H times one of the sums of rates."""
+    """Write H times one of the sums of rates."""
     row = LANES * s.size
     for group in range(s.first[which], s.first[which + 1]):
         a, b, c, d = s.weights[4 * group], s.weights[4 * group + 1], s.weights[4 * group + 2], s.weights[4 * group + 3]
@@ -298,7 +301,7 @@ def summed(s: Lanes, which: int, to: Floats, width: int) -> None:
 
 
 def moved(s: Lanes, which: int, to: Floats, width: int) -> None:
-    """The state that one of the sums leads to."""
+    """Write the state y plus one of the sums."""
     y = s.y
     summed(s, which, to, width)
     for i in lanes(width):
@@ -306,7 +309,8 @@ def moved(s: Lanes, which: int, to: Floats, width: int) -> None:
 
 
 def begun(s: Lanes) -> None:
-    """The first rates of a stretch, and its first step (Hairer, Norsett & Wanner II.4), where lanes begin one."""
+    """Compute the first rates and the first step of an interval (Hairer, Norsett & Wanner II.4) in lanes that start
+    one."""
     width, inner = LANES * s.size, LANES * s.states
     k, f, M, H = s.k, s.f, s.M, s.H
     x, y = s.buffer[LANES:], s.y
@@ -353,14 +357,14 @@ def begun(s: Lanes) -> None:
 
 
 def scaled(s: Lanes, y: Floats, z: Floats) -> None:
-    """g = 1 over the tolerance of each number, of the larger of two states."""
+    """Set g = 1 / tolerance of each number, from the larger of two states."""
     g, atol, rtol = s.g, s.atol, s.rtol
     for i in lanes(LANES * s.states):
         g[i] = 1.0 / (atol + rtol * max(abs(y[i]), abs(z[i])))
 
 
 def sized(s: Lanes, x: Floats, to: Floats) -> None:
-    """Sum of the squares of a lane's numbers, each in units of its tolerance."""
+    """Write the sum of squares of a lane's numbers, each relative to its tolerance."""
     for i in lanes(LANES):
         to[i] = 0.0
     for j in range(s.states):
@@ -370,7 +374,7 @@ def sized(s: Lanes, x: Floats, to: Floats) -> None:
 
 
 def tried(s: Lanes) -> None:
-    """A step of every lane, as long as it will, to end_y, with the rates there."""
+    """Take a tentative step in every lane to end_y, and evaluate the rates there."""
     width, inner, stages = LANES * s.size, LANES * s.states, s.stages
     x = s.buffer[LANES:]
     for lane in range(LANES):
@@ -397,7 +401,7 @@ def tried(s: Lanes) -> None:
 
 
 def equal(s: Lanes, lane: int, end: float) -> None:
-    """Equal steps to the next time of the result, or to the end of the stretch, none longer than asked for."""
+    """Set equal steps to the next time of the result or to the interval's end, no longer than `step`."""
     if s.count_down[lane] == 0:
         s.goal[lane] = end
         if s.sample[lane] < s.total:
@@ -409,7 +413,7 @@ def equal(s: Lanes, lane: int, end: float) -> None:
 
 
 def judged(s: Lanes) -> None:
-    """Which lanes accept their step, and how long their next one is."""
+    """Decide which lanes accept their step, and set their next step."""
     if s.adaptive == 1:
         inner, stages = LANES * s.states, s.stages
         scaled(s, s.y, s.end_y)
@@ -438,7 +442,7 @@ def judged(s: Lanes) -> None:
         if e < 1.0:
             s.took[lane] = 1.0
             following = s.dt[lane] * min(factor, 1.0 if s.refused[lane] == 1 else MOST)
-            if s.new[lane] < s.corners[s.part[lane] + 1] or following > s.h[lane]:  # the last one may be short
+            if s.new[lane] < s.corners[s.part[lane] + 1] or following > s.h[lane]:  # the last step may be short
                 s.h[lane] = following
             s.refused[lane] = 0
         else:
@@ -447,7 +451,7 @@ def judged(s: Lanes) -> None:
             least = max(10.0 * SPACING * abs(s.t[lane]), 1e-300)
             if not e < 1e300:
                 least = max(least, NO_RATES * (s.corners[s.part[lane] + 1] - s.corners[s.part[lane]]))
-            if not s.h[lane] >= least:  # also for NaN
+            if not s.h[lane] >= least:  # true also for NaN
                 closed(s, lane, TOO_SHORT)
     for lane in range(LANES):
         if s.took[lane] > 0.0 and (is_sound(s.end_y, lane, s.states, DIVERGED) == 0 or is_within(s, lane) == 0):
@@ -469,7 +473,7 @@ def is_within(s: Lanes, lane: int) -> int:
 
 
 def is_sound(x: Floats, lane: int, count: int, most: float) -> int:
-    """Whether no number of a lane is beyond this, or none at all."""
+    """Return 1 if all numbers of a lane are finite and smaller than `most`, else 0."""
     for j in range(count):
         if not abs(x[LANES * j + lane]) < most:
             return 0
@@ -477,7 +481,7 @@ def is_sound(x: Floats, lane: int, count: int, most: float) -> int:
 
 
 def sampled_between(s: Lanes) -> None:
-    """States at the times of the result that the lanes have passed, by the polynomial of their step."""
+    """Interpolate the states at the times of the result that the lanes' steps have passed."""
     width, inner = LANES * s.size, LANES * s.states
     if pending(s) == 0:
         return
@@ -513,7 +517,7 @@ def sampled_between(s: Lanes) -> None:
 
 
 def hermite(s: Lanes, out: Floats, width: int) -> None:
-    """The polynomial of DOP853, in nested form, at the part M of each step."""
+    """Evaluate the polynomial of DOP853, in nested form, at the fraction M of each step."""
     y, x, F = s.y, s.M, s.F
     a, b, c, d, e, f = F[width:], F[2 * width :], F[3 * width :], F[4 * width :], F[5 * width :], F[6 * width :]
     for i in lanes(width):
@@ -522,14 +526,14 @@ def hermite(s: Lanes, out: Floats, width: int) -> None:
 
 
 def quartic(s: Lanes, out: Floats, width: int) -> None:
-    """The polynomial of four rows, at the part M of each step."""
+    """Evaluate the polynomial of four rows at the fraction M of each step."""
     y, x, a, b, c, d = s.y, s.M, s.F, s.F[width:], s.F[2 * width :], s.F[3 * width :]
     for i in lanes(width):
         out[i] = y[i] + x[i] * (a[i] + x[i] * (b[i] + x[i] * (c[i] + x[i] * d[i])))
 
 
 def pending(s: Lanes) -> int:
-    """Lanes whose step has passed a time of the result, and in a where in the step that lies; less than 0: none."""
+    """Count the lanes whose step has passed a time of the result, and set `a` to the fraction of the step, or to -1."""
     found = 0
     for lane in range(LANES):
         s.a[lane] = -1.0
@@ -542,7 +546,8 @@ def pending(s: Lanes) -> int:
 
 
 def passed(s: Lanes) -> None:
-    """What was accepted is where the lanes are; at the end of a stretch the next one begins, or the next run."""
+    """Move lanes with accepted steps to their new states. At the end of an interval, start the next one or the next
+    run."""
     width = LANES * s.size
     y, z, k, f, M = s.y, s.end_y, s.k, s.k[s.stages * width :], s.M
     tiled(s.took, M, s.size)
@@ -568,16 +573,16 @@ def passed(s: Lanes) -> None:
                     opened(s, lane)
 
 
-# -- what writes u -----------------------------------------------------------------------------------------------------
+# -- stages that write u -----------------------------------------------------------------------------------------------
 
 
 def nothing(buffer: Floats, u: Floats, data: int) -> None:
-    """u stands in the buffer, and is changed where a stretch begins."""
+    """Leave u in the buffer, where the start of an interval has set it."""
 
 
 @dataclass
 class By:
-    """A kernel as a stage: it takes so many numbers of the buffer, and constants behind them."""
+    """A kernel as a stage, with `known` numbers of the buffer and constants after them as its arguments."""
 
     kernel: int
     known: int
@@ -585,23 +590,23 @@ class By:
 
 
 def evaluated_by(buffer: Floats, u: Floats, s: By) -> None:
-    """u, and what else is written behind it, by a kernel."""
+    """Evaluate u, and the rates of memory after u, by a kernel."""
     copied(buffer, s.given, LANES * s.known)
     call(s.kernel, s.given, u)
 
 
 @dataclass
 class Tables:
-    """Tables of cubics, laid end to end, and which of them each lane has.
+    """Concatenated tables of cubics, and the table of each lane.
 
     Attributes
     ----------
     inputs : int
     table : (LANES,)
     first, intervals : (tables,)
-        Of a table: its first break, and how many intervals it has. It has one break more than intervals.
+        First break of a table, and its number of intervals, one less than its breaks.
     breaks, coefficients
-        (t,), (t, inputs, 4): one row of coefficients a break, the last of a table unused.
+        (t,), (t, inputs, 4): one row of coefficients per break, the last of a table unused.
     """
 
     inputs: int
@@ -613,7 +618,7 @@ class Tables:
 
 
 def tables(buffer: Floats, u: Floats, s: Tables) -> None:
-    """In each lane u by the cubic of the interval that holds t."""
+    """Evaluate u in each lane by the cubic of the interval that contains t."""
     for lane in range(LANES):
         of = s.table[lane]
         first, t = s.first[of], buffer[lane]

@@ -1,4 +1,4 @@
-"""Sampled laws in lanes, laid out for native code."""
+"""Sampled laws in SIMD batches, with data in the layout of native code."""
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
 from collections.abc import Sequence
@@ -25,28 +25,28 @@ CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
 @final
 class Clock:
-    """At most `LANES` runs under one sampled law, from sample to sample.
+    """Up to `LANES` runs under one sampled law, from sample to sample.
 
     Parameters
     ----------
     shared : Shared
-        How the runs move between samples.
+        Method and settings of the motion between samples.
     law : Code
-        For `LANES` states.
+        Code of the law for `LANES` states.
     called : list of Called
         The law of each run at its beginning.
     own : (runs, k)
-        Numbers of each run behind u.
+        Numbers of each run after u.
     out, held : (runs, total, layout.size), (runs, total, m + recorded)
-        Where states go, and u with what is recorded; the first state is there.
+        Memory for states, and for u with recorded signals. It contains the first state.
 
     Attributes
     ----------
     status, known, left, stuck, what, value
-        Of the runs; see `lanes_sampled.Clocked`.
+        Results of the runs; see `lanes_sampled.Clocked`.
     steps, evaluations : (runs,)
     u : (m, runs)
-        What is held.
+        Current constant inputs.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Clock:
         laws = np.array([each.law.kernel.constants for each in called])
         given = np.zeros((1 + states + memory + noises + laws.shape[1], LANES))
         y = np.zeros((size, LANES))
-        lanes = np.minimum(np.arange(LANES), count - 1)  # the last one stands in for those that lack
+        lanes = np.minimum(np.arange(LANES), count - 1)  # the last run fills idle lanes
         y[:] = out[lanes, 0].T
         given[1 + states : 1 + states + memory] = np.array([called[i].memory_now for i in lanes]).T
         given[1 + states + memory + noises :] = laws[lanes].T
@@ -118,7 +118,7 @@ class Clock:
         self.steps, self.evaluations = self._motion.steps[:count], evaluations[:count]
 
     def __call__(self, edges: Array) -> int:
-        """The periods between these edges, or as many as are left to do."""
+        """Advance through the periods between these edges, and return how many were completed."""
         periods = len(edges) - 1
         noise = np.zeros((LANES, periods, max(self.record.noises, 1)))
         if self.record.noises:
@@ -129,12 +129,12 @@ class Clock:
         return self._run(self.record.address, periods)
 
     def stop(self) -> None:
-        """End the run, from another thread."""
+        """End the runs, from another thread."""
         self.record.stop = 1
         self._motion.stop()
 
     def close(self) -> None:
-        """What is held now is u, and what is recorded, to the last time that is known."""
+        """Store the current u and recorded signals for the remaining known times."""
         u = self.record.u
         memory = self.record.given[1 + self._states : 1 + self._states + self.record.memory]
         now = np.vstack([u, memory[self.record.memory - self.record.recorded :]])

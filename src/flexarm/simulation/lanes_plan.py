@@ -1,4 +1,4 @@
-"""Runs in lanes, laid out for native code: what they share, and what each has of its own."""
+"""Runs in SIMD batches, with shared and individual data in the layout of native code."""
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
 from collections.abc import Callable, Sequence
@@ -25,15 +25,15 @@ CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 @final
 class Stage:
-    """What writes u in lanes, for some courses.
+    """A stage that writes u in SIMD batches, for some trajectories of inputs.
 
     Attributes
     ----------
     code, data : addresses
     table : (LANES,)
-        Where the number of a lane's course is written.
+        Memory for the index of each lane's trajectory.
     laws, given
-        Constants of each course's law, (courses, k), and where those of the lanes go.
+        Constants of each trajectory's law, (courses, k), and the memory for those of the lanes.
     """
 
     def __init__(self, hows: Sequence[InLanes], inputs: int):
@@ -67,14 +67,14 @@ class Stage:
 @final
 @dataclass(frozen=True)
 class Course:
-    """The stretches of a run.
+    """Intervals of a run between the breakpoints of its input.
 
     Attributes
     ----------
     corners : (k + 1,)
-        Their ends [s].
+        Ends of the intervals [s].
     held : (k, m)
-        u in each; no columns where it is written by a stage.
+        Constant u in each interval; no columns if a stage writes u.
     how : InLanes
     """
 
@@ -86,23 +86,23 @@ class Course:
 @final
 @dataclass(frozen=True)
 class Shared:
-    """What runs in lanes have in common.
+    """Settings that all runs of SIMD batches share.
 
     Attributes
     ----------
     rate : Code
-        For `LANES` states.
+        Code for `LANES` states.
     layout : Layout
     inputs : int
-        Numbers of u, without the rates of memory behind it.
+        Length of u, without the rates of memory after it.
     method : str
     rtol, atol, step : float
     most : (states,)
         Sizes of the state's numbers beyond which a run has diverged.
     times : (total,)
-        Of the result [s].
+        Times of the result [s].
     guess : float
-        The first step of a stretch where steps are adaptive [s]; 0 where it is to be found out.
+        First adaptive step of an interval [s]; 0 to determine it.
     budget : int
         Evaluations of a run after which it is first checked.
     """
@@ -127,18 +127,18 @@ def ended(run: int, t: float, x: Array, evaluations: int) -> int:
 
 @final
 class Abreast:
-    """Runs that go abreast.
+    """Runs that advance together in SIMD batches.
 
     Parameters
     ----------
     shared : Shared
     start : (N, layout.size)
     own : (N, k)
-        Numbers of each run behind u: exogenous inputs w, which are constant, and constants.
+        Numbers of each run after u: constant exogenous inputs w, and constants.
     courses, which : list of Course, (N,)
-        What drives the runs, and which of it drives each.
+        Trajectories of inputs, and the index of each run's.
     out : (N, total, layout.size)
-        Where states go; the first is there.
+        Memory for states, which contains the first one.
     judge : (run, t, x, evaluations) -> look
         Checks a run that takes many evaluations; returns the evaluations of the next check, or 0 to end the run.
 
@@ -146,7 +146,7 @@ class Abreast:
     ----------
     status, known, steps, evaluations : (N,)
     left, stuck : (N,), (N, layout.size)
-        Where runs ended.
+        Last times and states of runs that could not continue.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Abreast:
         sums = [*tableau.a, tableau.b, *tableau.errors, *tableau.between, *tableau.dense]
         first, terms, weights = grouped(sums)
         width, powers = LANES * layout.size, len(tableau.dense) + 3 * tableau.hermite
-        base = LANES * (1 + layout.states + layout.fed - layout.exogenous)  # w is a run's own
+        base = LANES * (1 + layout.states + layout.fed - layout.exogenous)  # w belongs to each run
         self._held = stage, shared, CODE()
         self.look = np.full(count, shared.budget)
         self._judge = JUDGE(lambda _y, _t, lane: self._looked(judge, lane or 0))
@@ -265,11 +265,11 @@ class Abreast:
         )
 
     def __call__(self) -> None:
-        """Compute them, as far as they come until `stop`."""
+        """Compute the runs, until their ends or until `stop`."""
         CALL(CODE().addresses["abreast"])(self.record.address)
 
     def stop(self) -> None:
-        """Let it end where it is."""
+        """Stop all runs at their current states."""
         self.record.stop = 1
 
     def _looked(self, judge: Judge, lane: int) -> None:
@@ -284,5 +284,5 @@ class Abreast:
 
     @property
     def finished(self) -> int:
-        """Runs that have ended."""
+        """Number of runs that have ended."""
         return self.record.finished

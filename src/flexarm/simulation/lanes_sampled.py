@@ -1,7 +1,7 @@
-"""Sampled laws in lanes, in the language that is translated: `LANES` runs from sample to sample.
+"""Sampled laws in SIMD batches of `LANES` runs, from sample to sample, in the language that is translated.
 
-Samples are at the same times in every run: the lanes share their clock. Between two samples each lane has steps of its
-own, by its own error (`lanes`). A lane whose law or motion has failed stays as it is, and nothing of it is kept.
+Samples are at the same times in every run, so the lanes share a clock. Between two samples each lane has its own steps
+by its own error (`lanes`). A lane whose law or motion has failed keeps its state, and its later values are not stored.
 """
 
 from collections.abc import Sequence
@@ -16,40 +16,40 @@ from flexarm.simulation.lanes import DONE, NONE, UNDER_WAY, Lanes, advanced, gat
 from flexarm.simulation.steps import copied
 
 NO_LAW = 5
-"""What may be said of a run beside what `lanes` says: that its law gave no numbers."""
+"""Further status of a run, in addition to those of `lanes`: its law returned a value that is not finite."""
 
 
 @dataclass
 class Clocked:
-    """`LANES` runs that share their clock; of the last ones the very last may stand in for what lacks.
+    """Up to `LANES` runs that share a clock. In the last batch, the last run fills idle lanes.
 
     Attributes
     ----------
     runs : Lanes
         The motion of the lanes' runs from one time to the next.
     law : address
-        Of the kernel (t, q, qd, z, noise, ...) -> (u, next z), for `LANES` states.
+        The kernel (t, q, qd, z, noise, ...) -> (u, next z), for `LANES` states.
     size, states, inputs, memory, recorded, noises : int
-        Of the memory the last `recorded` numbers are shown beside u.
+        The last `recorded` numbers of the memory are stored together with u.
     total : int
-        Times of the result.
+        Number of times of the result.
     late : float
-        A sample may come so much after a time at which u is shown [s].
+        Time by which a sample may follow a time of the result that gets its u [s].
     times, edges : (total,), (periods + 1,)
-        Of the result; where periods begin and end.
+        Times of the result, and the starts and ends of periods.
     out, held : (LANES, total, size), (LANES, total, inputs + recorded)
-        States of the lanes' runs, and u with what is recorded.
+        States of the lanes' runs, and u with recorded signals.
     noise : (LANES, periods, noises)
     given, found
-        What the law is given, z among it, and what it gives.
+        Arguments of the law, which include z, and its values.
     u, y : (inputs, LANES), (size, LANES)
-        What is held; states.
+        Constant inputs of the period, and states.
     status, known, evaluations, left, stuck
-        Of the lanes, as in `lanes.Lanes`; `runs` counts the evaluations of one stretch, and limits these.
+        Results of the lanes, as in `lanes.Lanes`; `runs` counts and limits the evaluations of one interval.
     what, value : (LANES,)
-        Where a law gave no number: which of what it gives, and what it is.
+        Index of a value of the law that is not finite, and the value.
     sample, shown : int
-        The next time of the result that does not know its state, and its u.
+        Index of the next time of the result without a state, and without u.
     stop : int
     """
 
@@ -88,7 +88,7 @@ CODE = Once(lambda: translated(clocked))
 
 
 def clocked(s: Clocked, periods: int) -> int:
-    """So many periods, or as many as Python lets it."""
+    """Advance by so many periods, or until Python sets `stop`. Return how many were completed."""
     z = s.given[LANES * (1 + s.states) :]
     for k in range(periods):
         if s.stop != 0 or well(s) == 0:
@@ -128,9 +128,9 @@ def clocked(s: Clocked, periods: int) -> int:
 
 
 def across(s: Clocked, t: float, goal: float, first: int) -> None:
-    """Every run that goes on, from t to the goal; where one cannot, it ends in the last state that it reached.
+    """Advance every active run from t to the goal. A run that fails ends in its last state.
 
-    Behind the first such stretch of a period a run still knows its rates and the length of its next step.
+    After the first such interval of a period, a run keeps its rates and the length of its next step.
     """
     runs, size = s.runs[0], s.size
     runs.active, runs.fresh = 0, 0
@@ -162,7 +162,7 @@ def across(s: Clocked, t: float, goal: float, first: int) -> None:
 
 
 def shown(s: Clocked) -> None:
-    """The u held now is that of the next time of the result."""
+    """Store the current u for the next time of the result."""
     for lane in range(LANES):
         if s.status[lane] == UNDER_WAY:
             told(s, lane, s.shown)
@@ -170,14 +170,14 @@ def shown(s: Clocked) -> None:
 
 
 def told(s: Clocked, lane: int, i: int) -> None:
-    """What a lane holds now is that of a time of the result."""
+    """Store the current values of a lane for one time of the result."""
     row = s.held[(lane * s.total + i) * (s.inputs + s.recorded) :]
     gathered(s.u, row, lane, s.inputs)
     gathered(s.given[LANES * (1 + s.states + s.memory - s.recorded) :], row[s.inputs :], lane, s.recorded)
 
 
 def well(s: Clocked) -> int:
-    """How many runs go on."""
+    """Return the number of active runs."""
     found = 0
     for lane in range(LANES):
         if s.status[lane] == UNDER_WAY:
@@ -186,7 +186,7 @@ def well(s: Clocked) -> int:
 
 
 def failed(s: Clocked, y: Floats, lane: int, t: float, status: int) -> None:
-    """The lane's run ends, if it has not, in the state y at t."""
+    """End the lane's run, unless it has ended, in the state y at t."""
     if s.status[lane] == UNDER_WAY:
         s.status[lane] = status
         s.left[lane] = t

@@ -1,7 +1,7 @@
-"""Explicit methods as tables of numbers: for one run (`explicit`) and for runs in lanes (`lanes`).
+"""Butcher tableaus of explicit methods, for one run (`explicit`) and for SIMD batches (`lanes`).
 
-A step from y at t to t + h has stages k_i = f(t + c_i h, y + h sum_j a_ij k_j), and ends in y + h sum_j b_j k_j; the
-rates there are the stage behind the last, the first of the next step. Rows are written {stage: weight}.
+A step from y at t to t + h has stages k_i = f(t + c_i h, y + h sum_j a_ij k_j), and ends in y + h sum_j b_j k_j. The
+rates at the end are one further stage, which is the first stage of the next step. Rows are written {stage: weight}.
 """
 
 from collections.abc import Sequence
@@ -22,15 +22,15 @@ class Explicit:
 
     Attributes
     ----------
-    c : of each stage, of the end, and of the stages that a state between asks for as well
+    c : times of the stages, of the end, and of the further stages for interpolation
     a : rows of the stages but the first
     b : row of the end
-    errors : rows of the estimates of the error: one, or two of which the second smooths the first; none where steps
-        are fixed
-    between : rows of the further stages
-    dense : rows of the polynomial for states between; see `hermite`
+    errors : rows of the estimates of the error: one, or two, the second of which smooths the first; none with fixed
+    steps
+    between : rows of the further stages for interpolation
+    dense : rows of the interpolating polynomial; see `hermite`
     order : of the error's estimate
-    hermite : whether that polynomial is Hairer's of DOP853, or y + h x (P_0 + x (P_1 + ...))
+    hermite : True if that polynomial is Hairer's of DOP853; else it is y + h x (P_0 + x (P_1 + ...))
     """
 
     c: tuple[float, ...]
@@ -44,12 +44,12 @@ class Explicit:
 
     @property
     def stages(self) -> int:
-        """Of a step, without the rates at its end."""
+        """Number of stages of a step, without the rates at its end."""
         return len(self.a) + 1
 
 
 RK4 = Explicit((0.0, 0.5, 0.5, 1.0, 1.0), ({0: 0.5}, {1: 0.5}, {2: 1.0}), {0: 1 / 6, 1: 1 / 3, 2: 1 / 3, 3: 1 / 6})
-"""The classical one."""
+"""The classical Runge-Kutta method of order 4."""
 
 # fmt: off
 # Dormand & Prince 1980, the states between by Shampine 1986
@@ -140,7 +140,7 @@ METHODS = {"dop853": DOP853, "rk45": RK45, "rk4": RK4}
 
 
 def grouped(rows: Sequence[Row]) -> tuple[Array, Array, Array]:
-    """Sums of rates for native code, in groups of four terms; the last group of a sum is filled up with weights of 0.
+    """Return sums of rates for native code, in groups of four terms. Weights of 0 fill the last group of a sum.
 
     Returns
     -------

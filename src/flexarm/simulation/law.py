@@ -1,4 +1,4 @@
-"""Control laws: what a controller designs for a model, as CasADi expressions, and what lies between it and the arm."""
+"""Control laws: CasADi expressions that a controller designs for a model, and the actuators between law and arm."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -18,10 +18,10 @@ Array = np.ndarray
 Column = Any
 """A CasADi SX column."""
 After = Callable[[Column], Column]
-"""From the u that the arm gets to the rate of a law's memory, or to the next memory of a sampled one."""
+"""A function from the u that reaches the arm to the rate of a law's memory, or to a sampled law's next memory."""
 
 MOST_UNDER_WAY = 10_000
-"""Commands that a delay holds back: each is a number of the law's memory."""
+"""Largest number of commands in a delay line. Each command is a number of the law's memory."""
 
 
 @final
@@ -32,20 +32,20 @@ class Law:
     Attributes
     ----------
     expression : (t, q, qd, z) -> (u, following)
-        t is a scalar; q, qd, the memory z and u are columns; of an arm on a free base q are local coordinates, one a
-        rate, see `attitude.local`. `following` is dz/dt or, where the law was asked for with
-        a period, the next z; a law that must know the u which reaches the arm in the end, after what limits or delays
-        it, gives a function of that u instead. Where `noise` is not empty, the noise is a further argument; where
-        `drives` is true, the states s of the arm's drives.
+        t is a scalar; q, qd, the memory z and u are columns. On a free base q are local coordinates, one per rate, see
+        `attitude.local`. `following` is dz/dt or, if the law was designed with a period, the next z. A law that needs
+        the
+        u after limits and delays returns a function of that u instead. If `noise` is not empty, the noise is a further
+        argument. If `drives` is true, the states s of the arm's drives are a further argument.
     memory : z at the start
     noise : standard deviations of the independent normal numbers that a sampled law gets each time
     jumps : times at which u is discontinuous [s]
     reference : the motion of the joints that the law follows, if any
-    facts : what the design found: gains, poles, ratios
-    drives : whether the law, which must be sampled, measures the states of the arm's drives: currents
-    accelerates : whether the law, which must be sampled, measures accelerations. Its last argument is then qdd just
-        before the sample, under the u held until then and all that acts from outside
-    cycle : after how many samples the law, which must be sampled, does the same again
+    facts : results of the design: gains, poles, ratios
+    drives : True if the law, which must be sampled, measures the states of the arm's drives: currents
+    accelerates : True if the law, which must be sampled, measures accelerations. Its last argument is then qdd just
+        before the sample, under the previous u and all external loads
+    cycle : number of samples after which the law, which must be sampled, repeats
     """
 
     expression: Callable[..., tuple[Any, Any]]
@@ -71,7 +71,10 @@ class Law:
             checked_whole(self.cycle, 1, "cycle")
 
     def __call__(self, t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, After]:
-        """u, and what follows for the memory from the u that reaches the arm; more is the noise, s, then qdd."""
+        """Return u, and a function from the u that reaches the arm to the next memory or its rate.
+
+        `more` are the noise, s, and qdd.
+        """
         given = self.expression(t, q, qd, z, *(each for each in more if each.numel()))
         if not isinstance(given, list | tuple) or len(given) != 2:
             raise DescriptionError(f"a law gives {shown(given)}; it must give u and what follows for its memory")
@@ -80,7 +83,7 @@ class Law:
 
 
 def checked_row(value: Any, part: str, finite: bool = True) -> Array:
-    """The value as numbers in a row; raises `Fault`."""
+    """Return the value as a one-dimensional array of numbers. Raises `Fault`."""
     given = checked_array(value, part, finite)
     if given.ndim != 1:
         raise Fault(part, f"has shape {given.shape}; it must be numbers in a row")
@@ -88,7 +91,7 @@ def checked_row(value: Any, part: str, finite: bool = True) -> Array:
 
 
 def column(values: Any) -> Column:
-    """A column of a column, or of a list of scalars; raises `DescriptionError` for anything else."""
+    """Return a column from a column or a list of scalars. Raise `DescriptionError` for any other value."""
     import casadi as ca
 
     try:
@@ -98,7 +101,7 @@ def column(values: Any) -> Column:
 
 
 def parted(x: Column, size: int) -> tuple[Column, Column]:
-    """The first entries of a column, and the others; slices of a single entry would not be columns."""
+    """Return the first entries of a column, and the others. Slices of a single entry would not be columns."""
     import casadi as ca
 
     first, others = ca.vertsplit(x, [0, size, x.numel()])
@@ -106,20 +109,21 @@ def parted(x: Column, size: int) -> tuple[Column, Column]:
 
 
 class Controller(Protocol):
-    """What can be designed for a model."""
+    """An object that designs a control law for a model."""
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for the model; with a period [s], for being called once a period."""
+        """Return the law for the model. With a period [s], the law is called once per period."""
 
 
 def law_of(where: str, controller: Any, model: Model, period: float | None = None) -> Law:
-    """The law of a controller for a model; raises `DescriptionError` where the object is no controller."""
+    """Return the law of a controller for a model. Raise `DescriptionError` if the object is not a controller."""
     fault = f"{where} is {what_it_is(controller)}"
     must = "it must be a controller, an object with a method law(model, period)"
     designed = getattr(controller, "law", None)
     try:
         inspect.signature(designed).bind(model, period)  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # no function, or one of other arguments, or one that does not tell
+    # not a function, a function with other arguments, or a built-in without a signature
+    except (TypeError, ValueError):
         raise DescriptionError(f"{fault}; {must}") from None
     if isinstance(controller, type):
         raise DescriptionError(f"{fault}; {must}")
@@ -130,28 +134,28 @@ def law_of(where: str, controller: Any, model: Model, period: float | None = Non
 
 
 def what_it_is(thing: Any) -> str:
-    """For messages: "a JointPD", or "the class JointPD" of the class itself."""
+    """Return a phrase for messages: "a JointPD" for an object, or "the class JointPD" for a class."""
     return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
 
 
 def is_linear_system(thing: Any) -> bool:
-    """Whether this is a system of python-control: callable, but of a frequency, not of the time."""
+    """Return True for a system of python-control, which is a function of frequency, not of time."""
     return any(each.__module__.partition(".")[0] == "control" for each in type(thing).__mro__)
 
 
 @final
 @dataclass(frozen=True)
 class Actuators:
-    """What lies between a sampled law and the arm.
+    """Delay and limits between a sampled law and the arm.
 
     Parameters
     ----------
     delay : float
-        From the sample to its effect, a whole number of periods [s].
+        Time from the sample to its effect, a whole number of periods [s].
     limit : float or (m,)
-        Of the size of u [N m or N].
+        Limit of the size of u [N m or N].
     rate_limit : float or (m,)
-        Of the size of du/dt [N m/s or N/s].
+        Limit of the size of du/dt [N m/s or N/s].
     """
 
     delay: float = 0.0
@@ -159,11 +163,11 @@ class Actuators:
     rate_limit: ArrayLike | None = None
 
     def memory(self, period: float, m: int) -> tuple[float, ...]:
-        """u at rest: the last one where the rate is limited, and those under way."""
+        """Return the memory at rest: the last u if its rate is limited, and the delayed commands."""
         return (0.0,) * (m * (self._steps(period) + (self.rate_limit is not None)))
 
     def apply(self, u: Column, memory: Column, period: float) -> tuple[Column, Column]:
-        """What reaches the arm of a command, and the next memory."""
+        """Return the u that reaches the arm for a command, and the next memory."""
         import casadi as ca
 
         m, following = u.numel(), ca.SX(0, 1)
@@ -187,7 +191,7 @@ class Actuators:
 
 
 def limits(what: str, value: ArrayLike, count: int) -> Array:
-    """A limit for each actuator, of one positive number or one each."""
+    """Return a limit for each actuator, from one positive number or one each."""
     with refused():
         given = checked_array(value, what, finite=False)
     if given.shape not in ((), (count,)) or not (given > 0).all():
@@ -196,7 +200,7 @@ def limits(what: str, value: ArrayLike, count: int) -> Array:
 
 
 def clipped(u: Column, limit: Array) -> Column:
-    """u, cut off where its size passes the limit; a NaN stays one, which minimum and maximum would hide."""
+    """Return u limited to a size. A NaN stays NaN, which minimum and maximum would hide."""
     import casadi as ca
 
     return ca.if_else(u > limit, limit, ca.if_else(u < -limit, -limit, u))

@@ -1,21 +1,21 @@
-"""How much memory there is, so that what would not fit is refused before anything is allocated."""
+"""Available memory, so that a result that does not fit is rejected before it is allocated."""
 
 import os
 from pathlib import Path
 
 PROCESS, SYSTEM = Path("/proc/self/statm"), Path("/proc/meminfo")
 GROUPS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Limits of the container that the process runs in, of both kinds."""
+"""Memory limits of the process's container, in cgroup versions 2 and 1."""
 
 
 def room() -> float:
-    """Bytes that this process may still take, as far as the system tells; infinite where it does not."""
+    """Return how many bytes this process may still allocate, or infinity if the system does not report it."""
     total, resident = _taken()
     return min(_limit_of_process() - total, _available(), *(_limit(file) - resident for file in GROUPS))
 
 
 def _taken() -> tuple[float, float]:
-    """Bytes that this process has, in all and in memory."""
+    """Return the size of this process's address space and of its resident memory [bytes]."""
     try:
         total, resident = PROCESS.read_text().split()[:2]
     except OSError:
@@ -25,7 +25,7 @@ def _taken() -> tuple[float, float]:
 
 
 def _limit_of_process() -> float:
-    """Of its address space, `ulimit -v`."""
+    """Return the limit of the process's address space [bytes], `ulimit -v`."""
     try:
         import resource
     except ImportError:  # Windows
@@ -35,7 +35,7 @@ def _limit_of_process() -> float:
 
 
 def _available() -> float:
-    """What the machine has left; all that it has, where it does not say."""
+    """Return the available memory of the machine [bytes], or its total memory if that is all the system reports."""
     try:
         lines = dict(line.split(":") for line in SYSTEM.read_text().splitlines())
         return 1024.0 * int(lines["MemAvailable"].split()[0])
@@ -48,7 +48,7 @@ def _available() -> float:
 
 
 def _limit(file: Path) -> float:
-    """A number in a file; infinite where there is none, or the word max."""
+    """Return the number in a file, or infinity if the file is missing or contains the word max."""
     try:
         return float(file.read_text())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Which solver a run takes, and how it is called."""
+"""Choice and construction of the solver of a run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,8 @@ from flexarm.simulation.rhs import Plan
 Array = np.ndarray
 
 STIFF = "radau9"
-"""What runs against an explicit method: of ours it takes the fewest evaluations at most tolerances, and it damps."""
+"""Method that competes with an explicit method in automatic selection. It has numerical damping, and takes fewest
+evaluations of the package's own implicit methods at most tolerances."""
 
 RADIANS = 1.0
 """Turn of the fastest mode [rad] in the first step that is tried in a short interval. The Dormand-Prince methods are
@@ -37,25 +38,27 @@ ONE_STEP = 2.4
 root of the tolerance [rad]; measured on the bundled arms."""
 
 FAR = 5.0
-"""Turn of the fastest mode between two samples [rad] from which on an implicit method takes less time: it needs some 25
-evaluations, of an equation that costs a little less than a rate, and products with Newton's matrix."""
+"""Rotation of the fastest mode between two samples [rad] above which an implicit method is faster.
+
+An implicit method needs some 25 evaluations, each a little cheaper than a rate, and products with Newton's matrix.
+"""
 
 MOST_STEPS = 1e12
-"""Of fixed length in a run: a day of them, where each takes a tenth of a microsecond."""
+"""Largest number of fixed steps in a run: about a day, at a tenth of a microsecond per step."""
 
 
 @final
 @dataclass(frozen=True)
 class Solve:
-    """A method on a plan: from a time and a state there to the times given.
+    """A method on a plan, called with an initial time, an initial state and the times to reach.
 
     Attributes
     ----------
     stretch : (t0, x0, times) -> Stretch
     method, reason : str
-        What it is, and why it is taken.
+        Name of the method, and the reason for its choice.
     advance : () -> Advance, optional
-        The same for native code, where it is a method of our own.
+        The same method for native code, if it is one of the package's own.
     """
 
     stretch: Callable[[float, Array, Array], solvers.Stretch]
@@ -64,12 +67,12 @@ class Solve:
     advance: Callable[[], Advance] | None = None
 
     def __call__(self, t0: float, x0: Array, times: Array) -> solvers.Stretch:
-        """What it reached."""
+        """Return the states that the method reached."""
         return self.stretch(t0, x0, times)
 
 
 def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any, radius: Any = None) -> None:
-    """Raise `DescriptionError` where something asked of a solver is not possible."""
+    """Raise `DescriptionError` if an argument of a solver is not valid."""
     with refused():
         end = checked_number(until, "s", POSITIVE, "until")
         for name, value in (("rtol", rtol), ("atol", atol)):
@@ -114,7 +117,7 @@ def chosen(
 
 def between_samples(model: Model, q: Array, period: float, rtol: float) -> tuple[str, float, str]:
     """Return method, first step and reason for the intervals between samples."""
-    fastest = fastest_of(model, q)  # 0 of an arm without springs
+    fastest = fastest_of(model, q)  # 0 for an arm without springs
     reason = f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
     if period * fastest > FAR:
         return "radau5", 0.0, reason
@@ -132,7 +135,7 @@ def first_step(period: float, fastest: float) -> float:
 
 
 def fastest_of(model: Model, q: Array) -> float:
-    """Size of the largest eigenvalue of the arm about the configuration q (nq,), without inputs [rad/s]."""
+    """Return the size of the largest eigenvalue of the arm about the configuration q (nq,), without inputs [rad/s]."""
     _check_finite(model, model.mass_matrix(q))
     if fault := without_inertia(model, q):
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
@@ -142,7 +145,7 @@ def fastest_of(model: Model, q: Array) -> float:
 
 
 def _slope(model: Model, q: Array) -> Array:
-    """Of the rate of (q, qd), where springs and dampers are all that acts."""
+    """Return the state matrix of (q, qd) of an arm with only springs and dampers."""
     n = model.nv
     M, K = model.mass_matrix(q), np.array(model.slope("restoring_force", 0)(q))
     D = np.array(model.slope("damping_force", 1)(q, np.zeros(n)))
@@ -150,7 +153,8 @@ def _slope(model: Model, q: Array) -> Array:
 
 
 def _slope_with_elements(model: Model, q: Array) -> Array:
-    """The same where friction, motors and what else acts have slopes, and states, of their own."""
+    """Return the state matrix of an arm with friction, motors and other elements that have their own slopes and
+    states."""
     n, m = model.nv, len(model.inputs)
     count = 2 * n + len(model.states)
     names = [name for name in ("q", "qd", "s") if name != "s" or model.states]
@@ -163,7 +167,7 @@ def _check_finite(model: Model, matrix: Array) -> None:
 
 
 def planned(model: Model, drive: Input, layout: Layout, method: str) -> tuple[Plan, Code]:
-    """The plan of a run by a method, and the code of what it integrates."""
+    """Return the plan of a run by a method, and the code of the integrand."""
     implicit = method in solvers.IMPLICIT
     kernel = integrand(model, RESIDUALS[drive.quantity] if implicit else drive.quantity, layout.memory)
     rate, tried = kernel.code, layout.nv if implicit or method == "auto" else 0
@@ -184,7 +188,7 @@ def solver(
     reason: str = "as asked",
     radius: float | None = None,
 ) -> Solve:
-    """The method as a function of a stretch."""
+    """Return the method as a function of an interval."""
     atols = _tolerances(model, layout, atol)
     if method in solvers.SHORT and drive.period is not None:
         short = Adaptive(method, plan, rtol, atols, step or drive.period)
@@ -215,7 +219,7 @@ def solver(
 
 
 def race(plan: Plan, rate: Code, model: Model, drive: Input, layout: Layout, rtol: float, atol: float) -> Race:
-    """What `method="auto"` is where the stretches are long."""
+    """Return the automatic method selection of `method="auto"` for long intervals."""
     atols = _tolerances(model, layout, atol)
 
     def residual() -> Code:
@@ -226,8 +230,12 @@ def race(plan: Plan, rate: Code, model: Model, drive: Input, layout: Layout, rto
 
 
 def _tolerances(model: Model, layout: Layout, atol: float) -> Array:
-    """Of the state's numbers: the integrals ride along without steering the step, theirs is infinite; but where parts
-    make contact powers come in bursts, which a step that follows the motion alone may pass over."""
+    """Return the absolute tolerances of a state's numbers. Quadrature states have infinite ones and do not control
+    steps.
+
+    Where parts make contact, powers come in bursts that a step which follows only the motion may miss. All numbers then
+    have the same tolerance.
+    """
     if model.arm.touches:
         return np.full(layout.size, atol)
     atols = np.full(layout.size, 1e300)
@@ -236,7 +244,7 @@ def _tolerances(model: Model, layout: Layout, atol: float) -> Array:
 
 
 def _jacobian(model: Model, plan: Plan, quantity: str, layout: Layout) -> Callable[[float, Array], Array]:
-    """The exact Jacobian of the right-hand side at constant u, for SciPy's implicit solvers."""
+    """Return the exact Jacobian of the right-hand side at constant u, for SciPy's implicit solvers."""
 
     def jacobian(t: float, x: Array) -> Array:
         J = np.zeros((layout.size, layout.size))

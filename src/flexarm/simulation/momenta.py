@@ -1,4 +1,4 @@
-"""Momentum and angular momentum of an arm on a free base, and how well a run has kept them."""
+"""Momentum and angular momentum of an arm on a free base, and their drift in a run."""
 
 import numpy as np
 
@@ -9,18 +9,18 @@ from flexarm.simulation.protocol import Input
 Array = np.ndarray
 
 LOOKS = 33
-"""Times of a run at which it is seen how much momentum there is to be exchanged."""
+"""Number of times of a run at which the scale of exchanged momentum is evaluated."""
 
 
 def acting(model: Model, drive: Input, outside: Outside, until: float, u: Array, w: Array) -> str:
-    """What acts on an arm on a free base from outside, in words; "" where nothing does, and momenta stay.
+    """Return the names of the external loads on an arm on a free base, or "" if there is none and momenta are constant.
 
-    u (times, m) and w (times, k) are those at the times of the result, up to `until`; of what comes and goes between
-    two of them no more is seen than drive and outside know.
+    u (times, m) and w (times, k) are those at the times of the result, up to `until`. Between two times, only loads
+    that drive and outside can report are detected.
     """
     arm = model.arm
     u, w = np.vstack([u, drive.known(model, until)]), np.vstack([w, outside.known(model, until)])
-    first = sum(len(link.joint.exogenous) for link in arm.links)  # what drives take does not come from outside
+    first = sum(len(link.joint.exogenous) for link in arm.links)  # exogenous inputs of drives are not external loads
     pushing = [force.kind != "drive" for force in arm.forces for _ in force.exogenous]
     found: dict[str, bool] = {
         "gravity": any(model.gravity),
@@ -34,11 +34,11 @@ def acting(model: Model, drive: Input, outside: Outside, until: float, u: Array,
 
 
 def kept(model: Model, q: Array, qd: Array, momenta: Array) -> dict[str, float]:
-    """How far momenta (times, 6) have drifted, as a share of what all rates bring to them without regard to sign.
+    """Return the drifts of momenta (times, 6), relative to the sum of the sizes of all rates' contributions.
 
-    Along the base's axes, about its origin, both are the first six rows of M(q) qd: each rate brings its own, and where
-    nothing acts from outside what one brings another takes. About the world's origin the way there times the momentum
-    comes to it.
+    In the base's axes, about its origin, both momenta are the first six rows of M(q) qd. Each rate contributes to the
+    sum, and without external loads the contributions only exchange momentum. The angular momentum about the world's
+    origin also contains the base's position times the momentum.
 
     q, qd : (times, nq), (times, nv)
     """
@@ -56,5 +56,5 @@ def kept(model: Model, q: Array, qd: Array, momenta: Array) -> dict[str, float]:
 
 
 def quaternion_drift(q: Array) -> float:
-    """How far the length of a free base's quaternion has been from 1; q (times, nq)."""
+    """Return the largest deviation from 1 of the length of a free base's quaternion, from q (times, nq)."""
     return float(np.abs(np.linalg.norm(q[:, 3:7], axis=1) - 1.0).max())

@@ -1,8 +1,8 @@
 """NetCDF files with this user's signature, and untrusted files.
 
-A file ends with a seal: the digest of what stands before, and its signature with the secret of the cache of machine
-code. HDF5 ignores the seal, and cuts it off where anything is changed. A digest shows that a file is
-unchanged, but not who wrote it. Another process reads a file without this user's signature.
+A file ends with a seal: the digest of its content, and the digest's signature with the secret of the cache of machine
+code. HDF5 ignores the seal, and removes it when the file is changed. A digest shows that a file is unchanged, but not
+who wrote it. Files without this user's signature are therefore read in another process.
 """
 
 import hashlib
@@ -31,20 +31,20 @@ SIGNED = "result"
 """Purpose of a signature, so that signatures of other data do not match."""
 
 ROOM = 10_000_000
-"""Bytes that a file takes beside its numbers, generously."""
+"""Upper bound of a file's size without its numbers [bytes]."""
 
 PATIENCE = child_process.PATIENCE
 
 
 def image(dataset: "Dataset") -> memoryview:
-    """A file's content; raises `MemoryError`.
+    """Return a file's content. Raises `MemoryError`.
 
-    It grows in memory, and the memory is asked for first: HDF5 that meets a full disk, or no memory, crashes.
+    The content grows in memory, which is allocated first as a test: HDF5 crashes on a full disk or without memory.
     """
     import h5netcdf
     from xarray.backends import H5NetCDFStore
 
-    np.empty(2 * dataset.nbytes + ROOM, np.uint8)  # twice: while it grows there is an old and a new one
+    np.empty(2 * dataset.nbytes + ROOM, np.uint8)  # twice, because an old and a new buffer exist while it grows
     content = io.BytesIO()
     with h5netcdf.File(content, "w") as file:
         dataset.dump_to_store(H5NetCDFStore(file))
@@ -58,9 +58,9 @@ def seal(content: bytes | memoryview) -> bytes:
 
 
 def read(path: str | PathLike[str]) -> "Dataset":
-    """What a NetCDF file holds; ends within seconds, whatever its bytes are.
+    """Return the content of a NetCDF file. The function ends within seconds, whatever the file's bytes are.
 
-    Raises `DescriptionError` for a file that is not there, is damaged, or is none.
+    Raises `DescriptionError` for a file that is missing, damaged, or not a NetCDF file.
     """
     import xarray as xr
 
@@ -97,7 +97,8 @@ def _sealed(path: str | PathLike[str]) -> bool:
 
 
 def _rewritten(path: str | PathLike[str]) -> bytes:
-    """A file's content, read and written anew by a process that has limits; raises `ValueError` where it cannot."""
+    """Return a file's content after a process with limits has read and rewritten it. Raises `ValueError` if that
+    fails."""
     try:
         return child_process.answer(rewrite.__file__, os.path.abspath(path), patience=PATIENCE)
     except child_process.RefusedError as error:

@@ -1,7 +1,7 @@
-"""What comes from outside in a run: the exogenous inputs w, constant, tabulated, computed by Python, or compiled.
+"""Exogenous inputs w of a run: constant, tabulated, computed by Python, or compiled.
 
-A run has one `Outside`, which writes w by a stage of its own, beside the input that writes u. Its parts are inputs as
-those of u are; what they take for u is their share of w.
+A run has one `Outside`, which writes w by its own stage, in addition to the input that writes u. Its parts are inputs
+like those of u, and write their share of w instead of u.
 """
 
 import json
@@ -35,15 +35,15 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True)
 class BaseMotion:
-    """How the base of an arm with `base = MovingBase()` is moved: w = {"base": BaseMotion(...)}.
+    """Motion of the base of an arm with `base = MovingBase()`: w = {"base": BaseMotion(...)}.
 
-    Acceleration, angular velocity and its rate along the base's axes follow from the motion by exact derivatives:
-    a = R' (d2p/dt2 - g) + g with the arm's gravity g, w from R' dR/dt, alpha = dw/dt.
+    Acceleration, angular velocity and its rate along the base's axes follow from the motion by exact derivatives: a =
+    R' (d2p/dt2 - g) + g with the arm's gravity g, w from R' dR/dt, alpha = dw/dt.
 
     Parameters
     ----------
     position : Reference, optional
-        x, y, z of the base's origin, in a frame that stands still [m]: any motion of three numbers, a `MinimumJerk`.
+        x, y, z of the base's origin, in an inertial frame [m]: any motion of three numbers, as a `MinimumJerk`.
     orientation : Reference, optional
         Roll, pitch and yaw of the base [rad]: R = Rz(yaw) Ry(pitch) Rx(roll). Gravity is the arm's where R = 1.
     """
@@ -62,18 +62,18 @@ class BaseMotion:
 
 
 class _Compiled(Input):
-    """A part that is a kernel of t, or of t, q, qd."""
+    """A part whose values a kernel of t, or of t, q, qd, computes."""
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
         """Return u of an arm that stands still."""
         return self.while_still(model, t, q, qd)
 
     def kernel(self, model: Model) -> LiftedKernel:
-        """For a model."""
+        """Return the kernel for a model."""
         raise NotImplementedError
 
     def feed(self, plan: Any, model: Model, t: float, x: Array) -> None:
-        """Evaluate it from the buffer."""
+        """Evaluate the kernel at the buffer's values."""
         plan.feed(*stage_of(self.kernel(model)))
 
 
@@ -83,12 +83,12 @@ class _Moved(_Compiled):
     motion: BaseMotion
 
     def jumps(self) -> Array:
-        """Of the references."""
+        """Return the jumps of the references."""
         given = [each for each in (self.motion.position, self.motion.orientation) if each is not None]
         return np.concatenate([np.empty(0), *map(jumps_of, given)])
 
     def kernel(self, model: Model) -> LiftedKernel:
-        """(a, w, alpha) at t."""
+        """Return the kernel of (a, w, alpha) at t."""
         parts = {"position": self.motion.position, "orientation": self.motion.orientation}
         gravity = [float(g) for g in model.gravity]
 
@@ -112,11 +112,11 @@ class _Moved(_Compiled):
         return kernel_of(json.dumps(["motion of the base", said, gravity]), trace)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """At times t."""
+        """Return the values at times t."""
         return self.kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
 
     def described(self) -> str:
-        """With what moves it."""
+        """Return a text with the references."""
         given = (self.motion.position, self.motion.orientation)
         return "base along " + ", ".join("nothing" if each is None else each.described() for each in given)
 
@@ -131,25 +131,25 @@ def _three(name: str, reference: Reference, t: Any) -> Any:
 @final
 @dataclass(frozen=True)
 class _ByLaw(_Compiled):
-    """What a law says: an expression in t, q and qd."""
+    """A part that a law gives, as an expression in t, q and qd."""
 
     law: Any
     made: LiftedKernel
 
     def kernel(self, model: Model) -> LiftedKernel:
-        """w at (t, q, qd)."""
+        """Return the kernel of w at (t, q, qd)."""
         return self.made
 
     def jumps(self) -> Array:
-        """The law's."""
+        """Return the jumps of the law."""
         return self.law.jumps
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """At times t and states there."""
+        """Return the values at times t and at the states there."""
         return self.made.many(np.ascontiguousarray(np.hstack([t[:, None], q, qd])))
 
     def described(self) -> str:
-        """No more is known."""
+        """Return a text. A law has no name."""
         return "a law"
 
 
@@ -167,12 +167,12 @@ def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLa
     return _ByLaw(law, lifted.kernel(ca.Function("outside", [ca.vertcat(t, q, qd)], [ca.densify(ca.cse(w))])))
 
 
-# -- all of them -------------------------------------------------------------------------------------------------------
+# -- all parts ---------------------------------------------------------------------------------------------------------
 
 
 @final
 class _Share:
-    """A plan as a part sees it: its share of w stands where an input finds u."""
+    """A view of a plan for one part, in which the part's share of w takes the place of u."""
 
     def __init__(self, plan: Plan, first: int, count: int):
         self._plan = plan
@@ -182,21 +182,21 @@ class _Share:
         self.held: Any = None
 
     def feed(self, stage: Address, data: Address = 0, held: Any = None) -> None:
-        """Remember the stage."""
+        """Store the stage."""
         self.stage, self.data, self.held = stage, data, held
 
     def stop(self) -> None:
-        """Of the run."""
+        """Stop the run."""
         self._plan.stop()
 
     @property
     def stopped(self) -> bool:
-        """Of the run."""
+        """True if the run was stopped."""
         return self._plan.stopped
 
     @property
     def failure(self) -> BaseException | None:
-        """Of the run."""
+        """The run's failure."""
         return self._plan.failure
 
     @failure.setter
@@ -204,13 +204,13 @@ class _Share:
         self._plan.failure = error
 
     def seen_of(self, function: Any, model: Any) -> Any:
-        """Of the run."""
+        """Return the values of a function that the solver saw in the run."""
         return self._plan.seen_of(function, model)
 
 
 @dataclass(frozen=True)
 class _Named:
-    """A model whose inputs are some of the exogenous ones."""
+    """A substitute for a model whose inputs are some of the exogenous ones."""
 
     nq: int
     nv: int
@@ -227,7 +227,7 @@ class Outside:
     ----------
     names : tuple of str
     parts : list of (first, count, Input)
-        What gives so many of them, from the first on; all others are zero.
+        Sources of `count` inputs each, from the first on. All other inputs are zero.
     """
 
     names: tuple[str, ...]
@@ -235,35 +235,35 @@ class Outside:
 
     @property
     def constant(self) -> bool:
-        """Whether they never change."""
+        """True if all exogenous inputs are constant."""
         return all(isinstance(each, Piecewise) and np.isneginf(each.times).all() for _, _, each in self.parts)
 
     @property
     def of_time(self) -> bool:
-        """Whether they are numbers and tables over the time alone."""
+        """True if all exogenous inputs are numbers and tables over time."""
         return all(isinstance(each, Piecewise | Table) for _, _, each in self.parts)
 
     @property
     def computed(self) -> bool:
-        """Return whether a Python function is called at every evaluation."""
+        """True if a Python function is called at every evaluation."""
         return not self.native
 
     @property
     def native(self) -> bool:
-        """Whether no Python is called."""
+        """True if no Python function is called."""
         return not any(isinstance(each, Computed) for _, _, each in self.parts)
 
     def jumps(self) -> Array:
-        """Times at which they are discontinuous [s]."""
+        """Return the times at which the inputs are discontinuous [s]."""
         return np.unique(np.concatenate([np.empty(0), *(each.jumps() for _, _, each in self.parts)]))
 
     def between(self, a: float, b: float) -> list[float]:
-        """The ends of the stretches from a to b without a jump inside."""
+        """Return a, the jumps between a and b, and b."""
         jumps = self.jumps()
         return [a, *jumps[(jumps > a) & (jumps < b)].tolist(), b]
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Make the plan's w right from t, where the state is x, to the next jump."""
+        """Set the plan's w from t, where the state is x, to the next jump."""
         if not self.names:
             return
         plan.w[:] = 0.0
@@ -282,7 +282,7 @@ class Outside:
         plan.feed_beside(loops().addresses["several"], several.address, held)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """w (times, exogenous) at times t and states there; from the right at a jump."""
+        """Return w (times, exogenous) at times t and at the states there; from the right at a jump."""
         found = np.zeros((len(t), len(self.names)))
         for first, count, part in self.parts:
             seen: Any = self._seen(model, first, count)
@@ -295,7 +295,7 @@ class Outside:
         return np.hstack([np.empty((len(t), 0)), *seen])
 
     def known(self, model: Model, until: float) -> Array:
-        """Values (k, exogenous) that some of w are known to take between 0 and `until`, with the others zero."""
+        """Return values (k, exogenous) that some of w are known to take between 0 and `until`, with the others zero."""
         found = [np.empty((0, len(self.names)))]
         for first, count, part in self.parts:
             values = part.known(self._seen(model, first, count), until)
@@ -304,7 +304,7 @@ class Outside:
         return np.vstack(found)
 
     def described(self) -> str:
-        """One line."""
+        """Return a line of text about the parts."""
         return "; ".join(
             f"{self.names[i] if k == 1 else f'{self.names[i]} to {self.names[i + k - 1]}'}: {part.described()}"
             for i, k, part in self.parts
@@ -315,11 +315,11 @@ class Outside:
 
 
 def as_outside(w: Any, model: Model) -> Outside:
-    """What w is for a model; raises `DescriptionError` where it does not fit it.
+    """Return the exogenous inputs of a model from w. Raise `DescriptionError` if w does not fit the model.
 
-    None is nothing; numbers are constant; a `Table`, a `Piecewise`, a function w(t) or w(t, q, qd) or an object with a
-    law gives all of them; a dict some of them by their names ("push.fx"), by what they begin with ("push", "base"), or
-    by a vector of three ("push.f", "base.a").
+    None means no input. Numbers are constant. A `Table`, a `Piecewise`, a function w(t) or w(t, q, qd) or an object
+    with a law gives all inputs. A dict gives some by their names ("push.fx"), by a prefix ("push", "base"), or by a
+    vector of three ("push.f", "base.a").
     """
     names = model.exogenous
     if isinstance(w, Outside):
@@ -349,7 +349,7 @@ def as_outside(w: Any, model: Model) -> Outside:
 
 
 def _meant(key: Any, names: Sequence[str]) -> list[str]:
-    """The inputs that a key stands for."""
+    """Return the inputs that a key names."""
     if not isinstance(key, str):
         return []
     if key in names:
@@ -359,14 +359,14 @@ def _meant(key: Any, names: Sequence[str]) -> list[str]:
 
 
 def _part(where: str, value: Any, model: Model, first: int, names: Sequence[str]) -> tuple[int, int, Input]:
-    """What gives some of the inputs."""
+    """Return one part: its first index, its number of inputs, and their source."""
     return first, len(names), given_by(where, value, model, names)
 
 
 def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Input:
-    """What gives some of the exogenous inputs of a model, those of these names.
+    """Return the source of those exogenous inputs of a model that have these names.
 
-    Raises `DescriptionError`, which begins with `where`, where the value gives none.
+    Raises `DescriptionError`, whose message begins with `where`, if the value is not a valid source.
     """
     if isinstance(value, BaseMotion):
         if tuple(names) != tuple(name for name in model.exogenous if name.startswith("base.")) or not names:

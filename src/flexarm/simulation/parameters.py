@@ -1,4 +1,4 @@
-"""Parameters of many runs, or many plants, as a user gives them."""
+"""Parameters of many runs or many plants, in the forms that a user may give."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,10 +13,9 @@ Array = np.ndarray
 
 
 def parameter_rows(model: Model, p: Any) -> Array:
-    """Parameters of one run or plant, or of each of many: (k,) or (N, k); of a dict, of those it names.
+    """Return the parameters of one run or plant, (k,), or of many, (N, k). A dict gives some of them by name.
 
-    Raises `DescriptionError` where one is not allowed, or is there no parameter of this name, or for other numbers of
-    runs than another.
+    Raises `DescriptionError` for a value that is not allowed, for an unknown name, or for different numbers of runs.
     """
     if not isinstance(p, Mapping):
         return model.parameter_values(p)

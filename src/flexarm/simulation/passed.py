@@ -1,4 +1,4 @@
-"""The states that a closed loop passed in a run, its law's memory among them, which a result does not keep."""
+"""States of a closed loop along a run, including its law's memory, which a result does not contain."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -21,8 +21,11 @@ NEEDED = ("q", "qd")
 @final
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """Of each time t (times,): q (times, nq), qd (times, nv), states of drives s, the law's memory z, and what comes
-    from outside, w; None where nothing does."""
+    """States at times t (times,): q (times, nq), qd (times, nv), drives' states s, the law's memory z, exogenous inputs
+    w.
+
+    w is None without exogenous inputs.
+    """
 
     t: Array
     q: Array
@@ -33,9 +36,9 @@ class Passed:
 
 
 def passed(model: Model, law: Law, period: float | None, motion: "xarray.Dataset") -> Passed:
-    """The states of a run of this model under this law; its memory goes along with the motion, without noise.
+    """Return the states of a run of this model under this law. The memory follows from the motion, without noise.
 
-    Raises `DescriptionError` where the run is of another arm, or lacks something.
+    Raises `DescriptionError` if the run is of another arm, or lacks a variable.
     """
     names = [*NEEDED, *(["drive_state"] if model.states else [])]
     for name in names:
@@ -54,15 +57,18 @@ def passed(model: Model, law: Law, period: float | None, motion: "xarray.Dataset
 
 
 def _between(t: Array, *parts: Array) -> Any:
-    """The parts side by side as a function of the time."""
+    """Return an interpolation of the parts, side by side, as a function of time."""
     from scipy.interpolate import CubicSpline
 
     return CubicSpline(t, np.hstack(parts))
 
 
 def _sampled(model: Model, law: Law, period: float, t: Array, q: Array, qd: Array, s: Array, w: Array | None) -> Array:
-    """The memory at the last sample that was not after each time; where accelerations are measured, with the u before,
-    see `ClosedLoop`."""
+    """Return the memory at the last sample before or at each time. With measured accelerations it includes the previous
+    u.
+
+    See `ClosedLoop`.
+    """
     code = kernel(law, model, own=len(model.states))
     m, z = len(model.inputs), np.array(law.memory)
     last = np.floor(t / period + 1e-9).astype(int)

@@ -1,4 +1,4 @@
-"""What a motion was worth: settling, overshoot, residual vibration, effort."""
+"""Performance of a motion: settling, overshoot, residual vibration, effort."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -11,7 +11,7 @@ from flexarm.errors import DescriptionError
 Array = np.ndarray
 
 LARGEST = 1e40
-"""Of a coordinate or a place, in SI units."""
+"""Largest size of a coordinate or a position that is evaluated, in SI units."""
 
 AT_REST = 1e-9
 """Share of its way that a reference may still have to go when it counts as arrived."""
@@ -20,16 +20,16 @@ AT_REST = 1e-9
 @final
 @dataclass(frozen=True)
 class Performance:
-    """Of a run that follows a reference from rest to rest.
+    """Performance of a run that follows a reference from rest to rest.
 
     Attributes
     ----------
     arrival : float
-        When the reference has arrived [s].
+        Time at which the reference arrives [s].
     error : float
-        Largest error of a joint then [rad or m].
+        Largest error of a joint at that time [rad or m].
     settling : float
-        From the arrival until every joint stays within a band about its end [s]; infinite if one never does.
+        Time from the arrival until every joint stays within a band about its end [s]; infinite if one never does.
     overshoot : float
         Farthest that a joint goes beyond its end, as a share of its way.
     residual : float
@@ -37,7 +37,7 @@ class Performance:
     peak : float
         Largest input [N m or N].
     energy : float
-        Integral of the inputs' power, braking counted like driving [J].
+        Integral of the size of the inputs' power, so that braking counts like driving [J].
     """
 
     arrival: float
@@ -50,21 +50,21 @@ class Performance:
 
 
 def performance(result: Any, band: float = 0.02, after: float = 0.0) -> Performance:
-    """How well a result followed its reference.
+    """Return the performance of a result that follows a reference.
 
     Parameters
     ----------
     result : xarray.Dataset
-        Of `simulate`, with a reference (`q_ref`).
+        Result of `simulate`, with a reference (`q_ref`).
     band : float
         Share of a joint's way within which it counts as settled.
     after : float
-        Time after the arrival from which on the residual vibration is measured [s].
+        Time after the arrival at which the residual vibration begins to count [s].
 
     Raises
     ------
     DescriptionError
-        When the result has no reference, the reference does not move, or the run ends with its arrival.
+        The result has no reference, the reference does not move, or the run ends with its arrival.
     """
     with refused("performance"):
         checked_result(result, ("q", "u", "tip", "power", "role"))

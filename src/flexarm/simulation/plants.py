@@ -1,4 +1,4 @@
-"""Loops over plants that are moved one period on, in the language that is translated."""
+"""Loops over plants that advance by one period, in the language that is translated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,42 +12,42 @@ from flexarm.simulation.rhs import Shared
 from flexarm.simulation.steps import copied
 
 REFUSED = -1
-"""What is returned where u is no number."""
+"""Return value for u that is not finite."""
 
 WELL, FAILED, ENDLESS = 0, 1, 2
-"""What may be said of a plant after a period: that it was moved, could not be, or not within `most` evaluations."""
+"""Status of a plant after a period: advanced, failed, or not finished within `most` evaluations."""
 
 
 @dataclass
 class Plants:
-    """Plants that native code moves and Python looks at.
+    """Plants that native code advances and Python reads.
 
     Attributes
     ----------
     advance : address
-        Of a solver as the module `advance` has them.
+        A solver in the form of the module `advance`.
     solvers : (count,)
-        Addresses of its record for each plant: a method may keep what it knows from period to period.
+        Address of the solver's record for each plant, since a method may keep data from period to period.
     runs : Lanes
-        A run over a period for each plant, where an explicit method moves several at once; 0 where none does.
+        A run over a period for each plant, if an explicit method advances several at once; else 0.
     count, states, inputs, exogenous, size : int
-        Plants; numbers of a state, of u, of w, and of a state with what rides along.
+        Number of plants; lengths of a state, of u, of w, and of a state with quadrature states.
     end : (1,)
         The period [s].
     u, w, x, out : (count, inputs), (count, exogenous), (count, states), (count, states)
-        x is where the plants are, out where they would be.
+        x are the current states, out those after the period.
     periods, failed : (count,)
-        How many each has gone through; how the last one ended.
+        Completed periods of each plant, and the status of the last one.
     most : int
-        Evaluations that a plant may take for a period.
+        Largest number of evaluations of a plant in a period.
     place, constants : int, (count, fixed)
-        Of a model that varies, for each plant; they stand behind w, in what is shared from `place` on.
+        Constants of each plant, if the model varies. They follow w, in the shared buffer from `place` on.
     energy : (count, size - states)
-        Since the last reset: work of the inputs, and energy dissipated [J].
+        Work of the inputs and dissipated energy since the last reset [J].
     gained : (count, size - states)
         The same in the last period.
     y, row, reached
-        Of the plant that is moved.
+        Work memory for the current plant.
     """
 
     shared: Sequence[Shared]
@@ -81,7 +81,7 @@ CODE = Once(lambda: translated(one_by_one, many_at_once))
 
 
 def one_by_one(p: Plants) -> int:
-    """Each plant by the solver; 0 where all is well, `REFUSED`, or the number of those that failed."""
+    """Advance each plant by the solver. Return 0 for success, `REFUSED`, or the number of plants that failed."""
     shared, states = p.shared[0], p.states
     if is_finite(p.u, p.count * p.inputs) == 0 or is_finite(p.w, p.count * p.exogenous) == 0:
         return REFUSED
@@ -122,7 +122,7 @@ def many_at_once(p: Plants) -> int:
 
 
 def committed(p: Plants) -> int:
-    """Where every plant has been moved, that is where they are; how many were not."""
+    """Update the states of all plants if every plant has advanced. Return the number of plants that failed."""
     bad = 0
     for i in range(p.count):
         if p.failed[i] == WELL and is_motion(p.out[i * p.states :], p.states) == 0:

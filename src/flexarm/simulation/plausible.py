@@ -1,6 +1,6 @@
-"""Angles given to a run that look like degrees.
+"""Detection of initial angles that look like degrees.
 
-Only what a user gives is judged, the angles at the start and the reference's ends: wheels and long motions pass any
+Only a user's values are checked: the initial angles and the ends of the reference. Wheels and long motions may pass any
 number of radians.
 """
 
@@ -14,13 +14,13 @@ from flexarm.trajectory import Reference, reference_values
 Array = np.ndarray
 
 ROUND = 15.0
-"""Angles in degrees are often multiples of this, those in radians never are but by chance."""
+"""Spacing of angles in degrees: those are often multiples of this number, and angles in radians only by chance."""
 
 LEAST, MOST = 15.0, 360.0
-"""The range of angles that people give in degrees; as radians these are 2 to 57 turns."""
+"""Range of angles that people give in degrees. As radians they are 2 to 57 turns."""
 
 EXACT = 1e-9
-"""Difference from a round number that a computed one may have."""
+"""Tolerance about a round number, for computed angles."""
 
 
 def looks_like_degrees(angles: Array) -> Array:

@@ -1,9 +1,9 @@
-"""`method="auto"` between two jumps of the input: an explicit method, or an implicit one as long as it is ahead.
+"""Automatic method selection (`method="auto"`) between two jumps of the input: an explicit or an implicit method.
 
-What an explicit method takes is known beforehand: where the motion asks for no more, its steps are as long as the
-fastest mode lets them be. What an implicit one takes depends on how much that mode swings, which nobody knows; but as
-its steps are taken it shows. So it begins, where much could be saved, and after every tenth of what the explicit one
-would take for the rest, the way it has come says whether it goes on. Nothing is computed twice.
+The cost of the explicit method is known in advance: if the motion allows long steps, stability of the fastest mode
+limits them. The cost of the implicit method depends on the amplitude of that mode, which only its steps show. If much
+can be saved, the run therefore begins with the implicit method. After each tenth of the explicit method's remaining
+cost, its progress decides whether it continues. No interval is computed twice.
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
@@ -22,34 +22,41 @@ from flexarm.simulation.solvers import Stretch
 Array = np.ndarray
 
 EVALUATIONS = 3.5
-"""Of DOP853 in a radian of the fastest mode, where its steps are as long as is stable: 12 in each."""
+"""Evaluations of DOP853 per radian of the fastest mode with the longest stable steps; each step has 12 evaluations."""
 
 SHORT, TIGHT = 2e7, 1e-6
-"""Operations, some milliseconds: a stretch that takes an explicit method no more is not worth a second look, which may
-have to compile the residual; five times as much below the tolerance TIGHT, where even a mode that hardly swings has to
-be followed."""
+"""Operations, some milliseconds, below which an interval is integrated explicitly without a trial.
+
+A trial may have to compile the residual. The limit is five times as large for tolerances below TIGHT, at which even a
+mode of small amplitude must be resolved.
+"""
 
 SHARE = 0.1
-"""Of what the explicit method would take for the rest: the implicit one's until it is looked at again."""
+"""Share of the explicit method's remaining cost that the implicit method may use until its progress is checked."""
 
 LEAST = 30
-"""Evaluations an unknown that an implicit method has at least: it begins with Newton's matrix and short steps."""
+"""Least number of evaluations per unknown of a trial of the implicit method, for Newton's matrix and short first
+steps."""
 
 TURNS = 24
-"""Of the power iteration for the fastest eigenvalue."""
+"""Number of power iterations for the fastest eigenvalue."""
 
 RARELY = 10
-"""Times of its cost that a run goes on before that eigenvalue is looked for again: stretches may be very short."""
+"""Evaluations between two computations of that eigenvalue, as a multiple of its cost, since intervals may be very
+short."""
 
 SPELL = 200
-"""Steps of the explicit method, evaluations of the implicit one in a dozen, after which an arm whose stiffness changes
-on the way, as friction's does, is looked at again: what sticks is a thousand times as fast as what slides."""
+"""Explicit steps (or a twelfth of the implicit evaluations) after which the stiffness of an arm with friction is
+checked.
+
+A sticking joint is a thousand times as stiff as a sliding one.
+"""
 
 INNER = 128
-"""Places in a stretch where such a spell may end, beside the times asked for."""
+"""Number of points in an interval at which such a check may take place, in addition to the result's times."""
 
 PATIENCE = 32
-"""Spells of the explicit method, at most, before another trial where the implicit one was behind time and again."""
+"""Largest number of explicit parts between two trials, if the implicit method was slower again and again."""
 
 GROWTH = ctypes.CFUNCTYPE(
     ctypes.c_double,
@@ -60,21 +67,21 @@ GROWTH = ctypes.CFUNCTYPE(
 
 @final
 class Race:
-    """An explicit method, and an implicit one that is tried where that one's steps would be limited by stability.
+    """An explicit method, and an implicit one that is tried where stability would limit the explicit steps.
 
     Parameters
     ----------
     plan : Plan
-        Of the rate; it changes to the residual and back.
+        Plan of the rate; it changes to the residual and back.
     rate, residual : Code, () -> Code
-        What each method evaluates; the residual is compiled when it is first asked for.
+        The functions that the methods evaluate; the residual is compiled on first use.
     layout : Layout
     implicit : (str, () -> Implicit)
-        Its name, and the method on the same plan.
+        Name of the implicit method, and the method on the same plan.
     rtol : float
     atol : (layout.size,)
     changing : bool
-        Whether the arm may become stiff on the way.
+        True if the arm's stiffness may change during the motion.
     """
 
     advance = None
@@ -102,12 +109,12 @@ class Race:
 
     @property
     def method(self) -> str:
-        """What was taken, in the order in which it was first."""
+        """Names of the methods in the order of their first use."""
         return ", ".join(self._taken) or self._explicit
 
     @property
     def reason(self) -> str:
-        """Why."""
+        """Reason for the choice of methods."""
         found = f"fastest eigenvalue {max(self._top, self._fastest):.3g} rad/s"
         ahead, rest = self._taken.get(self._name), self._taken.get(self._explicit)
         if ahead is None and self._behind:
@@ -122,7 +129,7 @@ class Race:
         return f"{why}; {self._missing}" if self._missing else why
 
     def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
-        """From a time and a state there to the times given."""
+        """Integrate from a state at t0 to the given times."""
         if self._changing:
             return self._by_spells(t0, x0, times)
         t, x, end = t0, x0, float(times[-1])
@@ -141,9 +148,9 @@ class Race:
         return Stretch(np.concatenate([rows, rest.x]), steps + rest.steps, rest.message, rest.diverged)
 
     def _by_spells(self, t0: float, x0: Array, times: Array) -> Stretch:
-        """The same of an arm that may become stiff on the way, or stop being so: who is ahead is asked again and again.
+        """Integrate an arm whose stiffness may change during the motion, with repeated selection of the method.
 
-        What the explicit method does behind the last place that it reached is done again by the next.
+        The next method repeats what the explicit method computed after the last point that it reached.
         """
         t, x, end = t0, x0, float(times[-1])
         places = np.union1d(times, np.linspace(t0, end, INNER + 1)[1:])
@@ -173,23 +180,24 @@ class Race:
                 t, x, most = float(places[known - 1]), done.x[-1], SPELL
                 self._note(self._explicit, t - before)
                 halted = False
-            else:  # what sticks is not yet seen where it stands, a little further it is
+            else:  # the stiffness of a sticking joint appears only a little later
                 tried = halted
                 halted = self._stepping is not None or 12 * most * self._cost > least
                 most *= 1 if halted and not tried else 4
         raise AssertionError("a stretch has an end")
 
     def _asked(self, places: Array, times: Array, rows: list[Array], steps: int, last: Stretch) -> Stretch:
-        """The rows at the times that were asked for."""
+        """Return the rows at the result's times."""
         x = np.concatenate(rows)
         return Stretch(x[np.isin(places[: len(x)], times)], steps, last.message, last.diverged)
 
     def _explicit_cost(self, length: float) -> float:
-        """Operations of the explicit method, at least."""
+        """Return a lower bound of the explicit method's operations."""
         return EVALUATIONS * self._fastest * length * self._cost
 
     def _ahead(self, t: float, x: Array, times: Array) -> tuple[Array, int, float, Array]:
-        """The implicit method's rows as long as it is ahead, its steps, and where it was left."""
+        """Integrate with the implicit method as long as it is faster. Return its rows, steps, and last time and
+        state."""
         plan, layout, end = self._plan, self._layout, float(times[-1])
         residual = self._residual()
         if self._stepping is None:
@@ -221,7 +229,7 @@ class Race:
         return np.concatenate(rows), steps, t, x
 
     def _renew(self, t: float, x: Array, residual: Code) -> None:
-        """Look at the fastest mode again, at a state on the way of the implicit method."""
+        """Update the fastest eigenvalue at a state that the implicit method reached."""
         self._plan.rate(self._rate)
         now = fastest(self._plan, t, x)
         self._fastest, self._top = now, max(self._top, now)
@@ -233,7 +241,7 @@ class Race:
 
 
 def fastest(plan: Plan, t: float, x: Array) -> float:
-    """Size of the largest eigenvalue of the motion's Jacobian at t in the state x [rad/s], whatever drives the arm."""
+    """Return the size of the largest eigenvalue of the motion's Jacobian at t in the state x [rad/s], for any input."""
     holder = np.array([plan.address], dtype=np.int64)
     v = np.random.default_rng(1).uniform(-1.0, 1.0, len(x))
     x, work = np.array(x, dtype=float), np.empty(3 * len(x))

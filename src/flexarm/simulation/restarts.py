@@ -19,10 +19,10 @@ ROUNDS = 4
 
 
 def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Array, method: str) -> Array:
-    """Return the times, other than the jumps that are known, at which a run should start anew.
+    """Return the times, other than known jumps, at which a run should restart.
 
-    A control law is evaluated at the arm's default start. Sampled laws are constant between samples. Fixed steps have
-    none: they are asked for as they are, and see an input at every half step.
+    A control law is evaluated at the arm's default start. Sampled laws are constant between samples. Methods with fixed
+    steps never restart: their steps are prescribed, and they evaluate an input at every half step.
     """
     if method in FIXED:
         return np.empty(0)

@@ -1,4 +1,4 @@
-"""Results on disk: NetCDF files, written whole or not at all, and read only where they are results."""
+"""Results on disk: NetCDF files, written completely or not at all, and validated when they are read."""
 
 from numbers import Real
 from os import PathLike, fspath
@@ -23,48 +23,48 @@ VARIABLES = {
     "tip_angle": ("time", "link", "angle"),
     **dict.fromkeys(("kinetic", "potential", "work", "dissipated", "power", "energy_error"), ("time",)),
 }
-"""Of a result of which everything is kept, and the dimensions that they go over."""
+"""Variables of a complete result, and their dimensions."""
 
 FOLLOWED = {"q_ref": ("time", "joint")}
-"""Beside them, of one with a reference."""
+"""Further variables of a result with a reference."""
 
 REMEMBERED = {"drive_state": ("time", "state")}
-"""Beside them, of an arm whose drives have states."""
+"""Further variables of an arm whose drives have states."""
 
 OUTSIDE = {"w": ("time", "exogenous")}
-"""Beside them, of an arm with exogenous inputs."""
+"""Further variables of an arm with exogenous inputs."""
 
 MOMENTA = {"momentum": ("time", "axis"), "angular_momentum": ("time", "axis")}
-"""Beside them, of an arm on a free base."""
+"""Further variables of an arm on a free base."""
 
 EVERY = VARIABLES | FOLLOWED | REMEMBERED | OUTSIDE | MOMENTA
 
 AUDIT = ("kinetic", "potential", "energy_error")
-"""Where one of these is kept all energies are computed, and the result says how far their sum has drifted."""
+"""If one of these variables is kept, all energies are computed, and the result has the energy drift."""
 
 LABELS = {name: (name,) for name in ("coordinate", "input", "link", "axis", "angle")}
 LABELS |= dict.fromkeys(("role", "owner", "unit"), ("coordinate",))
-"""Coordinates of every result, and the dimensions that they go over."""
+"""Coordinates of every result, and their dimensions."""
 
 RATES = dict.fromkeys(("velocity", "velocity_role", "velocity_owner", "velocity_unit"), ("velocity",))
-"""Beside them, of an arm on a free base: its rates are not those of its coordinates."""
+"""Further coordinates of an arm on a free base, whose rates are not derivatives of its coordinates."""
 
 OF_A_RUN = ("status", "time_reached", "energy_drift", "steps", "evaluations", "method", "method_reason", "p")
-"""Of each of many runs; with a free base also how far its momenta and its quaternion's length have drifted."""
+"""Variables of each run of an ensemble. A free base adds drifts of its momenta and of its quaternion's length."""
 
 TEXTS = ("arm", "title", "name", "status")
-"""Attributes."""
+"""Names of the attributes that are texts."""
 
 
 def dimensions(name: str, free: bool) -> tuple[str, ...]:
-    """Those of a variable; with a free base rates have their own."""
+    """Return the dimensions of a variable. With a free base, rates have their own dimension."""
     return ("time", "velocity") if free and name == "qd" else EVERY[name]
 
 
 def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
     """Write a result as NetCDF (HDF5) and return its path. An older file stays untouched until the new one is complete.
 
-    Raises `DescriptionError` where it cannot be written, or is a dataset that is no result.
+    Raises `DescriptionError` if the file cannot be written, or if the dataset is not a result.
     """
     import xarray as xr
 
@@ -81,11 +81,11 @@ def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
 
 
 def load_result(path: str | PathLike[str]) -> "Dataset":
-    """The `xarray.Dataset` that `save_result` wrote.
+    """Return the `xarray.Dataset` that `save_result` wrote.
 
-    A file that was changed since by another program is read with care, which takes half a second more.
+    A file that another program has changed is read in a separate process, which takes half a second more.
 
-    Raises `DescriptionError` for a file that is not there, is no result, or is damaged.
+    Raises `DescriptionError` for a file that is missing, damaged, or not a result.
     """
     result = netcdf.read(path)
     if fault := lacking(result):
@@ -94,7 +94,7 @@ def load_result(path: str | PathLike[str]) -> "Dataset":
 
 
 def lacking(result: "Dataset") -> str:
-    """What keeps a dataset from being a result, as far as the package's functions rely on it; empty where it is one."""
+    """Return why a dataset is not a result, or "" if it has everything that the package's functions need."""
     followed, free = "q_ref" in result.variables, "velocity" in result.variables
     kept = [*VARIABLES, *(MOMENTA if free else ())]
     if "kept" in result.attrs:

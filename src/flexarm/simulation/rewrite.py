@@ -1,8 +1,8 @@
-"""A process of its own that reads a NetCDF file nobody vouches for, and writes what it has read anew.
+"""A separate process that reads an untrusted NetCDF file and writes its content anew.
 
-`python rewrite.py FILE` gives the new file on standard output, or ends with status 3 and one line about why not there.
-A damaged file can have HDF5 run in circles, ask for any amount of memory or crash: here that harms nobody. What takes
-long to import stays out, for a caller waits: this is h5netcdf alone, a quarter of what xarray takes.
+`python rewrite.py FILE` writes the new file to standard output, or ends with status 3 and one line with the reason. A
+damaged file can cause infinite loops, huge allocations or crashes in HDF5. In this process they do no harm. Slow
+imports are avoided because a caller waits: h5netcdf alone takes a quarter of the time of xarray.
 """
 
 import io
@@ -11,20 +11,20 @@ import os
 import sys
 
 SECONDS, BYTES_A_SECOND = 5, 10_000_000
-"""Of processor time, whatever else the machine does: some to begin with, and what reading may take."""
+"""Limit of processor time [s]: a start-up time, and a rate of reading [bytes/s]."""
 
 MEMORY, MEMORY_A_BYTE = 2 << 30, 16
-"""Of address space: some to begin with, and for each byte of the file."""
+"""Limit of address space [bytes]: a basic amount, and an amount per byte of the file."""
 
 COMPRESSION = 1100
-"""What HDF5's compression reaches at most is 1032."""
+"""Upper bound of HDF5's compression ratio, which reaches at most 1032."""
 
 REFUSED = 3
-"""Status that the caller sees where a file is wrong; the reason stands on standard output."""
+"""Exit status for an invalid file. The reason is on standard output."""
 
 
 def limit(size: int) -> None:
-    """Have the system end this process, even without its parent, where it takes more than a file of this size needs."""
+    """Set limits at which the system ends this process, even without its parent, for a file of this size."""
     if sys.platform == "win32":
         return
     import resource
@@ -65,7 +65,7 @@ def check_whole(path: str) -> None:
 
 
 def rewritten(path: str, size: int) -> memoryview:
-    """The dimensions, variables and attributes of a file in a new one."""
+    """Return a new file with the dimensions, variables and attributes of a file."""
     import h5netcdf
 
     check_whole(path)
@@ -98,4 +98,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    os._exit(main(sys.argv[1]))  # what HDF5 still has open is not closed in good order: it may crash there
+    os._exit(main(sys.argv[1]))  # skips the closing of HDF5's open objects, which may crash

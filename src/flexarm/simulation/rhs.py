@@ -1,7 +1,7 @@
-"""The code around a kernel that does not depend on the arm: right-hand side, tabulated inputs, fixed steps.
+"""Code around a kernel that does not depend on the arm: right-hand side, tabulated inputs, fixed steps.
 
-It is written in the language of `native.language` and runs as machine code. All of it works on a `Plan`, of which
-native code and Python share a record while a run goes on.
+The code is written in the language of `native.language` and runs as machine code. All functions work on a `Plan`, with
+a record that native code and Python share during a run.
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
@@ -24,7 +24,7 @@ from flexarm.simulation.breakpoints import Seen
 NAN = float("nan")
 
 DIVERGED = 1e12
-"""A coordinate or a rate beyond this, in SI units, is no motion."""
+"""Size of a coordinate or a rate, in SI units, above which a state counts as diverged."""
 
 RHS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 EVALUATE_STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -32,30 +32,30 @@ EVALUATE_STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes
 
 @dataclass
 class Shared:
-    """What native code and Python share of a run.
+    """Record that native code and Python share in a run.
 
     Attributes
     ----------
     rate, stage, data : addresses
-        Of the kernel (x, u) -> (dx, powers), of the input stage `void stage(buffer, u, data)`, and of its data.
+        The kernel (x, u) -> (dx, powers), the input stage `void stage(buffer, u, data)`, and the stage's data.
     time, evaluations
-        Last asked for, and how many so far.
+        Time of the last evaluation, and number of evaluations.
     last : float
-        The input is asked about no later time.
+        Latest time at which the input is evaluated.
     stop : int
-        Other than 0: every rate is NaN.
+        If not 0, every rate is NaN.
     outside, given : addresses
-        Of the stage that writes w, from `place` on, and of its data; 0 where w stands in the buffer.
+        The stage that writes w, from `place` on, and its data; 0 if w is constant in the buffer.
     states, integrated : int
-        Numbers of x, and of dx with the powers.
+        Length of x, and length of dx with the powers.
     watch, watched : addresses
-        Of what looks at every state, `void watch(buffer, dx, watched)`, and of its data; 0 where nothing does.
+        A function that checks every state, `void watch(buffer, dx, watched)`, and its data; 0 if there is none.
     most, bounded, passed : (bounded,), int, int
-        Sizes of the first states beyond which there is no rate, and how often one was passed.
+        Bounds of the first states, above which there is no rate, and the number of violations.
     look, judge : int, address
-        At so many evaluations `void judge(buffer, dx, 0)` is called, which sets the next.
+        Number of evaluations at which `void judge(buffer, dx, 0)` is called, which sets the next number.
     buffer : (1 + states + inputs + exogenous + constants + tried,)
-        t, x, u, w, constants of a model that varies, and what an implicit method tries.
+        t, x, u, w, constants of a model that varies, and the trial values of an implicit method.
     """
 
     rate: int
@@ -82,12 +82,12 @@ class Shared:
 
 @final
 class Plan:
-    """What a right-hand side needs beside t and x: the kernel `rate` (x, u) -> (dx, powers), and where u comes from.
+    """Data of a right-hand side in addition to t and x: the kernel `rate` (x, u) -> (dx, powers), and the source of u.
 
-    The buffer holds (t, x, u). Before each evaluation the stage, `void stage(ptr buffer, ptr u, ptr data)`, may write
-    u; a constant input has a stage that does nothing, its u standing in the buffer. Behind u stand exogenous inputs w,
-    which a stage of their own may write, the constants of a model that varies, then the place of `tried` numbers, the
-    accelerations of an implicit method.
+    The buffer contains (t, x, u). Before each evaluation the stage, `void stage(ptr buffer, ptr u, ptr data)`, may
+    write u. A constant input has an empty stage, and its u stays in the buffer. After u follow the exogenous inputs w,
+    which another stage may write, the constants of a model that varies, and `tried` numbers, the accelerations of an
+    implicit method.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Plan:
         constants: np.ndarray | None = None,
         exogenous: int = 0,
     ):
-        self._rate = held  # the code of the rate, alive as long as a thread may call it
+        self._rate = held  # the code of the rate must stay alive as long as a thread may call it
         self.states = states
         w = np.empty(0) if constants is None else constants
         self.constants = len(w)
@@ -118,7 +118,7 @@ class Plan:
                 most=self.most,
             )
         )
-        """Where native code reads and writes."""
+        """Record that native code reads and writes."""
         self._held: Any = None
         self._watched: Placed | None = None
         self._watching: Any = None
@@ -128,57 +128,58 @@ class Plan:
         self.seen: dict[int, tuple[Any, Any, Seen]] = {}
         """Seen values of each Python function of time: the input, its model, and the values."""
         self.failure: BaseException | None = None
-        """What Python code called from within the run raised; it cannot pass through native code."""
+        """Exception of Python code that the run called. An exception cannot pass through native code."""
 
     @property
     def address(self) -> Address:
-        """Where what is shared lies."""
+        """Address of the shared record."""
         return self.shared.address
 
     @property
     def time(self) -> float:
-        """The time last evaluated [s]."""
+        """Time of the last evaluation [s]."""
         return self.shared.time
 
     @property
     def evaluations(self) -> int:
-        """Right-hand sides so far."""
+        """Number of evaluations of the right-hand side."""
         return self.shared.evaluations
 
     @property
     def stopped(self) -> bool:
-        """Whether the run was told to stop."""
+        """True if the run was stopped."""
         return self.shared.stop != 0
 
     def rate(self, code: Any) -> None:
-        """From now on another kernel is evaluated."""
+        """Evaluate another kernel from now on."""
         self._rate = code
         self.shared.rate = code.addresses["evaluate"]
 
     def stop(self) -> None:
-        """From now on every rate is NaN, on which any solver gives up."""
+        """Return NaN as every rate from now on, so that any solver ends."""
         self.shared.stop = 1
 
     def resume(self) -> None:
-        """Rates are what they are again."""
+        """Return the actual rates again."""
         self.shared.stop = 0
 
     def watch(self, kernel: Kernel | At, known: int) -> np.ndarray:
-        """Let a kernel of a state's first numbers look at every one, while `watching`.
+        """Evaluate a kernel of a state's first numbers at every state, while `watching`.
 
-        What is returned holds the signs that its values must have, 0 for any: where one has another there is no rate.
+        The returned array contains the required signs of the kernel's values, 0 for any. If a value has another sign,
+        there is no rate.
         """
         given = np.concatenate([np.zeros(known), kernel.constants])
         values, sides = (np.zeros(len(kernel.one(np.zeros(known)))) for _ in range(2))
         evaluate = kernel.code.addresses["evaluate"]
         self._watched = Placed(Watched(evaluate, known, len(sides), given, values, sides, NAN))
-        self._watching = kernel  # alive as long as its code may be called
+        self._watching = kernel  # must stay alive as long as its code may be called
         self.shared.watched = self._watched.address
         return sides
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """The kernel looks at every state meanwhile."""
+        """Check every state by the kernel within the context."""
         self._watched.time = NAN  # type: ignore[union-attr]
         self.shared.watch = loops().addresses["watch"]
         try:
@@ -188,18 +189,19 @@ class Plan:
 
     @property
     def met(self) -> float | None:
-        """When a state was last not as watched for, since `watching` began."""
+        """Time at which a value last had the wrong sign since `watching` began, or None."""
         return None if self._watched is None or np.isnan(self._watched.time) else self._watched.time
 
     @property
     def strange(self) -> bool:
-        """Whether the state last tried is none of a motion; where contacts are watched for, NaN is no sign of that."""
+        """True if the last state that was tried has diverged. While contacts are watched, NaN is not a sign of
+        divergence."""
         size = np.abs(self.buffer[: 1 + self.states])
         return not (size.max() if self._watched is None else np.nanmax(size)) < DIVERGED
 
     @contextmanager
     def blind(self) -> Iterator[None]:
-        """Nothing looks at the states meanwhile."""
+        """Disable the check of states within the context."""
         watch, self.shared.watch = self.shared.watch, 0
         try:
             yield
@@ -218,11 +220,13 @@ class Plan:
         self.shared.bounded = len(most)
 
     def judged(self, look: int, judge: Callable[[float, np.ndarray, int], tuple[int, str]]) -> None:
-        """Let a function of time, state and evaluations look at the run after so many of these; it gives when to look
-        again, and why the run ends, or ""."""
+        """Call a function of time, state and evaluations after so many evaluations.
+
+        The function returns the number of evaluations of its next call, and why the run ends, or "".
+        """
 
         def called(_buffer: int, _dx: int, _data: int) -> None:
-            self.shared.look = 2**62  # what the function evaluates is not looked at
+            self.shared.look = 2**62  # the function's own evaluations are not checked
             try:
                 t, x = float(self.buffer[0]), self.buffer[1 : 1 + self.states].copy()
                 self.shared.look, said = judge(t, x, self.evaluations)
@@ -238,28 +242,30 @@ class Plan:
         self.shared.look = look
 
     def end(self, t: float) -> None:
-        """The stretch ends at t: an input is asked about times before it alone, so that it is seen from the left."""
+        """Set the end of the interval. Inputs are evaluated only before t, so that a jump at t is seen from the
+        left."""
         self.shared.last = np.nextafter(t, -np.inf)
 
     def feed(self, stage: Address, data: Address = 0, held: Any = None) -> None:
-        """Take u from a stage; `held` is what must stay alive for it."""
+        """Take u from a stage. `held` must stay alive for it."""
         self.shared.stage = stage
         self.shared.data = data
         self._held = held
 
     def feed_by(self, kernel: LiftedKernel) -> None:
-        """Take u, and what else is written behind it, from a kernel of t, or of t and the state."""
+        """Take u, and the rates of memory after it, from a kernel of t, or of t and the state."""
         self.feed(*stage_of(kernel))
 
     def feed_beside(self, stage: Address, data: Address = 0, held: Any = None) -> None:
-        """Take w from a stage; from none, 0, where it stands in the buffer."""
+        """Take w from a stage, or leave w constant in the buffer for the stage 0."""
         self.shared.outside = stage
         self.shared.given = data
         self._beside = held
 
 
 def stage_of(kernel: LiftedKernel) -> tuple[Address, Address, Any]:
-    """The stage that evaluates a kernel of t, or of t and the state; its data, and what must stay alive for it."""
+    """Return the stage that evaluates a kernel of t, or of t and the state; its data, and objects that must stay
+    alive."""
     code, constants = kernel.code, kernel.constants
     known = code.facts["n_in"] - len(constants)
     given = np.concatenate([np.zeros(known), constants])
@@ -268,12 +274,13 @@ def stage_of(kernel: LiftedKernel) -> tuple[Address, Address, Any]:
 
 
 loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, rk4, growth, watch))
-"""Machine code of `rhs`, `rk4`, `growth`, `watch` and the stages, one for the process."""
+"""Machine code of `rhs`, `rk4`, `growth`, `watch` and the stages, compiled once per process."""
 
 
 @dataclass
 class Evaluated:
-    """Data of the stage `evaluated`: a kernel's address, how much of the buffer it takes; that, and its constants."""
+    """Data of the stage `evaluated`: a kernel's address, its number of arguments from the buffer, and all its
+    arguments."""
 
     kernel: int
     known: int
@@ -282,8 +289,10 @@ class Evaluated:
 
 @dataclass
 class Watched:
-    """Data of `watch`: a kernel's address, how much of the state it takes; that, and its constants; its values, the
-    signs that they must have, and the time at which one last had another."""
+    """Data of `watch`: a kernel's address, its number of arguments from the state, and all its arguments.
+
+    Further data are the kernel's values, their required signs, and the time of the last wrong sign.
+    """
 
     kernel: int
     known: int
@@ -306,7 +315,7 @@ class Cubics:
 
 @dataclass
 class Several:
-    """Data of the stage `several`: how many stages it calls, their addresses, data, and where each begins to write."""
+    """Data of the stage `several`: the number of its stages, their addresses and data, and their positions in w."""
 
     count: int
     stages: Words
@@ -315,20 +324,20 @@ class Several:
 
 
 def cubic_table(breaks: np.ndarray, coefficients: np.ndarray) -> Placed:
-    """Data for the stage `table`: u_c(t) = sum_p coefficients[i, c, p] (t - breaks[i])^(3 - p) in interval i.
+    """Return data for the stage `table`: u_c(t) = sum_p coefficients[i, c, p] (t - breaks[i])^(3 - p) in interval i.
 
-    breaks (intervals + 1,), coefficients (intervals, m, 4). Outside the breaks the first or last cubic goes on.
+    breaks (intervals + 1,), coefficients (intervals, m, 4). Outside the breaks the first or last cubic is extrapolated.
     """
     breaks, coefficients = np.ascontiguousarray(breaks, float), np.ascontiguousarray(coefficients, float)
     intervals, inputs, _ = coefficients.shape
     return Placed(Cubics(intervals, inputs, breaks, coefficients))
 
 
-# -- what is translated ------------------------------------------------------------------------------------------------
+# -- translated functions ----------------------------------------------------------------------------------------------
 
 
 def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[Shared], unused: int) -> None:
-    """dy = (dx, powers) at t in the state y, in the form that CyRK's solvers take."""
+    """Set dy = (dx, powers) at t in the state y, in the form that CyRK's solvers call."""
     s = shared[0]
     s.time = t
     s.evaluations += 1
@@ -349,7 +358,7 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[Shared], unused: int) 
 
 
 def looked(shared: Sequence[Shared], y: Floats, dy: Floats) -> None:
-    """Give no rates beyond the bounds of a motion, and check the run when that is due."""
+    """Return no rates beyond the bounds of a motion, and call the check of the run when it is due."""
     s = shared[0]
     for i in range(s.bounded):
         if abs(y[i]) > s.most[i]:
@@ -360,10 +369,10 @@ def looked(shared: Sequence[Shared], y: Floats, dy: Floats) -> None:
 
 
 def growth(shared: Sequence[Shared], t: float, x: Floats, v: Floats, h: float, turns: int, work: Floats) -> float:
-    """By how much the rates change a direction v of the state in a turn, and again: power iteration by differences.
+    """Return the growth of a direction v of the state by the rates: power iteration with finite differences.
 
-    Of two turns the mean, since rates and coordinates may be of very different size. 0 where that is not a number;
-    work holds 3 vectors.
+    The result is the geometric mean of two iterations, since rates and coordinates may differ much in size. It is 0 if
+    the growth is not finite. work has room for 3 vectors.
     """
     s = shared[0]
     f, other, moved = work, work[s.integrated :], work[2 * s.integrated :]
@@ -386,11 +395,11 @@ def growth(shared: Sequence[Shared], t: float, x: Floats, v: Floats, h: float, t
 
 
 def nothing(buffer: Floats, u: Floats, data: int) -> None:
-    """A stage that leaves u as it is."""
+    """Leave u as it is (an empty stage)."""
 
 
 def evaluated(buffer: Floats, u: Floats, data: Evaluated) -> None:
-    """A stage that gives u by a kernel of the buffer's first numbers and of constants."""
+    """Evaluate u by a kernel of the buffer's first numbers and of constants (a stage)."""
     given = data.given
     for i in lanes(data.known):
         given[i] = buffer[i]
@@ -398,7 +407,7 @@ def evaluated(buffer: Floats, u: Floats, data: Evaluated) -> None:
 
 
 def watch(buffer: Floats, dx: Floats, data: Watched) -> None:
-    """No rate where a watched value has the wrong sign."""
+    """Set the rate to NaN if a watched value has the wrong sign."""
     given, x = data.given, buffer[1:]
     for i in lanes(data.known):
         given[i] = x[i]
@@ -410,7 +419,7 @@ def watch(buffer: Floats, dx: Floats, data: Watched) -> None:
 
 
 def interval(breaks: Floats, low: int, high: int, t: float) -> int:
-    """The interval that holds t, or the nearest, of those between two breaks; found by halving."""
+    """Return the interval between two breaks that contains t, or the nearest one, by bisection."""
     while high - low > 1:
         middle = (low + high) // 2
         if t >= breaks[middle]:
@@ -421,7 +430,7 @@ def interval(breaks: Floats, low: int, high: int, t: float) -> int:
 
 
 def table(buffer: Floats, u: Floats, cubics: Cubics) -> None:
-    """A stage that gives u by the cubic of the interval that holds t."""
+    """Evaluate u by the cubic of the interval that contains t (a stage)."""
     t = buffer[0]
     low = interval(cubics.breaks, 0, cubics.intervals, t)
     s = t - cubics.breaks[low]
@@ -431,13 +440,13 @@ def table(buffer: Floats, u: Floats, cubics: Cubics) -> None:
 
 
 def several(buffer: Floats, w: Floats, data: Several) -> None:
-    """A stage that gives each part of w by a stage of its own."""
+    """Evaluate each part of w by its own stage (a stage)."""
     for i in range(data.count):
         call(data.stages[i], buffer, w[data.places[i] :], data.data[i])
 
 
 def rk4(shared: Sequence[Shared], y: Floats, work: Floats, t0: float, h: float, steps: int) -> None:
-    """The classical Runge-Kutta method: y is advanced in place; work holds 5 vectors."""
+    """Advance y in place by the classical Runge-Kutta method. work has room for 5 vectors."""
     size = shared[0].integrated
     k1, k2, k3, k4, trial = work, work[size:], work[2 * size :], work[3 * size :], work[4 * size :]
     for step in range(steps):

@@ -1,4 +1,4 @@
-"""Simulation: an arm's motion under inputs, with an account of its energy."""
+"""Simulation of an arm's motion under inputs, with its energy balance."""
 
 import time as clock
 import warnings
@@ -57,10 +57,10 @@ QUASI_STATIC = 0.1
 
 
 MOST_AHEAD = 10_000
-"""Stretches looked at together."""
+"""Number of intervals that are processed together."""
 
 SMALL = 1e7
-"""Bytes that a result may always take: what a system says to be free is a guess."""
+"""Size of a result [bytes] that is always allowed, since the system's report of free memory is an estimate."""
 
 
 def simulate(
@@ -85,7 +85,7 @@ def simulate(
     disturbance: Any = None,
     record: Any = None,
 ) -> "Dataset":
-    """The motion of an arm from t = 0, as an `xarray.Dataset` on a uniform grid of times.
+    """Simulate the motion of an arm from t = 0. Return an `xarray.Dataset` on a uniform grid of times.
 
     Parameters
     ----------
@@ -96,76 +96,83 @@ def simulate(
         (m,) constant; `Piecewise`, `bang_bang`, `Table`, `RigidInverseDynamics`; or a Python function u(t) or
         u(t, q, qd).
     q0, qd0 : (n,)
-        Coordinates and rates at t = 0; default `arm.rest`: zero, but a telescope's nominal length. Of an arm on a free
-        base (nq,), its pose first, and (nv,): `model.coordinates` and `model.velocities` say what they are.
+        Coordinates and rates at t = 0; default `arm.rest`: zero, except a telescope's nominal length. For an arm on a
+        free
+        base (nq,), its pose first, and (nv,), in the order of `model.coordinates` and `model.velocities`.
     method : str
-        "auto" (default): chosen by what the run would cost; the result says which, and why. "dop853", "rk45", "tsit5",
-        "vern7", "vern8" (explicit), "radau5", "radau9" (stiff arms; damp what is faster than the step), "gauss4",
-        "gauss8", "generalized-alpha" (stiff arms; keep the energy), "radau", "bdf", "lsoda" (CyRK's for stiff systems);
+        "auto" (default) chooses by the cost of the run; the result contains the choice and its reason. "dop853",
+        "rk45",
+        "tsit5", "vern7", "vern8" (explicit), "radau5", "radau9" (stiff arms; damp modes faster than the step),
+        "gauss4",
+        "gauss8", "generalized-alpha" (stiff arms; conserve energy), "radau", "bdf", "lsoda" (CyRK's for stiff systems);
         all compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower. "rk4": fixed steps.
     step : float, optional
-        For "rk4", and for our own implicit methods if they are not to choose their steps: none is longer [s].
+        Longest step [s]. "rk4" needs it. It replaces the step control of flexarm's own implicit methods.
     spectral_radius : float, optional
-        Of "generalized-alpha", for modes much faster than its step: 1 (default, the trapezoidal rule) keeps their
-        energy, 0 takes it out in a step.
+        Option of "generalized-alpha" for modes much faster than its step: 1 (default, the trapezoidal rule) conserves
+        their energy, 0 removes it in one step.
     rtol, atol : float
         Tolerances of every coordinate and rate.
     samples : int
         Number of times in the result, both ends included.
     reference : Reference, optional
-        A desired motion of the joints, kept beside the result as `q_ref`.
+        A desired motion of the joints, stored in the result as `q_ref`.
     progress : bool or callable
         True: a bar in the terminal if the run lasts longer than a second. A function is called with the time reached
         [s], about ten times a second.
     name : str
-        What the result is called in its attributes; default the arm's name.
+        Name of the result in its attributes; default the arm's name.
     p : (k,) or dict, optional
         Parameters of the arm that moves, where the model varies, see `Model`; default the model's own. A controller is
-        designed for the model as it is given: for one that knows the parameters, give `model.at(p)`.
+        designed for the model as it is given: to design it for the parameters, pass `model.at(p)`.
     keep : list of str, optional
-        The variables of the result that are wanted, as ["q", "tip"]; default all. Nothing else is computed, or
-        compiled for it; `energy_drift` is there with kinetic, potential or energy_error.
+        The variables of the result, as ["q", "tip"]; default all. Other variables are neither computed nor compiled.
+        `energy_drift` requires kinetic, potential or energy_error.
     s0 : (states,), optional
         States of drives at t = 0, see `Model.states`; default zero.
     w : numbers, function, input or dict, optional
         Exogenous inputs, see `Model.exogenous`; default zero. (exogenous,) constant; `Piecewise`, `Table`; a Python
-        function w(t) or w(t, q, qd); an object with a law; or a dict of such by names: {"push.fx": 2.0, "base": ...},
-        a `BaseMotion` among them.
+        function w(t) or w(t, q, qd); an object with a law; or a dict of these by names: {"push.fx": 2.0, "base": ...},
+        including a `BaseMotion`.
     disturbance : numbers, function, input or dict, optional
-        What acts on the arm beside all this, wherever it need not be declared: (m,) at the drives, added to what u
-        gives behind its limits [N m or N]; or a dict by names, {"upper.drive": 0.2, "tip.fy": fa.Piecewise(...)}:
-        "tip", a link (its tip) or a free "base" with fx to mz, f or m [N, N m], along the base's axes; or a `Force`.
-        Values are as those of w. It acts in continuous time, under a sampled controller too, which does not know it.
-        The result is that of the arm with these forces added; `w` has them.
+        Further forces, which the arm need not declare: (m,) at the drives, added to u after its limits [N m or N]; or a
+        dict by names, {"upper.drive": 0.2, "tip.fy": fa.Piecewise(...)}: "tip", a link (its tip) or a free "base" with
+        fx
+        to mz, f or m [N, N m], along the base's axes; or a `Force`. Values are as those of w. A disturbance acts in
+        continuous time, and a sampled controller does not know it. The result is that of the arm with these forces
+        added,
+        which are in `w`.
     record : list of str, optional
-        What the result shows of the controller at its times, held from sample to sample: "command", u before limits and
-        delay; "memory", where it has one; and what the controller shows beside, as "measured" and "estimate" of an
-        `Observed`. A variable `measured (time, measured_signal)` each.
+        Signals of the controller in the result, constant between samples: "command", u before limits and delay;
+        "memory",
+        if it has one; and the controller's own signals, as "measured" and "estimate" of an `Observed`. Each becomes a
+        variable, as `measured (time, measured_signal)`.
 
     Returns
     -------
     xarray.Dataset
-        q, qd (time, coordinate), of an arm on a free base qd (time, velocity); u (time, input); tip (time, axis) [m];
+        q, qd (time, coordinate), on a free base qd (time, velocity); u (time, input); tip (time, axis) [m];
         deflection (time, link, axis) [m] and tip_angle (time, link, angle) [rad] of each link's tip in its own frame;
         kinetic, potential, work, dissipated [J], power [W] (time). energy_error = kinetic + potential - work +
-        dissipated, less its value at the start: the integrator's error. Its largest relative size is the attribute
-        `energy_drift`. The arm, the method and the statistics are attributes too. Where the arm has states of drives,
-        or exogenous inputs, also drive_state (time, state) and w (time, exogenous).
-
-        Of an arm on a free base also momentum [kg m/s] and angular_momentum [N m s] (time, axis), along the world's
-        axes and about its origin. Where nothing acts from outside, the attributes `momentum_drift` and
-        `angular_momentum_drift` say how far they have drifted, as a share of what all rates bring to them without
-        regard to sign (`momentum_scale`, `angular_momentum_scale`); else `momentum_changed_by` says what acts.
-        `quaternion_drift` is how far the length of the quaternion has been from 1.
+        dissipated, minus its value at the start, is the integrator's error. Its largest relative size is the attribute
+        `energy_drift`. The arm, the method and the statistics are further attributes. If the arm has states of drives
+        or exogenous inputs, the result has drive_state (time, state) or w (time, exogenous).
+        On a free base it also has momentum [kg m/s] and angular_momentum [N m s] (time, axis), along the world's axes
+        and
+        about its origin. Without external loads, the attributes `momentum_drift` and `angular_momentum_drift` are the
+        drifts relative to the sum of all rates' contributions regardless of sign (`momentum_scale`,
+        `angular_momentum_scale`). Otherwise `momentum_changed_by` names the loads. `quaternion_drift` is the largest
+        deviation of the quaternion's length from 1.
 
     Raises
     ------
     DescriptionError
-        Something asked for is not possible, or the result would not fit into memory.
+        An argument is not valid, or the result would not fit into memory.
     SimulationError
-        The run diverged, could not meet its tolerance or met a NaN. The message says when and which coordinate; the
-        part before is in its `result`. A result whose status is "completed" has finite numbers alone. Ctrl-C instead
-        ends the run with a warning and returns what there is. What a Python function raises comes out as it is.
+        The run diverged, did not reach its tolerance or met a NaN. The message contains the time and the coordinate,
+        and
+        `result` contains the part before. A result with the status "completed" has only finite numbers. Ctrl-C ends the
+        run with a warning and returns the part that is complete. Exceptions of a Python function pass through.
     """
     with refused("simulate"):
         checked_instance(model, Model, "model")
@@ -174,7 +181,7 @@ def simulate(
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the time")
     methods.check(until, method, rtol, atol, samples, step, spectral_radius)
-    drive = as_input(u, model)  # what is designed for a model is designed for this one
+    drive = as_input(u, model)  # before `at` and `disturbed`, so that controllers are designed for the given model
     drive = drive.recording(recorded, model) if recorded else drive
     if p is not None:
         model = model.at(p)
@@ -251,17 +258,18 @@ def simulate(
     if run.missed is not None:
         warnings.warn(missed_input(run.missed), MissedInput, stacklevel=2)
     advised = balance.advice(step, float(rtol), drive.computed or outside.computed)
-    damps = spectral_radius is not None and spectral_radius < 1.0  # as it was asked to
+    damps = spectral_radius is not None and spectral_radius < 1.0  # as requested by the user
     if run.completed and not damps and (off := balance.unbalanced(result, x[:, layout.qd], advised)):
         warnings.warn(off, EnergyDrift, stacklevel=2)
-    if not run.completed or interruption.came:  # after the end it came too late for this run, but not for what follows
+    # after the end, Ctrl-C came too late for this run, but not for the code that follows
+    if not run.completed or interruption.came:
         message = f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s"
         warnings.warn(message, InterruptedRun, stacklevel=2)
     return result
 
 
 def begun_at(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) -> Array:
-    """Numbers of a state at the start, one for each signal; raises `DescriptionError`."""
+    """Return the numbers of an initial state, one per signal. Raises `DescriptionError`."""
     n = len(otherwise)
     if value is None:
         return otherwise
@@ -273,7 +281,7 @@ def begun_at(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) 
 
 
 def _check_size(samples: int, columns: int) -> None:
-    """Refuse a result that does not fit into memory, before any of it is there."""
+    """Raise an error for a result that does not fit into memory, before memory is allocated."""
     needed = 8.0 * samples * columns
     if needed > SMALL and needed > (there := max(memory.room(), SMALL)):
         free = f"{there / 1e9:.3g} GB are free"
@@ -283,7 +291,7 @@ def _check_size(samples: int, columns: int) -> None:
 
 
 def checked_wanted(reference: Reference, model: Model) -> None:
-    """Refuse what is no reference, or one of other joints than the model's."""
+    """Raise an error for a value that is not a reference, or for a reference of other joints than the model's."""
     joints = [model.velocities[i] for i in model.arm.joints]
     with refused("simulate"):
         checked_reference(reference)
@@ -301,21 +309,21 @@ def missed_input(t: float) -> str:
 @final
 @dataclass
 class Run:
-    """A run over a grid of times from a state, and what has been computed of it so far.
+    """A run over a grid of times from an initial state, and its computed part.
 
     Attributes
     ----------
     x : (times, layout.size)
-        Of which `reached` are known.
+        States; the first `reached` are known.
     reached : int
     steps : int
     completed : bool
     short : (stretch, t, x), optional
-        Where a stretch ended early, and the last time and state before.
+        An interval that ended early, and the last time and state before.
     failure : str
-        Why the run could not go on; what an input said of itself, or the diagnosis.
+        Why the run could not continue: an input's own message, or the diagnosis.
     breakpoints : (k,)
-        Times at which the solver starts anew, beside the jumps of the input [s].
+        Times at which the solver restarts, in addition to the jumps of the input [s].
     missed : float, optional
         Time at which a function of time changed unseen [s].
     """
@@ -341,7 +349,8 @@ class Run:
         """Compute the run, and repeat it if it has missed a change of a function of time."""
         plan.span = float(self.times[-1])
         divergence.judged(model, drive, layout, plan, plan.span)
-        rounds = restarts.ROUNDS if drive.period is None else 1  # a sampled controller has a memory of its own
+        # a sampled controller has its own memory, so its run cannot be repeated
+        rounds = restarts.ROUNDS if drive.period is None else 1
         for left in reversed(range(rounds)):
             self._once(model, drive, outside, plan, solve)
             ended = self.completed and not plan.stopped
@@ -354,9 +363,9 @@ class Run:
             self.reached, self.completed = 1, False
 
     def _once(self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving) -> None:
-        """Stretch after stretch, from each corner of the input to the next; in native code where there is some.
+        """Integrate from each breakpoint of the input to the next, in native code if possible.
 
-        Where what comes from outside jumps a stretch has parts.
+        Jumps of exogenous inputs divide an interval into parts.
         """
         end = float(self.times[-1])
         x, corners = self.start, map(float, drive.corners(end))
@@ -390,10 +399,10 @@ class Run:
         return sorted({*edges, *more.tolist()}) if len(more) else edges
 
     def _fed(self, feed: Callable[[], None]) -> bool:
-        """Whether an input could be fed; where it fails at its time, the failure is kept."""
+        """Return True if an input could be set, else store its failure."""
         try:
             feed()
-        except DescriptionError:  # it does not fit the arm
+        except DescriptionError:  # the input does not fit the arm
             raise
         except FlexarmError as error:
             self.failure = str(error)
@@ -401,7 +410,7 @@ class Run:
         return True
 
     def _stretch(self, plan: Plan, solve: Solving, a: float, b: float, x: Array) -> Array | None:
-        """The state at b from x at a; None where it is not reached."""
+        """Return the state at b from x at a, or None if b is not reached."""
         times = self.times
         plan.end(b)
         wanted = times[self.reached : np.searchsorted(times, b, side="right")]

@@ -1,6 +1,6 @@
-"""Sampled loops: a law, or a Python function, that is called once a period.
+"""Sampled loops: a law, or a Python function, that is called once per period.
 
-Its output is held until the next sample, after delay, saturation and rate limit.
+Its output is constant until the next sample, after delay, saturation and rate limit.
 """
 
 import warnings
@@ -48,30 +48,33 @@ from flexarm.trajectory import Reference
 Array = np.ndarray
 
 MOST_SAMPLES = 1e9
-"""Periods in a run: with a law that takes ten microseconds, three hours of calls."""
+"""Largest number of periods in a run: three hours of calls at ten microseconds each."""
 
 
 @final
 @dataclass(frozen=True)
 class Sampled:
-    """A controller that is called once a period; between two calls its output is held.
+    """A controller that is called once per period, with a constant output between two calls (zero-order hold).
 
     Parameters
     ----------
-    controller : Controller, or a Python function of t, q, qd that gives u (m,), or of t, y where there are sensors
-        Or an object with `stepper(model, period)`, which gives such a function of t, y for each run, and `sensors`.
+    controller : Controller, or a Python function of t, q, qd that returns u (m,), or of t, y with sensors
+        Or an object with `sensors` and with `stepper(model, period)`, which returns such a function of t, y for each
+        run.
     period : float
         [s]
     delay, limit, rate_limit
         See `Actuators`.
     seed : int
-        Of the sensors' noise.
+        Seed of the sensors' noise.
     sensors : list of sensors, optional
-        What a Python function is given as y: what they read at the sample, with their noise and resolution, one number
-        a signal in the order of `fa.outputs(model, sensors).names`. One with a `sample_time`, a whole number of
-        periods, gives what it read last. Accelerometers and motors are read just before u changes.
+        Sensors whose readings at the sample are the argument y of a Python function, with their noise and resolution,
+        one
+        number per signal in the order of `fa.outputs(model, sensors).names`. A sensor with a `sample_time`, a whole
+        number
+        of periods, gives its last reading. Accelerometers and motors are read just before u changes.
     method : str, optional
-        How a continuous `control.Linear` becomes discrete: "tustin", "zoh", "euler" or "backward_diff".
+        Discretization of a continuous `control.Linear`: "tustin", "zoh", "euler" or "backward_diff".
     """
 
     controller: Any
@@ -92,7 +95,7 @@ class Sampled:
         self._designed()
 
     def _designed(self) -> Any:
-        """The controller, made discrete as it is asked for here."""
+        """Return the controller, discretized by the method if one is given."""
         if self.method is None:
             return self.controller
         if not hasattr(self.controller, "discretised"):
@@ -101,7 +104,7 @@ class Sampled:
         return self.controller.discretised(self.method)
 
     def feedback(self, model: Model) -> "SampledFeedback":
-        """The input that a run needs."""
+        """Return the input of a run."""
         with refused("Sampled"):
             checked_instance(model, Model, "model")
         m, period = len(model.inputs), float(self.period)
@@ -113,7 +116,8 @@ class Sampled:
             seen = () if function.sensors is None else model.output_names(function.sensors)
 
             def passed(t: Any, u: Column, y: Column, *_: Column) -> tuple[Column, list[Column]]:
-                """What stands behind Python has the command in the place of q, and in that of qd what was read."""
+                """Return the command of a Python controller, which takes the place of q; its readings take the place of
+                qd."""
                 if seen:
                     show("measured", y, seen, "as the sensors'")
                 return u, []
@@ -133,14 +137,14 @@ class Sampled:
             return u, ca.vertcat(after(u), under_way)
 
         law = replace(inner, expression=expression, memory=(*inner.memory, *actuators.memory(period, m)))
-        if "poles" not in inner.facts:  # what is designed on the arm has looked at its own modes
+        if "poles" not in inner.facts:  # a law designed on the arm takes the arm's modes into account
             _warn_of_aliasing(model, period)
         name, seed = named(self.controller), int(self.seed)
         return SampledFeedback(law, model, name, period, function, seed, inner.reference, self)
 
 
 def _warn_of_aliasing(model: Model, period: float) -> None:
-    """Warn where a sampled controller sees the arm's fastest mode as another."""
+    """Warn if the sampling period is too long for the arm's fastest mode, which then appears at another frequency."""
     rest = np.array(model.arm.rest)
     omega = model.derived("the fastest mode", lambda: model.frequencies(rest, locked=False).max(initial=0.0))
     if omega * period > np.pi:
@@ -151,27 +155,29 @@ def _warn_of_aliasing(model: Model, period: float) -> None:
 @final
 @dataclass
 class SampledFeedback(Input):
-    """A sampled law as an input of runs: called once a period, its output held until the next."""
+    """A sampled law as an input of runs: called once per period, with a constant output until the next call."""
 
     law: Law
     model: Model
     name: str
     period: float = field()
     function: Stepped | None = None
-    """Python's, in place of the law's u; the law is then what lies behind it."""
+    """Python controller that replaces the law's u. The law then follows the controller."""
     seed: int = 0
     reference: Reference | None = None
     controller: Any = None
-    """What the law was designed by, if it was; the law itself is functions, which no other process has."""
+    """Controller that designed the law, if any. The law itself consists of functions, which cannot be sent to a
+    process."""
     held: "Held | None" = None
-    """What the arm got in one run; only `begun` has it."""
+    """Outputs of the law in one run. Only the result of `begun` has them."""
     records: tuple[Recorded, ...] = ()  # type: ignore[assignment]
-    """What is kept of the law beside: its last memory."""
+    """Recorded signals, which are the last numbers of the law's memory."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.controller is None:
             return super().__reduce_ex__(protocol)
-        return feedback, (self.controller, self.model)  # designed anew; what it holds is of a run here
+        # the controller designs the law again; `held` belongs to a run of this process
+        return feedback, (self.controller, self.model)
 
     def __copy__(self) -> Self:
         return replace(self)
@@ -181,25 +187,25 @@ class SampledFeedback(Input):
 
     @property
     def wanted(self) -> Reference | None:  # type: ignore[override]
-        """The controller's reference."""
+        """Reference of the controller."""
         return self.reference
 
     def initial(self, model: Model) -> tuple[Array, Array]:
-        """At rest, on the reference if there is one."""
+        """Return the initial state: at rest, on the reference if there is one."""
         return initial(model, self.reference)
 
     def recording(self, names: tuple[str, ...], model: Model) -> Self:
-        """The law with what it shows as further memory, which nothing reads but the result."""
+        """Return the law with its recorded signals as further memory, which only the result reads."""
         law, records = recording(self.law, model, names, self.behind)
         return replace(self, law=law, records=records)
 
     def recorded(self, t: Array, parts: Mapping[str, Array]) -> Array:
-        """What was kept at the last sample."""
+        """Return the signals that were recorded at the last sample before each time."""
         assert self.held is not None
         return self.held.at(t)[:, len(self.model.inputs) :]
 
     def begun(self, model: Model, times: Array) -> Self:
-        """The same law with what it will hold in this run."""
+        """Return the law for one run, with storage for its outputs."""
         check_model(self.name, self.model, model)
         count = self._count(float(times[-1]))
         if not count <= MOST_SAMPLES:
@@ -207,19 +213,19 @@ class SampledFeedback(Input):
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
         recorded = sum(len(each.signals) for each in self.records)
         begun = replace(self, held=Held(self.started(model), model, times, recorded))
-        begun.kernel = self.kernel  # traced once
+        begun.kernel = self.kernel  # avoids a second trace
         return begun
 
     def corners(self, until: float) -> Iterable[float]:
-        """The samples, and the end."""
+        """Return the times of the samples, and the end."""
         return chain((self.period * k for k in range(max(1, int(self._count(until))))), [until])
 
     def _count(self, until: float) -> float:
-        """Of the samples; infinite where there is no such number."""
+        """Return the number of samples, which may be infinite."""
         return np.ceil(until / self.period - 1e-9)
 
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Call the law and hold what it gives; called in order of time from the beginning."""
+        """Call the law and set its output. Calls must be in order of time from the beginning."""
         assert self.held is not None
         if t == 0.0:
             plan.feed(loops().addresses["nothing"])
@@ -227,13 +233,13 @@ class SampledFeedback(Input):
         plan.u[:] = self.held.sample(t, x)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """What was held; NaN where the law was never called."""
+        """Return the outputs of the law at these times; NaN where the law was not called."""
         assert self.held is not None
         return self.held.at(t)[:, : len(self.model.inputs)]
 
     @property
     def behind(self) -> tuple[int, ...]:
-        """How many numbers stand behind Python: of u, and of what its sensors have read."""
+        """Lengths of a Python controller's u and of its readings, or () for a law."""
         if self.function is None:
             return ()
         sensors = self.function.sensors
@@ -241,17 +247,18 @@ class SampledFeedback(Input):
 
     @cached_property
     def kernel(self) -> LiftedKernel:
-        """(t, q, qd, s, z, noise, qdd) -> (u, next z); behind Python its u stands for q, and there is no s."""
+        """Compiled law (t, q, qd, s, z, noise, qdd) -> (u, next z). After a Python controller, u replaces q and s is
+        absent."""
         if self.function:
             return kernel(self.law, self.model, self.name, behind=self.behind)
         return kernel(self.law, self.model, self.name, len(self.model.states))
 
     def started(self, model: Model | None = None) -> "Called":
-        """The law at the beginning of a run, of that model if it is another than its own, as with other parameters."""
+        """Return the law at the beginning of a run, for its own model or another, as with other parameters."""
         return Called(self, self.model if model is None else model)
 
     def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> Ahead | None:
-        """From sample to sample, where the law is compiled."""
+        """Return native code that goes from sample to sample, if the law is compiled."""
         assert self.held is not None
         if self.function:
             return None
@@ -259,23 +266,24 @@ class SampledFeedback(Input):
         return Ahead(self.held, plan, solver, times, x)
 
     def in_lanes(self, model: Model) -> InLanes | None:
-        """The law, called for all lanes at each sample; not where it is Python, or feels accelerations."""
+        """Return the law for SIMD batches, called for all lanes at each sample. None for Python or measured
+        accelerations."""
         if self.function or self.law.accelerates:
             return None
         return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False)
 
     def refusal(self, t: float, bad: int, value: float) -> str:
-        """What to say where a number of what the law gives is none."""
+        """Return a message about a value of the law that is not finite."""
         m = len(self.model.inputs)
         what = f"for {self.model.inputs[bad]}" if bad < m else "in its memory"
         return f"controller {self.name} gave {value} {what} at t = {t:.6g} s"
 
     def called(self, step: Step, t: float, y: Array) -> Array:
-        """What the Python function gives, (m,)."""
+        """Return the output of the Python controller, (m,)."""
         m = len(self.model.inputs)
         try:
             given = step(t, y)
-        except DescriptionError as error:  # of what it asked for, not of the run
+        except DescriptionError as error:  # an error in the function's own calls, not in the run
             raise FlexarmError(f"controller {self.name} at t = {t:.6g} s: {error}") from error
         except BaseException as error:
             error.add_note(f"raised by the controller {self.name} at t = {t:.6g} s")
@@ -293,27 +301,26 @@ class SampledFeedback(Input):
         return u
 
     def report(self) -> dict[str, Any]:
-        """What a controller in Python says."""
+        """Return the report of a Python controller."""
         return self.held.law.report() if self.held else {}
 
     def described(self) -> str:
-        """Its name and period."""
+        """Return a text with the law's name and period."""
         return f"{self.name}, sampled every {self.period:g} s"
 
 
 @final
 class Called:
-    """A sampled law in one run: u from t and the state (q, qd, s), called in order of time from the beginning.
+    """A sampled law in one run: u from t and the state (q, qd, s). Calls must be in order of time from the beginning.
 
     Attributes
     ----------
     given : (1 + nq + nv + states of drives + memory + noises + accelerations + constants,)
-        What the kernel is given: t, q, qd, the drives' states s, the memory z, which lives on, noise, qdd where the law
-        measures it, and the law's constants; behind a Python function its u stands in the place of q, and there is no
-        s.
+        Arguments of the kernel: t, q, qd, the drives' states s, the memory z, which persists, noise, qdd if the law
+        measures it, and the law's constants. After a Python function its u replaces q, and s is absent.
     states, memory, noises : int
     late : float
-        A sample may come so much after a time of the result, and count from there on [s].
+        Time by which a sample may follow a time of the result that gets its u [s].
     """
 
     def __init__(self, law: SampledFeedback, model: Model):
@@ -327,7 +334,7 @@ class Called:
         _, self._z, self._noise, self._qdd, _ = np.split(self.given, ends)
         self._z[:] = law.law.memory
         self._rng, self._sigma = np.random.default_rng(law.seed), np.array(law.law.noise)
-        self.code = law.kernel.code  # what does not fit is refused before the run
+        self.code = law.kernel.code  # compiled here, so that a law that does not fit raises its error before the run
         if law.function:
             self._u = np.zeros(self._m)
             self._seen = Seen(law.function.sensors, model, law.period, self._rng)
@@ -335,11 +342,11 @@ class Called:
 
     @property
     def feels(self) -> bool:
-        """Whether accelerations just before a sample are measured, or what depends on what acts from outside."""
+        """True if the law measures accelerations just before a sample, or quantities that depend on external loads."""
         return self.law.law.accelerates or (self.law.function is not None and self._seen.driven)
 
     def __call__(self, t: float, x: Array, qdd: Array | None = None, w: Array | None = None) -> Array:
-        """u (m,); where the law `feels`, of accelerations and what acts from outside just before."""
+        """Return u (m,). A law that `feels` gets the accelerations and external loads just before the sample."""
         m = self._m
         self.given[0] = t
         self._qdd[:] = qdd if self.law.law.accelerates else 0.0
@@ -362,20 +369,20 @@ class Called:
 
     @property
     def memory_now(self) -> Array:
-        """z, (memory,)."""
+        """Current memory z, (memory,)."""
         return self._z
 
     def report(self) -> dict[str, Any]:
-        """What the controller says of the run."""
+        """Return the controller's report about the run."""
         return report_of(self._step) if self.law.function else {}
 
     def drawn(self, count: int) -> Array:
-        """Noise for so many samples, (count, noises)."""
+        """Return noise for so many samples, (count, noises)."""
         return self._sigma * self._rng.standard_normal((count, self.noises))
 
     @property
     def dice(self) -> Any:
-        """The state of the noise, to go back to."""
+        """State of the random number generator, which can be restored."""
         return self._rng.bit_generator.state
 
     @dice.setter
@@ -385,16 +392,16 @@ class Called:
 
 @final
 class Held:
-    """What a sampled law gave in one run, kept at the times of the result alone: there may be far more samples.
+    """Outputs of a sampled law in one run, stored only at the times of the result, since there may be far more samples.
 
     Attributes
     ----------
     given : (times, m + recorded)
-        Up to the time `next`; NaN from there on.
+        Outputs up to the time `next`; NaN from there on.
     u : (m + recorded,)
-        Held now; behind u what is recorded, the last numbers of the law's memory.
+        Current output, followed by the recorded signals, the last numbers of the law's memory.
     late : float
-        As that of `Called`.
+        As in `Called`.
     """
 
     def __init__(self, law: Called, model: Model, times: Array, recorded: int):
@@ -405,11 +412,11 @@ class Held:
         self.feeling: Feeling | None = None
 
     def begin(self, plan: Plan) -> None:
-        """Before the first sample."""
+        """Prepare for the first sample."""
         self.feeling = Feeling(plan, self._model) if self.law.feels else None
 
     def sample(self, t: float, x: Array) -> Array:
-        """u from t on."""
+        """Return u from t on."""
         self._hold(t - self.late)
         felt = () if self.feeling is None else (self.feeling(t, x), self.feeling.w)
         u = self.law(t, x, *felt)
@@ -417,25 +424,25 @@ class Held:
         return u
 
     def at(self, times: Array) -> Array:
-        """What was held, and recorded, at some of the times, ascending."""
+        """Return outputs and recorded signals at some of the times, ascending."""
         self._hold(times[-1] + self.late)
         first = int(np.searchsorted(self._times, times[0]))
         return self.given[first : first + len(times)]
 
     def _hold(self, until: float) -> None:
-        """The last u at every time before."""
+        """Store the last u for every earlier time of the result."""
         while self.next < len(self._times) and self._times[self.next] < until:
             self.given[self.next] = self.u
             self.next += 1
 
 
 def feedback(controller: Any, model: Model) -> Input:
-    """The input that a run needs: of a sampled controller, or of one that works all the time."""
+    """Return the input of a run for a sampled or a continuous controller."""
     if isinstance(controller, Sampled):
         return controller.feedback(model)
     return continuous(controller, model)
 
 
 def like(drive: Input, seed: int) -> Input:
-    """A sampled law with another seed of its noise."""
+    """Return a sampled law with another seed of its noise."""
     return replace(drive, seed=seed) if isinstance(drive, SampledFeedback) else drive

@@ -1,7 +1,7 @@
-"""From sample to sample in machine code: a compiled law is called, its output held, and the arm moved on.
+"""Sampled loops in machine code: calls of a compiled law, and integration of the arm from sample to sample.
 
-What is computed is what `run` and `sampled` compute from Python, to the last bit. Where a law or a solver fails the
-loop ends before that sample, and Python does it again to say what is wrong.
+The results are equal to those of `run` and `sampled` in Python to the last bit. If a law or a solver fails, the loop
+ends before that sample, and Python repeats the sample to find the reason.
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
@@ -32,16 +32,16 @@ CODE = Once(lambda: translated(sampled, felt))
 
 @dataclass
 class Before:
-    """An arm just before a sample, and what native code needs for its accelerations there.
+    """An arm just before a sample, with the data that native code needs to compute its accelerations.
 
     Attributes
     ----------
     rate : address
-        Of the kernel (x, u, w) -> (dx, powers); 0 where nobody asks.
+        The kernel (x, u, w) -> (dx, powers); 0 if accelerations are not measured.
     first, accelerations
-        Where in dx these stand, and how many.
+        Position of the accelerations in dx, and their number.
     t, x, dx
-        At which time and state, and the state's rates there under the u that is held.
+        Time and state, and the state's rates under the previous u.
     """
 
     shared: Sequence[Shared]
@@ -56,14 +56,14 @@ class Before:
 
 @final
 class Feeling:
-    """What is felt in a run just before a sample: accelerations, and what acts from outside."""
+    """Accelerations and external loads of a run just before a sample."""
 
     def __init__(self, plan: Plan, model: Model):
         layout, self.code = Layout.of(model), model.kernel("state_rate").code
         self.w = plan.w
         self.record = Placed(
             Before(
-                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
+                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
                 rate=self.code.addresses["evaluate"],
                 states=layout.states,
                 first=layout.qd.start,
@@ -75,7 +75,7 @@ class Feeling:
         )
 
     def __call__(self, t: float, x: Array) -> Array:
-        """qdd (nv,); what acts from outside stands in w then."""
+        """Return qdd (nv,), and set w to the external loads."""
         record = self.record
         record.t = t
         record.x[:] = x[: record.states]
@@ -85,28 +85,28 @@ class Feeling:
 
 @dataclass
 class Samples:
-    """Samples that follow each other, and what native code needs for them.
+    """Consecutive samples, with the data that native code needs for them.
 
     Attributes
     ----------
     advance, solver : addresses
-        Of a solver as the module `advance` has them, and of its record.
+        A solver in the form of the module `advance`, and its record.
     law : address
-        Of the kernel (t, q, qd, z, noise, qdd, constants) -> (u, next z).
+        The kernel (t, q, qd, z, noise, qdd, constants) -> (u, next z).
     before, feels
-        What gives qdd, and whether the law measures it.
+        Source of qdd, and 1 if the law measures it.
     late : float
-        A sample may come so much after a time at which u is shown, and count from there on [s].
+        Time by which a sample may follow a time of the result that gets its u [s].
     given, found
-        What the law is given, z among it and its constants last, and what it gives.
+        Arguments of the law, which include z and end with its constants, and its values.
     edges, upto : (count + 1,)
-        Where stretches end; how many of the times come up to each.
+        Ends of intervals, and the number of the result's times up to each.
     times, held, rows : (total,), (total, inputs + recorded), (total, size)
-        Of the result: u with what is recorded, and the state. `next` is the first that does not know its u.
+        Times of the result, u with recorded signals, and states. `next` is the first time without a u.
     u, x
-        Held now, with what is recorded, which are the last numbers of the memory; the state now.
+        Current u with recorded signals, which are the last numbers of the memory, and current state.
     ends, out, reached
-        Of one stretch: its times, states there, and how many.
+        Times of one interval, the states there, and the number of those reached.
     """
 
     shared: Sequence[Shared]
@@ -142,15 +142,15 @@ class Samples:
 
 @final
 class Ahead:
-    """A compiled law and a solver in one run, as far as both go without Python."""
+    """A compiled law and a solver in one run, as far as both work without Python."""
 
     def __init__(self, held: "Held", plan: Plan, solver: Advance, times: Array, x: Array):
         self._held, self._plan, self._solver, self._times, self._x = held, plan, solver, times, x
 
     def __call__(self, edges: Array, x: Array) -> tuple[int, Array, int, int]:
-        """How many of the stretches between the edges it could take from the state x.
+        """Return how many of the intervals between the edges were completed from the state x.
 
-        With it, the state after these, of how many of the times the state is known, and steps.
+        Return also the state after them, the number of times at which the state is known, and the number of steps.
         """
         held, law, times = self._held, self._held.law, self._times
         if edges[0] == 0.0:
@@ -160,7 +160,7 @@ class Ahead:
         most = int(np.diff(upto).max()) + 1
         samples = Placed(
             Samples(
-                shared=np.array([self._plan.address]),  # type: ignore[arg-type]  # an address a word
+                shared=np.array([self._plan.address]),  # type: ignore[arg-type]  # an address is one word
                 advance=self._solver.code,
                 solver=self._solver.record,
                 law=law.code.addresses["evaluate"],
@@ -193,17 +193,17 @@ class Ahead:
         )
         done = CALL(CODE().addresses["sampled"])(samples.address, count)
         held.next = samples.next
-        if done < count:  # Python begins with the sample that failed
+        if done < count:  # Python repeats the sample that failed
             law.dice = before
             law.drawn(done)
         return done, samples.x, int(upto[done]), samples.steps
 
 
-# -- what is translated ------------------------------------------------------------------------------------------------
+# -- translated functions ----------------------------------------------------------------------------------------------
 
 
 def sampled(s: Samples, count: int) -> int:
-    """As many of so many samples as can be taken."""
+    """Process up to so many samples, and return how many were completed."""
     shared = s.shared[0]
     u, z = shared.buffer[1 + shared.states :], s.given[1 + s.states :]
     kept = s.inputs + s.recorded
@@ -247,7 +247,7 @@ def sampled(s: Samples, count: int) -> int:
 
 
 def felt(s: Before) -> None:
-    """The rates of a state just before a sample: the input is that held until then."""
+    """Compute the rates of a state just before a sample, under the previous input."""
     shared = s.shared[0]
     shared.buffer[0] = min(s.t, shared.last)
     copied(s.x, shared.buffer[1:], s.states)

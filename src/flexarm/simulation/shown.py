@@ -1,7 +1,7 @@
-"""What a law shows of itself while it is traced: what it measures, estimates, remembers.
+"""Signals that a law publishes while it is traced: its measurements, estimates and memory.
 
-A law's expression calls `show` with what may be recorded. Nothing comes of it but where a run is asked for a record:
-then the law is traced once more while somebody collects, whatever stands around it.
+A law's expression calls `show` with signals that may be recorded. The calls have no effect unless a run requests a
+record. The law is then traced once more while the signals are collected.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ from flexarm.simulation.results import EVERY, LABELS, MOMENTA, OF_A_RUN, RATES
 
 TAKEN = {*EVERY, *LABELS, *RATES, *OF_A_RUN, *(f"{name}_drift" for name in (*MOMENTA, "quaternion"))}
 TAKEN |= {"time", "role", "state", "state_unit", "exogenous", "exogenous_unit", "joint", "run", "parameter"}
-"""Names that mean something else in a result."""
+"""Names with another meaning in a result."""
 
 
 @final
 @dataclass(frozen=True)
 class Shown:
-    """Numbers that a law shows under a name.
+    """Numbers that a law publishes under a name.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Shown:
 @final
 @dataclass(frozen=True)
 class Collected:
-    """What has been shown, by its name."""
+    """Published signals by name."""
 
     found: dict[str, Shown] = field(default_factory=dict)
 
@@ -49,7 +49,7 @@ _COLLECTING: ContextVar[Collected | None] = ContextVar("what laws show", default
 
 @contextmanager
 def collecting() -> Iterator[dict[str, Shown]]:
-    """What is shown meanwhile, by its name."""
+    """Collect the signals that are published within the context, by name."""
     mine = Collected()
     token = _COLLECTING.set(mine)
     try:
@@ -59,21 +59,22 @@ def collecting() -> Iterator[dict[str, Shown]]:
 
 
 def show(name: str, values: Any, signals: Sequence[str] | None = None, unit: str = "", once: bool = False) -> None:
-    """Say within a law's expression what may be recorded of it: `simulate(..., record=[name])`.
+    """Publish a signal within a law's expression, so that `simulate(..., record=[name])` can record it.
 
     Parameters
     ----------
     name : str
-        Of the variable in the result; a second law that shows the same shows "name_2".
+        Name of the variable in the result. If a second law uses the same name, its signal is "name_2".
     values : column, or list of scalars
-        Expressions of what the law is given.
+        Expressions of the law's arguments.
     signals : list of str, optional
         Names of the entries; default "name_1", ...
     unit : str
     once : bool
-        What has been shown by this name before, stays: the command of an inner law is that before any limit.
+        True: an earlier signal of this name stays. The command of an inner law is thus that before any limit.
 
-    Raises `DescriptionError` for a name that is no word or has a meaning in a result, or signals that are too few.
+    Raises `DescriptionError` for a name that is not an identifier or has a meaning in a result, or for a wrong number
+    of signals.
     """
     import casadi as ca
 

@@ -1,7 +1,7 @@
 """Integration of dx/dt = f(t, x) on a plan: CyRK's compiled solvers, SciPy's, and fixed steps.
 
-A solver takes the state at the start of a stretch to the times asked for, the last of which is its end, and returns
-what it reached: on failure fewer rows than times. It never raises for reasons of the motion.
+A solver integrates from the state at the start of an interval to several times, which end with the interval's end. It
+returns the states that it reached: after a failure, fewer rows than times. The motion never makes it raise an error.
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
@@ -31,7 +31,7 @@ CYRK = {
     "vern7": 10,
     "vern8": 11,
 }
-"""CyRK's numbers for its methods (its C++ enumeration ODEMethod)."""
+"""CyRK's codes of its methods (its C++ enumeration ODEMethod)."""
 
 SCIPY = {
     "scipy-rk45": "RK45",
@@ -47,17 +47,17 @@ IMPLICIT: dict[str, Tableau] = {
     "radau5": radau(3),
     "radau9": radau(5),
 }
-"""Our own methods for stiff arms, with steps of their own or fixed ones."""
+"""flexarm's methods for stiff arms, with step control or fixed steps."""
 DISSIPATIVE = "generalized-alpha"
-"""What takes a spectral radius at infinity."""
+"""The method with a spectral radius at infinity."""
 FIXED = ("rk4",)
 SHORT = ("rk45", "dop853")
 """flexarm's explicit methods with error control for short intervals, since CyRK's methods start slowly."""
 METHODS = (*CYRK, *IMPLICIT, *SCIPY, *FIXED)
 
 UNLIMITED = 10**12
-"""Megabytes that CyRK divides by the size of a state to get the most steps that it takes. It keeps the times asked for
-alone, so that memory has nothing to do with it."""
+"""Megabytes that CyRK divides by the size of a state to get its largest number of steps. The value stands for no limit,
+since CyRK stores only the requested times and its memory does not grow with the steps."""
 
 RK4 = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.c_int64
@@ -66,17 +66,17 @@ RK4 = ctypes.CFUNCTYPE(
 
 @dataclass(frozen=True)
 class Stretch:
-    """What a solver reached.
+    """Result of a solver over an interval.
 
     Attributes
     ----------
     x : (k, states)
-        States at the first k of the times asked for.
+        States at the first k of the requested times.
     steps : int
     message : str
-        Why it stopped early, if it did and knows.
+        Why the solver stopped early, if it did and reports it.
     diverged : (time, state), optional
-        The first state that is no motion.
+        The first state that has diverged.
     """
 
     x: Array
@@ -86,7 +86,8 @@ class Stretch:
 
 
 def available(method: str) -> tuple[str, str]:
-    """The method, or SciPy's of the same kind where CyRK cannot be loaded, and why ("" if it can)."""
+    """Return the method, or a similar one of SciPy if CyRK cannot be loaded, and the reason ("" if CyRK can be
+    loaded)."""
     if method not in CYRK:
         return method, ""
     try:
@@ -101,7 +102,7 @@ def available(method: str) -> tuple[str, str]:
 def explicit(
     method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array, most: int = 0
 ) -> Stretch:
-    """CyRK's, or SciPy's where that is not there; at most so many steps, where they are counted."""
+    """Integrate with CyRK, or with SciPy if CyRK is missing. `most` limits the number of steps unless it is 0."""
     if method in CYRK:
         return cyrk(method, plan, t0, x0, times, rtol, atol, most)
     return scipy(method, plan, t0, x0, times, rtol, atol, None, most)
@@ -110,7 +111,7 @@ def explicit(
 def cyrk(
     method: str, plan: Plan, t0: float, x0: Array, times: Array, rtol: float, atol: Array, most: int = 0
 ) -> Stretch:
-    """One of CyRK's compiled solvers, loop and all in machine code."""
+    """Integrate with one of CyRK's compiled solvers, whose loop runs in machine code."""
     native = entries()
     holder = np.array([plan.address], dtype=np.int64)
     x0, times, atol = (np.ascontiguousarray(a, dtype=float) for a in (x0, times, atol))
@@ -134,12 +135,12 @@ def cyrk(
 
 
 def adaptive(stepping: Adaptive, t0: float, x0: Array, times: Array) -> Stretch:
-    """One of flexarm's explicit methods over a short interval."""
+    """Integrate over a short interval with one of flexarm's explicit methods."""
     return Stretch(*stepping(t0, x0, times))
 
 
 def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array, limit: int = ENDLESS) -> Stretch:
-    """One of our own implicit methods, as far as it comes until the plan has had so many evaluations."""
+    """Integrate with one of flexarm's implicit methods, until the plan has had so many evaluations."""
     x, steps = step(t0, x0, times, limit)
     return checked(plan, times, x, steps, "" if len(x) == len(times) else "its steps became too short")
 
@@ -155,7 +156,7 @@ def scipy(
     jacobian: Callable | None,
     most: int = 0,
 ) -> Stretch:
-    """One of SciPy's solvers around the same right-hand side; the implicit ones with the exact Jacobian, if given."""
+    """Integrate with one of SciPy's solvers, the implicit ones with the exact Jacobian if it is given."""
     from scipy import integrate
 
     rate = python_rate(plan, len(x0))
@@ -168,7 +169,7 @@ def scipy(
     while solver.status == "running" and not (most and steps >= most):
         try:
             message = solver.step()
-        except ValueError as error:  # the implicit ones factorize a matrix of NaN
+        except ValueError as error:  # the implicit solvers factorize a matrix of NaN
             return checked(plan, times, x[:reached], steps, " ".join(str(error).split()))
         if solver.status == "failed":
             break
@@ -182,7 +183,7 @@ def scipy(
 
 
 def python_rate(plan: Plan, size: int) -> Callable[[float, Array], Array]:
-    """The plan's right-hand side as a Python function of t and x."""
+    """Return the plan's right-hand side as a Python function of t and x."""
     native = RHS(loops().addresses["rhs"])
     holder = np.array([plan.address], dtype=np.int64)
 
@@ -196,7 +197,7 @@ def python_rate(plan: Plan, size: int) -> Callable[[float, Array], Array]:
 
 
 def rk4(plan: Plan, t0: float, x0: Array, times: Array, step: float) -> Stretch:
-    """The classical fixed-step method: between two times, equal steps no longer than `step`."""
+    """Integrate with the classical Runge-Kutta method, with equal steps no longer than `step` between two times."""
     run = _rk4()
     holder = np.array([plan.address], dtype=np.int64)
     x, work = np.array(x0, dtype=float), np.empty(5 * len(x0))
@@ -218,7 +219,7 @@ def rk4(plan: Plan, t0: float, x0: Array, times: Array, step: float) -> Stretch:
             many, before = min(CHUNK, steps - done), x.copy()
             if not advance(t + done * h, h, many):
                 return reached()
-            if not _is_motion(plan, x):  # again, one by one, to see when
+            if not _is_motion(plan, x):  # repeat the steps one by one to find the time
                 x[:], many = before, 0
                 while _is_motion(plan, x):
                     before = x.copy()
@@ -243,7 +244,7 @@ def _is_motion(plan: Plan, x: Array) -> bool:
 
 
 def checked(plan: Plan, times: Array, x: Array, steps: int, message: str) -> Stretch:
-    """With the rows before the first that is no motion."""
+    """Return the result up to the first row that has diverged."""
     bad = ~(np.abs(x[:, : plan.states]) < DIVERGED).all(axis=1)
     if not bad.any():
         return Stretch(x, steps, message)

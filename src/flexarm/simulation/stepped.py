@@ -1,4 +1,4 @@
-"""Sampled controllers that are Python: called once a period with the state, or with what sensors have read."""
+"""Sampled controllers in Python: called once per period with the state, or with the readings of sensors."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -18,40 +18,44 @@ from flexarm.trajectory.reference import checked_reference
 
 Array = np.ndarray
 Step = Callable[[float, Array], Any]
-"""From t and what is seen, y, to u (m,)."""
+"""A function from t and the measurements y to u (m,)."""
 
 LATE = 1e-9
-"""Of a period: a sensor whose time comes so little later is read."""
+"""Share of a period by which a sensor's sampling time may follow a sample that reads it."""
 
 
 class Stepped(Protocol):
-    """A controller that is Python, as `Sampled` takes it.
+    """A controller in Python, in the form that `Sampled` takes.
 
-    One that follows a motion of the joints may say so by a further attribute `wanted`, a Reference: the run begins on
-    it, and it is shown beside the result. One that reckons with the time until its commands reach the arm may have a
-    method `delayed(delay)`, which gives the controller for a delay [s], that of `Sampled`. The function that a stepper
-    gives may have a method `report()`, a dict of what there is to say after a run, for the result's attributes.
+    Three members are optional:
+
+    - `wanted`, a Reference, is the motion of the joints that the controller follows. The run begins on this motion, and
+      the result contains it.
+    - `delayed(delay)` returns the controller for the delay [s] of `Sampled`, for a controller that compensates it.
+    - `report()`, a method of the function that a stepper returns, is a dict for the result's attributes after a run.
     """
 
     @property
     def sensors(self) -> Sequence[Any] | None:
-        """What y is: one number a signal, in the order of the sensors' signals, as `fa.outputs(model, sensors).names`
-        has them; None for the state, q and qd laid end to end."""
+        """Sensors whose signals form y, in the order of `fa.outputs(model, sensors).names`.
+
+        None means the state: q followed by qd.
+        """
 
     def stepper(self, model: Model, period: float) -> Step:
-        """A function of t and y that gives u (m,), made anew for each run: it may remember what it likes."""
+        """Return a function of t and y that returns u (m,). Each run gets a new function, which may have memory."""
 
 
 @final
 @dataclass(frozen=True)
 class OfState:
-    """A function of t, q and qd."""
+    """A controller that is a function of t, q and qd."""
 
     function: Callable[..., Any]
     sensors: None = None
 
     def stepper(self, model: Model, period: float) -> Step:
-        """The function, given the parts of the state."""
+        """Return the function with the state split into its parts."""
 
         def step(t: float, y: Array) -> Any:
             return self.function(t, y[: model.nq], y[model.nq :])
@@ -62,20 +66,20 @@ class OfState:
 @final
 @dataclass(frozen=True)
 class OfReadings:
-    """A function of t and of what sensors read."""
+    """A controller that is a function of t and of sensor readings."""
 
     function: Callable[..., Any]
     sensors: Sequence[Any]
 
     def stepper(self, model: Model, period: float) -> Step:
-        """The function."""
+        """Return the function."""
         return self.function
 
 
 def stepped(controller: Any, sensors: Any) -> Stepped | None:
-    """The controller of a `Sampled` where it is Python; None of a law.
+    """Return the controller of a `Sampled` if it is Python, or None for a law.
 
-    Raises `DescriptionError` where it is neither, and where sensors are given to what does not take them.
+    Raises `DescriptionError` for any other object, and if the controller does not take sensors but has some.
     """
     where = f"Sampled: controller is {what_it_is(controller)}"
     if not isinstance(controller, type):
@@ -100,7 +104,7 @@ def stepped(controller: Any, sensors: Any) -> Stepped | None:
 
 
 def _checked(where: str, controller: Any) -> Stepped:
-    """An object with a method `stepper`, once it has been seen that it has what else is asked."""
+    """Return an object with a method `stepper` after a check of its other members."""
     must = "it must have a method stepper(model, period), and sensors, a list or None"
     if not callable(controller.stepper) or not hasattr(controller, "sensors"):
         raise DescriptionError(f"{where}; {must}")
@@ -116,18 +120,18 @@ def _takes(function: Any, given: tuple[Any, ...], what: str) -> None:
     except TypeError:
         name = getattr(function, "__name__", type(function).__name__)
         raise DescriptionError(f"Sampled: controller {name} does not take {what}") from None
-    except ValueError:  # a built-in function that does not tell
+    except ValueError:  # a built-in function without a signature
         return
 
 
 @final
 class Seen:
-    """What a controller sees in one run, sample by sample.
+    """Measurements of a controller in one run, sample by sample.
 
     Attributes
     ----------
     model : Model
-        The one that runs, which is measured; a controller may have been designed for another.
+        The model of the run, which is measured. The controller may have been designed for another.
     """
 
     def __init__(self, sensors: Sequence[Any] | None, model: Model, period: float, rng: np.random.Generator):
@@ -147,14 +151,13 @@ class Seen:
 
     @property
     def driven(self) -> bool:
-        """Whether what is seen may depend on what acts from outside."""
+        """True if the measurements may depend on external loads."""
         return self._sensors is not None and self._driven and bool(self.model.exogenous)
 
     def __call__(self, x: Array, u: Array, w: Array | None = None) -> Array:
-        """y at a sample, where the run's state is x, u is what has been held up to now, and w acts from outside; an
-        array of its own.
+        """Return y at a sample with the state x, the previous u and external loads w, as a new array.
 
-        A sensor whose time has not come gives what it read last.
+        A sensor whose sampling time has not come gives its last reading.
         """
         layout = self._layout
         q, qd = x[layout.q], x[layout.qd]
@@ -175,7 +178,7 @@ class Seen:
 
 
 def check_seen(sensors: Sequence[Any] | None, model: Model, period: float) -> None:
-    """Refuse sensors that do not fit the arm, or the period."""
+    """Raise an error for sensors that do not fit the arm or the period."""
     if sensors is None:
         return
     outputs(model, sensors)
@@ -184,7 +187,7 @@ def check_seen(sensors: Sequence[Any] | None, model: Model, period: float) -> No
 
 
 def _every(sensor: Any, period: float) -> int:
-    """How many samples of the controller there are to a reading."""
+    """Return the number of the controller's samples per reading."""
     time = _said(sensor, "sample_time")
     if time is None:
         return 1
@@ -196,20 +199,20 @@ def _every(sensor: Any, period: float) -> int:
 
 
 def _said(sensor: Any, name: str) -> float | None:
-    """How it samples; one of the user's need not say that, and is read exactly at every sample."""
+    """Return a property of a sensor, or None. A user's sensor may lack it and is then read exactly at every sample."""
     return getattr(sensor, name, None)
 
 
 def reckoning_with(controller: Stepped, delay: float) -> Stepped:
-    """The controller for commands that reach the arm so late [s], if it cares."""
+    """Return the controller for a delay of its commands [s], if it has a method for it."""
     return controller.delayed(delay) if hasattr(controller, "delayed") else controller
 
 
 def report_of(step: Step) -> dict[str, Any]:
-    """What the function says after a run."""
+    """Return the report of the function after a run."""
     return dict(step.report()) if hasattr(step, "report") else {}
 
 
 def reference_of(controller: Stepped) -> Reference | None:
-    """The motion that it says it follows."""
+    """Return the motion that the controller follows, if it has one."""
     return getattr(controller, "wanted", None)

@@ -1,4 +1,4 @@
-"""A plant that is moved one period at a time: for a loop of the user's own, real hardware, reinforcement learning."""
+"""A plant that advances by one period per call: for a user's own loop, real hardware, or reinforcement learning."""
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
 import warnings
@@ -36,10 +36,10 @@ Array = np.ndarray
 
 METHODS = (*solvers.SHORT, *solvers.IMPLICIT, *solvers.FIXED)
 STIFF = "radau5"
-"""What is taken where the fastest mode would force far more steps than the motion needs."""
+"""Method of "auto" where the fastest mode would force far more steps than the motion needs."""
 
 FAR = 50.0
-"""Turn of the fastest mode in a period [rad] from which on that takes less time, however long the period."""
+"""Rotation of the fastest mode in a period [rad] above which the implicit method is faster, however long the period."""
 
 LOOK = 64
 """Calls of `step` between two checks of the energy balance; a check costs as much as one or two periods."""
@@ -48,7 +48,7 @@ STEPS = 1000
 """Number of steps with errors as large as the absolute tolerance that an energy balance may contain."""
 
 MOST_STEPS, MOST_EVALUATIONS = 1e6, 10_000_000
-"""Fixed steps in a period, and an implicit method's evaluations: seconds, in which Ctrl-C is not heard."""
+"""Largest number of fixed steps, and of an implicit method's evaluations, in a period: seconds without Ctrl-C."""
 
 NUMBER = np.dtype(float)
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
@@ -56,7 +56,7 @@ CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
 @final
 class Stepper:
-    """An arm, or many of its kind, moved one period on at a time while u is held.
+    """An arm, or many of one kind, that advances by one period per call with constant u.
 
     Parameters
     ----------
@@ -64,37 +64,37 @@ class Stepper:
     period : float
         [s]
     q0, qd0 : (n,) or (N, n)
-        Where it begins, and where `reset` takes it; default `arm.rest`, at rest. Two axes make N plants, each of its
-        own: all of them move with one call. An arm on a free base has nq coordinates and nv = nq - 1 rates.
+        Initial state, which `reset` restores; default `arm.rest`, at rest. Two axes make N independent plants: one call
+        advances all of them. An arm on a free base has nq coordinates and nv = nq - 1 rates.
     method : str
         "rk45", "dop853", "radau5", "radau9", "gauss4", "gauss8", "generalized-alpha" or "rk4" as in `simulate`; or
-        "auto": "rk45" where one step of it is enough for a period, else "dop853", or "radau5" where the fastest mode
-        turns by more than 50 rad in a period.
+        "auto": "rk45" if one step of it is enough for a period, else "dop853", or "radau5" if the fastest mode turns by
+        more than 50 rad in a period.
     step : float, optional
         The longest step in a period [s]; "rk4" needs it, as it takes fixed steps without error control.
     rtol, atol : float
         Tolerances of every coordinate and rate in a step. All methods but "rk4" choose their steps by these.
     disturbance : disturbance of `simulate`, a list of N of them, or numbers (N, m)
-        What acts at the drives or anywhere beside u and w, in continuous time: at the time of each plant, which `reset`
-        sets to zero. One that never changes costs nothing; else the plants are moved one by one, from Python.
+        Forces at the drives or anywhere in addition to u and w, in continuous time: at the time of each plant, which
+        `reset` sets to zero. A constant disturbance has no cost. Otherwise Python advances the plants one by one.
     p : (k,) or (N, k), or a dict of some by name, each one number or N of them
         Parameters of the plants, where the model varies; default the model's own.
 
     Attributes
     ----------
     method, reason : str
-        What was chosen, and why.
+        The chosen method, and the reason.
     period : float
         [s]
     longest : float
-        No step is longer [s].
+        Longest step [s].
     p : (k,) or (N, k)
-        Parameters of each plant; no numbers where the model does not vary.
+        Parameters of each plant; empty if the model does not vary.
 
     Raises
     ------
     DescriptionError
-        Where something asked for is not possible.
+        An argument is not valid.
 
     Warns
     -----
@@ -103,10 +103,12 @@ class Stepper:
 
     Notes
     -----
-    Several steppers may be used at once, each by a thread of its own. A copy, also one that was pickled, goes on where
-    the stepper stands. With an explicit method a period depends on the state at its start, on u and on w alone, so that
-    what follows a `reset` is the same to the last bit. An implicit method keeps Newton's matrix, and the length of its
-    steps, from period to period until `reset`: what came before counts a few hundredths of a tolerance.
+    Several threads may use one stepper each. A copy, also a pickled one, continues from the stepper's current state.
+    With
+    an explicit method a period depends only on the state at its start, on u and on w, so that the motion after a
+    `reset` is
+    reproducible to the last bit. An implicit method keeps Newton's matrix, and the length of its steps, from period to
+    period until `reset`: earlier periods then have an effect of a few hundredths of a tolerance.
     """
 
     def __init__(
@@ -163,7 +165,7 @@ class Stepper:
         self.reset()
 
     def _prepare(self, length: float) -> None:
-        """Lay out what native code works on."""
+        """Allocate the data of native code."""
         model, m, layout = self._model, len(self._model.inputs), self._layout
         count, states, size = np.atleast_2d(self._start).shape[0], layout.states, layout.size
         plan, rate = self._plan(model)
@@ -224,9 +226,10 @@ class Stepper:
     # -- the plant
 
     def step(self, u: Any, w: Any = None) -> Array:
-        """The state (q, qd) a period later, u and w being held: (2n,), or (N, 2n) of N plants; an array of its own.
+        """Advance by a period with constant u and w. Return the state (q, qd): (2n,), or (N, 2n) of N plants, a new
+        array.
 
-        On a free base it has nq + nv numbers. States of drives, where the arm has some, stand behind qd; they begin at
+        On a free base the state has nq + nv numbers. States of drives, if the arm has some, follow qd. They begin at
         zero.
 
         Parameters
@@ -241,8 +244,9 @@ class Stepper:
         DescriptionError
             u or w has another shape, or is not finite.
         SimulationError
-            The motion diverged or met a NaN; the message says when and which coordinate. Every plant is where it was
-            before the call, and `failed` says which could not be moved: reset them, or try another u.
+            The motion diverged or met a NaN. The message contains the time and the coordinate. All plants keep their
+            states
+            before the call, and `failed` marks those that could not advance: reset them, or try another u.
         """
         if type(u) is not np.ndarray or u.dtype is not NUMBER or u.shape != self._u.shape:
             u = self._checked(u)
@@ -258,16 +262,16 @@ class Stepper:
         return self._x.copy()
 
     def reset(self, q: Any = None, qd: Any = None, where: Any = None, p: Any = None) -> Array:
-        """Begin anew; the state then, as `step` gives it.
+        """Restart from an initial state, and return it in the form of `step`.
 
         Parameters
         ----------
         q, qd : (n,), or (k, n) for k plants
-            Coordinates and rates; default what the stepper was made with.
+            Coordinates and rates; default those given to the constructor.
         where : (N,) of bool, or (k,) of int, optional
-            Of many plants, those that begin anew; default all. The time of the others goes on.
+            Plants that restart, among many; default all. The time of the others continues.
         p : (k,), or (K, k) for K plants, or a dict of some by name, optional
-            Other parameters for them, where the model varies; default those that each has.
+            New parameters of these plants, where the model varies; default those that each has.
 
         Raises
         ------
@@ -293,33 +297,33 @@ class Stepper:
 
     @property
     def state(self) -> Array:
-        """(q, qd), and states of drives: (2n,), or (N, 2n) of N plants, as `step` gives it."""
+        """Current state (q, qd), and states of drives: (2n,), or (N, 2n) of N plants, in the form of `step`."""
         return self._x.copy()
 
     @property
     def q(self) -> Array:
-        """Coordinates, (n,) or (N, n)."""
+        """Current coordinates, (n,) or (N, n)."""
         return self._x[..., self._layout.q].copy()
 
     @property
     def qd(self) -> Array:
-        """Rates, (n,) or (N, n)."""
+        """Current rates, (n,) or (N, n)."""
         return self._x[..., self._layout.qd].copy()
 
     @property
     def p(self) -> Array:
-        """Parameters, (k,) or (N, k); no numbers where the model does not vary."""
+        """Parameters, (k,) or (N, k); empty if the model does not vary."""
         return (self._p if self._many else self._p[0]).copy()
 
     @property
     def time(self) -> Any:
-        """Since the beginning, or the last reset [s]; of many plants (N,)."""
+        """Time since the beginning, or the last reset [s]; of many plants (N,)."""
         times = self.period * self._plants.periods
         return times if self._many else float(times[0])
 
     @property
     def failed(self) -> Any:
-        """Whether the last period could not be computed; of many plants (N,)."""
+        """True if the last period could not be computed; of many plants (N,)."""
         failed = self._plants.failed != 0
         return failed if self._many else bool(failed[0])
 
@@ -360,9 +364,9 @@ class Stepper:
         return copied
 
     def __deepcopy__(self, _: Any) -> "Stepper":
-        return self.__copy__()  # with the same model, which nothing changes
+        return self.__copy__()  # the copy shares the model, which is immutable
 
-    # -- the balance of energies
+    # -- energy balance
 
     def _drift(self) -> Array:
         """Return errors of the energy balance since the last reset (N,), including the present state."""
@@ -400,7 +404,7 @@ class Stepper:
     def _look(self) -> None:
         """Warn once if the energy balance is wrong."""
         drift = self._drift()
-        if drift.max() > WORST:  # but of an arm at rest nearly nothing moves, and that is no error
+        if drift.max() > WORST:  # the energy of an arm at rest is nearly zero, so its drift is no error
             drift[self._balance[0] <= self._tolerated()] = 0.0
         worst = int(np.argmax(drift))
         if drift[worst] > WORST:
@@ -411,10 +415,10 @@ class Stepper:
             message = f"the energy balance{who} is off by {drift[worst]:.2g} of the energy that moved by t = {t:.6g} s"
             warnings.warn(f"Stepper: {message}; the motion is not to be trusted: try {mend}", EnergyDrift, stacklevel=3)
 
-    # -- while what acts from outside changes
+    # -- exogenous inputs that change within a period
 
     def _moved(self) -> int:
-        """All plants a period on, as native code moves them where nothing changes within it."""
+        """Advance all plants by a period from Python. Native code does this when exogenous inputs are constant."""
         plants = self._plants
         if not (np.isfinite(plants.u).all() and np.isfinite(plants.w).all()):
             return REFUSED
@@ -428,7 +432,7 @@ class Stepper:
         return 0
 
     def _across(self, i: int) -> int:
-        """A period of one plant, from jump to jump of what disturbs it; how that ended."""
+        """Advance one plant by a period, from jump to jump of its disturbance, and return its status."""
         plants, plan, t = self._plants, self._shared, self.period * int(self._plants.periods[i])
         x = self._begun(plants.x[i])
         solve = self._solve(plan, self._steppings[i] if self._implicit else None)
@@ -446,25 +450,25 @@ class Stepper:
         return WELL
 
     def _begun(self, x: Array) -> Array:
-        """A state with what rides along."""
+        """Return a state with quadrature states of zero."""
         return np.concatenate([x, np.zeros(self._layout.size - len(x))])
 
     def _stopped(self, plan: Plan) -> int:
-        """After a function of the user's has failed: what it raised is raised, or said later of what it gave."""
+        """Return the status of a plant after a user's function has failed, or raise the function's exception."""
         failure, plan.failure = plan.failure, None
         plan.resume()
         if failure is not None and not isinstance(failure, FlexarmError):
             raise failure
         return FAILED
 
-    # -- what is asked rarely
+    # -- checks and diagnosis
 
     def _checked(self, u: Any) -> Array:
         given = self._model.argument("u", u)
         return self._rows("u", u, given, self._plants.count)
 
     def _outside(self, w: Any) -> Array:
-        """What acts from outside: (k,) or (N, k)."""
+        """Return the exogenous inputs: (k,) or (N, k)."""
         model = self._given
         if model.exogenous and isinstance(w, np.ndarray | list | tuple):
             return self._rows("w", w, model.argument("w", w), self._plants.count)
@@ -474,7 +478,7 @@ class Stepper:
         return found.values(model, np.zeros(1), np.empty((1, 0)), np.empty((1, 0)))[0]
 
     def _rows(self, name: str, value: Any, given: Array, count: int) -> Array:
-        """An argument of one plant, or of each of so many."""
+        """Return an argument of one plant, or of each of so many, after a check of its shape."""
         size = given.shape[-1]
         if given.ndim == 1 or (self._many and given.shape == (count, size)):
             return given
@@ -490,7 +494,7 @@ class Stepper:
                 raise Fault("where", f"is {shown(where)}; there is one plant: leave it out")
             try:
                 found = np.asarray(where)
-            except ValueError:  # rows of several lengths
+            except ValueError:  # rows of different lengths
                 found = np.empty(0, dtype=object)
             if found.dtype == bool and found.shape == (count,):
                 return found
@@ -500,7 +504,7 @@ class Stepper:
             raise Fault("where", f"is {shown(where)}; {must}")
 
     def _failure(self, bad: int) -> FlexarmError:
-        """What to raise where native code has refused u, or where so many plants could not be moved."""
+        """Return the exception for u that is not finite, or for plants that could not advance."""
         if bad == REFUSED:
             return DescriptionError(f"{'u' if np.isfinite(self._plants.w).all() else 'w'} contains NaN or infinity")
         plants, model = self._plants, self._model
@@ -514,7 +518,7 @@ class Stepper:
         return SimulationError(f"arm {model.arm.name!r}{who}: {message}")
 
     def _diagnosis(self, i: int, t: float) -> str:
-        """Why a plant could not be moved from where it is at t; looked at again as a run that fails is."""
+        """Return why a plant could not advance from its state at t. The period is repeated to find the reason."""
         model, plants, end = self._model, self._plants, self._begun(self._plants.x[i])
         model = model.at(self._p[i]) if self._p.size else model
         plan, _ = self._plan(model)
@@ -531,7 +535,7 @@ class Stepper:
         return diagnosis(model, drive, self._layout, plan, solve, lambda again: again(), seen, a, start)
 
     def _solve(self, plan: Plan, stepping: Implicit | None) -> Callable[[float, Array, Array], Stretch]:
-        """The method on a plan."""
+        """Return the method on a plan."""
         if self.method in solvers.SHORT:
             short = self._adaptive if plan is self._shared else self._short(plan)
             return lambda t, x, times: solvers.adaptive(short, t, x, times)
@@ -540,19 +544,19 @@ class Stepper:
         return lambda t, x, times: solvers.implicit(stepping, plan, t, x, times, MOST_EVALUATIONS)
 
     def _stepping(self, plan: Plan) -> Implicit:
-        """The implicit method on a plan."""
+        """Return the implicit method on a plan."""
         atol = self._tolerances
         found = Implicit(solvers.IMPLICIT[self.method], plan, self._layout, self._options["rtol"], atol, self._length)
         found.record.limit = MOST_EVALUATIONS
         return found
 
     def _short(self, plan: Plan) -> Adaptive:
-        """The explicit method with error control on a plan."""
+        """Return the explicit method with error control on a plan."""
         rtol = self._options["rtol"]
         return Adaptive(self.method, plan, rtol, self._tolerances, self._guess, self.longest, MOST_EVALUATIONS)
 
     def _abreast(self, count: int, m: int, fixed: int) -> Abreast:
-        """A run over a period for each plant, in lanes."""
+        """Return a run over a period for each plant, in SIMD batches."""
         layout, ends = self._layout, np.array([0.0, self.period])
         rate, rtol, atol = self._model.kernel("state_rate").vector_code, self._options["rtol"], self._options["atol"]
         times = ends[:1]
@@ -564,13 +568,13 @@ class Stepper:
 
     @property
     def _tolerances(self) -> Array:
-        """Return the tolerances of a state's numbers; the integrals do not influence the step."""
+        """Return the tolerances of a state's numbers. Quadrature states do not influence the step."""
         atol = np.full(self._layout.size, 1e300)
         atol[self._layout.steering] = self._options["atol"]
         return atol
 
     def _plan(self, model: Model) -> tuple[Plan, Code]:
-        """A plan of the arm as the method takes it, and the code of its rates."""
+        """Return a plan of the arm for the method, and the code of its rates."""
         tried = self._layout.nv if self._implicit else 0
         kernel = model.kernel(self._quantity)
         rate, m = kernel.code, len(model.inputs)
@@ -582,11 +586,11 @@ class Stepper:
 
     @property
     def _quantity(self) -> str:
-        """What the method integrates or solves."""
+        """Quantity that the method integrates or solves."""
         return "state_residual" if self._implicit else "state_rate"
 
     def _vary(self, chosen: Any, p: Array) -> None:
-        """From now on the chosen plants have these parameters, (k,) or a row each."""
+        """Set the parameters of the chosen plants, (k,) or a row each."""
         if not self._p.size:
             return
         rows = self._p[chosen].copy()
@@ -599,7 +603,7 @@ class Stepper:
 
 
 def _beginning(name: str, value: Any, otherwise: Any, signals: tuple[str, ...]) -> Array:
-    """Coordinates or rates (n,) or (N, n)."""
+    """Return initial coordinates or rates (n,) or (N, n)."""
     with refused("Stepper"):
         x = checked_array(otherwise if value is None else value, name)
         if x.ndim == 0 or x.shape[-1] != len(signals):
@@ -611,7 +615,7 @@ def _beginning(name: str, value: Any, otherwise: Any, signals: tuple[str, ...]) 
 def _chosen(
     model: Model, q: Array, period: float, method: str, rtol: float, step: float | None
 ) -> tuple[str, float, float, str]:
-    """The method, the longest step in the period [s] (0 where there is no limit), the step tried first, the reason."""
+    """Return the method, the longest step in the period [s] (0 for no limit), the first step, and the reason."""
     longest = period / np.ceil(period / step - 1e-9) if step is not None else 0.0
     if method in solvers.FIXED and step is None:
         must = "it needs a step [s], the length of its fixed steps; 'auto' and 'rk45' choose theirs by rtol"

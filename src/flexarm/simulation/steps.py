@@ -1,16 +1,17 @@
-"""Steps of the implicit methods, in the language that is translated; the methods stand in `tableaus`.
+"""Steps of the implicit methods, in the language that is translated. The methods' tables are in `tableaus`.
 
-A state y is (pose, inner q, v, z, s, riding integrals), as a run's `Layout` has it. A row of rates k is (the pose's,
-qdd, dz/dt, ds/dt, riding powers): `width` numbers, of which the first m are unknowns of a step. The inner coordinates
-are integrals of their rates v, and of qdd in turn. Those of a free base's pose are not, their rates N(q) v depend on
-where it is; they are unknowns of first order, as z and s are. An arm whose base is not free has no pose. The rows of
-`Step.k` are those of the step's stages, then those of the nodes passed last, the newest first: they predict the next
-ones, and their highest difference is a step's error.
+A state y is (pose, inner q, v, z, s, quadrature states), as in a run's `Layout`. A row of rates k is (rates of the
+pose, qdd, dz/dt, ds/dt, powers): `width` numbers, the first m being unknowns of a step. The inner coordinates
+are integrals of their rates v, which are integrals of qdd. The coordinates of a free base's pose are not: their rates
+N(q) v depend on the pose. They are unknowns of first order, like z and s. An arm with a fixed base has no pose. The
+rows of `Step.k` are those of the step's stages, followed by those of previous nodes, the newest first. The previous
+rows predict the next ones, and the highest difference of the rows is a step's error.
 
-What is solved is not qdd = f but the equation of motion itself, force - M qdd - ... = 0. Both have the same solution.
-But in coordinates in which the stiffness is constant the slopes of the latter change with the motion as M does, by a
-few percent in a step; those of f = M^-1 (...) carry the large stiffness into all directions, and with slopes of a
-moment ago Newton's iteration diverges for very stiff arms. Besides, it takes half the operations.
+The equation to be solved is not qdd = f but the equation of motion itself, force - M qdd - ... = 0. Both have the same
+solution. In coordinates with constant stiffness, the slopes of the latter change with the motion only as M does, by a
+few percent in a step. The slopes of f = M^-1 (...) carry the large stiffness into all directions: with slopes of an
+earlier state, Newton's iteration then diverges for very stiff arms. The equation of motion also takes half the
+operations.
 """
 
 from collections.abc import Sequence
@@ -21,31 +22,33 @@ from flexarm.native.language import Floats, Words, call, lanes, sqrt
 from flexarm.simulation.rhs import NAN, Shared, looked
 
 ITERATIONS, PATIENT = 10, 40
-"""Of Newton, at most: where a shorter step may be tried instead, and where the step is fixed."""
+"""Largest numbers of Newton iterations: with step control, where a shorter step is possible, and with fixed steps."""
 KAPPA = 0.03
-"""Error of Newton's iteration, in units of the tolerance."""
+"""Error of Newton's iteration, relative to the tolerance."""
 RATIO = 0.02
-"""Of two corrections: what a single one is taken to have left."""
+"""Assumed ratio of two corrections after a single iteration, which estimates the remaining error."""
 SLOW = 0.3
-"""A ratio that asks for a new Jacobian."""
+"""Ratio of two corrections above which a new Jacobian is computed."""
 WAIT = 10
-"""Steps after one that was too long before a longer one is tried: each length wants inverses of its own, and where a
-mode rings, the estimate of the error goes up and down with it."""
+"""Number of steps after a rejected one before a longer step is tried. Each length needs its own inverses, and where a
+mode oscillates, the estimate of the error oscillates with it."""
 
 REACH = 1.5
-"""Steps back in time whose rates say something of the error: where a shorter step is tried since the rates have a kink,
-a difference that reaches far beyond it takes them for smooth."""
+"""Number of step lengths back in time over which rates enter the error estimate.
+
+If a kink of the rates causes a shorter step, a difference that reaches far beyond the kink would treat them as smooth.
+"""
 SHORTEST = 1e-13
-"""Step that is too short, in units of the time reached: the end may be far away."""
+"""Shortest step, relative to the time reached, since the end may be far away."""
 
 
 @dataclass
 class Step:
-    """What a run's steps share with Python, a word each; arrays are places.
+    """Data that a run's steps share with Python. Each entry takes one word; arrays are stored as addresses.
 
-    n coordinates, of which the first are the pose; nv rates, the input's memory, the drives' states; m unknowns a
-    stage, at `inner` of them the accelerations of the other coordinates; `width` = m and the riding powers; `size`
-    numbers of a state. Behind the state stand u, and what is `tried`.
+    n coordinates, which begin with the pose; nv rates, the input's memory, the drives' states; m unknowns per
+    stage, from index `inner` on the accelerations of the other coordinates. `width` = m plus the powers, and `size` is
+    the length of a state. After the state follow u and the `tried` values.
     """
 
     shared: Sequence[Shared]
@@ -104,9 +107,9 @@ class Step:
 
 
 def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
-    """e = (force - M qdd - ..., what all other rates should be less what they are, riding powers) at t, in y, for k.
+    """Set e = (force - M qdd - ..., residuals of all other rates, powers) at t, in y, for the rates k.
 
-    The kernel gives (force - M qdd - ..., ds/dt, the pose's rates, powers).
+    The kernel returns (force - M qdd - ..., ds/dt, rates of the pose, powers).
     """
     shared = s.shared[0]
     n, m, pose, states = s.nv, s.m, s.pose, shared.states
@@ -138,10 +141,10 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
 
 
 def jacobian(s: Step) -> int:
-    """M, C, K: slopes of -e to the rates, to the pose and (v, z, s), and to the other coordinates, at the state and
-    rates of last time; by differences.
+    """Compute M, C, K, the slopes of -e with respect to the rates, to the pose and (v, z, s), and to other coordinates.
 
-    Newton's matrix need not be exact, it is an old one most of the time. 0 where M is singular.
+    The slopes are finite differences at the current state and its last rates. Newton's matrix need not be exact, and is
+    usually an old one. Return 0 if M is singular.
     """
     s.inverted = 0.0
     if masses(s) == 0:
@@ -151,7 +154,7 @@ def jacobian(s: Step) -> int:
 
 
 def masses(s: Step) -> int:
-    """M, and its inverse: e is linear in the rates."""
+    """Compute M and its inverse, since e is linear in the rates."""
     m, width = s.m, s.width
     rates, e, other = s.w, s.w[width:], s.w[2 * width :]
     copied(s.k[s.stages * width :], rates, width)
@@ -169,7 +172,7 @@ def masses(s: Step) -> int:
 
 
 def slopes(s: Step) -> None:
-    """C and K."""
+    """Compute C and K."""
     n, m, pose, width = s.n, s.m, s.pose, s.width
     rates, e = s.w, s.w[width:]
     copied(s.k[s.stages * width :], rates, width)
@@ -188,7 +191,7 @@ def slopes(s: Step) -> None:
 
 
 def slope(s: Step, i: int, column: Floats) -> None:
-    """Of -e to the i-th number of the state, beside rates and e in w."""
+    """Compute the slope of -e with respect to the i-th number of the state. w contains rates and e."""
     width = s.width
     rates, e, other = s.w, s.w[width:], s.w[2 * width :]
     x = s.trial[i]
@@ -201,7 +204,7 @@ def slope(s: Step, i: int, column: Floats) -> None:
 
 
 def inverses(s: Step, h: float) -> int:
-    """Inverses of the blocks M + h x C + h^2 y K; 0 where one is singular or not a number."""
+    """Compute the inverses of the blocks M + h x C + h^2 y K. Return 0 if a block is singular or not finite."""
     m, first, count = s.m, s.inner * s.m, (s.n - s.pose) * s.m
     i = 0
     while i < s.stages:
@@ -230,7 +233,7 @@ def inverses(s: Step, h: float) -> int:
 
 
 def block_solved(s: Step, i: int, x: Floats, y: Floats) -> None:
-    """The solution y of the i-th block for the right side x: one row of m, or two of a complex block."""
+    """Compute the solution y of the i-th block for the right side x: one row of m, or two of a complex block."""
     A = s.inverses[2 * i * s.m * s.m :]
     if s.blocks[4 * i + 1] != 0.0:
         multiplied_complex(A, s.m, x, y)
@@ -239,7 +242,7 @@ def block_solved(s: Step, i: int, x: Floats, y: Floats) -> None:
 
 
 def corrected(s: Step) -> None:
-    """Newton's correction, in the place of the residuals r (stages, m)."""
+    """Replace the residuals r (stages, m) by Newton's correction."""
     m, stages = s.m, s.stages
     solution = s.w[stages * m :]
     combined(s.to, stages, stages, s.r, s.w, m, m)
@@ -251,7 +254,7 @@ def corrected(s: Step) -> None:
 
 
 def reached(s: Step, along: float, h: float, first: Floats, second: Floats, count: int, x: Floats) -> None:
-    """The state x after `along` h: weights of `count` rows of k in v (first) and in q (second)."""
+    """Compute the state x after `along` h, with weights of `count` rows of k in v (first) and in q (second)."""
     pose, behind, a = s.pose, s.n - s.pose, along * h
     inner, rates = x[pose:], x[s.n :]
     q, v, moving = s.y[pose:], s.y[s.n :], s.y[s.n + s.inner - pose :]
@@ -272,7 +275,7 @@ def reached(s: Step, along: float, h: float, first: Floats, second: Floats, coun
 
 
 def newton(s: Step, h: float) -> int:
-    """Solve for the stages' rates from those predicted; 1 if that converged."""
+    """Solve for the stages' rates from predicted ones. Return 1 if the iteration converged."""
     m, width, stages = s.m, s.width, s.stages
     weights = stages + s.kept
     before, ratio = 0.0, s.ratio
@@ -309,7 +312,7 @@ def newton(s: Step, h: float) -> int:
 
 
 def proper(s: Step, k: Floats) -> None:
-    """The motion's rates, to w, that belong to a stage's unknowns k: the same but for the generalized-alpha method."""
+    """Write the motion's rates of a stage's unknowns k to w. They differ only for the generalized-alpha method."""
     last, w, start = s.k[s.stages * s.width :], s.w, s.f
     x, y, z = 1.0 / s.mix, s.carried / s.mix, s.before / s.mix
     for j in lanes(s.m):
@@ -317,7 +320,8 @@ def proper(s: Step, k: Floats) -> None:
 
 
 def scaled(s: Step, h: float) -> None:
-    """What a unit error of each unknown rate does to q, v and z in a step, in units of the tolerance, squared."""
+    """Compute the squared effect of a unit error of each unknown rate on q, v and z in a step, relative to the
+    tolerance."""
     m, pose, behind = s.m, s.pose, s.n - s.pose
     for i in range(m):
         j = i if i < pose else behind + i
@@ -329,7 +333,7 @@ def scaled(s: Step, h: float) -> None:
 
 
 def size(s: Step, rates: Floats) -> float:
-    """Of an error of the unknown rates, squared, in units of the tolerance."""
+    """Return the squared size of an error of the unknown rates, relative to the tolerance."""
     sum_ = 0.0
     for i in range(s.m):
         sum_ += s.scale[i] * rates[i] * rates[i]
@@ -337,7 +341,7 @@ def size(s: Step, rates: Floats) -> float:
 
 
 def near(s: Step, h: float) -> int:
-    """Rows of k that the error is estimated from."""
+    """Return the number of rows of k that the error estimate uses."""
     count = s.stages + 1
     while count < s.stages + s.known and s.t - s.nodes[count - s.stages] <= REACH * h:
         count += 1
@@ -345,12 +349,13 @@ def near(s: Step, h: float) -> int:
 
 
 def error(s: Step, h: float, count: int) -> float:
-    """Estimate of a step's error in units of the tolerance, from the highest difference of the rates.
+    """Return the estimated error of a step relative to the tolerance, from the highest difference of the rates.
 
-    So many nodes are kept that it belongs to the first derivative that the method does not integrate; of order j, it
-    counts as h^(j + 1) / 4^(j - 1), three times the error of a Gauss quadrature, for the stages are not exact. What a
-    method does to modes that are faster than its step is no error that a slightly shorter one would mend: Newton's
-    matrix takes them out, twice, since they shake v more than q.
+    The number of nodes is such that the difference belongs to the first derivative that the method does not integrate
+    exactly. A difference of order j counts as h^(j + 1) / 4^(j - 1), three times the error of a Gauss quadrature,
+    because the stages are not exact. A slightly shorter step would not reduce a method's error in modes that are faster
+    than the step. Newton's matrix therefore removes these modes from the estimate. It is applied twice, since they
+    affect v more than q.
     """
     m = s.m
     located(s, h)
@@ -371,7 +376,7 @@ def error(s: Step, h: float, count: int) -> float:
 
 
 def located(s: Step, h: float) -> int:
-    """Times of the rows of k, to weights: from the step's start, in steps; how many there are."""
+    """Write the times of the rows of k, from the step's start in units of the step, to weights. Return their number."""
     stages = s.stages
     count = stages + s.known
     for i in range(count):
@@ -380,7 +385,7 @@ def located(s: Step, h: float) -> int:
 
 
 def predicted(s: Step, h: float) -> None:
-    """The stages' rates, from the polynomial through the nodes passed last."""
+    """Predict the stages' rates from the polynomial through the previous nodes."""
     known, width, nodes, weights = s.known, s.width, s.nodes, s.weights
     others = s.weights[known:]
     for j in range(known):
@@ -402,7 +407,7 @@ def predicted(s: Step, h: float) -> None:
 
 
 def fitted(s: Step, h: float) -> None:
-    """V: what turns the powers of x into weights of the rows of k, for the polynomial through all rates known."""
+    """Compute V, which maps powers of x to weights of the rows of k, for the polynomial through all known rates."""
     count = located(s, h)
     for i in range(count):
         power, column = 1.0, s.V[i * count :]
@@ -413,7 +418,7 @@ def fitted(s: Step, h: float) -> None:
 
 
 def between(s: Step, x: float, h: float, y: Floats) -> None:
-    """The state y at a part x of the step: the polynomial of `fitted`, integrated."""
+    """Compute the state y at a fraction x of the step by integration of the polynomial of `fitted`."""
     count = s.stages + s.known
     powers, first, second = s.weights, s.weights[count:], s.weights[2 * count :]
     power = x
@@ -428,7 +433,7 @@ def between(s: Step, x: float, h: float, y: Floats) -> None:
 
 
 def passed(s: Step, h: float) -> None:
-    """The step's stages become the newest of the nodes, their rates the newest rows."""
+    """Make the step's stages the newest nodes, and their rates the newest rows."""
     stages, width = s.stages, s.width
     most = s.remembered
     i = most - 1
@@ -443,7 +448,7 @@ def passed(s: Step, h: float) -> None:
 
 
 def combined(T: Floats, rows: int, columns: int, x: Floats, y: Floats, width: int, apart: int) -> None:
-    """y = T x, for rows of `width` numbers; those of x lie `apart`."""
+    """Compute y = T x for rows of `width` numbers. The rows of x have a distance of `apart` numbers."""
     for i in range(rows):
         to = y[i * width :]
         for j in lanes(width):
@@ -455,15 +460,15 @@ def combined(T: Floats, rows: int, columns: int, x: Floats, y: Floats, width: in
 
 
 def copied(x: Floats, y: Floats, count: int) -> None:
-    """y = x."""
+    """Copy x to y."""
     for i in lanes(count):
         y[i] = x[i]
 
 
 def begin(s: Step, t0: float) -> int:
-    """Forget what was before t0, where the input may have jumped, but for Newton's matrix, if it still does.
+    """Discard data from before t0, where the input may have jumped, except Newton's matrix if it is still useful.
 
-    1 where it does, 2 where it is new, 0 where the first accelerations cannot be found.
+    Return 1 if it is, 2 if it is new, and 0 if the first accelerations cannot be computed.
     """
     s.t = t0
     s.nodes[0] = t0
@@ -482,7 +487,8 @@ def begin(s: Step, t0: float) -> int:
 
 
 def accelerated(s: Step) -> float:
-    """The first rates, from those of last time by the mass matrix of last time; the error left, squared, as `size`."""
+    """Compute the first rates from the last ones by the last mass matrix. Return the remaining squared error, as in
+    `size`."""
     m, width, left = s.m, s.width, 1.0
     first, e, r = s.k[s.stages * width :], s.w, s.w[width:]
     scaled(s, s.h)
@@ -500,7 +506,7 @@ def accelerated(s: Step) -> float:
 
 
 def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int:
-    """Take the state y from t0 to the times, the states there to out; how many were reached."""
+    """Integrate the state y from t0 to the times, and write the states to out. Return the number of times reached."""
     stages = s.stages
     end = times[count - 1]
     done, stale, fresh, wait = 0, 0, 0, 0
@@ -548,7 +554,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
                 continue
             if wait > 0:
                 wait -= 1
-            elif scale >= 1.2 and h == s.h:  # a step cut short at the end says little of the next
+            elif scale >= 1.2 and h == s.h:  # a step shortened at the end does not determine the next
                 s.h = h * min(scale, 5.0)
         last = 1 if h >= left else 0
         if times[done] < s.t + h:

@@ -1,13 +1,13 @@
-"""Implicit methods for q'' = f(t, q, q', z), z' = g(t, q, q', z), as tables of numbers.
+"""Implicit methods for q'' = f(t, q, q', z), z' = g(t, q, q', z), as tables of coefficients.
 
-The unknowns of a step from t to t + h are the rates k_i = (q'', z') at its s stages t + c_i h. With the rates that a
-one-step method carries over from the step before (the generalized-alpha method's), k_s, ..., the states there are
+The unknowns of a step from t to t + h are the rates k_i = (q'', z') at its s stages t + c_i h. k_s, ... are rates that
+a one-step method keeps from the previous step (in the generalized-alpha method). The states at the stages are
 
     q_i = q + c_i h v + h^2 sum_j a2_ij q''_j,    v_i = v + h sum_j a1_ij q''_j,    z_i = z + h sum_j a1_ij z'_j,
 
-and each stage's equation is k_i = mix (f, g)(stage i) + what the step before says. A free base's pose p, p' = N(p) v,
-goes as z does. In the basis of the eigenvectors of a1 Newton's matrix falls into blocks M + h x C + h^2 y K of the size
-of one stage's rates, each real or complex.
+and each stage's equation is k_i = mix (f, g)(stage i) + terms of the previous step. A free base's pose p, p' = N(p) v,
+is treated like z. In the basis of the eigenvectors of a1, Newton's matrix decomposes into blocks M + h x C + h^2 y K of
+the size of one stage's rates, each real or complex.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True)
 class Tableau:
-    """An implicit method with s stages that carries over e rates (0 or 1).
+    """An implicit method with s stages that keeps e rates of the previous step (0 or 1).
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Tableau:
     b1, b2 : (s + e,)
         The same for the end of the step.
     blocks : (s, 4)
-        x and y of a block of Newton's matrix: Re x, Im x, Re y, Im y. A complex block stands for two stages, its
+        x and y of a block of Newton's matrix: Re x, Im x, Re y, Im y. A complex block represents two stages, and its
         conjugate's row is zero.
     to, back : (s, s)
         From the stages' residuals to the blocks' right sides (a complex one as real and imaginary part), and back.
@@ -58,25 +58,25 @@ class Tableau:
 
     @property
     def stages(self) -> int:
-        """s."""
+        """Number of stages s."""
         return len(self.c)
 
     @property
     def kept(self) -> int:
-        """e."""
+        """Number e of rates of the previous step."""
         return len(self.b1) - len(self.c)
 
 
 @cache
 def gauss(s: int) -> Tableau:
-    """Gauss's method of order 2 s: it neither damps nor excites (Hairer, Lubich & Wanner II.1.3)."""
+    """Return Gauss's method of order 2 s, which neither damps nor excites modes (Hairer, Lubich & Wanner II.1.3)."""
     return _collocation((np.polynomial.legendre.leggauss(s)[0] + 1) / 2, 2 * s)
 
 
 @cache
 def radau(s: int) -> Tableau:
-    """Radau IIA of order 2 s - 1: modes much faster than the step are damped out (Hairer & Wanner IV.5)."""
-    # the nodes but the last are the zeros of a Jacobi polynomial, the eigenvalues of its three-term recurrence
+    """Return Radau IIA of order 2 s - 1, which damps modes much faster than the step (Hairer & Wanner IV.5)."""
+    # all nodes but the last are the zeros of a Jacobi polynomial, the eigenvalues of its three-term recurrence
     n = np.arange(s - 1)
     diagonal = -1.0 / ((2 * n + 1) * (2 * n + 3))
     k = np.arange(1, s - 1)
@@ -87,10 +87,10 @@ def radau(s: int) -> Tableau:
 
 @cache
 def generalized_alpha(rho: float) -> Tableau:
-    """The generalized-alpha method, of order 2, with the spectral radius rho at infinity; 1 is the trapezoidal rule.
+    """Return the generalized-alpha method, of order 2, with the spectral radius rho at infinity.
 
-    Chung & Hulbert 1993, with the accelerations of Arnold & Bruls 2007. Raises `DescriptionError` where rho is not
-    between 0 and 1.
+    rho = 1 gives the trapezoidal rule. Chung & Hulbert 1993, with the accelerations of Arnold & Bruls 2007. Raises
+    `DescriptionError` if rho is not between 0 and 1.
     """
     if not 0.0 <= rho <= 1.0:
         raise DescriptionError(f"spectral_radius is {rho}; it must be from 0 to 1")

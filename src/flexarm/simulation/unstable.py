@@ -1,9 +1,9 @@
-"""What is said before a run whose controller cannot hold the arm where it begins.
+"""Warning before a run whose controller is unstable at the initial state.
 
-Slopes of the law are differences of its compiled code, which a run has anyway; those of the arm are exact, and kept by
-the model. Where the law's depend on the size of the difference (it is saturated, or rounds) nothing is said, nor where
-its reference moves already, or nothing stands still nearby: frozen poles of a motion say little. What acts from outside
-is taken as it is at the beginning, contacts and play as they are there.
+Slopes of the law are differences of its compiled code, which a run needs anyway. Those of the arm are exact, and the
+model caches them. There is no warning in three cases: the law's slopes depend on the size of the difference (because of
+saturation or rounding), its reference moves at the start, or there is no equilibrium nearby. Frozen poles of a motion
+do not determine its stability. External loads, contacts and backlash are taken as they are at the start.
 """
 
 from dataclasses import replace
@@ -23,31 +23,31 @@ from flexarm.trajectory import Reference, reference_motion
 Array = np.ndarray
 
 GROWTH = 3.0
-"""A deviation that grows by less than e to this in a run is not worth a word."""
+"""Exponent of growth in a run below which an unstable pole is not reported: the deviation grows by less than e^3."""
 STEPS = (1e-4, 1e-5)
-"""Of the differences, in every coordinate, rate and memory."""
+"""Step sizes of the differences, in every coordinate, rate and memory."""
 SMOOTH = 1e-4
-"""Share by which slopes of the two may differ."""
+"""Relative difference up to which the slopes of the two step sizes agree."""
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
-"""Places and weights of a difference of fourth order."""
+"""Positions and weights of a difference of fourth order."""
 FACTORS = (0.5, 0.25, 0.1, 2.0, 4.0, 10.0)
-"""Of all gains, that are tried for advice, the first that helps being told."""
+"""Factors on all gains that are tried for advice. The warning contains the first that stabilizes the loop."""
 SOONER = 10.0
-"""Times in a period that a sampled law is tried."""
+"""Factor by which a faster sampling is tried for advice."""
 NEAR = 1e-7
-"""In every coordinate: where the arm's slopes differ so near, something is about to touch."""
+"""Distance in every coordinate within which different slopes of the arm mean an imminent contact."""
 NEGLIGIBLE = 1e-6
-"""Of the fastest pole: what grows by less is rounding."""
+"""Growth rate relative to the fastest pole below which a growing pole is a rounding error."""
 
 
 class Rough(FlexarmError):
-    """A law, or an arm, whose slopes are no slopes."""
+    """Error for a law, or an arm, without well-defined slopes."""
 
 
 def unstable_start(model: Model, drive: Input, q: Array, s: Array, until: float, w: Array | None = None) -> str:
-    """A line about the pole by which a run from this state grows, under a law that stands still there; else "".
+    """Return a warning about the unstable pole of a run from this state, or "".
 
-    Both the state, its rates taken as zero, and the one nearby in which the loop stands still must have such a pole.
+    Both the initial state with zero rates and a nearby equilibrium of the loop must have such a pole.
     """
     if not isinstance(drive, Feedback | SampledFeedback) or getattr(drive, "function", None) is not None:
         return ""
@@ -62,17 +62,17 @@ def unstable_start(model: Model, drive: Input, q: Array, s: Array, until: float,
             x = loop.standing(0.0, x)
             found = _worst(loop, x, until)
             return "" if found is None else _said(loop, x, drive, *found)
-    except (FlexarmError, np.linalg.LinAlgError):  # the run says what is wrong, if anything is
+    except (FlexarmError, np.linalg.LinAlgError):  # the run reports the error, if any
         return ""
 
 
 def _moves(reference: Reference | None) -> bool:
-    """Whether a reference has a rate at the beginning."""
+    """Return True if a reference has a nonzero initial rate."""
     return reference is not None and bool(np.abs(reference_motion(reference, 0.0)[1]).max(initial=0.0) > 1e-9)
 
 
 def by_differences(model: Model, drive: Feedback | SampledFeedback) -> LawSlopes:
-    """u, what follows for the memory, and their slopes, from the law's compiled code."""
+    """Return u, the next memory and their slopes, by differences of the law's compiled code."""
     n, m, k = model.nv, len(model.inputs), len(model.states)
     sampled = isinstance(drive, SampledFeedback)
     noises, memory = len(drive.law.noise), len(drive.law.memory)
@@ -98,14 +98,15 @@ def by_differences(model: Model, drive: Feedback | SampledFeedback) -> LawSlopes
 
 
 def _worst(loop: ClosedLoop, x: Array, until: float) -> tuple[complex, str, tuple[Deviations, ...]] | None:
-    """The pole of the fastest growth, the coordinate that it moves most, and the deviations; None if none grows."""
+    """Return the pole of the fastest growth, the coordinate that it moves most, and the deviations; None if none
+    grows."""
     phases = loop.cycle(0.0, x)
     if loop.model.arm.touches:
         _check_sides(loop, x, phases[0].u)
     s, shapes = _poles(loop, phases, 1.0)
     i = int(np.argmax(s.real))
     reads = any(slopes[:, : len(at.A)].any() for at in phases for slopes in (at.to_u, at.to_z))
-    if not reads or not _grows(s, until):  # a law that reads nothing of the arm holds nothing
+    if not reads or not _grows(s, until):  # a law that does not depend on the arm cannot stabilize it
         return None
     M = loop.model.fixed("mass_matrix")(configuration(loop.model.arm, x[: loop.model.nv]))
     sizes = np.abs(shapes[: loop.model.nv, i]) * np.sqrt(np.diag(np.array(M)))
@@ -113,10 +114,10 @@ def _worst(loop: ClosedLoop, x: Array, until: float) -> tuple[complex, str, tupl
 
 
 def _check_sides(loop: ClosedLoop, x: Array, u: Array) -> None:
-    """Raises `Rough` where something touches on one side of x, and not on the other."""
+    """Raise `Rough` if parts touch on one side of x, and not on the other."""
     model, n = loop.model, loop.model.nv
     k = 2 * n + len(model.states)
-    q, away = configuration(model.arm, x[:n]), NEAR * np.cos(1.0 + np.arange(n))  # no two coordinates alike
+    q, away = configuration(model.arm, x[:n]), NEAR * np.cos(1.0 + np.arange(n))  # different values in all coordinates
     sides = [displaced(model.arm, q, sign * away) for sign in (1.0, -1.0)]
     A, B = (slopes(model, side, x[n : 2 * n], u, s=x[2 * n : k], w=loop.w)[0] for side in sides)
     if not np.abs(A - B).max() <= SMOOTH * np.abs(A).max():
@@ -128,7 +129,7 @@ def _grows(s: Array, until: float) -> bool:
 
 
 def _poles(loop: ClosedLoop, phases: tuple[Deviations, ...], factor: float) -> tuple[Array, Array]:
-    """Poles [1/s] and modes, all gains being multiplied by a factor."""
+    """Return the poles [1/s] and modes with all gains multiplied by a factor."""
     stronger = [
         replace(at, to_u=factor * at.to_u, to_z=at.to_z + (factor - 1.0) * at.felt @ at.to_u).closed(loop.period)
         for at in phases
@@ -151,7 +152,7 @@ def _said(
 
 
 def _advice(loop: ClosedLoop, x: Array, phases: tuple[Deviations, ...], drive: Feedback | SampledFeedback) -> str:
-    """What of some simple things would help, each tried."""
+    """Return advice about the first simple remedy that stabilizes the loop."""
     given = drive.controller
     if isinstance(drive, SampledFeedback) and given is not None:
         if given.delay and _holds(loop, x, replace(given, delay=0.0), drive.model):
@@ -166,7 +167,7 @@ def _advice(loop: ClosedLoop, x: Array, phases: tuple[Deviations, ...], drive: F
 
 
 def _holds(loop: ClosedLoop, x: Array, controller: Sampled, designed_on: Model) -> bool:
-    """Whether another controller holds the arm there, its memory being as at the start."""
+    """Return True if another controller, with its initial memory, stabilizes the arm there."""
     model, n = loop.model, 2 * loop.model.nv + len(loop.model.states)
     drive = controller.feedback(designed_on)
     other = ClosedLoop(model, drive.law, drive.period, loop.w)

@@ -1,4 +1,4 @@
-"""What goes on beside a run: a progress bar, Ctrl-C, and an eye on motions that have diverged."""
+"""Services beside a run: a progress bar, handling of Ctrl-C, and detection of diverged motions."""
 
 import atexit
 import os
@@ -14,18 +14,18 @@ from flexarm.simulation.rhs import Plan
 
 T = TypeVar("T")
 Progress = Callable[[float], None]
-"""Called now and then with the time reached [s]."""
+"""A function that is called from time to time with the time reached [s]."""
 
 PATIENCE = 1.0
-"""Seconds before a bar appears."""
+"""Time before a bar appears [s]."""
 
 FAREWELL = 1.0
-"""Seconds that a run which is given up has to end in, so that nothing of it goes on behind the caller's back."""
+"""Time that an aborted run has to end [s], so that no thread keeps running after the call returns."""
 
 
 @final
 class Bar:
-    """Shows how far a run has come, once it has lasted `PATIENCE` seconds, if stderr is a terminal; else nothing."""
+    """A bar of a run's progress, which appears after `PATIENCE` seconds if stderr is a terminal."""
 
     def __init__(self, until: float, label: str, count: str = "{task.completed:.3f} of {task.total:g} s"):
         self._until, self._label, self._count = until, label, count
@@ -34,7 +34,7 @@ class Bar:
         self._task: Any = None
 
     def __call__(self, t: float) -> None:
-        """Time `t` has been reached [s]."""
+        """Show that the time `t` has been reached [s]."""
         if self._shown is None:
             if time.monotonic() - self._began < PATIENCE or not sys.stderr.isatty():
                 return
@@ -53,21 +53,21 @@ class Bar:
         self._shown.update(self._task, completed=min(t, self._until))
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._shown is not None:
             self._shown.stop()
 
 
 @final
 class Interruption:
-    """Whether a run was told to stop: by Ctrl-C, of which a second one is as always."""
+    """A handler of Ctrl-C that stops a run. A second Ctrl-C raises KeyboardInterrupt."""
 
     def __init__(self, plan: Plan):
         self._plan = plan
         self.came = False
 
     def __call__(self, *_: Any) -> None:
-        """Stop the run and let its result be made."""
+        """Stop the run, so that its partial result is returned."""
         if self.came:
             raise KeyboardInterrupt
         self.came = True
@@ -75,18 +75,18 @@ class Interruption:
 
 
 UNDER_WAY: dict[threading.Event, Plan] = {}
-"""Runs that are being computed, by what tells of their end; also those whose `simulate` was left by a second Ctrl-C."""
+"""Running plans by the events of their end, including those whose `simulate` a second Ctrl-C has left."""
 
 ENDED = threading.Event()
-"""The interpreter ends; no run begins any more."""
+"""Event that is set when the interpreter ends, after which no run begins."""
 
 LAST_WAIT = 2.0
-"""Seconds for which the end of the process waits for such a run; a function of the user's may hang in it."""
+"""Time that the end of the process waits for such a run [s], which may hang in a user's function."""
 
 
 @atexit.register
 def end_all() -> None:
-    """Let every run end before the interpreter does: compiled code that then calls back into it aborts the process."""
+    """Stop every run before the interpreter ends: compiled code that calls back into it later aborts the process."""
     ENDED.set()
     left = list(UNDER_WAY.items())
     for _, plan in left:
@@ -97,38 +97,38 @@ def end_all() -> None:
 
 
 IDLE: list["Worker"] = []
-"""Threads that wait for a run: to start one takes longer than many a run."""
+"""Threads that wait for a run, because to start a thread takes longer than many runs."""
 
-if hasattr(os, "register_at_fork"):  # a forked child has none of these threads, and none of their runs
+if hasattr(os, "register_at_fork"):  # a forked child has neither these threads nor their runs
     os.register_at_fork(after_in_child=IDLE.clear)
     os.register_at_fork(after_in_child=UNDER_WAY.clear)
 
 
 @final
 class Worker:
-    """A thread that does one thing after another."""
+    """A thread that executes tasks in sequence."""
 
     def __init__(self) -> None:
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         threading.Thread(target=self._go_on, daemon=True).start()
 
     def do(self, work: Callable[[], None]) -> None:
-        """Do this, which must not raise."""
+        """Execute the task, which must not raise."""
         self._work.put(work)
 
     def _go_on(self) -> None:
         while True:
             work = self._work.get()
-            Context().run(work)  # as in a thread of its own: nothing of the run before, NumPy's error state for one
-            del work  # with it go what it holds
+            Context().run(work)  # a new context, without state of the previous run such as NumPy's error state
+            del work  # releases the objects of the task
             IDLE.append(self)
 
 
 def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progress: Progress | None = None) -> T:
-    """Do the work in a thread, so that this one can show progress, catch Ctrl-C and see a motion that has diverged."""
+    """Do the work in a thread, while this one shows progress, handles Ctrl-C and detects a diverged motion."""
     done: list[T] = []
     failed: list[BaseException] = []
-    ended = threading.Event()  # join() takes a thread for dead when Ctrl-C comes while it waits
+    ended = threading.Event()  # an interrupted join() would treat a running thread as ended
 
     def worker() -> None:
         try:
@@ -154,16 +154,16 @@ def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progr
                 ended.wait(0.1)
                 if progress is not None and not ended.is_set():
                     progress(plan.time)
-                # a solver may try a wild state and reject it: believe it when it is there again and again
+                # a solver may try a diverged state and reject it, so the state must be seen repeatedly
                 strange = strange + 1 if plan.strange else 0
                 if strange > 2:
                     plan.stop()
             except KeyboardInterrupt:
                 interruption()
     finally:
-        if not ended.is_set():  # what happened is no business of the solver's: let it end
+        if not ended.is_set():  # an exception occurred outside the solver: let it end
             plan.stop()
-            ended.wait(FAREWELL)  # in vain only where a function of the user's hangs
+            ended.wait(FAREWELL)  # in vain only if a user's function hangs
     if failed:
         raise failed[0]
     interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
